@@ -7,7 +7,7 @@ import { runCommand } from './commands/run.ts';
 import { asSidecar, sidecarCommand } from './commands/sidecar.ts';
 import { usageCommand } from './commands/usage.ts';
 import { validateCommand } from './commands/validate.ts';
-import { CommandFailed, EXIT } from './exit.ts';
+import { CommandFailed, EXIT } from './exit-codes.ts';
 import { withoutUnset } from './options.ts';
 import { VERSION } from './version.ts';
 
@@ -26,7 +26,9 @@ function buildProgram(): Command {
     .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(mgw --help tells what there is)');
   const ended = (code: number): void => { exitCode = code; };
-  for (const make of [runCommand, validateCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand, demoProviderCommand]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
+  for (const make of [
+    runCommand, validateCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand, demoProviderCommand,
+  ]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
   for (const command of [program, ...program.commands]) command.exitOverride();
   return program;
 }

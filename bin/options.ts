@@ -1,4 +1,4 @@
-/** Values of flags and environment variables: text → typed, or a message that says what would be right. */
+/** Parses values of flags and environment variables; an error says what is expected. */
 import { InvalidArgumentError, Option } from 'commander';
 import { isValkeyUrl, parseValkeyUrl } from '../dataplane/ledger/valkey/location.ts';
 
@@ -7,10 +7,12 @@ export interface Address {
   readonly port: number;
 }
 
-const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 };
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30,
+};
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-const MOST_SECONDS = 86_400;
-const MOST_BODY_BYTES = 2 ** 30;
+const MAX_SECONDS = 86_400;
+const MAX_BODY_BYTES = 2 ** 30;
 
 /** A flag with its environment variable: `--max-body` is MGW_MAX_BODY. */
 export function flag(flags: string, description: string): Option {
@@ -32,7 +34,8 @@ export function paragraphs(...texts: readonly string[]): string {
 export function parseAddress(text: string): Address {
   const [, bracketed, plain, digits] = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]*)):(\d{1,5})$/i.exec(text) ?? [];
   const port = Number(digits);
-  if (digits === undefined || port > 65_535) throw new InvalidArgumentError('It must be an address such as 127.0.0.1:8080, [::1]:8080, or :8080 for all interfaces.');
+  if (digits === undefined || port > 65_535) throw new InvalidArgumentError('It must be an address such as ' +
+    '127.0.0.1:8080, [::1]:8080, or :8080 for all interfaces.');
   return { host: bracketed ?? (plain || '0.0.0.0'), port };
 }
 
@@ -44,7 +47,9 @@ export function parseConsole(text: string): Address | false {
 /** "https://gateway.example": a server, without anything after it. */
 export function parseOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.username !== '') throw new InvalidArgumentError('It must be http:// or https:// with a host and nothing after it, such as https://gateway.example.');
+  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '' || url.hash !== '' ||
+    url.username !== '') throw new InvalidArgumentError('It must be http:// or https:// with a host and nothing ' +
+      'after it, such as https://gateway.example.');
   return url.origin;
 }
 
@@ -52,8 +57,18 @@ export function parseOrigin(text: string): string {
 export function parseHostPorts(text: string, earlier: readonly string[] = []): readonly string[] {
   const addresses = text.split(',').map((each) => each.trim());
   const wrong = addresses.find((each) => !/^(?:\[[0-9a-f:.]+\]|[^\s:[\]/]+):\d{1,5}$/i.test(each));
-  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not HOST:PORT, such as model-gateway-operator.model-gateway.svc:18000.`);
+  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not HOST:PORT, such as ` +
+    `model-gateway-operator.model-gateway.svc:18000.`);
   return [...earlier, ...addresses];
+}
+
+/** Origins such as https://app.example, separated by commas, or `*`. */
+export function parseOrigins(text: string): readonly string[] {
+  const origins = text.split(',').map((each) => each.trim()).filter((each) => each !== '');
+  const wrong = origins.find((each) => each !== '*' && URL.parse(each)?.origin !== each);
+  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not an origin: a scheme, a host and perhaps ` +
+    'a port, such as https://app.example.');
+  return origins;
 }
 
 /** Whether a "host:port" is this machine itself. */
@@ -65,24 +80,28 @@ export function isLoopback(hostPort: string): boolean {
 export function parseBytes(text: string): number {
   const [, digits, unit = ''] = /^(\d{1,10})\s*([kmg]?i?b)?$/i.exec(text.trim()) ?? [];
   const bytes = Number(digits) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
-  if (!(bytes >= 1 && bytes <= MOST_BODY_BYTES)) throw new InvalidArgumentError('It must be a size such as 64MiB or 10000000, at most 1GiB.');
+  if (!(bytes >= 1 && bytes <= MAX_BODY_BYTES))
+    throw new InvalidArgumentError('It must be a size such as 64MiB or 10000000, at most 1GiB.');
   return bytes;
 }
 
 /** Where a ledger is kept. */
-export type LedgerPlace = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
+export type LedgerLocation =
+  | { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
 
 /** Whole seconds, at most a day. */
 export function parseSeconds(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > MOST_SECONDS) throw new InvalidArgumentError('It must be a number of seconds, at most 86400.');
+  if (!/^\d{1,5}$/.test(text) || Number(text) > MAX_SECONDS)
+    throw new InvalidArgumentError('It must be a number of seconds, at most 86400.');
   return Number(text);
 }
 
 /** "file:PATH" or "valkey://HOST:PORT". */
-export function parseLedger(text: string): LedgerPlace {
+export function parseLedger(text: string): LedgerLocation {
   const path = /^file:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
   if (path !== undefined) return { kind: 'file', path };
-  if (!isValkeyUrl(text)) throw new InvalidArgumentError('It must be file:PATH, valkey://HOST:PORT or valkeys://USER:PASSWORD@HOST:PORT.');
+  if (!isValkeyUrl(text))
+    throw new InvalidArgumentError('It must be file:PATH, valkey://HOST:PORT or valkeys://USER:PASSWORD@HOST:PORT.');
   try {
     parseValkeyUrl(text);
   } catch (error) {
@@ -93,7 +112,8 @@ export function parseLedger(text: string): LedgerPlace {
 
 /** A namespace's name, as Kubernetes has them. */
 export function parseNamespace(text: string): string {
-  if (!/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) throw new InvalidArgumentError('It must be a namespace: at most 63 lower-case letters, digits and hyphens.');
+  if (!/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text))
+    throw new InvalidArgumentError('It must be a namespace: at most 63 lower-case letters, digits and hyphens.');
   return text;
 }
 
@@ -106,7 +126,8 @@ export function parseNamespaces(text: string): string[] {
 export function parseServiceAccounts(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());
   const wrong = names.find((name) => name.length > 253 || !/^[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?$/.test(name));
-  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not a ServiceAccount's name, such as model-gateway-dataplane.`);
+  if (wrong !== undefined)
+    throw new InvalidArgumentError(`"${wrong}" is not a ServiceAccount's name, such as model-gateway-dataplane.`);
   return names;
 }
 
@@ -122,8 +143,8 @@ export function urlOf({ host, port }: Address): string {
 }
 
 /**
- * The environment as flags are read from it: an empty variable counts as not set, and so does a switch that is turned off
- * (MGW_HELLO=false), since commander takes a switch's mere presence for yes.
+ * The environment as flags are read from it: an empty variable counts as not set, and so does a switch that is turned
+ * off (MGW_HELLO=false), since commander takes a switch's mere presence for yes.
  */
 export function withoutUnset(env: NodeJS.ProcessEnv, switches: readonly string[]): NodeJS.ProcessEnv {
   const isUnset = (name: string, value: string | undefined): boolean =>

@@ -1,6 +1,6 @@
 /**
- * Styles, scripts and icons, each under an address with its content's hash, so that browsers keep them for ever. They are read
- * once, when the process starts: the console's own, and those that it shares with the price page.
+ * Styles, scripts and icons, addressed by content hash so that browsers cache them for ever. They are read once at
+ * start: the console's own, and those shared with the price page.
  */
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -19,8 +19,11 @@ export interface Assets {
 
 export const ASSET_ROOT = '/assets/';
 
-const FOLDERS = ['browser/', '../web/theme/', '../web/pricing/browser/'].map((folder) => new URL(folder, import.meta.url));
-const TYPES: Readonly<Record<string, string>> = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml' };
+const FOLDERS =
+  ['browser/', '../web/theme/', '../web/pricing/browser/'].map((folder) => new URL(folder, import.meta.url));
+const TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml',
+};
 const HASH_DIGITS = 12;
 const FILE = /^([\w-]+)\.(css|js|svg)$/;
 const HASHED = new RegExp(`^([\\w-]+)\\.([0-9a-f]{${HASH_DIGITS}})\\.(css|js|svg)$`);
@@ -35,7 +38,8 @@ export function loadAssets(folders: readonly URL[] = FOLDERS): Assets {
       if (contentType === undefined) continue;
       if (loaded.has(file)) throw new Error(`two assets are called ${file}`);
       const body = readFileSync(new URL(file, folder));
-      loaded.set(file, { path: `${ASSET_ROOT}${name}.${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.${extension}`, contentType, body });
+      loaded.set(file, { path:
+        `${ASSET_ROOT}${name}.${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.${extension}`, contentType, body });
     }
   }
   return {

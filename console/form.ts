@@ -1,5 +1,5 @@
 /** [P] A posted form, application/x-www-form-urlencoded → its fields; whatever is not certainly that is refused. */
-import { RequestRefused } from './faults.ts';
+import { RequestRefused } from './describe-error.ts';
 import { CSRF_FIELD } from './views/fragments.ts';
 
 /** More than any form of the console needs, a key's list of models included. */

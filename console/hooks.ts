@@ -1,7 +1,7 @@
-/** The steps that a request passes before a page's handler, as fastify hooks. */
+/** Fastify hooks that run before a page's handler. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify';
-import { RequestRefused } from './faults.ts';
+import { RequestRefused } from './describe-error.ts';
 import { parseForm } from './form.ts';
 import type { PostedForm } from './form.ts';
 import type { ReplyContext } from './reply.ts';
@@ -24,9 +24,9 @@ export const checkSite: preHandlerAsyncHookHandler = async ({ headers }) => {
   });
 };
 
-/** Whether this site's own page sent it. A browser that does not say so is too old to be sure of. */
+/** Whether a page of this site sent the form. Browsers without Sec-Fetch-Site or Origin are refused. */
 export function isSameSite({ host, origin, 'sec-fetch-site': fetchSite }: IncomingHttpHeaders): boolean {
-  // no page can forge Sec-Fetch-Site, and it is right behind a proxy that changes the Host header
+  // pages cannot forge Sec-Fetch-Site, and it stays correct behind a proxy that changes the Host header
   if (fetchSite !== undefined) return fetchSite === 'same-origin';
   if (origin === undefined || host === undefined || !URL.canParse(origin)) return false;
   return new URL(origin).host === host.toLowerCase();

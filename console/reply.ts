@@ -1,23 +1,23 @@
-/** Writes what a handler answers, or what went wrong, with the layout around pages. */
+/** Writes a handler's result, or an error page, inside the layout. */
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessError } from './access/access.ts';
 import type { Assets } from './assets.ts';
-import { describeError } from './faults.ts';
-import type { Answer, ConsoleDeps, DownloadedFile, Page } from './route.ts';
+import { describeError } from './describe-error.ts';
+import type { HandlerResult, ConsoleDeps, DownloadedFile, Page } from './route.ts';
 import type { Authenticator } from './session/authenticator.ts';
-import { faultView } from './views/fault.ts';
+import { errorPage } from './views/error-page.ts';
 import { layout } from './views/layout.ts';
 
-/** What all answers are written with. */
+/** What every reply needs. */
 export interface ReplyContext {
   readonly deps: ConsoleDeps;
   readonly assets: Assets;
   readonly authenticator: Authenticator;
 }
 
-/** A request, whose principal is known by now if anybody is signed in, and its reply. */
-export interface Exchange {
+/** The request, authenticated if anybody is signed in, and its reply. */
+export interface RequestAndReply {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
@@ -27,7 +27,7 @@ const HTML = 'text/html; charset=utf-8';
 const FILE_NAME = /^[\w.-]{1,200}$/;
 
 /** A page in its layout. */
-export function sendPage(context: ReplyContext, { request, reply }: Exchange, page: Page, status = 200): void {
+export function sendPage(context: ReplyContext, { request, reply }: RequestAndReply, page: Page, status = 200): void {
   const { assets, authenticator } = context;
   const name = request.principal?.person.person.name;
   const signOut = authenticator.proxied ? 'ByProxy' : 'Here';
@@ -35,16 +35,18 @@ export function sendPage(context: ReplyContext, { request, reply }: Exchange, pa
   void reply.code(status).type(HTML).send(layout(page, { person, styles: LAYOUT_STYLES, asset: assets.href }));
 }
 
-/** Rejects, with nothing written, where a file's first piece cannot be had. */
-export async function sendAnswer(context: ReplyContext, exchange: Exchange, answer: Answer): Promise<void> {
+/** Rejects before anything is written if the first chunk of a file cannot be read. */
+export async function sendResult(
+  context: ReplyContext, exchange: RequestAndReply, answer: HandlerResult,
+): Promise<void> {
   if ('page' in answer) sendPage(context, exchange, answer.page, answer.status);
   else if ('fragment' in answer) void exchange.reply.type(HTML).send(answer.fragment.markup);
   else if ('redirect' in answer) void exchange.reply.redirect(consolePath(answer.redirect), 303);
   else await sendFile(context, exchange, answer.file);
 }
 
-/** The page that says what went wrong. It holds nothing for other eyes: the log has the rest. */
-export function sendFault(context: ReplyContext, exchange: Exchange, error: unknown): void {
+/** Writes an error page. Details that other people must not see go to the log only. */
+export function sendErrorPage(context: ReplyContext, exchange: RequestAndReply, error: unknown): void {
   const { request, reply } = exchange;
   const { status, title, message, fields, headers, unforeseen } = describeError(error);
   const fieldsOfLog = { err: error, requestId: request.id, method: request.method, path: pathOf(request.url) };
@@ -52,16 +54,16 @@ export function sendFault(context: ReplyContext, exchange: Exchange, error: unkn
   else if (isUnavailable(error)) context.deps.log.warn(fieldsOfLog, 'the console cannot do what was asked');
   const signIn = { path: '/sign-in', label: 'Go to the sign-in page' };
   const next = request.principal ? { path: '/keys', label: 'Go to the keys' } : signIn;
-  const body = faultView({ title, message, fields, requestId: unforeseen ? request.id : undefined, next });
+  const body = errorPage({ title, message, fields, requestId: unforeseen ? request.id : undefined, next });
   void reply.headers(headers);
   sendPage(context, exchange, { title, active: undefined, body }, status);
 }
 
 function isUnavailable(error: unknown): boolean {
-  return error instanceof AccessError && error.fault === 'Unavailable';
+  return error instanceof AccessError && error.reason === 'Unavailable';
 }
 
-/** A path of the console from something that claims to be one, or "/keys": never another site's address. */
+/** Returns the path if it is one of the console, otherwise "/keys": never an address of another site. */
 export function pathWithin(text: string): string {
   const base = 'http://console.invalid';
   if (!text.startsWith('/') || !URL.canParse(text, base)) return '/keys';
@@ -79,7 +81,9 @@ function consolePath(path: string): string {
   throw new Error('a page leads to what is no path of the console');
 }
 
-async function sendFile({ deps }: ReplyContext, { request, reply }: Exchange, file: DownloadedFile): Promise<void> {
+async function sendFile(
+  { deps }: ReplyContext, { request, reply }: RequestAndReply, file: DownloadedFile,
+): Promise<void> {
   const { name, contentType, content } = file;
   if (!FILE_NAME.test(name)) throw new Error('a file has a name that no header may hold');
   const body = typeof content === 'string' ? content : await startStream(content, (error) => {

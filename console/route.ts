@@ -1,25 +1,25 @@
 /**
- * What a page of the console is: a method, a path and a handler from a request to an answer. The server knows the person, has
- * checked the form, and writes the answer; a handler reads and changes only what that person may. Each file in pages/ exports its
- * routes as one list, and routes.ts collects the lists.
+ * A console route: a method, a path and a handler. The server authenticates the person, checks the form and writes the
+ * result; a handler reads and changes only what that person may. Each file in pages/ exports its routes as one list,
+ * and routes.ts collects the lists.
  */
 import type { Logger } from 'pino';
 import type { Html } from '#web/html.ts';
 import type { Resources } from '../operator/store/resources.ts';
 import type { ConsoleAccess, PersonAccess } from './access/access.ts';
 import type { SharedState } from './access/shared-state.ts';
-import type { UsageBook } from './usage/usage.ts';
+import type { UsageStore } from './usage/usage.ts';
 
 /** What all pages share. */
 export interface ConsoleDeps {
   readonly access: ConsoleAccess;
   readonly state: SharedState;
   /** undefined: the ledger's records cannot be read here; pages say so. */
-  readonly usage: UsageBook | undefined;
-  /** What the operator has read, with nobody's rights in particular: only for facts that are public (groups' ratios, prices). */
+  readonly usage: UsageStore | undefined;
+  /** The operator's copy of the cluster, read with no person's rights: only for public facts (group ratios, prices). */
   readonly resources: () => Resources;
   readonly gatewayNamespace: string;
-  /** Where SDKs call, without a path, for the snippets; undefined: nobody has told. */
+  /** The base URL of the gateway for snippets, without a path; undefined: not configured. */
   readonly gatewayUrl: string | undefined;
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
@@ -39,20 +39,20 @@ export interface PageRequest {
   readonly query: URLSearchParams;
   /** The posted fields, without the CSRF token; empty where nothing was posted. */
   readonly form: URLSearchParams;
-  /** Only the head of the answer is wanted: nothing counts as shown. */
+  /** A HEAD request: nothing counts as shown. */
   readonly headOnly: boolean;
-  /** Of the request's arrival, milliseconds since the epoch: pages take the time from here. */
+  /** When the request arrived, in milliseconds since the epoch; pages use this instead of the clock. */
   readonly nowMs: number;
 }
 
-export type Section = 'keys' | 'wallet' | 'prices';
+export type NavigationItem = 'keys' | 'wallet' | 'prices';
 
 /** What stands inside views/layout.ts. */
 export interface Page {
   /** Of the window, without the product's name. */
   readonly title: string;
   /** undefined: none of the three. */
-  readonly active: Section | undefined;
+  readonly active: NavigationItem | undefined;
   /** The content of <main>, its <h1> included. */
   readonly body: Html;
   /** Files of browser/, "keys.js": loaded as modules, each once. */
@@ -61,12 +61,12 @@ export interface Page {
   readonly styles?: readonly string[];
 }
 
-export type Answer =
+export type HandlerResult =
   /** Default 200. */
   | { readonly page: Page; readonly status?: number }
-  /** A part of a page that its script puts in place; the same markup as in the page itself. */
+  /** A part of a page, which a script puts in place; the same markup as in the page. */
   | { readonly fragment: Html }
-  /** 303: the browser fetches this path next. Only paths of the console. */
+  /** 303 See Other. Only paths of the console. */
   | { readonly redirect: string }
   | { readonly file: DownloadedFile };
 
@@ -75,17 +75,26 @@ export interface DownloadedFile {
   readonly name: string;
   /** "text/csv; charset=utf-8" */
   readonly contentType: string;
-  /** Pieces are sent as they come; an error in the middle breaks the connection, so that a half file is not taken for a whole one. */
+  /**
+   * Sent in chunks; an error in the middle breaks the connection, so that a truncated file is not taken for a complete
+   * one.
+   */
   readonly content: string | AsyncIterable<string>;
 }
 
-/** A page, or what a form does. A handler may reject with AccessError or LedgerUnavailable: the server writes the error page. */
+/**
+ * One page or form action. A handler may reject with AccessError or LedgerUnavailable: the server writes the error
+ * page.
+ */
 export interface ConsoleRoute {
-  /** HEAD is answered by GET's handler. A POST reaches its handler only with this session's CSRF token and from this site. */
+  /**
+   * HEAD is answered by GET's handler. A POST reaches its handler only with this session's CSRF token and from this
+   * site.
+   */
   readonly method: 'GET' | 'POST';
   /** As fastify has it: "/keys/:namespace/:name". */
   readonly path: string;
   /** Posted fields that may come more than once (checkboxes, lists); any other that does is refused with 400. */
   readonly repeated?: readonly string[];
-  readonly handle: (request: PageRequest) => Promise<Answer> | Answer;
+  readonly handle: (request: PageRequest) => Promise<HandlerResult> | HandlerResult;
 }

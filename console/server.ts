@@ -1,6 +1,6 @@
 /**
- * The console's HTTP server, on a port of its own. Before a page's handler runs, hooks settle who asks, from where, and
- * whether a posted form belongs to the session; the handler's answer gets its layout and headers here, too.
+ * The console's HTTP server, on a port of its own. Hooks authenticate the request and check its origin and form token
+ * before the handler runs; the result gets its layout and headers here.
  */
 import csrfProtection from '@fastify/csrf-protection';
 import { hkdfSync, randomUUID } from 'node:crypto';
@@ -12,13 +12,13 @@ import { localState } from './access/shared-state.ts';
 import type { SharedState } from './access/shared-state.ts';
 import { ASSET_ROOT, loadAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
-import { RequestRefused } from './faults.ts';
+import { RequestRefused } from './describe-error.ts';
 import { MAX_FORM_BYTES } from './form.ts';
 import { REQUEST_LIMITS, SECURITY_HEADERS } from './http.ts';
 import { checkFormToken, checkSite, identify, queryOf, readForm } from './hooks.ts';
 import { registerSignIn } from './pages/sign-in.ts';
-import { pathOf, sendAnswer, sendFault } from './reply.ts';
-import type { Exchange, ReplyContext } from './reply.ts';
+import { pathOf, sendResult, sendErrorPage } from './reply.ts';
+import type { RequestAndReply, ReplyContext } from './reply.ts';
 import type { ConsoleDeps, ConsoleRoute } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { createAuthenticator } from './session/authenticator.ts';
@@ -114,7 +114,7 @@ function createApp(options: ConsoleOptions, context: ReplyContext): FastifyInsta
     schemaController: { compilersFactory: { buildValidator: withoutSchemas, buildSerializer: withoutSchemas } },
     frameworkErrors: (error, request, reply) => {
       secure(request, reply);
-      sendFault(context, { request, reply }, error);
+      sendErrorPage(context, { request, reply }, error);
     },
   });
   app.removeAllContentTypeParsers();
@@ -123,7 +123,9 @@ function createApp(options: ConsoleOptions, context: ReplyContext): FastifyInsta
 }
 
 function nothingHere(): RequestRefused {
-  return new RequestRefused(404, 'There is nothing here', { message: 'Check the address, or go on from the start page.' });
+  return new RequestRefused(
+    404, 'There is nothing here', { message: 'Check the address, or go on from the start page.' },
+  );
 }
 
 /** No route has a schema; without this, fastify loads two compilers for them. */
@@ -152,30 +154,33 @@ function registerPage(app: FastifyInstance, context: ReplyContext, route: Consol
         path: pathOf(request.url), params: paramsOf(request), query: queryOf(request), form: posted.fields,
         nowMs: context.deps.nowMs(), headOnly: request.method === 'HEAD',
       });
-      await sendAnswer(context, { request, reply }, answer);
+      await sendResult(context, { request, reply }, answer);
       return reply;
     },
   });
 }
 
 /** The page that says what went wrong, with the navigation for whoever is signed in. */
-async function sendError(context: ReplyContext, { request, reply }: Exchange, error: unknown): Promise<FastifyReply> {
-  if (error instanceof AccessError && error.fault === 'SignedOut') return askToSignIn(context, { request, reply });
-  // the page says the first fault, not one of this
+async function sendError(
+  context: ReplyContext, { request, reply }: RequestAndReply, error: unknown,
+): Promise<FastifyReply> {
+  if (error instanceof AccessError && error.reason === 'SignedOut') return askToSignIn(context, { request, reply });
+  // a failure here must not replace the first error
   if (!request.principal) await identify(context, request, reply).catch(() => undefined);
-  sendFault(context, { request, reply }, error);
+  sendErrorPage(context, { request, reply }, error);
   return reply;
 }
 
 /** Redirects a page to the sign-in page and back again. Forms and scripts get an error: what they send is not kept. */
-function askToSignIn(context: ReplyContext, { request, reply }: Exchange): FastifyReply {
+function askToSignIn(context: ReplyContext, { request, reply }: RequestAndReply): FastifyReply {
   const over = context.authenticator.clear(request, reply);
   request.principal = undefined;
   const isPage = request.method !== 'POST' && (request.headers['sec-fetch-dest'] ?? 'document') === 'document';
   if (isPage) return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}${over ? '&why=over' : ''}`, 303);
   const isForm = request.method === 'POST';
-  const message = isForm ? 'Nothing was changed. Sign in, open the page again and repeat the change.' : 'Sign in to go on.';
-  sendFault(context, { request, reply }, new AccessError('SignedOut', message));
+  const message =
+    isForm ? 'Nothing was changed. Sign in, open the page again and repeat the change.' : 'Sign in to go on.';
+  sendErrorPage(context, { request, reply }, new AccessError('SignedOut', message));
   return reply;
 }
 
@@ -204,7 +209,9 @@ function refuseOtherMethods(app: FastifyInstance, routes: readonly ConsoleRoute[
     app.route({
       method: METHODS.filter((method) => !known.has(method)), url,
       handler() {
-        throw new RequestRefused(405, 'This is not possible here', { message: `Possible are: ${allow}.`, headers: { allow } });
+        throw new RequestRefused(
+          405, 'This is not possible here', { message: `Possible are: ${allow}.`, headers: { allow } },
+        );
       },
     });
   }

@@ -1,4 +1,7 @@
-/** TLS of the console where nothing before it ends TLS: certificate and key from a folder, taken up again when they are renewed. */
+/**
+ * TLS for a console without a TLS-terminating proxy in front: certificate and key are read from a folder, and read
+ * again when they are renewed.
+ */
 import { readFile } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import { createServer } from 'node:https';
@@ -14,7 +17,7 @@ export interface ConsoleTls {
 }
 
 interface TlsOptions {
-  /** Runs something once, later; the result takes it back. */
+  /** Calls a function once after a delay; the function that it returns cancels that. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly log: Pick<Logger, 'info' | 'error'>;
 }
@@ -66,7 +69,7 @@ export async function openTls(folder: string, { after, log }: TlsOptions): Promi
   };
 }
 
-/** What fastify does with a server, both kinds can: listen, close, and give connections up. */
+/** Fastify only listens, closes and drops connections, which http and https servers both can. */
 function asHttpServer(server: unknown): Server {
   if (isServer(server)) return server;
   throw new Error('not a server');
@@ -77,7 +80,7 @@ function isServer(server: unknown): server is Server {
 }
 
 async function readPair(folder: string): Promise<Pair> {
-  // one after the other: where both are missing, it is always the same that is named
+  // sequential, so that the error always names the same file when both are missing
   const cert = await readFile(join(folder, 'tls.crt'), 'utf8');
   return { cert, key: await readFile(join(folder, 'tls.key'), 'utf8') };
 }

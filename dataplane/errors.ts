@@ -19,13 +19,18 @@ export interface ErrorRow {
 export const ERRORS = {
   invalid_api_key: {
     status: 401, openaiType: 'invalid_request_error', openaiCode: 'invalid_api_key',
-    anthropicType: 'authentication_error',
+    anthropicType: 'authentication_error', retry: false,
     when: 'no key, or one that is malformed, unknown, disabled, expired or not accepted',
   },
   model_not_found: {
     status: 404, openaiType: 'invalid_request_error', openaiCode: 'model_not_found',
     anthropicType: 'not_found_error',
     when: 'the model is not in the catalog, or not for this key\'s group',
+  },
+  wrong_endpoint: {
+    status: 400, openaiType: 'invalid_request_error', openaiCode: 'wrong_endpoint',
+    anthropicType: 'invalid_request_error',
+    when: 'a model of this key on an endpoint that is not its own; the message names the right one',
   },
   not_found: {
     status: 404, openaiType: 'invalid_request_error', openaiCode: 'not_found',
@@ -44,7 +49,7 @@ export const ERRORS = {
   },
   credit_balance_exhausted: {
     status: 402, openaiType: 'insufficient_quota', openaiCode: 'credit_balance_exhausted',
-    anthropicType: 'billing_error',
+    anthropicType: 'billing_error', retry: false,
     when: 'the account\'s balance is used up, or too small for this call',
   },
   rate_limit_exceeded: {
@@ -61,7 +66,8 @@ export const ERRORS = {
   not_allowed: {
     status: 400, openaiType: 'invalid_request_error', openaiCode: 'not_allowed',
     anthropicType: 'invalid_request_error',
-    when: 'something whose price cannot be bounded, and the model\'s allow list does not name it',
+    when: 'something whose price cannot be bounded, and neither the model\'s `allow` nor the route\'s `allow.fields` '
+      + 'names it',
   },
   unsupported_parameter: {
     status: 400, openaiType: 'invalid_request_error', openaiCode: 'unsupported_parameter',
@@ -88,6 +94,11 @@ export const ERRORS = {
     status: 413, openaiType: 'invalid_request_error', openaiCode: 'request_too_large',
     anthropicType: 'request_too_large',
     when: 'the body is larger than --max-body',
+  },
+  request_timeout: {
+    status: 408, openaiType: 'invalid_request_error', openaiCode: 'request_timeout',
+    anthropicType: 'invalid_request_error',
+    when: 'the body arrives at less than 1 KiB/s for longer than 15 seconds',
   },
   model_not_priced: {
     status: 503, openaiType: 'server_error', openaiCode: 'model_not_priced',

@@ -1,4 +1,4 @@
-/** Listening on a port, as a promise: for every kind of server of node's. */
+/** Listens on a port and returns a promise, for any of Node's servers. */
 import type { Server } from 'node:net';
 
 export interface ListenAddress {
@@ -8,7 +8,7 @@ export interface ListenAddress {
 }
 
 /** Resolves with the port once the server listens; rejects where it cannot. Later errors are events of the server. */
-export async function listening(server: Server, { host, port }: ListenAddress): Promise<number> {
+export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {

@@ -1,16 +1,17 @@
 /**
  * The composition root of the data plane: ledger, state, upstreams, pipeline, HTTP server and admin port, from start to
- * drain. It gets its configuration by apply or install, and does not know where that comes from.
+ * drain. Its configuration comes through apply or install, from a file, an operator or a test.
  */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createAdmin } from './admin/server.ts';
 import type { Admin } from './admin/server.ts';
+import { createBodyWorker } from './body-worker/body-worker.ts';
 import { every, SYSTEM_CLOCK } from './clock.ts';
 import type { Clock, Timers } from './clock.ts';
-import { finish } from './jobs/finish.ts';
-import { pollJob } from './jobs/poll.ts';
+import { recordJobEnd } from './jobs/record-job-end.ts';
+import { pollJob } from './jobs/channel-request.ts';
 import { startPoller } from './jobs/poller.ts';
 import type { Poller } from './jobs/poller.ts';
 import { CallMap } from './ledger/call-map.ts';
@@ -21,7 +22,7 @@ import type { PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
 import { withTimeout } from './pipeline/settle.ts';
 import { buildServer } from './server/app.ts';
-import type { BodyLimits } from './server/body.ts';
+import type { BodyLimits } from './server/body-budget.ts';
 import { createGracefulShutdown } from './server/graceful-shutdown.ts';
 import { createInFlight } from './server/in-flight.ts';
 import { listenTls } from './server/tls-listener.ts';
@@ -50,19 +51,27 @@ export interface DataplaneOptions {
   readonly ledger: Ledger;
   readonly log: Logger;
   readonly maxBodyBytes: number;
-  /** Limit of all request bodies that are held at a time. Default: 256 MiB, or two of the largest. */
+  /** Limit of all request bodies that are in memory at a time. Default: 256 MiB, or two of the largest. */
   readonly maxBufferedBytes?: number;
+  /** Connections of clients at a time. Default: 32,768. */
+  readonly maxConnections?: number;
+  /** Origins whose pages may call the API from a browser; `*`: any. Default: none. */
+  readonly corsOrigins?: readonly string[];
   readonly version: string;
   /** Node's `process`, for its memory and CPU in the metrics. */
   readonly process?: ProcessFigures;
   /** Called when a provider refuses the gateway's credential or model name. */
   readonly onRouteWarning?: (warning: RouteWarning) => void;
+  /** Where people find the console, without a path; it may become known later. */
+  readonly consoleUrl?: () => string | undefined;
   /** For the metrics, where the configuration comes over the network. */
   readonly distribution?: () => DistributionFigures;
+  /** Whether the configuration is too old to be trusted: calls are refused then. */
+  readonly configExpired?: () => boolean;
   /** Further parts of /config_dump, by name; they must hold no secret. */
   readonly dump?: Readonly<Record<string, () => unknown>>;
   readonly clock?: Clock;
-  /** Those of Node where they are absent. */
+  /** Default: Node's timers. */
   readonly timers?: Partial<Timers>;
 }
 
@@ -83,12 +92,12 @@ export interface Dataplane {
    * Reports not ready from now on. Calls are still served, and each response closes its connection, until load
    * balancers and callers have left.
    */
-  leave(): void;
+  startDraining(): void;
   /** Refuses calls on new connections. Resolves when all calls have ended and everything but the ledger is closed. */
   drain(): Promise<void>;
 }
 
-/** Resolves once both ports answer. Rejects where one of them cannot be had. */
+/** Resolves once both ports answer. Rejects if one of them cannot be opened. */
 export async function startDataplane(options: DataplaneOptions): Promise<Dataplane> {
   const { log, ledger, clock = SYSTEM_CLOCK } = options;
   const timers = { every, withTimeout, ...options.timers };
@@ -101,31 +110,30 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const shutdown = createGracefulShutdown();
   let applied: (() => Snapshot) | undefined;
 
+  const tokenizer = openTokenizer(log);
   const deps: PipelineDeps = {
-    state: current, ledger, leases, upstreams, telemetry, clock, running: new CallMap(),
-    withTimeout: timers.withTimeout,
+    state: current, ledger, leases, upstreams, telemetry, tokenizer, clock, running: new CallMap(),
+    withTimeout: timers.withTimeout, consoleUrl: options.consoleUrl,
     random: Math.random,
-    warn: (warning) => {
-      log.warn({ ...warning }, 'a provider refuses the gateway\'s credential or model name');
-      options.onRouteWarning?.(warning);
-    },
+    warn: (warning) => warnOfRoute(options, warning),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
   };
-  const tokenizer = openTokenizer(log);
-  const configured = (): boolean => applied !== undefined;
-  const server = buildServer({ ...deps, ...bodyLimits(options), tokenizer, shutdown, inFlight, configured });
+  const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
+  const configured = (): boolean => applied !== undefined && !options.configExpired?.();
+  const server = buildServer({ ...deps, ...edgeOptions(options), bodyWorker, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
-      { name: 'configuration', ok: configured(), detail: 'none has been applied yet' },
+      { name: 'configuration', ok: configured(), detail: 'none has been applied yet, or it is too old' },
       { name: 'ledger', ...ledgerReadiness(ledger) },
       { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
+      { name: 'event loop', ok: metrics.recentLagSeconds < MAX_LAG_SECONDS, detail: 'requests wait for the processor' },
     ],
     dump: () => ({ ...furtherDump(options), snapshot: applied && redactSnapshot(applied()) }),
   });
   await server.listen(options.listen);
   const { tls, adminPort } = await listenFurther(options, server.server, admin).catch(async (error: unknown) => {
-    // a port that cannot be had must not leave another one open
+    // if one port cannot be opened, the others are closed again
     await Promise.all([server.close(), admin.close()]);
     throw error;
   });
@@ -152,16 +160,16 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     port: portOf(server.addresses()),
     adminPort,
     ...tls ? { tls } : {},
-    leave: () => shutdown.startDraining(),
+    startDraining: () => shutdown.startDraining(),
     async drain() {
       shutdown.startDraining();
       shutdown.refuseNewConnections();
       await poller.stop();
-      // here and not in a hook of the server, which would be given ten seconds
+      // not in a fastify hook, which would time out after ten seconds
       await inFlight.ended();
       await Promise.all([server.close(), tls?.close()]);
       leases.stop();
-      await Promise.all([tokenizer.close(), upstreams.close()]);
+      await Promise.all([tokenizer.close(), bodyWorker.close(), upstreams.close()]);
       await admin.close();
       metrics.close();
     },
@@ -194,6 +202,14 @@ async function listenFurther(options: DataplaneOptions, server: Server, admin: A
   }
 }
 
+function warnOfRoute({ log, onRouteWarning }: DataplaneOptions, warning: RouteWarning): void {
+  const message = warning.connectError === undefined
+    ? 'a provider refuses the gateway\'s credential or model name'
+    : 'a provider cannot be reached';
+  log.warn({ ...warning }, message);
+  onRouteWarning?.(warning);
+}
+
 function openTokenizer(log: Logger): Tokenizer {
   return createTokenizer({
     onFault: (error) => log.warn({ err: error }, 'the tokenizer failed; tokens are estimated by length'),
@@ -222,16 +238,16 @@ interface PollingOptions extends Pick<Timers, 'every'> {
   readonly ready: () => boolean;
 }
 
-/** Finds out how jobs end although their clients do not ask. */
+/** Polls running jobs, so that they are billed even if their clients never ask for the result. */
 function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Poller {
   return startPoller({
     ledger: deps.ledger,
     poll: (job, signal) => pollJob(deps, job, signal),
-    finish: (job, end) => finish(deps, job, end),
+    recordEnd: (job, end) => recordJobEnd(deps, job, end),
     nowMs: () => deps.clock.nowMs(),
     ready,
     every,
-    onTrouble: (error, job) => {
+    onError: (error, job) => {
       if (!job) return log.warn({ err: error }, 'the ledger gives no jobs to look at');
       const { jobId, origin: { callId, channel } } = job;
       const fields = { err: error, job_id: jobId, request_id: callId, channel };
@@ -245,10 +261,19 @@ function ledgerReadiness(ledger: Ledger): { ok: boolean; detail: string } {
   return { ok, detail: reason };
 }
 
+const MAX_CONNECTIONS = 32_768;
+/** A process whose event loop lags by so much gets no new connections until it has caught up. */
+const MAX_LAG_SECONDS = 1;
 const BUFFERED_BYTES = 256 * 1024 * 1024;
 
-function bodyLimits({ maxBodyBytes, maxBufferedBytes }: DataplaneOptions): BodyLimits {
-  return { maxBodyBytes, maxBufferedBytes: maxBufferedBytes ?? Math.max(BUFFERED_BYTES, 2 * maxBodyBytes) };
+type EdgeOptions = BodyLimits & Required<Pick<DataplaneOptions, 'maxConnections' | 'corsOrigins'>>;
+
+function edgeOptions(options: DataplaneOptions): EdgeOptions {
+  const { maxBodyBytes, maxBufferedBytes, maxConnections = MAX_CONNECTIONS, corsOrigins = [] } = options;
+  return {
+    maxBodyBytes, maxBufferedBytes: maxBufferedBytes ?? Math.max(BUFFERED_BYTES, 2 * maxBodyBytes), maxConnections,
+    corsOrigins,
+  };
 }
 
 function portOf([address]: readonly (AddressInfo | string)[]): number {

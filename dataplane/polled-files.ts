@@ -1,7 +1,7 @@
 /**
  * Files that change under a running process, such as those of a mounted Secret, where Kubernetes writes a new folder
- * and swaps a link to it. They are polled and not watched: all processes of one user on a node share few inotify
- * instances (128 by default), and every pod of a node may have a sidecar.
+ * and swaps a link to it. They are polled and not watched: all processes of one user on a node share 128
+ * inotify instances (the default), and every pod on the node may have a sidecar.
  */
 import { readFile, stat } from 'node:fs/promises';
 

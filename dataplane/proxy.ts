@@ -1,4 +1,6 @@
-/** A proxy of a fleet, put together: the data plane with its certificate, and the configuration from an operator. */
+/**
+ * The composition root of a fleet's proxy: the data plane with its certificate, and the configuration from an operator.
+ */
 import type { Logger } from 'pino';
 import { startDataplane } from './main.ts';
 import type { Dataplane, DataplaneOptions } from './main.ts';
@@ -11,7 +13,9 @@ type Distribution = Pick<XdsClientOptions, 'addresses' | 'secure' | 'nodeId' | '
 export interface ProxyOptions extends Omit<DataplaneOptions, 'onRouteWarning' | 'distribution' | 'dump'> {
   /** Where the configuration comes from. */
   readonly xds: Distribution;
-  /** The folder of the TLS port's certificate, which is taken up anew when it changes. */
+  /** Without an operator for this long, calls are refused: keys may have been revoked meanwhile. */
+  readonly maxConfigAgeMs: number;
+  /** The folder of the TLS port's certificate, which is reloaded when it changes. */
   readonly tlsFolder?: string;
   readonly log: Logger;
 }
@@ -19,22 +23,26 @@ export interface ProxyOptions extends Omit<DataplaneOptions, 'onRouteWarning' | 
 export interface Proxy {
   readonly port: number;
   readonly adminPort: number;
-  /** Not ready from now on; see Dataplane. */
-  leave(): void;
+  /** Reports not ready from now on; see Dataplane. */
+  startDraining(): void;
   /** No new calls; resolves when the running ones have ended. */
   stop(): Promise<void>;
 }
 
 const NOT_CONNECTED = { connected: false, connections: 0, lastUpdateMs: 0, resources: 0, refused: 0 };
 
-/** Resolves once all ports answer, perhaps before there is a configuration. Rejects where a port cannot be had. */
-export async function startProxy({ xds: from, tlsFolder, ...options }: ProxyOptions): Promise<Proxy> {
+/** Resolves once all ports answer, perhaps before there is a configuration. Rejects if a port cannot be opened. */
+export async function startProxy({ xds: from, tlsFolder, maxConfigAgeMs, ...options }: ProxyOptions): Promise<Proxy> {
   const { log, version } = options;
   const running: { xds?: XdsClient } = {};
   const dataplane = await startDataplane({
     ...options,
-    onRouteWarning: (warning) => running.xds?.reportRefusal(warning),
-    distribution: () => running.xds?.figures() ?? NOT_CONNECTED,
+    onRouteWarning: (warning) => running.xds?.reportRefusal({ connectError: '', ...warning }),
+    configExpired: () => (running.xds?.configAgeMs() ?? 0) > maxConfigAgeMs,
+    distribution: () => ({
+      ...running.xds?.figures() ?? NOT_CONNECTED,
+      expiresInMs: Math.max(0, maxConfigAgeMs - (running.xds?.configAgeMs() ?? 0)),
+    }),
     dump: { xds: () => running.xds?.figures() },
   });
   try {
@@ -44,7 +52,7 @@ export async function startProxy({ xds: from, tlsFolder, ...options }: ProxyOpti
     return {
       port: dataplane.port,
       adminPort: dataplane.adminPort,
-      leave: () => dataplane.leave(),
+      startDraining: () => dataplane.startDraining(),
       async stop() {
         await dataplane.drain(); // until its end, running calls hear of revoked keys
         await xds.stop();

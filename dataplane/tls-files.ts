@@ -7,7 +7,7 @@ import type { TlsMaterial } from './server/tls-listener.ts';
 
 const EVERY_MS = 5000;
 
-/** Both files as they are now. Rejects with words for people where one cannot be read. */
+/** Reads both files. Rejects with a message for operators if one cannot be read. */
 export async function readTlsFiles(folder: string): Promise<TlsMaterial> {
   try {
     const [certificate, key] = await Promise.all(pathsIn(folder).map((path) => readFile(path, 'utf8')));
@@ -22,7 +22,7 @@ interface TlsFilesOptions {
   readonly log: Pick<Logger, 'info' | 'error'>;
 }
 
-/** Takes up what they become, to the end of the process; a pair that is none is logged, and the one before stays. */
+/** Reloads the pair whenever it changes. An invalid pair is logged, and the previous one stays in use. */
 export async function watchTlsFiles(folder: string, { renew, log }: TlsFilesOptions): Promise<void> {
   let first = true;
   await pollFiles({

@@ -1,8 +1,8 @@
 /** What the demo provider says: the same answer to the same prompt, in whole or token by token. */
 import type { Behaviour } from './rules.ts';
 import { behaviourOf } from './rules.ts';
-import type { Json, Prompt, Tool } from './prompt.ts';
-import { isObject } from './prompt.ts';
+import { exampleOf } from './example.ts';
+import type { Prompt, Tool } from './prompt.ts';
 import { tokensOf } from './tokens.ts';
 
 export interface Answer {
@@ -36,10 +36,13 @@ export function answerTo(prompt: Prompt): Answer {
 
 function words(prompt: Prompt, behaviour: Behaviour): string {
   if (behaviour.echo !== undefined) return behaviour.echo;
-  if (behaviour.words !== undefined) return Array.from({ length: behaviour.words }, (_, index) => LONG_WORDS[index % LONG_WORDS.length]).join(' ');
+  if (prompt.answerSchema !== undefined) return JSON.stringify(exampleOf(prompt.answerSchema));
+  if (behaviour.words !== undefined)
+    return Array.from({ length: behaviour.words }, (_, index) => LONG_WORDS[index % LONG_WORDS.length]).join(' ');
   if (prompt.toolResult !== undefined) return `The tool says: ${prompt.toolResult}`;
   if (/\bhaiku\b/i.test(prompt.lastText)) return HAIKU;
-  return `${greeting(prompt)} ${counted(prompt)} I am the demo provider, standing in for ${prompt.model}: I answer by rule, and every token of this is counted and billed as if I were the real one.`;
+  return `${greeting(prompt)} ${counted(prompt)} I am the demo provider, standing in for ${prompt.model}: I answer ` +
+    `by rule, and every token of this is counted and billed as if I were the real one.`;
 }
 
 function greeting(prompt: Prompt): string {
@@ -57,28 +60,12 @@ function counted({ lastText, texts, images }: Prompt): string {
   return `That is ${seen.join(', ')}.`;
 }
 
-/** The tool that this answer calls: one that was insisted on, or the first where the prompt asks for it; never twice in a row. */
+/**
+ * The tool that this answer calls: one that was insisted on, or the first where the prompt asks for it; never twice in
+ * a row.
+ */
 function toolToCall(prompt: Prompt, behaviour: Behaviour): Tool | undefined {
   if (prompt.toolResult !== undefined) return undefined;
   if (prompt.forcedTool) return prompt.tools.find((tool) => tool.name === prompt.forcedTool);
   return behaviour.useTool || prompt.forcedTool !== undefined ? prompt.tools[0] : undefined;
-}
-
-const EXAMPLES: Readonly<Record<string, unknown>> = { string: 'example', number: 1, integer: 1, boolean: true, array: [], null: null };
-
-/** A value that fits a JSON schema, as far as simple ones go. */
-export function exampleOf(schema: unknown, name = ''): unknown {
-  if (!isObject(schema)) return {};
-  const choices = schema['enum'];
-  if (Array.isArray(choices) && choices.length > 0) return choices[0];
-  const type = typeOf(schema);
-  if (type === 'string' && /city|location|place/i.test(name)) return 'Paris';
-  if (type !== 'object') return EXAMPLES[type];
-  const properties = isObject(schema['properties']) ? schema['properties'] : {};
-  return Object.fromEntries(Object.entries(properties).map(([property, inner]) => [property, exampleOf(inner, property)]));
-}
-
-function typeOf(schema: Json): string {
-  const type = Array.isArray(schema['type']) ? (schema['type'][0] as unknown) : schema['type'];
-  return typeof type === 'string' ? type : 'object';
 }

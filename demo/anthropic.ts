@@ -1,12 +1,15 @@
 /** The demo provider's Anthropic side: messages, streamed and not, with prompt caching by cache_control. */
 import type { Dialect, Exchange, InputUsage, StreamEvent } from './dialect.ts';
-import { BadRequest, contentText, isObject, objectsIn, optionalCount, requiredMessages, requiredText, textIn } from './prompt.ts';
+import {
+  BadRequest, contentText, isObject, objectsIn, optionalCount, requiredMessages, requiredText, textIn,
+} from './prompt.ts';
 import type { Json, Prompt } from './prompt.ts';
 import type { PromptCache } from './prompt-cache.ts';
 import { countTokens } from './tokens.ts';
 
 const ERROR_TYPES: Readonly<Record<number, string>> = {
-  401: 'authentication_error', 402: 'billing_error', 403: 'permission_error', 404: 'not_found_error', 413: 'request_too_large',
+  401: 'authentication_error', 402:
+    'billing_error', 403: 'permission_error', 404: 'not_found_error', 413: 'request_too_large',
   429: 'rate_limit_error', 504: 'timeout_error', 529: 'overloaded_error',
 };
 
@@ -19,7 +22,8 @@ export const anthropic: Dialect = {
   whole,
   stream,
   error: (status, message) => ({
-    type: 'error', error: { type: ERROR_TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error'), message }, request_id: null,
+    type: 'error', error: { type: ERROR_TYPES[status] ??
+      (status >= 500 ? 'api_error' : 'invalid_request_error'), message }, request_id: null,
   }),
   headers: (id) => ({ 'request-id': id }),
 };
@@ -37,10 +41,18 @@ export function parseAnthropic(body: Json): Prompt {
     texts: [...(system === '' ? [] : [system]), ...messages.map((message) => contentText(message['content']))],
     lastText: contentText(messages.findLast((message) => message['role'] === 'user')?.['content']),
     toolResult: result ? contentText(result['content']) : undefined,
-    images: messages.flatMap((message) => objectsIn(message['content'])).filter((block) => block['type'] === 'image').length,
+    images:
+      messages.flatMap((message) => objectsIn(message['content'])).filter((block) => block['type'] === 'image').length,
     tools: objectsIn(body['tools']).map((tool) => ({ name: textIn(tool['name']), schema: tool['input_schema'] })),
+    toolTexts: objectsIn(body['tools']).map((tool) => JSON.stringify(tool)),
+    answerSchema: answerSchema(body),
     forcedTool: forcedTool(body['tool_choice']),
   };
+}
+
+function answerSchema({ output_config: config, output_format: format }: Json): unknown {
+  const given = format ?? (isObject(config) ? config['format'] : undefined);
+  return isObject(given) ? given['schema'] : undefined;
 }
 
 function forcedTool(choice: unknown): string | undefined {
@@ -50,10 +62,11 @@ function forcedTool(choice: unknown): string | undefined {
 }
 
 /** Blocks of system and messages in order; what stands before the last one that is marked is cached. */
-function input(body: Json, { texts, images }: Prompt, cache: PromptCache): InputUsage {
-  const blocks = [...objectsIn(body['system']), ...requiredMessages(body).flatMap((message) => objectsIn(message['content']))];
+function input(body: Json, { texts, images, toolTexts }: Prompt, cache: PromptCache): InputUsage {
+  const blocks =
+    [...objectsIn(body['system']), ...requiredMessages(body).flatMap((message) => objectsIn(message['content']))];
   const last = blocks.findLastIndex((block) => isObject(block['cache_control']));
-  const total = countTokens(texts, images);
+  const total = countTokens([...texts, ...toolTexts], images);
   if (last < 0) return { uncached: total, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
   const beginning = blocks.slice(0, last + 1).map((block) => textIn(block['text']));
   const marked = Math.min(countTokens(beginning), total - 1);
@@ -81,21 +94,29 @@ function whole(exchange: Exchange): unknown {
 
 function stream(exchange: Exchange): StreamEvent[] {
   const { id, prompt, answer } = exchange;
-  const event = (type: string, fields: Json, tokens: 0 | 1 = 0): StreamEvent => ({ text: `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`, tokens });
-  const start = answer.toolCall ? { type: 'tool_use', id: `toolu_${id}`, name: answer.toolCall.name, input: {} } : { type: 'text', text: '' };
+  const event = (type: string, fields: Json, tokens: 0 | 1 = 0): StreamEvent =>
+    ({ text: `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`, tokens });
+  const start = answer.toolCall
+    ? { type: 'tool_use', id: `toolu_${id}`, name: answer.toolCall.name, input: {} }
+    : { type: 'text', text: '' };
   const deltas = answer.toolCall
-    ? [event('content_block_delta', { index: 0, delta: { type: 'input_json_delta', partial_json: JSON.stringify(answer.toolCall.input) } }, 1)]
+    ? [event('content_block_delta', {
+      index: 0, delta: { type: 'input_json_delta', partial_json: JSON.stringify(answer.toolCall.input) },
+    }, 1)]
     : answer.pieces.map((text) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }, 1));
   return [
     event('message_start', { message: {
-      id: `msg_${id}`, type: 'message', role: 'assistant', model: prompt.model, content: [], stop_reason: null, stop_sequence: null,
+      id: `msg_${id}`, type:
+        'message', role: 'assistant', model: prompt.model, content: [], stop_reason: null, stop_sequence: null,
       ...usage(exchange, answer.outputTokens === undefined ? undefined : 1),
     } }),
     event('content_block_start', { index: 0, content_block: start }),
     event('ping', {}),
     ...deltas,
     event('content_block_stop', { index: 0 }),
-    event('message_delta', { delta: { stop_reason: stopReason(exchange), stop_sequence: null }, ...usage(exchange, answer.outputTokens) }),
+    event('message_delta', {
+      delta: { stop_reason: stopReason(exchange), stop_sequence: null }, ...usage(exchange, answer.outputTokens),
+    }),
     event('message_stop', {}),
   ];
 }
@@ -112,7 +133,9 @@ function usage({ input: tokens }: Exchange, outputTokens: number | undefined): J
       input_tokens: tokens.uncached,
       cache_creation_input_tokens: tokens.cacheWrite5m + tokens.cacheWrite1h,
       cache_read_input_tokens: tokens.cached,
-      cache_creation: { ephemeral_5m_input_tokens: tokens.cacheWrite5m, ephemeral_1h_input_tokens: tokens.cacheWrite1h },
+      cache_creation: {
+        ephemeral_5m_input_tokens: tokens.cacheWrite5m, ephemeral_1h_input_tokens: tokens.cacheWrite1h,
+      },
       output_tokens: outputTokens,
       service_tier: 'standard',
     },

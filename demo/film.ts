@@ -8,8 +8,11 @@ const FRAME_BYTES = SIZE * SIZE * 3;
 
 /** The same seed gives the same film. */
 export function film(seed: string): Buffer {
-  const frames = Array.from({ length: FRAMES }, (_none, index) => chunk('00db', frame(createHash('sha256').update(seed).digest(), index)));
-  const header = list('hdrl', [chunk('avih', mainHeader()), list('strl', [chunk('strh', streamHeader()), chunk('strf', bitmapHeader())])]);
+  const frames = Array.from({ length: FRAMES }, (_none, index) =>
+    chunk('00db', frame(createHash('sha256').update(seed).digest(), index)));
+  const header = list(
+    'hdrl', [chunk('avih', mainHeader()), list('strl', [chunk('strh', streamHeader()), chunk('strf', bitmapHeader())])],
+  );
   const body = Buffer.concat([Buffer.from('AVI '), header, list('movi', frames)]);
   return Buffer.concat([Buffer.from('RIFF'), number(body.length), body]);
 }
@@ -24,14 +27,24 @@ function frame(colours: Buffer, index: number): Buffer {
   return pixels;
 }
 
-/** dwMicroSecPerFrame, dwMaxBytesPerSec, dwPaddingGranularity, dwFlags, dwTotalFrames, dwInitialFrames, dwStreams, size, width, height, reserved. */
+/**
+ * dwMicroSecPerFrame, dwMaxBytesPerSec, dwPaddingGranularity, dwFlags, dwTotalFrames, dwInitialFrames, dwStreams, size,
+ * width, height, reserved.
+ */
 function mainHeader(): Buffer {
-  return numbers(1_000_000 / FRAMES_PER_SECOND, FRAME_BYTES * FRAMES_PER_SECOND, 0, 0, FRAMES, 0, 1, FRAME_BYTES, SIZE, SIZE, 0, 0, 0, 0);
+  return numbers(
+    1_000_000 / FRAMES_PER_SECOND, FRAME_BYTES * FRAMES_PER_SECOND, 0, 0, FRAMES, 0, 1, FRAME_BYTES, SIZE, SIZE, 0, 0,
+    0, 0,
+  );
 }
 
-/** Type, codec (none), flags, priority, initial frames, scale, rate, start, length, size, quality, sample size, frame. */
+/**
+ * Type, codec (none), flags, priority, initial frames, scale, rate, start, length, size, quality, sample size, frame.
+ */
 function streamHeader(): Buffer {
-  return Buffer.concat([Buffer.from('vids'), numbers(0, 0, 0, 0, 1, FRAMES_PER_SECOND, 0, FRAMES, FRAME_BYTES, 0xffffffff, 0, 0, SIZE | SIZE << 16)]);
+  return Buffer.concat([Buffer.from('vids'), numbers(
+    0, 0, 0, 0, 1, FRAMES_PER_SECOND, 0, FRAMES, FRAME_BYTES, 0xffffffff, 0, 0, SIZE | SIZE << 16,
+  )]);
 }
 
 /** Size of this, width, height, planes and bits per pixel, compression, image size, and four that do not matter. */

@@ -9,7 +9,11 @@ import { countTokens } from './tokens.ts';
 const CREATED_SECONDS = 1_735_689_600;
 const DIMENSIONS = 64;
 const MOST_IMAGES = 10;
-const MODELS = ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-6', 'claude-haiku-4-5', 'text-embedding-3-small', 'flux-1.1-pro'] as const;
+const MOST_PARTIAL_IMAGES = 3;
+/** What one picture counts as. */
+const IMAGE_TOKENS = 256;
+const MODELS =
+  ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-6', 'claude-haiku-4-5', 'text-embedding-3-small', 'flux-1.1-pro'] as const;
 
 /** POST /v1/embeddings: vectors that follow from the text, of length 1. */
 export function embeddings(body: Json): unknown {
@@ -21,7 +25,8 @@ export function embeddings(body: Json): unknown {
     : (vector: Float32Array): unknown => [...vector];
   const tokens = countTokens(inputs);
   return {
-    object: 'list', model, data: inputs.map((text, index) => ({ object: 'embedding', index, embedding: encode(vectorOf(text, dimensions)) })),
+    object: 'list', model, data:
+      inputs.map((text, index) => ({ object: 'embedding', index, embedding: encode(vectorOf(text, dimensions)) })),
     usage: { prompt_tokens: tokens, total_tokens: tokens },
   };
 }
@@ -29,7 +34,8 @@ export function embeddings(body: Json): unknown {
 /** A text, several texts, one list of token numbers, or several. */
 function inputsOf(input: unknown): string[] {
   if (typeof input === 'string' && input !== '') return [input];
-  if (!Array.isArray(input) || input.length === 0) throw new BadRequest('input', 'input is required: a string, or a list of strings or tokens');
+  if (!Array.isArray(input) || input.length === 0)
+    throw new BadRequest('input', 'input is required: a string, or a list of strings or tokens');
   if (input.every((each) => typeof each === 'number')) return [input.join(' ')];
   return input.map((each: unknown) => (Array.isArray(each) ? each.join(' ') : String(each)));
 }
@@ -49,21 +55,47 @@ export function images(body: Json, ownUrl: string): unknown {
   const count = optionalCount(body, 'n') ?? 1;
   if (count > MOST_IMAGES) throw new BadRequest('n', `n must be at most ${MOST_IMAGES}`);
   const data = Array.from({ length: count }, (_, index) => {
-    const seed = createHash('sha256').update(`${index}:${prompt}`).digest('hex').slice(0, 16);
-    return body['response_format'] === 'url' ? { url: `${ownUrl}/pictures/${seed}.png` } : { b64_json: picture(seed).toString('base64') };
+    const seed = seedOf(prompt, index);
+    return body['response_format'] === 'url'
+      ? { url: `${ownUrl}/pictures/${seed}.png` }
+      : { b64_json: picture(seed).toString('base64') };
   });
   return { created: CREATED_SECONDS, data };
 }
 
+/** The same as a stream: partial pictures as many as asked for, and the whole one. */
+export function imageEvents(body: Json): readonly string[] {
+  const prompt = requiredText(body, 'prompt');
+  const b64 = picture(seedOf(prompt, 0)).toString('base64');
+  const event = (type: string, fields: Json): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, b64_json: b64, created_at: CREATED_SECONDS, ...fields })}\n\n`;
+  const partial = Math.min(Number(body['partial_images'] ?? 0), MOST_PARTIAL_IMAGES);
+  const tokens = countTokens([prompt]);
+  return [
+    ...Array.from({ length: partial }, (_, index) =>
+      event('image_generation.partial_image', { partial_image_index: index })),
+    event('image_generation.completed', {
+      usage: { input_tokens: tokens, output_tokens: IMAGE_TOKENS, total_tokens: tokens + IMAGE_TOKENS },
+    }),
+  ];
+}
+
+function seedOf(prompt: string, index: number): string {
+  return createHash('sha256').update(`${index}:${prompt}`).digest('hex').slice(0, 16);
+}
+
 /** GET /v1/models, in the shape of the protocol that asks. */
 export function models(forAnthropic: boolean): unknown {
-  if (!forAnthropic) return { object: 'list', data: MODELS.map((id) => ({ id, object: 'model', created: CREATED_SECONDS, owned_by: 'demo' })) };
-  const data = MODELS.map((id) => ({ type: 'model', id, display_name: id, created_at: new Date(CREATED_SECONDS * 1000).toISOString() }));
+  if (!forAnthropic) return {
+    object: 'list', data: MODELS.map((id) => ({ id, object: 'model', created: CREATED_SECONDS, owned_by: 'demo' })),
+  };
+  const data = MODELS.map((id) =>
+    ({ type: 'model', id, display_name: id, created_at: new Date(CREATED_SECONDS * 1000).toISOString() }));
   return { data, has_more: false, first_id: MODELS[0], last_id: MODELS.at(-1) };
 }
 
 /** POST /v1/messages/count_tokens. */
 export function countedTokens(body: Json): unknown {
-  const { texts, images: pictures } = parseAnthropic(body);
-  return { input_tokens: countTokens(texts, pictures) };
+  const { texts, images: pictures, toolTexts } = parseAnthropic(body);
+  return { input_tokens: countTokens([...texts, ...toolTexts], pictures) };
 }

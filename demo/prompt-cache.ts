@@ -1,4 +1,6 @@
-/** What the demo provider remembers as cached: the beginnings of conversations that it has seen, for as long as it runs. */
+/**
+ * What the demo provider remembers as cached: the beginnings of conversations that it has seen, for as long as it runs.
+ */
 import { createHash } from 'node:crypto';
 
 const MOST_ENTRIES = 1_000;

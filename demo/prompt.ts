@@ -19,6 +19,10 @@ export interface Prompt {
   readonly toolResult: string | undefined;
   readonly images: number;
   readonly tools: readonly Tool[];
+  /** The tools as they were declared, for counting their tokens. */
+  readonly toolTexts: readonly string[];
+  /** The JSON schema that the answer must fit; undefined: any text. */
+  readonly answerSchema: unknown;
   /** The caller insists on a tool: on this one, or on any (""). */
   readonly forcedTool: string | undefined;
 }
@@ -50,20 +54,24 @@ export function textIn(value: unknown): string {
 
 /** The text of a message's content: a string, or blocks of which some hold text. */
 export function contentText(content: unknown): string {
-  return typeof content === 'string' ? content : objectsIn(content).map((block) => textIn(block['text'])).filter((text) => text !== '').join('\n');
+  return typeof content === 'string'
+    ? content
+    : objectsIn(content).map((block) => textIn(block['text'])).filter((text) => text !== '').join('\n');
 }
 
 /** @throws BadRequest where the field is missing or not a string. */
 export function requiredText(body: Json, field: string): string {
   const value = body[field];
-  if (typeof value !== 'string' || value === '') throw new BadRequest(field, `${field} is required and must be a string`);
+  if (typeof value !== 'string' || value === '')
+    throw new BadRequest(field, `${field} is required and must be a string`);
   return value;
 }
 
 /** The messages, at least one. */
 export function requiredMessages(body: Json): Json[] {
   const messages = objectsIn(body['messages']);
-  if (messages.length === 0) throw new BadRequest('messages', 'messages is required and must hold at least one message');
+  if (messages.length === 0)
+    throw new BadRequest('messages', 'messages is required and must hold at least one message');
   return messages;
 }
 
@@ -71,6 +79,7 @@ export function requiredMessages(body: Json): Json[] {
 export function optionalCount(body: Json, field: string): number | undefined {
   const value = body[field];
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) throw new BadRequest(field, `${field} must be a whole number of at least 1`);
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
+    throw new BadRequest(field, `${field} must be a whole number of at least 1`);
   return value;
 }

@@ -1,7 +1,7 @@
 /**
- * A provider that speaks both protocols and answers by rule, for trying things out without an account anywhere. The same
- * question has the same answer; words in the prompt ask for failures (rules.ts). It takes any credential except one that
- * contains "wrong", and any model name. OpenAI's base URL is <url>/v1, Anthropic's <url>.
+ * A provider that speaks both protocols and answers by rule, for trying things out without an account anywhere. The
+ * same question has the same answer; words in the prompt ask for failures (rules.ts). It takes any credential except
+ * one that contains "wrong", and any model name. OpenAI's base URL is <url>/v1, Anthropic's <url>.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -12,7 +12,7 @@ import { answerTo } from './answer.ts';
 import type { Dialect, Exchange } from './dialect.ts';
 import { openai } from './openai.ts';
 import { picture } from './picture.ts';
-import { countedTokens, embeddings, images, models } from './plain-endpoints.ts';
+import { countedTokens, embeddings, imageEvents, images, models } from './plain-endpoints.ts';
 import { BadRequest, isObject } from './prompt.ts';
 import type { Json } from './prompt.ts';
 import { responses } from './responses.ts';
@@ -74,7 +74,8 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
     stopping: stopping.signal,
   };
   const server = createServer((req, res) => {
-    res.once('close', () => options.onRequest?.(`${req.method} ${pathOf(req)} ${res.writableFinished ? res.statusCode : 'broken off'}`));
+    res.once('close', () =>
+      options.onRequest?.(`${req.method} ${pathOf(req)} ${res.writableFinished ? res.statusCode : 'broken off'}`));
     void serve(context, req, res);
   });
   await new Promise<void>((resolve, reject) => {
@@ -142,7 +143,7 @@ const ROUTES: Readonly<Record<string, (call: Call) => unknown>> = {
   'POST /v1/responses': async (call) => chat(call, await readJson(call.req)),
   'POST /v1/messages/count_tokens': async (call) => send(call, countedTokens(await readJson(call.req))),
   'POST /v1/embeddings': async (call) => send(call, embeddings(await readJson(call.req))),
-  'POST /v1/images/generations': async (call) => send(call, images(await readJson(call.req), call.context.url())),
+  'POST /v1/images/generations': async (call) => makeImages(call, await readJson(call.req)),
   'POST /v1/videos': async (call) => makeVideo(call, await readFields(call.req)),
 };
 
@@ -150,8 +151,17 @@ const ROUTES: Readonly<Record<string, (call: Call) => unknown>> = {
 async function readFields(req: IncomingMessage): Promise<Json> {
   const type = req.headers['content-type'] ?? '';
   if (!type.startsWith('multipart/')) return readJson(req);
-  const form = await new Response(Buffer.concat(await Array.fromAsync(req)), { headers: { 'content-type': type } }).formData();
+  const form =
+    await new Response(Buffer.concat(await Array.fromAsync(req)), { headers: { 'content-type': type } }).formData();
   return Object.fromEntries(form);
+}
+
+async function makeImages(call: Call, body: Json): Promise<void> {
+  if (body['stream'] !== true) return send(call, images(body, call.context.url()));
+  const events = imageEvents(body);
+  call.res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', ...call.dialect.headers(call.id) });
+  for (const event of events) await write(call.res, event);
+  call.res.end();
 }
 
 function makeVideo(call: Call, fields: Json): void {
@@ -179,7 +189,9 @@ async function readJson(req: AsyncIterable<Buffer>): Promise<Json> {
 
 function send(call: Call, value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): void {
   const body = Buffer.from(JSON.stringify(value));
-  call.res.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...call.dialect.headers(call.id), ...headers });
+  call.res.writeHead(status, {
+    'content-type': 'application/json', 'content-length': body.length, ...call.dialect.headers(call.id), ...headers,
+  });
   call.res.end(body);
 }
 
@@ -192,7 +204,9 @@ async function chat(call: Call, body: Json): Promise<void> {
   const answer = answerTo(prompt);
   const { fail } = answer.behaviour;
   if (fail !== undefined) return refuse(call, fail, `the demo provider fails with ${fail}, as the prompt asked`);
-  const exchange: Exchange = { id: call.id, body, prompt, answer, input: call.dialect.input(body, prompt, call.context.cache) };
+  const exchange: Exchange = {
+    id: call.id, body, prompt, answer, input: call.dialect.input(body, prompt, call.context.cache),
+  };
   const gone = new AbortController();
   call.res.once('close', () => gone.abort());
   const signal = AbortSignal.any([gone.signal, call.context.stopping]);
@@ -215,9 +229,12 @@ async function sendStream(call: Call, exchange: Exchange, signal: AbortSignal): 
   const { slow, breakOff } = exchange.answer.behaviour;
   const { context, res, dialect, id } = call;
   const events = dialect.stream(exchange);
-  const breakAfter = breakOff === undefined ? Infinity : Math.ceil(events.filter((event) => event.tokens > 0).length / 2);
+  const breakAfter =
+    breakOff === undefined ? Infinity : Math.ceil(events.filter((event) => event.tokens > 0).length / 2);
   const tokenMs = slow ? context.slowTokenMs : context.tokenMs;
-  res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', ...dialect.headers(id) });
+  res.writeHead(
+    200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', ...dialect.headers(id) },
+  );
   let tokens = 0;
   for (const event of events) {
     if (event.tokens > 0 && tokenMs > 0) await pause(tokenMs, undefined, { signal });

@@ -1,4 +1,7 @@
-/** Rules by the words of a prompt, for trying out what a gateway does when a provider fails. docs/demo-provider.md lists them. */
+/**
+ * Rules by the words of a prompt, for trying out what a gateway does when a provider fails. docs/demo-provider.md lists
+ * them.
+ */
 
 export interface Behaviour {
   /** Answer with this status and an error. */

@@ -1,6 +1,6 @@
 /**
- * Tokens as the demo provider counts them: words (of at most eight letters), numbers and signs, each with the space before it.
- * Not any vendor's tokenizer, but the same text always has the same count.
+ * Tokens as the demo provider counts them: words (of at most eight letters), numbers and signs, each with the space
+ * before it. Not any vendor's tokenizer, but the same text always has the same count.
  */
 
 const TOKEN = /\s*(?:\p{L}{1,8}|\p{N}{1,4}|[^\s\p{L}\p{N}])|\s+$/gu;

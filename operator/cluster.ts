@@ -1,6 +1,6 @@
 /**
- * The operator for a cluster, put together: the ports, the certificates, the manager and what watches beside it. The
- * admin port answers from the first moment, so that what is still missing can be read there.
+ * Composes the operator for a cluster: ports, certificates, manager. The admin port answers from the beginning, so that
+ * a start that hangs can be examined.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -18,10 +18,11 @@ import type { ClusterSettings } from './cluster/settings.ts';
 import { startWebhook } from './cluster/webhook.ts';
 import type { Webhook } from './cluster/webhook.ts';
 import type { SharedAccess } from './kube/access.ts';
+import { createPathAuthorizer } from './kube/authorize-request.ts';
 import { createKubeClient } from './kube/client.ts';
 import type { KubeClient } from './kube/client.ts';
-import { SYSTEM_CLOCK } from './kube/clock.ts';
-import type { Clock } from './kube/clock.ts';
+import { SYSTEM_CLOCK } from './clock.ts';
+import type { Clock } from './clock.ts';
 import { createOperatorMetrics } from './metrics.ts';
 import type { GaugeCollectors, OperatorMetrics } from './metrics.ts';
 import type { KnownSpending } from './reconcile/known-spending.ts';
@@ -88,7 +89,7 @@ export async function openClusterOperator(options: ClusterOptions): Promise<Clus
 
 async function start(context: Context, ending: AsyncDisposableStack): Promise<number> {
   const { settings, log, client, metrics: { meter }, namespace, running } = context;
-  const timers = endingTimers();
+  const timers = cancellableTimers();
   ending.defer(() => timers.end());
   const security = settings.insecureXds ? { insecure: true } as const : await secureXds({
     client, log, namespace, tokenFile: settings.tokenFile,
@@ -99,7 +100,8 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   if (!security.insecure) ending.defer(() => security.stop());
   const distribution = ending.adopt(await startDistribution({
     listen: settings.xdsListen, gatewayNamespace: namespace, security, log,
-    onAcknowledged: (latencyMs) => meter.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
+    onAcknowledged: (latencyMs) =>
+      meter.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
   }), (each) => each.stop());
   running.distribution = distribution;
   // its certificates, for which proxies wait, do not wait for anything else
@@ -124,7 +126,9 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
 }
 
 /** The port for Envoys before the fleet, where one is asked for. */
-async function openEdgePort(context: Context, security: DistributionSecurity, ending: AsyncDisposableStack): Promise<void> {
+async function openEdgePort(
+  context: Context, security: DistributionSecurity, ending: AsyncDisposableStack,
+): Promise<void> {
   const { settings, client, namespace, log, metrics: { meter }, running } = context;
   const { envoyXdsListen } = settings;
   if (!envoyXdsListen) return;
@@ -160,7 +164,7 @@ async function openConsole(context: Context, after: Clock['after'], ending: Asyn
 }
 
 /** Timers that end with the process, whatever still waits for them. */
-function endingTimers(): { readonly after: Clock['after']; readonly end: () => void } {
+function cancellableTimers(): { readonly after: Clock['after']; readonly end: () => void } {
   const pending = new Set<() => void>();
   let ended = false;
   return {
@@ -191,7 +195,8 @@ interface OpenedLedger {
 /** Opened beside everything else: a store that begins anew asks for what the statuses remember. */
 function openFleetLedger({ log, running }: Context, { open }: FleetLedger): OpenedLedger {
   const opened = open(async () => await running.manager?.knownSpending() ?? { keys: [], accounts: [] });
-  opened.catch((error: unknown) => log.error({ err: error }, 'the ledger cannot be used; statuses say nothing of spending'));
+  opened.catch((error: unknown) =>
+    log.error({ err: error }, 'the ledger cannot be used; statuses say nothing of spending'));
   return {
     reader: {
       readKey: async (keyUid, period, account) => (await opened).readKey(keyUid, period, account),
@@ -201,11 +206,17 @@ function openFleetLedger({ log, running }: Context, { open }: FleetLedger): Open
   };
 }
 
-function adminOf({ metrics, running, settings, namespace, version }: Context): Admin {
+function adminOf({ metrics, running, settings, namespace, version, client }: Context): Admin {
   return createAdmin({
+    mayDump: createPathAuthorizer({ client, path: '/config_dump' }),
     metrics: metrics.registry,
-    readiness: () => [...readinessOf(running), ...settings.webhookListen ? [{ name: 'webhook', ok: running.webhook !== undefined, detail: 'its certificates are not there yet; the log says why' }] : []],
-    dump: () => ({ version, namespace, watchNamespaces: settings.watchNamespaces ?? 'all', leading: running.manager?.leading ?? false, problems: problemsOf(running), proxies: running.distribution?.figures(), statuses: running.manager?.statuses() ?? [] }),
+    readiness: () => [...readinessOf(running), ...settings.webhookListen ? [{ name: 'webhook', ok:
+      running.webhook !== undefined, detail: 'its certificates are not there yet; the log says why' }] : []],
+    dump: () => ({
+      version, namespace, watchNamespaces: settings.watchNamespaces ?? 'all',
+      leading: running.manager?.leading ?? false, problems: problemsOf(running),
+      proxies: running.distribution?.figures(), statuses: running.manager?.statuses() ?? [],
+    }),
   });
 }
 

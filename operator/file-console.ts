@@ -6,12 +6,12 @@ import { loadApiKinds } from '#crds/load.ts';
 import { createFilesAccess } from '../console/access/files.ts';
 import { openConsoleSecrets } from '../console/access/files/console-secrets.ts';
 import type { ConsoleSecrets } from '../console/access/files/console-secrets.ts';
-import { openFileMemory } from '../console/access/files/file-memory.ts';
+import { openFileState } from '../console/access/files/file-state.ts';
 import type { ManifestSource } from '../console/access/files/source.ts';
 import { startConsole } from '../console/server.ts';
 import type { ConsoleServer } from '../console/server.ts';
-import { openFileUsageBook } from '../console/usage/file-book.ts';
-import type { UsageBook } from '../console/usage/usage.ts';
+import { openFileUsageStore } from '../console/usage/file-store.ts';
+import type { UsageStore } from '../console/usage/usage.ts';
 
 interface FileConsoleOptions {
   readonly listen: { readonly host: string; readonly port: number };
@@ -50,7 +50,7 @@ export async function startFileConsole(options: FileConsoleOptions): Promise<Fil
   try {
     const server = await startConsole({
       listen, usage, gatewayNamespace, gatewayUrl, log,
-      state: await openFileMemory(dataDir),
+      state: await openFileState(dataDir),
       access: createFilesAccess({
         source, kinds: await loadApiKinds(), log, isToken, delay: async (ms) => { await setTimeout(ms); },
       }),
@@ -77,14 +77,14 @@ async function openSecrets(dataDir: string): Promise<ConsoleSecrets> {
   }
 }
 
-async function openUsage(ledger: LedgerLocation, dataDir: string): Promise<UsageBook> {
-  if (ledger.kind === 'file') return openFileUsageBook(ledger.path);
+async function openUsage(ledger: LedgerLocation, dataDir: string): Promise<UsageStore> {
+  if (ledger.kind === 'file') return openFileUsageStore(ledger.path);
   const { openValkeyReader } = await import('../dataplane/ledger/valkey-reader.ts');
-  const { valkeyUsageBook } = await import('../console/usage/valkey-book.ts');
-  return valkeyUsageBook(openValkeyReader(ledger.url), { path: join(dataDir, 'usage-mirror.db') });
+  const { openValkeyUsageStore } = await import('../console/usage/valkey-store.ts');
+  return openValkeyUsageStore(openValkeyReader(ledger.url), { path: join(dataDir, 'usage-mirror.db') });
 }
 
-async function close(server: ConsoleServer, usage: UsageBook): Promise<void> {
+async function close(server: ConsoleServer, usage: UsageStore): Promise<void> {
   await server.close();
   usage.close();
 }

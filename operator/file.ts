@@ -1,6 +1,6 @@
 /**
- * The operator for one machine, wired: a watched folder of manifests, the data folder's generated keys, and the controller that
- * turns both into snapshots for the proxy and statuses for people.
+ * Composes the operator for one machine: a watched folder of manifests, the data folder's generated keys, and the
+ * controller that turns both into snapshots and statuses.
  */
 import type { Logger } from 'pino';
 import { loadApiKinds } from '#crds/load.ts';
@@ -9,6 +9,8 @@ import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { createManifestSource } from '../console/access/files/open-source.ts';
 import type { ManifestSource } from '../console/access/files/source.ts';
+import { SYSTEM_CLOCK } from './clock.ts';
+import type { TimerClock } from './clock.ts';
 import { countGenerations } from './files/generations.ts';
 import { createLoader } from './files/load-folder.ts';
 import type { Origin } from './files/load-folder.ts';
@@ -19,15 +21,15 @@ import type { FilesProvider } from './files/provider.ts';
 import { watchFolder } from './files/watch-folder.ts';
 import { Controller } from './reconcile/controller.ts';
 import type { PublishResult } from './reconcile/controller.ts';
-import type { Timers } from './reconcile/loop.ts';
 import { mintKeys } from './reconcile/mint-keys.ts';
 import type { MintedKey } from './reconcile/mint-keys.ts';
 import { openMintedSecrets } from './reconcile/minted-secrets.ts';
 import type { MintedSecrets } from './reconcile/minted-secrets.ts';
 import { createSpendingReader } from './reconcile/read-spending.ts';
-import { openStatusBook } from './reconcile/status-book.ts';
-import { statusId } from './reconcile/status-book.ts';
-import type { ObjectStatus } from './reconcile/status-book.ts';
+import { createStatusTracker } from './reconcile/status-tracker.ts';
+import { statusId } from './reconcile/status-tracker.ts';
+import type { ObjectStatus } from './reconcile/status-tracker.ts';
+import type { UpstreamRefusal } from './status/refusals.ts';
 
 export interface OperatorOptions {
   /** The folder of manifests. */
@@ -45,7 +47,7 @@ export interface OperatorOptions {
   readonly onMinted: (minted: MintedKey) => void;
   /** Told of each edit that is not taken, and with an empty list when all is well again. */
   readonly onProblems: (problems: readonly Diagnostic[]) => void;
-  readonly timers?: Timers;
+  readonly clock?: TimerClock;
 }
 
 export interface Operator {
@@ -54,42 +56,32 @@ export interface Operator {
   /** As they were said last: nothing is read for it. */
   lastStatuses(): readonly ObjectStatus[];
   /**
-   * What has become another since this was asked last, spending read anew: objects' statuses by "Kind namespace/name", undefined for
-   * an object that is gone. Costs little where little has changed, however many objects there are.
+   * What has become another since this was asked last, spending read anew: objects' statuses by "Kind namespace/name",
+   * undefined for an object that is gone. Costs little where little has changed, however many objects there are.
    */
   statusChanges(): Promise<ReadonlyMap<string, ObjectStatus | undefined>>;
-  /** A provider refused the credential, the address or a model name of a ModelRoute's channel: its status says so for a while. */
+  /**
+   * A provider refused the credential, the address or a model name of a ModelRoute's channel, or cannot be reached: the
+   * status says so until some time after the last report.
+   */
   upstreamRefused(refusal: UpstreamRefusal): void;
   /** The folder for whoever changes it, with what is said of its objects. */
   readonly manifests: ManifestSource;
   stop(): Promise<void>;
 }
 
-export interface UpstreamRefusal {
-  /** A ModelRoute's name. */
-  readonly route: string;
-  readonly channel: string;
-  /** HTTP status of the provider. */
-  readonly status: number;
-}
-
-const HOLD_OFF_MS = 20;
+const DEBOUNCE_MS = 20;
 /** There may be a file for each of ten thousand keys, of which only the gateway and, seldom, its owner changes any. */
 const MINTED_RESCAN_SHARE = 100;
 
-const SYSTEM_TIMERS: Timers = {
-  nowMs: () => Date.now(),
-  after(ms, run) {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
-};
-
-/** Resolves when the first snapshot is in force. Rejects with InvalidManifests where the folder has mistakes or the snapshot is refused. */
+/**
+ * Resolves when the first snapshot is in force. Rejects with InvalidManifests where the folder has mistakes or the
+ * snapshot is refused.
+ */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
-  const { gatewayNamespace, timers = SYSTEM_TIMERS } = options;
+  const { gatewayNamespace, clock = SYSTEM_CLOCK } = options;
   const kinds = await loadApiKinds();
-  const load = createLoader({ kinds, defaultNamespace: gatewayNamespace }, countGenerations(timers.nowMs()));
+  const load = createLoader({ kinds, defaultNamespace: gatewayNamespace }, countGenerations(clock.nowMs()));
   let controller: Controller | undefined;
   const provider = await provideFolder({
     folder: options.configDir, load, onProblems: options.onProblems,
@@ -97,7 +89,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   });
   try {
     const minted = await openMintedSecrets(options.dataDir);
-    return await startController({ ...options, timers, provider, minted }, (started) => { controller = started; });
+    return await startController({ ...options, clock, provider, minted }, (started) => { controller = started; });
   } catch (error) {
     await provider.stop();
     throw error;
@@ -105,27 +97,27 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
 }
 
 interface Started extends OperatorOptions {
-  readonly timers: Timers;
+  readonly clock: TimerClock;
   readonly provider: FilesProvider;
   readonly minted: MintedSecrets;
 }
 
 async function startController(options: Started, onCreated: (controller: Controller) => void): Promise<Operator> {
-  const { gatewayNamespace, timers, log, ledger, provider, minted } = options;
+  const { gatewayNamespace, clock, log, ledger, provider, minted } = options;
   const changed = new Set<string>();
-  const book = openStatusBook((id) => changed.add(id));
-  const spending = createSpendingReader(book, gatewayNamespace);
+  const tracker = createStatusTracker((id) => changed.add(id));
+  const spending = createSpendingReader(tracker, gatewayNamespace);
   let refused: readonly SnapshotFault[] = [];
   let started = false;
   const controller = new Controller(provider.resources, {
-    gatewayNamespace, book, timers, log,
+    gatewayNamespace, tracker, clock, log,
     publish: async (snapshot) => options.publish(snapshot),
     mint: (resources, nowMs) => mintKeys(resources, nowMs, { gatewayNamespace, minted, onMinted: guarded(options) }),
     onRejected(faults) {
       refused = faults;
       if (started) options.onProblems(placeFaults(faults, options.configDir, provider.origins));
     },
-    holdOffMs: HOLD_OFF_MS,
+    debounceMs: DEBOUNCE_MS,
   });
   onCreated(controller);
   await controller.start();
@@ -136,25 +128,31 @@ async function startController(options: Started, onCreated: (controller: Control
   started = true;
   const watch = watchMinted(minted, controller, log);
   async function updateSpending(): Promise<void> {
-    const answered = !ledger || await spending.read(provider.resources, { ledger: await ledger, nowMs: timers.nowMs() });
+    const answered =
+      !ledger || await spending.read(provider.resources, { ledger: await ledger, nowMs: clock.nowMs() });
     if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
-    book.expire(timers.nowMs());
+    tracker.expire(clock.nowMs());
   }
   return {
     async statuses() {
       await updateSpending();
-      return book.list();
+      return tracker.list();
     },
-    lastStatuses: () => book.list(),
+    lastStatuses: () => tracker.list(),
     async statusChanges() {
       await updateSpending();
-      const changes = new Map([...changed].map((id) => [id, book.get(id)]));
+      const changes = new Map([...changed].map((id) => [id, tracker.get(id)]));
       changed.clear();
       return changes;
     },
-    manifests: createManifestSource({ folder: options.configDir, gatewayNamespace, provider, minted, book, timers, updateSpending, onKeysChanged: () => controller.update(), settled: () => controller.settled() }),
-    upstreamRefused({ route, channel, status }) {
-      book.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), { channel, status, atMs: timers.nowMs() });
+    manifests: createManifestSource({
+      folder: options.configDir, gatewayNamespace, provider, minted, tracker, clock, updateSpending,
+      onKeysChanged: () => controller.update(), settled: () => controller.settled(),
+    }),
+    upstreamRefused({ route, ...refusal }) {
+      tracker.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), {
+        ...refusal, atMs: clock.nowMs(),
+      });
     },
     async stop() {
       await provider.stop();
@@ -170,13 +168,16 @@ function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => voi
     try {
       onMinted(minted);
     } catch {
-      log.error({ apiKey: `${minted.namespace}/${minted.name}` }, 'a new key could not be told; it is in its file');
+      const object = `ApiKey ${minted.namespace}/${minted.name}`;
+      log.error({ object }, 'a new key could not be shown; it is in its file');
     }
   };
 }
 
 /** A deleted file is a wish for another key. */
-function watchMinted(minted: MintedSecrets, controller: Controller, log: OperatorOptions['log']): { stop(): Promise<void> } {
+function watchMinted(
+  minted: MintedSecrets, controller: Controller, log: OperatorOptions['log'],
+): { stop(): Promise<void> } {
   return watchFolder({
     folder: minted.folder,
     rescanShare: MINTED_RESCAN_SHARE,
@@ -187,11 +188,14 @@ function watchMinted(minted: MintedSecrets, controller: Controller, log: Operato
         log.error({ err: error }, 'the generated keys cannot be read again; those that are known stay');
       }
     },
-    onUnreadable: (error) => error === undefined ? undefined : log.error({ err: error }, 'the folder of generated keys cannot be watched'),
+    onUnreadable: (error) =>
+      error === undefined ? undefined : log.error({ err: error }, 'the folder of generated keys cannot be watched'),
   });
 }
 
-function placeFaults(faults: readonly SnapshotFault[], folder: string, origins: ReadonlyMap<string, Origin>): Diagnostic[] {
+function placeFaults(
+  faults: readonly SnapshotFault[], folder: string, origins: ReadonlyMap<string, Origin>,
+): Diagnostic[] {
   return faults.map((fault) => {
     const object = statusId(fault);
     const { file, line } = origins.get(object) ?? { file: folder, line: 0 };

@@ -1,6 +1,4 @@
-/**
- * [P] HTML that cannot be broken out of: `html` escapes every value put into it, unless the value is itself made by `html`.
- */
+/** [P] HTML without injection: `html` escapes every value, unless `html` made it. */
 
 const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
@@ -25,11 +23,18 @@ export function html(literals: TemplateStringsArray, ...values: readonly HtmlVal
 }
 
 /** An attribute without a value, or nothing: `<option${flag('selected', chosen)}>`. */
-export function flag(attribute: 'selected' | 'hidden' | 'checked' | 'disabled' | 'required' | 'open' | 'autofocus', present: boolean): Html {
+export function flag(attribute:
+  | 'selected' | 'hidden' | 'checked' | 'disabled' | 'required' | 'open' | 'autofocus', present: boolean): Html {
   return new Html(present ? ` ${attribute}` : '');
 }
 
 export const NOTHING = new Html('');
+
+/** Each line as text, for `<pre>` and `<textarea>`. */
+export function preformatted(text: string): Html {
+  const [first = '', ...rest] = text.split('\n');
+  return html`${first}${rest.map((line) => html`\n${line}`)}`;
+}
 
 function render(value: HtmlValue): string {
   if (value instanceof Html) return value.markup;
@@ -38,8 +43,8 @@ function render(value: HtmlValue): string {
 }
 
 /**
- * Text as HTML shows it. Control characters, which HTML forbids or which reorder what follows (U+202A to U+202E and U+2066 to
- * U+2069), and lone surrogates, which have no UTF-8 form, are shown as the replacement character.
+ * Text as HTML shows it. Control characters, which HTML forbids or which reorder what follows (U+202A to U+202E and
+ * U+2066 to U+2069), and lone surrogates, which have no UTF-8 form, are shown as the replacement character.
  */
 function escape(text: string): string {
   // Most text is plain, and a long list has much of it.

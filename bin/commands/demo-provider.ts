@@ -1,7 +1,7 @@
 /** `mgw demo-provider`: a provider that answers by rule. */
 import { Command } from 'commander';
 import { DEMO_ADDRESS } from '../defaults.ts';
-import { EXIT } from '../exit.ts';
+import { EXIT } from '../exit-codes.ts';
 import { flag, paragraphs, parseAddress } from '../options.ts';
 import type { Address } from '../options.ts';
 import { listenStopSignals } from '../run/stop-signals.ts';
@@ -15,10 +15,13 @@ export function demoProviderCommand(ended: (exitCode: number) => void): Command 
   return new Command('demo-provider')
     .summary('a provider that speaks both protocols and answers by rule')
     .description(paragraphs(
-      'Answers OpenAI\'s and Anthropic\'s requests by rule, for trying things out without an account anywhere. OpenAI\'s base URL is http://ADDRESS/v1, Anthropic\'s http://ADDRESS.',
-      'Words in a prompt ask for failures: "fail 500", "fail 429", "slow", "stall", "cut", "long 200"; docs/demo-provider.md has all of them.',
+      'Answers OpenAI\'s and Anthropic\'s requests by rule, for trying things out without an account anywhere. ' +
+        'OpenAI\'s base URL is http://ADDRESS/v1, Anthropic\'s http://ADDRESS.',
+      'Words in a prompt ask for failures: "fail 500", "fail 429", "slow", "stall", "cut", "long 200"; ' +
+        'docs/demo-provider.md has all of them.',
     ))
-    .addOption(flag('--listen <ADDRESS>', 'address to answer on').default(DEMO_ADDRESS, '127.0.0.1:4010').argParser(parseAddress))
+    .addOption(flag('--listen <ADDRESS>', 'address to answer on').default(DEMO_ADDRESS, '127.0.0.1:4010')
+      .argParser(parseAddress))
     .action(async ({ listen }: DemoProviderFlags) => {
       const signals = listenStopSignals();
       const { startDemoProvider } = await import('../../demo/provider.ts');

@@ -1,11 +1,11 @@
 /** `mgw usage`: the records of calls, from a ledger's file or a shared ledger, also while gateways run on it. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { flag, paragraphs, parseLedger } from '../options.ts';
-import type { LedgerPlace } from '../options.ts';
+import type { LedgerLocation } from '../options.ts';
 import type { UsageFormat } from '../usage/format.ts';
 
 interface UsageFlags {
-  readonly ledger?: LedgerPlace;
+  readonly ledger?: LedgerLocation;
   readonly data?: string;
   readonly config?: string;
   readonly key?: string;
@@ -16,14 +16,18 @@ interface UsageFlags {
   readonly format: UsageFormat;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
+const UNIT_MS: Readonly<Record<string, number>> = {
+  s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000,
+};
 
 export function usageCommand(ended: (exitCode: number) => void): Command {
   return new Command('usage')
     .summary('print or export the records of calls')
     .description(paragraphs(
-      'Prints one line for each call that is over: when it was admitted, whose it was, its tokens and what it cost. Filters may be combined.',
-      'The ledger is named as for mgw run: by --ledger, or as the file in the folder of --data or beside --config. It may be in use; what was settled in the last seconds may be missing of a file.',
+      'Prints one line for each call that is over: when it was admitted, whose it was, its tokens and what it cost. ' +
+        'Filters may be combined.',
+      'The ledger is named as for mgw run: by --ledger, or as the file in the folder of --data or beside --config. ' +
+        'It may be in use; what was settled in the last seconds may be missing of a file.',
     ))
     .addOption(flag('--ledger <URL>', 'file:PATH or valkey://HOST:PORT').argParser(parseLedger))
     .addOption(flag('--data <DIR>', 'data folder of mgw run'))
@@ -31,8 +35,11 @@ export function usageCommand(ended: (exitCode: number) => void): Command {
     .addOption(new Option('--key <UID>', 'of this key: metadata.uid; of mgw run: namespace/name'))
     .addOption(new Option('--account <NAME>', 'of this account: namespace/name'))
     .addOption(new Option('--model <NAME>', 'of this model'))
-    .addOption(new Option('--since <TIME>', 'admitted since: 90m, 24h, 7d, or a date such as 2026-11-01 or 2026-11-01T12:00:00Z').argParser((text) => parseSince(text, Date.now())))
-    .addOption(new Option('--format <FORMAT>', 'table, json (one list) or csv').choices(['table', 'json', 'csv']).default('table'))
+    .addOption(new Option(
+      '--since <TIME>', 'admitted since: 90m, 24h, 7d, or a date such as 2026-11-01 or 2026-11-01T12:00:00Z',
+    ).argParser((text) => parseSince(text, Date.now())))
+    .addOption(new Option('--format <FORMAT>', 'table, json (one list) or csv').choices(['table', 'json', 'csv'])
+      .default('table'))
     .action(async (flags: UsageFlags) => {
       const { printUsage } = await import('../usage/usage.ts');
       ended(await printUsage({
@@ -52,6 +59,7 @@ export function parseSince(text: string, nowMs: number): number {
   const moment = MOMENT.exec(text);
   // a date alone is UTC already
   const ms = moment || DATE.test(text) ? Date.parse(moment && moment[1] === undefined ? `${text}Z` : text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError('It must be a time back such as 90m, 24h or 7d, or a date such as 2026-11-01 or 2026-11-01T12:00:00Z.');
+  if (Number.isNaN(ms)) throw new InvalidArgumentError('It must be a time back such as 90m, 24h or 7d, or a date ' +
+    'such as 2026-11-01 or 2026-11-01T12:00:00Z.');
   return ms;
 }

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { Diagnostic } from '../../operator/files/diagnostic.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
-import { EXIT } from '../exit.ts';
+import { EXIT } from '../exit-codes.ts';
 import { flag, paragraphs, parseNamespace } from '../options.ts';
 import { assertFolder } from '../run/data-folder.ts';
 
@@ -14,14 +14,18 @@ export function validateCommand(ended: (exitCode: number) => void): Command {
   return new Command('validate')
     .summary('check a folder of manifests without running anything')
     .description(paragraphs(
-      'Says what the API server and the operator would say to the manifests in DIR, each with file and line: unknown fields, wrong values, duplicates, missing references, conflicts, wrong namespaces.',
+      'Says what the API server and the operator would say to the manifests in DIR, each with file and line: unknown ' +
+        'fields, wrong values, duplicates, missing references, conflicts, wrong namespaces.',
       'Exits with 1 on any error; warnings, such as a Secret that is kept elsewhere, are printed and pass.',
     ))
     .argument('<DIR>', 'folder of manifests (*.yaml, *.yml, at any depth)')
-    .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none').default(DEFAULT_GATEWAY_NAMESPACE).argParser(parseNamespace))
+    .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
+      .default(DEFAULT_GATEWAY_NAMESPACE).argParser(parseNamespace))
     .action(async (folder: string, flags: ValidateFlags) => {
       assertFolder('DIR', folder);
-      const [{ formatDiagnostic }, { validateFolder }] = await Promise.all([import('../../operator/files/diagnostic.ts'), import('../../operator/reconcile/validate-folder.ts')]);
+      const [{ formatDiagnostic }, { validateFolder }] = await Promise.all([
+        import('../../operator/files/diagnostic.ts'), import('../../operator/reconcile/validate-folder.ts'),
+      ]);
       const problems = await validateFolder(folder, { gatewayNamespace: flags.gatewayNamespace, nowMs: Date.now() });
       for (const problem of problems) process.stdout.write(`${formatDiagnostic(problem)}\n`);
       process.stdout.write(`${summary(folder, problems)}\n`);

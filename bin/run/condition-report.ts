@@ -1,7 +1,6 @@
 /**
- * Tells people what a change of manifests led to where an object does not do what it says: a key whose group does not exist, a
- * route whose Secret is missing, a model without a price. Such an object is no mistake of the file, so nothing else would say it
- * on one machine.
+ * Prints warnings about objects that are valid but not fully in force after a change of manifests: a key whose group
+ * does not exist, a route whose Secret is missing, a model without a price. On one machine nothing else reports them.
  */
 import type { Operator } from '../../operator/file.ts';
 
@@ -11,12 +10,13 @@ type ObjectStatus = NonNullable<ReturnType<Changes['get']>>;
 /** Conditions that say so when they are False. */
 const TOLD = ['Accepted', 'ResolvedRefs', 'Ready'];
 /** Conditions that are a warning by being there. */
-const TOLD_WHILE_TRUE = ['UpstreamRefused', 'UnpricedModels'];
-/** What its owner wants, what passes by itself or with time, and what is told as a problem of the manifests. */
-const SILENT_REASONS = new Set(['Disabled', 'Expired', 'LimitReached', 'Pending', 'Reconciling', 'NoProxies', 'Rejected']);
+const TOLD_WHILE_TRUE = ['UpstreamRefused', 'UpstreamUnreachable', 'UnpricedModels', 'LimitsDiffer'];
+/** Intended or transient states, and those that are printed as diagnostics. */
+const SILENT_REASONS =
+  new Set(['Disabled', 'Expired', 'LimitReached', 'Pending', 'Reconciling', 'NoProxies', 'Rejected']);
 
 interface ConditionReport {
-  /** Prints what was not true of an object before; what is mended is forgotten. */
+  /** Prints an object's new warnings and forgets fixed ones. */
   update(changes: Changes): void;
 }
 
@@ -36,6 +36,7 @@ export function createConditionReport(print: (line: string) => void): ConditionR
 }
 
 function linesFor({ kind, namespace, name, status }: ObjectStatus): string[] {
-  const said = status.conditions.filter((each) => (each.status === 'False' ? TOLD : TOLD_WHILE_TRUE).includes(each.type) && !SILENT_REASONS.has(each.reason));
+  const said = status.conditions.filter((each) =>
+    (each.status === 'False' ? TOLD : TOLD_WHILE_TRUE).includes(each.type) && !SILENT_REASONS.has(each.reason));
   return [...new Set(said.map(({ reason, message }) => `${kind} ${namespace}/${name}: ${message} (${reason})`))];
 }

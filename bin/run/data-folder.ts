@@ -1,11 +1,11 @@
 /**
- * The data folder: the ledger and the generated keys, for their owner only. A folder that is made here gets a .gitignore
- * of its own, since it may stand in a repository of manifests and must never be committed.
+ * The data folder: the ledger and the generated keys, for their owner only. A folder that is made here gets a
+ * .gitignore of its own, since it may stand in a repository of manifests and must never be committed.
  */
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { secretsFolder } from '../../operator/reconcile/minted-files.ts';
-import { CommandFailed } from '../exit.ts';
+import { CommandFailed } from '../exit-codes.ts';
 
 /** Where data is kept without --data: beside the folder of manifests, whatever the working directory is. */
 export function defaultDataFolder(configDir: string): string {

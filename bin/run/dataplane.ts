@@ -9,15 +9,15 @@ import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import { readTlsFiles } from '../../dataplane/tls-files.ts';
 import { cacheKey } from '../../dataplane/xds/config-cache.ts';
-import { CommandFailed, EXIT } from '../exit.ts';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { openLedger } from '../open-ledger.ts';
 import { isLoopback, urlOf } from '../options.ts';
-import type { Address, LedgerPlace } from '../options.ts';
+import type { Address, LedgerLocation } from '../options.ts';
 import { VERSION } from '../version.ts';
 import { prepareDataFolder } from './data-folder.ts';
-import type { AskedAddress } from './listen-errors.ts';
+import type { FlagAddress } from './listen-errors.ts';
 import { explainStart } from './start-errors.ts';
-import { listenStopSignals, sayEnded } from './stop-signals.ts';
+import { listenStopSignals, logEnded } from './stop-signals.ts';
 
 /** The flags of `mgw dataplane`, parsed. */
 export interface DataplaneFlags {
@@ -31,13 +31,16 @@ export interface DataplaneFlags {
   readonly tlsListen?: Address;
   readonly tls?: string;
   readonly data?: string;
-  readonly ledger?: LedgerPlace;
+  readonly ledger?: LedgerLocation;
   readonly ledgerSync: 'normal' | 'full';
+  readonly maxConfigAge: number;
   readonly configCache?: string;
   readonly configCacheKey?: string;
   readonly nodeId?: string;
   readonly maxBody: number;
   readonly maxBuffered?: number;
+  readonly corsOrigins?: readonly string[];
+  readonly consoleUrl?: string;
   readonly drainDelay: number;
   readonly logLevel: NonNullable<LogOptions['level']>;
 }
@@ -59,13 +62,13 @@ export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   const admin = urlOf({ ...flags.admin, port: proxy.adminPort });
   log.info({ address, admin, operators: flags.xds }, 'the proxy listens');
   const signal = await signals.first;
-  proxy.leave();
+  proxy.startDraining();
   const { drainDelay: seconds } = flags;
   log.info({ signal, seconds }, 'leaving: new calls are taken for so long, then only the running ones end');
   await delay(seconds * 1000);
   await proxy.stop();
   await ledger.close();
-  return sayEnded(signals, log);
+  return logEnded(signals, log);
 }
 
 /** Everything, or nothing: what was started before a failure is ended again. */
@@ -78,7 +81,8 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
     const proxy = await startProxy({
       listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION, process,
       maxBodyBytes: flags.maxBody, ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
-      xds: xdsOf(flags),
+      ...flags.corsOrigins && { corsOrigins: flags.corsOrigins }, consoleUrl: () => flags.consoleUrl,
+      xds: xdsOf(flags), maxConfigAgeMs: flags.maxConfigAge * 1000,
     });
     started.move();
     return { ledger, proxy };
@@ -95,7 +99,7 @@ function xdsOf(flags: DataplaneFlags): ProxyOptions['xds'] {
   };
 }
 
-function portsOf({ listen, admin, tlsListen }: DataplaneFlags): readonly AskedAddress[] {
+function portsOf({ listen, admin, tlsListen }: DataplaneFlags): readonly FlagAddress[] {
   return [
     { flag: '--listen', ...listen }, { flag: '--admin', ...admin },
     ...tlsListen ? [{ flag: '--tls-listen', ...tlsListen }] : [],

@@ -1,6 +1,6 @@
 /**
- * Operator and data plane in one process, put together: the operator's first good snapshot starts the data plane, so that no
- * call is ever answered from an empty configuration, and a folder with mistakes opens no port.
+ * Composes operator and data plane in one process. The operator's first valid snapshot starts the data plane, so that
+ * no call is answered from an empty configuration, and a folder with mistakes opens no port.
  */
 import type { Logger } from 'pino';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
@@ -23,6 +23,9 @@ export interface GatewayOptions {
   readonly admin: Address;
   readonly maxBodyBytes: number;
   readonly maxBufferedBytes?: number;
+  readonly corsOrigins?: readonly string[];
+  /** Where people find the console; it may become known after the start. */
+  readonly consoleUrl?: () => string | undefined;
   /** Perhaps still being opened: the manifests are read meanwhile. */
   readonly ledger: Ledger | Promise<Ledger>;
   readonly log: Logger;
@@ -60,18 +63,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const running: { operator?: Operator } = {};
   /** What is said follows spending, every change of the manifests, and what providers refuse. */
   function refresh(): void {
-    running.operator?.statusChanges().then((changes) => report.update(changes)).catch((error: unknown) => log.error({ err: error }, 'the statuses cannot be told'));
+    running.operator?.statusChanges().then((changes) => report.update(changes)).catch((error: unknown) =>
+      log.error({ err: error }, 'the statuses cannot be told'));
   }
 
   /** A busy client may be refused a thousand times in a second: that is told once. */
-  function tellRefusals(): void {
+  function reportRefusals(): void {
     refreshSoon = undefined;
     refresh();
   }
 
   const operator = await startOperator({
     configDir, dataDir, gatewayNamespace, ledger, log, onMinted,
-    onProblems: (problems) => tellProblems(problems, print),
+    onProblems: (problems) => printProblems(problems, print),
     async publish(snapshot) {
       try {
         dataplane ??= await startDataplane({
@@ -79,7 +83,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           dump: { statuses: () => running.operator?.lastStatuses() ?? [] },
           onRouteWarning(warning) {
             running.operator?.upstreamRefused(warning);
-            refreshSoon ??= setTimeout(tellRefusals, WARNING_INTERVAL_MS);
+            refreshSoon ??= setTimeout(reportRefusals, WARNING_INTERVAL_MS);
           },
         });
       } catch (error) {
@@ -100,7 +104,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw startFault?.error ?? new Error('the first configuration could not be put in force');
   }
   const started = dataplane;
-  refreshSoon ??= setTimeout(tellRefusals, FIRST_STATUSES_MS); // calls and the readiness probe go first
+  refreshSoon ??= setTimeout(reportRefusals, FIRST_STATUSES_MS); // calls and the readiness probe go first
   const first = inForce;
   const timer = setInterval(refresh, STATUS_INTERVAL_MS);
   return {
@@ -118,7 +122,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function tellProblems(problems: readonly Diagnostic[], print: (line: string) => void): void {
+function printProblems(problems: readonly Diagnostic[], print: (line: string) => void): void {
   if (problems.length === 0) return print('the manifests are in order again');
   for (const problem of problems) print(formatDiagnostic(problem));
   print('the last good configuration stays in force');

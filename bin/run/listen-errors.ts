@@ -1,10 +1,12 @@
-/** What keeps a process from listening, in words that say how to mend it. Apart from start-errors.ts, so that what uses only this loads little. */
-import { CommandFailed } from '../exit.ts';
+/**
+ * Explains why a process cannot listen. Separate from start-errors.ts, so that the sidecar loads little.
+ */
+import { CommandFailed } from '../exit-codes.ts';
 import { formatAddress } from '../options.ts';
 import type { Address } from '../options.ts';
 
 /** An address that was asked for, by its flag. */
-export interface AskedAddress extends Address {
+export interface FlagAddress extends Address {
   readonly flag: string;
 }
 
@@ -16,13 +18,13 @@ const LISTEN_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** The failure to report for an address that cannot be had; anything else is returned as it is. */
-export function explainListen(error: unknown, addresses: readonly AskedAddress[]): unknown {
-  const { code, syscall } = wordsOf(error);
+export function explainListen(error: unknown, addresses: readonly FlagAddress[]): unknown {
+  const { code, syscall } = systemErrorOf(error);
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return error;
   return new CommandFailed(listenProblem(error, code, addresses), undefined, error);
 }
 
-function listenProblem(error: unknown, code: string, addresses: readonly AskedAddress[]): string {
+function listenProblem(error: unknown, code: string, addresses: readonly FlagAddress[]): string {
   const port = typeof error === 'object' && error !== null && 'port' in error ? error.port : undefined;
   const asked = addresses.find((each) => each.port === port) ?? addresses.find(() => port === undefined);
   const place = asked ? `${asked.flag} ${formatAddress(asked)}` : `port ${String(port)}`;
@@ -30,9 +32,11 @@ function listenProblem(error: unknown, code: string, addresses: readonly AskedAd
 }
 
 /** What Node's errors say of themselves. */
-export function wordsOf(error: unknown): { code: string; syscall: string | undefined; path: string | undefined; message: string } {
+export function systemErrorOf(error: unknown): { code: string; syscall:
+  | string | undefined; path: string | undefined; message: string } {
   const field = (name: string): string | undefined => {
-    const value: unknown = typeof error === 'object' && error !== null && name in error ? Reflect.get(error, name) : undefined;
+    const value: unknown =
+      typeof error === 'object' && error !== null && name in error ? Reflect.get(error, name) : undefined;
     return typeof value === 'string' ? value : undefined;
   };
   return { code: field('code') ?? '', syscall: field('syscall'), path: field('path'), message: field('message') ?? '' };

@@ -8,20 +8,20 @@ import { NoKubeAccess, openAccess } from '../../operator/kube/access.ts';
 import type { SharedAccess } from '../../operator/kube/access.ts';
 import { parseSidecarSettings, SettingsFault } from '../../operator/webhook/settings.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
-import { CommandFailed, EXIT } from '../exit.ts';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { openLedger } from '../open-ledger.ts';
 import { formatAddress, urlOf } from '../options.ts';
-import type { LedgerPlace } from '../options.ts';
+import type { LedgerLocation } from '../options.ts';
 import { VERSION } from '../version.ts';
-import type { AskedAddress } from './listen-errors.ts';
+import type { FlagAddress } from './listen-errors.ts';
 import { explainStart } from './start-errors.ts';
-import { listenStopSignals, sayEnded } from './stop-signals.ts';
+import { listenStopSignals, logEnded } from './stop-signals.ts';
 
 /** The flags of `mgw operator`, parsed. */
 export interface OperatorFlags extends ClusterSettings {
   readonly kubeconfig?: string;
   readonly namespace?: string;
-  readonly ledger?: LedgerPlace;
+  readonly ledger?: LedgerLocation;
   readonly logLevel: NonNullable<LogOptions['level']>;
 }
 
@@ -47,7 +47,7 @@ export async function runOperator(flags: OperatorFlags): Promise<number> {
     throw explainStart(error, portsOf(flags));
   }
   await ending.disposeAsync();
-  return sayEnded(signals, log);
+  return logEnded(signals, log);
 }
 
 async function open(flags: OperatorFlags, access: SharedAccess, log: Log): Promise<ClusterOperator> {
@@ -81,7 +81,7 @@ function namespaceOf({ namespace }: SharedAccess, { kubeconfig }: OperatorFlags)
   return kubeconfig === undefined && process.env['KUBERNETES_SERVICE_HOST'] !== undefined ? namespace : undefined;
 }
 
-function portsOf(flags: OperatorFlags): readonly AskedAddress[] {
+function portsOf(flags: OperatorFlags): readonly FlagAddress[] {
   const { admin, xdsListen, envoyXdsListen, webhookListen, console } = flags;
   return [
     { flag: '--admin', ...admin }, { flag: '--xds-listen', ...xdsListen },

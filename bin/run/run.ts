@@ -1,4 +1,6 @@
-/** `mgw run`: opens the ledger, starts the gateway, tells people what they need to know, and ends when it is told to. */
+/**
+ * `mgw run`: opens the ledger, starts the gateway, tells people what they need to know, and ends when it is told to.
+ */
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -10,17 +12,17 @@ import type { FileConsole } from '../../operator/file-console.ts';
 import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
 import { secretPath, secretsFolder } from '../../operator/reconcile/minted-files.ts';
 import { CONSOLE_ADDRESS, DEMO_ADDRESS } from '../defaults.ts';
-import { CommandFailed } from '../exit.ts';
+import { CommandFailed } from '../exit-codes.ts';
 import { openLedger } from '../open-ledger.ts';
 import { formatAddress, urlOf } from '../options.ts';
-import type { Address, LedgerPlace } from '../options.ts';
+import type { Address, LedgerLocation } from '../options.ts';
 import { assertFolder, defaultDataFolder, keyFiles, prepareDataFolder, shortPath } from './data-folder.ts';
 import type { KeyFile } from './data-folder.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway } from './gateway.ts';
-import { helloText } from './hello.ts';
+import { startMessage } from './start-message.ts';
 import { explainStart } from './start-errors.ts';
-import { listenStopSignals, sayEnded } from './stop-signals.ts';
+import { listenStopSignals, logEnded } from './stop-signals.ts';
 
 /** The flags of `mgw run`, parsed. */
 export interface RunFlags {
@@ -30,10 +32,12 @@ export interface RunFlags {
   /** False: none. Undefined: at its default address, where that is free. */
   readonly console?: Address | boolean;
   readonly data?: string;
-  readonly ledger?: LedgerPlace;
+  readonly ledger?: LedgerLocation;
   readonly ledgerSync: 'normal' | 'full';
   readonly maxBody: number;
   readonly maxBuffered?: number;
+  readonly corsOrigins?: readonly string[];
+  readonly consoleUrl?: string;
   readonly gatewayNamespace: string;
   readonly logLevel: NonNullable<LogOptions['level']>;
   /** True: at its own address. */
@@ -67,7 +71,7 @@ export async function run(flags: RunFlags): Promise<number> {
   await parts.gateway.stop();
   await parts.demo?.stop();
   await parts.ledger.close();
-  return sayEnded(signals, log);
+  return logEnded(signals, log);
 }
 
 /** Everything, or nothing: what was started before a failure is ended again. */
@@ -77,6 +81,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
   const dataDir = dataFolder(flags);
   const minted = new Set<string>();
   let answering = false;
+  let { consoleUrl } = flags;
   try {
     assertFolder('--config', flags.config);
     prepareDataFolder(dataDir);
@@ -88,13 +93,16 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
       configDir: flags.config, dataDir, ledger: opening, log,
       gatewayNamespace: flags.gatewayNamespace, listen: flags.listen, admin: flags.admin, maxBodyBytes: flags.maxBody,
       ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
+      ...flags.corsOrigins && { corsOrigins: flags.corsOrigins },
+      consoleUrl: () => consoleUrl,
       print: (line) => process.stderr.write(`${line}\n`),
       onMinted(made) {
         if (flags.hello && !answering) minted.add(made.key);
-        else tellKey(made, dataDir);
+        else printKey(made, dataDir);
       },
     }), (each) => each.stop());
     const console = started.adopt(await openConsole(flags, { gateway, dataDir, log }), (each) => each?.close());
+    consoleUrl ??= console?.url;
     answering = true;
     started.move();
     return { gateway, ledger: await opening, demo, console, minted };
@@ -151,15 +159,25 @@ async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<Machin
   const tokenFile = shortPath(started.tokenFile);
   log.info({ address: url, tokenFile }, 'the console answers');
   const { newToken } = started;
-  if (newToken !== undefined && !flags.hello)
-    process.stdout.write(`admin token of the console, printed only this once; it is kept in ${tokenFile}: ${newToken}\n`);
+  if (newToken !== undefined && !flags.hello) printSecret('admin token of the console', tokenFile, newToken);
   return { ...started, url };
 }
 
-/** Its one and only time. */
-function tellKey({ namespace, name, key, secretName }: MintedKey, dataDir: string): void {
+/** A redirected standard output is kept somewhere, so secrets are shown on a terminal only. */
+function showsSecrets(): boolean {
+  return process.stdout.isTTY;
+}
+
+/** Prints a new secret once, or only the path of its file where standard output is redirected. */
+function printSecret(what: string, path: string, secret: string): void {
+  process.stdout.write(showsSecrets()
+    ? `${what}, printed only this once; it is kept in ${path}: ${secret}\n`
+    : `${what}: it is in ${path}\n`);
+}
+
+function printKey({ namespace, name, key, secretName }: MintedKey, dataDir: string): void {
   const path = shortPath(secretPath(secretsFolder(dataDir), { namespace, name: secretName }));
-  process.stdout.write(`key of ApiKey ${namespace}/${name}, printed only this once; it is kept in ${path}: ${key}\n`);
+  printSecret(`key of ApiKey ${namespace}/${name}`, path, key);
 }
 
 /** Tells of one key: one that was made just now, if there is such a one. Further new ones get a line each. */
@@ -167,18 +185,22 @@ function hello(flags: RunFlags, { gateway, demo, console, minted }: Parts): stri
   const files = keyFiles(dataFolder(flags));
   const shown = files.find(({ key }) => minted.has(key)) ?? files[0];
   const further = files.filter(({ key }) => minted.has(key) && key !== shown?.key);
-  const text = helloText({
+  const text = startMessage({
     url: urlOf({ ...flags.listen, port: gateway.port }),
     adminUrl: urlOf({ ...flags.admin, port: gateway.adminPort }),
     demoUrl: demo?.url,
-    console: console && { url: console.url, newToken: console.newToken, tokenFile: shortPath(console.tokenFile) },
+    console: console && {
+      url: console.url, newToken: showsSecrets() ? console.newToken : undefined,
+      tokenFile: shortPath(console.tokenFile),
+    },
     configDir: shortPath(flags.config),
-    key: shown && minted.has(shown.key) ? shown.key : undefined,
+    key: shown && minted.has(shown.key) && showsSecrets() ? shown.key : undefined,
     keyFile: shown && shortPath(shown.path),
     snapshot: gateway.snapshot(),
   });
-  const line = ({ path, key }: KeyFile): string =>
-    `Another key, printed only this once; it is kept in ${shortPath(path)}: ${key}\n`;
+  const line = ({ path, key }: KeyFile): string => showsSecrets()
+    ? `Another key, printed only this once; it is kept in ${shortPath(path)}: ${key}\n`
+    : `Another key is in ${shortPath(path)}\n`;
   return further.map(line).join('') + text;
 }
 

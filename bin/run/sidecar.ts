@@ -1,17 +1,17 @@
 /**
- * `mgw sidecar`: checks the flags, and runs a sidecar until it is told to stop. It imports little, since an app waits for
- * it at its start.
+ * `mgw sidecar`: checks the flags, and runs a sidecar until it is told to stop. It imports little, since an app waits
+ * for it at its start.
  */
 import { openSidecar } from '../../dataplane/sidecar/main.ts';
 import type { RunningSidecar } from '../../dataplane/sidecar/main.ts';
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
-import { CommandFailed, EXIT } from '../exit.ts';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { urlOf } from '../options.ts';
 import type { Address } from '../options.ts';
 import { VERSION } from '../version.ts';
 import { explainListen } from './listen-errors.ts';
-import { listenStopSignals, sayEnded } from './stop-signals.ts';
+import { listenStopSignals, logEnded } from './stop-signals.ts';
 
 /** The flags of `mgw sidecar`, parsed. */
 export interface SidecarFlags {
@@ -37,7 +37,7 @@ export async function runSidecar(flags: SidecarFlags): Promise<number> {
   const signal = await signals.first;
   log.info({ signal }, 'no new connections; waiting for the running calls');
   await sidecar.stop();
-  return sayEnded(signals, log);
+  return logEnded(signals, log);
 }
 
 async function open(flags: SidecarFlags, log: ReturnType<typeof createLogger>): Promise<RunningSidecar> {
@@ -62,7 +62,8 @@ function check({ fleet, insecureFleet }: SidecarFlags): void {
   }
   if (url.protocol === 'https:' || insecureFleet || LOOPBACK.test(url.hostname)) return;
   throw new CommandFailed(
-    `--fleet ${fleet}: without TLS, whoever sees the traffic has the key. Use https, or allow it with --insecure-fleet.`,
+    `--fleet ${fleet}: without TLS, whoever sees the traffic has the key. Use https, or allow it with ` +
+      `--insecure-fleet.`,
     EXIT.usage,
   );
 }

@@ -1,8 +1,8 @@
-/** What keeps a process from starting, in words that say how to mend it. */
+/** Explains why a process cannot start. */
 import { InvalidManifests, formatDiagnostic } from '../../operator/files/diagnostic.ts';
-import { CommandFailed } from '../exit.ts';
-import { explainListen, wordsOf } from './listen-errors.ts';
-import type { AskedAddress } from './listen-errors.ts';
+import { CommandFailed } from '../exit-codes.ts';
+import { explainListen, systemErrorOf } from './listen-errors.ts';
+import type { FlagAddress } from './listen-errors.ts';
 
 const FILE_WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
@@ -14,23 +14,29 @@ const FILE_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** The failure to report for anything that was thrown at the start; what is a defect is returned as it is. */
-export function explainStart(error: unknown, addresses: readonly AskedAddress[]): unknown {
+export function explainStart(error: unknown, addresses: readonly FlagAddress[]): unknown {
   if (error instanceof CommandFailed) return error;
   if (error instanceof InvalidManifests) return invalidManifests(error);
   const listening = explainListen(error, addresses);
   if (listening !== error) return listening;
-  const { code, path, message } = wordsOf(error);
-  if (path !== undefined && FILE_WORDS[code] !== undefined) return new CommandFailed(`${path}: ${FILE_WORDS[code]}`, undefined, error);
+  const { code, path, message } = systemErrorOf(error);
+  if (path !== undefined && FILE_WORDS[code] !== undefined)
+    return new CommandFailed(`${path}: ${FILE_WORDS[code]}`, undefined, error);
   return message.includes('ledger') ? new CommandFailed(`${message}${adviceOn(message)}`, undefined, error) : error;
 }
 
 /** Where the message does not say itself what can be done. */
 function adviceOn(message: string): string {
-  if (message.includes('in use by another process')) return '\nEnd the other process, or choose another place with --data or --ledger.';
-  return message.includes('Restore the ledger') ? '' : '\nRestore the ledger from a backup, or choose another place with --data or --ledger.';
+  if (message.includes('in use by another process'))
+    return '\nEnd the other process, or choose another place with --data or --ledger.';
+  return message.includes('Restore the ledger')
+    ? ''
+    : '\nRestore the ledger from a backup, or choose another place with --data or --ledger.';
 }
 
 function invalidManifests({ diagnostics }: InvalidManifests): CommandFailed {
   const count = diagnostics.filter(({ severity }) => severity === 'Error').length;
-  return new CommandFailed(`${diagnostics.map(formatDiagnostic).join('\n')}\n${count} ${count === 1 ? 'mistake' : 'mistakes'} in the manifests: nothing was started`);
+  return new CommandFailed(`${diagnostics.map(formatDiagnostic).join('\n')}\n${count} ${count === 1
+    ? 'mistake'
+    : 'mistakes'} in the manifests: nothing was started`);
 }

@@ -1,11 +1,11 @@
 /**
- * SIGTERM and SIGINT: the first asks for an orderly end, a second one ends the process at once with 1. A terminal sends Ctrl-C
- * to npm and to the process, and npm hands it on: what follows the first within half a second is the same wish.
+ * SIGTERM and SIGINT: the first starts a graceful shutdown, a second one exits at once with 1. A terminal sends Ctrl-C
+ * to npm and to the process, and npm forwards it, so signals within 500 ms count as one.
  */
 import type { Logger } from 'pino';
-import { EXIT } from '../exit.ts';
+import { EXIT } from '../exit-codes.ts';
 
-const SAME_WISH_MS = 500;
+const SAME_SIGNAL_MS = 500;
 
 interface StopSignals {
   /** Resolves with the first one. */
@@ -22,8 +22,9 @@ export function listenStopSignals(): StopSignals {
     if (firstAtMs === undefined) {
       firstAtMs = nowMs;
       resolve(signal);
-    } else if (nowMs - firstAtMs > SAME_WISH_MS) {
-      process.stderr.write(`${signal} again: ending at once; what was running is billed at its last recorded progress\n`);
+    } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) {
+      process.stderr.write(`${signal} again: ending at once; what was running is billed at its last recorded ` +
+        `progress\n`);
       process.exit(EXIT.failed);
     }
   };
@@ -34,8 +35,8 @@ export function listenStopSignals(): StopSignals {
   };
 }
 
-/** The last words of a process that has ended in order, and its exit code, once they are written. */
-export async function sayEnded(signals: StopSignals, log: Logger): Promise<number> {
+/** Logs the end of a graceful shutdown and flushes the log; resolves with the exit code. */
+export async function logEnded(signals: StopSignals, log: Logger): Promise<number> {
   signals.ignore();
   log.info('ended');
   await new Promise<void>((resolve) => { log.flush(() => resolve()); });

@@ -18,7 +18,8 @@ const TABLE: readonly (readonly [name: string, width: number, value: (record: Us
   ['ACCOUNT', 24, ({ account }) => account],
   ['MODEL', 24, ({ model }) => model],
   ['STATUS', 12, ({ status }) => status],
-  ['IN', 9, ({ tokens: { input, cached, cacheWrite5m, cacheWrite1h } }) => String(input + cached + cacheWrite5m + cacheWrite1h)],
+  ['IN', 9, ({ tokens: { input, cached, cacheWrite5m, cacheWrite1h } }) =>
+    String(input + cached + cacheWrite5m + cacheWrite1h)],
   ['OUT', 8, ({ tokens }) => String(tokens.output)],
   ['COST USD', 14, ({ costNanoUsd }) => usd(costNanoUsd)],
   ['ID', 0, ({ callId }) => callId],
@@ -30,7 +31,8 @@ export function usageWriter(format: UsageFormat): UsageWriter {
 
 function tableWriter(): UsageWriter {
   let [calls, cost] = [0, 0n];
-  const line = (cells: readonly string[]): string => `${cells.map((cell, index) => cell.padEnd(TABLE[index]?.[1] ?? 0)).join('  ').trimEnd()}\n`;
+  const line = (cells: readonly string[]): string =>
+    `${cells.map((cell, index) => cell.padEnd(TABLE[index]?.[1] ?? 0)).join('  ').trimEnd()}\n`;
   return {
     begin: line(TABLE.map(([name]) => name)),
     row: (record) => {

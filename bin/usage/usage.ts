@@ -6,14 +6,14 @@ import { LedgerUnavailable } from '../../dataplane/ledger/ledger.ts';
 import { readUsageFile } from '../../dataplane/ledger/usage-file.ts';
 import type { UsageFilter } from '../../dataplane/ledger/usage-filter.ts';
 import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
-import { CommandFailed, EXIT } from '../exit.ts';
-import type { LedgerPlace } from '../options.ts';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
+import type { LedgerLocation } from '../options.ts';
 import { defaultDataFolder } from '../run/data-folder.ts';
 import { usageWriter } from './format.ts';
 import type { UsageFormat } from './format.ts';
 
 interface UsageRequest {
-  readonly place: LedgerPlace | undefined;
+  readonly place: LedgerLocation | undefined;
   readonly data: string | undefined;
   readonly config: string | undefined;
   readonly format: UsageFormat;
@@ -24,7 +24,8 @@ interface UsageRequest {
 export async function printUsage(request: UsageRequest): Promise<number> {
   const writer = usageWriter(request.format);
   // whoever reads may have seen enough: head, for example
-  process.stdout.once('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed));
+  process.stdout.once('error', (error: NodeJS.ErrnoException) =>
+    process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed));
   try {
     let begun = false;
     for await (const record of records(request)) {
@@ -57,13 +58,16 @@ async function* records({ place, data, config, filter }: UsageRequest): AsyncGen
   try {
     yield* readUsageFile(path, filter);
   } catch (error) {
-    throw new CommandFailed(`${path} cannot be read as a ledger: ${error instanceof Error ? error.message : String(error)}`, undefined, error);
+    throw new CommandFailed(
+      `${path} cannot be read as a ledger: ${error instanceof Error ? error.message : String(error)}`, undefined, error,
+    );
   }
 }
 
 function defaultFile(data: string | undefined, config: string | undefined): string {
   const folder = data ?? (config === undefined ? undefined : defaultDataFolder(config));
-  if (folder === undefined) throw new CommandFailed('Name the ledger: --ledger URL, --data DIR or --config DIR.', EXIT.usage);
+  if (folder === undefined)
+    throw new CommandFailed('Name the ledger: --ledger URL, --data DIR or --config DIR.', EXIT.usage);
   return join(folder, 'ledger.db');
 }
 

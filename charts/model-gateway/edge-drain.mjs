@@ -1,15 +1,36 @@
-// Beside an Envoy, which cannot be told by its pod's end: it knows SIGTERM only as its own end, and until then answers on connections
-// that callers keep. Told to drain, it closes each connection with its answer, and callers go to another Envoy.
+// Beside an Envoy, which knows SIGTERM only as its own end. When the pod ends, this has Envoy close each connection with its
+// answer, so that callers go to another one. Envoy's preStop hook asks here, and is answered once no connection is left.
+import { createServer } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 
-async function drain() {
-  for (;;) {
-    const drained = await fetch('http://127.0.0.1:9901/drain_listeners?graceful&skip_exit', { method: 'POST' }).then(({ ok }) => ok, () => false);
-    if (drained) break;
-    await setTimeout(100);
-  }
-  process.exit();
+const ADMIN = 'http://127.0.0.1:9901';
+const POLL_MS = 500;
+/** New connections still come until everybody knows that the pod has left its Service. */
+const GRACE_MS = Number(process.env.GRACE_MS ?? 5000);
+/** For the hook, which may ask late. */
+const LINGER_MS = 2000;
+
+async function ask(path, method = 'GET') {
+  const response = await fetch(`${ADMIN}${path}`, { method }).catch(() => undefined);
+  return response?.ok ? response.text() : undefined;
 }
 
-process.once('SIGTERM', () => void drain());
-setInterval(() => {}, 2 ** 30);
+/** Whether callers have connections; those to the admin port do not count. Where Envoy is gone, they have none. */
+async function isInUse() {
+  const stats = await ask('/stats?format=json&filter=^http\\..*downstream_cx_active$');
+  const active = stats === undefined ? [] : JSON.parse(stats).stats;
+  return active.some(({ name, value }) => !name.startsWith('http.admin.') && value > 0);
+}
+
+const ended = new Promise((resolve) => process.once('SIGTERM', resolve));
+const drained = ended.then(async () => {
+  while (await ask('/drain_listeners?graceful&skip_exit', 'POST') === undefined) await setTimeout(POLL_MS);
+  await setTimeout(GRACE_MS);
+  while (await isInUse()) await setTimeout(POLL_MS);
+});
+const server = createServer((_request, response) => void drained.then(() => response.end('drained\n')));
+server.maxConnections = 8;
+server.listen(Number(process.env.PORT ?? 9902));
+await drained;
+await setTimeout(LINGER_MS);
+process.exit();

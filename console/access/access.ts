@@ -1,6 +1,6 @@
 /**
- * What a signed-in person may see and change, whatever keeps the objects: a cluster's API server, asked with the person's own
- * token so that its rights decide, or a folder of manifests. Pages and forms know only this.
+ * What a signed-in person may see and change, whatever stores the objects: a cluster's API server, called with the
+ * person's own token so that RBAC decides, or a folder of manifests. Pages and forms know only this interface.
  */
 import type { Kind, Resource } from '#crds/types.gen.ts';
 
@@ -30,15 +30,23 @@ export interface Listing<K extends Kind> {
 
 export type AccessVerb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
 
-/** A change of an object as a JSON merge patch (RFC 7386), made only if nobody has changed its spec since it was read. */
+/**
+ * A change of an object as a JSON merge patch (RFC 7386), made only if nobody has changed its spec since it was read.
+ */
 export interface ObjectChange {
   /** Of the object that the person saw. A change of the status alone is no change. */
   readonly generation: number;
   readonly uid: string;
-  readonly patch: { readonly spec?: unknown; readonly metadata?: { readonly annotations?: unknown; readonly labels?: unknown } };
+  readonly patch: {
+    readonly spec?: unknown;
+    readonly metadata?: { readonly annotations?: unknown; readonly labels?: unknown };
+  };
 }
 
-/** What one person may do. Every method rejects with AccessError, and with nothing else, where it cannot do what is asked. */
+/**
+ * What one person may do. Every method rejects with AccessError, and with nothing else, where it cannot do what is
+ * asked.
+ */
 export interface PersonAccess {
   readonly person: Person;
   list<K extends Kind>(kind: K): Promise<Listing<K>>;
@@ -57,31 +65,34 @@ export interface PersonAccess {
 
 /** Signs people in. */
 export interface ConsoleAccess {
-  /** Where people come from: it decides what the sign-in page says. */
-  readonly place: 'Kubernetes' | 'Files';
+  /** Where the objects are stored; it decides what the sign-in page says. */
+  readonly backend: 'Kubernetes' | 'Files';
   /** undefined: nobody is known by this credential. Rejects with AccessError (Unavailable) where nobody can tell. */
   signIn(credential: Credential): Promise<PersonAccess | undefined>;
 }
 
-export type AccessFault = 'SignedOut' | 'Forbidden' | 'NotFound' | 'Conflict' | 'AlreadyExists' | 'Invalid' | 'Unavailable';
+export type AccessErrorReason =
+  | 'SignedOut' | 'Forbidden' | 'NotFound' | 'Conflict' | 'AlreadyExists' | 'Invalid' | 'Unavailable';
 
-/** One thing that the API refuses, in its own words. */
-export interface FieldFault {
+/** One error of the API about a field, in its own words. */
+export interface FieldError {
   /** "spec.quota.limitUsd"; empty: the object as a whole. */
   readonly path: string;
   readonly message: string;
 }
 
-/** Why something cannot be done, in words for the person who asked. Holds no secret. */
+/** Why something cannot be done, worded for the person who asked. Holds no secret. */
 export class AccessError extends Error {
   override readonly name = 'AccessError';
-  readonly fault: AccessFault;
+  readonly reason: AccessErrorReason;
   /** Where it is Invalid. */
-  readonly fields: readonly FieldFault[];
+  readonly fields: readonly FieldError[];
 
-  constructor(fault: AccessFault, message: string, { fields = [], cause }: { readonly fields?: readonly FieldFault[]; readonly cause?: unknown } = {}) {
+  constructor(reason: AccessErrorReason, message: string, {
+    fields = [], cause,
+  }: { readonly fields?: readonly FieldError[]; readonly cause?: unknown } = {}) {
     super(message, cause === undefined ? undefined : { cause });
-    this.fault = fault;
+    this.reason = reason;
     this.fields = fields;
   }
 }

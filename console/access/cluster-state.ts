@@ -1,10 +1,10 @@
 /**
- * The shared state of a cluster's consoles: entries of a Secret in the gateway's namespace. The first change makes the Secret. Each
- * replica watches it, and writes only the version that it has read.
+ * The shared state of a cluster's consoles: entries of a Secret in the gateway's namespace. The first change makes the
+ * Secret. Each replica watches it, and writes only the version that it has read.
  */
 import { MERGE_PATCH } from '../../operator/kube/client.ts';
 import type { KubeClient, KubeJson } from '../../operator/kube/client.ts';
-import { explainKube, hasStatus } from '../../operator/kube/errors.ts';
+import { explainKubeError, hasStatus } from '../../operator/kube/errors.ts';
 import { startListWatch } from '../../operator/kube/list-watch.ts';
 import type { ListWatchOptions } from '../../operator/kube/list-watch.ts';
 import { parseSecretObject, pathOfSecrets } from '../../operator/kube/parse-object.ts';
@@ -44,7 +44,9 @@ export function openClusterState({ client, namespace, clock, meter, log }: Clust
   }
 
   const watch = startListWatch({
-    collection: { resource: 'secrets/console', path: folder, fieldSelector: `metadata.name=${STATE_SECRET}` }, client, clock, meter, log,
+    collection: {
+      resource: 'secrets/console', path: folder, fieldSelector: `metadata.name=${STATE_SECRET}`,
+    }, client, clock, meter, log,
     onReplace(objects) {
       for (const object of objects) keepNewer(object);
       ready.resolve();
@@ -67,10 +69,13 @@ export function openClusterState({ client, namespace, clock, meter, log }: Clust
     const data = { [entry]: Buffer.from(text).toString('base64') };
     if (live?.live) {
       const { uid, resourceVersion } = live.live;
-      return client.request({ method: 'PATCH', path: `${folder}/${STATE_SECRET}`, contentType: MERGE_PATCH, body: { metadata: { uid, resourceVersion }, data } });
+      return client.request({ method: 'PATCH', path:
+        `${folder}/${STATE_SECRET}`, contentType: MERGE_PATCH, body: { metadata: { uid, resourceVersion }, data } });
     }
     const metadata = { name: STATE_SECRET, namespace, labels: { 'app.kubernetes.io/managed-by': 'model-gateway' } };
-    return client.request({ method: 'POST', path: folder, body: { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, data } });
+    return client.request({
+      method: 'POST', path: folder, body: { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, data },
+    });
   }
 
   async function change(entry: StateEntry, edit: (text: string) => string): Promise<void> {
@@ -92,7 +97,8 @@ export function openClusterState({ client, namespace, clock, meter, log }: Clust
     ready: ready.promise,
     read: (entry) => known?.data.get(entry) ?? '',
     change: (entry, edit) => exclusively(() => change(entry, edit)).catch((error: unknown) => {
-      log.warn({ secret: STATE_SECRET, problem: explainKube(error) }, 'the console could not note something for all replicas');
+      const problem = explainKubeError(error);
+      log.warn({ secret: STATE_SECRET, problem }, 'the console could not note something for all replicas');
       throw new AccessError('Unavailable', NOT_KEPT, { cause: error });
     }),
     async stop() {

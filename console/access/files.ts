@@ -1,14 +1,14 @@
 /**
- * A folder of manifests as one person's to change: the admin of one machine. Reads are of what the operator has in force, with its
- * statuses; a change is an edit of the file that the object came from, made as a careful person would make it: read anew, checked
- * first, one place in the text, then watched until the operator has taken it.
+ * Lets the admin of one machine change a folder of manifests. Reads return what the operator has in force, with
+ * statuses. A change edits the file that the object came from: the file is read again, the edit is validated first and
+ * touches one place, and the console waits until the operator has applied it.
  */
 import type { Kind } from '#crds/types.gen.ts';
 import { KEY_ENTRY, secretIdOf } from '../../operator/store/key-secret.ts';
 import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
 import { changeManifest, createManifest, deleteManifest, findObject, objectsOf } from './files/changes.ts';
 import type { FolderChanges } from './files/changes.ts';
-import { obstacleOf } from './files/write-file.ts';
+import { whyReadOnly } from './files/write-file.ts';
 import { createMutex } from '../../operator/store/mutex.ts';
 
 interface FilesAccessOptions extends FolderChanges {
@@ -21,10 +21,10 @@ const ADMIN = 'admin';
 const PLATFORM_KINDS: ReadonlySet<Kind> = new Set<Kind>(['Group', 'ModelRoute', 'PriceCatalog']);
 const READS: ReadonlySet<AccessVerb> = new Set<AccessVerb>(['get', 'list']);
 
-/** The door of one machine's console. */
+/** Access with the admin token of one machine. */
 export function createFilesAccess(options: FilesAccessOptions): ConsoleAccess {
   const admin = adminOf(options);
-  return { place: 'Files', signIn: async ({ token }) => options.isToken(token) ? admin : undefined };
+  return { backend: 'Files', signIn: async ({ token }) => options.isToken(token) ? admin : undefined };
 }
 
 function adminOf(options: FilesAccessOptions): PersonAccess {
@@ -35,7 +35,8 @@ function adminOf(options: FilesAccessOptions): PersonAccess {
     const status = source.statusOf({ kind, ...metadata });
     return status === undefined ? object : { ...object, status };
   };
-  const may = async (verb: AccessVerb): Promise<boolean> => READS.has(verb) || await obstacleOf(source.folder) === undefined;
+  const may = async (verb: AccessVerb): Promise<boolean> => READS.has(verb) ||
+    await whyReadOnly(source.folder) === undefined;
 
   return {
     person: { name: ADMIN },
@@ -48,8 +49,10 @@ function adminOf(options: FilesAccessOptions): PersonAccess {
       const found = findObject(source.resources, kind, ref);
       return found && withStatus(found);
     },
-    create: <K extends Kind>(kind: K, ref: ObjectRef, spec: ObjectOf<K>['spec']) => inTurn(async () => withStatus(await createManifest(options, { kind, ref, spec }))),
-    change: <K extends Kind>(kind: K, ref: ObjectRef, change: ObjectChange) => inTurn(async () => withStatus(await changeManifest(options, { kind, ref, change }))),
+    create: <K extends Kind>(kind: K, ref: ObjectRef, spec: ObjectOf<K>['spec']) =>
+      inTurn(async () => withStatus(await createManifest(options, { kind, ref, spec }))),
+    change: <K extends Kind>(kind: K, ref: ObjectRef, change: ObjectChange) =>
+      inTurn(async () => withStatus(await changeManifest(options, { kind, ref, change }))),
     remove: (kind, ref, uid) => inTurn(async () => {
       await deleteManifest(options, { kind, ref, uid });
     }),

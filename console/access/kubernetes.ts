@@ -1,18 +1,18 @@
 /**
- * Signs people in to a cluster. A person is who the API server says that their bearer token belongs to; the operator's own
- * credentials are never used for them. Of tokens only hashes are kept here, for as long as somebody comes back.
+ * Signs people in to a cluster. The API server says whose bearer token it is; the operator's own credentials are never
+ * used for people. Only hashes of tokens are kept, as cache keys.
  */
 import { createHash } from 'node:crypto';
 import type { SharedAccess } from '../../operator/kube/access.ts';
 import { createKubeClient } from '../../operator/kube/client.ts';
 import type { KubeClientOptions } from '../../operator/kube/client.ts';
 import { hasStatus } from '../../operator/kube/errors.ts';
-import type { WatchedCopy } from '../../operator/store/watched-copy.ts';
+import type { ClusterCache } from '../../operator/store/cluster-cache.ts';
 import { AccessError } from './access.ts';
 import type { ConsoleAccess, PersonAccess } from './access.ts';
 import { clusterPerson } from './cluster-person.ts';
-import { accessErrorOf } from './kube-faults.ts';
-import { askRights } from './rights.ts';
+import { accessErrorOf } from './kube-errors.ts';
+import { createRights } from './rights.ts';
 import type { Rights } from './rights.ts';
 
 interface ClusterAccessOptions {
@@ -20,19 +20,19 @@ interface ClusterAccessOptions {
   readonly userAgent: string;
   /** Of requests that people make through the console. */
   readonly meter: KubeClientOptions['meter'];
-  readonly copy: WatchedCopy;
+  readonly cache: ClusterCache;
   readonly gatewayNamespace: string;
   readonly nowMs: () => number;
 }
 
-/** Whose token it is, is asked again so often: a token that was revoked opens nothing for longer. */
+/** A token's review is cached for this long: a revoked token works no longer than that. */
 const KNOWN_MS = 10_000;
 const MAX_PEOPLE = 1_000;
 /** Bearer tokens as RFC 6750 has them, and no longer than a cookie may be. Nothing else becomes part of a header. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]{1,8192}=*$/;
 const ANONYMOUS = 'system:anonymous';
 
-/** What is remembered of one token. */
+/** The cached review of one token. */
 interface Known {
   readonly person: Promise<PersonAccess | undefined>;
   readonly rights: Rights;
@@ -41,19 +41,21 @@ interface Known {
 
 export function openClusterAccess(options: ClusterAccessOptions): ConsoleAccess {
   const { nowMs } = options;
-  /** By the token's hash, who came last last. */
+  /** By token hash, least recently used first. */
   const people = new Map<string, Known>();
 
   function know(token: string, hash: string, before: Known | undefined): Known {
-    const client = createKubeClient({ access: options.access.as(token), userAgent: options.userAgent, meter: options.meter });
-    const rights = before?.rights ?? askRights({ client, nowMs });
+    const client =
+      createKubeClient({ access: options.access.as(token), userAgent: options.userAgent, meter: options.meter });
+    const rights = before?.rights ?? createRights({ client, nowMs });
     const onSignedOut = (): void => void people.delete(hash);
-    const person = nameOf(client).then((name) => (name === undefined ? undefined : clusterPerson({ ...options, name, client, rights, onSignedOut })));
+    const person = nameOf(client).then((name) =>
+      (name === undefined ? undefined : clusterPerson({ ...options, name, client, rights, onSignedOut })));
     return { person, rights, asOfMs: nowMs() };
   }
 
   return {
-    place: 'Kubernetes',
+    backend: 'Kubernetes',
     async signIn({ token }) {
       if (!TOKEN.test(token)) return undefined;
       const hash = createHash('sha256').update(token).digest('base64');
@@ -77,12 +79,16 @@ export function openClusterAccess(options: ClusterAccessOptions): ConsoleAccess 
 /** undefined: the token is nobody's. */
 async function nameOf(client: ReturnType<typeof createKubeClient>): Promise<string | undefined> {
   try {
-    const { status } = await client.request({ method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews', body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' } });
+    const { status } = await client.request({
+      method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+    });
     const name: unknown = status?.userInfo?.username;
     return typeof name === 'string' && name !== '' && name !== ANONYMOUS ? name : undefined;
   } catch (error) {
     if (hasStatus(error, 401)) return undefined;
-    if (hasStatus(error, 404)) throw new AccessError('Unavailable', 'The cluster cannot say whose token this is: Kubernetes 1.28 or later is needed.', { cause: error });
+    if (hasStatus(error, 404)) throw new AccessError('Unavailable', 'The cluster cannot say whose token this is: ' +
+      'Kubernetes 1.28 or later is needed.', { cause: error });
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What a person may do, as the API server says when it is asked with the person's own token: reviews of access, and a read of one
- * object where everything is to be shown. Answers are kept for seconds, so that a page of ten thousand keys asks a handful of
- * questions. Which namespaces are worth a question is told by the rules that the server lists; they are a hint and never a right.
+ * What a person may do, from access reviews with the person's own token. Answers are cached for seconds, so that a page
+ * of ten thousand keys costs a handful of reviews. The rules that the server lists tell which namespaces are worth a
+ * review; they are a hint and never grant anything.
  */
 import { API_GROUP, PLURALS } from '#crds/types.gen.ts';
 import type { Kind } from '#crds/types.gen.ts';
@@ -19,15 +19,18 @@ interface Question {
   readonly name?: string;
 }
 
-/** Of which objects of a kind a person may read. */
-export type Scope = 'All' | { readonly namespaces: ReadonlySet<string>; readonly named: ReadonlySet<string> };
+/** The objects of a kind that a person may read. */
+export type ReadableObjects = 'All' | { readonly namespaces: ReadonlySet<string>; readonly named: ReadonlySet<string> };
 
 export interface Rights {
   may(question: Question): Promise<boolean>;
-  /** Out of these namespaces, those where it may be done. */
+  /** The namespaces among these in which it is allowed. */
   among(namespaces: Iterable<string>, verb: AccessVerb, kind: Kind): Promise<readonly string[]>;
-  /** Which objects may be listed, or are named in the person's own rules and may be read; looked for in these namespaces. */
-  scope(kind: Kind, namespaces: () => Iterable<string>): Promise<Scope>;
+  /**
+   * Which objects may be listed, or are named in the person's own rules and may be read; looked for in these
+   * namespaces.
+   */
+  readable(kind: Kind, namespaces: () => Iterable<string>): Promise<ReadableObjects>;
   forget(): void;
 }
 
@@ -37,9 +40,12 @@ interface RightsOptions {
   readonly nowMs: () => number;
 }
 
-/** A right that was taken away still counts for so long. */
+/** A revoked right still works for this long. */
 const ANSWER_MS = 10_000;
-/** Where a person has no rules at all is asked again so often: in a cluster of a thousand namespaces that is nearly everywhere. */
+/**
+ * Namespaces without any rule for the person are reviewed again only this often: in a large cluster that is nearly all
+ * of them.
+ */
 const NOTHING_MS = 60_000;
 const CONCURRENCY = 16;
 const MAX_ANSWERS = 20_000;
@@ -60,31 +66,46 @@ interface Rules {
 }
 
 interface ListedRules {
-  readonly resourceRules?: readonly { readonly verbs: readonly string[]; readonly apiGroups?: readonly string[]; readonly resources?: readonly string[]; readonly resourceNames?: readonly string[] }[];
+  readonly resourceRules?: readonly {
+    readonly verbs: readonly string[];
+    readonly apiGroups?: readonly string[];
+    readonly resources?: readonly string[];
+    readonly resourceNames?: readonly string[];
+  }[];
   readonly incomplete?: boolean;
 }
 
-export function askRights({ client, nowMs }: RightsOptions): Rights {
+export function createRights({ client, nowMs }: RightsOptions): Rights {
   const answers = createTtlCache<boolean>({ nowMs, ttlMs: () => ANSWER_MS, maxEntries: MAX_ANSWERS });
-  const listed = createTtlCache<Rules>({ nowMs, ttlMs: ({ rules }) => (rules.length > 0 ? ANSWER_MS : NOTHING_MS), maxEntries: MAX_ANSWERS });
+  const listed = createTtlCache<Rules>({ nowMs, ttlMs: ({ rules }) =>
+    (rules.length > 0 ? ANSWER_MS : NOTHING_MS), maxEntries: MAX_ANSWERS });
 
   function may(question: Question): Promise<boolean> {
     const { verb, kind, namespace, name } = question;
     return answers.get([verb, kind, namespace, name].join(' '), async () => {
-      const resourceAttributes = { group: API_GROUP, resource: PLURALS[kind], verb, ...namespace !== undefined && { namespace }, ...name !== undefined && { name } };
-      const { status } = await client.request({ method: 'POST', path: `${AUTHORIZATION}/selfsubjectaccessreviews`, body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } } });
+      const resourceAttributes = { group: API_GROUP, resource: PLURALS[kind], verb, ...namespace !== undefined &&
+        { namespace }, ...name !== undefined && { name } };
+      const { status } = await client.request({
+        method: 'POST', path: `${AUTHORIZATION}/selfsubjectaccessreviews`,
+        body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } },
+      });
       return status?.allowed === true && status.denied !== true;
     });
   }
 
   function rulesIn(namespace: string): Promise<Rules> {
     return listed.get(namespace, async () => {
-      const { status = {} } = await client.request({ method: 'POST', path: `${AUTHORIZATION}/selfsubjectrulesreviews`, body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } } });
+      const { status = {} } = await client.request({
+        method: 'POST', path: `${AUTHORIZATION}/selfsubjectrulesreviews`,
+        body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } },
+      });
       return ours(status);
     });
   }
 
-  /** A read instead of a question: what the audit log shows is what happens, the reading of all objects of a kind. */
+  /**
+   * A read instead of a review, because the audit log should show what really happens: all objects of a kind are read.
+   */
   function mayReadAll(kind: Kind): Promise<boolean> {
     return answers.get(`read all ${kind}`, async () => {
       try {
@@ -99,7 +120,8 @@ export function askRights({ client, nowMs }: RightsOptions): Rights {
 
   async function mayIn(namespace: string, verb: AccessVerb, kind: Kind): Promise<boolean> {
     const { rules, incomplete } = await rulesIn(namespace);
-    return (incomplete || rules.some((rule) => applies(rule, verb, kind) && rule.names.length === 0)) && may({ verb, kind, namespace });
+    return (incomplete || rules.some((rule) => applies(rule, verb, kind) && rule.names.length === 0)) &&
+      may({ verb, kind, namespace });
   }
 
   /** An object that the person's own rules name is known to them, so showing it tells nothing new. */
@@ -118,14 +140,14 @@ export function askRights({ client, nowMs }: RightsOptions): Rights {
       const allowed = await mapConcurrently(all, CONCURRENCY, (namespace) => mayIn(namespace, verb, kind));
       return all.filter((_, at) => allowed[at]);
     },
-    async scope(kind, namespaces) {
+    async readable(kind, namespaces) {
       if (await mayReadAll(kind)) return 'All';
-      const scope = { namespaces: new Set<string>(), named: new Set<string>() };
+      const readable = { namespaces: new Set<string>(), named: new Set<string>() };
       await mapConcurrently([...namespaces()], CONCURRENCY, async (namespace) => {
-        if (await mayIn(namespace, 'list', kind)) scope.namespaces.add(namespace);
-        else for (const name of await namedIn(namespace, kind)) scope.named.add(`${namespace}/${name}`);
+        if (await mayIn(namespace, 'list', kind)) readable.namespaces.add(namespace);
+        else for (const name of await namedIn(namespace, kind)) readable.named.add(`${namespace}/${name}`);
       });
-      return scope;
+      return readable;
     },
     forget() {
       answers.clear();
@@ -141,11 +163,14 @@ function ours({ resourceRules = [], incomplete = false }: ListedRules): Rules {
 }
 
 function applies({ verbs, resources }: Rule, verb: AccessVerb, kind: Kind): boolean {
-  return (verbs.includes(verb) || verbs.includes('*')) && (resources.includes(PLURALS[kind]) || resources.includes('*'));
+  return (verbs.includes(verb) || verbs.includes('*')) &&
+    (resources.includes(PLURALS[kind]) || resources.includes('*'));
 }
 
 /** As Promise.all over a mapping, with at most `concurrency` running. The first failure ends it. */
-export async function mapConcurrently<T, R>(items: readonly T[], concurrency: number, map: (item: T) => Promise<R>): Promise<R[]> {
+export async function mapConcurrently<T, R>(
+  items: readonly T[], concurrency: number, map: (item: T) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   let next = 0;
   const work = async (): Promise<void> => {

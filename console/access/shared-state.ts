@@ -1,6 +1,6 @@
 /**
- * The little state that all replicas of a console share, also across restarts: short texts. A change edits the latest
- * text, so that of several replicas that want to be the first exactly one is.
+ * Small state that all replicas of a console share and that survives restarts: short texts. A change is an edit of the
+ * latest text, so that exactly one of several concurrent replicas wins.
  */
 
 /** Which sessions people signed out of (session/revocations.ts), and which keys were shown (pages/key-created.ts). */
@@ -11,8 +11,8 @@ export interface SharedState {
   /** The text as known here: own changes at once, those of another replica within moments. "": nothing yet. */
   read(entry: StateEntry): string;
   /**
-   * Gives `edit` the latest text, again after a conflict; an unchanged text writes nothing. Resolves once the text is
-   * kept, and rejects with AccessError (Unavailable) where it may not be.
+   * Calls `edit` with the latest text, again after a conflict; an unchanged text writes nothing. Resolves when the text
+   * is stored, and rejects with AccessError (Unavailable) if it cannot be.
    */
   change(entry: StateEntry, edit: (text: string) => string): Promise<void>;
 }

@@ -1,4 +1,6 @@
-/** A cache of asynchronous answers with a time to live. Concurrent questions are asked once; failures are not cached. */
+/**
+ * A cache of asynchronous answers with a time to live. Concurrent questions are asked once; failures are not cached.
+ */
 
 export interface TtlCache<V> {
   /** The cached answer, or the one that `ask` gives. */

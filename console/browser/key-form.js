@@ -1,4 +1,4 @@
-/** The key's form: what the typed moment is in the reader's zone, only the chosen group's models, and no accidental leaving. */
+/** The key form: shows the expiry in the reader's time zone and only the chosen group's models. */
 const form = document.getElementById('key-form');
 const expires = document.getElementById('f-expires');
 const here = document.getElementById('expires-here');
@@ -10,7 +10,9 @@ function tellZone() {
     return;
   }
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  here.textContent = zone === 'UTC' ? '' : `That is ${moment.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })} where you are (${zone}).`;
+  here.textContent = zone === 'UTC' ? '' : `That is ${moment.toLocaleString(
+    undefined, { dateStyle: 'medium', timeStyle: 'short' },
+  )} where you are (${zone}).`;
 }
 
 /** Models of other groups are out of the way, unless they are ticked. */
@@ -32,7 +34,8 @@ if (form && expires && here) {
 if (form) {
   form.addEventListener('change', (event) => {
     if (event.target.name === 'group' || event.target.name === 'model') showModels();
-    if (event.target.name === 'quota' && event.target.value === 'Limited') document.getElementById('f-limitUsd').focus();
+    if (event.target.name === 'quota' && event.target.value === 'Limited')
+      document.getElementById('f-limitUsd').focus();
   });
   showModels();
 }

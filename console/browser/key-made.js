@@ -1,4 +1,4 @@
-/** Looks again and again whether the key is made, and shows it when it is. */
+/** Polls until the key has been made, and then shows it. */
 const LONGEST_MS = 120_000;
 const FIRST_MS = 300;
 const begun = performance.now();

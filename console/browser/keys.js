@@ -1,7 +1,7 @@
 /**
- * Keeps the list of keys up to date and filters it while one types. The server has rendered everything and renders it again, in
- * full, for the very same address: this script compares cell by cell and puts in place only what differs, so that nothing flashes,
- * nothing that is open closes, and what has the focus keeps it. It sleeps while nobody looks.
+ * Keeps the list of keys up to date and filters it while the reader types. The server renders the same address again in
+ * full; this script compares cell by cell and replaces only what differs, so that nothing flickers, open details stay
+ * open and the focus stays. It pauses while the page is hidden.
  */
 const POLL_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
@@ -31,7 +31,8 @@ if (filters && switches && count) {
     else clearTimeout(timer);
   });
   document.addEventListener('keydown', (event) => {
-    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select, textarea')) return;
+    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey ||
+      event.target.closest('input, select, textarea')) return;
     event.preventDefault();
     filters.elements.q.focus();
   });
@@ -76,7 +77,7 @@ async function ask() {
   return schedule();
 }
 
-/** Puts in place what differs. Empty: what is here is still right. */
+/** Replaces what differs. Empty markup: nothing has changed. */
 function show(markup) {
   if (markup.trim() === '') return;
   const template = document.createElement('template');
@@ -129,7 +130,9 @@ async function turn(button) {
   } catch {
     button.setAttribute('aria-checked', before);
     button.removeAttribute('aria-busy');
-    switches.append(Object.assign(document.createElement('input'), { type: 'hidden', name: button.name, value: button.value }));
+    switches.append(Object.assign(
+      document.createElement('input'), { type: 'hidden', name: button.name, value: button.value },
+    ));
     switches.action = button.formAction;
     switches.submit();
   }
@@ -149,7 +152,7 @@ function patchRows(body, next) {
   for (const row of known.values()) row.remove();
 }
 
-/** Only where it says something else. What is open stays open, and what has the focus keeps it. */
+/** Replaces an element only if its content differs. Open details stay open, and the focus stays. */
 function patchElement(old, next) {
   if (!old || !next || signature(old) === signature(next)) return;
   const open = old.querySelector('details')?.open === true;
@@ -160,7 +163,7 @@ function patchElement(old, next) {
   if (focused) old.querySelector(focused)?.focus();
 }
 
-/** Markup without what scripts and readers do to it: times in their zone, opened details, a switch on its way. */
+/** The markup without client-side state: local times, opened details, busy switches. */
 function signature(element) {
   const copy = element.cloneNode(true);
   for (const time of copy.querySelectorAll('time')) time.replaceWith(time.getAttribute('datetime') ?? '');

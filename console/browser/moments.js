@@ -1,6 +1,6 @@
 /**
- * Writes the moments of a page in the reader's own zone and language of numbers; the server has written them in UTC. What comes
- * into the page later is written before it is painted.
+ * Shows times in the reader's time zone; the server writes them in UTC. Times that are added to the page later are
+ * converted before they are painted.
  */
 const OPTIONS = {
   second: { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' },
@@ -8,7 +8,8 @@ const OPTIONS = {
   day: { year: 'numeric', month: '2-digit', day: '2-digit' },
 };
 // Swedish writes dates as ISO 8601 does: the year first, the hours from 0 to 23.
-const formats = Object.fromEntries(Object.entries(OPTIONS).map(([unit, options]) => [unit, new Intl.DateTimeFormat('sv-SE', options)]));
+const formats = Object.fromEntries(Object.entries(OPTIONS).map(([unit, options]) =>
+  [unit, new Intl.DateTimeFormat('sv-SE', options)]));
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 function write(element) {

@@ -1,6 +1,7 @@
 /**
- * [P] The form of an ApiKey: what was typed ↔ the spec, and refusals of the API ↔ the form's fields. A form keeps every text as it
- * was typed, so that it can come back with a fault beside it; what only the API can judge goes to the API as it is.
+ * [P] Converts between the ApiKey form and the spec, and maps the API's refusals to form fields. A form keeps every
+ * text as it was typed, so that it can come back with an error beside it; what only the API can validate is passed to
+ * it unchanged.
  */
 import type { ApiKey, ApiKeyQuota, ApiKeySpec } from '#crds/types.gen.ts';
 import type { AccessError } from '../access/access.ts';
@@ -25,16 +26,19 @@ export interface KeyForm {
   readonly secret: string;
 }
 
-export type KeyField = 'namespace' | 'name' | 'group' | 'account' | 'enabled' | 'limitUsd' | 'period' | 'whenShort' | 'expires' | 'models'
+export type KeyField =
+  | 'namespace' | 'name' | 'group' | 'account' | 'enabled' | 'limitUsd' | 'period' | 'whenShort' | 'expires'
+  | 'models'
   | 'maxConcurrency' | 'keyType' | 'secret' | 'overlap' | 'confirm';
 
 /** What is wrong, and where; without a field: with the whole. */
-export interface FormFault {
+export interface FormError {
   readonly field: KeyField | undefined;
   readonly message: string;
 }
 
-export type Parsed<T> = { readonly value: T; readonly faults?: never } | { readonly value?: never; readonly faults: readonly FormFault[] };
+export type Parsed<T> =
+  | { readonly value: T; readonly errors?: never } | { readonly value?: never; readonly errors: readonly FormError[] };
 
 /** Posted fields that come once for each ticked box. */
 export const MODEL_BOXES = ['model'];
@@ -42,11 +46,14 @@ export const PERIODS = ['Never', 'Daily', 'Monthly'] as const satisfies readonly
 export const WHEN_SHORT = ['Lower', 'Refuse'] as const satisfies readonly ApiKeyQuota['whenShort'][];
 const KEY_TYPES = ['Generated', 'Provided'] as const satisfies readonly ApiKeySpec['key']['type'][];
 export const UNLIMITED = 'Unlimited';
+/** The API's default: the form does not ask for it, and an edit leaves it as it is. */
+const DEFAULT_MIN_OUTPUT_TOKENS = 16;
 
 /** A new key's form, before anything is typed. */
 export function newKeyForm(namespace: string): KeyForm {
   return {
-    namespace, name: '', group: '', account: '', enabled: true, limited: false, limitUsd: '', period: 'Never', whenShort: 'Lower', expires: '',
+    namespace, name: '', group:
+      '', account: '', enabled: true, limited: false, limitUsd: '', period: 'Never', whenShort: 'Lower', expires: '',
     restricted: false, models: [], maxConcurrency: '', keyType: 'Generated', secret: '',
   };
 }
@@ -107,19 +114,20 @@ export function specOfForm(form: KeyForm, gatewayNamespace: string): Parsed<ApiK
   const quota = quotaOf(form);
   const concurrency = concurrencyOf(form);
   const type = chosen(KEY_TYPES, form.keyType, 'keyType');
-  const faults = [limit, quota, concurrency, type].flatMap((part) => part.faults ?? []);
-  if (limit.faults || quota.faults || concurrency.faults || type.faults) return { faults };
+  const errors = [limit, quota, concurrency, type].flatMap((part) => part.errors ?? []);
+  if (limit.errors || quota.errors || concurrency.errors || type.errors) return { errors };
   return {
     value: {
       gatewayNamespace,
       enabled: form.enabled,
       groupRef: { name: form.group },
       accountRef: { name: form.account },
-      quota: { limitUsd: limit.value, ...quota.value },
+      quota: { limitUsd: limit.value, ...quota.value, minOutputTokens: DEFAULT_MIN_OUTPUT_TOKENS },
       ...(form.expires === '' ? {} : { expirationTime: timeOfInput(form.expires) }),
       ...(form.restricted ? { models: form.models } : {}),
       ...(concurrency.value === undefined ? {} : { maxConcurrency: concurrency.value }),
-      key: { type: type.value, rotation: 1, overlapSeconds: 0, ...(form.secret === '' ? {} : { secretRef: { name: form.secret } }) },
+      key: { type: type.value, rotation:
+        1, overlapSeconds: 0, ...(form.secret === '' ? {} : { secretRef: { name: form.secret } }) },
     },
   };
 }
@@ -132,17 +140,18 @@ export function limitOf({ limited, limitUsd }: KeyForm): Parsed<string> {
 }
 
 /** Period and whenShort: only what the lists offer. */
-export function quotaOf(form: KeyForm): Parsed<Omit<ApiKeyQuota, 'limitUsd'>> {
+export function quotaOf(form: KeyForm): Parsed<Pick<ApiKeyQuota, 'period' | 'whenShort'>> {
   const period = chosen(PERIODS, form.period, 'period');
   const whenShort = chosen(WHEN_SHORT, form.whenShort, 'whenShort');
-  if (period.faults) return period;
-  return whenShort.faults ? whenShort : { value: { period: period.value, whenShort: whenShort.value } };
+  if (period.errors) return period;
+  return whenShort.errors ? whenShort : { value: { period: period.value, whenShort: whenShort.value } };
 }
 
 /** undefined: any number. */
 export function concurrencyOf({ maxConcurrency }: KeyForm): Parsed<number | undefined> {
   if (maxConcurrency === '') return { value: undefined };
-  if (!/^-?\d{1,15}$/.test(maxConcurrency)) return fault('maxConcurrency', 'Type a whole number, or leave it empty for any number.');
+  if (!/^-?\d{1,15}$/.test(maxConcurrency))
+    return fault('maxConcurrency', 'Type a whole number, or leave it empty for any number.');
   return { value: Number(maxConcurrency) };
 }
 
@@ -151,8 +160,8 @@ function chosen<const T extends string>(choices: readonly T[], text: string, fie
   return choice === undefined ? fault(field, `Choose one of ${choices.join(', ')}.`) : { value: choice };
 }
 
-function fault(field: KeyField, message: string): { readonly faults: readonly FormFault[] } {
-  return { faults: [{ field, message }] };
+function fault(field: KeyField, message: string): { readonly errors: readonly FormError[] } {
+  return { errors: [{ field, message }] };
 }
 
 /** A moment as the control shows it: in UTC, and no finer than it needs to be. What is no moment stays as it is. */
@@ -190,9 +199,10 @@ const FIELD_PATHS: readonly (readonly [string, KeyField])[] = [
   ['spec.key.overlapSeconds', 'overlap'],
 ];
 
-/** The refusal as faults: each at its field, in the API's words; what has no field, and what was no matter of fields, at the top. */
-export function faultsOfRefusal(error: AccessError, present: readonly KeyField[]): FormFault[] {
-  if (error.fields.length === 0) return [{ field: error.fault === 'AlreadyExists' && present.includes('name') ? 'name' : undefined, message: error.message }];
+/** A refusal as form errors: each at its field, in the API's words; the others at the top. */
+export function errorsOfRefusal(error: AccessError, present: readonly KeyField[]): FormError[] {
+  if (error.fields.length === 0) return [{ field: error.reason === 'AlreadyExists' &&
+    present.includes('name') ? 'name' : undefined, message: error.message }];
   return error.fields.map(({ path, message }) => {
     const field = controlOf(path);
     if (field !== undefined && present.includes(field)) return { field, message };
@@ -201,5 +211,6 @@ export function faultsOfRefusal(error: AccessError, present: readonly KeyField[]
 }
 
 function controlOf(path: string): KeyField | undefined {
-  return FIELD_PATHS.find(([place]) => path === place || (path.startsWith(place) && '.['.includes(path.charAt(place.length))))?.[1];
+  return FIELD_PATHS.find(([place]) => path === place ||
+    (path.startsWith(place) && '.['.includes(path.charAt(place.length))))?.[1];
 }

@@ -1,14 +1,16 @@
 /**
- * [P] What an edit changes. A form goes out with the texts that its fields had; when it comes back, a field that was typed into is
- * its reader's, and every other field is whatever the object has by then. So nobody's change is overwritten without being seen.
+ * [P] Three-way merge of an edit form. The form carries the field values it was rendered with; when it comes back, a
+ * field that its reader changed keeps that value, and every other field takes the object's current one. So no
+ * concurrent change is overwritten unseen.
  */
 import { parseJson } from '#crds/json.ts';
 import type { ApiKey, ApiKeyQuota, NameRef } from '#crds/types.gen.ts';
 import { concurrencyOf, formOfKey, limitOf, quotaOf, shorten, timeOfInput } from './api-key.ts';
-import type { FormFault, KeyForm, Parsed } from './api-key.ts';
+import type { FormError, KeyForm, Parsed } from './api-key.ts';
 
 /** The parts of a key that can be edited, in the form's order. */
-const EDIT_FIELDS = ['enabled', 'group', 'limit', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'] as const;
+const EDIT_FIELDS =
+  ['enabled', 'group', 'limit', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'] as const;
 export type EditField = (typeof EDIT_FIELDS)[number];
 
 interface EditRow {
@@ -88,14 +90,16 @@ type FieldTexts = Readonly<Partial<Record<EditField, string>>>;
 export function textsOfForm(form: KeyForm): Readonly<Record<EditField, string>> {
   const text = (field: EditField): string => EDIT_ROWS[field].text(form);
   return {
-    enabled: text('enabled'), group: text('group'), limit: text('limit'), period: text('period'), whenShort: text('whenShort'),
+    enabled:
+      text('enabled'), group: text('group'), limit: text('limit'), period: text('period'), whenShort: text('whenShort'),
     expires: text('expires'), models: text('models'), maxConcurrency: text('maxConcurrency'),
   };
 }
 
 /** What goes out in a form's hidden field; in ASCII, because a page shows some characters as others. */
 export function writeBase(form: KeyForm): string {
-  return JSON.stringify(textsOfForm(form)).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(textsOfForm(form)).replace(/[^\x20-\x7e]/g, (unit) =>
+    `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** What comes back of it. Anything can be posted: what is no text is left out. */
@@ -113,16 +117,17 @@ export function readBase(posted: string): FieldTexts {
 /** Of the fields that differ, and no others; undefined: none does. */
 export function patchOfForm(typed: KeyForm, live: ApiKey): Parsed<SpecPatch | undefined> {
   const now = formOfKey(live);
-  const parts = EDIT_FIELDS.filter((field) => EDIT_ROWS[field].text(typed) !== EDIT_ROWS[field].text(now)).map((field) => EDIT_ROWS[field].patch(typed));
-  const faults = parts.flatMap((part): readonly FormFault[] => part.faults ?? []);
-  if (faults.length > 0) return { faults: distinct(faults) };
+  const parts = EDIT_FIELDS.filter((field) =>
+    EDIT_ROWS[field].text(typed) !== EDIT_ROWS[field].text(now)).map((field) => EDIT_ROWS[field].patch(typed));
+  const errors = parts.flatMap((part): readonly FormError[] => part.errors ?? []);
+  if (errors.length > 0) return { errors: distinct(errors) };
   const patches = parts.flatMap(({ value }) => value ?? []);
   if (patches.length === 0) return { value: undefined };
   return { value: patches.reduce(join) };
 }
 
 /** A field that somebody else has changed since the form went out. */
-export interface OthersChange {
+export interface ConcurrentChange {
   readonly field: EditField;
   /** undefined: the form does not say. */
   readonly was: string | undefined;
@@ -133,19 +138,20 @@ export interface OthersChange {
 
 export interface Merged {
   readonly form: KeyForm;
-  readonly others: readonly OthersChange[];
+  readonly others: readonly ConcurrentChange[];
 }
 
 /** What was typed, on top of what the object has become. */
 export function mergeForms(base: FieldTexts, typed: KeyForm, live: KeyForm): Merged {
   let form = live;
-  const others: OthersChange[] = [];
+  const others: ConcurrentChange[] = [];
   for (const field of EDIT_FIELDS) {
     const { text, take } = EDIT_ROWS[field];
     const [was, mine, now] = [base[field], text(typed), text(live)];
     const touched = mine !== was;
     if (touched) form = { ...form, ...take(typed) };
-    if (now !== was && (was !== undefined || now !== mine)) others.push({ field, was, now, typed: touched && mine !== now ? mine : undefined });
+    if (now !== was && (was !== undefined || now !== mine))
+      others.push({ field, was, now, typed: touched && mine !== now ? mine : undefined });
   }
   return { form, others };
 }
@@ -156,9 +162,10 @@ function join(one: SpecPatch, other: SpecPatch): SpecPatch {
 }
 
 function mapped<T>(parsed: Parsed<T>, map: (value: T) => SpecPatch): Parsed<SpecPatch> {
-  return parsed.faults ? parsed : { value: map(parsed.value) };
+  return parsed.errors ? parsed : { value: map(parsed.value) };
 }
 
-function distinct(faults: readonly FormFault[]): FormFault[] {
-  return faults.filter(({ field, message }, index) => faults.findIndex((each) => each.field === field && each.message === message) === index);
+function distinct(errors: readonly FormError[]): FormError[] {
+  return errors.filter(({ field, message }, index) =>
+    errors.findIndex((each) => each.field === field && each.message === message) === index);
 }

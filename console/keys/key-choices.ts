@@ -1,4 +1,4 @@
-/** [P] What a key's form offers: groups with their models and ratios, and accounts as far as the person may see them. */
+/** [P] The options of a key form: groups with their models and ratios, and the accounts that the person may see. */
 import type { Account, Group, PriceCatalog } from '#crds/types.gen.ts';
 import { formatDecimal, ONE_E9, parseDecimal } from '#snapshot/decimal.ts';
 import type { Resources } from '../../operator/store/resources.ts';
@@ -8,8 +8,8 @@ import { admitsNamespace } from '../../operator/translate/references.ts';
 import type { PageRequest } from '../route.ts';
 
 /**
- * For who may see or create keys of the namespace. Names, ratios and models of groups are public, as the price page has them, so no
- * right to Group objects is asked for. `current` is the group that the key has.
+ * For who may see or create keys of the namespace. Names, ratios and models of groups are public, as the price page has
+ * them, so no right to Group objects is asked for. `current` is the group that the key has.
  */
 export function groupsOfNamespace({ deps }: PageRequest, namespace: string, current: string): GroupChoice[] {
   const facts = deps.resources();
@@ -17,10 +17,13 @@ export function groupsOfNamespace({ deps }: PageRequest, namespace: string, curr
 }
 
 /** Those of the namespace that belong to this gateway, by name; undefined: the person may not see any. */
-export async function accountsOfNamespace({ person, deps }: PageRequest, namespace: string): Promise<Account[] | undefined> {
+export async function accountsOfNamespace({
+  person, deps,
+}: PageRequest, namespace: string): Promise<Account[] | undefined> {
   const { allowed, objects } = await person.list('Account');
   if (!allowed) return undefined;
-  return objects.filter(({ metadata, spec }) => metadata.namespace === namespace && spec.gatewayNamespace === deps.gatewayNamespace)
+  return objects.filter(({ metadata, spec }) => metadata.namespace === namespace &&
+    spec.gatewayNamespace === deps.gatewayNamespace)
     .sort((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
 }
 
@@ -47,17 +50,22 @@ interface Asker {
 }
 
 /** Sorted by name. `seen` are the groups to choose from. */
-export function groupChoices(seen: readonly Group[], facts: GroupFacts, { namespace, gatewayNamespace, current }: Asker): GroupChoice[] {
+export function groupChoices(seen: readonly Group[], facts: GroupFacts, {
+  namespace, gatewayNamespace, current,
+}: Asker): GroupChoice[] {
   const { translated, priced } = offersOf(facts, gatewayNamespace);
-  const choices = seen.filter(({ metadata }) => metadata.namespace === gatewayNamespace).flatMap((group): GroupChoice[] => {
+  const choices = seen.filter(({ metadata }) =>
+    metadata.namespace === gatewayNamespace).flatMap((group): GroupChoice[] => {
     const admitted = admitsNamespace(group, namespace, facts.namespaces);
     if (!admitted && group.metadata.name !== current) return [];
     const models = [...translated.get(group.metadata.name)?.models ?? []].filter((model) => priced.has(model)).sort();
-    const choice = { name: group.metadata.name, displayName: group.spec.displayName ?? group.metadata.name, ratio: ratioOf(group, translated), models };
+    const choice = { name: group.metadata.name, displayName: group.spec.displayName ??
+      group.metadata.name, ratio: ratioOf(group, translated), models };
     return [admitted ? choice : { ...choice, warning: `It does not admit keys of ${namespace} any more.` }];
   });
   const gone = current !== '' && !choices.some(({ name }) => name === current);
-  if (gone) choices.push({ name: current, displayName: current, ratio: '', models: [], warning: 'There is no such group.' });
+  if (gone)
+    choices.push({ name: current, displayName: current, ratio: '', models: [], warning: 'There is no such group.' });
   return choices.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
@@ -75,7 +83,8 @@ function offersOf(facts: GroupFacts, gatewayNamespace: string): Offers {
   const { groups, modelRoutes, priceCatalogs } = facts;
   const before = known.get(groups);
   if (before?.modelRoutes === modelRoutes && before.priceCatalogs === priceCatalogs) return before;
-  const offers = { modelRoutes, priceCatalogs, translated: translatedGroups(facts, gatewayNamespace), priced: pricedModels(priceCatalogs, gatewayNamespace) };
+  const offers = { modelRoutes, priceCatalogs, translated:
+    translatedGroups(facts, gatewayNamespace), priced: pricedModels(priceCatalogs, gatewayNamespace) };
   known.set(groups, offers);
   return offers;
 }
@@ -83,12 +92,14 @@ function offersOf(facts: GroupFacts, gatewayNamespace: string): Offers {
 function translatedGroups({ groups, modelRoutes }: GroupFacts, gatewayNamespace: string): Map<string, TranslatedGroup> {
   const here = <T extends { readonly metadata: { readonly namespace: string } }>(objects: readonly T[]): T[] => (
     objects.filter(({ metadata }) => metadata.namespace === gatewayNamespace));
-  const all = translateGroups(here(groups), { accepted: here(modelRoutes), refused: new Set(), refusedGroups: new Set() });
+  const all =
+    translateGroups(here(groups), { accepted: here(modelRoutes), refused: new Set(), refusedGroups: new Set() });
   return new Map(all.map((each) => [each.group.metadata.name, each]));
 }
 
 function pricedModels(catalogs: readonly PriceCatalog[], gatewayNamespace: string): Set<string> {
-  return new Set(catalogs.filter(({ metadata }) => metadata.namespace === gatewayNamespace).flatMap(({ spec }) => spec.models.map(({ name }) => name)));
+  return new Set(catalogs.filter(({ metadata }) => metadata.namespace === gatewayNamespace).flatMap(({ spec }) =>
+    spec.models.map(({ name }) => name)));
 }
 
 /** An Automatic group multiplies its own ratio with that of the member that serves. */

@@ -1,33 +1,38 @@
 /** [P] The fields of a key's form, which creating and editing a key share. */
-import { counted } from '#web/figures.ts';
-import { flag, html, NOTHING } from '#web/html.ts';
+import { pluralize } from '#web/format.ts';
+import { flag, html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { PERIODS, WHEN_SHORT } from '../forms/api-key.ts';
-import type { FormFault, KeyField, KeyForm } from '../forms/api-key.ts';
-import type { EditField, OthersChange } from '../forms/key-changes.ts';
-import { faultsAt, fieldId, hintAt, selectField, textField, describedBy } from '../views/form-fields.ts';
-import { linesOf } from '../views/fragments.ts';
+import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
+import type { EditField, ConcurrentChange } from '../forms/key-changes.ts';
+import { renderErrors, fieldId, renderHint, selectField, textField, describedBy } from '../views/form-fields.ts';
 import type { GroupChoice } from './key-choices.ts';
 
 export interface KeyFormView {
   readonly form: KeyForm;
-  readonly faults: readonly FormFault[];
+  readonly errors: readonly FormError[];
   /** Empty: none admits the namespace. */
   readonly groups: readonly GroupChoice[];
   /** Empty for a new key. */
-  readonly others: readonly OthersChange[];
+  readonly others: readonly ConcurrentChange[];
 }
 
 export const FIELD_LABELS: Readonly<Record<KeyField, string>> = {
-  namespace: 'Namespace', name: 'Name', group: 'Group', account: 'Account', enabled: 'Enabled', limitUsd: 'Quota', period: 'Period', whenShort: 'When too little is left',
-  expires: 'Expires', models: 'Models', maxConcurrency: 'Calls at once', keyType: 'Where the key comes from', secret: 'Secret', overlap: 'The old key', confirm: 'Name',
+  namespace: 'Namespace', name: 'Name', group: 'Group', account:
+    'Account', enabled: 'Enabled', limitUsd: 'Quota', period: 'Period', whenShort: 'When too little is left',
+  expires: 'Expires', models: 'Models', maxConcurrency:
+    'Calls at once', keyType: 'Where the key comes from', secret: 'Secret', overlap: 'The old key', confirm: 'Name',
 };
 
 /** What somebody else has made of a field meanwhile, beside it. */
-function changedMeanwhile(field: EditField, others: readonly OthersChange[]): Html {
+function changedMeanwhile(field: EditField, others: readonly ConcurrentChange[]): Html {
   const change = others.find((each) => each.field === field);
   if (!change) return NOTHING;
-  return html`<p class="key-theirs"><b>Changed meanwhile</b> to <q>${change.now}</q>${change.was === undefined ? NOTHING : html`; it was <q>${change.was}</q>`}. ${change.typed === undefined ? 'That is what the form shows now.' : 'The form keeps what you typed.'}</p>`;
+  return html`<p class="key-theirs"><b>Changed meanwhile</b> to <q>${change.now}</q>${change.was === undefined
+    ? NOTHING
+    : html`; it was <q>${change.was}</q>`}. ${change.typed === undefined
+      ? 'That is what the form shows now.'
+      : 'The form keeps what you typed.'}</p>`;
 }
 
 const PERIOD_LABELS = { Never: 'Once for all', Daily: 'Every day', Monthly: 'Every month' } as const;
@@ -43,45 +48,61 @@ ${renderExpires(view)}
 ${renderConcurrency(view)}`;
 }
 
-function renderEnabled({ form, faults, others }: KeyFormView): Html {
+function renderEnabled({ form, errors, others }: KeyFormView): Html {
   return html`<div class="field"><label class="choice key-enabled" for="${fieldId('enabled')}">\
-<input type="checkbox" class="switch" role="switch" id="${fieldId('enabled')}" name="enabled" value="true"${flag('checked', form.enabled)}${describedBy('enabled', faults, true)}>\
+<input type="checkbox" class="switch" role="switch" id="${fieldId('enabled')}" name="enabled" value="true"${flag(
+  'checked', form.enabled,
+)}${describedBy('enabled', errors, true)}>\
 <span>Enabled</span></label>
-${hintAt('enabled', 'Off, every new call is refused at once; running ones end.')}${changedMeanwhile('enabled', others)}
-${faultsAt('enabled', faults)}</div>`;
+${renderHint('enabled', 'Off, every new call is refused at once; running ones end.')}\
+${changedMeanwhile('enabled', others)}
+${renderErrors('enabled', errors)}</div>`;
 }
 
-function renderQuota({ form, faults, others }: KeyFormView): Html {
+function renderQuota({ form, errors, others }: KeyFormView): Html {
   const radio = (value: string, label: string, on: boolean): Html => (
-    html`<label class="choice"><input type="radio" name="quota" value="${value}"${flag('checked', on)}><span>${label}</span></label>`);
+    html`<label class="choice"><input type="radio" name="quota" value="${value}"${flag(
+      'checked', on,
+    )}><span>${label}</span></label>`);
   return html`<fieldset class="choices key-quota" id="key-quota"><legend>Quota</legend>
 <p class="hint">What this key may spend, besides what its account has.</p>
 ${radio('Unlimited', 'Unlimited', !form.limited)}
 ${radio('Limited', 'A limit in US dollars', form.limited)}
 <div class="key-quota-more">
 ${textField({
-    field: 'limitUsd', label: html`<span class="vh">Limit in US dollars</span>`, value: form.limitUsd, faults, prefix: '$', suffix: 'USD', short: true,
-    attributes: html` type="text" inputmode="decimal" autocomplete="off" spellcheck="false" placeholder="25.00" maxlength="20"`, below: changedMeanwhile('limit', others),
+    field: 'limitUsd', label: html`<span class="vh">Limit in US dollars</span>`, value:
+      form.limitUsd, errors, prefix: '$', suffix: 'USD', short: true,
+    attributes: html` type="text" inputmode="decimal" autocomplete="off" spellcheck="false" placeholder="25.00" \
+maxlength="20"`, below: changedMeanwhile('limit', others),
   })}
-${selectField({ field: 'period', label: 'Begins anew', value: form.period, faults, options: PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] })), hint: 'Days and months are calendar ones, in UTC.', below: changedMeanwhile('period', others) })}
-${selectField({ field: 'whenShort', label: 'When less is left than a call may cost', value: form.whenShort, faults, options: WHEN_SHORT.map((value) => ({ value, label: WHEN_SHORT_LABELS[value] })), short: false, below: changedMeanwhile('whenShort', others) })}
+${selectField({ field: 'period', label: 'Begins anew', value: form.period, errors, options: PERIODS.map((value) => ({
+  value, label: PERIOD_LABELS[value],
+})), hint: 'Days and months are calendar ones, in UTC.', below: changedMeanwhile('period', others) })}
+${selectField({
+  field: 'whenShort', label: 'When less is left than a call may cost', value: form.whenShort, errors,
+  options: WHEN_SHORT.map((value) => ({ value, label: WHEN_SHORT_LABELS[value] })), short: false,
+  below: changedMeanwhile('whenShort', others),
+})}
 </div></fieldset>`;
 }
 
 /** The control has no zone of its own, so the form says which one it means; a script adds the reader's. */
-function renderExpires({ form, faults, others }: KeyFormView): Html {
+function renderExpires({ form, errors, others }: KeyFormView): Html {
   const step = /T\d{2}:\d{2}:/.test(form.expires) ? html` step="any"` : NOTHING;
   return textField({
-    field: 'expires', label: html`Expires <span class="soft">in UTC</span>`, value: form.expires, faults, short: true, hint: 'From this moment on the key is refused. Empty: it never expires.',
+    field: 'expires', label: html`Expires <span class="soft">in UTC</span>`, value:
+      form.expires, errors, short: true, hint: 'From this moment on the key is refused. Empty: it never expires.',
     attributes: html` type="datetime-local" min="1970-01-01T00:00" max="9999-12-31T23:59"${step} data-utc`,
     below: html`<p class="hint" id="expires-here" aria-live="polite"></p>${changedMeanwhile('expires', others)}`,
   });
 }
 
-function renderConcurrency({ form, faults, others }: KeyFormView): Html {
+function renderConcurrency({ form, errors, others }: KeyFormView): Html {
   return textField({
-    field: 'maxConcurrency', label: 'Calls at once', value: form.maxConcurrency, faults, short: true, hint: 'How many calls with this key may be running, over all proxies. Empty: any number.',
-    attributes: html` type="number" inputmode="numeric" min="1" max="1000000" step="1" placeholder="Any number"`, below: changedMeanwhile('maxConcurrency', others),
+    field: 'maxConcurrency', label: 'Calls at once', value: form.maxConcurrency, errors, short:
+      true, hint: 'How many calls with this key may be running, over all proxies. Empty: any number.',
+    attributes: html` type="number" inputmode="numeric" min="1" max="1000000" step="1" placeholder="Any number"`, below:
+      changedMeanwhile('maxConcurrency', others),
   });
 }
 
@@ -89,66 +110,94 @@ function renderConcurrency({ form, faults, others }: KeyFormView): Html {
 const MODELS_SHOWN = 4;
 
 /** A list to choose from, or a line to type in where there is none yet. */
-function renderGroups({ form, faults, groups, others }: KeyFormView): Html {
+function renderGroups({ form, errors, groups, others }: KeyFormView): Html {
   if (groups.length === 0) {
     const hint = 'No group admits keys of this namespace. Ask the platform team for one.';
     return textField({
-      field: 'group', label: 'Group', value: form.group, faults, hint, short: true,
-      attributes: html` type="text" required maxlength="253" autocomplete="off" spellcheck="false" class="mono"`, below: changedMeanwhile('group', others),
+      field: 'group', label: 'Group', value: form.group, errors, hint, short: true,
+      attributes: html` type="text" required maxlength="253" autocomplete="off" spellcheck="false" class="mono"`, below:
+        changedMeanwhile('group', others),
     });
   }
-  return html`<fieldset class="choices key-groups" id="${fieldId('group')}" tabindex="-1"${describedBy('group', faults, false)}><legend>Group</legend>
+  return html`<fieldset class="choices key-groups" id="${fieldId('group')}" tabindex="-1"${describedBy(
+    'group', errors, false,
+  )}><legend>Group</legend>
 <p class="hint">Decides the models, and multiplies their prices.</p>
 ${groups.map((group, index) => renderChoice(group, index, form.group))}
-${changedMeanwhile('group', others)}${faultsAt('group', faults)}</fieldset>`;
+${changedMeanwhile('group', others)}${renderErrors('group', errors)}</fieldset>`;
 }
 
 function renderChoice(group: GroupChoice, index: number, chosen: string): Html {
   const id = `group-${index}`;
-  return html`<div class="key-group"><label class="choice" for="${id}"><input type="radio" id="${id}" name="group" value="${group.name}" required${flag('checked', group.name === chosen)}>\
-<span class="key-group-name"><bdi>${group.displayName}</bdi>${group.displayName === group.name ? NOTHING : html` <small class="mono"><bdi>${group.name}</bdi></small>`}</span>\
-${group.ratio === '' ? NOTHING : html`<span class="key-group-ratio" title="Every price is multiplied by ${group.ratio}">× ${group.ratio}</span>`}</label>
-${group.warning === undefined ? NOTHING : html`<p class="key-group-note warn">${group.warning}</p>`}${renderGroupModels(group)}</div>`;
+  return html`<div class="key-group"><label class="choice" for="${id}"><input type="radio" id="${id}" name="group" \
+value="${group.name}" required${flag('checked', group.name === chosen)}>\
+<span class="key-group-name"><bdi>${group.displayName}</bdi>${group.displayName === group.name
+  ? NOTHING
+  : html` <small class="mono"><bdi>${group.name}</bdi></small>`}</span>\
+${group.ratio === '' ? NOTHING : html`<span class="key-group-ratio" title="Every price is multiplied by \
+${group.ratio}">× ${group.ratio}</span>`}</label>
+${group.warning === undefined
+  ? NOTHING
+  : html`<p class="key-group-note warn">${group.warning}</p>`}${renderGroupModels(group)}</div>`;
 }
 
 function renderGroupModels({ models, warning }: GroupChoice): Html {
-  if (models.length === 0) return warning === undefined ? html`<p class="key-group-note">No model can be called through it at the moment.</p>` : NOTHING;
+  if (models.length === 0) return warning === undefined
+    ? html`<p class="key-group-note">No model can be called through it at the moment.</p>`
+    : NOTHING;
   const few = models.length <= MODELS_SHOWN + 1;
-  const names = (list: readonly string[]): Html => html`<ul class="tags">${list.map((name) => html`<li class="badge"><bdi>${name}</bdi></li>`)}</ul>`;
+  const names = (list: readonly string[]): Html =>
+    html`<ul class="tags">${list.map((name) => html`<li class="badge"><bdi>${name}</bdi></li>`)}</ul>`;
   if (few) return html`<div class="key-group-note">${names(models)}</div>`;
   return html`<div class="key-group-note">${names(models.slice(0, MODELS_SHOWN))}\
-<details class="fold"><summary>${counted(models.length - MODELS_SHOWN, 'more model')}</summary>${names(models.slice(MODELS_SHOWN))}</details></div>`;
+<details class="fold"><summary>${pluralize(
+  models.length - MODELS_SHOWN, 'more model',
+)}</summary>${names(models.slice(MODELS_SHOWN))}</details></div>`;
 }
 
 /** Boxes to tick for the models of the groups that can be chosen, or lines to type in where they are not known. */
 function renderModels(view: KeyFormView): Html {
-  const { form, faults, groups, others } = view;
+  const { form, errors, groups, others } = view;
   const radio = (value: string, label: string, on: boolean): Html => (
-    html`<label class="choice"><input type="radio" name="allowed" value="${value}"${flag('checked', on)}><span>${label}</span></label>`);
+    html`<label class="choice"><input type="radio" name="allowed" value="${value}"${flag(
+      'checked', on,
+    )}><span>${label}</span></label>`);
   const known = groups.some(({ models }) => models.length > 0);
-  return html`<fieldset class="choices key-models" id="${fieldId('models')}" tabindex="-1"${describedBy('models', faults, false)}><legend>Models</legend>
+  return html`<fieldset class="choices key-models" id="${fieldId('models')}" tabindex="-1"${describedBy(
+    'models', errors, false,
+  )}><legend>Models</legend>
 ${radio('All', 'All models of the group, also those that it gets later', !form.restricted)}
 ${radio('Some', 'Only these', form.restricted)}
 <div class="key-models-more">${known ? renderBoxes(view, groups) : renderLines(view)}</div>
-${changedMeanwhile('models', others)}${faultsAt('models', faults)}</fieldset>`;
+${changedMeanwhile('models', others)}${renderErrors('models', errors)}</fieldset>`;
 }
 
 /** Names that no group has are still there, ticked: the key names them. */
 function renderBoxes({ form }: KeyFormView, groups: readonly GroupChoice[]): Html {
   const holders = new Map<string, string[]>();
-  for (const { name, models } of groups) for (const model of models) holders.set(model, [...holders.get(model) ?? [], name]);
+  for (const { name, models } of groups)
+    for (const model of models) holders.set(model, [...holders.get(model) ?? [], name]);
   const names = [...new Set([...holders.keys(), ...form.models])].sort();
   const single = groups.length === 1;
-  return html`<div class="key-model-list" role="group" aria-label="Models that this key may call">${names.map((name) => {
+  return html`<div class="key-model-list" role="group" aria-label="Models that this key may call">${names.map((
+    name,
+  ) => {
     const groupNames = holders.get(name);
     const note = groupNames === undefined ? 'in none of these groups' : groupNames.join(', ');
-    return html`<label class="choice" data-groups="${(groupNames ?? []).join(' ')}"><input type="checkbox" name="model" value="${name}"${flag('checked', form.models.includes(name))}>\
-<span><bdi class="mono">${name}</bdi>${single && groupNames !== undefined ? NOTHING : html` <small class="key-model-groups">${note}</small>`}</span></label>`;
+    return html`<label class="choice" data-groups="${(groupNames ?? []).join(
+      ' ',
+    )}"><input type="checkbox" name="model" value="${name}"${flag('checked', form.models.includes(name))}>\
+<span><bdi class="mono">${name}</bdi>${single &&
+  groupNames !== undefined ? NOTHING : html` <small class="key-model-groups">${note}</small>`}</span></label>`;
   })}</div>`;
 }
 
-function renderLines({ form, faults }: KeyFormView): Html {
-  return html`<div class="field"><label for="models-text" class="vh">Models, one a line</label>${hintAt('models', 'One name a line, exactly as the price page has them.')}\
-<textarea id="models-text" name="models" rows="4" class="mono" spellcheck="false" autocapitalize="off"${describedBy('models', faults, true)}>
-${linesOf(form.models.join('\n'))}</textarea></div>`;
+function renderLines({ form, errors }: KeyFormView): Html {
+  return html`<div class="field"><label for="models-text" class="vh">Models, one a line</label>${renderHint(
+    'models', 'One name a line, exactly as the price page has them.',
+  )}\
+<textarea id="models-text" name="models" rows="4" class="mono" spellcheck="false" autocapitalize="off"${describedBy(
+  'models', errors, true,
+)}>
+${preformatted(form.models.join('\n'))}</textarea></div>`;
 }

@@ -4,7 +4,8 @@ import { factsOf } from './key-facts.ts';
 import type { KeyFacts } from './key-facts.ts';
 
 /** The columns that can be sorted by, in the table's order. */
-export const KEY_COLUMNS = ['name', 'key', 'group', 'enabled', 'spent', 'remaining', 'used', 'expires', 'ready'] as const;
+export const KEY_COLUMNS =
+  ['name', 'key', 'group', 'enabled', 'spent', 'remaining', 'used', 'expires', 'ready'] as const;
 export type KeyColumn = (typeof KEY_COLUMNS)[number];
 
 export type YesNo = 'yes' | 'no';
@@ -136,7 +137,9 @@ export function selectKeys(apiKeys: readonly ApiKey[], query: KeysQuery): KeysSe
 
 function matching({ text, namespace, group, ready, enabled }: KeysQuery): (facts: KeyFacts) => boolean {
   const terms = text.toLowerCase().split(/\s+/).filter((word) => word !== '');
-  return ({ apiKey: { metadata, spec }, text: own, readiness }) => (namespace === '' || metadata.namespace === namespace)
+  return ({
+    apiKey: { metadata, spec }, text: own, readiness,
+  }) => (namespace === '' || metadata.namespace === namespace)
     && (group === '' || spec.groupRef.name === group)
     && (ready === undefined || (readiness.state === 'Ready') === (ready === 'yes'))
     && (enabled === undefined || spec.enabled === (enabled === 'yes'))

@@ -11,7 +11,8 @@ const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 /** Which key the address names. @throws AccessError (NotFound) */
 function keyRef({ params }: PageRequest): ObjectRef {
   const { namespace = '', name = '' } = params;
-  if (!NAME.test(namespace) || !NAME.test(name)) throw new AccessError('NotFound', 'There is no API key at this address.');
+  if (!NAME.test(namespace) || !NAME.test(name))
+    throw new AccessError('NotFound', 'There is no API key at this address.');
   return { namespace, name };
 }
 
@@ -19,21 +20,26 @@ function keyRef({ params }: PageRequest): ObjectRef {
 export async function requestedKey(request: PageRequest): Promise<ApiKey> {
   const ref = keyRef(request);
   const apiKey = await request.person.get('ApiKey', ref);
-  if (apiKey === undefined) throw new AccessError('NotFound', `There is no API key ${ref.name} in the namespace ${ref.namespace}, or it was deleted meanwhile.`);
+  if (apiKey === undefined) throw new AccessError(
+    'NotFound', `There is no API key ${ref.name} in the namespace ${ref.namespace}, or it was deleted meanwhile.`,
+  );
   const { gatewayNamespace } = apiKey.spec;
   if (gatewayNamespace === request.deps.gatewayNamespace) return apiKey;
-  throw new AccessError('NotFound', `The API key ${ref.name} in the namespace ${ref.namespace} belongs to another gateway, the one in ${gatewayNamespace}.`);
+  throw new AccessError('NotFound', `The API key ${ref.name} in the namespace ${ref.namespace} belongs to another ` +
+    `gateway, the one in ${gatewayNamespace}.`);
 }
 
 /** The same key as the form speaks of. Rejects with AccessError (Conflict) where another one has taken its name. */
 export async function requestedKeyWithUid(request: PageRequest, uid: string): Promise<ApiKey> {
   const apiKey = await requestedKey(request);
   if ((apiKey.metadata.uid ?? '') === uid) return apiKey;
-  throw new AccessError('Conflict', `The API key ${apiKey.metadata.name} that you saw was deleted meanwhile, and another one was created under its name. Nothing was changed.`);
+  throw new AccessError('Conflict', `The API key ${apiKey.metadata.name} that you saw was deleted meanwhile, and ` +
+    `another one was created under its name. Nothing was changed.`);
 }
 
 /** A change of a key's spec, made only if it is still as it was read. Rejects with AccessError. */
-export function changeKey({ person }: PageRequest, { metadata: { namespace, name, generation = 0, uid = '' } }: ApiKey, spec: unknown): Promise<ApiKey> {
+export function changeKey({ person }: PageRequest, { metadata:
+  { namespace, name, generation = 0, uid = '' } }: ApiKey, spec: unknown): Promise<ApiKey> {
   return person.change('ApiKey', { namespace, name }, { generation, uid, patch: { spec } });
 }
 
@@ -81,7 +87,9 @@ interface KeyHead {
 
 /** The way back, the heading, and what else can be done. */
 export function renderKeyHead({ title, lede, above, here, actions = NOTHING }: KeyHead): Html {
-  return html`<div class="page-head"><div><nav class="crumbs" aria-label="Where this page is"><ol><li><a href="/keys">API keys</a></li>\
-${above === undefined ? NOTHING : html`<li><a href="${above.path}"><bdi>${above.label}</bdi></a></li>`}<li aria-current="page"><bdi>${here}</bdi></li></ol></nav>
+  return html`<div class="page-head"><div><nav class="crumbs" aria-label="Where this page is"><ol><li>\
+<a href="/keys">API keys</a></li>\
+${above === undefined ? NOTHING : html`<li><a href="${above.path}"><bdi>${above.label}</bdi></a></li>`}<li \
+aria-current="page"><bdi>${here}</bdi></li></ol></nav>
 <h1>${title}</h1>${lede === undefined ? NOTHING : html`<p class="lede">${lede}</p>`}</div>${actions}</div>`;
 }

@@ -2,26 +2,29 @@
 import type { Account } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
-import { money } from '#web/figures.ts';
+import { renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
-import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
-import { accountFacts, accountMark, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { accountFacts, renderAccountBadge, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
-import { emptyGrantForm, faultsOfGrant, faultsOfRefusedGrant, grantChange, parseGrantForm, renderGrants } from '../wallet/grants.ts';
-import type { GrantFault, GrantForm, GrantsView } from '../wallet/grants.ts';
+import {
+  emptyGrantForm, validateGrant, errorsOfRefusedGrant, grantChange, parseGrantForm, renderGrants,
+} from '../wallet/grants.ts';
+import type { GrantError, GrantForm, GrantsView } from '../wallet/grants.ts';
 import { parseRange } from '../wallet/query.ts';
 import type { DayRange } from '../wallet/query.ts';
-import { callsOf, keyNames, readScope, WALLET_FILES } from '../wallet/scope.ts';
-import type { Scope } from '../wallet/scope.ts';
+import { callQueryOf, keyNames, readVisibleCalls, WALLET_FILES } from '../wallet/visible-calls.ts';
+import type { VisibleCalls } from '../wallet/visible-calls.ts';
 import { renderSpending } from '../wallet/spending.ts';
 import type { Spending, SpendingView } from '../wallet/spending.ts';
 
 export const accountRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/wallet/:namespace/:name', handle: async (request) => accountPage(request, await readScope(request)) },
+  { method: 'GET', path:
+    '/wallet/:namespace/:name', handle: async (request) => accountPage(request, await readVisibleCalls(request)) },
   { method: 'POST', path: '/wallet/:namespace/:name/grants', handle: grant },
 ];
 
@@ -29,34 +32,44 @@ const LATEST = 8;
 
 interface AccountPageOptions {
   /** What was typed and what is wrong with it. */
-  readonly refused?: { readonly form: GrantForm; readonly faults: readonly GrantFault[]; readonly status: number };
+  readonly refused?: { readonly form: GrantForm; readonly errors: readonly GrantError[]; readonly status: number };
 }
 
 /** One account's page, or one key's. */
-async function accountPage(request: PageRequest, scope: Scope, { refused }: AccountPageOptions = {}): Promise<Answer> {
-  const { ref, account, key, unknownKey } = scope;
-  if (unknownKey !== undefined) throw new AccessError('NotFound', `No key of this account that you may see is called ${unknownKey}.`);
+async function accountPage(
+  request: PageRequest, visible: VisibleCalls, { refused }: AccountPageOptions = {},
+): Promise<HandlerResult> {
+  const { ref, account, key, unknownKey } = visible;
+  if (unknownKey !== undefined)
+    throw new AccessError('NotFound', `No key of this account that you may see is called ${unknownKey}.`);
   const range = parseRange(request.query, request.nowMs);
-  const [names, { spending, latest }, grants] = await Promise.all([keyNames(scope, request), readSpending(request, scope, range), grantsView(request, account, refused)]);
+  const [names, { spending, latest }, grants] = await Promise.all([
+    keyNames(visible, request), readSpending(request, visible, range), grantsView(request, account, refused),
+  ]);
   const body = renderAccount({
-    ref, names, latest, grants, key: key?.metadata.name, done: grantedNotice(request, scope),
+    ref, names, latest, grants, key: key?.metadata.name, done: grantedNotice(request, visible),
     facts: account && accountFacts(account, names.size),
-    spending: { range, spending, byKey: key === undefined, ...spendingLinks(scope, names) },
+    spending: { range, spending, byKey: key === undefined, ...spendingLinks(visible, names) },
   });
-  return { page: { title: `${key?.metadata.name ?? ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES }, status: refused?.status ?? 200 };
+  return { page: { title: `${key?.metadata.name ??
+    ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES }, status: refused?.status ?? 200 };
 }
 
 /** With a form for who may change the account. */
-async function grantsView({ person, csrf, nowMs }: PageRequest, account: Account | undefined, refused: AccountPageOptions['refused']): Promise<GrantsView | undefined> {
+async function grantsView({ person, csrf, nowMs }: PageRequest, account:
+  | Account | undefined, refused: AccountPageOptions['refused']): Promise<GrantsView | undefined> {
   if (!account) return undefined;
   const mayGrant = await person.may('patch', 'Account', account.metadata);
-  return { account, csrf, faults: refused?.faults ?? [], form: mayGrant ? refused?.form ?? emptyGrantForm(account, nowMs) : undefined };
+  return { account, csrf, errors: refused?.errors ??
+    [], form: mayGrant ? refused?.form ?? emptyGrantForm(account, nowMs) : undefined };
 }
 
 /** A ledger that does not answer takes nothing else from the page. */
-async function readSpending({ deps: { usage } }: PageRequest, scope: Scope, range: DayRange): Promise<{ readonly spending: Spending; readonly latest: readonly UsageRecord[] | undefined }> {
+async function readSpending(
+  { deps: { usage } }: PageRequest, visible: VisibleCalls, range: DayRange,
+): Promise<{ readonly spending: Spending; readonly latest: readonly UsageRecord[] | undefined }> {
   if (!usage) return { spending: 'Missing', latest: undefined };
-  const query = callsOf(scope);
+  const query = callQueryOf(visible);
   try {
     const [spending, { calls }] = await Promise.all([
       usage.sums({ ...query, sinceMs: range.sinceMs, untilMs: range.untilMs }), usage.page(query, { size: LATEST }),
@@ -68,49 +81,58 @@ async function readSpending({ deps: { usage } }: PageRequest, scope: Scope, rang
   }
 }
 
-function spendingLinks({ ref, key }: Scope, names: ReadonlyMap<string, string>): Pick<SpendingView, 'pathFor' | 'key' | 'modelPath'> {
+function spendingLinks({ ref, key }: VisibleCalls, names: ReadonlyMap<string, string>): Pick<SpendingView,
+  | 'pathFor' | 'key' | 'modelPath'> {
   const own = key?.metadata.name ?? '';
   return {
     pathFor: (days) => accountPath(ref, undefined, { key: own, days: String(days) }),
     key: (uid) => {
       const name = names.get(uid);
-      return { name, path: name === undefined ? accountPath(ref, 'calls', { uid }) : accountPath(ref, undefined, { key: name }) };
+      return { name, path:
+        name === undefined ? accountPath(ref, 'calls', { uid }) : accountPath(ref, undefined, { key: name }) };
     },
     modelPath: (model) => accountPath(ref, 'calls', { key: own, model }),
   };
 }
 
 /** Only of a grant that is there: an address can say anything. */
-function grantedNotice({ query }: PageRequest, { account }: Scope): string | undefined {
+function grantedNotice({ query }: PageRequest, { account }: VisibleCalls): string | undefined {
   const grant = account?.spec.grants?.find(({ name }) => name === query.get('granted'));
-  return grant && `Granted: ${grant.usd} USD as ${grant.name}. It counts as soon as the proxies have it, which takes a moment.`;
+  return grant &&
+    `Granted: ${grant.usd} USD as ${grant.name}. It counts as soon as the proxies have it, which takes a moment.`;
 }
 
-const CHANGED_MEANWHILE = 'Somebody else has changed this account meanwhile; it is shown as it is now. Look at its grants, and grant again if it is still right.';
+const CHANGED_MEANWHILE = 'Somebody else has changed this account meanwhile; it is shown as it is now. Look at its ' +
+  'grants, and grant again if it is still right.';
 
-async function grant(request: PageRequest): Promise<Answer> {
-  const scope = await readScope(request);
-  const { account, ref } = scope;
+async function grant(request: PageRequest): Promise<HandlerResult> {
+  const visible = await readVisibleCalls(request);
+  const { account, ref } = visible;
   if (!account) throw new AccessError('NotFound', 'There is no such account.');
   const form = parseGrantForm(request.form);
-  const faults = faultsOfGrant(form, account);
-  if (faults.length > 0) return accountPage(request, scope, { refused: { form, faults, status: 422 } });
+  const errors = validateGrant(form, account);
+  if (errors.length > 0) return accountPage(request, visible, { refused: { form, errors, status: 422 } });
   try {
     await request.person.change('Account', ref, grantChange(form, account));
   } catch (error) {
-    return refusedGrant(request, scope, { form, error });
+    return refusedGrant(request, visible, { form, error });
   }
   return { redirect: accountPath(ref, undefined, { granted: form.name }) };
 }
 
 /** The form again, with what is wrong; what is no matter of the form has a page of its own. */
-async function refusedGrant(request: PageRequest, scope: Scope, { form, error }: { readonly form: GrantForm; readonly error: unknown }): Promise<Answer> {
+async function refusedGrant(request: PageRequest, visible: VisibleCalls, {
+  form, error,
+}: { readonly form: GrantForm; readonly error: unknown }): Promise<HandlerResult> {
   if (!(error instanceof AccessError)) throw error;
-  if (error.fault === 'Invalid') return accountPage(request, scope, { refused: { form, faults: faultsOfRefusedGrant(error), status: 422 } });
-  if (error.fault !== 'Conflict') throw error;
-  const now = await readScope(request);
+  if (error.reason === 'Invalid')
+    return accountPage(request, visible, { refused: { form, errors: errorsOfRefusedGrant(error), status: 422 } });
+  if (error.reason !== 'Conflict') throw error;
+  const now = await readVisibleCalls(request);
   const { uid = '', generation = 0 } = now.account?.metadata ?? {};
-  return accountPage(request, now, { refused: { form: { ...form, uid, generation }, faults: [{ field: undefined, message: CHANGED_MEANWHILE }], status: 409 } });
+  return accountPage(request, now, { refused: {
+    form: { ...form, uid, generation }, errors: [{ field: undefined, message: CHANGED_MEANWHILE }], status: 409,
+  } });
 }
 
 interface AccountView {
@@ -133,7 +155,8 @@ function renderAccount(view: AccountView): Html {
   return html`${renderWalletHead({ ref, key, here: undefined })}
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
 ${facts && key === undefined ? renderFigures(facts) : NOTHING}
-${facts ? NOTHING : html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.</p></div>`}
+${facts ? NOTHING : html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ??
+  ''}</bdi> has spent.</p></div>`}
 ${renderSpending(view.spending)}
 ${latest === undefined || latest.length === 0 ? NOTHING : renderLatest(view, latest, names)}
 ${grants && key === undefined ? renderGrants(grants) : NOTHING}`;
@@ -141,16 +164,23 @@ ${grants && key === undefined ? renderGrants(grants) : NOTHING}`;
 
 function renderFigures({ account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd }: AccountFacts): Html {
   return html`<dl class="figures">
-<div><dt>Balance</dt><dd${balanceNanoUsd <= 0n ? html` class="bad"` : NOTHING}>${money(balanceNanoUsd)}<small>${accountMark(account)}</small></dd></div>
-<div><dt>Credit</dt><dd>${money(creditNanoUsd)}<small>all grants together</small></dd></div>
-<div><dt>Spent</dt><dd>${money(spentNanoUsd)}<small>since the first call</small></dd></div>
-<div><dt>Held now</dt><dd>${money(heldNanoUsd)}<small>by running calls, at most</small></dd></div>
+<div><dt>Balance</dt><dd${balanceNanoUsd <= 0n
+  ? html` class="bad"`
+  : NOTHING}>${renderUsd(balanceNanoUsd)}<small>${renderAccountBadge(account)}</small></dd></div>
+<div><dt>Credit</dt><dd>${renderUsd(creditNanoUsd)}<small>all grants together</small></dd></div>
+<div><dt>Spent</dt><dd>${renderUsd(spentNanoUsd)}<small>since the first call</small></dd></div>
+<div><dt>Held now</dt><dd>${renderUsd(heldNanoUsd)}<small>by running calls, at most</small></dd></div>
 </dl>`;
 }
 
-function renderLatest({ ref, key }: AccountView, latest: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
+function renderLatest({
+  ref, key,
+}: AccountView, latest: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
   const parameters = { key: key ?? '' };
-  return html`<section class="section" aria-labelledby="latest"><div class="section-head"><h2 id="latest">Latest calls</h2>
-<p><a href="${accountPath(ref, 'calls', parameters)}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p></div>
+  return html`<section class="section" aria-labelledby="latest"><div class="section-head">\
+<h2 id="latest">Latest calls</h2>
+<p><a href="${accountPath(
+  ref, 'calls', parameters,
+)}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p></div>
 ${renderCallsTable(latest, names)}</section>`;
 }

@@ -1,15 +1,15 @@
 /** The calls of an account, filtered and paged, and all that the filter lets through as CSV. */
 import { usageCsvHead, usageCsvRow } from '#ledger/usage-record-csv.ts';
 import { html } from '#web/html.ts';
-import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
-import type { CallQuery, UsageBook } from '../usage/usage.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import type { CallQuery, UsageStore } from '../usage/usage.ts';
 import { renderWalletHead } from '../wallet/account-facts.ts';
 import { renderCalls } from '../wallet/calls-table.ts';
 import { momentsOf, parseCallFilter } from '../wallet/query.ts';
 import type { CallFilter } from '../wallet/query.ts';
-import { callsOf, keyNames, readScope, WALLET_FILES } from '../wallet/scope.ts';
-import type { Scope } from '../wallet/scope.ts';
-import { ledgerNotice } from '../wallet/spending.ts';
+import { callQueryOf, keyNames, readVisibleCalls, WALLET_FILES } from '../wallet/visible-calls.ts';
+import type { VisibleCalls } from '../wallet/visible-calls.ts';
+import { renderLedgerNotice } from '../wallet/spending.ts';
 
 const PAGE_SIZE = 50;
 /** Characters of a download that are sent at once. */
@@ -17,28 +17,38 @@ const PIECE = 32_768;
 /** Of a file's name: an account's may be longer than file systems and headers like. */
 const MAX_STEM_LENGTH = 150;
 
-async function showCalls(request: PageRequest): Promise<Answer> {
-  const scope = await readScope(request);
-  const { ref, account, key, unknownKey } = scope;
+async function showCalls(request: PageRequest): Promise<HandlerResult> {
+  const visible = await readVisibleCalls(request);
+  const { ref, account, key, unknownKey } = visible;
   const filter = parseCallFilter(request.query);
   const before = request.query.get('before') ?? undefined;
   const [names, page] = await Promise.all([
-    keyNames(scope, request), request.deps.usage?.page(queryOf(scope, filter), { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) }),
+    keyNames(visible, request), request.deps.usage?.page(
+      queryOf(visible, filter), { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) },
+    ),
   ]);
   const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Calls' });
-  const body = page ? renderCalls({ ref, filter, names, unknownKey, calls: page.calls, next: page.next, wholeSinceMs: page.wholeSinceMs, older: before !== undefined, wholeAccount: account !== undefined }) : ledgerNotice('Missing');
-  return { page: { title: `Calls · ${ref.name} · Wallet`, active: 'wallet', body: html`${head}\n${body}`, ...WALLET_FILES } };
+  const body = page
+    ? renderCalls({
+      ref, filter, names, unknownKey, calls: page.calls, next: page.next, wholeSinceMs: page.wholeSinceMs,
+      older: before !== undefined, wholeAccount: account !== undefined,
+    })
+    : renderLedgerNotice('Missing');
+  return { page: {
+    title: `Calls · ${ref.name} · Wallet`, active: 'wallet', body: html`${head}\n${body}`, ...WALLET_FILES,
+  } };
 }
 
-async function downloadCalls(request: PageRequest): Promise<Answer> {
-  const scope = await readScope(request);
+async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
+  const visible = await readVisibleCalls(request);
   const { usage } = request.deps;
   if (!usage) return showCalls(request);
-  const stem = `calls-${scope.ref.namespace}-${scope.ref.name}`.slice(0, MAX_STEM_LENGTH);
-  return { file: { name: `${stem}.csv`, contentType: 'text/csv; charset=utf-8', content: csvOf(usage, queryOf(scope, parseCallFilter(request.query))) } };
+  const stem = `calls-${visible.ref.namespace}-${visible.ref.name}`.slice(0, MAX_STEM_LENGTH);
+  return { file: { name: `${stem}.csv`, contentType:
+    'text/csv; charset=utf-8', content: csvOf(usage, queryOf(visible, parseCallFilter(request.query))) } };
 }
 
-async function* csvOf(usage: UsageBook, query: CallQuery): AsyncGenerator<string> {
+async function* csvOf(usage: UsageStore, query: CallQuery): AsyncGenerator<string> {
   let piece = usageCsvHead();
   for await (const record of usage.records(query)) {
     piece += usageCsvRow(record);
@@ -49,8 +59,10 @@ async function* csvOf(usage: UsageBook, query: CallQuery): AsyncGenerator<string
   yield piece;
 }
 
-function queryOf(scope: Scope, filter: CallFilter): CallQuery {
-  return { ...callsOf(scope, filter.uid), ...momentsOf(filter), ...(filter.model === '' ? {} : { model: filter.model }), ...(filter.status ? { status: filter.status } : {}) };
+function queryOf(visible: VisibleCalls, filter: CallFilter): CallQuery {
+  return { ...callQueryOf(visible, filter.uid), ...momentsOf(filter), ...(filter.model === ''
+    ? {}
+    : { model: filter.model }), ...(filter.status ? { status: filter.status } : {}) };
 }
 
 export const callsRoutes: readonly ConsoleRoute[] = [

@@ -1,24 +1,26 @@
 /**
- * The one page that shows a key's text: once, for a few minutes after it was made, read with the person's own rights. The address
- * says which rotation it waits for and since when; the text is in no address, log or cookie.
+ * The only page that shows a key's text: once, for a few minutes after it was made, read with the person's own rights.
+ * The address tells the rotation and since when the page waits; the text is in no address, log or cookie.
  */
 import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { html, NOTHING } from '#web/html.ts';
+import { html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import { ENDPOINTS } from '#web/pricing/model-facts.ts';
+import type { Endpoint } from '#web/pricing/model-facts.ts';
+import { renderSnippets } from '#web/pricing/model-page.ts';
+import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf } from '#web/snippets.ts';
 import { KEY_LABEL, secretNameOf } from '../../operator/store/key-secret.ts';
 import { AccessError } from '../access/access.ts';
 import { groupChoices } from '../keys/key-choices.ts';
 import { factsOf } from '../keys/key-facts.ts';
-import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf } from '../keys/key-snippets.ts';
-import type { Snippet } from '../keys/key-snippets.ts';
 import { keyPath, renderKeyHead, requestedKey } from '../keys/requested-key.ts';
-import { claimShowing, SHOWN_FOR_MS, wasShown } from '../keys/shown-keys.ts';
-import type { Answer, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
-import { linesOf } from '../views/fragments.ts';
-import type { Place } from '../views/fragments.ts';
+import { claimReveal, REVEAL_WINDOW_MS, isRevealed } from '../keys/key-reveal.ts';
+import type { HandlerResult, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
+import type { Backend } from '../views/fragments.ts';
 
-export const keyCreatedRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/keys/:namespace/:name/created', handle: createdPage }];
+export const keyCreatedRoutes: readonly ConsoleRoute[] =
+  [{ method: 'GET', path: '/keys/:namespace/:name/created', handle: createdPage }];
 
 /** Longer than it takes to make one: from here on the page says so and stops looking. */
 const LATE_MS = 60_000;
@@ -27,13 +29,16 @@ const LATE_MS = 60_000;
 const CLOCK_SKEW_MS = 60_000;
 
 /** The page, or the part of it that its script puts in place. */
-async function createdPage(request: PageRequest): Promise<Answer> {
+async function createdPage(request: PageRequest): Promise<HandlerResult> {
   const { deps, query } = request;
   const apiKey = await requestedKey(request);
   const made = await findCreatedKey(request, apiKey);
-  const view = { apiKey, made, gatewayUrl: deps.gatewayUrl, model: firstModel(deps, apiKey), place: deps.access.place };
+  const view = {
+    apiKey, made, gatewayUrl: deps.gatewayUrl, call: firstCall(deps, apiKey), backend: deps.access.backend,
+  };
   if (query.has('part')) return { fragment: renderCreated(view) };
-  return { page: { title: `The key of ${apiKey.metadata.name}`, active: 'keys', body: renderCreatedPage(view), scripts: ['moments.js', 'copy.js', 'key-made.js'], styles: ['keys.css'] } };
+  return { page: { title: `The key of ${apiKey.metadata.name}`, active:
+    'keys', body: renderCreatedPage(view), scripts: ['moments.js', 'copy.js', 'key-made.js'], styles: ['keys.css'] } };
 }
 
 async function findCreatedKey(request: PageRequest, apiKey: ApiKey): Promise<CreatedKey> {
@@ -44,42 +49,59 @@ async function findCreatedKey(request: PageRequest, apiKey: ApiKey): Promise<Cre
   const waiting = { state: 'Waiting', late: nowMs >= asked.sinceMs + LATE_MS } as const;
   const { keyHash } = asked;
   if (keyHash === undefined) return waiting;
-  if (wasShown(deps.state, keyHash)) return { state: 'Over' };
+  if (isRevealed(deps.state, keyHash)) return { state: 'Over' };
   const found = await readKey(request, apiKey, keyHash);
   if (found === undefined) return waiting;
   if (found === 'Unreadable') return { state: 'Unreadable' };
-  return headOnly || await claimShowing(deps.state, keyHash, nowMs) ? { state: 'Shown', text: found.text } : { state: 'Over' };
+  return headOnly ||
+    await claimReveal(deps.state, keyHash, nowMs) ? { state: 'Shown', text: found.text } : { state: 'Over' };
 }
 
 /**
- * The rotation that the address asks for: since when, and the hash of its key, once it is made. undefined: it is too late for it, or a
- * later one is there, which is for whoever has asked for that.
+ * The rotation that the address asks for: since when, and its key's hash once it is made. undefined: it is too late, or
+ * a later rotation replaced it.
  */
-function askedFor({ query, nowMs }: PageRequest, { status = {} }: ApiKey): { readonly sinceMs: number; readonly keyHash: string | undefined } | undefined {
+function askedFor({ query, nowMs }: PageRequest, { status = {} }: ApiKey):
+  | { readonly sinceMs: number; readonly keyHash: string | undefined } | undefined {
   const [rotation, sinceMs] = [numberOf(query.get('rotation')), numberOf(query.get('since'))];
-  const inTime = sinceMs <= nowMs + CLOCK_SKEW_MS && nowMs < sinceMs + SHOWN_FOR_MS;
+  const inTime = sinceMs <= nowMs + CLOCK_SKEW_MS && nowMs < sinceMs + REVEAL_WINDOW_MS;
   const { keyHash, keyRotation = 0 } = status;
-  return inTime && rotation >= Math.max(1, keyRotation) ? { sinceMs, keyHash: keyRotation === rotation ? keyHash : undefined } : undefined;
+  return inTime && rotation >= Math.max(1, keyRotation)
+    ? { sinceMs, keyHash: keyRotation === rotation ? keyHash : undefined }
+    : undefined;
 }
 
 /** The text, once it is the key with this hash: what a Secret still has from before is not it. */
-async function readKey({ person }: PageRequest, { metadata }: ApiKey, keyHash: string): Promise<'Unreadable' | { readonly text: string } | undefined> {
+async function readKey(
+  { person }: PageRequest, { metadata }: ApiKey, keyHash: string,
+): Promise<'Unreadable' | { readonly text: string } | undefined> {
   try {
     const text = await person.readKeyText(metadata);
     return text !== undefined && hash('sha256', text, 'hex') === keyHash ? { text } : undefined;
   } catch (error) {
-    if (error instanceof AccessError && error.fault === 'Forbidden') return 'Unreadable';
+    if (error instanceof AccessError && error.reason === 'Forbidden') return 'Unreadable';
     throw error;
   }
 }
 
-/** A chat model that the key can call. The price page tells the same to everybody. */
-function firstModel({ resources, gatewayNamespace }: ConsoleDeps, { metadata, spec }: ApiKey): string | undefined {
+interface FirstCall {
+  readonly model: string;
+  readonly endpoint: Endpoint;
+}
+
+/** The first model that the key can call, rather one that chats than another; undefined: none is known. */
+function firstCall({ resources, gatewayNamespace }: ConsoleDeps, { metadata, spec }: ApiKey): FirstCall | undefined {
   const facts = resources();
   const groups = facts.groups.filter(({ metadata: { name } }) => name === spec.groupRef.name);
   const [choice] = groupChoices(groups, facts, { namespace: metadata.namespace, gatewayNamespace, current: '' });
-  const chat = new Set(facts.modelRoutes.flatMap(({ spec: route }) => route.models.filter(({ endpoints }) => endpoints.includes('Chat')).map(({ name }) => name)));
-  return choice?.models.find((model) => chat.has(model) && (spec.models?.includes(model) ?? true));
+  const callable = new Set(choice?.models.filter((model) => spec.models?.includes(model) ?? true));
+  const served = facts.modelRoutes.flatMap(({ spec: { models } }) => models).filter(({ name }) => callable.has(name));
+  for (const endpoint of ENDPOINTS) {
+    const names = new Set(served.filter(({ endpoints }) => endpoints.includes(endpoint)).map(({ name }) => name));
+    const model = choice?.models.find((name) => names.has(name));
+    if (model !== undefined) return { model, endpoint };
+  }
+  return undefined;
 }
 
 function numberOf(text: string | null): number {
@@ -103,9 +125,9 @@ interface CreatedView {
   readonly made: CreatedKey;
   /** undefined: nobody has told. */
   readonly gatewayUrl: string | undefined;
-  /** A chat model that the key can call, as far as is known. */
-  readonly model: string | undefined;
-  readonly place: Place;
+  /** A model that the key can call, as far as is known: one that chats, if there is one. */
+  readonly call: FirstCall | undefined;
+  readonly backend: Backend;
 }
 
 const REFRESH_SECONDS = 2;
@@ -114,15 +136,22 @@ const REFRESH_SECONDS = 2;
 function renderCreatedPage(view: CreatedView): Html {
   const { apiKey } = view;
   const { name, namespace } = apiKey.metadata;
-  return html`${renderKeyHead({ title: html`The key of <bdi>${name}</bdi>`, here: 'Key', above: { path: keyPath(apiKey), label: name }, lede: html`API key in the namespace <bdi>${namespace}</bdi>` })}
+  return html`${renderKeyHead({ title: html`The key of <bdi>${name}</bdi>`, here: 'Key', above: {
+    path: keyPath(apiKey), label: name,
+  }, lede: html`API key in the namespace <bdi>${namespace}</bdi>` })}
 ${renderCreated(view)}`;
 }
 
 /** The part that changes once the key is there. */
 function renderCreated(view: CreatedView): Html {
   const { made, apiKey } = view;
-  return html`<div id="made" data-state="${made.state}"${made.state === 'Waiting' && !made.late ? html` data-refresh="${REFRESH_SECONDS}"` : NOTHING}>${renderCreatedState(view)}
-<div class="form-actions">${made.state === 'Shown' ? html`<a class="button primary" href="${keyPath(apiKey)}">I have kept it</a>` : html`<a class="button" href="${keyPath(apiKey)}">Go to the key</a>`}<a class="button" href="/keys">All keys</a></div></div>`;
+  return html`<div id="made" data-state="${made.state}"${made.state === 'Waiting' &&
+    !made.late ? html` data-refresh="${REFRESH_SECONDS}"` : NOTHING}>${renderCreatedState(view)}
+<div class="form-actions">${made.state === 'Shown'
+  ? html`<a class="button primary" href="${keyPath(apiKey)}">I have kept it</a>`
+  : html`<a class="button" href="${keyPath(
+    apiKey,
+  )}">Go to the key</a>`}<a class="button" href="/keys">All keys</a></div></div>`;
 }
 
 function renderCreatedState(view: CreatedView): Html {
@@ -136,57 +165,69 @@ function renderCreatedState(view: CreatedView): Html {
   }
 }
 
-function renderShown({ apiKey, gatewayUrl, model }: CreatedView, text: string): Html {
+function renderShown({ apiKey, gatewayUrl, call }: CreatedView, text: string): Html {
   const { readiness } = factsOf(apiKey);
-  const snippets = snippetsOf({ url: gatewayUrl ?? EXAMPLE_URL, key: text, model: model ?? EXAMPLE_MODEL });
-  const placeholders = [...(gatewayUrl === undefined ? [`${EXAMPLE_URL} stands for the gateway's address, which this console was not told`] : []), ...(model === undefined ? [`${EXAMPLE_MODEL} for a model's name`] : [])];
-  return html`<p class="key-once"><b>Keep it now: it is shown only this once.</b> Whoever has it spends your money, so treat it like a password.</p>
-<div class="secret"><code id="key-text">${text}</code><button type="button" class="button small" data-copy="key-text" hidden>Copy</button></div>
-${readiness.state === 'NotReady' && !readiness.underWay ? html`<div class="notice warn" id="not-ready"><p><b>It does not work yet: ${readiness.reason}.</b> ${readiness.message}</p></div>` : NOTHING}
+  const snippets = snippetsOf({
+    url: gatewayUrl ?? EXAMPLE_URL, key: text, ...call ?? { model: EXAMPLE_MODEL, endpoint: 'Chat' },
+  });
+  const placeholders = [...(gatewayUrl === undefined
+    ? [`${EXAMPLE_URL} stands for the gateway's address, which this console was not told`]
+    : []), ...(call === undefined ? [`${EXAMPLE_MODEL} for a model's name`] : [])];
+  return html`<p class="key-once"><b>Keep it now: it is shown only this once.</b> Whoever has it spends your money, \
+so treat it like a password.</p>
+<div class="secret"><code id="key-text">${text}</code><button type="button" class="button small" data-copy="key-text" \
+hidden>Copy</button></div>
+${readiness.state === 'NotReady' && !readiness.underWay ? html`<div class="notice warn" id="not-ready"><p>\
+<b>It does not work yet: ${readiness.reason}.</b> ${readiness.message}</p></div>` : NOTHING}
 <section class="section" aria-labelledby="first-call"><h2 id="first-call">Your first call</h2>
 ${placeholders.length === 0 ? NOTHING : html`<p class="hint" id="placeholders">${placeholders.join(', and ')}.</p>`}
-<div class="snippets">${snippets.map(renderSnippet)}</div></section>`;
-}
-
-function renderSnippet({ id, label, code }: Snippet): Html {
-  return html`<div><div class="snippet-head"><h3 id="snippet-${id}-title">${label}</h3><button type="button" class="button small" data-copy="snippet-${id}" hidden>Copy<span class="vh"> ${label}</span></button></div>
-<pre class="code" tabindex="0" role="region" aria-labelledby="snippet-${id}-title"><code id="snippet-${id}">${linesOf(code)}</code></pre></div>`;
+${renderSnippets(snippets)}</section>`;
 }
 
 function renderWaiting({ apiKey }: CreatedView, late: boolean): Html {
   const { readiness } = factsOf(apiKey);
   if (late) {
-    return html`<div class="empty" id="late" role="status"><h2>The key is not made yet</h2><p>It should have taken a few seconds. The gateway says: ${readiness.message === '' ? readiness.reason : readiness.message}</p>
+    return html`<div class="empty" id="late" role="status"><h2>The key is not made yet</h2>\
+<p>It should have taken a few seconds. The gateway says: \
+${readiness.message === '' ? readiness.reason : readiness.message}</p>
 <div class="actions"><a class="button" href="">Look again</a></div></div>`;
   }
   return html`<noscript><meta http-equiv="refresh" content="${REFRESH_SECONDS}"></noscript>
-<div class="empty" id="waiting" role="status"><h2>The key is being made</h2><p>This takes a few seconds; it appears here by itself.</p><div class="key-progress" aria-hidden="true"></div></div>`;
+<div class="empty" id="waiting" role="status"><h2>The key is being made</h2><p>This takes a few seconds; it appears \
+here by itself.</p><div class="key-progress" aria-hidden="true"></div></div>`;
 }
 
 function renderUnreadable({ apiKey }: CreatedView): Html {
   const { namespace } = apiKey.metadata;
   const name = secretNameOf(apiKey);
   return html`<div class="empty" id="unreadable"><h2>The key is made, but you may not read it</h2>
-<p>It is in the Secret <code>${name}</code>. To be shown it takes the right to <code>get</code> <code>secrets</code> in ${namespace}. Whoever has it can read the key:</p>
-<pre class="code">${linesOf(readCommand(namespace, name))}</pre></div>`;
+<p>It is in the Secret <code>${name}</code>. To be shown it takes the right to <code>get</code> <code>secrets</code> \
+in ${namespace}. Whoever has it can read the key:</p>
+<pre class="code">${preformatted(readCommand(namespace, name))}</pre></div>`;
 }
 
-function renderOver({ apiKey, place }: CreatedView): Html {
+function renderOver({ apiKey, backend }: CreatedView): Html {
   const { namespace } = apiKey.metadata;
   const name = secretNameOf(apiKey);
   return html`<div class="empty" id="over"><h2>This key is not shown again</h2>
-<p>A key is shown once, right after it was made. ${place === 'Kubernetes' ? 'Who may read its Secret can still get it:' : 'It is kept in the data folder, in the Secret'}${place === 'Files' ? html` <code>${name}</code>.` : NOTHING}</p>
-${place === 'Kubernetes' ? html`<pre class="code">${linesOf(readCommand(namespace, name))}</pre>` : NOTHING}
+<p>A key is shown once, right after it was made. ${backend === 'Kubernetes'
+  ? 'Who may read its Secret can still get it:'
+  : 'It is kept in the data folder, in the Secret'}${backend === 'Files' ? html` <code>${name}</code>.` : NOTHING}</p>
+${backend === 'Kubernetes' ? html`<pre class="code">${preformatted(readCommand(namespace, name))}</pre>` : NOTHING}
 <p>Where it is lost, rotate it: that makes a new one.</p></div>`;
 }
 
-function renderProvided({ apiKey, place }: CreatedView): Html {
+function renderProvided({ apiKey, backend }: CreatedView): Html {
   const { name, namespace } = apiKey.metadata;
   const secret = secretNameOf(apiKey);
   const ready = factsOf(apiKey).readiness.state === 'Ready';
-  return html`<div class="empty" id="provided"><h2>${ready ? 'Your key works' : 'It works once its Secret is there'}</h2>
-<p>The gateway takes the key from the entry <code>apiKey</code> of the Secret <code>${secret}</code>, and never writes it.</p>
-<pre class="code">${linesOf(place === 'Kubernetes' ? `kubectl create secret generic ${secret} -n ${namespace} --from-literal=apiKey=sk-YOUR-KEY
+  return html`<div class="empty" id="provided"><h2>${ready
+    ? 'Your key works'
+    : 'It works once its Secret is there'}</h2>
+<p>The gateway takes the key from the entry <code>apiKey</code> of the Secret <code>\
+${secret}</code>, and never writes it.</p>
+<pre class="code">${preformatted(backend === 'Kubernetes'
+  ? `kubectl create secret generic ${secret} -n ${namespace} --from-literal=apiKey=sk-YOUR-KEY
 kubectl label secret ${secret} -n ${namespace} ${KEY_LABEL}=${name}` : secretManifest(namespace, secret))}</pre></div>`;
 }
 

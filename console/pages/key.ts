@@ -3,19 +3,19 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
-import { faultsOfRefusal, formOfKey, MODEL_BOXES, readKeyForm } from '../forms/api-key.ts';
-import type { FormFault, KeyField, KeyForm } from '../forms/api-key.ts';
+import { errorsOfRefusal, formOfKey, MODEL_BOXES, readKeyForm } from '../forms/api-key.ts';
+import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
 import { EDIT_ROWS, mergeForms, patchOfForm, readBase, writeBase } from '../forms/key-changes.ts';
-import type { Merged, OthersChange } from '../forms/key-changes.ts';
+import type { Merged, ConcurrentChange } from '../forms/key-changes.ts';
 import { groupsOfNamespace } from '../keys/key-choices.ts';
 import { renderKeyFacts } from '../keys/key-facts.ts';
 import { FIELD_LABELS, renderKeyFields } from '../keys/key-form.ts';
 import type { KeyFormView } from '../keys/key-form.ts';
 import { changeKey, keyPath, renderKeyHead, requestedKey, requestedKeyWithUid } from '../keys/requested-key.ts';
-import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { errorSummary } from '../views/form-fields.ts';
-import { csrfField, missingRight } from '../views/fragments.ts';
-import type { Place } from '../views/fragments.ts';
+import { csrfField, renderMissingRight } from '../views/fragments.ts';
+import type { Backend } from '../views/fragments.ts';
 
 export const keyRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/:namespace/:name', handle: openKey },
@@ -23,12 +23,13 @@ export const keyRoutes: readonly ConsoleRoute[] = [
 ];
 
 /** The controls of the edit form at which something can be said. */
-const CONTROLS: readonly KeyField[] = ['enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'];
+const CONTROLS: readonly KeyField[] =
+  ['enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'];
 
 /** What the form shows. */
 interface Shown {
   readonly form: KeyForm;
-  readonly faults: readonly FormFault[];
+  readonly errors: readonly FormError[];
   /** Present: somebody else was faster. */
   readonly others?: Merged['others'];
   readonly status: number;
@@ -37,7 +38,7 @@ interface Shown {
 }
 
 /** The page of one key with its form. */
-async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): Promise<Answer> {
+async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): Promise<HandlerResult> {
   const { person, csrf, nowMs, deps } = request;
   const { namespace, name } = apiKey.metadata;
   const groups = groupsOfNamespace(request, namespace, apiKey.spec.groupRef.name);
@@ -46,20 +47,23 @@ async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): P
     person.may('delete', 'ApiKey', { namespace, name }),
   ]);
   const body = renderEditKey({
-    apiKey, groups, csrf, mayChange, mayDelete, nowMs, place: deps.access.place,
-    form: returned.form, faults: returned.faults, others: returned.others ?? [], conflict: returned.others !== undefined, done: returned.done,
+    apiKey, groups, csrf, mayChange, mayDelete, nowMs, backend: deps.access.backend,
+    form: returned.form, errors: returned.errors, others: returned.others ??
+      [], conflict: returned.others !== undefined, done: returned.done,
   });
-  return { page: { title: `${name} · API keys`, active: 'keys', body, scripts: ['moments.js', 'key-form.js'], styles: ['keys.css'] }, status: returned.status };
+  return { page: {
+    title: `${name} · API keys`, active: 'keys', body, scripts: ['moments.js', 'key-form.js'], styles: ['keys.css'],
+  }, status: returned.status };
 }
 
 /** What was posted, made true; or the form again, with why not. */
-async function saveKey(request: PageRequest): Promise<Answer> {
+async function saveKey(request: PageRequest): Promise<HandlerResult> {
   const { form: posted } = request;
   const live = await requestedKeyWithUid(request, posted.get('uid') ?? '');
   const typed = { ...readKeyForm(posted), ...fixedParts(live) };
   if (String(live.metadata.generation ?? 0) !== posted.get('generation')) return conflictPage(request, live, typed);
-  const { value: spec, faults } = patchOfForm(typed, live);
-  if (faults) return keyPage(request, live, { form: typed, faults, status: 422 });
+  const { value: spec, errors } = patchOfForm(typed, live);
+  if (errors) return keyPage(request, live, { form: typed, errors, status: 422 });
   if (spec === undefined) return { redirect: `${keyPath(live)}?done=saved` };
   try {
     await changeKey(request, live, spec);
@@ -70,16 +74,21 @@ async function saveKey(request: PageRequest): Promise<Answer> {
   return { redirect: `${keyPath(live)}?done=saved` };
 }
 
-async function refusedPage(request: PageRequest, { live, typed, error }: { readonly live: ApiKey; readonly typed: KeyForm; readonly error: AccessError }): Promise<Answer> {
-  if (error.fault === 'Conflict') return conflictPage(request, await requestedKeyWithUid(request, live.metadata.uid ?? ''), typed);
-  if (error.fault !== 'Invalid' && error.fault !== 'Forbidden') throw error;
-  return keyPage(request, live, { form: typed, faults: faultsOfRefusal(error, CONTROLS), status: error.fault === 'Invalid' ? 422 : 403 });
+async function refusedPage(request: PageRequest, {
+  live, typed, error,
+}: { readonly live: ApiKey; readonly typed: KeyForm; readonly error: AccessError }): Promise<HandlerResult> {
+  if (error.reason === 'Conflict')
+    return conflictPage(request, await requestedKeyWithUid(request, live.metadata.uid ?? ''), typed);
+  if (error.reason !== 'Invalid' && error.reason !== 'Forbidden') throw error;
+  return keyPage(request, live, {
+    form: typed, errors: errorsOfRefusal(error, CONTROLS), status: error.reason === 'Invalid' ? 422 : 403,
+  });
 }
 
 /** Nothing is saved: the form goes back on top of what the object is now. */
-function conflictPage(request: PageRequest, live: ApiKey, typed: KeyForm): Promise<Answer> {
+function conflictPage(request: PageRequest, live: ApiKey, typed: KeyForm): Promise<HandlerResult> {
   const { form, others } = mergeForms(readBase(request.form.get('base') ?? ''), typed, formOfKey(live));
-  return keyPage(request, live, { form, faults: [], others, status: 409 });
+  return keyPage(request, live, { form, errors: [], others, status: 409 });
 }
 
 /** What an edit cannot change, whatever is posted. */
@@ -89,10 +98,11 @@ function fixedParts(live: ApiKey): Pick<KeyForm, 'namespace' | 'name' | 'account
 }
 
 /** The page as it is. */
-async function openKey(request: PageRequest): Promise<Answer> {
+async function openKey(request: PageRequest): Promise<HandlerResult> {
   const apiKey = await requestedKey(request);
-  const done = request.query.get('done') === 'saved' ? 'Saved. It is in force on all proxies within seconds.' : undefined;
-  return keyPage(request, apiKey, { form: formOfKey(apiKey), faults: [], status: 200, done });
+  const done =
+    request.query.get('done') === 'saved' ? 'Saved. It is in force on all proxies within seconds.' : undefined;
+  return keyPage(request, apiKey, { form: formOfKey(apiKey), errors: [], status: 200, done });
 }
 
 interface EditKeyView extends KeyFormView {
@@ -101,7 +111,7 @@ interface EditKeyView extends KeyFormView {
   readonly csrf: string;
   readonly mayChange: boolean;
   readonly mayDelete: boolean;
-  readonly place: Place;
+  readonly backend: Backend;
   /** The form comes back because somebody else was faster. */
   readonly conflict: boolean;
   readonly done: string | undefined;
@@ -110,29 +120,39 @@ interface EditKeyView extends KeyFormView {
 
 /** The whole page. */
 function renderEditKey(view: EditKeyView): Html {
-  const { apiKey, faults, conflict, done } = view;
+  const { apiKey, errors, conflict, done } = view;
   const { namespace, name } = apiKey.metadata;
-  return html`${renderKeyHead({ title: html`<bdi>${name}</bdi>`, here: name, lede: html`API key in the namespace <bdi>${namespace}</bdi>`, actions: renderActions(view) })}
+  return html`${renderKeyHead({ title: html`<bdi>${name}</bdi>`, here:
+    name, lede: html`API key in the namespace <bdi>${namespace}</bdi>`, actions: renderActions(view) })}
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-${conflict ? renderConflict(view) : errorSummary(faults, (field) => FIELD_LABELS[field])}
+${conflict ? renderConflict(view) : errorSummary(errors, (field) => FIELD_LABELS[field])}
 <div class="split key-split"><section aria-label="Settings">${renderForm(view)}</section>
 <aside class="card" aria-labelledby="glance">${renderKeyFacts(apiKey, view.nowMs)}</aside></div>`;
 }
 
 function renderActions({ apiKey, mayChange, mayDelete }: EditKeyView): Html {
-  return html`<div class="actions">${mayChange && apiKey.spec.key.type === 'Generated' ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>` : NOTHING}\
+  return html`<div class="actions">${mayChange && apiKey.spec.key.type === 'Generated'
+    ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>`
+    : NOTHING}\
 ${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}</div>`;
 }
 
 function renderForm(view: EditKeyView): Html {
   const { apiKey, csrf, mayChange, conflict } = view;
-  return html`${mayChange ? NOTHING : html`<div class="notice" id="read-only"><p>You may look at this key, but not change it. ${missingRight(view.place, 'patch', apiKey.metadata.namespace)}</p></div>`}
+  return html`${mayChange
+    ? NOTHING
+    : html`<div class="notice" id="read-only"><p>You may look at this key, but not change it. ${renderMissingRight(
+      view.backend, 'patch', apiKey.metadata.namespace,
+    )}</p></div>`}
 <form class="form key-form" id="key-form" method="post" action="${keyPath(apiKey)}">${csrfField(csrf)}\
-<input type="hidden" name="uid" value="${apiKey.metadata.uid ?? ''}"><input type="hidden" name="generation" value="${apiKey.metadata.generation ?? 0}">\
+<input type="hidden" name="uid" value="${apiKey.metadata.uid ??
+  ''}"><input type="hidden" name="generation" value="${apiKey.metadata.generation ?? 0}">\
 <input type="hidden" name="base" value="${writeBase(formOfKey(apiKey))}">
 <fieldset class="form key-fields"${flag('disabled', !mayChange)}><legend class="vh">Settings of the key</legend>
 ${renderKeyFields(view)}
-${mayChange ? html`<div class="form-actions"><button type="submit" class="button primary">${conflict ? 'Apply on top of the new state' : 'Save'}</button>\
+${mayChange ? html`<div class="form-actions"><button type="submit" class="button primary">${conflict
+  ? 'Apply on top of the new state'
+  : 'Save'}</button>\
 <a class="button" href="${keyPath(apiKey)}">${conflict ? 'Discard what I typed' : 'Undo changes'}</a></div>` : NOTHING}
 </fieldset></form>`;
 }
@@ -140,15 +160,22 @@ ${mayChange ? html`<div class="form-actions"><button type="submit" class="button
 /** What they made of it, field by field, beside what was typed. */
 function renderConflict({ others }: EditKeyView): Html {
   const clash = others.some(({ typed }) => typed !== undefined);
-  return html`<section class="notice warn key-conflict" role="alert" id="conflict" aria-labelledby="conflict-title"><h2 id="conflict-title">Somebody else has changed this key meanwhile</h2>
+  return html`<section class="notice warn key-conflict" role="alert" id="conflict" aria-labelledby="conflict-title">\
+<h2 id="conflict-title">Somebody else has changed this key meanwhile</h2>
 ${others.length === 0
-    ? html`<p>None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form again.</p>`
-    : html`<p>Nothing of yours is saved yet. The form shows their changes; ${clash ? 'where you both typed, it keeps yours.' : 'what you typed stands on top of them.'}</p>
-<div class="table-box" tabindex="0" role="region" aria-label="What has changed"><table class="table"><caption class="vh">What has changed</caption><thead><tr><th scope="col">Field</th><th scope="col">It was</th><th scope="col">They made it</th><th scope="col">You typed</th></tr></thead>
+    ? html`<p>None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form \
+again.</p>`
+    : html`<p>Nothing of yours is saved yet. The form shows their changes; ${clash
+      ? 'where you both typed, it keeps yours.'
+      : 'what you typed stands on top of them.'}</p>
+<div class="table-box" tabindex="0" role="region" aria-label="What has changed"><table class="table">\
+<caption class="vh">What has changed</caption><thead><tr><th scope="col">Field</th><th scope="col">It was</th>\
+<th scope="col">They made it</th><th scope="col">You typed</th></tr></thead>
 <tbody>${others.map(renderChange)}</tbody></table></div>`}</section>`;
 }
 
-function renderChange({ field, was, now, typed }: OthersChange): Html {
-  return html`<tr data-field="${field}"><th scope="row">${EDIT_ROWS[field].label}</th><td class="wrap">${was ?? html`<span class="soft">Unknown</span>`}</td>\
+function renderChange({ field, was, now, typed }: ConcurrentChange): Html {
+  return html`<tr data-field="${field}"><th scope="row">${EDIT_ROWS[field].label}</th><td class="wrap">${was ??
+    html`<span class="soft">Unknown</span>`}</td>\
 <td class="wrap">${now}</td><td class="wrap">${typed ?? html`<span class="soft">Nothing</span>`}</td></tr>`;
 }

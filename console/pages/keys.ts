@@ -1,20 +1,22 @@
 /** The list of API keys, its live part, and its switches. */
 import { hash } from 'node:crypto';
-import { counted, formatCount } from '#web/figures.ts';
-import { flag, html, NOTHING } from '#web/html.ts';
+import { pluralize, formatCount } from '#web/format.ts';
+import { flag, html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { accountIdOf } from '../../operator/store/resources.ts';
 import { AccessError } from '../access/access.ts';
 import type { PersonAccess } from '../access/access.ts';
-import { formatSort, isFiltered, KEY_COLUMNS, KEYS_PER_PAGE, keysPath, parseKeysQuery, selectKeys } from '../keys/keys-query.ts';
+import {
+  formatSort, isFiltered, KEY_COLUMNS, KEYS_PER_PAGE, keysPath, parseKeysQuery, selectKeys,
+} from '../keys/keys-query.ts';
 import type { KeysQuery, KeysSelection, YesNo } from '../keys/keys-query.ts';
 import { COLUMN_TITLES, renderKeysTable } from '../keys/keys-table.ts';
 import type { KeyRights } from '../keys/keys-table.ts';
 import { changeKey, readSwitchValue, requestedKeyWithUid, SWITCH_FORM } from '../keys/requested-key.ts';
 import type { Switched } from '../keys/requested-key.ts';
-import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
-import { csrfField, linesOf, missingRight } from '../views/fragments.ts';
-import type { Place } from '../views/fragments.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { csrfField, renderMissingRight } from '../views/fragments.ts';
+import type { Backend } from '../views/fragments.ts';
 
 export const keysRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys', handle: openKeys },
@@ -23,7 +25,7 @@ export const keysRoutes: readonly ConsoleRoute[] = [
 
 const DELETED = /^[a-z0-9][-a-z0-9.]*\/[a-z0-9][-a-z0-9.]*$/;
 
-function openKeys(request: PageRequest): Promise<Answer> {
+function openKeys(request: PageRequest): Promise<HandlerResult> {
   const query = parseKeysQuery(request.query);
   const known = request.query.get('part');
   return known === null ? keysPage(request, query, doneNotice(request)) : keysPart(request, query, known);
@@ -38,30 +40,36 @@ function doneNotice({ query }: PageRequest): string | undefined {
 const PAGE = { title: 'API keys', active: 'keys', scripts: ['moments.js', 'keys.js'], styles: ['keys.css'] } as const;
 
 /** The whole page, with what was just done. */
-async function keysPage(request: PageRequest, query: KeysQuery, done?: string): Promise<Answer> {
+async function keysPage(request: PageRequest, query: KeysQuery, done?: string): Promise<HandlerResult> {
   const view = await keysView(request, query, done);
-  if (view === undefined) return { page: { ...PAGE, body: renderNotAllowed(request.person.person.name, request.deps.access.place) } };
+  if (view === undefined)
+    return { page: { ...PAGE, body: renderNotAllowed(request.person.person.name, request.deps.access.backend) } };
   request.deps.usage?.prepare([...new Set(view.selection.rows.map(({ apiKey }) => accountIdOf(apiKey)))]);
   return { page: { ...PAGE, body: renderKeys(view) } };
 }
 
 /** What the page's script puts in place; empty where it has it already. */
-async function keysPart(request: PageRequest, query: KeysQuery, known: string): Promise<Answer> {
+async function keysPart(request: PageRequest, query: KeysQuery, known: string): Promise<HandlerResult> {
   const view = await keysView(request, query, undefined);
   if (view === undefined) return { redirect: '/keys' };
   return { fragment: renderKeysPart(view, known) };
 }
 
 /** undefined: the person may see none, wherever they are. */
-async function keysView({ person, deps, csrf, nowMs }: PageRequest, query: KeysQuery, done: string | undefined): Promise<KeysView | undefined> {
+async function keysView({ person, deps, csrf, nowMs }: PageRequest, query: KeysQuery, done:
+  | string | undefined): Promise<KeysView | undefined> {
   const [listing, rights] = await Promise.all([person.list('ApiKey'), keyRights(person)]);
   if (!listing.allowed && rights.create.length === 0) return undefined;
   const selection = selectKeys(listing.objects, query);
-  return { selection, query: { ...query, page: selection.page }, rights, csrf, nowMs, place: deps.access.place, done };
+  return {
+    selection, query: { ...query, page: selection.page }, rights, csrf, nowMs, backend: deps.access.backend, done,
+  };
 }
 
 async function keyRights(person: PersonAccess): Promise<KeyRights> {
-  const [create, change, remove] = await Promise.all([person.namespaces('create', 'ApiKey'), person.namespaces('patch', 'ApiKey'), person.namespaces('delete', 'ApiKey')]);
+  const [create, change, remove] = await Promise.all([
+    person.namespaces('create', 'ApiKey'), person.namespaces('patch', 'ApiKey'), person.namespaces('delete', 'ApiKey'),
+  ]);
   return { create, change: new Set(change), remove: new Set(remove) };
 }
 
@@ -69,7 +77,7 @@ async function keyRights(person: PersonAccess): Promise<KeyRights> {
 const MAX_ATTEMPTS = 3;
 
 /** Whoever else changes the key meanwhile changes something else: what the switch means is tried on top of it. */
-async function switchKey(request: PageRequest): Promise<Answer> {
+async function switchKey(request: PageRequest): Promise<HandlerResult> {
   const switched = readSwitchValue(request.form.get('to') ?? '');
   if (switched === undefined) throw new AccessError('Invalid', 'This is no switch of this page. Nothing was changed.');
   for (let attempt = 1; ; attempt++) {
@@ -88,11 +96,11 @@ async function setEnabled(request: PageRequest, { uid, enabled }: Switched): Pro
 }
 
 function isConflict(error: unknown): boolean {
-  return error instanceof AccessError && error.fault === 'Conflict';
+  return error instanceof AccessError && error.reason === 'Conflict';
 }
 
 /** Back to the same view, or the list for the script that asked. */
-function switchedAnswer(request: PageRequest): Promise<Answer> | Answer {
+function switchedAnswer(request: PageRequest): Promise<HandlerResult> | HandlerResult {
   const view = viewOf(request.form.get('view') ?? '');
   return request.form.has('part') ? keysPart(request, view, '') : { redirect: keysPath(view) };
 }
@@ -109,7 +117,7 @@ interface KeysView {
   readonly rights: KeyRights;
   readonly csrf: string;
   readonly nowMs: number;
-  readonly place: Place;
+  readonly backend: Backend;
   /** What was just done, in words. */
   readonly done: string | undefined;
 }
@@ -120,8 +128,10 @@ function renderKeys(view: KeysView): Html {
   const empty = selection.total === 0;
   return html`${renderKeysHead(rights.create.length > 0 && !empty)}
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-${empty ? renderNoKeys(rights.create.length > 0, view.place) : html`${renderFilters(selection, query)}
-<form method="post" id="${SWITCH_FORM}">${csrfField(csrf)}<input type="hidden" name="view" value="${keysPath(query)}"></form>
+${empty ? renderNoKeys(rights.create.length > 0, view.backend) : html`${renderFilters(selection, query)}
+<form method="post" id="${SWITCH_FORM}">${csrfField(
+  csrf,
+)}<input type="hidden" name="view" value="${keysPath(query)}"></form>
 <div class="bar-line"><p class="count" id="keys-count" role="status">${countText(view)}</p></div>
 <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`}`;
 }
@@ -143,18 +153,23 @@ function renderKeysPart(view: KeysView, known: string): Html {
 function renderList(view: KeysView): Html {
   const { selection, query } = view;
   if (selection.rows.length === 0) return renderNoMatch();
-  return html`${renderKeysTable({ rows: selection.rows, query, rights: view.rights, nowMs: view.nowMs })}${renderPager(selection, query)}`;
+  return html`${renderKeysTable({ rows: selection.rows, query, rights: view.rights, nowMs: view.nowMs })}${renderPager(
+    selection, query,
+  )}`;
 }
 
 function renderFilters({ namespaces, groups }: KeysSelection, query: KeysQuery): Html {
-  return html`<form class="filters keys-filters" id="keys-filters" method="get" action="/keys" role="search" aria-label="API keys">
-<label class="search"><span>Search</span><input type="search" name="q" value="${query.text}" placeholder="Name, namespace, prefix or group" autocomplete="off" spellcheck="false"></label>
+  return html`<form class="filters keys-filters" id="keys-filters" method="get" action="/keys" role="search" \
+aria-label="API keys">
+<label class="search"><span>Search</span><input type="search" name="q" value="${query.text}" placeholder="Name, \
+namespace, prefix or group" autocomplete="off" spellcheck="false"></label>
 <label><span>Namespace</span>${select('namespace', 'All namespaces', namespaces, query.namespace)}</label>
 <label><span>Group</span>${select('group', 'All groups', groups, query.group)}</label>
 <label><span>State</span>${choice('ready', query.ready, { yes: 'Ready', no: 'Not ready' })}</label>
 <label><span>Enabled</span>${choice('enabled', query.enabled, { yes: 'Enabled', no: 'Disabled' })}</label>
 <label class="keys-sort"><span>Sort by</span>${sortChoice(query)}</label>
-<div class="actions"><button type="submit" class="button">Apply</button><a class="button plain" id="keys-clear" href="/keys"${flag('hidden', !isFiltered(query))}>Clear</a></div>
+<div class="actions"><button type="submit" class="button">Apply</button><a class="button plain" id="keys-clear" \
+href="/keys"${flag('hidden', !isFiltered(query))}>Clear</a></div>
 </form>`;
 }
 
@@ -162,60 +177,81 @@ function renderFilters({ namespaces, groups }: KeysSelection, query: KeysQuery):
 function sortChoice({ sort }: KeysQuery): Html {
   const orders = KEY_COLUMNS.flatMap((column) => [{ column, descending: false }, { column, descending: true }]);
   return html`<select name="sort">${orders.map((order) => (
-    html`<option value="${formatSort(order)}"${flag('selected', order.column === sort.column && order.descending === sort.descending)}>${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}</option>`))}</select>`;
+    html`<option value="${formatSort(order)}"${flag(
+      'selected', order.column === sort.column && order.descending === sort.descending,
+    )}>${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}</option>`))}</select>`;
 }
 
 /** A name that is chosen although nothing has it any more is still shown as chosen. */
 function select(name: string, all: string, names: readonly string[], chosen: string): Html {
   const options = chosen === '' || names.includes(chosen) ? names : [...names, chosen];
-  return html`<select name="${name}"><option value="">${all}</option>${options.map((each) => html`<option${flag('selected', each === chosen)}>${each}</option>`)}</select>`;
+  return html`<select name="${name}"><option value="">${all}</option>${options.map((each) =>
+    html`<option${flag('selected', each === chosen)}>${each}</option>`)}</select>`;
 }
 
 function choice(name: string, chosen: YesNo | undefined, labels: Readonly<Record<YesNo, string>>): Html {
-  return html`<select name="${name}"><option value="">All</option><option value="yes"${flag('selected', chosen === 'yes')}>${labels.yes}</option>\
+  return html`<select name="${name}"><option value="">All</option><option value="yes"${flag(
+    'selected', chosen === 'yes',
+  )}>${labels.yes}</option>\
 <option value="no"${flag('selected', chosen === 'no')}>${labels.no}</option></select>`;
 }
 
 function renderPager({ page, pages, matches }: KeysSelection, query: KeysQuery): Html {
   if (pages === 1) return NOTHING;
   const first = (page - 1) * KEYS_PER_PAGE + 1;
-  const link = (to: number, label: string): Html => html`<a class="button small" href="${keysPath({ ...query, page: to })}">${label}</a>`;
-  return html`<nav class="pager" aria-label="Pages"><p>${formatCount(first)}–${formatCount(Math.min(matches, page * KEYS_PER_PAGE))} of ${formatCount(matches)} · page ${formatCount(page)} of ${formatCount(pages)}</p>
-<div class="actions">${page > 2 ? link(1, 'First') : NOTHING}${page > 1 ? link(page - 1, 'Previous') : NOTHING}${page < pages ? link(page + 1, 'Next') : NOTHING}${page < pages - 1 ? link(pages, 'Last') : NOTHING}</div></nav>`;
+  const link = (to: number, label: string): Html =>
+    html`<a class="button small" href="${keysPath({ ...query, page: to })}">${label}</a>`;
+  return html`<nav class="pager" aria-label="Pages"><p>${formatCount(first)}–${formatCount(Math.min(
+    matches, page * KEYS_PER_PAGE,
+  ))} of ${formatCount(matches)} · page ${formatCount(page)} of ${formatCount(pages)}</p>
+<div class="actions">${page > 2 ? link(1, 'First') : NOTHING}${page > 1
+  ? link(page - 1, 'Previous')
+  : NOTHING}${page < pages ? link(page +
+    1, 'Next') : NOTHING}${page < pages - 1 ? link(pages, 'Last') : NOTHING}</div></nav>`;
 }
 
 function countText({ selection: { matches, total } }: KeysView): string {
-  return matches === total ? counted(total, 'key') : `${formatCount(matches)} of ${counted(total, 'key')}`;
+  return matches === total ? pluralize(total, 'key') : `${formatCount(matches)} of ${pluralize(total, 'key')}`;
 }
 
 /** Differs whenever the list would look different, but for the passing of time. */
 function versionOf({ selection: { rows, matches, total, page }, query, rights, nowMs }: KeysView): string {
-  const shown = rows.map(({ apiKey: { metadata: { namespace, name, uid }, spec, status }, expiresMs }) => [namespace, name, uid, spec, status, expiresMs !== undefined && expiresMs <= nowMs]);
-  return hash('sha256', JSON.stringify([shown, matches, total, page, keysPath(query), [...rights.change], [...rights.remove]]), 'base64url').slice(0, 16);
+  const shown = rows.map(({ apiKey: { metadata: { namespace, name, uid }, spec, status }, expiresMs }) =>
+    [namespace, name, uid, spec, status, expiresMs !== undefined && expiresMs <= nowMs]);
+  return hash('sha256', JSON.stringify([
+    shown, matches, total, page, keysPath(query), [...rights.change], [...rights.remove],
+  ]), 'base64url').slice(0, 16);
 }
 
 /** There is no key at all. */
-function renderNoKeys(mayCreate: boolean, place: Place): Html {
+function renderNoKeys(mayCreate: boolean, backend: Backend): Html {
   return html`<div class="empty" id="no-keys"><h2>No keys yet</h2>
-<p>With an API key, a program calls the models that its group opens: with the OpenAI or the Anthropic SDK, at this gateway's address.</p>
+<p>With an API key, a program calls the models that its group opens: with the OpenAI or the Anthropic SDK, at this \
+gateway's address.</p>
 ${mayCreate
     ? html`<div class="actions"><a class="button primary" href="/keys/new">Create your first key</a></div>`
-    : html`<p>You may see keys, but not create any. ${missingRight(place, 'create')}</p>`}</div>`;
+    : html`<p>You may see keys, but not create any. ${renderMissingRight(backend, 'create')}</p>`}</div>`;
 }
 
 /** There are keys, but none that is asked for. */
 function renderNoMatch(): Html {
-  return html`<div class="empty" id="no-match"><h2>No key matches</h2><p>Search for fewer words, or choose other filters.</p>
+  return html`<div class="empty" id="no-match"><h2>No key matches</h2><p>Search for fewer words, or choose other \
+filters.</p>
 <div class="actions"><a class="button" href="/keys">Show all keys</a></div></div>`;
 }
 
 /** The person may see no key, as far as anybody can tell. */
-function renderNotAllowed(person: string, place: Place): Html {
+function renderNotAllowed(person: string, backend: Backend): Html {
   return html`<div class="page-head"><h1>API keys</h1></div>
 <div class="empty" id="not-allowed"><h2>You may not see any API keys</h2>
-<p>Signed in as <b><bdi>${person}</bdi></b>. To see the keys of a namespace takes the rights <code>get</code> and <code>list</code> on \
-<code>apikeys.modelgateway.dev</code> there; to work with them, <code>create</code>, <code>patch</code> and <code>delete</code> as well, and <code>get</code> on the keys' <code>secrets</code> to be shown a new key.</p>
-${place === 'Kubernetes' ? html`<p>Whoever administers the namespace can give them:</p><pre class="code">${linesOf(grantCommands(person))}</pre>` : NOTHING}</div>`;
+<p>Signed in as <b><bdi>${person}</bdi></b>. To see the keys of a namespace takes the rights <code>get</code> and \
+<code>list</code> on \
+<code>apikeys.modelgateway.dev</code> there; to work with them, <code>create</code>, <code>patch</code> and \
+<code>delete</code> as well, and <code>get</code> on the keys' <code>secrets</code> to be shown a new key.</p>
+${backend === 'Kubernetes' ? html`<p>Whoever administers the namespace can give them:</p><pre class="code">\
+${preformatted(
+  grantCommands(person),
+)}</pre>` : NOTHING}</div>`;
 }
 
 function grantCommands(person: string): string {

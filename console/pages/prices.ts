@@ -2,10 +2,12 @@
 import { compilePrice } from '#ledger/price.ts';
 import type { CompiledPrice } from '#ledger/price.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
-import { QuotaType } from '#snapshot/snapshot.gen.ts';
-import type { DirectAccess, Group, ModelRoute, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
+import { Endpoint, Input, QuotaType } from '#snapshot/snapshot.gen.ts';
+import type { DirectAccess, Group, Model, ModelRoute, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import type { Endpoint as EndpointName, ServedModel } from '#web/pricing/model-facts.ts';
+import { renderModel, renderModelName } from '#web/pricing/model-page.ts';
 import type { OfferingGroup, PricedCandidate, PricedOffer, PriceList } from '#web/pricing/price-list.ts';
 import { makePricingGroups, makePricingRows } from '#web/pricing/price-rows.ts';
 import type { ModelPrice } from '#web/pricing/price-rows.ts';
@@ -16,19 +18,25 @@ import { rankRows } from '#web/pricing/rows.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
-import type { Answer, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
+import { AccessError } from '../access/access.ts';
+import type { HandlerResult, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
+
+const MODEL_ROOT = '/prices/models/';
 
 /** What is worked out once for each console, and once for each list. */
 const compilers = new WeakMap<ConsoleDeps, ReturnType<typeof createPriceLists>>();
 const rankings = new WeakMap<PriceList, readonly RankedRow[]>();
 
-function showPrices({ deps, query: parameters }: PageRequest): Answer {
+function showPrices({ deps, query: parameters }: PageRequest): HandlerResult {
   const list = priceListOf(deps);
   const query = parsePricingQuery(parameters, list.pricing);
   const part = parameters.get('part') === 'calculation' ? renderCalculationPart(list, query) : undefined;
   if (part) return { fragment: part };
-  const body = renderPricesPage(list, query, { ranked: ranked(list), publicHref: deps.gatewayUrl === undefined ? undefined : `${deps.gatewayUrl.replace(/\/$/, '')}/pricing` });
-  return { page: { title: 'Prices', active: 'prices', body, scripts: ['pricing.js', 'calculator.js'], styles: ['pricing.css'] } };
+  const body = renderPricesPage(list, query, { ranked: ranked(list), publicHref:
+    deps.gatewayUrl === undefined ? undefined : `${deps.gatewayUrl.replace(/\/$/, '')}/pricing` });
+  return { page: {
+    title: 'Prices', active: 'prices', body, scripts: ['pricing.js', 'calculator.js'], styles: ['pricing.css'],
+  } };
 }
 
 function priceListOf(deps: ConsoleDeps): PriceList {
@@ -43,7 +51,22 @@ function ranked(list: PriceList): readonly RankedRow[] {
   return rows;
 }
 
-export const pricesRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/prices', handle: showPrices }];
+function showModel({ deps, params }: PageRequest): HandlerResult {
+  const list = priceListOf(deps);
+  const name = params['name'] ?? '';
+  const row = list.pricing.rows.find(({ modelName }) => modelName === name);
+  if (!row) throw new AccessError('NotFound', 'No PriceCatalog has a price for a model of this name.');
+  const body = html`<div class="page-head"><div><nav class="crumbs" aria-label="Where this page is"><ol>\
+<li><a href="/prices">Prices</a></li><li aria-current="page"><bdi>${name}</bdi></li></ol></nav>
+<h1>${renderModelName(name)}</h1></div></div>
+<div class="prices">${renderModel(list, row, { gatewayUrl: deps.gatewayUrl })}</div>`;
+  return { page: { title: `${name} · Prices`, active: 'prices', body, scripts: ['copy.js'], styles: ['pricing.css'] } };
+}
+
+export const pricesRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/prices', handle: showPrices },
+  { method: 'GET', path: '/prices/models/:name', handle: showModel },
+];
 
 /** The price list of the resources; the same object as before where nothing that prices come from has changed. */
 export function createPriceLists(gatewayNamespace: string): (resources: Resources) => PriceList {
@@ -60,15 +83,37 @@ export function createPriceLists(gatewayNamespace: string): (resources: Resource
 }
 
 /** What a proxy would show for this snapshot. */
-export function compilePriceList({ groups, routes, catalogs }: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>): PriceList {
+export function compilePriceList({
+  groups, routes, catalogs,
+}: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>): PriceList {
   const prices = indexPrices(catalogs);
   const offering = offeringGroups(groups, new Map(routes.map((route) => [route.name, route])), prices);
   return {
     pricing: {
-      rows: makePricingRows(prices.values(), offering.values()),
-      groups: makePricingGroups(groups.filter(({ name }) => [...offering.get(name)?.offers.keys() ?? []].some((model) => prices.has(model)))),
+      rows: makePricingRows({
+        prices: prices.values(), groups: offering.values(),
+        served: routes.flatMap(({ models }) => models.map(servedModel)),
+      }),
+      groups: makePricingGroups(groups.map(({ name, displayName, priceRatioE9, access }) => ({
+        name, displayName, priceRatioE9,
+        memberNames: access?.$case === 'automatic' ? access.value.members : undefined,
+      })), (name) => [...offering.get(name)?.offers.keys() ?? []].some((model) => prices.has(model))),
     },
     groups: offering,
+  };
+}
+
+const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointName>>> = {
+  [Endpoint.CHAT]: 'Chat', [Endpoint.EMBEDDINGS]: 'Embeddings',
+  [Endpoint.IMAGES]: 'Images', [Endpoint.VIDEOS]: 'Videos',
+};
+
+function servedModel(
+  { name, endpoints, inputs, contextTokens, maxOutputTokens }: Model,
+): ServedModel & { readonly name: string } {
+  return {
+    name, contextTokens, maxOutputTokens, acceptsImages: inputs.includes(Input.IMAGE),
+    endpoints: endpoints.flatMap((endpoint) => ENDPOINTS[endpoint] ?? []),
   };
 }
 
@@ -77,7 +122,9 @@ function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, ModelPrice>
   const prices = new Map<string, ModelPrice>();
   for (const { ratioBaseUsdE9, models } of catalogs) {
     for (const price of models) {
-      if (!prices.has(price.name)) prices.set(price.name, { price, quotaType: price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token', ratioBaseE9: ratioBaseUsdE9 });
+      if (!prices.has(price.name)) prices.set(price.name, {
+        price, quotaType: price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token', ratioBaseE9: ratioBaseUsdE9,
+      });
     }
   }
   return prices;
@@ -85,10 +132,17 @@ function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, ModelPrice>
 
 type Prices = ReadonlyMap<string, ModelPrice>;
 
-/** A Direct group serves what its routes have; an Automatic one what its members do, at the member's ratio times its own. */
-function offeringGroups(groups: readonly Group[], routes: ReadonlyMap<string, ModelRoute>, prices: Prices): Map<string, OfferingGroup> {
+/**
+ * A Direct group serves what its routes have; an Automatic one what its members do, at the member's ratio times its
+ * own.
+ */
+function offeringGroups(
+  groups: readonly Group[], routes: ReadonlyMap<string, ModelRoute>, prices: Prices,
+): Map<string, OfferingGroup> {
   const direct = new Map(groups.flatMap(({ name, access, priceRatioE9 }) => (
-    access?.$case === 'direct' ? [[name, { priceRatioE9, models: servedModels(access.value, routes) }] as const] : [])));
+    access?.$case === 'direct'
+      ? [[name, { priceRatioE9, models: servedModels(access.value, routes) }] as const]
+      : [])));
   return new Map(groups.map(({ name, displayName, access, priceRatioE9 }) => {
     const members = access?.$case === 'automatic' ? access.value.members : [name];
     const ownRatioE9 = access?.$case === 'automatic' ? priceRatioE9 : ONE_E9;
@@ -100,7 +154,8 @@ function offeringGroups(groups: readonly Group[], routes: ReadonlyMap<string, Mo
         offers.set(model, [...offers.get(model) ?? [], candidate]);
       }
     }
-    return [name, { name, displayName, offers: new Map([...offers].map(([model, candidates]) => [model, offerOf(prices.get(model), candidates)])) }];
+    return [name, { name, displayName, offers:
+      new Map([...offers].map(([model, candidates]) => [model, offerOf(prices.get(model), candidates)])) }];
   }));
 }
 
@@ -113,24 +168,35 @@ function servedModels({ routes: entries }: DirectAccess, routes: ReadonlyMap<str
   return new Set(entries.flatMap(({ route: name, models, channels }) => {
     const route = routes.get(name);
     const served = route?.channels.some((channel) => !channels || channels.names.includes(channel.name)) ?? false;
-    return served ? (route?.models ?? []).map((model) => model.name).filter((model) => !models || models.names.includes(model)) : [];
+    return served
+      ? (route?.models ?? []).map((model) => model.name).filter((model) => !models || models.names.includes(model))
+      : [];
   }));
 }
 
 function priceAt(entry: ModelPrice | undefined, groupRatioE18: bigint): CompiledPrice | undefined {
   if (!entry) return undefined;
-  const { modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9, requestNanoUsd } = entry.price;
+  const { modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9, requestNanoUsd } =
+    entry.price;
   return compilePrice({
-    quotaType: entry.quotaType, ratioBaseUsdE9: entry.ratioBaseE9, modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, requestNanoUsd,
+    quotaType: entry.quotaType, ratioBaseUsdE9:
+      entry.ratioBaseE9, modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, requestNanoUsd,
     ...(cacheWrite1hRatioE9 === undefined ? {} : { cacheWrite1hRatioE9 }),
   }, groupRatioE18);
 }
 
 /** `publicHref`: where the same list is without signing in. */
-function renderPricesPage(list: PriceList, query: PricingQuery, { ranked, publicHref }: { readonly ranked: readonly RankedRow[]; readonly publicHref: string | undefined }): Html {
+function renderPricesPage(list: PriceList, query: PricingQuery, {
+  ranked, publicHref,
+}: { readonly ranked: readonly RankedRow[]; readonly publicHref: string | undefined }): Html {
   return html`<div class="page-head"><div><h1>Prices</h1>
-<p class="lede">In US dollars, as of now. Every model has ratios that say what its tokens cost; the group of a key multiplies them.\
+<p class="lede">In US dollars, as of now. Every model has ratios that say what its tokens cost; the group of a key \
+multiplies them.\
 ${list.pricing.rows.length === 0 ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p></div>
-${publicHref === undefined ? NOTHING : html`<p class="soft">Also without signing in: <a href="${publicHref}">${publicHref.replace(/^https?:\/\//, '')}</a></p>`}</div>
-<div class="prices">${renderPrices(list, query, ranked)}</div>`;
+${publicHref === undefined
+  ? NOTHING
+  : html`<p class="soft">Also without signing in: <a href="${publicHref}">${publicHref.replace(
+    /^https?:\/\//, '',
+  )}</a></p>`}</div>
+<div class="prices">${renderPrices(list, query, { ranked, modelRoot: MODEL_ROOT })}</div>`;
 }

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ConsoleAccess } from '../access/access.ts';
-import { RequestRefused } from '../faults.ts';
+import { RequestRefused } from '../describe-error.ts';
 import { parseForm } from '../form.ts';
 import { bodyOf, checkSite, identify, queryOf, readForm } from '../hooks.ts';
 import { pathWithin, sendPage } from '../reply.ts';
@@ -15,9 +15,11 @@ import { limitSignIns } from '../session/sign-in-limit.ts';
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['over', 'Your session is over. Sign in again to go on where you were.'],
   ['out', 'You are signed out.'],
-  ['out-here', 'You are signed out in this browser. It could not be noted for good: a copy of the session’s cookie may still open the console elsewhere, for at most eight hours.'],
+  ['out-here', 'You are signed out in this browser. It could not be noted for good: a copy of the session’s cookie ' +
+    'may still open the console elsewhere, for at most eight hours.'],
 ]);
-const ENDED_BY_PROXY = 'The sign-in of this console is done by the proxy before it, which sent no token, or one that is not valid. Sign in there and come back.';
+const ENDED_BY_PROXY = 'The sign-in of this console is done by the proxy before it, which sent no token, or one that ' +
+  'is not valid. Sign in there and come back.';
 
 /** Adds /sign-in and /sign-out. */
 export function registerSignIn(app: FastifyInstance, context: ReplyContext): void {
@@ -29,7 +31,8 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
   const { deps, authenticator } = context;
   const limit = limitSignIns();
   const facts = (request: FastifyRequest, next: string): SignInFacts => ({
-    place: deps.access.place, next, notice: NOTICES.get(queryOf(request).get('why') ?? ''), fault: undefined, fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
+    backend: deps.access.backend, next, notice: NOTICES.get(queryOf(request).get('why') ??
+      ''), error: undefined, fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
   });
   const refuseProxied = async (): Promise<void> => {
     if (authenticator.proxied) throw new RequestRefused(401, 'You are not signed in', { message: ENDED_BY_PROXY });
@@ -37,7 +40,9 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
 
   app.get('/sign-in', { preHandler: refuseProxied }, (request, reply) => {
     const next = pathWithin(queryOf(request).get('next') ?? '/keys');
-    sendPage(context, { request, reply }, { title: 'Sign in', active: undefined, body: signInView(facts(request, next)) });
+    sendPage(
+      context, { request, reply }, { title: 'Sign in', active: undefined, body: signInView(facts(request, next)) },
+    );
   });
 
   app.post('/sign-in', { preHandler: [refuseProxied, checkSite] }, async (request, reply) => {
@@ -55,7 +60,7 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
     }
     limit.failed(address, deps.nowMs());
     deps.log.warn({ address, requestId: request.id }, 'a sign-in to the console failed');
-    const body = signInView({ ...facts(request, next), fault: faultOf(token, deps.access.place) });
+    const body = signInView({ ...facts(request, next), error: signInError(token, deps.access.backend) });
     sendPage(context, { request, reply }, { title: 'Sign in', active: undefined, body }, 422);
     return reply;
   });
@@ -73,54 +78,59 @@ function registerSignOut(app: FastifyInstance, context: ReplyContext): void {
     ],
   }, async (request, reply) => {
     const problem = await authenticator.signOut(request, reply);
-    if (problem) deps.log.warn({ err: problem, requestId: request.id }, 'a sign-out of the console holds in this process only');
+    if (problem)
+      deps.log.warn({ err: problem, requestId: request.id }, 'a sign-out of the console holds in this process only');
     return reply.redirect(`/sign-in?why=${problem ? 'out-here' : 'out'}`, 303);
   });
 }
 
 /**
- * The address that whatever stands before the console names last: otherwise one stranger would make everybody wait who comes
- * through the same ingress. It limits attempts and is logged, and nothing else depends on it.
+ * The client address for rate limiting, as the nearest proxy reports it: otherwise one stranger would block everybody
+ * behind the same ingress. It is also logged; nothing else depends on it.
  */
 function addressOf({ headers, ip }: FastifyRequest): string {
   const last = [headers['x-forwarded-for'] ?? ''].flat().join().split(',').at(-1)?.trim() ?? '';
   return isIP(last) === 0 ? ip : last;
 }
 
-function faultOf(token: string, place: ConsoleAccess['place']): string {
+function signInError(token: string, backend: ConsoleAccess['backend']): string {
   if (token === '') return 'Required.';
-  if (/[^\x21-\x7e]/.test(token)) return 'A token has neither spaces nor letters beyond ASCII in it: copy it again, whole and alone.';
-  return place === 'Kubernetes' ? 'The cluster does not know this token, or it has expired. Make a new one and copy it whole.' : 'This is not the admin token. Copy it whole from its file.';
+  if (/[^\x21-\x7e]/.test(token))
+    return 'A token has neither spaces nor letters beyond ASCII in it: copy it again, whole and alone.';
+  return backend === 'Kubernetes'
+    ? 'The cluster does not know this token, or it has expired. Make a new one and copy it whole.'
+    : 'This is not the admin token. Copy it whole from its file.';
 }
 
 function tooMany(seconds: number): RequestRefused {
   return new RequestRefused(429, 'Too many failed sign-ins', {
-    message: `Too many tokens that are not valid came from your address. Try again in ${Math.ceil(seconds / 60)} min.`, headers: { 'retry-after': String(seconds) },
+    message: `Too many tokens that are not valid came from your address. Try again in ${Math.ceil(seconds / 60)} ` +
+      `min.`, headers: { 'retry-after': String(seconds) },
   });
 }
 
 interface SignInFacts {
-  readonly place: ConsoleAccess['place'];
+  readonly backend: ConsoleAccess['backend'];
   /** Where to go then; a path of the console. */
   readonly next: string;
   /** Why the page is shown, in words; undefined: because somebody came. */
   readonly notice: string | undefined;
   /** What was wrong with the token that was tried last. */
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
   /** A link led here from another site, so the browser did not say whether somebody is signed in. */
   readonly fromElsewhere: boolean;
 }
 
-interface PlaceText {
+interface SignInText {
   readonly lede: Html;
   readonly hint: Html;
   readonly label: string;
 }
 
 /** The content of <main>. */
-function signInView({ place, next, notice, fault, fromElsewhere }: SignInFacts): Html {
-  const { lede, hint, label } = PLACES[place];
-  const described = fault === undefined ? NOTHING : html` aria-invalid="true" aria-describedby="token-fault"`;
+function signInView({ backend, next, notice, error, fromElsewhere }: SignInFacts): Html {
+  const { lede, hint, label } = SIGN_IN_TEXTS[backend];
+  const described = error === undefined ? NOTHING : html` aria-invalid="true" aria-describedby="token-fault"`;
   return html`<h1>Sign in</h1>
 ${notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice}</p>
 `}${fromElsewhere ? goOn(next) : NOTHING}<p class="lede">${lede}</p>
@@ -129,21 +139,25 @@ ${notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice
 <div class="field">${hint}</div>
 <p class="field">
 <label for="token">${label}</label>
-<input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false"${flag('required', true)}${flag('autofocus', true)}${described}>
-${fault === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${fault}</span>
+<input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false"${flag(
+  'required', true,
+)}${flag('autofocus', true)}${described}>
+${error === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${error}</span>
 `}</p>
 <p class="form-actions"><button type="submit" class="button primary">Sign in</button></p>
 </form>`;
 }
 
 function goOn(next: string): Html {
-  return html`<p class="notice">You followed a link from another site. If you are signed in already, <a href="${next}">go on to the page</a>.</p>
+  return html`<p class="notice">You followed a link from another site. If you are signed in already, <a \
+href="${next}">go on to the page</a>.</p>
 `;
 }
 
-const PLACES: Readonly<Record<ConsoleAccess['place'], PlaceText>> = {
+const SIGN_IN_TEXTS: Readonly<Record<ConsoleAccess['backend'], SignInText>> = {
   Kubernetes: {
-    lede: html`Show a token of this cluster. The console does everything with it, so you see and change here exactly what you may see and change with <code>kubectl</code>.`,
+    lede: html`Show a token of this cluster. The console does everything with it, so you see and change here exactly \
+what you may see and change with <code>kubectl</code>.`,
     hint: html`<p class="hint">A token for a service account, good for eight hours:</p>
 <pre class="code"><code>kubectl create token NAME --namespace NAMESPACE --duration 8h</code></pre>`,
     label: 'Token',

@@ -1,26 +1,27 @@
 /** The accounts that the person may see. */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { counted, formatCount, money } from '#web/figures.ts';
+import { pluralize, formatCount, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
-import type { Answer, ConsoleRoute, PageRequest } from '../route.ts';
-import { accountFacts, accountMark, accountPath, withParameters } from '../wallet/account-facts.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { accountFacts, renderAccountBadge, accountPath, withParameters } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import { ACCOUNT_COLUMNS, parseAccountsQuery } from '../wallet/query.ts';
 import type { AccountColumn, AccountsQuery } from '../wallet/query.ts';
-import { WALLET_FILES } from '../wallet/scope.ts';
+import { WALLET_FILES } from '../wallet/visible-calls.ts';
 
 export const walletRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/wallet', handle: showAccounts }];
 
-async function showAccounts({ person, query, deps }: PageRequest): Promise<Answer> {
+async function showAccounts({ person, query, deps }: PageRequest): Promise<HandlerResult> {
   const [accounts, keys] = await Promise.all([person.list('Account'), person.list('ApiKey')]);
   const byAccount = Map.groupBy(keys.objects, accountIdOf);
   const seen = new Set(accounts.objects.map(({ metadata }) => namespacedName(metadata)));
   deps.usage?.prepare([...seen]);
   const body = renderAccounts({
-    accounts: accounts.objects.map((account) => accountFacts(account, byAccount.get(namespacedName(account.metadata))?.length ?? 0)),
+    accounts: accounts.objects.map((account) =>
+      accountFacts(account, byAccount.get(namespacedName(account.metadata))?.length ?? 0)),
     loneKeys: keys.objects.filter((key) => !seen.has(accountIdOf(key))),
     query: parseAccountsQuery(query),
   });
@@ -37,24 +38,33 @@ interface AccountsView {
 const PAGE_SIZE = 100;
 /** More are found under the keys. */
 const LONE_KEYS_SHOWN = 100;
-const TITLES: Readonly<Record<AccountColumn, string>> = { name: 'Account', balance: 'Balance', credit: 'Credit', spent: 'Spent of credit', held: 'Held now', keys: 'Keys' };
+const TITLES: Readonly<Record<AccountColumn, string>> = {
+  name: 'Account', balance: 'Balance', credit: 'Credit', spent: 'Spent of credit', held: 'Held now', keys: 'Keys',
+};
 const NUMERIC: ReadonlySet<AccountColumn> = new Set(['balance', 'credit', 'held', 'keys']);
 
 function renderAccounts(view: AccountsView): Html {
   const { accounts, loneKeys, query } = view;
   const chosen = chooseAccounts(accounts, query);
   return html`<div class="page-head"><div><h1>Wallet</h1>
-<p class="lede">An account holds credit; its keys spend from it. No call is admitted that the balance could not pay.</p></div></div>
+<p class="lede">An account holds credit; its keys spend from it. No call is admitted that the balance could not \
+pay.</p></div></div>
 ${accounts.length === 0 ? renderNone(loneKeys.length > 0) : html`${accounts.length > 1 ? renderSearch(query) : NOTHING}
-<div class="bar-line"><p class="count" role="status">${chosen.length === accounts.length ? counted(accounts.length, 'account') : `${formatCount(chosen.length)} of ${counted(accounts.length, 'account')}`}</p></div>
-${chosen.length === 0 ? html`<p class="none">No account matches. <a href="/wallet">Show all accounts</a></p>` : renderPage(chosen, query)}`}
+<div class="bar-line"><p class="count" role="status">${chosen.length === accounts.length
+  ? pluralize(accounts.length, 'account')
+  : `${formatCount(chosen.length)} of ${pluralize(accounts.length, 'account')}`}</p></div>
+${chosen.length === 0
+  ? html`<p class="none">No account matches. <a href="/wallet">Show all accounts</a></p>`
+  : renderPage(chosen, query)}`}
 ${loneKeys.length === 0 ? NOTHING : renderLoneKeys(loneKeys)}`;
 }
 
 function renderNone(hasKeys: boolean): Html {
-  if (hasKeys) return html`<div class="notice"><p>You may not see the accounts that pay for your keys. What the keys themselves have spent is below.</p></div>`;
+  if (hasKeys) return html`<div class="notice"><p>You may not see the accounts that pay for your keys. What the keys \
+themselves have spent is below.</p></div>`;
   return html`<section class="empty" aria-labelledby="no-accounts"><h2 id="no-accounts">No account that you may see</h2>
-<p>An <code>Account</code> is a namespaced object with a list of grants. Whoever administers the gateway makes one in your namespace, or gives you the right to read the one that is there:</p>
+<p>An <code>Account</code> is a namespaced object with a list of grants. Whoever administers the gateway makes one in \
+your namespace, or gives you the right to read the one that is there:</p>
 <pre><code>apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata:
@@ -69,7 +79,8 @@ spec:
 
 function renderSearch({ text, column, descending }: AccountsQuery): Html {
   return html`<form class="filters wallet-search" method="get" action="/wallet" role="search" aria-label="Accounts">
-<label class="search"><span>Search</span><input type="search" name="q" value="${text}" maxlength="253" placeholder="Name or namespace" spellcheck="false" autocapitalize="none" autocomplete="off"></label>
+<label class="search"><span>Search</span><input type="search" name="q" value="${text}" maxlength="253" \
+placeholder="Name or namespace" spellcheck="false" autocapitalize="none" autocomplete="off"></label>
 <input type="hidden" name="sort" value="${descending ? '-' : ''}${column}">
 <div class="actions"><button type="submit" class="button">Search</button></div>
 </form>`;
@@ -91,7 +102,9 @@ function renderHeading(column: AccountColumn, query: AccountsQuery): Html {
   const current = query.column === column;
   // amounts are looked for from the largest
   const descending = current ? !query.descending : column !== 'name';
-  return html`<th scope="col"${NUMERIC.has(column) ? html` class="num"` : NOTHING}${current ? html` aria-sort="${query.descending ? 'descending' : 'ascending'}"` : NOTHING}>\
+  return html`<th scope="col"${NUMERIC.has(column)
+    ? html` class="num"`
+    : NOTHING}${current ? html` aria-sort="${query.descending ? 'descending' : 'ascending'}"` : NOTHING}>\
 <a href="${accountsPath({ ...query, column, descending, page: 1 })}">${TITLES[column]}</a></th>`;
 }
 
@@ -100,39 +113,56 @@ function renderRow({ account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldN
   const [spent, credit] = [spentNanoUsd, creditNanoUsd];
   const tone = spent >= credit ? 'bad' : spent * 5n >= credit * 4n ? 'warn' : 'plain';
   return html`
-<tr><th scope="row" class="main"><a href="${accountPath(account.metadata)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi></small></th>\
-<td class="num" data-label="Balance">${money(balanceNanoUsd)}</td>\
-<td class="num" data-label="Credit">${money(creditNanoUsd)}</td>\
-<td data-label="Spent of credit"><div class="meter"><div>${money(spent)}</div>${renderBar({ part: spent, whole: credit, tone })}</div></td>\
-<td class="num" data-label="Held now">${money(heldNanoUsd)}</td>\
+<tr><th scope="row" class="main"><a href="${accountPath(
+  account.metadata,
+)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi></small></th>\
+<td class="num" data-label="Balance">${renderUsd(balanceNanoUsd)}</td>\
+<td class="num" data-label="Credit">${renderUsd(creditNanoUsd)}</td>\
+<td data-label="Spent of credit"><div class="meter"><div>${renderUsd(spent)}</div>${renderBar({
+  part: spent, whole: credit, tone,
+})}</div></td>\
+<td class="num" data-label="Held now">${renderUsd(heldNanoUsd)}</td>\
 <td class="num" data-label="Keys">${formatCount(keys)}</td>\
-<td data-label="Ready">${accountMark(account)}</td></tr>`;
+<td data-label="Ready">${renderAccountBadge(account)}</td></tr>`;
 }
 
 function renderPager(query: AccountsQuery, pages: number): Html {
-  const link = (page: number, label: string): Html => html`<a class="button small" href="${accountsPath({ ...query, page })}">${label}</a>`;
+  const link = (page: number, label: string): Html =>
+    html`<a class="button small" href="${accountsPath({ ...query, page })}">${label}</a>`;
   return html`<nav class="pager" aria-label="Pages"><p>Page ${formatCount(query.page)} of ${formatCount(pages)}</p>
-<div class="actions">${query.page > 1 ? link(query.page - 1, 'Previous') : NOTHING}${query.page < pages ? link(query.page + 1, 'Next') : NOTHING}</div></nav>`;
+<div class="actions">${query.page > 1
+  ? link(query.page - 1, 'Previous')
+  : NOTHING}${query.page < pages ? link(query.page + 1, 'Next') : NOTHING}</div></nav>`;
 }
 
 function accountsPath({ text, column, descending, page }: AccountsQuery): string {
-  return withParameters('/wallet', { q: text, sort: column === 'name' && !descending ? '' : `${descending ? '-' : ''}${column}`, page: page === 1 ? '' : String(page) });
+  return withParameters('/wallet', { q: text, sort: column === 'name' &&
+    !descending ? '' : `${descending ? '-' : ''}${column}`, page: page === 1 ? '' : String(page) });
 }
 
 function renderLoneKeys(keys: readonly ApiKey[]): Html {
-  const shown = [...keys].sort((a, b) => compare(namespacedName(a.metadata), namespacedName(b.metadata))).slice(0, LONE_KEYS_SHOWN);
-  return html`<section class="section" aria-labelledby="lone-keys"><h2 id="lone-keys">Keys of accounts that you may not see</h2>
+  const shown =
+    [...keys].sort((a, b) => compare(namespacedName(a.metadata), namespacedName(b.metadata))).slice(0, LONE_KEYS_SHOWN);
+  return html`<section class="section" aria-labelledby="lone-keys"><h2 id="lone-keys">Keys of accounts that you may \
+not see</h2>
 <ul class="lone-keys">${shown.map(({ metadata: { namespace, name }, spec: { accountRef } }) => (
-  html`<li><a href="${accountPath({ namespace, name: accountRef.name }, undefined, { key: name })}"><bdi>${name}</bdi></a> <span class="soft"><bdi>${namespace}</bdi></span></li>`))}</ul>
-${keys.length > shown.length ? html`<p class="soft">And ${formatCount(keys.length - shown.length)} more: find them under <a href="/keys">API keys</a>.</p>` : NOTHING}</section>`;
+  html`<li><a href="${accountPath(
+    { namespace, name: accountRef.name }, undefined, { key: name },
+  )}"><bdi>${name}</bdi></a> <span class="soft"><bdi>${namespace}</bdi></span></li>`))}</ul>
+${keys.length > shown.length ? html`<p class="soft">And ${formatCount(
+  keys.length - shown.length,
+)} more: find them under <a href="/keys">API keys</a>.</p>` : NOTHING}</section>`;
 }
 
-function chooseAccounts(accounts: readonly AccountFacts[], { text, column, descending }: AccountsQuery): AccountFacts[] {
+function chooseAccounts(accounts: readonly AccountFacts[], {
+  text, column, descending,
+}: AccountsQuery): AccountFacts[] {
   const terms = text.toLowerCase().split(/\s+/);
   const direction = descending ? -1 : 1;
   return accounts
     .filter(({ account }) => terms.every((term) => namespacedName(account.metadata).includes(term)))
-    .sort((a, b) => direction * compareBy(column, a, b) || compare(namespacedName(a.account.metadata), namespacedName(b.account.metadata)));
+    .sort((a, b) => direction * compareBy(column, a, b) ||
+      compare(namespacedName(a.account.metadata), namespacedName(b.account.metadata)));
 }
 
 function compareBy(column: AccountColumn, a: AccountFacts, b: AccountFacts): number {

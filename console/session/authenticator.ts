@@ -7,10 +7,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessError } from '../access/access.ts';
 import type { ConsoleAccess, PersonAccess } from '../access/access.ts';
 import { createTtlCache } from '../access/ttl-cache.ts';
-import { RequestRefused } from '../faults.ts';
+import { RequestRefused } from '../describe-error.ts';
 import type { Revocations } from './revocations.ts';
 import {
-  dropCookies, hasCookies, readSession, scopeOfNewSession, scopesOf, sealSession, writeCookies,
+  dropCookies, hasCookies, readSession, newCookieScope, cookieScopes, sealSession, writeCookies,
 } from './session-cookies.ts';
 import type { CookieScope } from './session-cookies.ts';
 import { beginSession, renewSession, secondsLeft } from './session.ts';
@@ -44,9 +44,14 @@ export interface Authenticator {
   identify(request: FastifyRequest, reply: FastifyReply): Promise<Principal | undefined>;
   /** Begins a session; undefined: the token is nobody's. Rejects with RequestRefused where no cookie can hold it. */
   signIn(token: string, request: FastifyRequest, reply: FastifyReply): Promise<PersonAccess | undefined>;
-  /** Makes the browser forget its session, and the next request check the token again. Returns whether there were cookies. */
+  /**
+   * Makes the browser forget its session, and the next request check the token again. Returns whether there were
+   * cookies.
+   */
   clear(request: FastifyRequest, reply: FastifyReply): boolean;
-  /** Ends the session for every copy of its cookies. Returns why that holds in this process only; undefined: everywhere. */
+  /**
+   * Ends the session for every copy of its cookies. Returns why that holds in this process only; undefined: everywhere.
+   */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<AccessError | undefined>;
 }
 
@@ -60,7 +65,9 @@ const MAX_PEOPLE = 10_000;
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const people = cachePeople(options);
   const { proxyHeader } = options;
-  return proxyHeader === undefined ? cookieAuthenticator(options, people) : proxyAuthenticator(options, people, proxyHeader);
+  return proxyHeader === undefined
+    ? cookieAuthenticator(options, people)
+    : proxyAuthenticator(options, people, proxyHeader);
 }
 
 interface People {
@@ -82,7 +89,7 @@ function cachePeople({ access, nowMs }: AuthenticatorOptions): People {
 
 function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, people: People): Authenticator {
   function sessionsOf(request: FastifyRequest): { session: Session; scope: CookieScope }[] {
-    return scopesOf(request.headers).flatMap((scope) => {
+    return cookieScopes(request.headers).flatMap((scope) => {
       const session = readSession(request, scope, nowMs());
       return session && !revocations.has(session) ? [{ session, scope }] : [];
     });
@@ -90,7 +97,7 @@ function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, peopl
 
   function clear(request: FastifyRequest, reply: FastifyReply): boolean {
     for (const { session } of sessionsOf(request)) people.forget(session.token);
-    const scopes = scopesOf(request.headers).filter((scope) => hasCookies(request, scope));
+    const scopes = cookieScopes(request.headers).filter((scope) => hasCookies(request, scope));
     for (const scope of scopes) dropCookies(reply, scope);
     return scopes.length > 0;
   }
@@ -112,7 +119,7 @@ function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, peopl
       return { person, csrfSecret: found.session.csrfSecret };
     },
     async signIn(token, request, reply) {
-      const scope = scopeOfNewSession(request.headers);
+      const scope = newCookieScope(request.headers);
       if (!TOKEN.test(token)) return undefined;
       const session = beginSession(token, nowMs());
       if (sealSession(reply.server, session) === undefined) throw tooLong(token);
@@ -166,7 +173,8 @@ function proxyAuthenticator({ formKey }: AuthenticatorOptions, people: People, n
 
 function tooLong(token: string): RequestRefused {
   return new RequestRefused(422, 'This token is too long', {
-    message: `It has ${token.length.toLocaleString('en-US')} characters, more than browsers and proxies let a cookie hold. `
+    message: `It has ${token.length.toLocaleString('en-US')} characters, more than browsers and proxies let a cookie ` +
+      `hold. `
       + "Use one with fewer claims (groups), a service account's token, or an authenticating proxy before the console.",
   });
 }

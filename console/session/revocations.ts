@@ -1,7 +1,7 @@
 /**
- * Sessions that people signed out of: a copy of their cookies opens nothing any more, here at once, and at other replicas
- * as soon as they have read the shared state. The list is bounded. A full list forgets the sessions that began first, and
- * revokes every session that began as early: it makes room by ending more sessions, never fewer.
+ * Sessions that people signed out of: a copy of their cookies opens nothing any more, here at once, and at other
+ * replicas as soon as they have read the shared state. The list is bounded. A full list forgets the sessions that began
+ * first, and revokes every session that began as early: it makes room by ending more sessions, never fewer.
  */
 import { hash } from 'node:crypto';
 import { isJsonObject, parseJson } from '#crds/json.ts';

@@ -1,12 +1,12 @@
 /**
- * A session's cookies. @fastify/secure-session seals and opens the session. Its own hooks write one cookie of a fixed name;
- * here the name has the port of the Host header, so that consoles on one machine do not overwrite each other's sessions,
- * and a long token needs two cookies, since browsers keep 4 KiB in each.
+ * A session's cookies. @fastify/secure-session seals and opens the session. Its own hooks write one cookie of a fixed
+ * name; here the name has the port of the Host header, so that consoles on one machine do not overwrite each other's
+ * sessions, and a long token needs two cookies, since browsers keep 4 KiB in each.
  */
 import secureSession from '@fastify/secure-session';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { RequestRefused } from '../faults.ts';
+import { RequestRefused } from '../describe-error.ts';
 import { SESSION_MS, parseSession } from './session.ts';
 import type { Session } from './session.ts';
 
@@ -31,7 +31,7 @@ const LOOPBACK = /^(?:localhost|[a-z0-9-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\
 export function registerSessions(app: FastifyInstance, keys: readonly Uint8Array[]): void {
   const valid = keys.length > 0 && keys.every((key) => key.length === SESSION_KEY_BYTES);
   if (!valid) throw new RangeError(`sessions need keys of ${SESSION_KEY_BYTES} bytes`);
-  // no browser has a cookie of this name: the plugin's hooks find nothing to do, and request.session stays free
+  // no browser sends a cookie of this name, so the plugin's hooks do nothing and request.session stays free
   const key = keys.map((each) => Buffer.from(each));
   void app.register(secureSession, { sessionName: 'sealed', key, expiry: SESSION_MS / 1000 });
   app.decorateRequest('session');
@@ -49,7 +49,7 @@ export function sealSession(app: FastifyInstance, session: Session): string | un
 export function readSession(request: FastifyRequest, scope: CookieScope, nowMs: number): Session | undefined {
   const text = readCookies(request, scope);
   const parts = text.split('.');
-  // decoding ignores stray characters; only the text as it was written counts
+  // decoding ignores stray characters, so the text must match exactly
   const exact = parts.every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
   if (parts.length !== 2 || !exact) return undefined;
   const opened = request.server.decodeSecureSession(parts.join(';'));
@@ -82,7 +82,7 @@ export function dropCookies(reply: FastifyReply, scope: CookieScope): void {
   writeCookies(reply, scope, { sealed: '', seconds: 0 });
 }
 
-/** A name that comes twice counts for nothing: another page of this host set one of them. */
+/** A duplicate name is ignored: another page of this host set one of them. */
 function readCookies({ cookies, headers }: FastifyRequest, scope: CookieScope): string {
   const names = Array.from({ length: PARTS }, (_, index) => nameOf(scope, index));
   const sent = (headers.cookie ?? '').split(';').map((pair) => pair.split('=', 1)[0]?.trim());
@@ -96,25 +96,25 @@ function nameOf({ secure, port }: CookieScope, index: number): string {
 }
 
 /** Where a request may have session cookies: to this machine, browsers send the secure ones over http, too. */
-export function scopesOf({ host }: IncomingHttpHeaders): CookieScope[] {
+export function cookieScopes({ host }: IncomingHttpHeaders): CookieScope[] {
   const { name, port } = splitHost(host);
   const secure = { secure: true, port: '' };
   return LOOPBACK.test(name) ? [secure, { secure: false, port }] : [secure];
 }
 
 /**
- * Where a new session is kept. The page's own origin says whether it came over https, since this server sees plain http
- * behind whatever ends TLS.
- * @throws RequestRefused over plain http from another machine.
+ * The cookie scope of a new session. The page's origin tells whether it came over https, since a TLS-terminating proxy
+ * forwards plain http. @throws RequestRefused over plain http from another machine.
  */
-export function scopeOfNewSession({ host, origin }: IncomingHttpHeaders): CookieScope {
+export function newCookieScope({ host, origin }: IncomingHttpHeaders): CookieScope {
   const { name, port } = splitHost(host);
   const scheme = origin !== undefined && URL.canParse(origin) ? new URL(origin).protocol : undefined;
   if (scheme === 'https:') return { secure: true, port: '' };
   if (LOOPBACK.test(name)) return { secure: false, port };
   if (scheme === undefined) return { secure: true, port: '' };
   throw new RequestRefused(403, 'Signing in needs https', {
-    message: 'Over plain http anybody on the way could read your token. Reach the console by https, or on this machine itself '
+    message: 'Over plain http anybody on the way could read your token. Reach the console by https, or on this ' +
+      'machine itself '
       + '(http://localhost), for example with kubectl port-forward.',
   });
 }

@@ -1,6 +1,7 @@
 /**
- * A session lives in the browser's cookies only, so any replica serves it and a restart signs nobody out. It ends 8 hours
- * after signing in, or after one hour without a request. revocations.ts has the sessions that people signed out of.
+ * A session lives in the browser's cookies only, so any replica serves it and a restart signs nobody out. It ends 8
+ * hours after signing in, or after one hour without a request. revocations.ts has the sessions that people signed out
+ * of.
  */
 import { randomBytes } from 'node:crypto';
 

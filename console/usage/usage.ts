@@ -1,7 +1,6 @@
 /**
- * What calls have cost, as the console's Wallet shows it: sums by day, key and model, and the calls themselves, from
- * the ledger's usage records. Who may see what is not decided here: whoever asks names the accounts and keys that the
- * person may see.
+ * Spending for the console's Wallet, from the ledger's usage records: sums by day, key and model, and the calls
+ * themselves. Access is not checked here: the caller passes only accounts and keys that the person may see.
  */
 import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
 
@@ -47,17 +46,19 @@ export interface CallPage {
 }
 
 /**
- * Calls that are over, in the order of their admission; what runs still is not among them. A refunded call counts as a
- * call that cost nothing. Sums are those of the records that are kept: the older ones leave the ledger one day. Where
- * the records are copied first (a shared ledger's), only the latest of an account with very many are, which the answers
- * say. Rejects with LedgerUnavailable, and with nothing else, where the ledger cannot be read.
+ * Completed calls in the order of their admission. A refunded call counts as free. Old records leave the ledger one
+ * day. Of an account with very many calls a shared ledger's copy has only the latest, which `wholeSinceMs` tells.
+ * Rejects with LedgerUnavailable only.
  */
-export interface UsageBook {
+export interface UsageStore {
   sums(query: CallQuery): Promise<SpendingSums>;
   page(query: CallQuery, page: { readonly size: number; readonly before?: string }): Promise<CallPage>;
   /** Oldest first, for exports. */
   records(query: CallQuery): AsyncIterable<UsageRecord>;
-  /** Reads ahead what is likely to be asked next, as far as that is not much. Fails in silence: who asks is told. */
+  /**
+   * Prefetches the accounts that are likely to be asked for next. Errors are ignored here: the query itself reports
+   * them.
+   */
   prepare(accounts: readonly string[]): void;
   close(): void;
 }

@@ -1,10 +1,10 @@
 /**
- * [P] The pieces of a form, each with its label, its hint and what is wrong with it, describedBy together so that a screen reader says
- * them with the control; and the summary of all that is wrong, whose links lead there.
+ * [P] Form fields with label, hint and errors, linked by aria-describedby so that screen readers read them together,
+ * and the error summary, which links to the fields.
  */
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import type { FormFault, KeyField } from '../forms/api-key.ts';
+import type { FormError, KeyField } from '../forms/api-key.ts';
 
 /** The id of a field's control; faults and hints have it with an ending. */
 export function fieldId(field: KeyField): string {
@@ -12,20 +12,23 @@ export function fieldId(field: KeyField): string {
 }
 
 /** The attributes that tie a control to its hint and its faults. */
-export function describedBy(field: KeyField, faults: readonly FormFault[], hint: boolean): Html {
-  const wrong = faults.some((each) => each.field === field);
+export function describedBy(field: KeyField, errors: readonly FormError[], hint: boolean): Html {
+  const wrong = errors.some((each) => each.field === field);
   const parts = [...(wrong ? [`${fieldId(field)}-fault`] : []), ...(hint ? [`${fieldId(field)}-hint`] : [])];
-  return html`${wrong ? html` aria-invalid="true"` : NOTHING}${parts.length === 0 ? NOTHING : html` aria-describedby="${parts.join(' ')}"`}`;
+  return html`${wrong
+    ? html` aria-invalid="true"`
+    : NOTHING}${parts.length === 0 ? NOTHING : html` aria-describedby="${parts.join(' ')}"`}`;
 }
 
-/** What is wrong with a field, in the order given. */
-export function faultsAt(field: KeyField, faults: readonly FormFault[]): Html {
-  const own = faults.filter((each) => each.field === field);
+/** A field's errors, in the order given. */
+export function renderErrors(field: KeyField, errors: readonly FormError[]): Html {
+  const own = errors.filter((each) => each.field === field);
   if (own.length === 0) return NOTHING;
-  return html`<div id="${fieldId(field)}-fault">${own.map(({ message }) => html`<p class="fault">${message}</p>`)}</div>`;
+  return html`<div id="${fieldId(field)}-fault">${own.map(({ message }) =>
+    html`<p class="fault">${message}</p>`)}</div>`;
 }
 
-export function hintAt(field: KeyField, hint: Html | string | undefined): Html {
+export function renderHint(field: KeyField, hint: Html | string | undefined): Html {
   return hint === undefined ? NOTHING : html`<p class="hint" id="${fieldId(field)}-hint">${hint}</p>`;
 }
 
@@ -33,7 +36,7 @@ interface TextField {
   readonly field: KeyField;
   readonly label: Html | string;
   readonly value: string;
-  readonly faults: readonly FormFault[];
+  readonly errors: readonly FormError[];
   readonly hint?: Html | string;
   /** Further attributes of the control, with a space in front. */
   readonly attributes?: Html;
@@ -46,13 +49,19 @@ interface TextField {
 }
 
 /** A labelled line of text. */
-export function textField({ field, label, value, faults, hint, attributes = html` type="text"`, prefix, suffix, short = false, below = NOTHING }: TextField): Html {
-  const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}"${attributes}${describedBy(field, faults, hint !== undefined)}>`;
+export function textField({
+  field, label, value, errors, hint, attributes = html` type="text"`, prefix, suffix, short = false, below = NOTHING,
+}: TextField): Html {
+  const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}"${attributes}${describedBy(
+    field, errors, hint !== undefined,
+  )}>`;
   const control = prefix === undefined && suffix === undefined ? input
-    : html`<div class="affix">${prefix === undefined ? NOTHING : html`<span>${prefix}</span>`}${input}${suffix === undefined ? NOTHING : html`<span>${suffix}</span>`}</div>`;
+    : html`<div class="affix">${prefix === undefined
+      ? NOTHING
+      : html`<span>${prefix}</span>`}${input}${suffix === undefined ? NOTHING : html`<span>${suffix}</span>`}</div>`;
   return html`<div class="field${short ? ' short' : ''}"><label for="${fieldId(field)}">${label}</label>
-${hintAt(field, hint)}${control}${below}
-${faultsAt(field, faults)}</div>`;
+${renderHint(field, hint)}${control}${below}
+${renderErrors(field, errors)}</div>`;
 }
 
 interface Option {
@@ -65,16 +74,24 @@ interface SelectField extends Omit<TextField, 'prefix' | 'suffix' | 'attributes'
 }
 
 /** A labelled choice of one. A value that is none of the options is not shown as if it were one. */
-export function selectField({ field, label, value, faults, hint, options, short = true, below = NOTHING }: SelectField): Html {
+export function selectField({
+  field, label, value, errors, hint, options, short = true, below = NOTHING,
+}: SelectField): Html {
   return html`<div class="field${short ? ' short' : ''}"><label for="${fieldId(field)}">${label}</label>
-${hintAt(field, hint)}<select id="${fieldId(field)}" name="${field}"${describedBy(field, faults, hint !== undefined)}>${options.map((option) => (
-    html`<option value="${option.value}"${option.value === value ? html` selected` : NOTHING}>${option.label}</option>`))}</select>${below}
-${faultsAt(field, faults)}</div>`;
+${renderHint(field, hint)}<select id="${fieldId(field)}" name="${field}"${describedBy(
+  field, errors, hint !== undefined,
+)}>${options.map((option) => (
+    html`<option value="${option.value}"${option.value === value
+      ? html` selected`
+      : NOTHING}>${option.label}</option>`))}</select>${below}
+${renderErrors(field, errors)}</div>`;
 }
 
-/** Everything that is wrong, each with a link to where it can be mended; nothing where nothing is. */
-export function errorSummary(faults: readonly FormFault[], labelOf: (field: KeyField) => string): Html {
-  if (faults.length === 0) return NOTHING;
+/** All errors of a form, each with a link to its field; empty if there are none. */
+export function errorSummary(errors: readonly FormError[], labelOf: (field: KeyField) => string): Html {
+  if (errors.length === 0) return NOTHING;
   return html`<div class="error-summary" role="alert" id="error-summary" tabindex="-1"><h2>Nothing was changed yet</h2>
-<ul>${faults.map(({ field, message }) => html`<li>${field === undefined ? message : html`<a href="#${fieldId(field)}">${labelOf(field)}: ${message}</a>`}</li>`)}</ul></div>`;
+<ul>${errors.map(({ field, message }) => html`<li>${field === undefined
+  ? message
+  : html`<a href="#${fieldId(field)}">${labelOf(field)}: ${message}</a>`}</li>`)}</ul></div>`;
 }

@@ -10,16 +10,12 @@ export function csrfField(csrf: string): Html {
   return html`<input type="hidden" name="${CSRF_FIELD}" value="${csrf}">`;
 }
 
-/** Each line as text, for `<pre>` and `<textarea>`. */
-export function linesOf(text: string): Html {
-  const [first = '', ...rest] = text.split('\n');
-  return html`${first}${rest.map((line) => html`\n${line}`)}`;
-}
-
-export type Place = 'Kubernetes' | 'Files';
+export type Backend = 'Kubernetes' | 'Files';
 
 /** One sentence: which right it takes, and where. */
-export function missingRight(place: Place, verb: 'create' | 'patch', namespace?: string): Html {
-  if (place === 'Files') return html`The folder of manifests cannot be written to by the gateway, so it is only shown.`;
-  return html`That takes the right to <code>${verb}</code> <code>apikeys.modelgateway.dev</code> in ${namespace === undefined ? 'a namespace; whoever administers one can give it' : html`<bdi>${namespace}</bdi>`}.`;
+export function renderMissingRight(backend: Backend, verb: 'create' | 'patch', namespace?: string): Html {
+  if (backend === 'Files') return html`The folder of manifests cannot be written to by the gateway, so it is only \
+shown.`;
+  return html`That takes the right to <code>${verb}</code> <code>apikeys.modelgateway.dev</code> in \
+${namespace === undefined ? 'a namespace; whoever administers one can give it' : html`<bdi>${namespace}</bdi>`}.`;
 }

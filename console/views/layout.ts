@@ -1,10 +1,9 @@
 /**
- * [P] The layout of every page: a link past the navigation, the site's title, where one can go, who is signed in, and the page
- * itself in <main>.
+ * [P] The layout of every page: a skip link, the title, the navigation, the signed-in person, and the page in <main>.
  */
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import type { Page, Section } from '../route.ts';
+import type { Page, NavigationItem } from '../route.ts';
 import { csrfField } from './fragments.ts';
 
 interface LayoutOptions {
@@ -16,19 +15,21 @@ interface LayoutOptions {
   readonly asset: (file: string) => string;
 }
 
-/** ByProxy: the sign-in is not ours, so there is nothing here to end it with. */
+/** ByProxy: an authenticating proxy holds the session, so the console cannot end it. */
 type SignOut = 'Here' | 'ByProxy';
 
-const SECTIONS: readonly { readonly section: Section; readonly path: string; readonly label: string }[] = [
-  { section: 'keys', path: '/keys', label: 'Keys' },
-  { section: 'wallet', path: '/wallet', label: 'Wallet' },
-  { section: 'prices', path: '/prices', label: 'Prices' },
+const NAVIGATION: readonly { readonly item: NavigationItem; readonly path: string; readonly label: string }[] = [
+  { item: 'keys', path: '/keys', label: 'API Keys' },
+  { item: 'wallet', path: '/wallet', label: 'Wallet' },
+  { item: 'prices', path: '/prices', label: 'Prices' },
 ];
 
 /** The whole document. */
 export function layout({ title, active, body, scripts = [], styles = [] }: Page, options: LayoutOptions): string {
-  const stylesheets = [...new Set([...options.styles, ...styles])].map((file) => html`<link rel="stylesheet" href="${options.asset(file)}">\n`);
-  const modules = [...new Set(scripts)].map((file) => html`<script type="module" src="${options.asset(file)}"></script>\n`);
+  const stylesheets = [...new Set([...options.styles, ...styles])].map((file) =>
+    html`<link rel="stylesheet" href="${options.asset(file)}">\n`);
+  const modules =
+    [...new Set(scripts)].map((file) => html`<script type="module" src="${options.asset(file)}"></script>\n`);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -51,21 +52,24 @@ ${body}
 `.markup;
 }
 
-function header(active: Section | undefined, { person }: LayoutOptions): Html {
+function header(active: NavigationItem | undefined, { person }: LayoutOptions): Html {
   return html`<header class="site-head">
 <p class="site-title"><a href="/">Model Gateway</a></p>
 ${person ? navigation(active) : NOTHING}${person ? personBox(person) : NOTHING}</header>`;
 }
 
-function navigation(active: Section | undefined): Html {
-  const items = SECTIONS.map(({ section, path, label }) =>
-    html`<li><a href="${path}"${section === active ? html` aria-current="page"` : NOTHING}>${label}</a></li>`);
-  return html`<nav class="site-nav" aria-label="Console"><ul>${items}</ul></nav>
+function navigation(active: NavigationItem | undefined): Html {
+  const items = NAVIGATION.map(({ item, path, label }) =>
+    html`<li><a href="${path}"${item === active ? html` aria-current="page"` : NOTHING}>${label}</a></li>`);
+  return html`<nav class="site-nav" aria-label="Personal center"><ul>${items}</ul></nav>
 `;
 }
 
 function personBox({ name, csrf, signOut }: NonNullable<LayoutOptions['person']>): Html {
-  const button = html`<form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>`;
-  return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}</div>
+  const button =
+    html`<form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>`;
+  return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here'
+    ? button
+    : NOTHING}</div>
 `;
 }

@@ -30,10 +30,11 @@ export function accountFacts(account: Account, keys: number): AccountFacts {
 }
 
 /** Whether keys of the account can spend; why not, or that it runs low, when one asks. */
-export function accountMark({ metadata, status }: Account): Html {
+export function renderAccountBadge({ metadata, status }: Account): Html {
   const conditions = status?.conditions ?? [];
   const ready = conditions.find(({ type }) => type === 'Ready');
-  if (!ready || (ready.observedGeneration ?? Infinity) < (metadata.generation ?? 0)) return html`<span class="dot info">On its way</span>`;
+  if (!ready || (ready.observedGeneration ?? Infinity) < (metadata.generation ?? 0))
+    return html`<span class="dot info">On its way</span>`;
   const warned = conditions.find(({ type, status: holds }) => holds === 'True' && type in WARNINGS);
   if (warned) return warningMark(warned);
   if (ready.status === 'True') return html`<span class="dot good">Ready</span>`;
@@ -50,7 +51,8 @@ const WARNINGS: Readonly<Record<string, { readonly label: string; readonly tone:
 };
 
 function explained(label: Html | string, tone: 'warn' | 'bad', message: string): Html {
-  return html`<details class="why"><summary><span class="dot ${tone}">${label}</span></summary><p>${message}</p></details>`;
+  return html`<details class="why"><summary><span class="dot ${tone}">${label}</span></summary><p>${message}</p>\
+</details>`;
 }
 
 function moneyOf(usd: string | undefined): bigint | undefined {
@@ -60,8 +62,11 @@ function moneyOf(usd: string | undefined): bigint | undefined {
 type AccountPage = 'calls' | 'calls.csv' | 'grants';
 
 /** "/wallet/team-a/main?days=7", or one of its pages; parameters that are empty are left out. */
-export function accountPath({ namespace, name }: ObjectRef, page?: AccountPage, parameters: Readonly<Record<string, string>> = {}): string {
-  const path = `/wallet/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}${page === undefined ? '' : `/${page}`}`;
+export function accountPath({
+  namespace, name,
+}: ObjectRef, page?: AccountPage, parameters: Readonly<Record<string, string>> = {}): string {
+  const path =
+    `/wallet/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}${page === undefined ? '' : `/${page}`}`;
   return withParameters(path, parameters);
 }
 
@@ -72,7 +77,10 @@ export function withParameters(path: string, parameters: Readonly<Record<string,
 
 const SHOWN_OF_UID = 8;
 
-/** For a key whose object nobody can show any more. A folder knows keys by "namespace/name", a cluster by UUIDs, whose beginning is enough. */
+/**
+ * The label of a key whose object is gone. In files mode the uid is "namespace/name"; of a UUID the beginning is
+ * enough.
+ */
 export function shortUid(uid: string): string {
   return uid.includes('/') ? uid.slice(uid.indexOf('/') + 1) : `${uid.slice(0, SHOWN_OF_UID)}…`;
 }
@@ -87,8 +95,12 @@ interface WalletHead {
 /** The way here, and the heading. */
 export function renderWalletHead({ ref, key, here }: WalletHead): Html {
   const { namespace, name } = ref;
-  const account = html`<a href="${accountPath(ref, undefined, { key: key ?? '' })}"><bdi>${namespace}/${name}</bdi></a>`;
-  return html`<div class="page-head"><div><nav class="crumbs" aria-label="Where you are"><ol><li><a href="/wallet">Wallet</a></li>${here === undefined ? NOTHING : html`<li>${account}</li>`}</ol></nav>
+  const account =
+    html`<a href="${accountPath(ref, undefined, { key: key ?? '' })}"><bdi>${namespace}/${name}</bdi></a>`;
+  return html`<div class="page-head"><div><nav class="crumbs" aria-label="Where you are"><ol><li>\
+<a href="/wallet">Wallet</a></li>${here === undefined ? NOTHING : html`<li>${account}</li>`}</ol></nav>
 <h1>${here ?? html`<bdi>${key ?? name}</bdi>`}</h1>
-<p class="lede">${key === undefined ? html`Account in <bdi>${namespace}</bdi>` : html`Key <bdi>${key}</bdi> of the account <bdi>${namespace}/${name}</bdi>`}</p></div></div>`;
+<p class="lede">${key === undefined
+  ? html`Account in <bdi>${namespace}</bdi>`
+  : html`Key <bdi>${key}</bdi> of the account <bdi>${namespace}/${name}</bdi>`}</p></div></div>`;
 }

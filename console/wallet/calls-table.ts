@@ -1,6 +1,6 @@
 /** [P] The table of calls, and its filter. */
 import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
-import { formatCount, formatDuration, moment, money } from '#web/figures.ts';
+import { formatCount, formatDuration, renderTime, renderUsd } from '#web/format.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ObjectRef } from '../access/access.ts';
@@ -27,19 +27,24 @@ interface CallsView {
 
 const MAX_OPTIONS = 500;
 const STATUS_WORDS: Readonly<Record<CallStatus, string>> = {
-  Running: 'Running', Succeeded: 'Succeeded', Failed: 'Failed', ClientClosed: 'Client left', ProviderCut: 'Cut by provider', Abandoned: 'Abandoned', Refunded: 'Refunded',
+  Running: 'Running', Succeeded: 'Succeeded', Failed:
+    'Failed', ClientClosed: 'Client left', ProviderCut: 'Cut by provider', Abandoned: 'Abandoned', Refunded: 'Refunded',
 };
 const STATUS_TONES: Readonly<Record<CallStatus, string>> = {
-  Running: 'info', Succeeded: 'good', Failed: 'bad', ClientClosed: 'warn', ProviderCut: 'bad', Abandoned: 'warn', Refunded: 'plain',
+  Running: 'info', Succeeded:
+    'good', Failed: 'bad', ClientClosed: 'warn', ProviderCut: 'bad', Abandoned: 'warn', Refunded: 'plain',
 };
 
 /** The page of calls, below its heading. */
 export function renderCalls(view: CallsView): Html {
   const { ref, filter, calls, unknownKey } = view;
   return html`${renderFilter(view)}
-${unknownKey === undefined ? NOTHING : html`<div class="notice warn" role="status"><p>No key of this account that you may see is called <bdi>${unknownKey}</bdi>.</p></div>`}
+${unknownKey === undefined ? NOTHING : html`<div class="notice warn" role="status">\
+<p>No key of this account that you may see is called <bdi>${unknownKey}</bdi>.</p></div>`}
 ${renderMissing(view, momentsOf(filter).sinceMs ?? 0)}
-<div class="bar-line"><p>Newest first</p><p><a href="${accountPath(ref, 'calls.csv', filterParameters(filter))}">Download as CSV</a></p></div>
+<div class="bar-line"><p>Newest first</p><p><a href="${accountPath(
+  ref, 'calls.csv', filterParameters(filter),
+)}">Download as CSV</a></p></div>
 ${calls.length === 0 ? renderNone(view) : renderCallsTable(calls, view.names)}
 ${renderPager(view)}`;
 }
@@ -48,8 +53,11 @@ ${renderPager(view)}`;
 export function renderCallsTable(calls: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
   return html`<div class="table-box" tabindex="0" role="region" aria-label="Calls"><table class="table cards calls">
 <caption class="vh">Calls with their tokens and what they cost</caption>
-<thead><tr><th scope="col">Time and id</th><th scope="col">Key</th><th scope="col">Model</th><th scope="col">Status</th><th scope="col" class="num">Input</th>\
-<th scope="col" class="num">Cached</th><th scope="col" class="num">Cache writes</th><th scope="col" class="num">Output</th><th scope="col" class="num">Duration</th><th scope="col" class="num">Cost</th></tr></thead>
+<thead><tr><th scope="col">Time and id</th><th scope="col">Key</th><th scope="col">Model</th>\
+<th scope="col">Status</th><th scope="col" class="num">Input</th>\
+<th scope="col" class="num">Cached</th><th scope="col" class="num">Cache writes</th>\
+<th scope="col" class="num">Output</th><th scope="col" class="num">Duration</th><th scope="col" class="num">Cost</th>\
+</tr></thead>
 <tbody>${calls.map((call) => renderCall(call, names))}</tbody>
 </table></div>`;
 }
@@ -58,16 +66,26 @@ function renderCall(call: UsageRecord, names: ReadonlyMap<string, string>): Html
   const { tokens, status } = call;
   const name = names.get(call.keyUid);
   return html`
-<tr><th scope="row" class="main">${moment(call.createdMs)}<small class="mono">${call.callId}</small></th>\
-<td data-label="Key">${name === undefined ? html`<span class="soft" title="${call.keyUid}"><bdi>${shortUid(call.keyUid)}</bdi></span>` : html`<bdi>${name}</bdi>`}</td>\
+<tr><th scope="row" class="main">${renderTime(call.createdMs)}<small class="mono">${call.callId}</small></th>\
+<td data-label="Key">${name === undefined
+  ? html`<span class="soft" title="${call.keyUid}"><bdi>${shortUid(call.keyUid)}</bdi></span>`
+  : html`<bdi>${name}</bdi>`}</td>\
 <td data-label="Model" class="wrap"><bdi>${call.model}</bdi><small><bdi>${call.group}</bdi></small></td>\
-<td data-label="Status"><span class="dot ${STATUS_TONES[status]}">${STATUS_WORDS[status]}</span>${sourceNote(call)}</td>\
+<td data-label="Status"><span class="dot ${STATUS_TONES[status]}">${STATUS_WORDS[status]}</span>${sourceNote(
+  call,
+)}</td>\
 <td data-label="Input" class="num">${formatCount(tokens.input)}</td>\
 <td data-label="Cached" class="num">${count(tokens.cached)}</td>\
-<td data-label="Cache writes" class="num"${tokens.cacheWrite1h > 0 ? html` title="${formatCount(tokens.cacheWrite5m)} for 5 minutes, ${formatCount(tokens.cacheWrite1h)} for 1 hour"` : NOTHING}>${count(tokens.cacheWrite5m + tokens.cacheWrite1h)}</td>\
+<td data-label="Cache writes" class="num"${tokens.cacheWrite1h > 0
+  ? html` title="${formatCount(tokens.cacheWrite5m)} for 5 minutes, ${formatCount(tokens.cacheWrite1h)} for 1 hour"`
+  : NOTHING}>${count(tokens.cacheWrite5m + tokens.cacheWrite1h)}</td>\
 <td data-label="Output" class="num">${formatCount(tokens.output)}</td>\
-<td data-label="Duration" class="num">${status === 'Running' ? html`<span class="soft">—</span>` : formatDuration(call.durationMs)}</td>\
-<td data-label="Cost" class="num">${money(call.costNanoUsd, 6)}${call.unbilledNanoUsd > 0n ? html`<small>and ${money(call.unbilledNanoUsd, 6)} not billed</small>` : NOTHING}</td></tr>`;
+<td data-label="Duration" class="num">${status === 'Running'
+  ? html`<span class="soft">—</span>`
+  : formatDuration(call.durationMs)}</td>\
+<td data-label="Cost" class="num">${renderUsd(call.costNanoUsd, 6)}${call.unbilledNanoUsd > 0n
+  ? html`<small>and ${renderUsd(call.unbilledNanoUsd, 6)} not billed</small>`
+  : NOTHING}</td></tr>`;
 }
 
 /** Classes that most calls have nothing of. */
@@ -77,27 +95,41 @@ function count(tokens: number): Html {
 
 function sourceNote({ usageSource, status }: UsageRecord): Html {
   if (usageSource === 'Provider' || status === 'Running') return NOTHING;
-  return usageSource === 'Estimated' ? html`<small title="The provider gave no figures, so the gateway counted.">tokens estimated</small>` : html`<small title="The call was cut short: this is what was seen until then.">tokens until cut</small>`;
+  if (usageSource === 'Implausible')
+    return html`<small
+      title="The provider reported more than the request allowed: this is what it allowed.">tokens capped</small>`;
+  return usageSource === 'Estimated'
+    ? html`<small title="The provider gave no figures, so the gateway counted.">tokens estimated</small>`
+    : html`<small title="The call was cut short: this is what was seen until then.">tokens until cut</small>`;
 }
 
 function renderFilter({ ref, filter, names, wholeAccount }: CallsView): Html {
   const options = [...names.values()].sort().slice(0, MAX_OPTIONS);
-  return html`<form class="filters" method="get" action="${accountPath(ref, 'calls')}" role="search" aria-label="Calls" autocomplete="off">
-${wholeAccount ? html`<label><span>Key</span><input name="key" value="${filter.key}" list="wallet-keys" maxlength="253" placeholder="All keys" spellcheck="false" autocapitalize="none"></label>
-<datalist id="wallet-keys">${options.map((name) => html`<option value="${name}"></option>`)}</datalist>` : html`<input type="hidden" name="key" value="${filter.key}">`}
-<label><span>Model</span><input name="model" value="${filter.model}" maxlength="253" placeholder="All models" spellcheck="false" autocapitalize="none"></label>
+  return html`<form class="filters" method="get" action="${accountPath(
+    ref, 'calls',
+  )}" role="search" aria-label="Calls" autocomplete="off">
+${wholeAccount ? html`<label><span>Key</span><input name="key" value="${filter.key}" list="wallet-keys" \
+maxlength="253" placeholder="All keys" spellcheck="false" autocapitalize="none"></label>
+<datalist id="wallet-keys">${options.map((name) =>
+  html`<option value="${name}"></option>`)}</datalist>` : html`<input type="hidden" name="key" value="${filter.key}">`}
+<label><span>Model</span><input name="model" value="${filter.model}" maxlength="253" placeholder="All models" \
+spellcheck="false" autocapitalize="none"></label>
 <label><span>Status</span><select name="status"><option value="">All</option>${CALL_STATUSES.map((status) => (
-  html`<option value="${status}"${flag('selected', status === filter.status)}>${STATUS_WORDS[status]}</option>`))}</select></label>
+  html`<option value="${status}"${flag(
+    'selected', status === filter.status,
+  )}>${STATUS_WORDS[status]}</option>`))}</select></label>
 <label><span>From (UTC)</span><input type="date" name="since" value="${filter.since}"></label>
 <label><span>To (UTC)</span><input type="date" name="until" value="${filter.until}"></label>
 ${filter.uid === '' ? NOTHING : html`<input type="hidden" name="uid" value="${filter.uid}">`}
-<div class="actions"><button type="submit" class="button">Apply</button>${isCallFilter(filter) && wholeAccount ? html`<a class="button plain" href="${accountPath(ref, 'calls')}">Clear</a>` : NOTHING}</div>
+<div class="actions"><button type="submit" class="button">Apply</button>${isCallFilter(filter) &&
+  wholeAccount ? html`<a class="button plain" href="${accountPath(ref, 'calls')}">Clear</a>` : NOTHING}</div>
 </form>`;
 }
 
 function renderNone({ filter, older, ref, wholeAccount }: CallsView): Html {
   if (older) return html`<p class="none">There are no older calls.</p>`;
-  if (!isCallFilter(filter) || !wholeAccount) return html`<p class="none">No calls yet. A call appears here as soon as it is admitted.</p>`;
+  if (!isCallFilter(filter) || !wholeAccount)
+    return html`<p class="none">No calls yet. A call appears here as soon as it is admitted.</p>`;
   return html`<p class="none">No call matches. <a href="${accountPath(ref, 'calls')}">Show all calls</a></p>`;
 }
 
@@ -106,5 +138,7 @@ function renderPager({ ref, filter, next, older }: CallsView): Html {
   const parameters = filterParameters(filter);
   return html`<nav class="pager" aria-label="Pages"><span></span><div class="actions">\
 ${older ? html`<a class="button small" href="${accountPath(ref, 'calls', parameters)}">Newest</a>` : NOTHING}\
-${next === undefined ? NOTHING : html`<a class="button small" rel="next" href="${accountPath(ref, 'calls', { ...parameters, before: next })}">Older</a>`}</div></nav>`;
+${next === undefined ? NOTHING : html`<a class="button small" rel="next" href="${accountPath(
+  ref, 'calls', { ...parameters, before: next },
+)}">Older</a>`}</div></nav>`;
 }

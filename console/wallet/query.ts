@@ -1,4 +1,4 @@
-/** [P] What somebody asks of the Wallet, from the query string: which accounts, which range, which calls. Days are UTC's. */
+/** [P] The Wallet's query strings: accounts, range of days and filter of calls. Days are UTC. */
 import type { CallStatus } from '#ledger/usage-record.ts';
 
 export const ACCOUNT_COLUMNS = ['name', 'balance', 'credit', 'spent', 'held', 'keys'] as const;
@@ -37,7 +37,8 @@ export interface CallFilter {
   readonly until: string;
 }
 
-export const CALL_STATUSES: readonly CallStatus[] = ['Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded'];
+export const CALL_STATUSES: readonly CallStatus[] =
+  ['Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded'];
 
 const DAY_MS = 86_400_000;
 const MAX_TEXT_LENGTH = 253;
@@ -65,18 +66,24 @@ export function parseRange(query: URLSearchParams, nowMs: number): DayRange {
 
 /** Every day of a range, "2026-11-21", in order. */
 export function daysOf({ sinceMs, untilMs }: Pick<DayRange, 'sinceMs' | 'untilMs'>): string[] {
-  return Array.from({ length: Math.round((untilMs - sinceMs) / DAY_MS) }, (_, index) => new Date(sinceMs + index * DAY_MS).toISOString().slice(0, 10));
+  return Array.from({ length: Math.round((untilMs - sinceMs) / DAY_MS) }, (_, index) =>
+    new Date(sinceMs + index * DAY_MS).toISOString().slice(0, 10));
 }
 
 export function parseCallFilter(query: URLSearchParams): CallFilter {
   const text = (name: string): string => (query.get(name) ?? '').trim().slice(0, MAX_TEXT_LENGTH);
   const status = text('status');
-  return { key: text('key'), uid: text('uid'), model: text('model'), status: CALL_STATUSES.find((each) => each === status), since: dayOf(text('since')), until: dayOf(text('until')) };
+  return { key: text('key'), uid: text('uid'), model: text('model'), status:
+    CALL_STATUSES.find((each) => each === status), since: dayOf(text('since')), until: dayOf(text('until')) };
 }
 
 /** The moments that a filter's days begin and end at. */
-export function momentsOf({ since, until }: Pick<CallFilter, 'since' | 'until'>): { readonly sinceMs?: number; readonly untilMs?: number } {
-  return { ...(since === '' ? {} : { sinceMs: Date.parse(since) }), ...(until === '' ? {} : { untilMs: Date.parse(until) + DAY_MS }) };
+export function momentsOf({
+  since, until,
+}: Pick<CallFilter, 'since' | 'until'>): { readonly sinceMs?: number; readonly untilMs?: number } {
+  return { ...(since === ''
+    ? {}
+    : { sinceMs: Date.parse(since) }), ...(until === '' ? {} : { untilMs: Date.parse(until) + DAY_MS }) };
 }
 
 export function isCallFilter({ key, uid, model, status, since, until }: CallFilter): boolean {
@@ -85,7 +92,8 @@ export function isCallFilter({ key, uid, model, status, since, until }: CallFilt
 
 /** As the query string has it; what is empty is left out. */
 export function filterParameters({ key, uid, model, status, since, until }: CallFilter): Record<string, string> {
-  return Object.fromEntries(Object.entries({ key, uid, model, status: status ?? '', since, until }).filter(([, value]) => value !== ''));
+  return Object.fromEntries(Object.entries({ key, uid, model, status: status ??
+    '', since, until }).filter(([, value]) => value !== ''));
 }
 
 /** "" where it is no day. */

@@ -1,6 +1,6 @@
 /**
- * What statuses say: the condition types of the API and the closed list of their reasons. Whatever writes a condition
- * takes its words from here, and docs/reference.md lists them, so that people and tools can rely on them.
+ * The condition types of the API and the closed list of their reasons. Everything that writes a condition uses this
+ * table, and docs/reference.md is generated from it, so that people and tools can rely on it.
  */
 import type { Kind } from './types.gen.ts';
 
@@ -22,7 +22,8 @@ export const REASONS = {
   Invalid: 'A value is not valid; the message names the field.',
   WrongNamespace: 'Objects of this kind count only in the gateway\'s own namespace.',
   Conflicted: 'An older object claims the same thing; the message names it.',
-  PartiallyConflicted: 'Older objects claim a part of it, which is left out; the message names them. The rest is in force.',
+  PartiallyConflicted:
+    'Older objects claim a part of it, which is left out; the message names them. The rest is in force.',
   WeakKey: 'The provided key does not begin with sk- or has fewer than 32 characters.',
 
   // What it refers to.
@@ -50,6 +51,11 @@ export const REASONS = {
   // What providers say.
   CredentialRefused: 'A provider refuses the gateway\'s credential; the message names the channel.',
   ModelRefused: 'A provider knows no such model or path; the message names the channel.',
+  HostNotFound: 'DNS does not resolve a channel\'s host.',
+  ConnectionRefused: 'Nothing listens at a channel\'s address.',
+  ConnectTimedOut: 'A connection to a channel\'s provider was not made in time.',
+  TlsFailed: 'The TLS handshake with a channel\'s provider failed.',
+  ConnectFailed: 'A connection to a channel\'s provider failed; the message has the error code.',
 
   // What ends a key's use.
   Disabled: 'spec.enabled is false.',
@@ -58,6 +64,7 @@ export const REASONS = {
   // Money.
   AboveThreshold: 'At least 80 % is spent.',
   LimitReached: 'All of it is spent.',
+  LimitsDiffer: 'Another ModelRoute offers a model with other limits or inputs; the message names both.',
   PriceNotFound: 'Some models have no price and cannot be called; the message names them.',
 } as const;
 
@@ -75,10 +82,10 @@ export interface ConditionRow {
 const ALL_KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
 
 const NOT_ACCEPTED = [
-  'Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey', 'GroupNotFound', 'GroupNotAccepted', 'NamespaceNotAllowed', 'AccountNotFound',
-  'AccountNotAccepted', 'OtherGateway', 'SecretNotFound', 'SecretInvalid', 'SecretTaken', 'SecretPending', 'RouteNotFound', 'RouteNotAccepted',
-  'ModelNotFound', 'ChannelNotFound',
-  'MemberNotFound', 'MemberNotDirect', 'MemberNotAccepted',
+  'Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey', 'GroupNotFound', 'GroupNotAccepted', 'NamespaceNotAllowed',
+  'AccountNotFound', 'AccountNotAccepted', 'OtherGateway', 'SecretNotFound', 'SecretInvalid', 'SecretTaken',
+  'SecretPending', 'RouteNotFound', 'RouteNotAccepted', 'ModelNotFound', 'ChannelNotFound', 'MemberNotFound',
+  'MemberNotDirect', 'MemberNotAccepted',
 ] as const;
 
 const NOT_PROGRAMMED = ['NotAccepted', 'Rejected', 'Reconciling', 'NoProxies'] as const;
@@ -96,7 +103,8 @@ export const CONDITIONS = {
     reasons: ['Programmed', 'Pending', ...NOT_PROGRAMMED],
   },
   Ready: {
-    meaning: 'It does what its spec says; the sum of the others. When it is not True, its reason is that of the condition at fault.',
+    meaning: 'It does what its spec says; the sum of the others. When it is not True, its reason is that of the ' +
+      'condition at fault.',
     kinds: ALL_KINDS,
     reasons: ['Ready', 'Pending', ...NOT_ACCEPTED, ...NOT_PROGRAMMED, 'Disabled', 'Expired', 'LimitReached'],
   },
@@ -142,9 +150,23 @@ export const CONDITIONS = {
     onlyWhileTrue: true,
   },
   UpstreamRefused: {
-    meaning: 'A provider refused calls lately for what the route gives it: its credential, address or model name. Callers get 502.',
+    meaning: 'A provider refused calls lately for what the route gives it: its credential, address or model name. ' +
+      'Callers get 502.',
     kinds: ['ModelRoute'],
     reasons: ['CredentialRefused', 'ModelRefused'],
+    onlyWhileTrue: true,
+  },
+  UpstreamUnreachable: {
+    meaning: 'Connections to a provider failed lately; the message has the error code. Callers get 502 where no ' +
+      'other channel serves them.',
+    kinds: ['ModelRoute'],
+    reasons: ['HostNotFound', 'ConnectionRefused', 'ConnectTimedOut', 'TlsFailed', 'ConnectFailed'],
+    onlyWhileTrue: true,
+  },
+  LimitsDiffer: {
+    meaning: 'A model of the route has other limits or inputs in another route; the message says which count.',
+    kinds: ['ModelRoute'],
+    reasons: ['LimitsDiffer'],
     onlyWhileTrue: true,
   },
   UnpricedModels: {

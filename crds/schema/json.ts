@@ -27,7 +27,7 @@ export function jsonTypeName(value: unknown): string {
 }
 
 /** A value as messages show it: what looks like a key, or like a credential in a URL, is left out. */
-export function shownJson(value: unknown): string {
+export function redactedJson(value: unknown): string {
   const text = JSON.stringify(value) ?? 'undefined';
   return text
     .replaceAll(/\bsk-[^"\s]+/g, 'sk-[redacted]')

@@ -43,6 +43,8 @@ export interface PrinterColumn {
   readonly type: string;
   readonly jsonPath: string;
   readonly description?: string;
+  /** Above 0: shown only by `kubectl get -o wide`. */
+  readonly priority?: number;
 }
 
 export interface KindSchema {

@@ -1,6 +1,6 @@
 /** [P] Lists that are sets or maps: no item, and no key of an item, may occur twice. */
 import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
-import { isJsonObject, shownJson, type Json } from './json.ts';
+import { isJsonObject, redactedJson, type Json } from './json.ts';
 import type { SchemaNode } from './kind-schema.ts';
 
 /** An error for each item that repeats an earlier one, the whole value through. */
@@ -49,7 +49,7 @@ function repeated(items: readonly Json[], node: SchemaNode, path: FieldPath): Fi
     const text = JSON.stringify(key);
     const seen = (times.get(text) ?? 0) + 1;
     times.set(text, seen);
-    return seen === 2 ? [fieldError([...path, index], `Duplicate value: ${shownJson(key)}`)] : [];
+    return seen === 2 ? [fieldError([...path, index], `Duplicate value: ${redactedJson(key)}`)] : [];
   });
 }
 

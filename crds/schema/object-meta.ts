@@ -1,6 +1,6 @@
 /** [P] What every object must say of itself: apiVersion, kind, and metadata as Kubernetes takes it. */
 import { fieldError, type FieldError, type FieldPath } from './field-path.ts';
-import { isJsonObject, jsonTypeName, shownJson, type Json, type JsonObject } from './json.ts';
+import { isJsonObject, jsonTypeName, redactedJson, type Json, type JsonObject } from './json.ts';
 import type { KindSchema } from './kind-schema.ts';
 
 const MAX_NAME_LENGTH = 253;
@@ -29,7 +29,18 @@ const NAMELESS = fieldError(['metadata', 'name'], 'Required value: name is requi
 export function identityErrors(object: JsonObject, schema: KindSchema): FieldError[] {
   const { metadata } = object;
   const saidBySchema = metadata !== undefined && metadata !== null && !isJsonObject(metadata); // its type
-  return [...typeErrors(object, schema), ...(saidBySchema ? [] : metadataErrors(metadata))];
+  const errors = [...typeErrors(object, schema), ...(saidBySchema ? [] : metadataErrors(metadata))];
+  if (schema.kind !== 'Group' || !isJsonObject(metadata)) return errors;
+  return errors.map((error) => withDisplayName(error, metadata));
+}
+
+/** People know a group by a name with capitals and spaces, which goes elsewhere. */
+function withDisplayName(error: FieldError, { name }: JsonObject): FieldError {
+  if (typeof name !== 'string' || !error.message.endsWith(NAME_RULE)) return error;
+  const suggested = name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '');
+  if (!DNS_SUBDOMAIN.test(suggested) || suggested.length > MAX_LABEL_LENGTH) return error;
+  return { ...error, message: `${error.message}; call it ${suggested}, and write the name that people see into `
+    + `spec.displayName: ${JSON.stringify(name)}` };
 }
 
 function typeErrors(object: JsonObject, schema: KindSchema): FieldError[] {
@@ -69,14 +80,14 @@ function addNameErrors(errors: FieldError[], name: Json | undefined): void {
   if (name === undefined || name === null || name === '') errors.push(NAMELESS);
   else if (typeof name === 'string' && (name.length > MAX_NAME_LENGTH || !DNS_SUBDOMAIN.test(name))) {
     const rule = name.length > MAX_NAME_LENGTH ? `must be no more than ${MAX_NAME_LENGTH} bytes` : NAME_RULE;
-    errors.push(fieldError(['metadata', 'name'], `Invalid value: ${shownJson(name)}: ${rule}`));
+    errors.push(fieldError(['metadata', 'name'], `Invalid value: ${redactedJson(name)}: ${rule}`));
   }
 }
 
 function addNamespaceErrors(errors: FieldError[], namespace: Json | undefined): void {
   if (typeof namespace !== 'string' || namespace === '') return;
   if (namespace.length <= MAX_LABEL_LENGTH && DNS_LABEL.test(namespace)) return;
-  errors.push(fieldError(['metadata', 'namespace'], `Invalid value: ${shownJson(namespace)}: ${NAMESPACE_RULE}`));
+  errors.push(fieldError(['metadata', 'namespace'], `Invalid value: ${redactedJson(namespace)}: ${NAMESPACE_RULE}`));
 }
 
 function addLabelsErrors(errors: FieldError[], labels: Json | undefined): void {
@@ -88,9 +99,10 @@ function addLabelsErrors(errors: FieldError[], labels: Json | undefined): void {
       errors.push(wrongType(path, value, 'string'));
       continue;
     }
-    if (!isQualifiedName(key)) errors.push(fieldError(path, `Invalid value: ${shownJson(key)}: is not a label's key`));
+    if (!isQualifiedName(key)) 
+      errors.push(fieldError(path, `Invalid value: ${redactedJson(key)}: is not a label's key`));
     if (!isLabelValue(value ?? ''))
-      errors.push(fieldError(path, `Invalid value: ${shownJson(value)}: is not a label's value`));
+      errors.push(fieldError(path, `Invalid value: ${redactedJson(value)}: is not a label's value`));
   }
 }
 
@@ -101,7 +113,7 @@ function addAnnotationsErrors(errors: FieldError[], annotations: Json | undefine
     const value = annotations[key] ?? null;
     if (typeof value !== 'string' && value !== null) errors.push(wrongType(path, value, 'string'));
     else if (!isQualifiedName(key) && !isQualifiedName(key.toLowerCase()))
-      errors.push(fieldError(path, `Invalid value: ${shownJson(key)}: is not an annotation's key`));
+      errors.push(fieldError(path, `Invalid value: ${redactedJson(key)}: is not an annotation's key`));
   }
   if (isTooLong(annotations))
     errors.push(fieldError(path, `Too long: may not be more than ${MAX_ANNOTATIONS_BYTES} bytes`));

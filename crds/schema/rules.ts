@@ -1,7 +1,7 @@
 /** [P] The CEL rules of a schema (x-kubernetes-validations), evaluated without an API server. */
 import { Environment, type ParseResult } from '@marcbachmann/cel-js';
 import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
-import { isJsonObject, shownJson, type Json } from './json.ts';
+import { isJsonObject, redactedJson, type Json } from './json.ts';
 import type { Rule, SchemaNode } from './kind-schema.ts';
 
 /** Tells whether the shape of what is at a path is wrong. */
@@ -115,7 +115,7 @@ function reasonPrefix(rule: Rule, value: Json): string {
 
 /** An API server shows scalars only. */
 function shown(value: Json): string {
-  return typeof value === 'object' ? '' : `${shownJson(value)}: `;
+  return typeof value === 'object' ? '' : `${redactedJson(value)}: `;
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * [P] The verdict of a Kubernetes API server without one: unknown fields, defaults, types and bounds, unique keys, CEL
- * rules and metadata, all from the same CustomResourceDefinitions, every mistake at once. test/crds puts the same
+ * rules and metadata, all from the same CustomResourceDefinitions, every mistake at once. test/unit/crds puts the same
  * manifests to this and to a real API server.
  */
 import { normalise } from './defaults.ts';

@@ -2,7 +2,7 @@
 import { Ajv } from 'ajv';
 import type { ErrorObject } from 'ajv';
 import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
-import { isJsonObject, jsonTypeName, shownJson, type Json } from './json.ts';
+import { isJsonObject, jsonTypeName, redactedJson, type Json } from './json.ts';
 import type { SchemaNode } from './kind-schema.ts';
 
 /** Judges values by one schema. */
@@ -46,7 +46,7 @@ const MESSAGES: Readonly<Record<string, (error: ErrorObject, path: string) => st
   required: () => 'Required value',
   type: typeMessage,
   enum: ({ data, params }) =>
-    `Unsupported value: ${shownJson(data)}: supported values: ${quotedList(params['allowedValues'])}`,
+    `Unsupported value: ${redactedJson(data)}: supported values: ${quotedList(params['allowedValues'])}`,
   maxLength: ({ params }) => `Too long: may not be more than ${params['limit']} bytes`,
   maxItems: ({ data, params }) => `Too many: ${sizeOf(data)}: must have at most ${params['limit']} items`,
   maxProperties: ({ data, params }) => `Too many: ${sizeOf(data)}: must have at most ${params['limit']} items`,
@@ -58,7 +58,7 @@ const MESSAGES: Readonly<Record<string, (error: ErrorObject, path: string) => st
   maximum: (error, path) => invalid(error, `${path} in body should be less than or equal to ${error.params['limit']}`),
   pattern: (error, path) => invalid(error, `${path} in body should match '${error.params['pattern']}'`),
   format: (error, path) =>
-    invalid(error, `${path} in body must be of type ${error.params['format']}: ${shownJson(error.data)}`),
+    invalid(error, `${path} in body must be of type ${error.params['format']}: ${redactedJson(error.data)}`),
 };
 
 function quotedList(values: readonly unknown[]): string {
@@ -71,7 +71,7 @@ function sizeOf(data: unknown): number {
 }
 
 function invalid(error: ErrorObject, text: string): string {
-  return `Invalid value: ${shownJson(error.data)}: ${text}`;
+  return `Invalid value: ${redactedJson(error.data)}: ${text}`;
 }
 
 function typeMessage(error: ErrorObject, path: string): string {

@@ -159,9 +159,11 @@ export interface ApiKeyQuota {
   readonly period: 'Never' | 'Daily' | 'Monthly';
   /**
    * What happens when less is left than a call may cost at most. Lower lowers the call's output limit to what can be paid, not
-   * below 256 tokens; Refuse refuses the call.
+   * below minOutputTokens; Refuse refuses the call.
    */
   readonly whenShort: 'Lower' | 'Refuse';
+  /** The lowest output limit that whenShort Lower sends to a provider, in tokens. A call that cannot pay for it is refused. */
+  readonly minOutputTokens: number;
 }
 
 /** Where the key comes from and where it is kept. */
@@ -326,15 +328,23 @@ export interface ModelRoute {
 export interface ModelRouteSpec {
   /** The models that can be called through this route. */
   readonly models: readonly ModelRouteModel[];
+  /** What passes to the providers of this route although it can change the price of a call. */
+  readonly allow: ModelRouteAllow;
   /** The provider accounts through which the models are reached. Each serves every model of this route. */
   readonly channels: readonly ModelRouteChannel[];
   /** What happens when a channel fails before the first byte of its answer has reached the client. */
   readonly retry: ModelRouteRetry;
   /**
-   * What happens to a stream whose client has left. Cancel stops the provider and bills what was produced; Drain reads on to the
-   * exact usage.
+   * What happens to a stream whose client has left. Drain reads on to the exact usage. Cancel stops the provider at the next
+   * text, or after 2 s, and bills what was produced, or the call's hold where the model's reasoning is hidden and no figures
+   * came.
    */
-  readonly clientDisconnect: 'Cancel' | 'Drain';
+  readonly clientDisconnect: 'Drain' | 'Cancel';
+  /**
+   * What a call costs whose provider did not produce anything in time. BillNothing bills nothing, although the provider may
+   * charge for the call; BillHold bills the most that the call can have cost.
+   */
+  readonly onTimeout: 'BillNothing' | 'BillHold';
 }
 
 /** One model, and what bounds the cost of a call to it. */
@@ -363,11 +373,56 @@ export interface ModelRouteModel {
   /** The field by which this model's provider takes the output limit in OpenAI's chat protocol. */
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
   /**
+   * What the model takes of a call that is converted from the other protocol. What it does not take is left out, and the answer's
+   * header x-modelgateway-dropped names it. What is not stated here is as the gateway knows it of well-known models
+   * (docs/protocols.md), otherwise true.
+   */
+  readonly capabilities?: ModelRouteModelCapabilities;
+  /**
    * What a call may ask for although its price cannot be bounded beforehand. ServerTools are tools that the provider runs and
    * charges, ServiceTiers are tiers with prices of their own, FileReferences are files by URL or id. Everything else of the kind
    * is refused.
    */
   readonly allow: readonly ('ServerTools' | 'ServiceTiers' | 'FileReferences')[];
+  /**
+   * Whether a stream shows the tokens with which the model reasons. It decides what a call costs whose client left under
+   * clientDisconnect Cancel before the provider sent its figures: Hidden bills the call's hold, Shown bills the text. Auto goes
+   * by the model's name at the provider and by what the call asks for.
+   */
+  readonly reasoning: 'Auto' | 'Hidden' | 'Shown';
+}
+
+/**
+ * What the model takes of a call that is converted from the other protocol. What it does not take is left out, and the answer's
+ * header x-modelgateway-dropped names it. What is not stated here is as the gateway knows it of well-known models
+ * (docs/protocols.md), otherwise true.
+ */
+export interface ModelRouteModelCapabilities {
+  /** It takes a reasoning effort or a thinking budget. */
+  readonly reasoning?: boolean;
+  /** It takes temperature, top_p and top_k. */
+  readonly temperature?: boolean;
+  /** It takes temperature and top_p in one call. */
+  readonly temperatureWithTopP?: boolean;
+  /** It takes stop sequences. */
+  readonly stopSequences?: boolean;
+  /** Its provider holds answers and tool calls to a JSON schema. If not, the model is asked to keep to it. */
+  readonly strictSchemas?: boolean;
+  /** It takes the switch for parallel tool calls. */
+  readonly parallelTools?: boolean;
+  /** It continues a last message of the assistant. If not, it is asked to go on. */
+  readonly prefill?: boolean;
+  /** The longest description of a tool in characters; 0 is no limit. The system message has the whole of a longer one. */
+  readonly toolDescriptionLength?: number;
+}
+
+/** What passes to the providers of this route although it can change the price of a call. */
+export interface ModelRouteAllow {
+  /**
+   * Fields of requests that pass although they are known to raise or replace the output limit, or to multiply the answer. A name
+   * allows the field wherever it is; a path with dots, as the error message shows it, allows it there only.
+   */
+  readonly fields: readonly string[];
 }
 
 /** One account at one provider. */
@@ -385,6 +440,8 @@ export interface ModelRouteChannel {
   readonly auth?: ModelRouteChannelAuth;
   /** What models are called at this provider, where that differs. A model that is not listed is sent by its own name. */
   readonly models?: readonly ModelRouteChannelModel[];
+  /** What passes to this provider besides what its protocol needs. */
+  readonly allow: ModelRouteChannelAllow;
   /** Channels with a lower number are used first; those with a higher one only when all the lower ones are full or fail. */
   readonly priority: number;
   /** The channel's share of the calls among those of the same priority. To take a channel out of use, remove it from the list. */
@@ -417,6 +474,15 @@ export interface ModelRouteChannelModel {
   readonly name: string;
   /** The model's name at the provider. */
   readonly upstreamName: string;
+}
+
+/** What passes to this provider besides what its protocol needs. */
+export interface ModelRouteChannelAllow {
+  /**
+   * Names of request headers that pass besides those of the protocol's SDKs; a '*' at the end stands for any rest. Headers of the
+   * connection, credentials and cookies never pass.
+   */
+  readonly headers: readonly string[];
 }
 
 /** How long the provider is waited for. */

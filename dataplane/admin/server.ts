@@ -1,10 +1,11 @@
 /**
  * The admin port of a process: liveness, readiness, metrics, and the configuration in force. It is for the people who
- * operate the process and for their tools only: it authenticates nobody and serves no secret.
+ * operate the process and for their tools only. It serves no secret and no hash, and the configuration only to this
+ * machine or to people with the right to read it.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { listening } from '../listen.ts';
+import { listenOn } from '../listen.ts';
 
 /** A condition that must hold before the process takes calls. */
 export interface ReadinessCheck {
@@ -20,6 +21,11 @@ export interface AdminSources {
   readonly readiness: () => readonly ReadinessCheck[] | Promise<readonly ReadinessCheck[]>;
   /** Returns what /config_dump shows, by name and already without secrets. */
   readonly dump: () => unknown;
+  /**
+   * Whether the bearer of this token may read /config_dump from another machine. Absent: only loopback connections may,
+   * such as those of `kubectl port-forward`.
+   */
+  readonly mayDump?: (token: string) => Promise<boolean>;
 }
 
 export interface Admin {
@@ -35,7 +41,7 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-type Page = () => Answer | Promise<Answer>;
+type Page = (request: IncomingMessage) => Answer | Promise<Answer>;
 
 /** Creates the server. A source that throws becomes a 500 without the error's message, which could hold anything. */
 export function createAdmin(sources: AdminSources): Admin {
@@ -46,7 +52,7 @@ export function createAdmin(sources: AdminSources): Admin {
       .then((page) => send(request, response, page), () => response.destroy());
   });
   return {
-    listen: (host, port) => listening(server, { host, port }),
+    listen: (host, port) => listenOn(server, { host, port }),
     close: () => new Promise((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();
@@ -54,15 +60,33 @@ export function createAdmin(sources: AdminSources): Admin {
   };
 }
 
-function pagesOf({ metrics, readiness, dump }: AdminSources): ReadonlyMap<string, Page> {
+function pagesOf({ metrics, readiness, dump, mayDump }: AdminSources): ReadonlyMap<string, Page> {
   return new Map<string, Page>([
     ['/healthz', () => json(200, { status: 'ok' })],
     ['/readyz', async () => readinessPage(await readiness())],
     ['/metrics', async () => ({
       status: 200, headers: { 'content-type': metrics.contentType }, body: await metrics.metrics(),
     })],
-    ['/config_dump', () => json(200, dump())],
+    ['/config_dump', async (request) => await dumpRefusal(request, mayDump) ?? json(200, dump())],
   ]);
+}
+
+const LOOPBACK = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
+
+/** The dump shows accounts and credit: it is for this machine, and for people with the right to read it. */
+async function dumpRefusal(
+  { socket, headers }: IncomingMessage, mayDump: AdminSources['mayDump'],
+): Promise<Answer | undefined> {
+  if (LOOPBACK.test(socket.remoteAddress ?? '')) return undefined;
+  if (!mayDump) return json(403, { error: 'only connections from this machine may read it, such as port-forward' });
+  const token = /^Bearer\s+(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  if (token === undefined) {
+    const headers = { 'www-authenticate': 'Bearer' };
+    return { ...json(401, { error: 'a Kubernetes token is required: authorization: Bearer …' }), headers };
+  }
+  return await mayDump(token)
+    ? undefined
+    : json(403, { error: 'the token is not valid, or RBAC does not let its bearer get the path /config_dump' });
 }
 
 function readinessPage(checks: readonly ReadinessCheck[]): Answer {
@@ -71,11 +95,12 @@ function readinessPage(checks: readonly ReadinessCheck[]): Answer {
   return json(503, { status: 'not ready', not_ready: failed.map(({ name, detail = '' }) => ({ name, detail })) });
 }
 
-async function answer(pages: ReadonlyMap<string, Page>, { url = '', method }: IncomingMessage): Promise<Answer> {
+async function answer(pages: ReadonlyMap<string, Page>, request: IncomingMessage): Promise<Answer> {
+  const { url = '', method } = request;
   const [path = ''] = url.split('?');
   const page = pages.get(path);
   if (!page) return json(404, { error: 'not found', paths: [...pages.keys()] });
-  if (method === 'GET' || method === 'HEAD') return page();
+  if (method === 'GET' || method === 'HEAD') return page(request);
   return { ...json(405, { error: 'method not allowed' }), headers: { allow: 'GET, HEAD' } };
 }
 
@@ -86,9 +111,13 @@ function send(request: IncomingMessage, response: ServerResponse, { status, body
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
+/** Whoever has the hash of a weak key can guess the key. */
+const HASH_FIELDS: ReadonlySet<string> = new Set(['sha256', 'keyHash']);
+
 /** Answers with indented JSON: maps as objects, sets as lists, and bigints as decimal strings. */
 function json(status: number, value: unknown): Answer {
-  const body = JSON.stringify(value, (_name, part: unknown) => {
+  const body = JSON.stringify(value, (name, part: unknown) => {
+    if (HASH_FIELDS.has(name)) return '[redacted]';
     if (typeof part === 'bigint') return part.toString();
     if (part instanceof Map) return Object.fromEntries(part);
     if (part instanceof Set) return [...part];

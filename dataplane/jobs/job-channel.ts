@@ -1,4 +1,4 @@
-/** [P] The channel that made a job, as the current configuration has it, and the thresholds of an exchange with it. */
+/** [P] The channel that created a job, by the current configuration, and the concurrency limits of a request to it. */
 import { GatewayError } from '../errors.ts';
 import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
 import type { VideoJobs } from '../protocol/provider.ts';
@@ -11,15 +11,15 @@ export interface JobChannel {
   readonly route: string;
   readonly channel: string;
   readonly target: UpstreamTarget;
-  /** How its provider speaks of jobs. */
+  /** Its provider's paths and responses for jobs. */
   readonly videos: VideoJobs;
-  /** The group's on this channel and the channel's own, as far as they are configured. */
+  /** The group's slot on this channel and the channel's own, where a maximum is configured. */
   readonly slots: readonly SlotLimit[];
 }
 
 /**
- * Undefined: the channel is no longer configured, or its provider has no videos. A channel is known by its route's name
- * and its own, whatever else was edited.
+ * Undefined: the channel is no longer configured, or its provider has no videos. A channel is identified by its route's
+ * name and its own, so that other edits do not matter.
  */
 export function channelOf(state: State, { origin }: Pick<JobRecord, 'origin'>): JobChannel | undefined {
   const target = state.targets.get(origin.channel);
@@ -30,7 +30,7 @@ export function channelOf(state: State, { origin }: Pick<JobRecord, 'origin'>): 
   return { route, channel, target, videos, slots: channelSlots(state, origin) };
 }
 
-export function channelGone(): GatewayError {
+export function channelRemoved(): GatewayError {
   return new GatewayError('upstream_error', [
     'The channel that made this video is no longer configured, so that nothing can be asked of its provider.',
     'The platform team can restore it under its old name.',

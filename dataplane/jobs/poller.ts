@@ -1,7 +1,7 @@
 /**
- * Finds out how jobs end although their clients never ask. One replica at a time claims a job, for a lease of a minute,
- * and polls it as often as its age asks for: after seconds at first, once a minute later on. A poll that fails is
- * repeated; after a day the job is given up.
+ * Polls jobs until they end, so that failed ones are refunded although their clients never ask. One replica at a time
+ * claims a job, with a lease of one minute, and polls it every few seconds at first and once a minute later. It repeats
+ * a poll that fails, and gives a job up after a day.
  */
 import type { Every } from '../clock.ts';
 import type { JobRecord, JobState, Ledger } from '../ledger/ledger.ts';
@@ -10,18 +10,18 @@ export interface PollerDeps {
   readonly ledger: Pick<Ledger, 'claimJobs'>;
   /** Asks the job's provider for its state. */
   readonly poll: (job: JobRecord, signal: AbortSignal) => Promise<JobState>;
-  /** Books the job's end. Rejects where the ledger cannot be reached. */
-  readonly finish: (job: JobRecord, end: 'Completed' | 'Failed' | 'GivenUp') => Promise<void>;
+  /** Rejects where the ledger cannot be reached. */
+  readonly recordEnd: (job: JobRecord, end: 'Completed' | 'Failed' | 'GivenUp') => Promise<void>;
   readonly nowMs: () => number;
-  /** False: no channel is configured yet, so nothing can be polled. */
+  /** False until the first configuration is in force: no channel is known before. */
   readonly ready: () => boolean;
   readonly every: Every;
-  /** Called for each poll that failed, or without a job where the ledger could not be asked for jobs. */
-  readonly onTrouble: (error: unknown, job?: JobRecord) => void;
+  /** Called for each poll that fails, and without a job where the ledger cannot be reached. */
+  readonly onError: (error: unknown, job?: JobRecord) => void;
 }
 
 export interface Poller {
-  /** Resolves when no poll is running any more. Other replicas claim the jobs once the leases have ended. */
+  /** Resolves when the running polls have ended. Other replicas claim the jobs once the leases expire. */
   stop(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ interface Claimed {
   readonly job: JobRecord;
   readonly untilMs: number;
   nextPollMs: number;
-  /** Of the poll that is running. */
+  /** Cancels the running poll; undefined: none runs. */
   polling: AbortController | undefined;
 }
 
@@ -39,19 +39,19 @@ const GIVE_UP_MS = 24 * 60 * 60 * 1_000;
 const CLAIM_BATCH = 100;
 const MAX_CLAIMED = 2_000;
 const MAX_CONCURRENT_POLLS = 32;
-/** Until a ledger that could not be reached is asked again. */
+/** Pause after the ledger could not be reached. */
 const LEDGER_BACKOFF_MS = 10_000;
 
 const MIN_POLL_INTERVAL_MS = 3_000;
 const MAX_POLL_INTERVAL_MS = 60_000;
 const INTERVALS_PER_AGE = 4;
 
-/** From one poll of a job of this age to the next, in milliseconds. */
+/** The pause between two polls of a job of this age, in milliseconds. */
 export function pollIntervalAt(ageMs: number): number {
   return Math.min(MAX_POLL_INTERVAL_MS, Math.max(MIN_POLL_INTERVAL_MS, ageMs / INTERVALS_PER_AGE));
 }
 
-/** Starts at once; the first jobs are claimed with the first tick. */
+/** Claims the first jobs at the first tick. */
 export function startPoller(deps: PollerDeps): Poller {
   const { every } = deps;
   const claimed = new Map<string, Claimed>();
@@ -66,12 +66,12 @@ export function startPoller(deps: PollerDeps): Poller {
   };
   const pollDue = (): void => {
     if (stopped) return;
-    for (const one of dueOf(claimed.values(), deps.nowMs())) track(poll(deps, claimed, one).finally(pollDue));
+    for (const entry of dueJobs(claimed.values(), deps.nowMs())) track(poll(deps, claimed, entry).finally(pollDue));
   };
   const tick = (): void => {
     if (!deps.ready()) return;
     const nowMs = deps.nowMs();
-    for (const [id, one] of claimed) if (nowMs >= one.untilMs) release(claimed, id, one);
+    for (const [id, entry] of claimed) if (nowMs >= entry.untilMs) release(claimed, id, entry);
     pollDue();
     if (claiming || nowMs < claimNotBeforeMs || claimed.size >= MAX_CLAIMED) return;
     claiming = true;
@@ -88,7 +88,7 @@ export function startPoller(deps: PollerDeps): Poller {
       pollDue();
     } catch (error) {
       claimNotBeforeMs = nowMs + LEDGER_BACKOFF_MS;
-      deps.onTrouble(error);
+      deps.onError(error);
     }
   };
 
@@ -97,47 +97,47 @@ export function startPoller(deps: PollerDeps): Poller {
     async stop() {
       stopTicking();
       stopped = true;
-      for (const one of claimed.values()) one.polling?.abort();
+      for (const entry of claimed.values()) entry.polling?.abort();
       await Promise.all(running);
     },
   };
 }
 
-/** The jobs to poll now: one per channel at a time, because its slots are for its clients, and not too many in all. */
-function dueOf(all: Iterable<Claimed>, nowMs: number): Claimed[] {
+/** The jobs to poll now: one per channel at most, because its slots are for its clients, and not too many in all. */
+function dueJobs(all: Iterable<Claimed>, nowMs: number): Claimed[] {
   const list = [...all];
   const busy = new Set(list.filter(({ polling }) => polling).map(({ job }) => job.origin.channel));
   const due: Claimed[] = [];
-  for (const one of list.filter(({ polling, nextPollMs }) => !polling && nextPollMs <= nowMs)) {
-    const { channel } = one.job.origin;
+  for (const entry of list.filter(({ polling, nextPollMs }) => !polling && nextPollMs <= nowMs)) {
+    const { channel } = entry.job.origin;
     if (busy.has(channel) || busy.size >= MAX_CONCURRENT_POLLS) continue;
     busy.add(channel);
-    due.push(one);
+    due.push(entry);
   }
   return due;
 }
 
 /** Never rejects. */
-async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, one: Claimed): Promise<void> {
-  const polling = one.polling = new AbortController();
+async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Claimed): Promise<void> {
+  const polling = entry.polling = new AbortController();
   try {
-    const end = await endOf(deps, one.job, polling.signal);
+    const end = await endOf(deps, entry.job, polling.signal);
     if (end !== 'Running') {
-      await deps.finish(one.job, end);
-      claimed.delete(idOf(one.job));
+      await deps.recordEnd(entry.job, end);
+      claimed.delete(idOf(entry.job));
     }
   } catch (error) {
-    // a lease that ran out, or a process that stops, is no failure
-    if (!polling.signal.aborted) deps.onTrouble(error, one.job);
+    // an expired lease or a stopping process aborts the poll, which is no error
+    if (!polling.signal.aborted) deps.onError(error, entry.job);
   } finally {
-    one.polling = undefined;
-    one.nextPollMs = deps.nowMs() + pollIntervalAt(ageOf(deps, one.job));
+    entry.polling = undefined;
+    entry.nextPollMs = deps.nowMs() + pollIntervalAt(ageOf(deps, entry.job));
   }
 }
 
 type PollResult = 'Running' | 'Completed' | 'Failed' | 'GivenUp';
 
-/** A job that is too old is given up where its provider still does not say that it has ended. */
+/** After GIVE_UP_MS a job that still runs, or whose provider fails, is given up. */
 async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Promise<PollResult> {
   const isOld = ageOf(deps, job) >= GIVE_UP_MS;
   try {
@@ -145,7 +145,7 @@ async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Pro
     return state === 'Running' && isOld ? 'GivenUp' : state;
   } catch (error) {
     if (!isOld || signal.aborted) throw error;
-    deps.onTrouble(error, job);
+    deps.onError(error, job);
     return 'GivenUp';
   }
 }
@@ -154,9 +154,9 @@ function ageOf({ nowMs }: PollerDeps, { origin }: JobRecord): number {
   return nowMs() - origin.createdMs;
 }
 
-/** Another replica may have the job now, so a running poll is aborted. */
-function release(claimed: Map<string, Claimed>, id: string, one: Claimed): void {
-  one.polling?.abort();
+/** Another replica may have claimed the job, so a running poll is aborted. */
+function release(claimed: Map<string, Claimed>, id: string, entry: Claimed): void {
+  entry.polling?.abort();
   claimed.delete(id);
 }
 

@@ -1,6 +1,6 @@
 /**
- * A client's own requests about its videos: state, content, deletion. They reach the provider only for a job that the
- * same key made. The price of a failed job is given back before its client learns of the failure.
+ * A client's requests about its videos: state, content, deletion. They reach the provider only for a job that the same
+ * key created. The price of a failed job is refunded before its client learns of the failure.
  */
 import { GatewayError } from '../errors.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
@@ -11,9 +11,9 @@ import type { KeyState } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
-import { ask, notAVideo, readSmall, withSlots } from './exchange.ts';
-import { finish } from './finish.ts';
-import { channelGone, channelOf } from './job-channel.ts';
+import { invalidJobResponse, readWholeBody, sendToChannel, withSlots } from './channel-request.ts';
+import { recordJobEnd } from './record-job-end.ts';
+import { channelOf, channelRemoved } from './job-channel.ts';
 import type { JobChannel } from './job-channel.ts';
 
 export interface VideoRequest {
@@ -26,14 +26,14 @@ export interface VideoRequest {
   readonly attempts: AttemptReport[];
 }
 
-/** A job of the calling key, found, and where it is. */
+/** A job of the calling key, and the channel that created it. */
 export interface FoundVideo {
   readonly job: JobRecord;
   readonly at: JobChannel;
 }
 
-/** A response that is passed on whole. */
-export interface SmallAnswer {
+/** A response whose body was read whole. */
+export interface BufferedResponse {
   readonly response: UpstreamResponse;
   readonly body: Buffer;
 }
@@ -48,20 +48,20 @@ export async function findVideo(
   const job = isJobId(videoId) ? await deps.ledger.readJob(key.uid, videoId) : undefined;
   if (!job) throw new GatewayError('not_found', 'This key made no video with that id.');
   const at = channelOf(deps.state.get(), job);
-  if (!at) throw channelGone();
+  if (!at) throw channelRemoved();
   return { job, at };
 }
 
-/** GET /v1/videos/{id}: the provider's own answer. */
-export function retrieveVideo(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<SmallAnswer> {
-  return slotted(deps, request, found, () => retrieve(deps, request, found));
+/** GET /v1/videos/{id}: the provider's own response. */
+export function retrieveVideo(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<BufferedResponse> {
+  return withVideoSlots(deps, request, found, () => retrieve(deps, request, found));
 }
 
 export interface Download<T> {
   readonly found: FoundVideo;
   /** The client's query, without its question mark. */
   readonly query: string;
-  /** Gets the provider's response while the slots are taken. */
+  /** Consumes the provider's response while the slots are taken. */
   readonly pass: (response: UpstreamResponse) => Promise<T>;
 }
 
@@ -69,23 +69,23 @@ export interface Download<T> {
 export function downloadVideo<T>(deps: PipelineDeps, request: VideoRequest, download: Download<T>): Promise<T> {
   const { found, query, pass } = download;
   const path = `${pathOf(found)}/content${query === '' ? '' : `?${query}`}`;
-  return slotted(deps, request, found, async () => {
-    // as a stream: it may take any time as long as it does not fall silent
+  return withVideoSlots(deps, request, found, async () => {
+    // a stream has no limit of its whole time, only one of silence
     const response = await exchange(deps, request, found, { method: 'GET', path, stream: true });
     return pass(response);
   });
 }
 
 /**
- * DELETE /v1/videos/{id}. A job that is not known to have ended is retrieved first: if it has failed, its price is
- * given back; else it stays paid, because the provider was working on it.
+ * DELETE /v1/videos/{id}. A job that may still run is retrieved first. Its price is refunded if it has failed, and kept
+ * otherwise, because the provider worked on it.
  */
-export function deleteVideo(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<SmallAnswer> {
-  return slotted(deps, request, found, async () => {
+export function deleteVideo(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<BufferedResponse> {
+  return withVideoSlots(deps, request, found, async () => {
     const running = found.job.state === 'Running' && await isRunning(deps, request, found);
     const response = await exchange(deps, request, found, { method: 'DELETE', path: pathOf(found), stream: false });
-    const body = await readSmall(response);
-    if (running) await finish(deps, found.job, 'Deleted');
+    const body = await readWholeBody(response);
+    if (running) await recordJobEnd(deps, found.job, 'Deleted');
     return { response, body };
   });
 }
@@ -94,7 +94,7 @@ async function isRunning(deps: PipelineDeps, request: VideoRequest, found: Found
   try {
     return (await retrieve(deps, request, found)).state === 'Running';
   } catch (error) {
-    // gone already, as the provider's answer to the deletion will say
+    // the provider has no such video any more, as its response to the deletion will say
     if (error instanceof GatewayError && error.code === 'not_found') return true;
     throw error;
   }
@@ -102,11 +102,11 @@ async function isRunning(deps: PipelineDeps, request: VideoRequest, found: Found
 
 async function retrieve(
   deps: PipelineDeps, request: VideoRequest, found: FoundVideo,
-): Promise<SmallAnswer & Pick<ConvertedJob, 'state'>> {
+): Promise<BufferedResponse & Pick<ConvertedJob, 'state'>> {
   const response = await exchange(deps, request, found, { method: 'GET', path: pathOf(found), stream: false });
-  const body = await readSmall(response);
+  const body = await readWholeBody(response);
   const { state } = readJob(found, body);
-  if (state !== 'Running' && found.job.state === 'Running') await finish(deps, found.job, state);
+  if (state !== 'Running' && found.job.state === 'Running') await recordJobEnd(deps, found.job, state);
   return { response, body, state };
 }
 
@@ -114,12 +114,12 @@ function readJob({ at }: FoundVideo, body: Uint8Array): ConvertedJob {
   try {
     return at.videos.read(body);
   } catch (error) {
-    if (error instanceof SyntaxError) throw notAVideo();
+    if (error instanceof SyntaxError) throw invalidJobResponse();
     throw error;
   }
 }
 
-function slotted<T>(
+function withVideoSlots<T>(
   deps: PipelineDeps, { requestId, key }: VideoRequest, { at }: FoundVideo, work: () => Promise<T>,
 ): Promise<T> {
   return withSlots(deps, requestId, key.slot ? [key.slot, ...at.slots] : at.slots, work);
@@ -130,9 +130,9 @@ type RequestLine = Pick<UpstreamRequest, 'method' | 'path' | 'stream'>;
 function exchange(
   deps: PipelineDeps, { requestId, headers, left, attempts }: VideoRequest, { job, at }: FoundVideo, line: RequestLine,
 ): Promise<UpstreamResponse> {
-  const { 'content-type': _type, ...passed } = requestHeaders(headers, at.target.foreignHeaders);
+  const { 'content-type': _type, ...passed } = requestHeaders(headers, at.target.clientHeaders);
   const request = { ...line, headers: passed, body: undefined, signal: left };
-  return ask(deps, { callId: requestId, model: job.origin.model, at, attempts, request });
+  return sendToChannel(deps, { callId: requestId, model: job.origin.model, at, attempts, request });
 }
 
 function pathOf({ job, at }: FoundVideo): string {

@@ -5,7 +5,7 @@
  *    under both limits; the rest is `unbilled`.
  * 3. A hold whose process died is settled at its last recorded progress, and its slots are released.
  * 4. It grants no slot beyond the slot's limit.
- * Methods reject only with LedgerUnavailable. test/dataplane/ledger/contract.ts tests every implementation.
+ * Methods reject only with LedgerUnavailable. test/unit/dataplane/ledger/contract.ts tests every implementation.
  */
 import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from './usage-record.ts';
 

@@ -139,7 +139,9 @@ export class UsageMirror {
     });
   }
 
-  /** Removes the stream's first records before an entry, at most so many; with `tooMany`, notes that some are missing. */
+  /**
+   * Removes the stream's first records before an entry, at most so many; with `tooMany`, notes that some are missing.
+   */
   remove(stream: MirroredStream, before: StreamId, { most, tooMany }: { most: number; tooMany: boolean }):
   { readonly stream: MirroredStream; readonly removed: number } {
     return this.#transaction(() => {

@@ -14,8 +14,10 @@ export const NO_TOKENS: TokenCounts = { input: 0, cached: 0, cacheWrite5m: 0, ca
 /**
  * Provider: the provider's final figures. Estimated: the provider reported none, and the gateway counted.
  * Partial: the call was cut short, and these are the figures until then.
+ * Implausible: the provider reported more than the request allowed, and the figures are capped at that.
+ * The journal stores the place in this list: additions go to the end.
  */
-export const USAGE_SOURCES = ['Provider', 'Estimated', 'Partial'] as const;
+export const USAGE_SOURCES = ['Provider', 'Estimated', 'Partial', 'Implausible'] as const;
 export type UsageSource = (typeof USAGE_SOURCES)[number];
 
 /**

@@ -46,7 +46,7 @@ export interface ValkeyLedgerOptions {
 
 const DAY_MS = 86_400_000;
 const DEFAULTS = {
-  leaseMs: 25_000, keepMs: 35 * DAY_MS, generationMs: 60_000, refillMs: 4_000, timeoutMs: 200, clock: undefined,
+  leaseMs: 25_000, keepMs: 35 * DAY_MS, generationMs: 60_000, refillMs: 4_000, clock: undefined,
 } satisfies Partial<BucketSettings>;
 /** How long opening waits for a server that does not answer; it then retries in the background. */
 const OPENING_MS = 5_000;
@@ -60,7 +60,8 @@ const POLL_MS = 10;
 export async function openValkeyLedger(options: ValkeyLedgerOptions): Promise<Ledger> {
   const { url, dataDir, onEvent = () => undefined, refill, ownGenerations: lenient = false } = options;
   const location = parseValkeyUrl(url);
-  const settings = { ...DEFAULTS, instance: randomUUID(), records: location.records, lenient, ...options.over };
+  const { records, timeoutMs } = location;
+  const settings = { ...DEFAULTS, instance: randomUUID(), records, timeoutMs, lenient, ...options.over };
   const onFault = (error: unknown): void => onEvent({ kind: 'JournalFails', reason: String(error) });
   const journal = dataDir === undefined ? NO_JOURNAL
     : await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault });

@@ -1,9 +1,8 @@
 /**
- * Admission of a call to one candidate: first the concurrency slots, then the money of key and account, as one hold.
- * The channel's slots are released if the money is refused. A ledger that keeps both in one place does both in one
- * step. A hold is durable before a byte is sent to the provider.
+ * Admits a call to one candidate: takes the concurrency slots, then holds the money of key and account in one step, and
+ * releases the channel's slots if the money is refused. A ledger that stores slots and money in one place does all of
+ * it in one step. The hold is durable before a byte is sent to the provider.
  */
-import { formatDecimal } from '../snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
 import type { AdmitResult, HoldRequest, HoldResult, Limits, SlotLimit } from '../ledger/ledger.ts';
 import { spendingLimits } from '../state/limits.ts';
@@ -14,20 +13,25 @@ import { progressOf } from './consumption.ts';
 import type { BilledActivity } from './consumption.ts';
 import type { Admitted, CallBounds, CallRecord, PipelineDeps, Routed } from './context.ts';
 import { originOf } from './origin.ts';
+import { outOfMoney, readFunds } from './out-of-money.ts';
 
 export type Admission =
   | { readonly outcome: 'Admitted'; readonly admitted: Admitted }
   /** A threshold is reached; `full` names which. */
   | { readonly outcome: 'Full'; readonly full: SlotLimit }
   /** There is not enough money. */
-  | { readonly outcome: 'Short'; readonly error: GatewayError };
+  | { readonly outcome: 'Short'; readonly short: ShortHold; readonly bounds: CallBounds; readonly limits: Limits };
+
+type ShortHold = Extract<HoldResult, { readonly outcome: 'Short' }>;
 
 /** Slots that belong to a channel. They are released before the next channel is tried; the key's slot stays. */
 const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
-/** After an edit of the limits, the hold is asked for again with the newer ones, this many times at most. */
+/** How often a hold is tried again with newer limits after an edit. */
 const MAX_STALE_RETRIES = 5;
-/** A call whose provider has not answered yet: it owes its input. */
-const NO_OUTPUT: BilledActivity = { meter: undefined, sent: true, produced: false, holdLost: false };
+/** A call whose provider has not answered yet is billed for its input. */
+const NO_OUTPUT: BilledActivity = {
+  meter: undefined, sent: true, produced: false, holdLost: false, timedOut: false, countedOutput: undefined,
+};
 
 interface AdmissionRequest {
   readonly routed: Routed;
@@ -42,7 +46,7 @@ export async function admit(
   deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord,
 ): Promise<Admission> {
   const slots = slotsToTake(routed, candidate, record);
-  // an earlier candidate's hold may do for this one
+  // an earlier candidate's hold may cover this one
   const inOneStep = deps.ledger.admit !== undefined && !record.admitted;
   if (slots.length > 0 && !inOneStep) {
     const taken = await timed(deps, 'slots', async () => deps.ledger.takeSlots(routed.received.requestId, slots));
@@ -59,7 +63,7 @@ export function releaseChannel({ ledger }: PipelineDeps, { received }: CallRecor
   ledger.releaseSlots(received.requestId, CHANNEL_SCOPES);
 }
 
-/** Of a retry only the channel's: the call has the key's slot already. */
+/** A retry takes only the channel's slots: the call has the key's slot already. */
 function slotsToTake({ key: { slot } }: Routed, candidate: Candidate, record: CallRecord): readonly SlotLimit[] {
   return slot && !record.admitted ? [slot, ...candidate.slots] : candidate.slots;
 }
@@ -69,7 +73,7 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
   const { price } = candidate;
   if (!price) throw new Error('a candidate without a price was routed to');
   const bounds = boundCall(routed.call, candidate, price, routed.key);
-  // the hold for another channel of the same group at the same price holds for this one
+  // a hold for the same group and price covers this channel too
   if (held && held.candidate.group === candidate.group && sameBounds(held.bounds, bounds))
     return admitted(routed, { candidate, bounds, outputLimit: held.outputLimit });
   for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
@@ -78,7 +82,7 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
     switch (result.outcome) {
       case 'StaleLimits': continue;
       case 'Full': return result;
-      case 'Short': return { outcome: 'Short', error: shortOf(result, bounds) };
+      case 'Short': return { outcome: 'Short', short: result, bounds, limits: hold.limits };
       case 'Held': {
         const outputLimit = affordableOutput(routed.call, bounds, result.heldNanoUsd);
         return admitted(routed, { candidate, bounds, outputLimit });
@@ -97,7 +101,7 @@ function askLedger({ ledger }: PipelineDeps, request: HoldRequest, slots: readon
   return slots.length > 0 && ledger.admit ? ledger.admit(request, slots) : ledger.hold(request);
 }
 
-/** Reports to telemetry how long the ledger took. */
+/** Reports the ledger's response time to telemetry. */
 async function timed<T extends { readonly outcome: string }>(
   { clock, telemetry }: PipelineDeps, operation: 'slots' | 'hold', ask: () => Promise<T>,
 ): Promise<T> {
@@ -123,7 +127,7 @@ function holdRequest(deps: PipelineDeps, routed: Routed, candidate: Candidate, b
     limits: limitsOf(deps, routed),
     amountNanoUsd: bounds.amountNanoUsd,
     minimumNanoUsd: bounds.minimumNanoUsd,
-    progress: progressOf(NO_OUTPUT, { routed, bounds, outputLimit: bounds.outputTokens }, 'Running'),
+    progress: progressOf(NO_OUTPUT, { routed, candidate, bounds, outputLimit: bounds.outputTokens }, 'Running'),
   };
 }
 
@@ -137,15 +141,19 @@ function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
     : 'This API key was changed while the call ran. Try again.');
 }
 
-function shortOf(result: Extract<HoldResult, { outcome: 'Short' }>, bounds: CallBounds): GatewayError {
-  const needed = formatDecimal(bounds.minimumNanoUsd, 2);
-  const free = formatDecimal(result.availableNanoUsd > 0n ? result.availableNanoUsd : 0n, 2);
-  const needs = `This call may cost up to ${needed} USD, and ${free} USD are free`;
-  const advice = 'Calls that are running hold money until they end; a smaller output limit holds less.';
-  if (result.short === 'Key') {
-    const message = `The quota of this API key does not reach: ${needs} under its limit. ${advice}`;
-    return new GatewayError('insufficient_quota', message);
-  }
-  const message = `The balance of this key's account does not reach: ${needs} in it. ${advice}`;
-  return new GatewayError('credit_balance_exhausted', message);
+/** The error for a call that was refused for lack of money. Rejects with LedgerUnavailable. */
+export async function shortageError(
+  deps: PipelineDeps, { key, call }: Routed, { short, bounds, limits }: Extract<Admission, { outcome: 'Short' }>,
+): Promise<GatewayError> {
+  const limitNanoUsd = short.short === 'Key' ? limits.keyLimitNanoUsd ?? 0n : limits.accountCreditNanoUsd;
+  const funds = await readFunds(deps, key, { of: short.short, limitNanoUsd });
+  const freeNanoUsd = short.availableNanoUsd;
+  return outOfMoney(funds, {
+    neededNanoUsd: bounds.minimumNanoUsd,
+    freeNanoUsd,
+    fittingOutput: call.output && bounds.price.perToken.output > 0n
+      ? Math.max(0, affordableOutput(call, bounds, freeNanoUsd))
+      : undefined,
+    thinkingBudget: call.output?.thinkingBudget,
+  });
 }

@@ -7,7 +7,7 @@ import type { Converter, ProviderError, UpstreamBody } from '../protocol/convert
 import { readProviderError } from '../protocol/provider-errors.ts';
 import type { Provider } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
-import { UpstreamFailure } from '../upstream/upstream.ts';
+import { UpstreamFailure, connectErrorOf } from '../upstream/upstream.ts';
 import type { UpstreamFailureKind, UpstreamResponse } from '../upstream/upstream.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps } from './context.ts';
@@ -22,14 +22,14 @@ export type AttemptFailure =
     readonly error: ProviderError;
   }
   /** There was no response, or no first piece of it. */
-  | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind };
+  | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind; readonly connectError?: string };
 
-/** The client left, and its route says that the provider is stopped then. */
+/** The client disconnected before the provider answered. */
 export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected';
 }
 
-/** A provider's error page is read up to this size. */
+/** At most this much of a provider's error response is read. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Throws GatewayError (unsupported_parameter) where the channel's protocol cannot express the request. */
@@ -39,11 +39,11 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   const startedAt = deps.clock.monotonicMs();
   const converter = call.converter(candidate);
   if (!converter) throw new Error('a candidate that cannot serve this endpoint was routed to');
-  const request = convertRequest(admitted, converter);
+  const request = await convertRequest(admitted, converter);
   record.sent = true;
   const result = await send(deps, { admitted, converter, request, record });
   const durationMs = deps.clock.monotonicMs() - startedAt;
-  record.attempts.push({ channel, protocol, outcome: outcomeOf(result), durationMs });
+  record.attempts.push({ channel, protocol, outcome: outcomeLabel(result), durationMs });
   return result;
 }
 
@@ -57,39 +57,46 @@ interface ConvertedCall {
 async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptResult> {
   const { admitted, converter, request, record } = sent;
   const { candidate: { target }, routed: { call, received } } = admitted;
-  const { path, body, contentType = 'application/json', notes } = request;
-  const headers = { ...requestHeaders(received.headers, target.foreignHeaders), 'content-type': contentType };
+  const { path, body, contentType = 'application/json', notes, dropped } = request;
+  const headers = requestHeaders(received.headers, target.clientHeaders);
+  headers['content-type'] = contentType;
   try {
     const response = await deps.upstreams.send(target, {
       method: 'POST', path, headers, body, stream: call.stream, signal: record.abort.signal,
     });
     if (!isAnswer(response.status)) {
       record.sent = false;
-      return await readRefusal(response, providerOf(target.protocol).readError);
+      return await readErrorResponse(response, providerOf(target.protocol).readError);
     }
     const ready = call.stream ? await afterFirstPiece(response) : response;
-    return { kind: 'Answered', forwarded: { admitted, converter, notes, response: ready } };
+    return { kind: 'Answered', forwarded: { admitted, converter, notes, dropped, response: ready } };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    // a provider that the gateway stopped may be at work on the call; one that failed it is owed nothing
+    // after a cancellation the provider may go on and charge for the call; after its own failure it does not
     record.sent = error.sent && error.kind === 'Aborted';
-    return { kind: 'Broken', failure: error.kind };
+    record.timedOut = error.timedOut;
+    return {
+      kind: 'Broken', failure: error.kind,
+      ...error.kind === 'Connect' && { connectError: connectErrorOf(error) },
+    };
   }
 }
 
-/** 204 and 205 promise that no body follows, so no client would read one. */
+/** A 204 or 205 has no body, so it is no answer. */
 function isAnswer(status: number): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205;
 }
 
-function convertRequest({ candidate, routed, outputLimit }: Admitted, converter: Converter): UpstreamBody {
+async function convertRequest(
+  { candidate, routed, outputLimit }: Admitted, converter: Converter,
+): Promise<UpstreamBody> {
   const { call, received: { body } } = routed;
   try {
-    return converter.request(body.bytes, body.parse(), {
+    return await body.convert(converter, candidate.target.protocol, {
       upstreamModel: candidate.upstreamModel,
       maxOutputTokens: call.output ? outputLimit : undefined,
       outputLimitField: candidate.model.outputLimitField,
-      scanned: body.scanned,
+        capabilities: candidate.model.capabilities,
     });
   } catch (error) {
     if (error instanceof RequestFault) throw faultError(error);
@@ -97,7 +104,7 @@ function convertRequest({ candidate, routed, outputLimit }: Admitted, converter:
   }
 }
 
-/** Waits for a stream's first piece. Returns the response with its whole body. */
+/** Waits for a stream's first piece, and returns a response whose body begins with it. */
 async function afterFirstPiece({ status, headers, body }: UpstreamResponse): Promise<UpstreamResponse> {
   const iterator = body[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -121,7 +128,7 @@ async function afterFirstPiece({ status, headers, body }: UpstreamResponse): Pro
 }
 
 /** Reads a provider's error response. `readError` is that of its protocol. */
-export async function readRefusal(
+export async function readErrorResponse(
   { status, headers, body }: UpstreamResponse, readError: Provider['readError'] = readProviderError,
 ): Promise<AttemptFailure> {
   const pieces: Uint8Array[] = [];
@@ -133,14 +140,14 @@ export async function readRefusal(
       if (size >= MAX_ERROR_BYTES) break;
     }
   } catch (error) {
-    // the status is what counts; its text may be cut
+    // the status decides; the message may be incomplete
     if (!(error instanceof UpstreamFailure)) throw error;
   }
   const text = Buffer.concat(pieces).subarray(0, MAX_ERROR_BYTES);
   return { kind: 'Refused', status, headers, error: readError(status, text) };
 }
 
-function outcomeOf(result: AttemptResult): string {
+function outcomeLabel(result: AttemptResult): string {
   switch (result.kind) {
     case 'Answered': return 'ok';
     case 'Refused': return `status_${result.status}`;

@@ -1,13 +1,11 @@
 /**
- * [P] What a call can cost at most on one candidate, and how far its output limit may be lowered where money is short.
+ * [P] Computes what a call can cost at most on one candidate, and how far its output limit may be lowered where money
+ * is short.
  */
 import { affordableOutputTokens, worstCaseNanoUsd } from '../ledger/price.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
 import type { Candidate, KeyState } from '../state/state.ts';
 import type { CallBounds, EndpointCall, OutputRequest } from './context.ts';
-
-/** No output limit is lowered below this many tokens: a shorter answer is of no use. */
-const MIN_OUTPUT_TOKENS = 256;
 
 /** The worst case of a call on a candidate with this price. */
 export function boundCall(call: EndpointCall, candidate: Candidate, price: CompiledPrice, key: KeyState): CallBounds {
@@ -20,7 +18,7 @@ export function boundCall(call: EndpointCall, candidate: Candidate, price: Compi
     generations: call.generations,
   });
   const amountNanoUsd = worstCase(outputTokens);
-  const lowest = lowestOutput(call.output, outputTokens);
+  const lowest = lowestOutput(call.output, outputTokens, key.minOutputTokens);
   const minimumNanoUsd = key.whenShort === 'Lower' ? worstCase(lowest) : amountNanoUsd;
   const estimatedInputTokens = call.estimateInput(candidate);
   return { price, inputTokens, estimatedInputTokens, outputTokens, amountNanoUsd, minimumNanoUsd };
@@ -35,14 +33,14 @@ export function affordableOutput(call: EndpointCall, bounds: CallBounds, granted
   return Math.min(bounds.outputTokens, Math.floor((all - output.predictionTokens) / output.answers));
 }
 
-/** What the request asks for, at most what the model allows. */
+/** The request's limit, capped at the model's. */
 function outputLimit(output: OutputRequest, candidate: Candidate): number {
   return Math.min(output.maxTokens ?? candidate.model.maxOutputTokens, candidate.model.maxOutputTokens);
 }
 
-function lowestOutput(output: OutputRequest | undefined, limit: number): number {
+function lowestOutput(output: OutputRequest | undefined, limit: number, least: number): number {
   if (!output || output.fixed) return limit;
   // a thinking budget must stay below the limit that is sent (Anthropic: max_tokens > budget_tokens)
-  const floor = Math.max(MIN_OUTPUT_TOKENS, output.thinkingBudget === undefined ? 0 : output.thinkingBudget + 1);
+  const floor = Math.max(least, output.thinkingBudget === undefined ? 0 : output.thinkingBudget + 1);
   return Math.min(floor, limit);
 }

@@ -1,73 +1,147 @@
 /**
- * [P] What a call has consumed at any moment: its progress while it runs, and its settlement at the end. The provider's
- * figures come first; what it does not report is estimated from what was seen. A missing figure is not zero.
+ * [P] Computes what a call has consumed: its progress while it runs, and its cost at the end. The provider's figures
+ * count first; a figure that it does not report is estimated, and never taken as zero.
  */
-import { costNanoUsd } from '../ledger/price.ts';
+import { costNanoUsd, worstCaseNanoUsd } from '../ledger/price.ts';
 import { NO_TOKENS } from '../ledger/usage-record.ts';
 import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 import { estimateOutputTokens } from '../protocol/estimate.ts';
+import { hidesReasoning } from '../protocol/hidden-reasoning.ts';
 import type { Meter, ReportedUsage } from '../protocol/converter.ts';
-import { NOTHING_REPORTED } from '../protocol/usage.ts';
-import type { Admitted, CallOutcome, CallRecord } from './context.ts';
+import { UNREPORTED_USAGE } from '../protocol/usage.ts';
+import type { Admitted, CallOutcome, CallRecord, EndpointCall } from './context.ts';
 
-/** The part of a call's record that says what it owes. */
-export type BilledActivity = Pick<CallRecord, 'meter' | 'sent' | 'produced' | 'holdLost'>;
+/** The part of a call's record that decides whether and what it is billed. */
+export type BilledActivity =
+  Pick<CallRecord, 'meter' | 'sent' | 'produced' | 'holdLost' | 'timedOut' | 'countedOutput'>;
 
-/** The part of an admission that consumption is measured by. */
-type Terms = Pick<Admitted, 'bounds' | 'outputLimit'> & { readonly routed: Pick<Admitted['routed'], 'call' | 'offer'> };
+/** The part of an admission that decides the price. */
+export type BillingTerms = Pick<Admitted, 'bounds' | 'candidate' | 'outputLimit'> & {
+  readonly routed: Pick<Admitted['routed'], 'call' | 'offer'>;
+};
 
 const FREE: CallProgress = { costNanoUsd: 0n, tokens: NO_TOKENS, usageSource: 'Provider' };
 
 /** The status of an outcome in the usage record. */
-export function statusOf({ produced }: BilledActivity, outcome: CallOutcome): CallStatus {
+export function statusOf(
+  { produced, timedOut }: BilledActivity, outcome: CallOutcome, { candidate: { onTimeout } }: BillingTerms,
+): CallStatus {
   switch (outcome.kind) {
     case 'Buffered': return outcome.failed ? 'Failed' : 'Succeeded';
     case 'Streamed': return 'Succeeded';
     case 'ClientGone': return 'ClientClosed';
     case 'ProviderFailed':
-    case 'Error': return produced ? 'ProviderCut' : 'Failed';
+    case 'Error': return produced || (timedOut && onTimeout === 'BillHold') ? 'ProviderCut' : 'Failed';
   }
 }
 
-/** What the call owes if it ends with this status now; Running: what a reaper would bill. */
-export function progressOf(activity: BilledActivity, terms: Terms, status: CallStatus): CallProgress {
+/** The call's cost if it ended now with this status; Running: what the reaper would bill. */
+export function progressOf(activity: BilledActivity, terms: BillingTerms, status: CallStatus): CallProgress {
   if (!isBilled(activity, status)) return FREE;
-  const { tokens, usageSource } = countTokens(activity.meter, terms, status);
-  const { generations } = terms.routed.call;
+  if (isBilledAtHold(activity, terms, status)) return holdProgress(activity.meter, terms);
+  const { tokens, usageSource } = measureUsage(activity, terms, status);
+  // more images than asked for are billed; fewer may be what the provider charges in full
+  const generations = Math.max(terms.routed.call.generations, activity.meter?.images ?? 0);
   return { costNanoUsd: costNanoUsd(terms.bounds.price, { tokens, generations }), tokens, usageSource };
 }
 
 /**
- * A call that the provider did not take, or that it failed before any output, is free. A call that the gateway stopped
- * after sending it is billed.
+ * A call that the provider refused or failed before any output is free. A call that the gateway cancelled after sending
+ * it is billed.
  */
 function isBilled({ produced, sent, holdLost }: BilledActivity, status: CallStatus): boolean {
-  if (status === 'Running' || status === 'Succeeded') return true;
+  // ProviderCut without output: a timeout that the route bills
+  if (status === 'Running' || status === 'Succeeded' || status === 'ProviderCut') return true;
   return produced || (sent && (status === 'ClientClosed' || holdLost));
 }
 
-interface Counted {
+/**
+ * Nothing that was seen tells what the call has cost: the provider timed out, or it was cancelled because the client
+ * left and may have reasoned unseen.
+ */
+function isBilledAtHold({ meter, produced }: BilledActivity, terms: BillingTerms, status: CallStatus): boolean {
+  const { candidate, routed: { call, offer } } = terms;
+  // a price per generation needs no figures
+  if (offer.quotaType === 'Request') return false;
+  if (status === 'ProviderCut') return !produced;
+  if (status !== 'ClientClosed' || !call.stream || !call.output || meter?.final === true) return false;
+  return candidate.clientDisconnect === 'Cancel' && mayHideReasoning(terms);
+}
+
+/** Whether a call was cancelled because its client left, and is billed by the text that came until then. */
+export function billsSeenOutput(activity: BilledActivity, terms: BillingTerms, status: CallStatus): boolean {
+  const { candidate, routed: { call, offer } } = terms;
+  return status === 'ClientClosed' && candidate.clientDisconnect === 'Cancel' && activity.meter?.final === false
+    && call.output !== undefined && offer.quotaType !== 'Request' && !isBilledAtHold(activity, terms, status);
+}
+
+function mayHideReasoning({ candidate: { model, upstreamModel }, routed: { call } }: BillingTerms): boolean {
+  if (model.reasoning !== 'Auto') return model.reasoning === 'Hidden';
+  return hidesReasoning(upstreamModel, call.asksForReasoning);
+}
+
+/** All the output that the hold covers, and the reported input, or all the input that it covers. */
+function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgress {
+  const { bounds, outputLimit, routed: { call } } = terms;
+  const tokens = tokensOf(meter?.reported ?? UNREPORTED_USAGE, bounds.inputTokens, allowedOutput(call, outputLimit));
+  const isInputReported = meter !== undefined && reportsInput(meter.reported);
+  const { generations, oneHourCache } = call;
+  const cost = isInputReported
+    ? costNanoUsd(bounds.price, { tokens, generations })
+    : worstCaseNanoUsd(bounds.price, {
+      inputTokens: tokens.input, outputTokens: tokens.output, generations, oneHourCache,
+    });
+  return { costNanoUsd: cost, tokens, usageSource: 'Partial' };
+}
+
+interface MeasuredUsage {
   readonly tokens: TokenCounts;
   readonly usageSource: UsageSource;
 }
 
-function countTokens(meter: Meter | undefined, terms: Terms, status: CallStatus): Counted {
-  const reported = meter?.reported ?? NOTHING_REPORTED;
+function measureUsage(activity: BilledActivity, terms: BillingTerms, status: CallStatus): MeasuredUsage {
+  const { meter } = activity;
+  const reported = meter?.reported ?? UNREPORTED_USAGE;
   // a price per generation is exact whatever the provider reports
   if (terms.routed.offer.quotaType === 'Request')
     return { tokens: tokensOf(reported, 0, reported.output ?? 0), usageSource: 'Provider' };
+  const tokens = tokensOf(reported, terms.bounds.estimatedInputTokens, outputTokens(activity, terms));
+  const capped = capTokens(tokens, terms);
+  return { tokens: capped, usageSource: capped === tokens ? usageSourceOf(meter, terms, status) : 'Implausible' };
+}
+
+/**
+ * The tokens, at most those that the request's own bounds allow: a provider that reports more is wrong, or has broken
+ * the limit that was sent. A call that uses something unbounded may exceed them. Returns the same object where nothing
+ * is capped.
+ */
+function capTokens(tokens: TokenCounts, { bounds, outputLimit, routed: { call } }: BillingTerms): TokenCounts {
+  const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
+  const maxOutput = allowedOutput(call, outputLimit);
+  const isPlausible = output <= maxOutput && input + cached + cacheWrite5m + cacheWrite1h <= bounds.inputTokens;
+  if (call.unbounded || isPlausible) return tokens;
+  let left = bounds.inputTokens;
+  const take = (count: number): number => {
+    const taken = Math.min(count, left);
+    left -= taken;
+    return taken;
+  };
   return {
-    tokens: tokensOf(reported, terms.bounds.estimatedInputTokens, outputTokens(meter, terms)),
-    usageSource: usageSourceOf(meter, terms, status),
+    input: take(input), cached: take(cached), cacheWrite5m: take(cacheWrite5m), cacheWrite1h: take(cacheWrite1h),
+    output: Math.min(output, maxOutput),
   };
 }
 
-/** The estimate counts as input where the provider reports no kind of input. */
+/** The output tokens of all answers together that the limit sent to the provider allows. */
+function allowedOutput({ output }: EndpointCall, outputLimit: number): number {
+  return output ? outputLimit * output.answers + output.predictionTokens : 0;
+}
+
+/** Counts the estimate as input where the provider reports no input of any class. */
 function tokensOf(reported: ReportedUsage, estimatedInput: number, output: number): TokenCounts {
   const { input, cached, cacheWrite5m, cacheWrite1h } = reported;
-  const isReported = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
   return {
-    input: isReported ? input ?? 0 : estimatedInput,
+    input: reportsInput(reported) ? input ?? 0 : estimatedInput,
     cached: cached ?? 0,
     cacheWrite5m: cacheWrite5m ?? 0,
     cacheWrite1h: cacheWrite1h ?? 0,
@@ -75,18 +149,21 @@ function tokensOf(reported: ReportedUsage, estimatedInput: number, output: numbe
   };
 }
 
-function usageSourceOf(meter: Meter | undefined, { routed: { call } }: Terms, status: CallStatus): UsageSource {
-  const { input, output } = meter?.reported ?? NOTHING_REPORTED;
+function reportsInput({ input, cached, cacheWrite5m, cacheWrite1h }: ReportedUsage): boolean {
+  return (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
+}
+
+function usageSourceOf(meter: Meter | undefined, { routed: { call } }: BillingTerms, status: CallStatus): UsageSource {
+  const { input, output } = meter?.reported ?? UNREPORTED_USAGE;
   if (meter?.final && input !== undefined && (output !== undefined || !call.output)) return 'Provider';
   return status === 'Succeeded' ? 'Estimated' : 'Partial';
 }
 
-function outputTokens(meter: Meter | undefined, { routed: { call }, outputLimit }: Terms): number {
+function outputTokens({ meter, countedOutput }: BilledActivity, terms: BillingTerms): number {
+  const { routed: { call }, outputLimit } = terms;
   if (!call.output || !meter) return 0;
-  const { answers, predictionTokens } = call.output;
-  const allowed = outputLimit * answers + predictionTokens;
-  const seen = Math.min(estimateOutputTokens(meter.outputBytes), allowed);
+  const seen = Math.min(countedOutput ?? estimateOutputTokens(meter.outputBytes), allowedOutput(call, outputLimit));
   const { output } = meter.reported;
-  // a figure from the middle of a stream is older than what was seen since
+  // a figure reported in the middle of a stream may be older than the text seen since
   return meter.final && output !== undefined ? output : Math.max(output ?? 0, seen);
 }

@@ -1,6 +1,6 @@
 /**
- * What is known of a call after each stage. Each type holds the one before it:
- *   Received → Authenticated → Routed → Admitted → Forwarded → CallOutcome → Settled
+ * What the pipeline knows of a call after each stage. Each type contains the one before it:
+ *   Received → Authenticated → Routed → Admitted → Forwarded → CallOutcome → SettledOutcome
  * A stage takes one and returns the next, so the compiler keeps the order.
  */
 import type { Clock } from '../clock.ts';
@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
-import type { AnswerNotes, Converter, Meter } from '../protocol/converter.ts';
+import type { ConversionNotes, Converter, Meter } from '../protocol/converter.ts';
 import type { CurrentState } from '../state/current.ts';
 import type { Candidate, EndpointKind, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
@@ -19,7 +19,10 @@ import type { RequestBody } from './request-body.ts';
 export interface RouteWarning {
   readonly route: string;
   readonly channel: string;
+  /** HTTP status of the provider; 0: it cannot be reached. */
   readonly status: number;
+  /** Where it cannot be reached: the error code, such as ENOTFOUND. */
+  readonly connectError?: string;
 }
 
 /** Calls that were admitted and are not settled yet, by request id. */
@@ -30,7 +33,7 @@ export interface RunningCalls {
   values(): Iterable<CallRecord>;
 }
 
-/** What the pipeline works with. main.ts makes it once. */
+/** The pipeline's dependencies. main.ts creates them once. */
 export interface PipelineDeps {
   readonly state: Pick<CurrentState, 'get' | 'credential' | 'generation'>;
   readonly ledger: Ledger;
@@ -38,35 +41,39 @@ export interface PipelineDeps {
   readonly running: RunningCalls;
   readonly upstreams: Upstreams;
   readonly telemetry: CallTelemetry;
+  /** Counts tokens of texts. Never rejects. */
+  readonly tokenizer: { count(key: string, texts: readonly string[]): Promise<number> };
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
-  /** The work's result, or LedgerUnavailable once `ms` have passed; the work itself goes on. */
+  /** Rejects with LedgerUnavailable after `ms` milliseconds; the work itself goes on. */
   readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
-  /** A provider refused the gateway's credential or model name: the ModelRoute's owner must hear of it. */
+  /** Warns the ModelRoute's owner that a provider refused the credential or model name, or cannot be reached. */
   readonly warn: (warning: RouteWarning) => void;
-  /** Reports a defect: an error that no stage throws on purpose. */
+  /** Where people find the console, for refusals; without a path. Undefined: it is not known. */
+  readonly consoleUrl?: (() => string | undefined) | undefined;
+  /** Reports an error that no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
 }
 
 /**
- * The response to the client. Once started, it can only be written to and ended. Nothing here throws: what is written
- * to a client that is gone is dropped.
+ * The response to the client. Once started, it can only be written to and ended. Nothing here throws: bytes for a
+ * client that has disconnected are dropped.
  */
 export interface ClientReply {
   readonly started: boolean;
-  /** The client is gone: nothing written reaches anybody. */
+  /** The client has disconnected. */
   readonly gone: boolean;
-  /** Aborted when the client leaves before the answer's end. */
+  /** Aborted when the client disconnects before the response's end. */
   readonly left: AbortSignal;
   send(status: number, headers: Readonly<Record<string, string>>, body: Uint8Array): void;
   start(status: number, headers: Readonly<Record<string, string>>): void;
-  /** Undefined: write on, or the client is gone. Otherwise resolves when one of the two holds. */
+  /** Undefined: the caller may write on. Otherwise resolves when it may, or when the client has disconnected. */
   write(bytes: Uint8Array): Promise<void> | undefined;
   end(last: Uint8Array): void;
   /**
-   * Sends an error in the dialect of the path: as a whole response, as a stream's error event, or by cutting off a
-   * response that has no room for one. Returns the HTTP status that the client saw.
+   * Sends an error in the dialect of the path: as a whole response, as a stream's error event, or by closing the
+   * connection of a started response that is not a stream. Returns the HTTP status that the client saw.
    */
   fail(error: GatewayError): number;
 }
@@ -80,13 +87,17 @@ export interface EndpointCall {
   check(candidate: Candidate): void;
   /** Upper bound of the input tokens on this model. */
   boundInput(candidate: Candidate): number;
-  /** Estimate of the input tokens, for a provider that reports none. */
+  /** Likely input tokens, for a provider that reports none. */
   estimateInput(candidate: Candidate): number;
   /** Undefined: the endpoint has no output tokens. */
   readonly output: OutputRequest | undefined;
   /** Images, videos or answers: a price per request is multiplied by it. */
   readonly generations: number;
   readonly oneHourCache: boolean;
+  /** It asks the model to reason. */
+  readonly asksForReasoning: boolean;
+  /** It uses something whose price has no bound, which the model allows. */
+  readonly unbounded: boolean;
   readonly wantsStreamUsage: boolean;
   /** Undefined: a channel of this protocol cannot serve this endpoint. */
   converter(candidate: Candidate): Converter | undefined;
@@ -94,7 +105,7 @@ export interface EndpointCall {
   unservable?(): GatewayError;
 }
 
-/** What a request says about its output. */
+/** The request's output parameters. */
 export interface OutputRequest {
   /** Per answer; undefined: the client set none. */
   readonly maxTokens: number | undefined;
@@ -115,7 +126,7 @@ export interface Received {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: RequestBody;
   /** Parses the body of this endpoint. */
-  readonly read: (received: Received) => EndpointCall;
+  readonly read: (received: Received) => Promise<EndpointCall>;
   readonly reply: ClientReply;
 }
 
@@ -159,13 +170,15 @@ export interface Admitted {
 export interface Forwarded {
   readonly admitted: Admitted;
   readonly converter: Converter;
-  /** From the conversion of the request to the conversion of the response. */
-  readonly notes: AnswerNotes | undefined;
-  /** The provider's. The first piece of a stream has arrived, so that a failure before it could still be retried. */
+  /** What the request's conversion tells the response's conversion. */
+  readonly notes: ConversionNotes | undefined;
+  /** Paths of request fields that the model does not take; undefined: none. */
+  readonly dropped: readonly string[] | undefined;
+  /** The provider's response. The first piece of a stream has arrived, because a failure before it can be retried. */
   readonly response: UpstreamResponse;
 }
 
-/** How a call ends, before it is settled and the client gets the rest. */
+/** How a call ended. It is settled and the rest of the response is sent afterwards. */
 export type CallOutcome =
   /**
    * A whole response that is still to be sent, with its cost in the headers. `failed`: it reports a failed job, which
@@ -182,29 +195,33 @@ export type CallOutcome =
   | { readonly kind: 'Error'; readonly error: GatewayError }
   | { readonly kind: 'ClientGone' };
 
-/** A call from its arrival to its end. The stages fill it in; settle and report read it however the call ends. */
+/** The mutable state of a call. The stages fill it in; settle and report read it however the call ends. */
 export interface CallRecord {
   readonly received: Received;
-  /** Of the configuration in force when the call arrived. */
+  /** The generation of the configuration in force when the call arrived. */
   readonly generation: number;
   readonly attempts: AttemptReport[];
   authenticated: Authenticated | undefined;
   routed: Routed | undefined;
   /** The latest admission: money is held, slots are taken. */
   admitted: Admitted | undefined;
-  /** The lease keeper renews its hold. */
+  /** The lease keeper renews the call's hold. */
   leased: boolean;
-  /** The latest request was sent, and its provider has neither refused nor failed it. */
+  /** The latest attempt's request was sent, and its provider has neither refused it nor failed. */
   sent: boolean;
   /** Usage seen in the response so far. */
   meter: Meter | undefined;
-  /** The provider produced output: a failure from here on is billed. */
+  /** The provider produced output, so that a later failure is billed. */
   produced: boolean;
-  /** The call created a job that outlives it: recorded with its charge. */
+  /** The job that the call created; it outlives the call. */
   jobId: string | undefined;
   /** Aborts the exchange with the provider. */
   readonly abort: AbortController;
   /** The hold could not be renewed: the ledger may have released it. */
   holdLost: boolean;
+  /** The latest attempt's provider did not answer in time, or fell silent within its answer. */
+  timedOut: boolean;
+  /** Tokens of the text of a call whose client has left, by a tokenizer; undefined: not counted. */
+  countedOutput: number | undefined;
   firstByteAt: number | undefined;
 }

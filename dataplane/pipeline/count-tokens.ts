@@ -1,8 +1,7 @@
 /**
- * Counts a request's input tokens. This is free, so no money is held, but slots are taken. A provider that can count is
- * asked; where none answers, the gateway estimates.
+ * Counts a request's input tokens by a provider that can, and otherwise by the gateway's own tokenizer. It costs
+ * nothing, so no money is held, but it takes concurrency slots.
  */
-import { collectTexts } from '../protocol/anthropic/count-texts.ts';
 import type { TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate } from '../state/state.ts';
@@ -14,21 +13,16 @@ import type { Authenticated, PipelineDeps, Routed } from './context.ts';
 import { keyIsFull } from './failures.ts';
 import { route } from './route.ts';
 
-export interface CountDeps extends PipelineDeps {
-  /** Tokens of texts, by a tokenizer. Never rejects. */
-  readonly tokenizer: { count(texts: readonly string[]): Promise<number> };
-}
-
-export interface Counted {
+export interface TokenCount {
   readonly model: string;
   readonly inputTokens: number;
   /** The gateway estimated, because no provider counted. */
   readonly estimated: boolean;
 }
 
-/** A longer response is no count. */
+/** A response with a count is smaller. */
 const MAX_COUNT_BYTES = 64 * 1024;
-/** What providers add around a message or a tool, and around a call. */
+/** Tokens that providers usually add to each message or tool, and to each call. */
 const TOKENS_PER_UNIT = 4;
 const TOKENS_PER_CALL = 3;
 
@@ -37,9 +31,9 @@ const TOKENS_PER_CALL = 3;
  * `attempts`.
  */
 export async function countTokens(
-  deps: CountDeps, authenticated: Authenticated, attempts: AttemptReport[],
-): Promise<Counted> {
-  const routed = route(deps, authenticated);
+  deps: PipelineDeps, authenticated: Authenticated, attempts: AttemptReport[],
+): Promise<TokenCount> {
+  const routed = await route(deps, authenticated);
   const { model } = routed.call;
   await takeKeySlot(deps, routed);
   try {
@@ -51,13 +45,15 @@ export async function countTokens(
   }
 }
 
-async function takeKeySlot({ ledger }: CountDeps, { key, received }: Routed): Promise<void> {
+async function takeKeySlot({ ledger }: PipelineDeps, { key, received }: Routed): Promise<void> {
   if (!key.slot) return;
   const result = await ledger.takeSlots(received.requestId, [key.slot]);
   if (result.outcome === 'Full') throw keyIsFull(result.full);
 }
 
-async function askProviders(deps: CountDeps, routed: Routed, attempts: AttemptReport[]): Promise<number | undefined> {
+async function askProviders(
+  deps: PipelineDeps, routed: Routed, attempts: AttemptReport[],
+): Promise<number | undefined> {
   for (const candidate of routed.candidates) {
     const { id: channel, protocol } = candidate.target;
     const { tokenCounter } = providerOf(protocol);
@@ -77,8 +73,8 @@ interface CountRequest {
   readonly tokenCounter: TokenCounter;
 }
 
-/** The count, or the outcome of an attempt that gave none. */
-async function askWithSlots(deps: CountDeps, request: CountRequest): Promise<number | string> {
+/** The count, or the outcome label of an attempt that gave none. */
+async function askWithSlots(deps: PipelineDeps, request: CountRequest): Promise<number | string> {
   const { routed: { received: { requestId } }, candidate: { slots } } = request;
   if (slots.length > 0 && (await deps.ledger.takeSlots(requestId, slots)).outcome === 'Full') return 'full';
   try {
@@ -88,19 +84,23 @@ async function askWithSlots(deps: CountDeps, request: CountRequest): Promise<num
   }
 }
 
-async function ask(deps: CountDeps, { routed, candidate, tokenCounter }: CountRequest): Promise<number | string> {
+async function ask(deps: PipelineDeps, { routed, candidate, tokenCounter }: CountRequest): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
-  const { path, body: request } = tokenCounter.request(received.body.bytes, received.body.parse(), { upstreamModel });
+  const { path, body: request } = await received.body.countRequest(
+    tokenCounter, target.protocol, { upstreamModel },
+  );
+  const headers = requestHeaders(received.headers, target.clientHeaders);
+  headers['content-type'] = 'application/json';
   try {
     const response = await deps.upstreams.send(target, {
       method: 'POST', path, body: request, stream: false,
       signal: received.reply.left,
-      headers: { ...requestHeaders(received.headers, target.foreignHeaders), 'content-type': 'application/json' },
+      headers,
     });
     const body = await collect(response.body);
     if (response.status === 200) return tokenCounter.read(body) ?? 'cut';
-    // providers without such an endpoint answer 404: the model's name may be right all the same
+    // a 404 says that the endpoint is missing, not that the model's name is wrong
     if (classify({ status: response.status }) === 'credential' && response.status !== 404)
       deps.warn({ route: routeName, channel: target.id.slice(routeName.length + 1), status: response.status });
     return `status_${response.status}`;
@@ -110,11 +110,12 @@ async function ask(deps: CountDeps, { routed, candidate, tokenCounter }: CountRe
   }
 }
 
-/** The texts by a tokenizer, images and documents at the model's bound of an image, and what usually surrounds them. */
-async function estimate({ tokenizer }: CountDeps, { received, candidates }: Routed): Promise<number> {
-  const { texts, units, images, files } = collectTexts(received.body.parse());
+/** Counts texts with the tokenizer, and each image or document as the model's imageTokens. */
+async function estimate({ tokenizer }: PipelineDeps, { received, candidates, key }: Routed): Promise<number> {
+  const { texts, units, images, files } = await received.body.texts();
   const imageTokens = candidates[0]?.model.imageTokens ?? 0;
-  return await tokenizer.count(texts) + units * TOKENS_PER_UNIT + TOKENS_PER_CALL + (images + files) * imageTokens;
+  const tokens = await tokenizer.count(key.uid, texts);
+  return tokens + units * TOKENS_PER_UNIT + TOKENS_PER_CALL + (images + files) * imageTokens;
 }
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {

@@ -1,4 +1,4 @@
-/** What an error of any stage means for the client. */
+/** Maps an error of any stage to the outcome that the client gets. */
 import { GatewayError } from '../errors.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
@@ -16,9 +16,9 @@ export function errorOutcome(deps: Pick<PipelineDeps, 'defect'>, record: CallRec
   return { kind: 'Error', error: new GatewayError('internal_error', message) };
 }
 
-function upstreamOutcome({ kind }: UpstreamFailure): CallOutcome {
-  if (kind === 'Aborted') return { kind: 'ClientGone' };
-  const what = kind === 'Idle' || kind === 'Timeout' ? 'went silent' : 'broke off';
+function upstreamOutcome(failure: UpstreamFailure): CallOutcome {
+  if (failure.kind === 'Aborted') return { kind: 'ClientGone' };
+  const what = failure.timedOut ? 'went silent' : 'broke off';
   const message = `The provider ${what} before the end of its answer.`;
   return { kind: 'Error', error: new GatewayError('upstream_error', message) };
 }

@@ -1,6 +1,6 @@
 /**
- * [P] From the failures of all channels to the one error that the caller gets. A provider's own message is passed on
- * only where the request itself is wrong; any other error is the gateway's own and names no provider and no address.
+ * [P] Chooses the error of a call from the failures of its channels. A provider's own message reaches the client only
+ * where the request itself is wrong; any other error is the gateway's own and names no provider and no address.
  */
 import { GatewayError } from '../errors.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
@@ -19,17 +19,17 @@ export interface FailedAttempts {
 /** Seconds after which a slot is likely to be free again. */
 const SLOT_RETRY_SECONDS = 1;
 
-/** A call before its first attempt. */
+/** The state before the first attempt. */
 export function noAttempts(): FailedAttempts {
   return { count: 0, last: undefined, rateLimited: [] };
 }
 
-/** On a connection failure or a received 408, 429, 5xx or 529; never after a timeout of a request that was sent. */
-export function mayTryNext(failure: AttemptFailure): boolean {
+/** True for a connection failure or a received 408, 429, 5xx or 529; false for a timeout of a request that was sent. */
+export function mayTryNextChannel(failure: AttemptFailure): boolean {
   return mayRetry(verdictOf(failure));
 }
 
-/** The key's own threshold is reached: no other channel helps. */
+/** The error of a key that has reached its own concurrency limit. */
 export function keyIsFull({ limit }: SlotLimit): GatewayError {
   const message = `This API key may have ${limit} calls in flight, and has. Try again when one has ended.`;
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
@@ -48,9 +48,20 @@ export function attemptsError(attempts: FailedAttempts, model: string): GatewayE
   return new GatewayError('upstream_error', upstreamMessage(last, model));
 }
 
-/** What a failure means. */
+/** Classifies a failure. */
 export function verdictOf(failure: AttemptFailure): Verdict {
-  return failure.kind === 'Refused' ? classify({ status: failure.status }) : classify({ failure: failure.failure });
+  if (failure.kind === 'Broken') return classify({ failure: failure.failure });
+  return isAboutRequest(failure) ? 'refused' : classify({ status: failure.status });
+}
+
+/** Things that a request refers to, in the providers' messages about one that they do not have. */
+const REFERRED = /\b(?:file|container|skill|item|document|previous response)\b/i;
+
+/** A 404 about something that the request names, other than the model, is for the client to read. */
+function isAboutRequest({ status, error }: Extract<AttemptFailure, { kind: 'Refused' }>): boolean {
+  if (status !== 404 || error.code === 'model_not_found' || error.param === 'model') return false;
+  return error.param !== undefined
+    || (error.type === 'not_found_error' && REFERRED.test(error.message) && !/\bmodel\b/i.test(error.message));
 }
 
 function allFull(model: string): GatewayError {

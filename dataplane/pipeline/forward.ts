@@ -1,19 +1,21 @@
 /**
- * Tries one candidate after another until a provider answers: admit, send, and after a failure that may be retried the
- * next one. A full channel is skipped. No channel is tried twice, and nothing is tried again once the client has seen a
- * byte.
+ * Tries one candidate after another until a provider answers: admits the call, sends it, and tries the next candidate
+ * after a retryable failure. A full channel is skipped, and no channel is tried twice.
  */
 import { readRetryAfter } from '../upstream/retry.ts';
-import { admit, releaseChannel } from './admit.ts';
+import { admit, releaseChannel, shortageError } from './admit.ts';
 import type { Admission } from './admit.ts';
 import { attempt, ClientDisconnected } from './attempt.ts';
 import type { AttemptFailure } from './attempt.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps, Routed } from './context.ts';
 import type { Candidate } from '../state/state.ts';
-import { attemptsError, keyIsFull, mayTryNext, noAttempts, verdictOf } from './failures.ts';
+import { attemptsError, keyIsFull, mayTryNextChannel, noAttempts, verdictOf } from './failures.ts';
 import type { FailedAttempts } from './failures.ts';
 import { progressOf } from './consumption.ts';
 import { countRunningCall } from './new-thresholds.ts';
+
+/** How long the figures of a stream are waited for whose client has disconnected. */
+const FIGURES_TIMEOUT_MS = 2_000;
 
 /** Throws GatewayError (the failure that says most), ClientDisconnected, LedgerUnavailable. */
 export async function forward(deps: PipelineDeps, routed: Routed, record: CallRecord): Promise<Forwarded> {
@@ -27,11 +29,11 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
     if (reply.gone) throw new ClientDisconnected();
     const admission = await admit(deps, routed, candidate, record);
     if (admission.outcome !== 'Admitted') {
-      throwUnlessSkipped(admission, failed);
+      await throwUnlessSkipped(deps, routed, { refusal: admission, failed });
       reportSkipped(record, candidate, admission);
       continue;
     }
-    // nothing has been sent yet: a client that left meanwhile owes nothing
+    // nothing was sent yet, so a client that disconnected during the admission pays nothing
     if (reply.gone) throw new ClientDisconnected();
     tried.push(candidate.target);
     keepHold(deps, admission.admitted, record);
@@ -42,7 +44,7 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
       return result.forwarded;
     }
     addFailure(deps, failed, admission.admitted, result);
-    if (!mayTryNext(result)) break;
+    if (!mayTryNextChannel(result)) break;
     releaseChannel(deps, record);
   }
   throw attemptsError(failed, call.model);
@@ -50,21 +52,24 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
 
 type Refusal = Exclude<Admission, { readonly outcome: 'Admitted' }>;
 
-function throwUnlessSkipped(refusal: Refusal, failed: FailedAttempts): void {
-  // another channel does not help a key that has too many calls
+async function throwUnlessSkipped(
+  deps: PipelineDeps, routed: Routed, { refusal, failed }: { refusal: Refusal; failed: FailedAttempts },
+): Promise<void> {
+  // the key's own limit holds on every channel
   if (refusal.outcome === 'Full' && refusal.full.scope === 'Key') throw keyIsFull(refusal.full);
-  // where a retry costs more than is left, the failure before it is the call's error
-  if (refusal.outcome === 'Short' && failed.count === 0) throw refusal.error;
+  // where money is short for a retry only, the failure before it is the call's error
+  if (refusal.outcome === 'Short' && failed.count === 0) throw await shortageError(deps, routed, refusal);
 }
 
-/** For the metrics and the log: a channel that was not asked, because it was full or too expensive. */
+/** Reports a channel that was skipped because it is full or too expensive. */
 function reportSkipped({ attempts }: CallRecord, { target }: Candidate, { outcome }: Refusal): void {
   attempts.push({ channel: target.id, protocol: target.protocol, outcome: outcome.toLowerCase(), durationMs: 0 });
 }
 
 /**
- * Once per call: renews its hold with its progress, and stops the provider when the client leaves, where the route
- * says so.
+ * Once per call: keeps the hold renewed with the call's progress, and cancels the provider of a stream when the client
+ * disconnects and the route's policy is Cancel. A stream that has begun may be at its end, so its figures are waited
+ * for; relay cancels it earlier if more text comes.
  */
 function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): void {
   if (record.leased) return;
@@ -78,7 +83,9 @@ function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): v
   });
   if (!admitted.routed.call.stream) return;
   reply.left.addEventListener('abort', () => {
-    if (latest().candidate.clientDisconnect === 'Cancel') record.abort.abort();
+    if (latest().candidate.clientDisconnect !== 'Cancel') return;
+    if (record.meter) setTimeout(() => record.abort.abort(), FIGURES_TIMEOUT_MS).unref();
+    else record.abort.abort();
   }, { once: true });
 }
 
@@ -88,11 +95,15 @@ function addFailure(
   if (failure.kind === 'Broken' && failure.failure === 'Aborted') throw new ClientDisconnected();
   failed.last = failure;
   failed.count++;
-  if (failure.kind === 'Broken') return;
+  const { route, target } = candidate;
+  const warning = { route, channel: target.id.slice(route.length + 1) };
+  if (failure.kind === 'Broken') {
+    if (failure.connectError !== undefined) deps.warn({ ...warning, status: 0, connectError: failure.connectError });
+    return;
+  }
   const verdict = verdictOf(failure);
   if (verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(failure.headers, deps.clock.nowMs()));
   if (verdict !== 'credential') return;
-  // the platform team can mend this, the caller cannot
-  const { route, target } = candidate;
-  deps.warn({ route, channel: target.id.slice(route.length + 1), status: failure.status });
+  // only the platform team can correct this
+  deps.warn({ ...warning, status: failure.status });
 }

@@ -1,6 +1,6 @@
 /**
- * A threshold that an edit adds counts the calls that run already: each gets the slots that it did not need before,
- * whether or not they are free. So calls need no slots where no threshold is set.
+ * Counts running calls under a concurrency limit that an edit of the configuration adds: each takes the slots that it
+ * did not need before, even beyond the limit. So calls take no slots where no limit is set.
  */
 import type { SlotLimit } from '../ledger/ledger.ts';
 import { channelSlots, keySlots } from '../state/limits.ts';
@@ -10,7 +10,7 @@ type Deps = Pick<PipelineDeps, 'state' | 'ledger' | 'running'>;
 type KeySlots = ReturnType<typeof keySlots>;
 
 /**
- * Counts all running calls under the thresholds in force now. A call between two channels is counted on its next one.
+ * Counts all running calls under the limits in force now. A call between two channels is counted on its next one.
  */
 export function countRunningCalls(deps: Deps): void {
   const keys = keySlots(deps.state.get());

@@ -1,4 +1,4 @@
-/** [P] Who made a call, and where it ran, for its usage record. */
+/** [P] The origin of a call in its usage record: key, account, group, model, channel and catalog. */
 import type { CallOrigin } from '../ledger/usage-record.ts';
 import type { Candidate } from '../state/state.ts';
 import type { Routed } from './context.ts';

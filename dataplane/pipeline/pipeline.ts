@@ -1,8 +1,9 @@
 /**
- * The order of a call. Each stage takes what the one before it made and returns the next (context.ts); any of them may
- * throw a GatewayError. settle runs exactly once however the call ends: success, error, provider failure, client gone.
- * Only then are the last bytes sent, so no client sees the end of a call that is not in the books.
+ * The stages of a call. Each takes the result of the one before it (context.ts), and any of them may throw a
+ * GatewayError. settle runs exactly once however the call ends: success, error, provider failure, client disconnect.
+ * The last bytes are sent only then, so that no client sees the end of a call that is not recorded.
  */
+import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, PipelineDeps, Received } from './context.ts';
 import { authenticate } from './authenticate.ts';
 import { route } from './route.ts';
@@ -10,7 +11,7 @@ import { forward } from './forward.ts';
 import { relay } from './relay.ts';
 import { settle } from './settle.ts';
 import { errorOutcome } from './error-outcome.ts';
-import { finishReply } from './finish-reply.ts';
+import { sendOutcome } from './send-outcome.ts';
 import { report } from './report.ts';
 
 /** Serves one billed call from its body to its last byte. Never rejects: every error is sent to the client. */
@@ -19,14 +20,15 @@ export async function handleCall(deps: PipelineDeps, received: Received): Promis
   let outcome: CallOutcome;
   try {
     const authenticated = record.authenticated = authenticate(deps, received);  // key hash → key
-    const routed = record.routed = route(deps, authenticated);  // model → candidates, in order
+    const routed = record.routed = await route(deps, authenticated);  // model → candidates, in order
     const forwarded = await forward(deps, routed, record);      // per candidate: admit (slots, money), send
     outcome = await relay(deps, forwarded, record);             // convert back and meter; all but the last bytes
   } catch (error) {
+    record.timedOut ||= error instanceof UpstreamFailure && error.timedOut;
     outcome = errorOutcome(deps, record, error);
   }
   const settled = await settle(deps, record, outcome);          // price, replace the hold, release the slots
-  const status = finishReply(deps, record, settled);            // the last bytes, or the error
+  const status = sendOutcome(deps, record, settled);            // the last bytes, or the error
   report(deps, record, { settled, status });                    // metrics and the log line
 }
 
@@ -45,6 +47,8 @@ function createRecord({ state }: PipelineDeps, received: Received): CallRecord {
     jobId: undefined,
     abort: new AbortController(),
     holdLost: false,
+    timedOut: false,
+    countedOutput: undefined,
     firstByteAt: undefined,
   };
 }

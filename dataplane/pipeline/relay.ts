@@ -1,26 +1,27 @@
 /**
- * From the provider's response to the client's: convert, meter, and hold back the end. A response that is not a stream
- * is buffered up to 8 MiB; a larger one passes through with its last piece held back.
+ * Relays the provider's response to the client: converts it, meters it, and keeps its end back until the settlement. A
+ * response that is not a stream is buffered up to 8 MiB; a larger one is streamed.
  */
 import { GatewayError } from '../errors.ts';
-import type { AnswerContext, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
+import type { ResponseContext, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
 import { isEventStream } from '../protocol/sse.ts';
-import { NOTHING_REPORTED } from '../protocol/usage.ts';
+import { UNREPORTED_USAGE } from '../protocol/usage.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, Forwarded, PipelineDeps } from './context.ts';
 import { clientHeaders } from './response-headers.ts';
 import { relayLarge } from './relay-large.ts';
 
-/** Up to this size a response is held until it is settled, so that its headers can say what it cost. */
-export const HELD_ANSWER_BYTES = 8 * 1024 * 1024;
+/** A response up to this size is buffered until it is settled, so that its headers can carry its cost. */
+export const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
 /** How long a provider may take to close a stream after its terminal event. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
- * Throws UpstreamFailure where the provider breaks off, also when the client leaves and its route cancels (Aborted).
+ * Rejects with UpstreamFailure where the response ends early, and where the gateway cancels it because the client has
+ * disconnected (Aborted).
  */
-export async function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<CallOutcome> {
+export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<CallOutcome> {
   const { admitted, response } = forwarded;
   const isStream = admitted.routed.call.stream && !isJson(response.headers);
   return isStream ? relayStream(deps, forwarded, record) : relayBuffered(deps, forwarded, record);
@@ -35,10 +36,10 @@ async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: Cal
   while (!stream.terminal) {
     const next = await pieces.next();
     if (next.done) break;
-    const bytes = stream.push(next.value);
+    const bytes = pushPiece(stream, next.value, forwarded, record);
     if (bytes.length === 0) continue;
     if (!record.produced) noteOutput(deps, forwarded, record);
-    // what arrives with the end is sent with the end
+    // what arrives in one piece with the terminal event waits for the settlement too
     if (stream.terminal && reply.started) unsent = bytes;
     else {
       if (!reply.started) startStream(forwarded, record);
@@ -49,10 +50,21 @@ async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: Cal
   return endStream(forwarded, { stream, record, unsent });
 }
 
+/** Converts a piece. With more text for a client that has disconnected, the stream is cancelled under Cancel. */
+function pushPiece(
+  stream: StreamConverter, piece: Uint8Array, { admitted }: Forwarded, { received, abort }: CallRecord,
+): Uint8Array {
+  if (!received.reply.gone || admitted.candidate.clientDisconnect !== 'Cancel') return stream.push(piece);
+  const { outputBytes } = stream.meter;
+  const bytes = stream.push(piece);
+  if (!stream.meter.final && stream.meter.outputBytes > outputBytes) abort.abort();
+  return bytes;
+}
+
 interface EndedStream {
   readonly stream: StreamConverter;
   readonly record: CallRecord;
-  /** What the client must still get before the end. */
+  /** Converted bytes that the client has not got. */
   readonly unsent: Uint8Array | undefined;
 }
 
@@ -61,7 +73,7 @@ function endStream(forwarded: Forwarded, { stream, record, unsent }: EndedStream
   record.meter = stream.meter;
   if (end.outcome === 'Cut') throw new UpstreamFailure('Cut', 'the stream ended without its terminal event');
   if (end.outcome === 'Failed') {
-    // its last event may be the first to say what was generated
+    // the error event may be the first one with usage
     record.produced ||= hasOutput(stream.meter);
     const { model } = forwarded.admitted.routed.call;
     return { kind: 'ProviderFailed', last: end.last, error: streamError(model, end.error) };
@@ -77,7 +89,7 @@ function prepend(bytes: Uint8Array | undefined, end: StreamEnd): StreamEnd {
   return bytes && end.outcome !== 'Cut' ? { ...end, last: Buffer.concat([bytes, end.last]) } : end;
 }
 
-/** For a client that has not got anything yet. */
+/** The error for a client whose response has not started. */
 function streamError(model: string, { type, message }: ProviderError): GatewayError {
   const text = `The provider of "${model}" ended the answer with an error: ${message}`;
   if (type === 'overloaded_error') return new GatewayError('upstream_overloaded', text);
@@ -91,13 +103,14 @@ async function relayBuffered(deps: PipelineDeps, forwarded: Forwarded, record: C
   for (let next = await reader.next(); !next.done; next = await reader.next()) {
     pieces.push(next.value);
     size += next.value.length;
-    // until the response is complete, its size is all that is known of it
+    // an incomplete response is metered by its size alone
     record.produced = true;
-    record.meter = { reported: NOTHING_REPORTED, final: false, outputBytes: size };
-    if (size > HELD_ANSWER_BYTES && mayPassThrough(forwarded))
-      return relayLarge(deps, forwarded, { record, held: pieces, rest: reader });
+    record.meter = { reported: UNREPORTED_USAGE, final: false, outputBytes: size };
+    if (size > MAX_BUFFERED_BYTES && mayPassThrough(forwarded))
+      return relayLarge(deps, forwarded, { record, buffered: pieces, rest: reader });
   }
-  return convertBuffered(forwarded, record, Buffer.concat(pieces, size));
+  const [only] = pieces;
+  return convertBuffered(forwarded, record, only && pieces.length === 1 ? only : Buffer.concat(pieces, size));
 }
 
 function convertBuffered(forwarded: Forwarded, record: CallRecord, bytes: Uint8Array): CallOutcome {
@@ -110,28 +123,29 @@ function convertBuffered(forwarded: Forwarded, record: CallRecord, bytes: Uint8A
     return { kind: 'Buffered', status: forwarded.response.status, headers: clientHeaders(forwarded), body, failed };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    // nothing was produced that anybody could use
+    // an unreadable response is not billed
     record.produced = false;
     const { model } = forwarded.admitted.routed.call;
     throw new GatewayError('upstream_error', `The provider of "${model}" answered something that is not JSON.`);
   }
 }
 
-/** A conversion needs the whole response, and so does the id of a job. */
+/** A conversion needs the whole response, and so does reading a job's id. */
 function mayPassThrough({ converter, admitted }: Forwarded): boolean {
   return converter.client === converter.upstream && admitted.routed.call.kind !== 'Videos';
 }
 
-/** The meter of a stream while it runs: it is read far less often than events pass. */
+/** The meter of a running stream. It is computed when it is read, because events are far more frequent. */
 class RunningMeter implements Meter {
   readonly #stream: StreamConverter;
   constructor(stream: StreamConverter) { this.#stream = stream; }
   get reported(): Meter['reported'] { return this.#stream.meter.reported; }
   get final(): boolean { return this.#stream.meter.final; }
   get outputBytes(): number { return this.#stream.meter.outputBytes; }
+  get outputTexts(): readonly string[] { return this.#stream.meter.outputTexts ?? []; }
 }
 
-/** Comments and pings that a provider sends while it thinks are not output. */
+/** Comments and pings before the first text are not output. */
 function noteOutput({ clock }: PipelineDeps, { admitted }: Forwarded, record: CallRecord): void {
   const { output } = admitted.routed.call;
   record.produced = output === undefined || (record.meter !== undefined && hasOutput(record.meter));
@@ -144,7 +158,7 @@ function hasOutput({ outputBytes, reported }: Meter): boolean {
 
 function startStream(forwarded: Forwarded, { received: { reply } }: CallRecord): void {
   const headers = clientHeaders(forwarded);
-  // it was read as events, whatever the provider calls it
+  // the body is an event stream, whatever content type the provider sends
   if (!isEventStream(headers['content-type'])) headers['content-type'] = 'text/event-stream; charset=utf-8';
   reply.start(forwarded.response.status, { ...headers, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' });
 }
@@ -154,7 +168,7 @@ function openStream(forwarded: Forwarded): StreamConverter {
   return forwarded.converter.stream({ wantsStreamUsage, model, ...answerContext(forwarded) });
 }
 
-function answerContext({ admitted: { routed: { received }, bounds }, notes }: Forwarded): AnswerContext {
+function answerContext({ admitted: { routed: { received }, bounds }, notes }: Forwarded): ResponseContext {
   return {
     id: received.requestId,
     createdSeconds: Math.floor(received.createdMs / 1000),
@@ -163,14 +177,14 @@ function answerContext({ admitted: { routed: { received }, bounds }, notes }: Fo
   };
 }
 
-/** A provider that ignored `stream`. */
+/** The provider ignored `stream` and answers with JSON. */
 function isJson(headers: Readonly<Record<string, string>>): boolean {
   return /^application\/json\b/i.test(headers['content-type'] ?? '');
 }
 
 /**
- * A connection can be reused once its response was read to the end. After the terminal event one more read finds the
- * end in most cases; the exchange with a provider that goes on is aborted.
+ * Reads on after the terminal event, because a connection can be reused only after the end of its response. A provider
+ * that sends more, or does not end its response in time, is disconnected.
  */
 function readToEnd(pieces: AsyncIterator<Uint8Array>, abort: AbortController): void {
   const timeout = setTimeout(() => abort.abort(), CLOSE_TIMEOUT_MS);

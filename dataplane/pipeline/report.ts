@@ -1,10 +1,10 @@
-/** Reports a call to telemetry when it is over: ids and figures, never a key or a prompt. */
+/** Reports a finished call to telemetry: ids and figures, never a key or a prompt. */
 import type { CallRecord, PipelineDeps } from './context.ts';
-import type { Settled } from './settle.ts';
-import type { ReplyStatus } from './finish-reply.ts';
+import type { SettledOutcome } from './settle.ts';
+import type { ReplyStatus } from './send-outcome.ts';
 
 interface End {
-  readonly settled: Settled;
+  readonly settled: SettledOutcome;
   readonly status: ReplyStatus;
 }
 
@@ -23,6 +23,7 @@ export function report({ clock, telemetry }: PipelineDeps, record: CallRecord, {
     group: admitted?.candidate.group ?? authenticated?.key.group,
     attempts,
     billing: settled.result?.record,
+    timedOut: record.timedOut,
     durationMs: clock.monotonicMs() - arrivedAt,
     firstByteMs: firstByteAt === undefined ? undefined : firstByteAt - arrivedAt,
   });

@@ -1,29 +1,91 @@
 /**
- * A request's body for as long as it may be needed. A stream lasts for minutes and its body may have megabytes, as
- * bytes and parsed: once a provider has answered, no other channel is tried, and both are dropped.
+ * A request's body, as bytes and parsed. Both are dropped once a provider has answered, because no other channel is
+ * tried then and the response may stream for minutes.
  */
+import type { BodyWorker } from '../body-worker/body-worker.ts';
+import { collectTexts } from '../protocol/anthropic/count-texts.ts';
+import type { CountedTexts } from '../protocol/anthropic/count-texts.ts';
+import { readFacts } from '../protocol/body-kinds.ts';
+import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
+import type { Converter, RequestPlan, UpstreamBody } from '../protocol/converter.ts';
+import { scanUpTo } from '../protocol/json-scan.ts';
 import type { JsonObject } from '../protocol/json-scan.ts';
 import { readBody } from '../protocol/parse-body.ts';
+import type { ProviderKind, TokenCounter } from '../protocol/provider.ts';
 
 const NO_BYTES = Buffer.alloc(0);
+/** Beyond either, a body is read in a thread of its own. Up to both, it holds the event loop for some milliseconds. */
+const MAX_MAIN_BYTES = 256 * 1024;
+const MAX_MAIN_VALUES = 4_000;
 
 export type ParsedBody = Readonly<Record<string, unknown>>;
+
+/** The thread that reads expensive bodies, and the key whose turn it takes there. */
+export interface BodyThread {
+  readonly worker: Pick<BodyWorker, 'run'>;
+  readonly key: string;
+}
+
+export interface BodyOptions {
+  /** Called once, when the body is dropped. */
+  readonly onDrop?: () => void;
+  /** Absent: every body is read in this thread. */
+  readonly thread?: BodyThread | undefined;
+}
 
 export class RequestBody {
   #bytes: Buffer;
   #parsed: ParsedBody | undefined;
   #scanned: JsonObject | undefined;
   #onDrop: (() => void) | undefined;
+  readonly #thread: BodyThread | undefined;
+  /** What facts() has read it as, if that was in the other thread. */
+  #offloaded: BodyKind | undefined;
 
-  /** `onDrop` is called once, when the body is dropped. */
-  constructor(bytes: Buffer, onDrop?: () => void) {
+  constructor(bytes: Buffer, { onDrop, thread }: BodyOptions = {}) {
     this.#bytes = bytes;
     this.#onDrop = onDrop;
+    this.#thread = thread;
   }
 
   /** As it was sent; empty once dropped. */
   get bytes(): Buffer {
     return this.#bytes;
+  }
+
+  /** Reads the facts of a JSON body. Rejects with RequestFault where it is malformed or a needed field is wrong. */
+  async facts<Kind extends BodyKind>(kind: Kind): Promise<BodyFacts[Kind]> {
+    if (!this.#thread || !this.#isExpensive()) return readFacts(kind, this.#bytes, this.parse());
+    this.#offloaded = kind;
+    const facts = await this.#thread.worker.run(this.#thread.key, { task: 'Facts', kind }, this.#bytes);
+    // the facts of this kind
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return facts as BodyFacts[Kind];
+  }
+
+  /**
+   * The provider's request. Rejects with RequestFault for what the provider's protocol cannot express. `converter` is
+   * the one from this body's kind to the protocol.
+   */
+  async convert(converter: Converter, protocol: ProviderKind, plan: RequestPlan): Promise<UpstreamBody> {
+    if (!this.#thread || !this.#offloaded)
+      return converter.request(this.#bytes, this.parse(), { ...plan, scanned: this.#scanned });
+    const task = { task: 'Convert', kind: this.#offloaded, protocol, plan } as const;
+    return this.#thread.worker.run(this.#thread.key, task, this.#bytes);
+  }
+
+  /** The request to a provider's endpoint that counts tokens. */
+  async countRequest(
+    counter: TokenCounter, protocol: ProviderKind, plan: Pick<RequestPlan, 'upstreamModel'>,
+  ): Promise<UpstreamBody> {
+    if (!this.#thread || !this.#offloaded) return counter.request(this.#bytes, this.parse(), plan);
+    return this.#thread.worker.run(this.#thread.key, { task: 'CountRequest', protocol, ...plan }, this.#bytes);
+  }
+
+  /** The texts of a messages request. */
+  async texts(): Promise<CountedTexts> {
+    if (!this.#thread || !this.#offloaded) return collectTexts(this.parse());
+    return this.#thread.worker.run(this.#thread.key, { task: 'Texts' }, this.#bytes);
   }
 
   /**
@@ -34,17 +96,6 @@ export class RequestBody {
     return this.#parsed ??= read ? read(this.#bytes) : this.#read();
   }
 
-  /** Where the members of the JSON object are; undefined before it is parsed. */
-  get scanned(): JsonObject | undefined {
-    return this.#scanned;
-  }
-
-  #read(): ParsedBody {
-    const { parsed, scanned } = readBody(this.#bytes);
-    this.#scanned = scanned;
-    return parsed;
-  }
-
   drop(): void {
     const onDrop = this.#onDrop;
     this.#onDrop = undefined;
@@ -52,5 +103,20 @@ export class RequestBody {
     this.#scanned = undefined;
     this.#bytes = NO_BYTES;
     onDrop?.();
+  }
+
+  /** A malformed body is not: this thread finds the fault in a single scan. */
+  #isExpensive(): boolean {
+    if (this.#bytes.length > MAX_MAIN_BYTES) return true;
+    const scan = scanUpTo(MAX_MAIN_VALUES, this.#bytes);
+    if (scan === 'TooManyValues') return true;
+    this.#scanned = scan;
+    return false;
+  }
+
+  #read(): ParsedBody {
+    const { parsed, scanned } = readBody(this.#bytes, this.#scanned);
+    this.#scanned = scanned;
+    return parsed;
   }
 }

@@ -1,22 +1,26 @@
 /**
- * Which channels may serve the call: model → the group's offer → candidates in the order in which they are tried.
- * Unknown models and other groups' models get the same error, so that nobody can tell them apart.
+ * Finds the channels that may serve the call: model → the group's offer → candidates in the order in which they are
+ * tried. An unknown model and another group's model get the same error, so that a client cannot tell them apart.
  */
 import { GatewayError } from '../errors.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { Candidate, Offer } from '../state/state.ts';
 import { orderCandidates } from '../upstream/pick.ts';
 import type { Authenticated, EndpointCall, PipelineDeps, Received, Routed } from './context.ts';
+import { wrongEndpoint } from './wrong-endpoint.ts';
 
 /**
- * Throws invalid_json, invalid_request, model_not_found, model_not_priced, and the errors of the endpoint's own check.
+ * Rejects with invalid_json, invalid_request, model_not_found, wrong_endpoint, model_not_priced, and the errors of the
+ * endpoint's own check.
  */
-export function route(deps: Pick<PipelineDeps, 'state' | 'random'>, authenticated: Authenticated): Routed {
-  const call = parseCall(authenticated.received);
+export async function route(
+  deps: Pick<PipelineDeps, 'state' | 'random'>, authenticated: Authenticated,
+): Promise<Routed> {
+  const call = await parseCall(authenticated.received);
   const { key } = authenticated;
   const offer = deps.state.get().groups.get(key.group)?.offers.get(call.model);
-  const isVisible = offer?.endpoints.has(call.kind) && (!key.models || key.models.has(call.model));
-  if (!offer || !isVisible) throw modelNotFound(call.model);
+  if (!offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
+  if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
   const candidates = eligibleCandidates(call, offer, orderCandidates(offer.tiers, deps.random));
   return { ...authenticated, call, offer, candidates };
 }
@@ -29,9 +33,9 @@ export function modelNotFound(model: string): GatewayError {
   return new GatewayError('model_not_found', message, { param: 'model' });
 }
 
-function parseCall(received: Received): EndpointCall {
+async function parseCall(received: Received): Promise<EndpointCall> {
   try {
-    return received.read(received);
+    return await received.read(received);
   } catch (error) {
     if (error instanceof RequestFault) throw faultError(error);
     throw error;
@@ -43,7 +47,7 @@ export function faultError(fault: RequestFault): GatewayError {
   return new GatewayError(fault.code, fault.message, fault.param === undefined ? {} : { param: fault.param });
 }
 
-/** The candidates that can serve this call. Where there is none, the error says what all of them lack. */
+/** The candidates that can serve this call. Throws the reason where none can. */
 function eligibleCandidates(call: EndpointCall, offer: Offer, ordered: readonly Candidate[]): readonly Candidate[] {
   const served = ordered.filter((candidate) => candidate.model.endpoints.has(call.kind) && call.converter(candidate));
   if (served.length === 0) throw notServed(call);

@@ -1,17 +1,17 @@
 /**
- * The end of every call, exactly once: price what was consumed, replace the hold by the cost, release the slots, keep
- * the usage record. The client gets the rest of its response afterwards.
+ * Settles each call exactly once: computes its cost, replaces the hold by it, releases the slots and writes the usage
+ * record. The rest of the response is sent afterwards.
  */
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Settlement, SettleResult } from '../ledger/ledger.ts';
 import { spendingLimits } from '../state/limits.ts';
-import { progressOf, statusOf } from './consumption.ts';
+import { billsSeenOutput, progressOf, statusOf } from './consumption.ts';
 import type { Admitted, CallOutcome, CallRecord, PipelineDeps } from './context.ts';
 import { errorOutcome } from './error-outcome.ts';
 import { originOf } from './origin.ts';
 
-export interface Settled {
-  /** The call's outcome, or the error that the ledger did not take it. */
+export interface SettledOutcome {
+  /** The call's outcome, or an error where the ledger did not confirm in time. */
   readonly outcome: CallOutcome;
   /** Undefined: nothing was held, or the ledger has not confirmed yet. */
   readonly result: SettleResult | undefined;
@@ -19,19 +19,25 @@ export interface Settled {
 
 /**
  * How long a finished call waits for the ledger before its client gets an error; the settlement itself goes on. A call
- * whose hold was lost has waited that long already: its client gets the error at once.
+ * whose hold was lost has waited for that long already, so it does not wait again.
  */
 const SETTLE_TIMEOUT_MS = 20_000;
 
-/** After a job was created, it is first polled after this time, whether its client asks or not. */
+/** From a job's creation to its first poll. */
 const FIRST_POLL_MS = 5_000;
 
 /** Never rejects. */
-export async function settle(deps: PipelineDeps, record: CallRecord, outcome: CallOutcome): Promise<Settled> {
+export async function settle(deps: PipelineDeps, record: CallRecord, outcome: CallOutcome): Promise<SettledOutcome> {
   const { admitted, received: { requestId } } = record;
   if (!admitted) {
     deps.ledger.releaseSlots(requestId);
     return { outcome, result: undefined };
+  }
+  const texts = textsToCount(record, admitted, outcome);
+  // the hold is renewed until the text is counted
+  if (texts.length > 0) {
+    const { key } = admitted.routed;
+    record.countedOutput = await countOutput(deps, key.uid, { texts, outputBytes: record.meter?.outputBytes ?? 0 });
   }
   deps.leases.untrack(requestId);
   deps.running.delete(requestId);
@@ -48,7 +54,7 @@ export async function settle(deps: PipelineDeps, record: CallRecord, outcome: Ca
   }
 }
 
-/** The ledger goes on with a settlement that it has taken: its result is reported when it is known. */
+/** Reports the result of a settlement that the ledger confirms after the timeout. */
 function reportLate(deps: PipelineDeps, { routed, candidate }: Admitted, settling: Promise<SettleResult>): void {
   const call = { requestId: routed.received.requestId, model: routed.call.model, group: candidate.group };
   settling.then(({ record }) => deps.telemetry.billedLate({ ...call, billing: record }), () => undefined);
@@ -60,10 +66,26 @@ interface Ended {
   readonly endedAt: number;
 }
 
+/** The text by which a cancelled call is billed; empty: its bill does not depend on any. */
+function textsToCount(record: CallRecord, admitted: Admitted, outcome: CallOutcome): readonly string[] {
+  const texts = record.meter?.outputTexts ?? [];
+  return texts.length > 0 && billsSeenOutput(record, admitted, statusOf(record, outcome, admitted)) ? texts : [];
+}
+
+/** Tokens of all output, of which the texts are the beginning. */
+async function countOutput(
+  { tokenizer }: PipelineDeps, keyUid: string, {
+    texts, outputBytes,
+  }: { texts: readonly string[]; outputBytes: number },
+): Promise<number> {
+  const countedBytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return Math.ceil(await tokenizer.count(keyUid, texts) * outputBytes / countedBytes);
+}
+
 function settlementOf({ state, clock }: PipelineDeps, record: CallRecord, ended: Ended): Settlement {
   const { admitted, outcome, endedAt } = ended;
   const { requestId, arrivedAt } = record.received;
-  const status = statusOf(record, outcome);
+  const status = statusOf(record, outcome, admitted);
   const limits = spendingLimits(state.get(), admitted.routed);
   return {
     callId: requestId,

@@ -1,4 +1,4 @@
-/** Bytes as node's Buffer, which has the functions that this folder needs. */
+/** Views of bytes as a Node Buffer. */
 import { Buffer } from 'node:buffer';
 
 /** The same bytes, not a copy. */

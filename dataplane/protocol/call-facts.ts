@@ -1,12 +1,12 @@
 /**
- * What the gateway must know of a request, whatever its dialect: for routing, for the price bound and for policy.
- * Fields that it has no use for are not read, so that they pass through unchanged.
+ * The facts about a request that routing, the price bound and policy need, in one form for both dialects. The gateway
+ * reads no other fields, so that they pass through unchanged.
  */
 
 /** The dialect that a client speaks, decided by the path. */
 export type Dialect = 'OpenAI' | 'Anthropic';
 
-/** What a call may ask for although its price cannot be bounded; the model's `allow` must name it. */
+/** Features whose price cannot be bounded; a call may use one only if the model's `allow` names it. */
 export type UnboundedFeature = 'ServerTools' | 'ServiceTiers' | 'FileReferences' | 'Audio';
 
 export interface UnboundedUse {

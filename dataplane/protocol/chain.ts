@@ -3,7 +3,7 @@
  * the existing conversion between the dialects.
  */
 import type {
-  AnswerContext, AnswerNotes, Converter, Meter, StreamConverter, StreamEnd, StreamRequest, UpstreamBody,
+  ResponseContext, ConversionNotes, Converter, Meter, StreamConverter, StreamEnd, StreamRequest, UpstreamBody,
 } from './converter.ts';
 import type { JsonRecord } from './fields.ts';
 import { parseObject } from './json-value.ts';
@@ -15,7 +15,8 @@ export function chain(first: Converter, second: Converter): Converter {
     upstream: second.upstream,
     request: (body, parsed, plan) => {
       const middle = first.request(body, parsed, plan);
-      return withNotes(middle.notes, second.request(middle.body, parseMiddle(middle), plan));
+      const sent = withNotes(middle.notes, second.request(middle.body, parseMiddle(middle), plan));
+      return middle.dropped ? { ...sent, dropped: [...middle.dropped, ...sent.dropped ?? []] } : sent;
     },
     response: (body, answer) => {
       const middle = second.response(body, answer && innerOf(answer));
@@ -32,14 +33,14 @@ function parseMiddle({ body }: UpstreamBody): JsonRecord {
   return parseObject(body);
 }
 
-function withNotes(outer: AnswerNotes | undefined, sent: UpstreamBody): UpstreamBody {
+function withNotes(outer: ConversionNotes | undefined, sent: UpstreamBody): UpstreamBody {
   return outer || sent.notes ? { ...sent, notes: { ...outer, ...(sent.notes ? { inner: sent.notes } : {}) } } : sent;
 }
 
 /** With the notes of the second conversion. */
-function innerOf<Context extends AnswerContext | StreamRequest>({
+function innerOf<Context extends ResponseContext | StreamRequest>({
   notes, ...context
-}: Context): Omit<Context, 'notes'> & Pick<AnswerContext, 'notes'> {
+}: Context): Omit<Context, 'notes'> & Pick<ResponseContext, 'notes'> {
   return notes?.inner ? { ...context, notes: notes.inner } : context;
 }
 
@@ -64,7 +65,7 @@ class ChainedStream implements StreamConverter {
     return this.#outer.push(this.#inner.push(chunk));
   }
 
-  /** The outer stream reads what the inner one held back, its error too. */
+  /** The outer stream reads the inner stream's last event, which may be an error. */
   end(): StreamEnd {
     const inner = this.#inner.end();
     if (inner.outcome === 'Cut') return inner;

@@ -12,10 +12,14 @@ export interface ContentCounts {
   imageParam: string | undefined;
   files: number;
   readonly unbounded: UnboundedUse[];
+  /** Objects in which an image was searched for: blocks hold blocks, and each is searched once. */
+  readonly searched: Set<object>;
 }
 
 export function startCounts(bodyBytes: number): ContentCounts {
-  return { textBytes: bodyBytes, units: 0, images: 0, imageParam: undefined, files: 0, unbounded: [] };
+  return {
+    textBytes: bodyBytes, units: 0, images: 0, imageParam: undefined, files: 0, unbounded: [], searched: new Set(),
+  };
 }
 
 /** `dataBytes`: the image's data within the body, which is not text. */

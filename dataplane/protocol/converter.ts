@@ -4,6 +4,7 @@
  *
  * Order of calls: request → (response | failure | stream: push* then end).
  */
+import type { StatedCapabilities } from './capabilities.ts';
 import type { JsonObject } from './json-scan.ts';
 import type { Dialect } from './call-facts.ts';
 
@@ -19,7 +20,7 @@ export interface ReportedUsage {
   readonly output: number | undefined;
 }
 
-/** What has been consumed so far. */
+/** Consumption of a call up to now. */
 export interface Meter {
   /** The latest usage. */
   readonly reported: ReportedUsage;
@@ -27,9 +28,13 @@ export interface Meter {
   readonly final: boolean;
   /** UTF-8 bytes of generated text, tool arguments and thinking so far, from which missing usage is estimated. */
   readonly outputBytes: number;
+  /** Of a stream: the beginning of that text, in pieces; absent: the text is not known. */
+  readonly outputTexts?: readonly string[];
+  /** Images that the response holds, where it holds any. */
+  readonly images?: number;
 }
 
-/** What the gateway decided about a request before it is sent. */
+/** The gateway's decisions about a request, made before it is sent. */
 export interface RequestPlan {
   readonly upstreamModel: string;
   /** The output limit to send; undefined: the client's own stays. */
@@ -38,6 +43,8 @@ export interface RequestPlan {
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
   /** The scan of the client's body, if it has been scanned already. */
   readonly scanned?: JsonObject | undefined;
+  /** The capabilities that the model's route states; those of well-known models are the defaults of the others. */
+  readonly capabilities?: StatedCapabilities | undefined;
 }
 
 export interface UpstreamBody {
@@ -47,11 +54,13 @@ export interface UpstreamBody {
   /** Default: application/json. */
   readonly contentType?: string;
   /** For the conversion of the response; absent: it needs nothing from the request. */
-  readonly notes?: AnswerNotes;
+  readonly notes?: ConversionNotes;
+  /** Paths of the client's fields that were left out because the model does not take them. */
+  readonly dropped?: readonly string[] | undefined;
 }
 
-/** What the conversion of a response must know of its request. */
-export interface AnswerNotes {
+/** Facts about a request that the conversion of its response needs. */
+export interface ConversionNotes {
   /** The client's tool names, by the names that were sent instead. */
   readonly toolNames?: ReadonlyMap<string, string>;
   /** The sent names of OpenAI's custom tools, whose input is a text. */
@@ -59,7 +68,7 @@ export interface AnswerNotes {
   /** The request has OpenAI's deprecated `functions`: the response calls one as function_call. */
   readonly legacyFunctions?: boolean;
   /** Of the second of two chained conversions. */
-  readonly inner?: AnswerNotes;
+  readonly inner?: ConversionNotes;
 }
 
 /** A provider's error, independent of dialect. */
@@ -115,7 +124,7 @@ export interface Converter {
   /** The provider's protocol. Bytes pass through where it is the client's own. */
   readonly upstream: string;
   /**
-   * The provider's request. `body` is the client's bytes, `parsed` the same as a value.
+   * The provider's request. `body` holds the client's bytes, and `parsed` is their parsed value.
    * @throws RequestFault (unsupported_parameter) for what the other side cannot express.
    */
   request(body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: RequestPlan): UpstreamBody;
@@ -124,12 +133,12 @@ export interface Converter {
    * its time and the estimate of missing usage from `answer`; without it the id is made from the provider's own, and
    * the others are 0.
    */
-  response(body: Uint8Array, answer?: AnswerContext): ConvertedResponse;
+  response(body: Uint8Array, answer?: ResponseContext): ConvertedResponse;
   stream(request: StreamRequest): StreamConverter;
 }
 
-/** What a converted response needs besides the provider's own. */
-export type AnswerContext = Pick<StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes'>;
+/** Values that a converted response needs and the provider's response does not have. */
+export type ResponseContext = Pick<StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes'>;
 
 export interface StreamRequest {
   /** OpenAI client: it asked for usage itself; otherwise usage is taken out. */
@@ -142,5 +151,5 @@ export interface StreamRequest {
   readonly id: string;
   readonly createdSeconds: number;
   /** From the request's conversion. */
-  readonly notes?: AnswerNotes;
+  readonly notes?: ConversionNotes;
 }

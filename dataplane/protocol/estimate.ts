@@ -14,7 +14,7 @@ export interface ModelTokens {
 const CALL_TOKENS = 128;
 /** Upper bound of what a chat template adds to a message, block or tool. */
 const UNIT_TOKENS = 16;
-/** What it usually adds. */
+/** Typical number of tokens that a chat template adds to a message, block or tool. */
 const USUAL_UNIT_TOKENS = 3;
 const BYTES_PER_TOKEN = 4;
 

@@ -1,6 +1,6 @@
 /**
- * What all stream converters share: bytes in pieces of any size become events, a handler decides what the client gets
- * for each event, and only whole events are sent.
+ * The common part of all stream converters: it splits bytes into events, asks a handler what to send for each event,
+ * and sends only whole events.
  */
 import type { Dialect } from './call-facts.ts';
 import type { Meter, StreamConverter, StreamEnd } from './converter.ts';
@@ -15,12 +15,12 @@ const EMPTY = Buffer.alloc(0);
 
 /** The state machine of one stream. */
 export interface EventHandler {
-  /** Returns what the client gets for this event: `[event.raw]` to pass it on. Not called once `terminal`. */
+  /** Returns the bytes to send for this event: `[event.raw]` passes it on. Not called once `terminal` is true. */
   handle(event: SseEvent): readonly Uint8Array[];
   /** The terminal event, or the provider's error, has been taken. */
   readonly terminal: boolean;
   readonly meter: Meter;
-  /** Called once the provider's stream is over. */
+  /** Called when the provider's stream has ended. */
   finish(): StreamEnd;
 }
 

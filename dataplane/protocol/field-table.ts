@@ -1,6 +1,6 @@
 /**
- * How each field is handled when a message of one protocol is converted to the other's: converted, dropped because
- * nothing is lost, or refused by name. The conversions use the tables (<pair>/table.ts), and docs/protocols.md is
+ * States how a conversion handles each field of a protocol: it is converted, dropped because nothing is lost, or
+ * refused by name. The conversions use the tables (<pair>/table.ts), and docs/protocols.md is
  * generated from them: a converter can read only the fields that its table calls converted, and a field that is in no
  * table is refused.
  */
@@ -30,20 +30,20 @@ export interface KindTable<Converted extends string = string> {
   readonly converted?: Converted;
 }
 
-/** Enumerated values of one protocol, and what they become in the other's. */
+/** Enumerated values of one protocol, with their counterparts in the other. */
 export interface ValueTable {
   readonly title: string;
   readonly values: ReadonlyMap<string, string>;
 }
 
 /** The fields of an object that a converter may read. */
-export type View<Converted extends string> = Readonly<Record<Converted, unknown>>;
+export type ConvertedFields<Converted extends string> = Readonly<Record<Converted, unknown>>;
 
 type ConvertedNames<F> = { [Name in keyof F]: F[Name] extends {
   readonly action: 'Converted';
 } ? Name : never }[keyof F] & string;
 
-/** `to`: where it goes, for the documentation. */
+/** `to`: the counterpart, for the documentation. */
 export function converted(to: string): { readonly action: 'Converted'; readonly to: string } {
   return { action: 'Converted', to };
 }
@@ -80,8 +80,8 @@ export function valueTable(title: string, values: Readonly<Record<string, string
  * Throws RequestFault for the first field that cannot be expressed in the protocol of `upstream`.
  */
 export function readObject<Converted extends string>(
-  table: ObjectTable<Converted>, value: JsonRecord, { param, upstream }: Place,
-): View<Converted> {
+  table: ObjectTable<Converted>, value: JsonRecord, { param, upstream }: FieldLocation,
+): ConvertedFields<Converted> {
   for (const field of Object.keys(value)) {
     const given = value[field];
     if (isGiven(given) && isRefused(table.fields.get(field), given))
@@ -91,26 +91,28 @@ export function readObject<Converted extends string>(
 }
 
 /** A provider's object, as a view of its converted fields; all others are left out. */
-export function viewOf<Converted extends string>(_table: ObjectTable<Converted>, value: JsonRecord): View<Converted> {
+export function convertedFields<Converted extends string>(
+  _table: ObjectTable<Converted>, value: JsonRecord,
+): ConvertedFields<Converted> {
   return value;
 }
 
 /** The kind, if it is converted. Throws RequestFault for one that cannot be expressed in the protocol of `upstream`. */
 export function readKind<Converted extends string>(
-  table: KindTable<Converted>, word: unknown, { param, upstream }: Place,
+  table: KindTable<Converted>, value: unknown, { param, upstream }: FieldLocation,
 ): Converted {
-  if (isConverted(table, word)) return word;
-  throw refusal(param, upstream, typeof word === 'string' ? table.kinds.get(word) : undefined);
+  if (isConverted(table, value)) return value;
+  throw refusal(param, upstream, typeof value === 'string' ? table.kinds.get(value) : undefined);
 }
 
-/** Where an object is in the request, and the name of the protocol that it is converted to. */
-export interface Place {
+/** The path of a field in the request, and the name of the protocol that it is converted to. */
+export interface FieldLocation {
   readonly param: string;
   readonly upstream: string;
 }
 
-function isConverted<Converted extends string>(table: KindTable<Converted>, word: unknown): word is Converted {
-  return typeof word === 'string' && table.kinds.get(word)?.action === 'Converted';
+function isConverted<Converted extends string>(table: KindTable<Converted>, value: unknown): value is Converted {
+  return typeof value === 'string' && table.kinds.get(value)?.action === 'Converted';
 }
 
 function isRefused(handling: Handling | undefined, value: unknown): boolean {

@@ -20,10 +20,14 @@ const IMAGE_DATA = /^(?:data:image\/|iVBORw0KGgo|\/9j\/|R0lGOD[lh]|UklGR.{10,20}
 
 /**
  * The path of the first image within a value; undefined: there is none. Iterative, because clients choose the depth.
+ * @param searched objects that an earlier search has seen: a caller that searches nested values passes one set, so that
+ *   each object is searched once.
  */
-export function findImage(value: unknown, param: string): string | undefined {
+export function findImage(value: unknown, param: string, searched = new Set<object>()): string | undefined {
   const pending: Located[] = [{ value, param }];
   for (let next = pending.pop(); next; next = pending.pop()) {
+    if (typeof next.value !== 'object' || next.value === null || searched.has(next.value)) continue;
+    searched.add(next.value);
     if (isImage(next.value)) return next.param;
     pushMembers(pending, next);
   }
@@ -33,10 +37,16 @@ export function findImage(value: unknown, param: string): string | undefined {
 /** The first top-level field of a request that has an image's name, or holds an image. */
 export function findImageField(fields: Readonly<Record<string, unknown>>): string | undefined {
   for (const [name, value] of Object.entries(fields)) {
-    if (holdsSomething(value) && IMAGE_KEY.test(name.replace(/\[.*$/, ''))) return name;
+    if (holdsSomething(value) && IMAGE_KEY.test(beforeBracket(name))) return name;
     if (typeof value !== 'string' && findImage(value, name) !== undefined) return name;
   }
   return undefined;
+}
+
+/** `images[0]` → `images`. By indexOf: a regular expression would take the square of a long name's length. */
+function beforeBracket(name: string): string {
+  const bracket = name.indexOf('[');
+  return bracket < 0 ? name : name.slice(0, bracket);
 }
 
 /** Whether a text is an image in base64 or a data URL of one. */

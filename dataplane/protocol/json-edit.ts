@@ -1,7 +1,6 @@
 /**
- * Changes members of a JSON object in its bytes: what is not named stays exactly as it was, with its order, white
- * space, escapes and numbers of any precision. This is how a request passes through losslessly although its model is
- * renamed.
+ * Edits members of a JSON object in its bytes. All other members keep their order, white space, escapes and numbers of
+ * any precision, so that a request passes through losslessly although its model is renamed.
  */
 import { Buffer } from 'node:buffer';
 import { scanObject } from './json-scan.ts';
@@ -51,7 +50,7 @@ function listChanges({ start, members }: JsonObject, edits: ReadonlyMap<string, 
   return [...changes, { from: end, to: end, text: writeMembers(missing, kept > 0) }];
 }
 
-/** With the comma before it, or with the one after it, where no member is left before it. */
+/** Removes the comma before the member, or the one after it if no member precedes. */
 function removeMember(members: readonly JsonMember[], index: number, follows: boolean): Change {
   const [before, member, after] = [members[index - 1], members[index], members[index + 1]];
   const { nameStart = 0, valueEnd = 0 } = member ?? {};

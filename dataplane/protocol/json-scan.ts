@@ -1,7 +1,7 @@
 /**
- * Scans JSON in bytes without making values of it. The scan of a request tells where its members are, which an edit at
- * byte level needs, and refuses bodies that would cost more to parse than they are worth. A second, thorough scan says
- * what is wrong with a body that is to be refused. Iterative, so that no nesting exhausts the stack.
+ * Scans JSON in bytes without creating values. The scan of a request yields the offsets of its members, which
+ * byte-level edits need, and refuses bodies that are too expensive to parse. A second, thorough scan finds the fault in
+ * a body that is refused. The scanner is iterative, so that deep nesting cannot exhaust the stack.
  */
 import { Buffer } from 'node:buffer';
 import { RequestFault } from './call-facts.ts';
@@ -31,8 +31,8 @@ export interface JsonObject {
 
 /** Deeper than any API's schema; recursive code that reads bodies relies on it. */
 export const MAX_DEPTH = 512;
-/** Every value costs tens of bytes of heap once parsed, however short it is in the text: `[[],[],…]`. */
-export const MAX_VALUES = 2_000_000;
+/** Each value costs time and tens of bytes of heap once parsed, however short it is in the text: `[[],[],…]`. */
+export const MAX_VALUES = 100_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -60,12 +60,18 @@ const SHORT_STRING = 48;
  * where it nests too deeply or holds too many values.
  */
 export function scanObject(bytes: Uint8Array, from = 0): JsonObject | undefined {
+  const object = scanUpTo(MAX_VALUES, bytes, from);
+  return object === 'TooManyValues' ? undefined : object;
+}
+
+/** The same, but stops after so many values, fewer than MAX_VALUES: the rest of the text is not looked at. */
+export function scanUpTo(maxValues: number, bytes: Uint8Array, from = 0): JsonObject | 'TooManyValues' | undefined {
   const text = asBuffer(bytes);
   const start = skipSpace(text, from);
   if (text[start] !== OPEN_BRACE) return undefined;
-  const scanner = new Scanner(text, start, false);
-  if (!scanner.scanValue()) return undefined;
-  return { bytes, start, end: scanner.at, members: scanner.members, memberCount: scanner.memberCount };
+  const scanner = new Scanner(text, start, false, maxValues);
+  if (!scanner.scanValue()) return scanner.valueCount > maxValues ? 'TooManyValues' : undefined;
+  return { bytes, start, end: scanner.offset, members: scanner.members, memberCount: scanner.memberCount };
 }
 
 /** Throws RequestFault where the text, valid or not, nests too deeply or holds too many values to be parsed. */
@@ -75,14 +81,14 @@ export function checkSize(bytes: Uint8Array): void {
 
 /**
  * Offset of the first byte that no JSON text could have there; the length, where the text ends too early; undefined: it
- * is JSON. The engine's own message cannot be used: it quotes the text, and a prompt has no business in an error
- * message.
+ * is JSON. The engine's own message cannot be used, because it quotes the text, and errors must not contain
+ * prompts.
  */
 export function findSyntaxFault(bytes: Uint8Array): number | undefined {
   const text = asBuffer(bytes);
   const scanner = new Scanner(text, 0, true);
-  if (!scanner.scanValue()) return scanner.at;
-  const end = skipSpace(text, scanner.at);
+  if (!scanner.scanValue()) return scanner.offset;
+  const end = skipSpace(text, scanner.offset);
   return end < text.length ? end : undefined;
 }
 
@@ -113,35 +119,37 @@ class Scanner {
   readonly members: JsonMember[] = [];
   /** Of all objects. */
   memberCount = 0;
+  valueCount = 0;
   duplicate: string | undefined;
-  /** After the value, once it is scanned; at the fault, where it is malformed. */
-  at: number;
+  /** After scanning: the end of the value, or the position of its fault. */
+  offset: number;
   readonly #text: Buffer;
   /** Checks every character of strings, and compares the names of every object. */
   readonly #thorough: boolean;
+  readonly #maxValues: number;
   readonly #open: Container[] = [];
   #expect: 'Value' | 'Name' | 'Colon' | 'Comma' | 'Nothing' = 'Value';
   /** The innermost container may also end here. */
   #mayClose = false;
-  #values = 0;
 
-  constructor(text: Buffer, at: number, thorough: boolean) {
+  constructor(text: Buffer, offset: number, thorough: boolean, maxValues = MAX_VALUES) {
+    this.#maxValues = maxValues;
     this.#text = text;
-    this.at = at;
+    this.offset = offset;
     this.#thorough = thorough;
   }
 
   /** False: the value is malformed. */
   scanValue(): boolean {
     while (this.#expect !== 'Nothing') {
-      this.at = skipSpace(this.#text, this.at);
+      this.offset = skipSpace(this.#text, this.offset);
       if (!this.#scanToken()) return false;
     }
     return true;
   }
 
   #scanToken(): boolean {
-    const byte = this.#text[this.at];
+    const byte = this.#text[this.offset];
     if (this.#mayClose && byte === this.#open.at(-1)?.closing) return this.#close();
     if (this.#expect === 'Value') return this.#scanItem(byte);
     if (this.#expect === 'Name') return byte === QUOTE && this.#scanName();
@@ -150,7 +158,7 @@ class Scanner {
   }
 
   #advance(expect: 'Value' | 'Name', mayClose = false): true {
-    this.at++;
+    this.offset++;
     this.#expect = expect;
     this.#mayClose = mayClose;
     return true;
@@ -158,11 +166,13 @@ class Scanner {
 
   #scanItem(byte: number | undefined): boolean {
     const container = this.#open.at(-1);
-    if (container) container.valueStart = this.at;
-    if (++this.#values > MAX_VALUES)
+    if (container) container.valueStart = this.offset;
+    if (++this.valueCount > this.#maxValues) {
+      if (this.#maxValues < MAX_VALUES) return false;
       throw new RequestFault('invalid_json', `The body holds more than ${MAX_VALUES} values.`);
+    }
     if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.#openContainer(byte === OPEN_BRACE);
-    if (!this.#skip(byte === QUOTE ? this.#endOfString() : endOfScalar(this.#text, this.at))) return false;
+    if (!this.#skip(byte === QUOTE ? this.#endOfString() : endOfScalar(this.#text, this.offset))) return false;
     return this.#endItem();
   }
 
@@ -178,7 +188,7 @@ class Scanner {
 
   #close(): boolean {
     this.#open.pop();
-    this.at++;
+    this.offset++;
     return this.#endItem();
   }
 
@@ -188,7 +198,7 @@ class Scanner {
     this.#mayClose = true;
     if (outermost?.closing === CLOSE_BRACE && this.#open.length === 1) {
       const { name, nameStart, valueStart } = outermost;
-      this.members.push({ name, nameStart, valueStart, valueEnd: this.at });
+      this.members.push({ name, nameStart, valueStart, valueEnd: this.offset });
     }
     return true;
   }
@@ -200,7 +210,7 @@ class Scanner {
   }
 
   #scanName(): boolean {
-    const start = this.at;
+    const start = this.offset;
     if (!this.#skip(this.#endOfString())) return false;
     this.memberCount++;
     this.#expect = 'Colon';
@@ -210,7 +220,7 @@ class Scanner {
 
   #readName(start: number): boolean {
     const container = this.#open.at(-1);
-    const name = decodeName(this.#text, start, this.at);
+    const name = decodeName(this.#text, start, this.offset);
     if (!container || name === undefined) return false;
     container.name = name;
     container.nameStart = start;
@@ -222,12 +232,12 @@ class Scanner {
 
   /** `end`: after what is skipped; where that is malformed, -1 less the offset of the fault. */
   #skip(end: number): boolean {
-    this.at = end < 0 ? -1 - end : end;
+    this.offset = end < 0 ? -1 - end : end;
     return end >= 0;
   }
 
   #endOfString(): number {
-    return this.#thorough ? endOfCheckedString(this.#text, this.at) : endOfString(this.#text, this.at);
+    return this.#thorough ? endOfCheckedString(this.#text, this.offset) : endOfString(this.#text, this.offset);
   }
 }
 
@@ -250,83 +260,83 @@ function pathOf(open: readonly Container[]): string {
 
 /** After the closing quote of the string that opens at `start`. */
 function endOfString(text: Buffer, start: number): number {
-  let at = start + 1;
-  const near = Math.min(text.length, at + SHORT_STRING);
-  while (at < near) {
-    const byte = text[at];
-    if (byte === QUOTE) return at + 1;
-    at += byte === BACKSLASH ? 2 : 1;
+  let offset = start + 1;
+  const near = Math.min(text.length, offset + SHORT_STRING);
+  while (offset < near) {
+    const byte = text[offset];
+    if (byte === QUOTE) return offset + 1;
+    offset += byte === BACKSLASH ? 2 : 1;
   }
   for (;;) {
-    const quote = text.indexOf(QUOTE, at);
+    const quote = text.indexOf(QUOTE, offset);
     if (quote < 0) return -1 - text.length;
-    if (!isEscaped(text, at, quote)) return quote + 1;
-    at = quote + 1;
+    if (!isEscaped(text, offset, quote)) return quote + 1;
+    offset = quote + 1;
   }
 }
 
 /** An odd number of backslashes precedes; `from` is where no escape is open. */
 function isEscaped(text: Buffer, from: number, quote: number): boolean {
-  let at = quote;
-  while (at > from && text[at - 1] === BACKSLASH) at--;
-  return (quote - at) % 2 === 1;
+  let offset = quote;
+  while (offset > from && text[offset - 1] === BACKSLASH) offset--;
+  return (quote - offset) % 2 === 1;
 }
 
-/** The same, with every character and escape checked. */
+/** As endOfString, with every character and escape checked. */
 function endOfCheckedString(text: Buffer, start: number): number {
-  let at = start + 1;
+  let offset = start + 1;
   for (;;) {
-    const byte = text[at];
-    if (byte === QUOTE) return at + 1;
-    if (byte === undefined || byte < 0x20) return -1 - at;
-    at = byte === BACKSLASH ? endOfEscape(text, at) : at + 1;
-    if (at < 0) return at;
+    const byte = text[offset];
+    if (byte === QUOTE) return offset + 1;
+    if (byte === undefined || byte < 0x20) return -1 - offset;
+    offset = byte === BACKSLASH ? endOfEscape(text, offset) : offset + 1;
+    if (offset < 0) return offset;
   }
 }
 
-function endOfEscape(text: Buffer, at: number): number {
-  const letter = text[at + 1];
-  if (SIMPLE_ESCAPES.has(letter)) return at + 2;
-  if (letter !== LOWER_U) return -1 - (at + 1);
-  for (let digit = at + 2; digit < at + 6; digit++) if (!isHexDigit(text[digit])) return -1 - digit;
-  return at + 6;
+function endOfEscape(text: Buffer, offset: number): number {
+  const letter = text[offset + 1];
+  if (SIMPLE_ESCAPES.has(letter)) return offset + 2;
+  if (letter !== LOWER_U) return -1 - (offset + 1);
+  for (let digit = offset + 2; digit < offset + 6; digit++) if (!isHexDigit(text[digit])) return -1 - digit;
+  return offset + 6;
 }
 
-function endOfScalar(text: Buffer, at: number): number {
-  const byte = text[at];
-  if (byte === MINUS || isDigit(byte)) return endOfNumber(text, at);
+function endOfScalar(text: Buffer, offset: number): number {
+  const byte = text[offset];
+  if (byte === MINUS || isDigit(byte)) return endOfNumber(text, offset);
   const literal = LITERALS.find(([first]) => first === byte);
-  if (!literal) return -1 - at;
-  const wrong = literal.findIndex((letter, index) => text[at + index] !== letter);
-  return wrong < 0 ? at + literal.length : -1 - (at + wrong);
+  if (!literal) return -1 - offset;
+  const wrong = literal.findIndex((letter, index) => text[offset + index] !== letter);
+  return wrong < 0 ? offset + literal.length : -1 - (offset + wrong);
 }
 
 function endOfNumber(text: Buffer, start: number): number {
-  let at = text[start] === MINUS ? start + 1 : start;
-  if (!isDigit(text[at])) return -1 - at;
-  at = text[at] === ZERO ? at + 1 : skipDigits(text, at);
-  if (text[at] === DOT) {
-    if (!isDigit(text[at + 1])) return -1 - (at + 1);
-    at = skipDigits(text, at + 1);
+  let offset = text[start] === MINUS ? start + 1 : start;
+  if (!isDigit(text[offset])) return -1 - offset;
+  offset = text[offset] === ZERO ? offset + 1 : skipDigits(text, offset);
+  if (text[offset] === DOT) {
+    if (!isDigit(text[offset + 1])) return -1 - (offset + 1);
+    offset = skipDigits(text, offset + 1);
   }
-  return text[at] === 0x65 || text[at] === 0x45 ? endOfExponent(text, at + 1) : at;
+  return text[offset] === 0x65 || text[offset] === 0x45 ? endOfExponent(text, offset + 1) : offset;
 }
 
 function endOfExponent(text: Buffer, start: number): number {
-  const at = text[start] === MINUS || text[start] === PLUS ? start + 1 : start;
-  return isDigit(text[at]) ? skipDigits(text, at) : -1 - at;
+  const offset = text[start] === MINUS || text[start] === PLUS ? start + 1 : start;
+  return isDigit(text[offset]) ? skipDigits(text, offset) : -1 - offset;
 }
 
 function skipDigits(text: Buffer, from: number): number {
-  let at = from;
-  while (isDigit(text[at])) at++;
-  return at;
+  let offset = from;
+  while (isDigit(text[offset])) offset++;
+  return offset;
 }
 
 function skipSpace(text: Buffer, from: number): number {
-  let at = from;
-  while (text[at] === 0x20 || text[at] === 0x0a || text[at] === 0x0d || text[at] === 0x09) at++;
-  return at;
+  let offset = from;
+  while (text[offset] === 0x20 || text[offset] === 0x0a || text[offset] === 0x0d || text[offset] === 0x09) offset++;
+  return offset;
 }
 
 function isDigit(byte: number | undefined): boolean {

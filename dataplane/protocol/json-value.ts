@@ -26,7 +26,7 @@ export function parseObject(body: Uint8Array, parse: (text: string) => unknown =
   return value;
 }
 
-/** An event's data; undefined where it is no JSON object: it passes through, or is left out of a conversion. */
+/** Parses an event's data; undefined: it is not a JSON object. */
 export function parseEventData(data: string): JsonRecord | undefined {
   try {
     const value: unknown = JSON.parse(data);

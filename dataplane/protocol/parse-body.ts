@@ -1,7 +1,7 @@
 /**
- * Parses a request body, or says what is wrong with it without quoting it. Stricter than JSON where two parsers could
- * disagree on what is asked, and so on its price: members that are given twice, at any depth, and top-level names that
- * differ only in case (some JSON libraries ignore it) are refused.
+ * Parses a request body; errors describe the fault without quoting the body. It is stricter than JSON where two parsers
+ * could read different requests with different prices: it refuses duplicate members at any depth, and top-level names
+ * that differ only in case, which some JSON libraries ignore.
  */
 import { RequestFault } from './call-facts.ts';
 import { isRecord } from './fields.ts';
@@ -34,13 +34,16 @@ export function parseBody(bytes: Uint8Array): JsonRecord {
   return readBody(bytes).parsed;
 }
 
-/** Throws RequestFault: invalid_json with the position, invalid_request for duplicate or ambiguous members. */
-export function readBody(bytes: Uint8Array): ReadBody {
+/**
+ * Throws RequestFault: invalid_json with the position, invalid_request for duplicate or ambiguous members.
+ * @param scan of these bytes, if they have been scanned already
+ */
+export function readBody(bytes: Uint8Array, scan?: JsonObject): ReadBody {
   if (bytes.length === 0) throw new RequestFault('invalid_json', 'The body is empty; it must be a JSON object.');
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
     throw new RequestFault('invalid_json', 'The body starts with a byte order mark; send UTF-8 without one.');
   // before anything is parsed: deep nesting and many values make a small body expensive
-  const object = scanObject(bytes);
+  const object = scan ?? scanObject(bytes);
   if (!object) checkSize(bytes);
   const parsed = parseText(bytes);
   if (!isRecord(parsed)) throw new RequestFault('invalid_json', 'The body must be a JSON object.');

@@ -33,7 +33,7 @@ export function readProviderError(status: number, bytes: Uint8Array): ProviderEr
   return errorOf(value) ?? { message: messageOf(status), type: undefined, code: undefined };
 }
 
-/** The same from a value that is already parsed: a stream's error event. */
+/** Reads a parsed error: the data of a stream's error event. */
 export function readStreamError(value: unknown): ProviderError {
   return errorOf(value)
     ?? { message: 'The provider ended the answer with an error.', type: undefined, code: undefined };

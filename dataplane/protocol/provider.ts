@@ -1,9 +1,10 @@
 /**
- * What the gateway must know of one kind of provider: credentials, headers, converters and errors. A kind is a folder
+ * Describes one kind of provider: credentials, headers, converters and errors. A kind is a folder
  * with a provider.ts (openai/, anthropic/) and a line in providers.ts. docs/adding-a-provider.md explains how to add
  * one.
  */
 import type { Dialect } from './call-facts.ts';
+import type { CostFields } from './cost-fields.ts';
 import type { ConvertedJob, Converter, ProviderError, RequestPlan, UpstreamBody } from './converter.ts';
 
 /** The value of a channel's `protocol`. */
@@ -42,8 +43,13 @@ export interface Provider {
   readonly credential: (apiKey: string) => readonly [string, string];
   /** Headers for every call, unless the client sends its own. */
   readonly defaultHeaders: Readonly<Record<string, string>>;
-  /** Prefixes of client headers that are meant for other providers, and not forwarded. */
-  readonly foreignHeaders: readonly string[];
+  /**
+   * The client's headers that are forwarded besides those of every protocol (upstream/headers.ts), in lower case; a '*'
+   * at the end of a name stands for any rest.
+   */
+  readonly clientHeaders: readonly string[];
+  /** Fields that change the price of a request in the provider's own dialect, which passes through; absent: none. */
+  readonly costFields?: CostFields;
   /** Reads an error response, redacted for callers. Never throws. */
   readonly readError: (status: number, body: Uint8Array) => ProviderError;
 }

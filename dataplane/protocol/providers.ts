@@ -2,6 +2,8 @@
  * The registry of provider kinds.
  */
 import { anthropic } from './anthropic/provider.ts';
+import type { Dialect } from './call-facts.ts';
+import type { Converter } from './converter.ts';
 import { openai } from './openai/provider.ts';
 import type { Provider, ProviderKind } from './provider.ts';
 
@@ -12,4 +14,9 @@ export function providerOf(kind: ProviderKind): Provider {
   const provider = PROVIDERS.get(kind);
   if (!provider) throw new Error(`no provider of the kind ${kind}`);
   return provider;
+}
+
+/** The conversion between a client's dialect and a provider's protocol. */
+export function converterFor(client: Dialect, upstream: ProviderKind): Converter {
+  return providerOf(upstream).chat[client];
 }

@@ -33,7 +33,7 @@ export class SseFramer {
   #end = 0;
   /** The buffer is this framer's own, so it may write after #end. */
   #owned = false;
-  /** Where the search for a line end goes on, where the current line began, and what the event's earlier lines hold. */
+  /** The offset at which the search for a line end resumes, the start of the current line, and the event's fields. */
   #scanned = 0;
   #lineStart = 0;
   #data: string | undefined;
@@ -70,7 +70,7 @@ export class SseFramer {
       this.#readLine(lineStart, lineEnd);
     }
     this.#overflowed = this.#end - this.#start > this.#maxEventBytes;
-    // a stream that waits for its next event holds no bytes
+    // an idle stream keeps no buffer
     if (this.#overflowed || this.#start === this.#end) this.#reset(EMPTY);
     return undefined;
   }
@@ -128,7 +128,7 @@ export class SseFramer {
     return taken;
   }
 
-  /** Fields other than these two matter to nobody here. */
+  /** Reads `data` and `event` lines; the gateway needs no others. */
   #readLine(lineStart: number, end: number): void {
     const marked = this.#atStreamStart && lineStart === this.#start
       && hasBytesAt(this.#buffer, BYTE_ORDER_MARK, lineStart, end);

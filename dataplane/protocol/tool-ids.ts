@@ -23,6 +23,19 @@ export function fromToolUseId(id: string): string {
   return toToolUseId(original) === id ? original : id;
 }
 
+/** OpenAI's limit of a tool call's id. */
+const MAX_CALL_ID = 40;
+
+/**
+ * The id of a tool call for OpenAI's protocol. An id that is too long becomes a digest, the same in a call and in its
+ * result, in every turn of the conversation; the client's own history keeps the original.
+ */
+export function toToolCallId(toolUseId: string): string {
+  const id = fromToolUseId(toolUseId);
+  if (id.length <= MAX_CALL_ID) return id;
+  return `call_${createHash('sha256').update(id).digest('base64url').slice(0, MAX_CALL_ID - 'call_'.length)}`;
+}
+
 /** The names of one request's tools. */
 export class ToolNames {
   readonly #maxLength: number;

@@ -1,11 +1,11 @@
 /**
- * The errors of a conversion: what the other protocol cannot express, and what is malformed.
+ * Errors of a conversion: a field that the other protocol cannot express, and a malformed field.
  */
 import { RequestFault } from './call-facts.ts';
 
 const MAX_PATH = 100;
 
-/** `why`: what the other protocol lacks, or has instead. */
+/** `why`: the reason, written after a colon; it names what the other protocol lacks or offers instead. */
 export function unsupported(param: string, upstream: string, why?: string): RequestFault {
   const path = param.length > MAX_PATH ? `${param.slice(0, MAX_PATH)}…` : param;
   const reason = why === undefined ? '' : `: ${why}`;

@@ -10,13 +10,13 @@ import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { scanObject } from './json-scan.ts';
 import { readUsage as readOpenai, toReportedUsage as reportOpenai } from './openai/usage.ts';
-import { meterOf, NOTHING_REPORTED } from './usage.ts';
+import { meterOf, UNREPORTED_USAGE } from './usage.ts';
 
 const NAME = '"usage"';
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
-export interface AnswerEnds {
+export interface ResponseEnds {
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
   /** Of the whole response, in bytes, for an estimate. */
@@ -24,7 +24,7 @@ export interface AnswerEnds {
 }
 
 /** Never throws: usage that cannot be found counts as not reported. */
-export function readUsageAtEnds(upstream: Dialect, { head, tail, size }: AnswerEnds): Meter {
+export function readUsageAtEnds(upstream: Dialect, { head, tail, size }: ResponseEnds): Meter {
   const report = upstream === 'OpenAI'
     ? (usage: JsonRecord) => reportOpenai(readOpenai(usage))
     : (usage: JsonRecord) => reportAnthropic(readAnthropic(usage));
@@ -32,7 +32,7 @@ export function readUsageAtEnds(upstream: Dialect, { head, tail, size }: AnswerE
     const reported = findUsage(end, report);
     if (reported) return meterOf(reported, size);
   }
-  return meterOf(NOTHING_REPORTED, size);
+  return meterOf(UNREPORTED_USAGE, size);
 }
 
 /** The last object of that name with any tokens in it. Within a string the name's quote has a backslash before it. */
@@ -54,7 +54,7 @@ function objectAfter(text: Buffer, from: number): JsonRecord | undefined {
     const value: unknown = object && JSON.parse(decodeUtf8(text.subarray(object.start, object.end)));
     return isRecord(value) ? value : undefined;
   } catch {
-// cut off, or not JSON
+    // cut off, or not JSON
     return undefined;
   }
 }

@@ -4,8 +4,9 @@
  */
 import type { Meter, ReportedUsage } from './converter.ts';
 import { estimateOutputTokens } from './estimate.ts';
+import type { OutputTally } from './output-tally.ts';
 
-export const NOTHING_REPORTED: ReportedUsage = {
+export const UNREPORTED_USAGE: ReportedUsage = {
   input: undefined, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined,
 };
 
@@ -24,7 +25,7 @@ export function mergeDefined<T extends object>(older: T, newer: T): T {
   return { ...older, ...Object.fromEntries(Object.entries(newer).filter(([, value]) => value !== undefined)) };
 }
 
-/** Estimates what the provider has not reported, for a client that needs it. */
+/** Fills in estimates for counts that the provider has not reported. */
 export function fillUsage({ reported, outputBytes }: Meter, estimatedInputTokens: number): ReportedUsage {
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = reported;
   const inputReported = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
@@ -34,7 +35,11 @@ export function fillUsage({ reported, outputBytes }: Meter, estimatedInputTokens
   };
 }
 
-/** By default usage is final once the output is reported. */
-export function meterOf(reported: ReportedUsage, outputBytes: number, final = reported.output !== undefined): Meter {
-  return { reported, final, outputBytes };
+/** By default usage is final once the output is reported. `output`: its text, or only its size in bytes. */
+export function meterOf(
+  reported: ReportedUsage, output: OutputTally | number, final = reported.output !== undefined,
+): Meter {
+  if (typeof output === 'number') return { reported, final, outputBytes: output };
+  // final usage needs no text
+  return { reported, final, outputBytes: output.bytes, ...!final && { outputTexts: output.texts } };
 }

@@ -6,6 +6,8 @@ import type { IncomingMessage } from 'node:http';
 import fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createBodyReader } from './body.ts';
+import { createConnections } from './connections.ts';
+import { allowOrigins } from './cors.ts';
 import type { ServerDeps } from './deps.ts';
 import { refuseEarly } from './early-refusal.ts';
 import { sendError } from './error-handler.ts';
@@ -24,7 +26,7 @@ const HEADERS_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 300_000;
 const MAX_PARAM_LENGTH = 1024;
 
-/** The server, not yet listening. Whoever closes it waits for `deps.inFlight` first. */
+/** Builds the server, which does not listen yet. The caller waits for `deps.inFlight` before it closes the server. */
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const onError = (error: Error, request: FastifyRequest, reply: FastifyReply): void => {
     // fastify refuses some paths and methods itself, on a bare request that no hook has seen
@@ -52,9 +54,11 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     },
     clientErrorHandler: (error, socket) => refuseMalformed(error, socket, newRequestId()),
   });
-  for (const name of ['arrivedAt', 'endpoint', 'caller', 'failure', 'attempts']) app.decorateRequest(name, undefined);
+  for (const name of ['arrivedAt', 'endpoint', 'owner', 'caller', 'failure', 'attempts'])
+    app.decorateRequest(name, undefined);
   app.server.on('connection', deps.shutdown.onConnection);
   serveExpectations(app.server, (request, response) => { app.routing(request, response); });
+  allowOrigins(app, deps.corsOrigins);
   readBodies(app, deps);
   app.addHook('preHandler', (_request, { raw }, done) => {
     // 'close' comes once
@@ -71,19 +75,22 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 }
 
 function readBodies(app: FastifyInstance, deps: ServerDeps): void {
-  const bodies = createBodyReader(deps);
-  app.addHook('onRequest', (request, reply, done) => {
+  const bodies = createBodyReader(deps, deps.clock, deps.bodyWorker);
+  const connections = createConnections(deps.maxConnections);
+  app.server.on('connection', connections.onConnection);
+  app.addHook('onClose', () => bodies.stop());
+  app.addHook('onRequest', async (request, reply) => {
     beginRequest(deps, request, reply);
-    done(refuseEarly(deps, request, bodies.crowded));
+    await refuseEarly(deps, request, { bodies, connections });
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request: FastifyRequest, message: IncomingMessage) => {
+  app.addContentTypeParser('*', (request: FastifyRequest, message: IncomingMessage) => {
     sendContinue(message);
-    return bodies.read(message);
+    return bodies.read(message, request.owner);
   });
 }
 
-/** What every request begins with. While the process drains, each answer closes its connection. */
+/** Runs first for every request. While the process drains, each answer closes its connection. */
 function beginRequest({ clock, shutdown }: ServerDeps, request: FastifyRequest, reply: FastifyReply): void {
   trackResponse(request.socket, reply.raw);
   request.arrivedAt = clock.monotonicMs();

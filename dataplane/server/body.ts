@@ -3,57 +3,113 @@
  * bytes go into one growing buffer: a body may come in pieces of one byte, each of which costs a hundred as a Buffer.
  */
 import type { IncomingMessage } from 'node:http';
+import type { BodyWorker } from '../body-worker/body-worker.ts';
+import { every, SYSTEM_CLOCK } from '../clock.ts';
+import type { Clock, Timers } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import { RequestBody } from '../pipeline/request-body.ts';
+import { addTo, BodyBudget } from './body-budget.ts';
+import type { BodyLimits, BodyOwner } from './body-budget.ts';
 
-/** From this size on, a body is read only once its sender's key is known, and refused first when memory is short. */
-export const LARGE_BODY_BYTES = 64 * 1024;
-/** The share of the budget that is kept for small bodies: large ones do not shut them out. */
-const SMALL_SHARE = 1 / 8;
 const INITIAL_CAPACITY = 4096;
-const RETRY_SECONDS = 1;
 const NO_BYTES = Buffer.alloc(0);
+/** The average rate that an upload must have once its grace period is over: a stalled one holds memory. */
+const MIN_BYTES_PER_SECOND = 1024;
+const GRACE_MS = 15_000;
+const RATE_CHECK_MS = 1_000;
 
-export interface BodyLimits {
-  readonly maxBodyBytes: number;
-  /** Of all bodies together; at least maxBodyBytes. */
-  readonly maxBufferedBytes: number;
-}
+
+/** Times the uploads. */
+export type UploadClock = Pick<Clock, 'monotonicMs'> & Partial<Pick<Timers, 'every'>>;
+
+/** The thread that reads expensive bodies. Absent: every body is read in this thread. */
+export type BodyThreads = Pick<BodyWorker, 'run'>;
 
 export interface BodyReader {
   /**
    * Resolves with the body, which counts against the budget until it is dropped. Rejects with a GatewayError, and then
    * reads and forgets the rest, so that the client can read its answer.
    */
-  read(message: IncomingMessage): Promise<RequestBody>;
+  read(message: IncomingMessage, owner?: BodyOwner): Promise<RequestBody>;
+  /** Bodies of this key that are still arriving. */
+  uploads(keyUid: string): number;
   /** More than half of the budget is in use: from now on, even small bodies need a known key. */
   readonly crowded: boolean;
+  stop(): void;
 }
 
-/** One reader for the process: it holds the budget of all bodies. */
-export function createBodyReader(limits: BodyLimits): BodyReader {
-  const budget = new Budget(limits);
+/** One reader for the process: it has the budget of all bodies. Its timer does not keep the process alive. */
+export function createBodyReader(
+  limits: BodyLimits, clock: UploadClock = SYSTEM_CLOCK, worker?: BodyThreads,
+): BodyReader {
+  const budget = new BodyBudget(limits);
+  const uploads = new Map<string, number>();
+  const open = new Set<Upload>();
+  const stop = (clock.every ?? every)(RATE_CHECK_MS, () => {
+    const nowMs = clock.monotonicMs();
+    for (const upload of open) if (isTooSlow(upload, nowMs)) upload.refuse(tooSlow());
+  });
   return {
     get crowded() { return budget.crowded; },
-    read: (message) => new Promise((resolve, reject) => {
-      const { 'content-length': length } = message.headers;
-      const buffer = new BodyBuffer(limits.maxBodyBytes, budget, length === undefined ? undefined : Number(length));
-      const refuse = (error: GatewayError): void => {
-        buffer.release();
-        message.off('data', take).resume();
-        reject(error);
-      };
-      const take = (chunk: Buffer): void => {
-        const refusal = buffer.append(chunk);
-        if (refusal) refuse(refusal);
-      };
-      if (Number(length ?? 0) > limits.maxBodyBytes) refuse(tooLarge(limits.maxBodyBytes));
-      else message.on('data', take);
-      // each comes once
-      message.on('end', () => resolve(buffer.toBody()));
-      message.on('error', (cause) => refuse(incomplete(cause)));
-    }),
+    uploads: (keyUid) => uploads.get(keyUid) ?? 0,
+    stop,
+    async read(message, owner) {
+      const buffer =
+        new BodyBuffer({ maxBytes: limits.maxBodyBytes, budget, owner, worker, declared: lengthOf(message) });
+      if (owner) addTo(uploads, owner.uid, 1);
+      try {
+        return await receiveBody(message, buffer, { open, startedMs: clock.monotonicMs() });
+      } finally {
+        if (owner) addTo(uploads, owner.uid, -1);
+      }
+    },
   };
+}
+
+interface Upload {
+  readonly buffer: BodyBuffer;
+  readonly startedMs: number;
+  readonly refuse: (error: GatewayError) => void;
+}
+
+interface Uploads {
+  readonly open: Set<Upload>;
+  readonly startedMs: number;
+}
+
+/** The declared length; undefined: chunked. */
+function lengthOf({ headers: { 'content-length': length } }: IncomingMessage): number | undefined {
+  return length === undefined ? undefined : Number(length);
+}
+
+function receiveBody(message: IncomingMessage, buffer: BodyBuffer, { open, startedMs }: Uploads): Promise<RequestBody> {
+  return new Promise((resolve, reject) => {
+    const refuse = (error: GatewayError): void => {
+      open.delete(upload);
+      buffer.release();
+      message.off('data', take).resume();
+      reject(error);
+    };
+    const upload = { buffer, startedMs, refuse };
+    const take = (chunk: Buffer): void => {
+      const refusal = buffer.append(chunk);
+      if (refusal) refuse(refusal);
+    };
+    open.add(upload);
+    if (buffer.isDeclaredTooLarge) refuse(tooLarge(buffer.maxBytes));
+    else message.on('data', take);
+    // each comes once
+    message.on('end', () => {
+      open.delete(upload);
+      resolve(buffer.toBody());
+    });
+    message.on('error', (cause) => refuse(incomplete(cause)));
+  });
+}
+
+function isTooSlow({ buffer, startedMs }: Upload, nowMs: number): boolean {
+  const elapsedMs = nowMs - startedMs;
+  return elapsedMs > GRACE_MS && buffer.length < (elapsedMs / 1000) * MIN_BYTES_PER_SECOND;
 }
 
 /** The body that was read of a request; an empty one where it has none. */
@@ -61,79 +117,75 @@ export function bodyOf({ body }: { readonly body?: unknown }): RequestBody {
   return body instanceof RequestBody ? body : new RequestBody(NO_BYTES);
 }
 
-class Budget {
-  #used = 0;
-  readonly #all: number;
-  readonly #large: number;
-
-  constructor({ maxBodyBytes, maxBufferedBytes }: BodyLimits) {
-    this.#all = Math.max(maxBodyBytes, maxBufferedBytes);
-    this.#large = Math.max(maxBodyBytes, this.#all * (1 - SMALL_SHARE));
-  }
-
-  get crowded(): boolean {
-    return this.#used > this.#all / 2;
-  }
-
-  /** False: there is no room for so many more bytes, in a buffer that then has this capacity. */
-  take(bytes: number, capacity: number): boolean {
-    if (this.#used + bytes > (capacity >= LARGE_BODY_BYTES ? this.#large : this.#all)) return false;
-    this.#used += bytes;
-    return true;
-  }
-
-  giveBack(bytes: number): void {
-    this.#used -= bytes;
-  }
+interface BodyBufferOptions {
+  readonly maxBytes: number;
+  readonly budget: BodyBudget;
+  readonly owner: BodyOwner | undefined;
+  readonly worker: BodyThreads | undefined;
+  /** The content-length; undefined: chunked. */
+  readonly declared: number | undefined;
 }
 
 /** One body while it arrives. */
 class BodyBuffer {
-  readonly #maxBytes: number;
-  readonly #budget: Budget;
+  readonly maxBytes: number;
+  /** Bytes so far. */
+  length = 0;
+  readonly #budget: BodyBudget;
+  readonly #owner: BodyOwner | undefined;
+  readonly #worker: BodyThreads | undefined;
   /** No more bytes than this will come. */
-  readonly #expected: number;
+  readonly #declared: number;
   #buffer: Buffer = NO_BYTES;
-  #length = 0;
 
-  /** `declared` is the content-length; undefined: chunked. */
-  constructor(maxBytes: number, budget: Budget, declared = Infinity) {
-    this.#maxBytes = maxBytes;
+  constructor({ maxBytes, budget, owner, worker, declared = Infinity }: BodyBufferOptions) {
+    this.maxBytes = maxBytes;
     this.#budget = budget;
-    this.#expected = Math.min(declared, maxBytes);
+    this.#owner = owner;
+    this.#worker = worker;
+    this.#declared = declared;
+  }
+
+  get isDeclaredTooLarge(): boolean {
+    return Number.isFinite(this.#declared) && this.#declared > this.maxBytes;
   }
 
   /** Returns why the body is refused, if it is. */
   append(chunk: Buffer): GatewayError | undefined {
-    const length = this.#length + chunk.length;
-    if (length > this.#maxBytes) return tooLarge(this.#maxBytes);
-    if (length > this.#buffer.length && !this.#grow(length)) return tooBusy();
-    chunk.copy(this.#buffer, this.#length);
-    this.#length = length;
+    const length = this.length + chunk.length;
+    if (length > this.maxBytes) return tooLarge(this.maxBytes);
+    const refusal = length > this.#buffer.length ? this.#grow(length) : undefined;
+    if (refusal) return refusal;
+    chunk.copy(this.#buffer, this.length);
+    this.length = length;
     return undefined;
   }
 
-  /** Hands the bytes over: the message lives as long as its answer, and this buffer with its listeners. */
+  /** Gives up the buffer, because the message's listeners keep this object until the response is sent. */
   toBody(): RequestBody {
-    const [buffer, budget] = [this.#buffer, this.#budget];
+    const [buffer, budget, owner] = [this.#buffer, this.#budget, this.#owner];
     this.#buffer = NO_BYTES;
-    return new RequestBody(buffer.subarray(0, this.#length), () => budget.giveBack(buffer.length));
+    const thread = this.#worker && { worker: this.#worker, key: owner?.uid ?? '' };
+    const onDrop = (): void => budget.giveBack(buffer.length, owner);
+    return new RequestBody(buffer.subarray(0, this.length), { onDrop, thread });
   }
 
   release(): void {
-    this.#budget.giveBack(this.#buffer.length);
+    this.#budget.giveBack(this.#buffer.length, this.#owner);
     this.#buffer = NO_BYTES;
-    this.#length = 0;
+    this.length = 0;
   }
 
-  /** Twofold, but not beyond what is still to come. False: the budget has no room. */
-  #grow(length: number): boolean {
-    const capacity = Math.max(length, Math.min(this.#expected, Math.max(INITIAL_CAPACITY, this.#buffer.length * 2)));
-    if (!this.#budget.take(capacity - this.#buffer.length, capacity)) return false;
+  /** Doubles the buffer, but not beyond what is still to come. Returns the refusal where the budget has no room. */
+  #grow(length: number): GatewayError | undefined {
+    const expected = Math.min(this.#declared, this.maxBytes);
+    const capacity = Math.max(length, Math.min(expected, Math.max(INITIAL_CAPACITY, this.#buffer.length * 2)));
+    const refusal = this.#budget.take(capacity - this.#buffer.length, capacity, this.#owner);
+    if (refusal) return refusal;
     const larger = Buffer.allocUnsafe(capacity);
-    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer.copy(larger, 0, 0, this.length);
     this.#buffer = larger;
-    return true;
+    return undefined;
   }
 }
 
@@ -146,7 +198,8 @@ function tooLarge(maxBodyBytes: number): GatewayError {
   return new GatewayError('request_too_large', `The request body is larger than ${maxBodyBytes} bytes.`);
 }
 
-function tooBusy(): GatewayError {
-  const message = 'This process holds as many request bodies as it has memory for. Try again shortly.';
-  return new GatewayError('too_busy', message, { retryAfterSeconds: RETRY_SECONDS });
+function tooSlow(): GatewayError {
+  return new GatewayError('request_timeout', 'The request body arrives too slowly. Send it again.', {
+    headers: { connection: 'close' },
+  });
 }

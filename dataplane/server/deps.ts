@@ -1,15 +1,22 @@
-/** What the HTTP edge works with, and what it notes on a request. */
+/** The dependencies of the HTTP edge, and the properties that it adds to a fastify request. */
+import type { BodyWorker } from '../body-worker/body-worker.ts';
 import type { GatewayError } from '../errors.ts';
-import type { CountDeps } from '../pipeline/count-tokens.ts';
+import type { PipelineDeps } from '../pipeline/context.ts';
+import type { KeyState } from '../state/state.ts';
 import type { AttemptReport, EndpointName } from '../telemetry/call-report.ts';
 import type { Caller } from './caller.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
 import type { InFlight } from './in-flight.ts';
 
-export interface ServerDeps extends CountDeps {
+export interface ServerDeps extends PipelineDeps {
+  readonly bodyWorker: Pick<BodyWorker, 'run'>;
   readonly maxBodyBytes: number;
-  /** Of all request bodies together that are held at a time. */
+  /** Limit of all request bodies that are in memory at a time. */
   readonly maxBufferedBytes: number;
+  /** Connections at a time; one key may have half of them. */
+  readonly maxConnections: number;
+  /** Origins whose pages may call the API from a browser. */
+  readonly corsOrigins: readonly string[];
   /** False until the first configuration is in force: no key is known yet. */
   readonly configured: () => boolean;
   readonly shutdown: GracefulShutdown;
@@ -22,11 +29,13 @@ declare module 'fastify' {
     arrivedAt: number;
     /** For telemetry: "other" until the handler of an endpoint that costs nothing takes the request. */
     endpoint: EndpointName;
+    /** The key whose body is read; undefined: the request has none, or was refused. */
+    owner: KeyState | undefined;
     /** Set once authenticated, on endpoints that cost nothing. */
     caller: Caller | undefined;
     /** Why the request was refused, or failed. */
     failure: GatewayError | undefined;
-    /** Attempts at providers, on endpoints that ask some. */
+    /** Attempts at providers, on endpoints that call any. */
     attempts: AttemptReport[] | undefined;
   }
   interface FastifyContextConfig {

@@ -1,24 +1,42 @@
-/** What is refused before a body is read: nobody uploads in vain, and nobody without a key fills the memory. */
+/** Refuses requests before their bodies are read, which saves useless uploads and memory. */
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
-import { LARGE_BODY_BYTES } from './body.ts';
+import { keyIsFull } from '../pipeline/failures.ts';
+import { readFunds, usedUp } from '../pipeline/out-of-money.ts';
+import type { GroupState, KeyState } from '../state/state.ts';
+import { spendingLimits } from '../state/limits.ts';
+import type { BodyReader } from './body.ts';
+import { LARGE_BODY_BYTES } from './body-budget.ts';
+import type { Caller } from './caller.ts';
+import { checkHead } from './check-head.ts';
+import type { Connections } from './connections.ts';
 import type { ServerDeps } from './deps.ts';
 import { notFound } from './not-found.ts';
 
 const RETRY_SECONDS = 1;
 
-/** The refusal, if there is one. `crowded`: the body budget is so full that even small bodies need a key. */
-export function refuseEarly(deps: ServerDeps, request: FastifyRequest, crowded: boolean): Error | undefined {
-  try {
-    checkProcess(deps, request);
-    if (request.is404) throw notFound(request.method, request.url);
-    checkHead(request);
-    if (request.method === 'POST' && (crowded || mayBeLarge(request))) authenticateHeaders(deps, request.headers);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error : new Error('refused', { cause: error });
-  }
+/** What this process has open. */
+export interface OpenRequests {
+  readonly bodies: Pick<BodyReader, 'crowded' | 'uploads'>;
+  readonly connections: Connections;
+}
+
+/**
+ * Throws the refusal, if there is one, and notes whose body is read. Resolves at once unless the body may be large:
+ * then the ledger is asked whether the key has any money left.
+ */
+export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: OpenRequests): Promise<void> | undefined {
+  checkProcess(deps, request);
+  if (request.is404) throw notFound(request.method, request.url);
+  checkHead(request.raw);
+  if (request.method !== 'POST') return undefined;
+  const caller = authenticateHeaders(deps, request.headers);
+  request.owner = caller.key;
+  if (!open.connections.claim(request.socket, caller.key.uid)) throw tooManyConnections();
+  if (!open.bodies.crowded && !mayBeLarge(request)) return undefined;
+  checkSlots(deps, caller.key, open);
+  return isFree(request) ? undefined : checkFunds(deps, caller);
 }
 
 function checkProcess({ shutdown, configured }: ServerDeps, { socket }: FastifyRequest): void {
@@ -27,21 +45,61 @@ function checkProcess({ shutdown, configured }: ServerDeps, { socket }: FastifyR
       retryAfterSeconds: RETRY_SECONDS, headers: { connection: 'close' },
     });
   if (!configured())
-    throw new GatewayError('not_ready', 'This process has just started and has no configuration yet. Try again.', {
+    throw new GatewayError('not_ready', 'This process has no configuration yet, or none recent enough. Try again.', {
       retryAfterSeconds: RETRY_SECONDS,
     });
-}
-
-function checkHead({ headers, raw }: FastifyRequest): void {
-  const coding = headers['content-encoding'];
-  if (coding !== undefined && coding !== 'identity')
-    throw new GatewayError('invalid_request',
-      'Compressed request bodies are not taken. Send the body without content-encoding.');
-  if (headers.host === undefined && raw.httpVersion === '1.1')
-    throw new GatewayError('invalid_request', 'The Host header is missing; HTTP/1.1 requires it.');
 }
 
 function mayBeLarge({ headers }: FastifyRequest): boolean {
   const length = headers['content-length'];
   return length === undefined || Number(length) >= LARGE_BODY_BYTES;
+}
+
+/** Only endpoints that cost nothing name themselves in their route. */
+function isFree({ routeOptions: { config } }: FastifyRequest): boolean {
+  return config.endpoint !== undefined;
+}
+
+/** Each body that arrives will need a slot of its key, and each running call has one. The ledger has the last word. */
+function checkSlots({ running }: ServerDeps, { uid, slot }: KeyState, { bodies }: OpenRequests): void {
+  if (!slot) return;
+  const calls = [...running.values()].filter(({ authenticated }) => authenticated?.key.uid === uid);
+  if (calls.length + bodies.uploads(uid) >= slot.limit) throw keyIsFull(slot);
+}
+
+/** Throws insufficient_quota or credit_balance_exhausted where nothing is left, and LedgerUnavailable. */
+async function checkFunds(deps: ServerDeps, caller: Caller): Promise<void> {
+  const { key } = caller;
+  const current = deps.state.get();
+  const limits = spendingLimits(current, caller);
+  const group = current.groups.get(key.group);
+  if (!limits || !group || offersFreeModel(group)) return;
+  const funds = await Promise.all([
+    ...limits.keyLimitNanoUsd === null
+      ? []
+      : [readFunds(deps, key, { of: 'Key', limitNanoUsd: limits.keyLimitNanoUsd })],
+    readFunds(deps, key, { of: 'Account', limitNanoUsd: limits.accountCreditNanoUsd }),
+  ]);
+  const empty = funds.find(({ spentNanoUsd, limitNanoUsd }) => spentNanoUsd >= limitNanoUsd);
+  if (empty) throw usedUp(empty);
+}
+
+const freeOffers = new WeakMap<GroupState, boolean>();
+
+/** A model that costs nothing can be called without money. */
+function offersFreeModel(group: GroupState): boolean {
+  const known = freeOffers.get(group);
+  if (known !== undefined) return known;
+  const prices = [...group.offers.values()].flatMap(({ tiers }) => tiers.flat()).map(({ price }) => price);
+  const free = prices.some((price) => price
+    && [price.perGeneration, ...Object.values(price.perToken)].every((amount) => amount === 0n));
+  freeOffers.set(group, free);
+  return free;
+}
+
+function tooManyConnections(): GatewayError {
+  const message = 'This API key has as many connections as one key may. Close some, or reuse those that are open.';
+  return new GatewayError('rate_limit_exceeded', message, {
+    retryAfterSeconds: RETRY_SECONDS, headers: { connection: 'close' },
+  });
 }

@@ -19,7 +19,7 @@ export function sendError(deps: ServerDeps, error: Error, request: FastifyReques
   void reply.code(status).headers(headers).send(body);
 }
 
-/** The row of the error table that an error belongs to. An error that nobody meant to throw is logged as a defect. */
+/** The row of the error table that an error belongs to. An unexpected error is logged as a defect. */
 export function toGatewayError(deps: ServerDeps, requestId: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof LedgerUnavailable)

@@ -1,6 +1,6 @@
 /**
- * `Expect: 100-continue`: a client that waits with its body until it is told to send it. It is told when its body is
- * wanted, so that a refused request is not uploaded first. Node's default tells it before anything is checked.
+ * `Expect: 100-continue`: the client sends its body when it gets 100 Continue. The gateway sends that after the early
+ * checks, so that a refused request is not uploaded first; Node's default sends it before any check.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 

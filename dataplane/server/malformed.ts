@@ -1,4 +1,4 @@
-/** Bytes that are not HTTP never become a request: node's `clientError` handler answers them on the socket. */
+/** Answers bytes that are not well-formed HTTP, on the socket, in Node's `clientError` handler. */
 import type { Socket } from 'node:net';
 import { writeErrorBody } from '../protocol/write-error.ts';
 import { currentResponse } from './open-responses.ts';

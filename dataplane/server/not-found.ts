@@ -52,6 +52,44 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
     methods: /^POST$/, path: /^\/v1\/images\/(?:edits|variations)$/,
     instead: 'Images are generated only: POST /v1/images/generations.',
   },
+  {
+    methods: /./, path: /^\/v1\/(?:messages\/)?batches(?:\/.*)?$/,
+    instead: 'Batches are not taken: send each call of a batch by itself, as many at a time as the key may have in '
+      + 'flight.',
+  },
+  {
+    methods: /./, path: /^\/v1\/(?:files|uploads|containers|skills)(?:\/.*)?$/,
+    instead: 'Files are not kept at the provider, where they would belong to every key: send their content in the '
+      + 'message itself, in base64.',
+  },
+  {
+    methods: /./, path: /^\/v1\/moderations$/,
+    instead: 'There is no moderation endpoint: ask a chat model to classify the text, or call your provider\'s '
+      + 'moderation directly.',
+  },
+  {
+    methods: /./, path: /^\/v1\/(?:audio\/.*|realtime(?:\/.*)?)$/,
+    instead: 'Audio is not served, because its price cannot be bounded beforehand: transcribe and speak outside of '
+      + 'the gateway, and send the text.',
+  },
+  {
+    methods: /./, path: /^\/v1\/(?:engines\/[^/]+\/)?completions$/,
+    instead: 'Legacy completions are not served: send the prompt as a user message to POST /v1/chat/completions.',
+  },
+  {
+    methods: /./, path: /^\/v1\/complete$/,
+    instead: 'Text completions are not served: send the prompt as a user message to POST /v1/messages.',
+  },
+  {
+    methods: /./, path: /^\/v1\/(?:assistants|threads|vector_stores|fine_tuning|evals)(?:\/.*)?$/,
+    instead: 'What the provider stores would belong to every key, so that it is not offered: keep conversations and '
+      + 'documents on your side, and send them to POST /v1/chat/completions.',
+  },
+  {
+    methods: /./, path: /^\/(?:v1beta|v1alpha|v1)\/models\/[^/]+:\w+$/,
+    instead: 'Gemini\'s own protocol is not served: call the same model by its name with OpenAI\'s SDK (POST '
+      + '/v1/chat/completions) or Anthropic\'s (POST /v1/messages).',
+  },
 ];
 
 /** The error for a request that no route takes: not_found, or method_not_allowed where only the method is wrong. */
@@ -64,9 +102,10 @@ export function notFound(method: string, url: string): GatewayError {
     return new GatewayError('method_not_allowed', `${method} is not possible here; use ${allowed.join(' or ')}.`, {
       headers: { allow: allowed.join(', ') },
     });
+  // clients hide the text of a 404, as if the model were missing
   if (path.startsWith('/v1/v1/'))
-    return new GatewayError('not_found', 'The path has /v1 twice: the base URL given to the SDK must not have /v1 where '
-      + 'the SDK adds it (OpenAI: with /v1, Anthropic: without).');
+    return new GatewayError('invalid_request', 'The path has /v1 twice: the base URL given to the SDK must not have /v1'
+      + ' where the SDK adds it (OpenAI: with /v1, Anthropic: without).');
   const nothing = `There is nothing at ${method} ${path.slice(0, 200)}.`;
   if (allowedMethods(`/v1${path}`).length > 0)
     return new GatewayError('not_found',

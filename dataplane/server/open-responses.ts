@@ -15,7 +15,7 @@ export function trackResponse(connection: Socket, response: ServerResponse): voi
   response.on('close', () => responses.delete(response));
 }
 
-/** The response whose turn it is on a connection; undefined: no response is open. */
+/** The response that is being sent on a connection; undefined: no response is open. */
 export function currentResponse(connection: Socket): ServerResponse | undefined {
   return openResponses.get(connection)?.values().next().value;
 }

@@ -7,6 +7,7 @@ export interface PathRow {
 }
 
 export const PATHS = {
+  home: { path: '/', method: 'GET' },
   models: { path: '/v1/models', method: 'GET' },
   model: { path: '/v1/models/*', method: 'GET' },
   chatCompletions: { path: '/v1/chat/completions', method: 'POST' },

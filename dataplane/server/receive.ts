@@ -10,7 +10,7 @@ import { createReply } from './reply-stream.ts';
 export interface Arrival {
   readonly endpoint: EndpointName;
   /** How this endpoint reads its body. */
-  readonly read: (received: Received) => EndpointCall;
+  readonly read: (received: Received) => Promise<EndpointCall>;
   readonly request: FastifyRequest<object>;
   readonly reply: Pick<FastifyReply, 'raw'>;
 }

@@ -22,6 +22,10 @@ const ANTHROPIC_TYPES: ReadonlySet<string> = new Set([
   'timeout_error',
 ]);
 
+const ANTHROPIC_TYPES_BY_STATUS: ReadonlyMap<number, string> = new Map([
+  [404, 'not_found_error'], [413, 'request_too_large'],
+]);
+
 /** Told by this code that no conversation is kept at the provider, Anthropic's tool runner sends whole ones instead. */
 const ANTHROPIC_ERROR_CODES: ReadonlyMap<string, string> = new Map([['thread', 'thread_unsupported_request']]);
 
@@ -88,5 +92,5 @@ function dialectError(error: GatewayError, row: ErrorRow, dialect: Dialect, requ
 function anthropicType(provider: GatewayError['details']['provider'], row: ErrorRow): string {
   if (!provider) return row.anthropicType;
   if (provider.type !== undefined && ANTHROPIC_TYPES.has(provider.type)) return provider.type;
-  return provider.status === 413 ? 'request_too_large' : row.anthropicType;
+  return ANTHROPIC_TYPES_BY_STATUS.get(provider.status) ?? row.anthropicType;
 }

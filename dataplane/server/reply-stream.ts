@@ -9,17 +9,17 @@ import type { Dialect } from '../protocol/call-facts.ts';
 import { isEventStream } from '../protocol/sse.ts';
 import { errorEvent, errorReply, requestIdHeaders } from './reply-error.ts';
 
-/** A client that takes nothing for so long keeps money and slots from others. */
+/** A stalled client occupies slots and holds money, so its connection is closed after this time. */
 const STALLED_CLIENT_MS = 300_000;
 
 export interface ReplyOptions {
   readonly requestId: string;
   readonly dialect: Dialect;
-  /** How long a client may take nothing before it is given up. */
+  /** The connection is closed when its client has read nothing for this long. */
   readonly stalledMs?: number;
 }
 
-/** It writes nothing by itself; whoever writes by it has hijacked fastify's reply. */
+/** Creates a reply on Node's response. The caller has hijacked fastify's reply, so that fastify writes nothing. */
 export function createReply(response: ServerResponse, options: ReplyOptions): ClientReply {
   return new Reply(response, { stalledMs: STALLED_CLIENT_MS, ...options });
 }
@@ -29,7 +29,7 @@ class Reply implements ClientReply {
   readonly #response: ServerResponse;
   readonly #options: Required<ReplyOptions>;
   #isEventStream = false;
-  /** Undefined until somebody asks: an answer that is not a stream does not end because its client leaves. */
+  /** Created on first use, because only streams are aborted when their client leaves. */
   #left: AbortSignal | undefined;
 
   constructor(response: ServerResponse, options: Required<ReplyOptions>) {

@@ -4,7 +4,7 @@ import { bodyOf } from './body.ts';
 import type { ServerDeps } from './deps.ts';
 import { dialectOf, requestIdHeaders } from './reply-error.ts';
 
-/** For a reply that fastify is about to send: gives it its ids, lets go of the request's body, and reports it. */
+/** Before fastify sends a reply: sets its id headers, drops the request's body, and reports the request. */
 export function finishReply(deps: ServerDeps, request: FastifyRequest, reply: FastifyReply): void {
   void reply.headers(requestIdHeaders(request.id));
   bodyOf(request).drop();

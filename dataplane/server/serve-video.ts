@@ -1,6 +1,6 @@
 /**
- * How a request about a video is served: its job is looked up, and the provider's answer is passed on, from a few words
- * to a film. It costs nothing, and is reported like every call.
+ * Serves a request about a video: looks up its job and passes on the provider's answer, which may be a few bytes or a
+ * whole film. The request is free, and reported like every call.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findVideo } from '../jobs/videos.ts';

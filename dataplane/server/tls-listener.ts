@@ -6,7 +6,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import type { SecureContextOptions } from 'node:tls';
-import { listening } from '../listen.ts';
+import { listenOn } from '../listen.ts';
 import type { ListenAddress } from '../listen.ts';
 
 /** Certificate chain and private key, as PEM. */
@@ -19,7 +19,7 @@ export interface TlsListener {
   readonly port: number;
   /** Serves this certificate on new connections. Throws where it does not fit its key, and keeps the one before. */
   renew(material: TlsMaterial): void;
-  /** Closes the listener and all connections at once: whoever calls it has waited for what is in flight. */
+  /** Closes the listener and all connections at once: the caller has waited for requests in flight. */
   close(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export async function listenTls(server: Server, listen: ListenAddress, material:
   });
   tls.on('secureConnection', (socket) => void server.emit('connection', socket));
   tls.on('tlsClientError', (_error, socket) => void socket.destroy());
-  const port = await listening(tls, listen);
+  const port = await listenOn(tls, listen);
   return {
     port,
     renew: (renewed) => tls.setSecureContext(contextOf(renewed)),

@@ -7,14 +7,14 @@ import type { Dispatcher } from 'undici';
 import { parseBaseUrl } from '../upstream/address.ts';
 import type { BaseAddress } from '../upstream/address.ts';
 
-export interface FleetOptions {
+export interface FleetConnectionOptions {
   /** Such as https://model-gateway-tls.model-gateway.svc. */
   readonly url: string;
 }
 
-export interface Fleet {
+export interface FleetConnection {
   readonly address: BaseAddress;
-  /** The handler is told of everything, failures included. */
+  /** Reports everything to the handler, failures included. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   /** Trusts only these authorities from now on, PEM; undefined: Node's own. Running requests go on. */
   trust(authorities: string | undefined): void;
@@ -30,11 +30,11 @@ const KEEP_ALIVE_MS = 30_000;
 const CONNECTION_TTL_MS = 5 * 60_000;
 /** TCP keep-alive finds a peer that is gone without a word. */
 const TCP_KEEP_ALIVE_AFTER_MS = 15_000;
-/** As long as the longest timeout of a route, since the fleet has the real ones. */
+/** As long as the longest timeout of a route: the fleet enforces the route's own. */
 const RESPONSE_TIMEOUT_MS = 86_400_000;
 
 /** Connects to nothing before the first request. Throws TypeError where `url` is no http or https URL. */
-export function connectFleet({ url }: FleetOptions): Fleet {
+export function connectFleet({ url }: FleetConnectionOptions): FleetConnection {
   const address = parseBaseUrl(url);
   const closing = new Set<Promise<void>>();
   let trusted: string | undefined;

@@ -10,18 +10,21 @@ import { awaitsContinue, sendContinue } from '../server/expect.ts';
 import { dialectOf, errorReply } from '../server/reply-error.ts';
 import { newRequestId } from '../server/request-id.ts';
 import { joinPath } from '../upstream/address.ts';
-import type { Fleet } from './fleet.ts';
-import { pathOf, toFleet } from './headers.ts';
-import type { KeyHolder } from './key.ts';
+import type { FleetConnection } from './fleet.ts';
+import { requestPath, fleetRequestHeaders } from './headers.ts';
+import type { MountedKey } from './key.ts';
+import { foreignPage } from './page-guard.ts';
 import { ProxyExchange } from './proxy-exchange.ts';
-import type { Outcome } from './proxy-exchange.ts';
+import type { ExchangeOutcome } from './proxy-exchange.ts';
 import { RequestBody, hasBody } from './request-body.ts';
 
-export type Result = 'answered' | 'cut' | 'left' | 'unreachable' | 'broken' | 'no_key' | 'refused';
+export type RequestResult = 'answered' | 'cut' | 'left' | 'unreachable' | 'broken' | 'no_key' | 'refused';
 
 export interface ForwardDeps {
-  readonly fleet: Fleet;
-  readonly key: KeyHolder;
+  readonly fleet: FleetConnection;
+  readonly key: MountedKey;
+  /** The host on which the sidecar listens. */
+  readonly ownHost: string;
   /** Resolves after this time, or as soon as the signal is aborted. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   /** [0, 1) */
@@ -33,9 +36,9 @@ export interface ForwardDeps {
   };
 }
 
-/** What became of a request, for metrics and the log. */
-export interface Forwarded {
-  readonly result: Result;
+/** The result of a request, for metrics and the log. */
+export interface ForwardResult {
+  readonly result: RequestResult;
   readonly error?: Error;
   /** Of an answer of the sidecar's own. */
   readonly requestId?: string;
@@ -47,8 +50,10 @@ const RETRY_AFTER_MS = [50, 200, 500, 1000, 2000] as const;
 /** Resolves when the answer has been written or given up. Never rejects. */
 export async function forward(
   deps: ForwardDeps, request: IncomingMessage, response: ServerResponse,
-): Promise<Forwarded> {
-  const path = pathOf(request.url ?? '');
+): Promise<ForwardResult> {
+  const page = foreignPage(request.headers, deps.ownHost);
+  if (page !== undefined) return refuse(request, response, { result: 'refused', error: pageRefused(page) });
+  const path = requestPath(request.url ?? '');
   const { header, problem } = deps.key.current;
   if (path === undefined) return refuse(request, response, { result: 'refused', error: noSuchTarget() });
   if (header === undefined) return refuse(request, response, { result: 'no_key', error: noKey(problem) });
@@ -64,6 +69,10 @@ export async function forward(
     case 'Broken':
       return refuse(request, response, { result: 'broken', cause: outcome.error, error: brokenOff() });
   }
+}
+
+function pageRefused(reason: string): GatewayError {
+  return new GatewayError('not_allowed', `The sidecar serves the programs of its pod, no web pages: ${reason}.`);
 }
 
 function noSuchTarget(): GatewayError {
@@ -90,7 +99,7 @@ interface Call {
   readonly path: string;
 }
 
-async function attempt(deps: ForwardDeps, call: Call, signal: AbortSignal): Promise<Outcome> {
+async function attempt(deps: ForwardDeps, call: Call, signal: AbortSignal): Promise<ExchangeOutcome> {
   const { wait, random, observe } = deps;
   const body = bodyOf(deps, call.request);
   for (let failures = 0; ; failures++) {
@@ -120,7 +129,7 @@ interface Sending {
 
 function send(
   { fleet, key, observe }: ForwardDeps, { request, response, path }: Call, { body, signal }: Sending,
-): Promise<Outcome> {
+): Promise<ExchangeOutcome> {
   const exchange = new ProxyExchange({
     response, signal,
     onHead: observe.head,
@@ -131,7 +140,7 @@ function send(
     method: request.method ?? 'GET',
     path: joinPath(fleet.address, path),
     // the key may have been replaced since the attempt before
-    headers: toFleet(request.rawHeaders, key.current.header ?? ''),
+    headers: fleetRequestHeaders(request.rawHeaders, key.current.header ?? ''),
     body: asUndiciBody(body),
   }, exchange);
   return exchange.outcome;
@@ -145,19 +154,19 @@ function asUndiciBody(body: RequestBody | undefined): NonNullable<Dispatcher.Dis
 }
 
 interface Refusal {
-  readonly result: Result;
+  readonly result: RequestResult;
   /** What the app is told. */
   readonly error: GatewayError;
   /** What the log is told, where that is more. */
   readonly cause?: Error;
 }
 
-/** Answers in the sidecar's own words, in the dialect of the path. */
-function refuse(request: IncomingMessage, response: ServerResponse, { result, error, cause }: Refusal): Forwarded {
+/** Sends an error of the sidecar's own, in the dialect of the path. */
+function refuse(request: IncomingMessage, response: ServerResponse, { result, error, cause }: Refusal): ForwardResult {
   const requestId = newRequestId();
   if (response.destroyed) return { result: 'left' };
   const { status, headers, body } = errorReply(error, dialectOf(request.url ?? ''), requestId);
-  // nobody can say whether a body comes that was never asked for
+  // the client may or may not send its body without a 100 Continue, so the connection cannot be reused
   const connection = awaitsContinue(request) ? { connection: 'close' } : {};
   response.writeHead(status, { ...headers, 'content-length': String(body.length), ...connection });
   response.end(request.method === 'HEAD' ? undefined : body);

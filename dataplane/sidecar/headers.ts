@@ -9,12 +9,12 @@ const HOP_BY_HOP = [
 const NOT_TO_APP: ReadonlySet<string> = new Set(HOP_BY_HOP);
 const NOT_TO_FLEET: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP, 'host', 'expect',
-  // the app's credentials, whatever it took for them: the sidecar's key takes their place
+  // any credentials of the app: the sidecar's key replaces them
   'authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'cookie',
 ]);
 
 /** Both lists hold names and values alternately: `rawHeaders` as Node gives them, the result as undici takes it. */
-export function toFleet(rawHeaders: readonly string[], authorization: string): string[] {
+export function fleetRequestHeaders(rawHeaders: readonly string[], authorization: string): string[] {
   const ofConnection = namedByConnection(rawHeaders);
   const list = ['authorization', authorization];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -32,7 +32,8 @@ export type AnswerHeaders = Readonly<Record<string, string | readonly string[] |
  * The answer's headers for the app.
  * @param mayHaveTrailers keeps the header that announces trailers
  */
-export function toApp(headers: AnswerHeaders, mayHaveTrailers: boolean): Record<string, string | string[]> {
+export function appResponseHeaders(headers: AnswerHeaders, mayHaveTrailers: boolean): Record<string,
+  | string | string[]> {
   const { connection } = headers;
   const ofConnection = connection === undefined ? NO_OPTIONS : optionsOf(connection);
   const kept: Record<string, string | string[]> = {};
@@ -60,7 +61,7 @@ function optionsOf(connection: string | readonly string[]): ReadonlySet<string> 
 }
 
 /** The path and query of a request target; undefined: it has no path here, such as `*`. */
-export function pathOf(target: string): string | undefined {
+export function requestPath(target: string): string | undefined {
   if (target.startsWith('/')) return target;
   const [, path] = /^https?:\/\/[^/?#]*([/?][^#]*)?$/i.exec(target) ?? [];
   if (path === undefined) return /^https?:\/\//i.test(target) ? '/' : undefined;

@@ -4,15 +4,15 @@
  */
 
 /** The key as it is now. */
-export interface KeyState {
+export interface LoadedKey {
   /** The authorization header's value; undefined: there is no key. */
   readonly header: string | undefined;
   /** Why there is none, in words that say how to fix it. */
   readonly problem: string;
 }
 
-export interface KeyHolder {
-  readonly current: KeyState;
+export interface MountedKey {
+  readonly current: LoadedKey;
   /** How often the file's key has been replaced by another. */
   readonly changes: number;
   /** Takes the file's new text; undefined: the file cannot be read. */
@@ -26,7 +26,7 @@ const KEY = /^sk-[\x21-\x7e]{1,1000}$/;
  * Has no key until `take` gives it one. A file that becomes unreadable takes the key away: it was deleted, or access
  * was revoked.
  */
-export function holdKey(path: string): KeyHolder {
+export function createMountedKey(path: string): MountedKey {
   let current = stateOf(undefined, path);
   let changes = 0;
   return {
@@ -40,8 +40,8 @@ export function holdKey(path: string): KeyHolder {
   };
 }
 
-function stateOf(text: string | undefined, path: string): KeyState {
-  const without = (problem: string): KeyState => ({ header: undefined, problem: `the file ${path} ${problem}` });
+function stateOf(text: string | undefined, path: string): LoadedKey {
+  const without = (problem: string): LoadedKey => ({ header: undefined, problem: `the file ${path} ${problem}` });
   if (text === undefined)
     return without('is not there or cannot be read; it is the entry apiKey of the ApiKey\'s Secret');
   const key = text.trim();

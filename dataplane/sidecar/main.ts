@@ -1,20 +1,18 @@
-/** The sidecar, put together: the key and the fleet's authorities from files, both ports, the proxy between them. */
-import { performance } from 'node:perf_hooks';
+/**
+ * The sidecar's composition root: the key and the fleet's authorities from files, both ports, the proxy between them.
+ */
 import type { Logger } from 'pino';
 import { createAdmin } from '../admin/server.ts';
 import type { Admin } from '../admin/server.ts';
+import { SYSTEM_CLOCK } from '../clock.ts';
+import type { ListenAddress } from '../listen.ts';
 import { pollFiles } from '../polled-files.ts';
 import { connectFleet } from './fleet.ts';
-import type { Fleet } from './fleet.ts';
-import { holdKey } from './key.ts';
-import type { KeyHolder } from './key.ts';
+import type { FleetConnection } from './fleet.ts';
+import { createMountedKey } from './key.ts';
+import type { MountedKey } from './key.ts';
 import { createSidecarMetrics } from './metrics.ts';
 import { startSidecar } from './sidecar.ts';
-
-interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
 
 export interface SidecarSettings {
   /** The fleet's URL. */
@@ -36,19 +34,19 @@ export interface RunningSidecar {
   stop(): Promise<void>;
 }
 
-/** Resolves once both ports answer. Rejects where one of them cannot be had. */
+/** Resolves once both ports answer. Rejects if one of them cannot be opened. */
 export async function openSidecar(settings: SidecarSettings): Promise<RunningSidecar> {
   const { version, process, log, listen } = settings;
   await using started = new AsyncDisposableStack();
   const fleet = connectFleet({ url: settings.fleet });
-  const key = holdKey(settings.keyFile);
+  const key = createMountedKey(settings.keyFile);
   started.use(await watchFiles(settings, fleet, key));
   const metrics = createSidecarMetrics({ version, process, key, fleet });
   const state = { draining: false };
   const admin = started.adopt(adminOf(settings, { key, metrics, state }), (each) => each.close());
   const adminPort = await admin.listen(settings.admin.host, settings.admin.port);
   const sidecar = await startSidecar({
-    fleet, key, metrics, log, listen, monotonicMs: () => performance.now(), random: Math.random,
+    fleet, key, metrics, log, listen, clock: SYSTEM_CLOCK, random: Math.random,
   });
   const running = started.move();
   return {
@@ -63,7 +61,7 @@ export async function openSidecar(settings: SidecarSettings): Promise<RunningSid
 }
 
 /** The key, and the authorities where they are a file. */
-async function watchFiles(settings: SidecarSettings, fleet: Fleet, key: KeyHolder): Promise<Disposable> {
+async function watchFiles(settings: SidecarSettings, fleet: FleetConnection, key: MountedKey): Promise<Disposable> {
   const { keyFile, fleetCa, log } = settings;
   const inline = fleetCa?.includes('-----BEGIN ') ?? false;
   if (inline) fleet.trust(fleetCa);
@@ -86,7 +84,7 @@ async function watchFiles(settings: SidecarSettings, fleet: Fleet, key: KeyHolde
 }
 
 interface Told {
-  readonly key: KeyHolder;
+  readonly key: MountedKey;
   readonly metrics: ReturnType<typeof createSidecarMetrics>;
   readonly state: { readonly draining: boolean };
 }

@@ -4,14 +4,15 @@ import { registerMetrics, setCounter } from '../telemetry/metric-set.ts';
 import { processCollectors, setProcessInfo } from '../telemetry/process-metrics.ts';
 import type { ProcessFigures } from '../telemetry/process-metrics.ts';
 import { SIDECAR_METRICS } from '../telemetry/sidecar-metric-table.ts';
-import type { Fleet } from './fleet.ts';
-import type { Result } from './forward.ts';
-import type { KeyHolder } from './key.ts';
+import type { FleetConnection } from './fleet.ts';
+import type { RequestResult } from './forward.ts';
+import type { MountedKey } from './key.ts';
 
 export interface SidecarMetrics {
   readonly registry: Registry;
   begun(): void;
-  ended(request: { readonly result: Result; readonly status: number | undefined; readonly durationMs: number }): void;
+  ended(request: { readonly result: RequestResult; readonly status:
+    | number | undefined; readonly durationMs: number }): void;
   firstByte(durationMs: number): void;
   readonly retried: () => void;
   readonly bytes: (direction: 'to_fleet' | 'to_app', bytes: number) => void;
@@ -20,8 +21,8 @@ export interface SidecarMetrics {
 export interface SidecarMetricsOptions {
   readonly version: string;
   readonly process: ProcessFigures;
-  readonly key: KeyHolder;
-  readonly fleet: Pick<Fleet, 'connections'>;
+  readonly key: MountedKey;
+  readonly fleet: Pick<FleetConnection, 'connections'>;
 }
 
 /** Creates the metrics in a registry of their own. */

@@ -8,14 +8,14 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { toApp } from './headers.ts';
+import { appResponseHeaders } from './headers.ts';
 import type { AnswerHeaders } from './headers.ts';
 
 /**
  * NoConnection: nothing was sent. Broken: something may have been sent, and no answer came. Cut: the answer broke off.
  * Left: the app closed its connection first.
  */
-export type Outcome =
+export type ExchangeOutcome =
   | { readonly kind: 'Answered' | 'Left' }
   | { readonly kind: 'NoConnection' | 'Broken' | 'Cut'; readonly error: Error };
 
@@ -33,8 +33,8 @@ type Controller = Dispatcher.DispatchController;
 
 export class ProxyExchange implements Dispatcher.DispatchHandler {
   /** Resolves once, and never rejects. */
-  readonly outcome: Promise<Outcome>;
-  readonly #resolvers = Promise.withResolvers<Outcome>();
+  readonly outcome: Promise<ExchangeOutcome>;
+  readonly #resolvers = Promise.withResolvers<ExchangeOutcome>();
   readonly #options: ProxyExchangeOptions;
   #stage: Stage = 'Connecting';
   #controller: Controller | undefined;
@@ -59,7 +59,7 @@ export class ProxyExchange implements Dispatcher.DispatchHandler {
     this.#stage = 'Answer';
     this.#options.onHead();
     const { response } = this.#options;
-    const head = toApp(headers, mayHaveTrailers(response, status, headers));
+    const head = appResponseHeaders(headers, mayHaveTrailers(response, status, headers));
     this.#hasTrailers = 'trailer' in head;
     response.writeHead(status, head);
     // the first event of a stream may be a while away
@@ -76,7 +76,7 @@ export class ProxyExchange implements Dispatcher.DispatchHandler {
   onResponseEnd(_controller: Controller, trailers: AnswerHeaders): void {
     if (this.#stage !== 'Answer') return;
     const { response } = this.#options;
-    if (this.#hasTrailers) response.addTrailers(toApp(trailers, false));
+    if (this.#hasTrailers) response.addTrailers(appResponseHeaders(trailers, false));
     response.end();
     this.#finish({ kind: 'Answered' });
   }
@@ -95,7 +95,7 @@ export class ProxyExchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error('the app has left'));
   };
 
-  #finish(outcome: Outcome): void {
+  #finish(outcome: ExchangeOutcome): void {
     this.#stage = 'Over';
     this.#options.signal.removeEventListener('abort', this.#onAbort);
     this.#resolvers.resolve(outcome);

@@ -1,33 +1,34 @@
 /**
  * The sidecar: a small proxy beside an app, on the pod's loopback address. It takes the app's requests, adds the pod's
- * key and forwards them to the fleet over TLS. Models, prices, money and retries at providers are the fleet's. A
- * request goes: server → forward.ts (key, attempts) → proxy-exchange.ts (bytes both ways).
+ * key and forwards them to the fleet over TLS. The fleet does everything else: models, prices, money and retries at
+ * providers. A request goes: server → forward.ts (key, attempts) → proxy-exchange.ts (bytes both ways).
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { listening } from '../listen.ts';
+import type { Clock } from '../clock.ts';
+import { listenOn } from '../listen.ts';
 import type { ListenAddress } from '../listen.ts';
 import { serveExpectations } from '../server/expect.ts';
 import { createInFlight } from '../server/in-flight.ts';
 import { refuseMalformed } from '../server/malformed.ts';
 import { trackResponse } from '../server/open-responses.ts';
 import { newRequestId } from '../server/request-id.ts';
-import type { Fleet } from './fleet.ts';
+import type { FleetConnection } from './fleet.ts';
 import { forward } from './forward.ts';
-import type { Forwarded } from './forward.ts';
-import type { KeyHolder } from './key.ts';
+import type { ForwardResult } from './forward.ts';
+import type { MountedKey } from './key.ts';
 import type { SidecarMetrics } from './metrics.ts';
 
 export interface SidecarOptions {
-  readonly fleet: Fleet;
-  readonly key: KeyHolder;
+  readonly fleet: FleetConnection;
+  readonly key: MountedKey;
   readonly metrics: SidecarMetrics;
   readonly log: Pick<Logger, 'debug' | 'warn'>;
   readonly listen: ListenAddress;
-  readonly monotonicMs: () => number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly random: () => number;
 }
 
@@ -44,12 +45,12 @@ const MAX_HEADER_BYTES = 64 * 1024;
 
 /** Resolves once it listens; rejects where it cannot. */
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
-  const { listen, monotonicMs, metrics } = options;
+  const { listen, clock, metrics } = options;
   const inFlight = createInFlight();
   let draining = false;
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     trackResponse(request.socket, response);
-    const begunMs = monotonicMs();
+    const begunMs = clock.monotonicMs();
     const end = inFlight.begin();
     // the app must not send another request on this connection
     if (draining) response.setHeader('connection', 'close');
@@ -57,11 +58,13 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
     void serve(options, { request, response, begunMs }).finally(end);
   };
   const server = createServer({
-    keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, noDelay: true,
+    keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout:
+      HEADERS_TIMEOUT_MS, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, noDelay: true,
   }, onRequest);
-  server.on('clientError', (error, socket) => { if (socket instanceof Socket) refuseMalformed(error, socket, newRequestId()); });
+  server.on('clientError', (error, socket) => { if (socket instanceof Socket)
+    refuseMalformed(error, socket, newRequestId()); });
   serveExpectations(server, onRequest);
-  const port = await listening(server, listen);
+  const port = await listenOn(server, listen);
   return {
     port,
     async drain() {
@@ -82,11 +85,11 @@ interface Served {
 
 /** Resolves when the answer has been sent or its connection is closed. */
 async function serve(options: SidecarOptions, { request, response, begunMs }: Served): Promise<void> {
-  const { fleet, key, metrics, log, monotonicMs, random } = options;
-  const sinceMs = (): number => monotonicMs() - begunMs;
+  const { fleet, key, metrics, log, clock, random } = options;
+  const sinceMs = (): number => clock.monotonicMs() - begunMs;
   const closed = new Promise<void>((resolve) => { response.on('close', resolve); });
   const forwarded = await forward({
-    fleet, key, random,
+    fleet, key, random, ownHost: options.listen.host,
     wait: (ms, signal) => delay(ms, undefined, { signal }).catch(() => undefined),
     observe: { head: () => metrics.firstByte(sinceMs()), retried: metrics.retried, bytes: metrics.bytes },
   }, request, response);
@@ -99,7 +102,7 @@ async function serve(options: SidecarOptions, { request, response, begunMs }: Se
 
 /** Logs only the error's code and message: its other properties may hold what was sent. */
 function writeLog(
-  log: SidecarOptions['log'], { result, error, requestId }: Forwarded, call: Readonly<Record<string, unknown>>,
+  log: SidecarOptions['log'], { result, error, requestId }: ForwardResult, call: Readonly<Record<string, unknown>>,
 ): void {
   const code = error && 'code' in error ? String(error.code) : undefined;
   const line = {

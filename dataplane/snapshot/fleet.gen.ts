@@ -16,8 +16,10 @@ export interface RefusalReport {
 export interface Refusal {
   readonly route: string;
   readonly channel: string;
-  /** HTTP status of the provider */
+  /** HTTP status of the provider; 0: it cannot be reached */
   readonly status: number;
+  /** where it cannot be reached: the error code, such as ENOTFOUND */
+  readonly connectError: string;
 }
 
 export interface RefusalReceipt {
@@ -111,7 +113,7 @@ export const RefusalReport: MessageFns<RefusalReport> = {
 };
 
 function createBaseRefusal(): Refusal {
-  return { route: "", channel: "", status: 0 };
+  return { route: "", channel: "", status: 0, connectError: "" };
 }
 
 export const Refusal: MessageFns<Refusal> = {
@@ -124,6 +126,9 @@ export const Refusal: MessageFns<Refusal> = {
     }
     if (message.status !== 0) {
       writer.uint32(24).uint32(message.status);
+    }
+    if (message.connectError !== "") {
+      writer.uint32(34).string(message.connectError);
     }
     return writer;
   },
@@ -163,6 +168,14 @@ export const Refusal: MessageFns<Refusal> = {
             }
 
             message.status = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.connectError = reader.string();
             continue;
           }
         }

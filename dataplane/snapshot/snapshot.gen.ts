@@ -345,6 +345,102 @@ export function clientDisconnectToNumber(object: ClientDisconnect): number {
   }
 }
 
+/** What a call costs whose provider timed out before any output. */
+export const OnTimeout = {
+  /** UNSPECIFIED - of an older operator: BillNothing */
+  UNSPECIFIED: "ON_TIMEOUT_UNSPECIFIED",
+  BILL_NOTHING: "ON_TIMEOUT_BILL_NOTHING",
+  BILL_HOLD: "ON_TIMEOUT_BILL_HOLD",
+} as const;
+
+export type OnTimeout = typeof OnTimeout[keyof typeof OnTimeout];
+
+export namespace OnTimeout {
+  export type UNSPECIFIED = typeof OnTimeout.UNSPECIFIED;
+  export type BILL_NOTHING = typeof OnTimeout.BILL_NOTHING;
+  export type BILL_HOLD = typeof OnTimeout.BILL_HOLD;
+}
+
+export function onTimeoutFromJSON(object: any): OnTimeout {
+  switch (object) {
+    case 0:
+    case "ON_TIMEOUT_UNSPECIFIED":
+      return OnTimeout.UNSPECIFIED;
+    case 1:
+    case "ON_TIMEOUT_BILL_NOTHING":
+      return OnTimeout.BILL_NOTHING;
+    case 2:
+    case "ON_TIMEOUT_BILL_HOLD":
+      return OnTimeout.BILL_HOLD;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum OnTimeout");
+  }
+}
+
+export function onTimeoutToNumber(object: OnTimeout): number {
+  switch (object) {
+    case OnTimeout.UNSPECIFIED:
+      return 0;
+    case OnTimeout.BILL_NOTHING:
+      return 1;
+    case OnTimeout.BILL_HOLD:
+      return 2;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum OnTimeout");
+  }
+}
+
+export const Reasoning = {
+  /** UNSPECIFIED - of an older operator: Auto */
+  UNSPECIFIED: "REASONING_UNSPECIFIED",
+  AUTO: "REASONING_AUTO",
+  HIDDEN: "REASONING_HIDDEN",
+  SHOWN: "REASONING_SHOWN",
+} as const;
+
+export type Reasoning = typeof Reasoning[keyof typeof Reasoning];
+
+export namespace Reasoning {
+  export type UNSPECIFIED = typeof Reasoning.UNSPECIFIED;
+  export type AUTO = typeof Reasoning.AUTO;
+  export type HIDDEN = typeof Reasoning.HIDDEN;
+  export type SHOWN = typeof Reasoning.SHOWN;
+}
+
+export function reasoningFromJSON(object: any): Reasoning {
+  switch (object) {
+    case 0:
+    case "REASONING_UNSPECIFIED":
+      return Reasoning.UNSPECIFIED;
+    case 1:
+    case "REASONING_AUTO":
+      return Reasoning.AUTO;
+    case 2:
+    case "REASONING_HIDDEN":
+      return Reasoning.HIDDEN;
+    case 3:
+    case "REASONING_SHOWN":
+      return Reasoning.SHOWN;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Reasoning");
+  }
+}
+
+export function reasoningToNumber(object: Reasoning): number {
+  switch (object) {
+    case Reasoning.UNSPECIFIED:
+      return 0;
+    case Reasoning.AUTO:
+      return 1;
+    case Reasoning.HIDDEN:
+      return 2;
+    case Reasoning.SHOWN:
+      return 3;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Reasoning");
+  }
+}
+
 export const QuotaType = {
   UNSPECIFIED: "QUOTA_TYPE_UNSPECIFIED",
   TOKEN: "QUOTA_TYPE_TOKEN",
@@ -430,7 +526,11 @@ export interface Key {
   readonly whenShort: WhenShort;
   readonly expirationMs?: bigint | undefined;
   readonly models: NameFilter | undefined;
-  readonly maxConcurrency?: number | undefined;
+  readonly maxConcurrency?:
+    | number
+    | undefined;
+  /** of WHEN_SHORT_LOWER; 0: 16 */
+  readonly minOutputTokens: number;
 }
 
 /** The SHA-256 of one key string, as 64 lower-case hex digits; not_after_ms ends a rotated key's overlap. */
@@ -485,6 +585,9 @@ export interface ModelRoute {
   readonly channels: readonly Channel[];
   readonly retryAttempts: number;
   readonly clientDisconnect: ClientDisconnect;
+  readonly onTimeout: OnTimeout;
+  /** names or paths of request fields that pass although they change the price */
+  readonly allowedFields: readonly string[];
 }
 
 export interface Model {
@@ -499,6 +602,23 @@ export interface Model {
   /** max_completion_tokens | max_tokens */
   readonly outputLimitField: string;
   readonly allow: readonly Allowance[];
+  readonly reasoning: Reasoning;
+  readonly capabilities: Capabilities | undefined;
+}
+
+/** What a model takes of a converted call. Absent: as the data plane knows it of well-known models, otherwise true. */
+export interface Capabilities {
+  readonly reasoning?: boolean | undefined;
+  readonly temperature?: boolean | undefined;
+  readonly temperatureWithTopP?: boolean | undefined;
+  readonly stopSequences?: boolean | undefined;
+  readonly strictSchemas?: boolean | undefined;
+  readonly parallelTools?: boolean | undefined;
+  readonly prefill?:
+    | boolean
+    | undefined;
+  /** in characters; 0: no limit */
+  readonly toolDescriptionLength?: number | undefined;
 }
 
 export interface Channel {
@@ -511,7 +631,11 @@ export interface Channel {
   readonly priority: number;
   readonly weight: number;
   readonly maxConcurrency?: number | undefined;
-  readonly timeouts: Timeouts | undefined;
+  readonly timeouts:
+    | Timeouts
+    | undefined;
+  /** in lower case; a '*' at the end stands for any rest */
+  readonly allowedHeaders: readonly string[];
 }
 
 export interface ModelRename {
@@ -547,6 +671,10 @@ export interface Price {
   /** absent: cache_write_ratio x 1.6, exactly */
   readonly cacheWrite1hRatioE9?: bigint | undefined;
   readonly requestNanoUsd: bigint;
+  /** the catalog gives none: it counts, and no page shows it */
+  readonly cacheRatioDefaulted: boolean;
+  /** likewise */
+  readonly cacheWriteRatioDefaulted: boolean;
 }
 
 function createBaseSnapshot(): Snapshot {
@@ -749,6 +877,7 @@ function createBaseKey(): Key {
     expirationMs: undefined,
     models: undefined,
     maxConcurrency: undefined,
+    minOutputTokens: 0,
   };
 }
 
@@ -810,6 +939,9 @@ export const Key: MessageFns<Key> = {
     }
     if (message.maxConcurrency !== undefined) {
       writer.uint32(128).uint32(message.maxConcurrency);
+    }
+    if (message.minOutputTokens !== 0) {
+      writer.uint32(136).uint32(message.minOutputTokens);
     }
     return writer;
   },
@@ -953,6 +1085,14 @@ export const Key: MessageFns<Key> = {
             }
 
             message.maxConcurrency = reader.uint32();
+            continue;
+          }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.minOutputTokens = reader.uint32();
             continue;
           }
         }
@@ -1413,6 +1553,8 @@ function createBaseModelRoute(): ModelRoute {
     channels: [],
     retryAttempts: 0,
     clientDisconnect: ClientDisconnect.UNSPECIFIED,
+    onTimeout: OnTimeout.UNSPECIFIED,
+    allowedFields: [],
   };
 }
 
@@ -1441,6 +1583,12 @@ export const ModelRoute: MessageFns<ModelRoute> = {
     }
     if (message.clientDisconnect !== ClientDisconnect.UNSPECIFIED) {
       writer.uint32(56).int32(clientDisconnectToNumber(message.clientDisconnect));
+    }
+    if (message.onTimeout !== OnTimeout.UNSPECIFIED) {
+      writer.uint32(64).int32(onTimeoutToNumber(message.onTimeout));
+    }
+    for (const v of message.allowedFields) {
+      writer.uint32(74).string(v!);
     }
     return writer;
   },
@@ -1514,6 +1662,22 @@ export const ModelRoute: MessageFns<ModelRoute> = {
             message.clientDisconnect = clientDisconnectFromJSON(reader.int32());
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.onTimeout = onTimeoutFromJSON(reader.int32());
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.allowedFields.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1537,6 +1701,8 @@ function createBaseModel(): Model {
     imageTokens: 0,
     outputLimitField: "",
     allow: [],
+    reasoning: Reasoning.UNSPECIFIED,
+    capabilities: undefined,
   };
 }
 
@@ -1577,6 +1743,12 @@ export const Model: MessageFns<Model> = {
         writer.int32(allowanceToNumber(v));
       }
       writer.join();
+    }
+    if (message.reasoning !== Reasoning.UNSPECIFIED) {
+      writer.uint32(72).int32(reasoningToNumber(message.reasoning));
+    }
+    if (message.capabilities !== undefined) {
+      Capabilities.encode(message.capabilities, writer.uint32(82).fork()).join();
     }
     return writer;
   },
@@ -1688,6 +1860,154 @@ export const Model: MessageFns<Model> = {
 
             break;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.reasoning = reasoningFromJSON(reader.int32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.capabilities = Capabilities.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCapabilities(): Capabilities {
+  return {
+    reasoning: undefined,
+    temperature: undefined,
+    temperatureWithTopP: undefined,
+    stopSequences: undefined,
+    strictSchemas: undefined,
+    parallelTools: undefined,
+    prefill: undefined,
+    toolDescriptionLength: undefined,
+  };
+}
+
+export const Capabilities: MessageFns<Capabilities> = {
+  encode(message: Capabilities, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.reasoning !== undefined) {
+      writer.uint32(8).bool(message.reasoning);
+    }
+    if (message.temperature !== undefined) {
+      writer.uint32(16).bool(message.temperature);
+    }
+    if (message.temperatureWithTopP !== undefined) {
+      writer.uint32(24).bool(message.temperatureWithTopP);
+    }
+    if (message.stopSequences !== undefined) {
+      writer.uint32(32).bool(message.stopSequences);
+    }
+    if (message.strictSchemas !== undefined) {
+      writer.uint32(40).bool(message.strictSchemas);
+    }
+    if (message.parallelTools !== undefined) {
+      writer.uint32(48).bool(message.parallelTools);
+    }
+    if (message.prefill !== undefined) {
+      writer.uint32(56).bool(message.prefill);
+    }
+    if (message.toolDescriptionLength !== undefined) {
+      writer.uint32(64).uint32(message.toolDescriptionLength);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Capabilities {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCapabilities() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.reasoning = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.temperature = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.temperatureWithTopP = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.stopSequences = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.strictSchemas = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.parallelTools = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.prefill = reader.bool();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.toolDescriptionLength = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1712,6 +2032,7 @@ function createBaseChannel(): Channel {
     weight: 0,
     maxConcurrency: undefined,
     timeouts: undefined,
+    allowedHeaders: [],
   };
 }
 
@@ -1743,6 +2064,9 @@ export const Channel: MessageFns<Channel> = {
     }
     if (message.timeouts !== undefined) {
       Timeouts.encode(message.timeouts, writer.uint32(74).fork()).join();
+    }
+    for (const v of message.allowedHeaders) {
+      writer.uint32(82).string(v!);
     }
     return writer;
   },
@@ -1830,6 +2154,14 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.timeouts = Timeouts.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.allowedHeaders.push(reader.string());
             continue;
           }
         }
@@ -2088,6 +2420,8 @@ function createBasePrice(): Price {
     cacheWriteRatioE9: 0n,
     cacheWrite1hRatioE9: undefined,
     requestNanoUsd: 0n,
+    cacheRatioDefaulted: false,
+    cacheWriteRatioDefaulted: false,
   };
 }
 
@@ -2137,6 +2471,12 @@ export const Price: MessageFns<Price> = {
         throw new globalThis.Error("value provided for field message.requestNanoUsd of type int64 too large");
       }
       writer.uint32(72).int64(message.requestNanoUsd);
+    }
+    if (message.cacheRatioDefaulted !== false) {
+      writer.uint32(80).bool(message.cacheRatioDefaulted);
+    }
+    if (message.cacheWriteRatioDefaulted !== false) {
+      writer.uint32(88).bool(message.cacheWriteRatioDefaulted);
     }
     return writer;
   },
@@ -2224,6 +2564,22 @@ export const Price: MessageFns<Price> = {
             }
 
             message.requestNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.cacheRatioDefaulted = reader.bool();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.cacheWriteRatioDefaulted = reader.bool();
             continue;
           }
         }

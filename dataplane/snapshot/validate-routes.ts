@@ -9,6 +9,8 @@ import type { Channel, Model, ModelRoute, Timeouts } from './snapshot.gen.ts';
 const OUTPUT_LIMIT_FIELDS = new Set(['max_completion_tokens', 'max_tokens']);
 /** What may stand in a header's value: a credential with a line break in it would add headers of its own. */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
+/** A header's name in lower case; a '*' at the end stands for any rest. */
+const HEADER_PATTERN = /^[a-z0-9!#$%&._|~^+-]+\*?$/;
 const SCHEMES = new Set(['http:', 'https:']);
 
 /** Notes every fault of one route. */
@@ -51,6 +53,8 @@ function validateChannel(to: FaultCollector, path: string, channel: Channel): vo
   expectNames(to, `${path}: models`, channel.models.map(({ name }) => name));
   for (const { name, upstreamName } of channel.models)
     to.expect(upstreamName !== '', `${path}: models "${name}": upstream_name: required`);
+  to.expect(channel.allowedHeaders.every((name) => HEADER_PATTERN.test(name)),
+    `${path}: allowed_headers: not a header's name in lower case`);
   to.expect(channel.weight >= 1, `${path}: weight: must be at least 1`);
   expectThreshold(to, `${path}: max_concurrency`, channel.maxConcurrency);
   validateTimeouts(to, `${path}: timeouts`, channel.timeouts);

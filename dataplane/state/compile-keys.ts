@@ -11,6 +11,9 @@ const PERIODS: Readonly<Record<Period, QuotaPeriod>> = {
   [Period.MONTHLY]: 'Monthly',
 };
 
+/** Of keys from an operator that does not know the field yet. */
+const MIN_OUTPUT_TOKENS = 16;
+
 /** Credentials by key hash. */
 export function compileKeys(keys: readonly Key[]): Map<string, Credential> {
   return new Map(keys.flatMap(compileKey));
@@ -37,6 +40,7 @@ function keyState(key: Key): KeyState {
     limitNanoUsd: key.limitNanoUsd ?? null,
     period: PERIODS[key.period],
     whenShort: key.whenShort === WhenShort.REFUSE ? 'Refuse' : 'Lower',
+    minOutputTokens: key.minOutputTokens || MIN_OUTPUT_TOKENS,
     models: key.models && new Set(key.models.names),
     slot: key.maxConcurrency === undefined
       ? undefined

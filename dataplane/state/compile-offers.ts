@@ -101,6 +101,8 @@ function candidateOf(
     weight: channel.weight,
     retryAttempts: route.retryAttempts,
     clientDisconnect: route.clientDisconnect,
+    onTimeout: route.onTimeout,
+    allowedFields: route.allowedFields,
     slots,
     price,
   };

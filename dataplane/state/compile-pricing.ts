@@ -44,7 +44,11 @@ export function priceAt({ quotaType, ratioBaseE9, price }: PriceEntry, groupRati
 export function compilePricingGroups(
   groups: readonly Group[], compiled: ReadonlyMap<string, GroupState>,
 ): PricingGroup[] {
-  return makePricingGroups(groups.filter(({ name }) => offersSomethingPriced(compiled.get(name))));
+  const configured = groups.map(({ name, displayName, priceRatioE9, access }) => ({
+    name, displayName, priceRatioE9,
+    memberNames: access?.$case === 'automatic' ? access.value.members : undefined,
+  }));
+  return makePricingGroups(configured, (name) => offersSomethingPriced(compiled.get(name)));
 }
 
 function offersSomethingPriced(group: GroupState | undefined): boolean {

@@ -1,9 +1,12 @@
 /** [P] Models and channels of the ModelRoutes, each compiled once and shared by every group that offers them. */
-import { Allowance, ClientDisconnect, Endpoint, Input, Protocol } from '../snapshot/snapshot.gen.ts';
+import {
+  Allowance, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, Reasoning,
+} from '../snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
 import { providerOf } from '../protocol/providers.ts';
+import { allowHeaders, sameHeaders } from '../upstream/headers.ts';
 import { Secret } from '../upstream/upstream.ts';
 import type { UpstreamCredential, UpstreamTarget, UpstreamTimeouts } from '../upstream/upstream.ts';
 import type { EndpointKind, ModelState } from './state.ts';
@@ -14,6 +17,8 @@ export interface CompiledRoute {
   readonly channels: readonly CompiledChannel[];
   readonly retryAttempts: number;
   readonly clientDisconnect: 'Cancel' | 'Drain';
+  readonly onTimeout: 'BillNothing' | 'BillHold';
+  readonly allowedFields: ReadonlySet<string>;
 }
 
 export interface CompiledChannel {
@@ -46,6 +51,11 @@ const ALLOWANCES: Readonly<Partial<Record<Allowance, UnboundedFeature>>> = {
   [Allowance.FILE_REFERENCES]: 'FileReferences',
 };
 
+const REASONING: Readonly<Partial<Record<Reasoning, ModelState['reasoning']>>> = {
+  [Reasoning.HIDDEN]: 'Hidden',
+  [Reasoning.SHOWN]: 'Shown',
+};
+
 const NO_TIMEOUTS: UpstreamTimeouts = { connectMs: 0, firstByteMs: 0, wholeMs: 0, idleMs: 0 };
 
 /** Routes by name and targets by "route/channel". Targets that did not change keep their objects. */
@@ -66,7 +76,9 @@ export function compileRoutes(
       models: route.models.map(compileModel),
       channels,
       retryAttempts: route.retryAttempts,
-      clientDisconnect: route.clientDisconnect === ClientDisconnect.DRAIN ? 'Drain' : 'Cancel',
+      clientDisconnect: route.clientDisconnect === ClientDisconnect.CANCEL ? 'Cancel' : 'Drain',
+      onTimeout: route.onTimeout === OnTimeout.BILL_HOLD ? 'BillHold' : 'BillNothing',
+      allowedFields: new Set(route.allowedFields),
     });
   }
   return { routes: compiled, targets, channelSlots };
@@ -82,6 +94,8 @@ function compileModel(model: Model): ModelState {
     imageTokens: model.imageTokens,
     outputLimitField: model.outputLimitField === 'max_tokens' ? 'max_tokens' : 'max_completion_tokens',
     allow: setOf(model.allow, ALLOWANCES),
+    reasoning: REASONING[model.reasoning] ?? 'Auto',
+    capabilities: model.capabilities,
   };
 }
 
@@ -109,14 +123,14 @@ function compileChannel(
 
 function compileTarget(id: string, channel: Channel): UpstreamTarget {
   const protocol = channel.protocol === Protocol.ANTHROPIC ? 'Anthropic' : 'OpenAI';
-  const { credential, defaultHeaders, foreignHeaders } = providerOf(protocol);
+  const { credential, defaultHeaders, clientHeaders } = providerOf(protocol);
   return {
     id,
     protocol,
     baseUrl: channel.baseUrl,
     credential: channel.apiKey && secretHeader(credential(channel.apiKey.value)),
     defaultHeaders,
-    foreignHeaders,
+    clientHeaders: allowHeaders([...clientHeaders, ...channel.allowedHeaders]),
     timeouts: channel.timeouts ?? NO_TIMEOUTS,
   };
 }
@@ -127,7 +141,8 @@ function secretHeader([header, value]: readonly [string, string]): UpstreamCrede
 
 function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
   return a.protocol === b.protocol && a.baseUrl === b.baseUrl
-    && sameCredential(a.credential, b.credential) && sameTimeouts(a.timeouts, b.timeouts);
+    && sameCredential(a.credential, b.credential) && sameTimeouts(a.timeouts, b.timeouts)
+    && sameHeaders(a.clientHeaders, b.clientHeaders);
 }
 
 function sameCredential(a: UpstreamCredential | undefined, b: UpstreamCredential | undefined): boolean {

@@ -36,7 +36,9 @@ export function compileOffering(
     groups,
     pricing: {
       groups: compilePricingGroups(snapshot.groups, groups),
-      rows: makePricingRows(prices.values(), groups.values()),
+      rows: makePricingRows({
+        prices: prices.values(), groups: groups.values(), served: routes.values().flatMap(({ models }) => models),
+      }),
     },
     targets,
     channelSlots,

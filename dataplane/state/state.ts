@@ -5,6 +5,7 @@
 import type { CompiledPrice } from '../ledger/price.ts';
 import type { QuotaPeriod, SlotLimit } from '../ledger/ledger.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
+import type { StatedCapabilities } from '../protocol/capabilities.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
 import type { PricingGroup, PricingRow } from '#web/pricing/price-list.ts';
 
@@ -28,6 +29,8 @@ export interface KeyState {
   readonly limitNanoUsd: bigint | null;
   readonly period: QuotaPeriod;
   readonly whenShort: 'Lower' | 'Refuse';
+  /** The lowest output limit that Lower sends, in tokens. */
+  readonly minOutputTokens: number;
   /** Undefined: all of the group's. */
   readonly models: ReadonlySet<string> | undefined;
   /** The key's own threshold, if it has one. */
@@ -57,6 +60,10 @@ export interface ModelState {
   readonly imageTokens: number;
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
   readonly allow: ReadonlySet<UnboundedFeature>;
+  /** Whether streams show the tokens of the model's reasoning. */
+  readonly reasoning: 'Auto' | 'Hidden' | 'Shown';
+  /** As the route states them; undefined: it states none. */
+  readonly capabilities: StatedCapabilities | undefined;
 }
 
 /** One way to serve a model for a group: a channel, at a price, under thresholds. */
@@ -71,6 +78,9 @@ export interface Candidate {
   readonly weight: number;
   readonly retryAttempts: number;
   readonly clientDisconnect: 'Cancel' | 'Drain';
+  readonly onTimeout: 'BillNothing' | 'BillHold';
+  /** Names and paths of request fields that pass although they can change the price. */
+  readonly allowedFields: ReadonlySet<string>;
   /** The group's on this channel and the channel's own, as far as they are set. */
   readonly slots: readonly SlotLimit[];
   /** At the group's ratio; undefined: no price. */

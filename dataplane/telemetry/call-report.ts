@@ -1,6 +1,6 @@
 /**
- * What the pipeline reports about each call once, when it is over. Telemetry turns a report into metrics and one log
- * line. A report holds ids, never a key, a prompt or a provider's URL.
+ * The report that the pipeline makes of each call, once, when the call is over. Telemetry turns a report into metrics
+ * and one log line. A report holds ids, never a key, a prompt or a provider's URL.
  */
 import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 
@@ -42,12 +42,16 @@ export interface CallReport {
   readonly attempts: readonly AttemptReport[];
   /** Set once money was held. */
   readonly billing: {
+    /** "route/channel" */
+    readonly channel: string;
     readonly status: CallStatus;
     readonly tokens: TokenCounts;
     readonly usageSource: UsageSource;
     readonly costNanoUsd: bigint;
     readonly unbilledNanoUsd: bigint;
   } | undefined;
+  /** A provider got the call and did not answer in time, or fell silent within its answer. */
+  readonly timedOut?: boolean;
   readonly durationMs: number;
   /** From the request's arrival to the first byte of the body sent to the client; undefined: none was. */
   readonly firstByteMs: number | undefined;

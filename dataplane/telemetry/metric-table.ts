@@ -1,7 +1,8 @@
 /**
  * The table of a proxy's metrics: metrics.ts creates them, docs/metrics.md is generated from it. No label is unbounded:
- * channels, groups and models are those of the configuration, and a model that is not configured is "". Keys and
- * accounts are no labels; their figures are in statuses and at /v1/usage. Seconds and USD throughout.
+ * channels, groups and models are those of the configuration, and a model that is not configured is "". Accounts are no
+ * labels, and keys only of one metric, for a fixed number of them; their figures are in statuses and at /v1/usage.
+ * Seconds and USD throughout.
  */
 import type { MetricTable } from './metric-set.ts';
 import { PROCESS_METRICS } from './process-metrics.ts';
@@ -65,6 +66,15 @@ export const METRICS = {
     help: 'Cost beyond both the hold and what was free under the limits: written off because a provider broke its own '
       + 'limit. Should stay 0.',
   },
+  modelgateway_implausible_usage_total: {
+    type: 'counter', labels: ['channel'],
+    help: 'Calls whose provider reported more tokens than the request allowed; they are billed up to what it allowed.',
+  },
+  modelgateway_key_timeouts_total: {
+    type: 'counter', labels: ['key'],
+    help: 'Calls whose provider did not answer in time, or fell silent, by key (namespace/name): the 50 keys with the '
+      + 'most.',
+  },
   modelgateway_jobs_ended_total: {
     type: 'counter', labels: ['model', 'group', 'end'],
     help: 'Jobs (videos) by how they ended: Completed, Failed (given back), Deleted while they ran, GivenUp (nobody '
@@ -117,6 +127,11 @@ export const METRICS = {
   modelgateway_xds_last_update_timestamp_seconds: {
     type: 'gauge', labels: [],
     help: 'When the operator was last known to have nothing newer than what is in force, Unix time; 0: not yet.',
+  },
+  modelgateway_xds_config_expires_in_seconds: {
+    type: 'gauge', labels: [],
+    help: 'Until this proxy refuses all calls because no operator has answered (--max-config-age): keys may have been '
+      + 'revoked meanwhile. It falls only while the proxy is not connected.',
   },
   modelgateway_xds_resources: { type: 'gauge', labels: [], help: 'Objects of the configuration in force.' },
   modelgateway_xds_refused_resources: {

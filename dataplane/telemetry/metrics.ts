@@ -1,9 +1,11 @@
 /** The metrics of a proxy: fed by reports of finished calls, and read from their sources at each scrape. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry } from 'prom-client';
+import { every } from '../clock.ts';
 import type { LedgerGauges } from '../ledger/ledger.ts';
 import { observeBilling, observeCall } from './call-metrics.ts';
 import type { CallReport, CallTelemetry, JobEnd, LateBilling } from './call-report.ts';
+import { measureEventLoopLag } from './event-loop.ts';
+import { createKeyTimeouts } from './key-timeouts.ts';
 import { registerMetrics, setCounter } from './metric-set.ts';
 import type { Collectors } from './metric-set.ts';
 import { METRICS, usd } from './metric-table.ts';
@@ -19,6 +21,8 @@ export interface DistributionFigures {
   readonly lastUpdateMs: number;
   readonly resources: number;
   readonly refused: number;
+  /** Until calls are refused because no operator has answered. */
+  readonly expiresInMs: number;
 }
 
 export interface MetricsOptions {
@@ -41,6 +45,8 @@ export interface Metrics {
   ledger: CallTelemetry['ledger'];
   configApplied(generation: number, nowMs: number): void;
   configRejected(): void;
+  /** Of the event loop: the 99th percentile over the last ten seconds. */
+  readonly recentLagSeconds: number;
   /** Stops the monitor of the event loop. */
   close(): void;
 }
@@ -48,21 +54,24 @@ export interface Metrics {
 /** Creates the metrics in a registry of their own, since several gateways may run in one process. */
 export function createMetrics({ version, process, ledger, distribution }: MetricsOptions): Metrics {
   const registry = new Registry();
-  const eventLoop = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  eventLoop.enable();
+  const eventLoop = measureEventLoopLag(every);
   const metrics = registerMetrics(registry, METRICS, {
     ...ledger && ledgerCollectors(ledger),
     ...distribution && distributionCollectors(distribution),
     ...process && processCollectors(process),
     ...process && { nodejs_heap_size_used_bytes: (gauge) => gauge.set(process.memoryUsage().heapUsed) },
     modelgateway_event_loop_lag_seconds(gauge) {
-      for (const [quantile, seconds] of readLag(eventLoop)) gauge.set({ quantile }, seconds);
+      for (const [quantile, seconds] of eventLoop.read()) gauge.set({ quantile }, seconds);
     },
   });
   setProcessInfo(metrics, version, process);
+  const keyTimeouts = createKeyTimeouts(metrics);
   return {
     registry,
-    call: (report) => observeCall(metrics, report),
+    call(report) {
+      observeCall(metrics, report);
+      keyTimeouts.observe(report);
+    },
     billedLate: (late) => observeBilling(metrics, late),
     jobEnded: ({ model, group, end }) => metrics.modelgateway_jobs_ended_total.inc({ model, group, end }),
     ledger: (operation, durationMs, outcome) =>
@@ -72,7 +81,8 @@ export function createMetrics({ version, process, ledger, distribution }: Metric
       metrics.modelgateway_config_last_applied_timestamp_seconds.set(nowMs / 1000);
     },
     configRejected: () => metrics.modelgateway_config_rejected_total.inc(),
-    close: () => void eventLoop.disable(),
+    get recentLagSeconds() { return eventLoop.recentSeconds; },
+    close: () => eventLoop.close(),
   };
 }
 
@@ -94,19 +104,8 @@ function distributionCollectors(distribution: () => DistributionFigures): Collec
     modelgateway_xds_connected: (gauge) => gauge.set(Number(distribution().connected)),
     modelgateway_xds_connections_total: (counter) => setCounter(counter, distribution().connections),
     modelgateway_xds_last_update_timestamp_seconds: (gauge) => gauge.set(distribution().lastUpdateMs / 1000),
+    modelgateway_xds_config_expires_in_seconds: (gauge) => gauge.set(distribution().expiresInMs / 1000),
     modelgateway_xds_resources: (gauge) => gauge.set(distribution().resources),
     modelgateway_xds_refused_resources: (gauge) => gauge.set(distribution().refused),
   };
-}
-
-const RESOLUTION_MS = 10;
-
-/** Returns the event loop's delay in seconds since the last reading, by quantile. */
-function readLag(monitor: ReturnType<typeof monitorEventLoopDelay>): (readonly [quantile: string, seconds: number])[] {
-  const delays = [['0.5', monitor.percentile(50)], ['0.99', monitor.percentile(99)], ['1', monitor.max]] as const;
-  const empty = monitor.count === 0;
-  monitor.reset();
-  // the monitor measures the time between two ticks of a timer, which is RESOLUTION_MS without any delay
-  const lag = (nanoseconds: number): number => (empty ? 0 : Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1e3));
-  return delays.map(([quantile, nanoseconds]) => [quantile, lag(nanoseconds)]);
 }

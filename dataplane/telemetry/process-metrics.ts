@@ -21,7 +21,7 @@ export interface ProcessFigures {
   memoryUsage(): { readonly rss: number; readonly heapUsed: number };
 }
 
-/** Sets what stays the same for the life of the process; `version` is this program's. */
+/** Sets the metrics that never change during the life of the process; `version` is this program's. */
 export function setProcessInfo(
   metrics: MetricSet<typeof PROCESS_METRICS>, version: string, process?: ProcessFigures,
 ): void {

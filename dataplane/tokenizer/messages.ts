@@ -1,12 +1,10 @@
-/** What the main thread and the tokenizer's thread say to each other. */
+/** The messages between the main thread and the tokenizer's worker thread. */
 export interface CountRequest {
-  readonly id: number;
   readonly texts: readonly string[];
 }
 
-export interface CountAnswer {
-  readonly id: number;
+export interface CountReply {
   readonly tokens: number;
-  /** Of the texts, how far it came in its time, in UTF-16 units. */
+  /** How far it came in its time, in UTF-16 units. */
   readonly length: number;
 }

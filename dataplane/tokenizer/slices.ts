@@ -1,6 +1,6 @@
 /**
- * [P] Texts in slices that a tokenizer takes in little time each. Its work grows with the square of an unbroken run of letters or
- * spaces, so that a slice is short; it ends where a word does, where it can, so that hardly a token is cut.
+ * [P] Cuts texts into short slices, because the tokenizer's work grows with the square of an unbroken run of letters or
+ * spaces. A slice ends at the end of a word if possible, so that few tokens are cut.
  */
 
 const SLICE_LENGTH = 2_048;
@@ -33,7 +33,7 @@ function isHighSurrogate(unit: number): boolean {
 }
 
 /** The texts as far as `length` reaches, the last one cut. */
-export function firstOf(texts: readonly string[], length: number): string[] {
+export function truncateTexts(texts: readonly string[], length: number): string[] {
   const first: string[] = [];
   let left = length;
   for (const text of texts) {

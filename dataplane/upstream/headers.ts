@@ -1,8 +1,8 @@
 /**
- * [P] Which headers cross the gateway. To the provider: everything that may matter to it (beta headers, tracing,
- * unknown ones), except what belongs to the connection, to the client's credentials or to the path that the request
- * took. Back to the client: everything except what concerns the connection, the gateway's own account or the provider's
- * infrastructure.
+ * [P] Decides which headers cross the gateway. Only the headers on a list pass to the provider, because others can
+ * change a call's price or destination: those of every protocol, of the provider's own protocol, and of the channel's
+ * `allow.headers`. All headers pass back to the client except those of the connection, of the gateway's own account
+ * and of the provider's infrastructure.
  */
 
 /** As Node's HTTP server gives them: lower-case names, repeated headers joined or as a list. */
@@ -13,6 +13,33 @@ const HOP_BY_HOP = [
   'content-length', 'http2-settings',
 ];
 
+/** Of every protocol: content negotiation, the official SDKs, retries, traces, and parts of a video's content. */
+const OF_EVERY_PROTOCOL = [
+  'accept', 'accept-language', 'content-type', 'user-agent', 'x-stainless-*', 'idempotency-key', 'x-client-request-id',
+  'traceparent', 'tracestate', 'range', 'if-range',
+];
+
+/** Names and beginnings of names, in lower case. */
+export interface HeaderAllowList {
+  readonly names: ReadonlySet<string>;
+  readonly prefixes: readonly string[];
+}
+
+/** Headers of every protocol and these, in lower case; a '*' at the end of a name stands for any rest. */
+export function allowHeaders(patterns: readonly string[]): HeaderAllowList {
+  const all = [...OF_EVERY_PROTOCOL, ...patterns];
+  return {
+    names: new Set(all.filter((pattern) => !pattern.endsWith('*'))),
+    prefixes: all.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1)),
+  };
+}
+
+/** Whether two lists allow the same headers; one in another order counts as different. */
+export function sameHeaders(a: HeaderAllowList, b: HeaderAllowList): boolean {
+  return [...a.names].join() === [...b.names].join() && a.prefixes.join() === b.prefixes.join();
+}
+
+/** Headers that never pass, whatever a channel allows. */
 const NOT_TO_PROVIDER: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
   // credentials and identities: the gateway has its own
@@ -45,15 +72,14 @@ const NOT_TO_CLIENT_PREFIXES =
 /**
  * The client's headers that pass to a provider, as a new object. The target's credential and default headers are added
  * when the request is sent.
- * @param foreign prefixes of headers that are meant for other providers
  */
-export function requestHeaders(headers: IncomingHeaders, foreign: readonly string[]): Record<string, string> {
+export function requestHeaders(headers: IncomingHeaders, allowed: HeaderAllowList): Record<string, string> {
   const key = callerKey(headers);
   return filterHeaders(headers, (name, value) => {
+    if (!allowed.names.has(name) && !allowed.prefixes.some((prefix) => name.startsWith(prefix))) return false;
     if (NOT_TO_PROVIDER.has(name) || NOT_TO_PROVIDER_PREFIXES.test(name)) return false;
-    // a copy of the key under any other name (a proxy's, a slip of the pen) is not the provider's to see either
-    if (key !== undefined && value.includes(key)) return false;
-    return !foreign.some((prefix) => name.startsWith(prefix));
+    // a proxy or a mistake can copy the key into any header
+    return key === undefined || !value.includes(key);
   });
 }
 

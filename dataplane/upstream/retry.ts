@@ -56,7 +56,7 @@ export function mayRetry(verdict: Verdict): boolean {
   return verdict === 'unavailable' || verdict === 'rate_limited' || verdict === 'overloaded';
 }
 
-/** A provider's wish does not keep a client waiting for longer than an hour. */
+/** A provider's retry-after is capped at an hour. */
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
 /**

@@ -3,6 +3,8 @@
  * channel. Nothing here knows a provider's protocol: what a protocol says of headers comes with the target.
  */
 
+import type { HeaderAllowList } from './headers.ts';
+
 /** A secret value that prints as [redacted] wherever it is logged, dumped or inspected. */
 export class Secret {
   readonly #value: string;
@@ -47,8 +49,8 @@ export interface UpstreamTarget {
   readonly credential: UpstreamCredential | undefined;
   /** Sent on every request that does not set them itself. Names in lower case. */
   readonly defaultHeaders: Readonly<Record<string, string>>;
-  /** Prefixes of client headers that are meant for other providers, in lower case. */
-  readonly foreignHeaders: readonly string[];
+  /** The client's headers that pass. */
+  readonly clientHeaders: HeaderAllowList;
   readonly timeouts: UpstreamTimeouts;
 }
 
@@ -89,6 +91,15 @@ export class UpstreamFailure extends Error {
     this.kind = kind;
     this.sent = sent;
   }
+  /** The provider has the request and did not answer it in time, or fell silent within its response. */
+  get timedOut(): boolean { return this.sent && (this.kind === 'Timeout' || this.kind === 'Idle'); }
+}
+
+/** The error code of a failed connection, such as ENOTFOUND or CERT_HAS_EXPIRED; "TIMEOUT" without one. */
+export function connectErrorOf(failure: UpstreamFailure): string {
+  for (let error = failure.cause; error instanceof Error; error = error.cause)
+    if ('code' in error && typeof error.code === 'string') return error.code;
+  return 'TIMEOUT';
 }
 
 export interface Upstreams {

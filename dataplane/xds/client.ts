@@ -5,18 +5,19 @@
 import { readFile } from 'node:fs/promises';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
+import { SYSTEM_CLOCK } from '../clock.ts';
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../snapshot/discovery.gen.ts';
 import type { Refusal } from '../snapshot/fleet.gen.ts';
 import { DELTA_AGGREGATED_RESOURCES, REPORT_REFUSALS } from '../snapshot/services.ts';
 import type { ValidConfig } from '../state/compile-edit.ts';
-import { openChannel } from './channel.ts';
-import type { Channel, ChannelOptions } from './channel.ts';
+import { openGrpcChannel } from './grpc-channel.ts';
+import type { GrpcChannel, GrpcChannelOptions } from './grpc-channel.ts';
 import { cacheKey, readConfigCache, writeConfigCache } from './config-cache.ts';
 import { Inventory } from './inventory.ts';
 import { createRefusalReport } from './refusal-report.ts';
 import { XdsStream } from './stream.ts';
 
-export interface XdsClientOptions extends ChannelOptions {
+export interface XdsClientOptions extends GrpcChannelOptions {
   /** The name of this proxy, where its token has none. */
   readonly nodeId: string;
   readonly version: string;
@@ -44,6 +45,8 @@ export interface XdsClient {
   figures(): XdsFigures;
   /** A provider refuses the credential or the model name of a ModelRoute. */
   reportRefusal(refusal: Refusal): void;
+  /** How long this process has had no contact with an operator; 0 while it is connected. */
+  configAgeMs(): number;
   /** Ends the stream; what is in force stays so. */
   stop(): Promise<void>;
 }
@@ -68,11 +71,13 @@ class RunningClient implements XdsClient {
   readonly #options: XdsClientOptions;
   readonly #inventory = new Inventory();
   readonly #report: (refusal: Refusal) => void;
-  #channel: Channel | undefined;
+  #channel: GrpcChannel | undefined;
   #call: Call | undefined;
   #connected = false;
   #connections = 0;
   #lastUpdateMs = 0;
+  /** When an operator was last connected; before the first contact, the start of this process. */
+  #contactMs = Date.now();
   #attempts = 0;
   #failures = 0;
   /** The two sides hold different objects: all are fetched anew. */
@@ -88,7 +93,7 @@ class RunningClient implements XdsClient {
     this.#options = options;
     this.#report = createRefusalReport({
       send: (refusals) => this.#sendRefusals(refusals),
-      monotonicMs: () => performance.now(),
+      clock: SYSTEM_CLOCK,
       log: options.log,
     });
   }
@@ -123,6 +128,10 @@ class RunningClient implements XdsClient {
     };
   }
 
+  configAgeMs(): number {
+    return this.#connected ? 0 : Date.now() - this.#contactMs;
+  }
+
   reportRefusal(refusal: Refusal): void {
     this.#report(refusal);
   }
@@ -139,7 +148,7 @@ class RunningClient implements XdsClient {
 
   async #connect(): Promise<void> {
     try {
-      const channel = await openChannel(this.#options, this.#attempts);
+      const channel = await openGrpcChannel(this.#options, this.#attempts);
       this.#attempts += 1;
       if (this.#stopped) return channel.client.close();
       this.#channel = channel;
@@ -149,7 +158,7 @@ class RunningClient implements XdsClient {
     }
   }
 
-  #open({ client, metadata, address }: Channel): void {
+  #open({ client, metadata, address }: GrpcChannel): void {
     const { path, requestSerialize, responseDeserialize } = DELTA_AGGREGATED_RESOURCES;
     const call: Call = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata);
     this.#call = call;
@@ -201,7 +210,7 @@ class RunningClient implements XdsClient {
 
   #lost(call: Call | undefined, error: unknown): void {
     if (this.#stopped || call !== this.#call) return;
-    if (this.#connected) this.#lastUpdateMs = Date.now();
+    if (this.#connected) this.#lastUpdateMs = this.#contactMs = Date.now();
     this.#connected = false;
     this.#hangUp();
     const { random = Math.random, log } = this.#options;
@@ -234,7 +243,7 @@ class RunningClient implements XdsClient {
 
   #cacheSoon(): void {
     if (!this.#cacheKey || this.#cacheTimer) return;
-    const sinceMs = performance.now() - this.#cacheWrittenMs;
+    const sinceMs = SYSTEM_CLOCK.monotonicMs() - this.#cacheWrittenMs;
     const pauseMs = this.#cacheWrittenMs === 0 ? 0 : WRITE_CACHE_EVERY_MS - sinceMs;
     this.#cacheTimer = setTimeout(() => this.#writeCache(), Math.max(WRITE_CACHE_AFTER_MS, pauseMs));
   }
@@ -244,7 +253,7 @@ class RunningClient implements XdsClient {
     const key = this.#cacheKey;
     this.#cacheTimer = undefined;
     if (!cache || !key) return;
-    this.#cacheWrittenMs = performance.now();
+    this.#cacheWrittenMs = SYSTEM_CLOCK.monotonicMs();
     this.#cacheWritten = this.#cacheWritten
       .then(() => writeConfigCache(cache.file, key, this.#inventory))
       .catch((error: unknown) => {

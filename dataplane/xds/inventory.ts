@@ -1,7 +1,7 @@
 /**
- * [P] What a proxy holds of the configuration, and how a round of updates becomes a change of it: all that is good is
- * put in force together, a bad object keeps its last good version. One key's edit costs the same however many keys
- * there are; only where something is wrong is everything checked.
+ * [P] The configuration that a proxy has, and how a round of updates changes it: all valid objects are put in force
+ * together, and an invalid object keeps its last good version. The edit of one key costs the same however many keys
+ * there are; everything is checked only when something is invalid.
  */
 import type { SnapshotFault, SnapshotKind } from '../snapshot/faults.ts';
 import { decodeObject, resourceName, SetDigest, typeUrlOf } from '../snapshot/resources.ts';
@@ -20,8 +20,8 @@ interface Named<M> {
   readonly object: M;
 }
 
-/** The result of a round, or of the part of it that could not wait. */
-export interface Outcome {
+/** The result of a round, or of the part of it that was applied early. */
+export interface RoundResult {
   /** Undefined: nothing is different. */
   readonly config: ValidConfig | undefined;
   /** Objects in force that were refused before, and did not come again. */
@@ -65,7 +65,7 @@ export class Inventory {
     this.#kinds[field].stageRemoval(name);
   }
 
-  /** Drops all that waits: its stream ended before its round did. */
+  /** Discards the pending objects of a round that its stream did not complete. */
   unstage(): void {
     for (const field of ALL_FIELDS) this.#kinds[field].unstage();
   }
@@ -101,8 +101,8 @@ export class Inventory {
     for (const name of [...held.keys(), ...refused.keys()]) if (!names.has(name)) this.stageRemoval(field, name);
   }
 
-  /** Only what takes something away from callers: it need not wait for the rest of its round. */
-  takeTightening(): Outcome {
+  /** Applies only revocations and lowered limits, which need not wait for the rest of their round. */
+  takeTightening(): RoundResult {
     const { keys, accounts } = this.#kinds;
     const keyNames = tighteningNames(keys, tightensKey, true).filter((name) => this.#keyFault(name) === undefined);
     const accountNames = tighteningNames(accounts, tightensAccount, false);
@@ -113,8 +113,8 @@ export class Inventory {
     return { config: isEmpty ? undefined : { snapshot: () => this.snapshot(), edit }, recovered: [] };
   }
 
-  /** The whole round: what is good of it is put in force. */
-  takeRound(): Outcome {
+  /** Ends the round: its valid objects are put in force. */
+  takeRound(): RoundResult {
     const staged = new Map(ALL_FIELDS.map((field) => [field, new Set(this.#kinds[field].staged.keys())]));
     if (this.refused > 0 || !this.#isValid()) this.#findFaults();
     const edit = this.#edit();
@@ -181,8 +181,8 @@ export class Inventory {
   }
 
   /**
-   * Finds out who is at fault, until what is left is good. Ends: every turn blames a candidate, and without any all
-   * was good before.
+   * Excludes invalid objects until the rest is valid. It terminates, because each pass excludes a pending object, and
+   * without any of them the configuration was valid before.
    */
   #findFaults(): void {
     for (const field of ALL_FIELDS) this.#kinds[field].stageRefused();
@@ -239,7 +239,7 @@ function claimsOf({ uid, hashes }: Key): string[] {
 type ObjectId = Pick<Key, 'namespace' | 'name'>;
 type Tightens<M> = (before: M, after: M) => boolean;
 
-/** Candidates that take something away from callers. */
+/** Pending objects that revoke a key or lower a limit. */
 function tighteningNames<M extends ObjectId>(
   kind: KindInventory<M>, tightens: Tightens<M>, removals: boolean,
 ): string[] {

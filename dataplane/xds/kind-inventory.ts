@@ -1,6 +1,6 @@
 /**
- * [P] The objects of one kind at a proxy: those in force, those that have come and wait for the rest of their round,
- * and the newest versions that were refused.
+ * [P] The objects of one kind at a proxy: those in force, those that are pending until their round is complete, and the
+ * newest versions that were refused.
  */
 import type { Edit } from '../state/compile-edit.ts';
 
@@ -10,13 +10,13 @@ interface Named {
 }
 
 /** An object in force. */
-export interface Held<M> {
+export interface InstalledObject<M> {
   readonly version: string;
   readonly object: M;
 }
 
-/** What the server wants in force. */
-export interface Candidate<M> {
+/** The server's newest version of an object, before it is put in force. */
+export interface PendingObject<M> {
   /** '': it is to be gone. */
   readonly version: string;
   /** Undefined: to be gone, or unreadable. */
@@ -25,7 +25,7 @@ export interface Candidate<M> {
   message: string;
 }
 
-/** What became of one candidate. */
+/** The result for one pending object. */
 export interface CommitResult {
   readonly name: string;
   readonly version: string;
@@ -34,16 +34,16 @@ export interface CommitResult {
 }
 
 export class KindInventory<M extends Named> {
-  readonly held = new Map<string, Held<M>>();
-  readonly refused = new Map<string, Candidate<M>>();
-  readonly #staged = new Map<string, Candidate<M>>();
+  readonly held = new Map<string, InstalledObject<M>>();
+  readonly refused = new Map<string, PendingObject<M>>();
+  readonly #staged = new Map<string, PendingObject<M>>();
   readonly #decode: (bytes: Uint8Array) => M;
 
   constructor(decode: (bytes: Uint8Array) => M) {
     this.#decode = decode;
   }
 
-  get staged(): ReadonlyMap<string, Candidate<M>> { return this.#staged; }
+  get staged(): ReadonlyMap<string, PendingObject<M>> { return this.#staged; }
 
   stage(name: string, version: string, bytes: Uint8Array): void {
     try {
@@ -77,8 +77,8 @@ export class KindInventory<M extends Named> {
   }
 
   /**
-   * Everything as it would be with the candidates that nothing is known against; these come last, so that of two that
-   * conflict the newcomer is blamed.
+   * Everything as it would be with the pending objects that have no known fault. These come last, so that of two
+   * objects in conflict the newer one is refused.
    */
   objects(): M[] {
     const objects: M[] = [];
@@ -95,7 +95,7 @@ export class KindInventory<M extends Named> {
     return true;
   }
 
-  /** Blames every candidate that nothing is known against; returns whether there was one. */
+  /** Marks every pending object without a known fault as faulty; returns whether there was one. */
   blameAll(message: string): boolean {
     let found = false;
     for (const [name, candidate] of this.#staged) {
@@ -114,7 +114,7 @@ export class KindInventory<M extends Named> {
     return edits;
   }
 
-  /** Takes the candidates over, or only those of these names; returns what came of them. */
+  /** Puts the pending objects in force, or only those of these names; returns the result for each. */
   commit(names: Iterable<string> = [...this.#staged.keys()]): CommitResult[] {
     const results: CommitResult[] = [];
     for (const name of names) {
@@ -127,7 +127,7 @@ export class KindInventory<M extends Named> {
     return results;
   }
 
-  #put(name: string, candidate: Candidate<M>): void {
+  #put(name: string, candidate: PendingObject<M>): void {
     const { version, object, message } = candidate;
     if (message !== '') {
       this.refused.set(name, candidate);

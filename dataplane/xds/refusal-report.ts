@@ -1,32 +1,33 @@
 /**
- * Tells the operator what providers refuse, so that it is in the ModelRoute's status. A busy client may be refused a
- * thousand times in a second; each channel's refusal is reported once a minute.
+ * Reports to the operator which channels' providers refuse requests or cannot be reached, for the ModelRoute's status.
+ * A busy client may be refused a thousand times a second, so each channel's refusal is reported at most once a minute.
  */
+import type { Clock } from '../clock.ts';
 import type { Refusal } from '../snapshot/fleet.gen.ts';
 
 export interface RefusalReportOptions {
-  /** Resolves where the operator has it; rejects where there is none. */
+  /** Resolves when an operator has acknowledged it; rejects if none is connected. */
   readonly send: (refusals: readonly Refusal[]) => Promise<void>;
-  readonly monotonicMs: () => number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly log: { debug(fields: object, message: string): void };
 }
 
-/** Much less than the time for which a status shows it. */
+/** Much shorter than the time for which the status shows a refusal. */
 const REPEAT_MS = 60_000;
 const MAX_KNOWN = 1_000;
 
-/** Returns what takes a refusal. */
-export function createRefusalReport({ send, monotonicMs, log }: RefusalReportOptions): (refusal: Refusal) => void {
+/** Returns the function that reports one refusal. It never throws. */
+export function createRefusalReport({ send, clock, log }: RefusalReportOptions): (refusal: Refusal) => void {
   const sentMs = new Map<string, number>();
-  return ({ route, channel, status }) => {
-    const id = `${route}/${channel}/${status}`;
+  return ({ route, channel, status, connectError }) => {
+    const id = `${route}/${channel}/${status}${connectError}`;
     const last = sentMs.get(id);
-    if (last !== undefined && monotonicMs() - last < REPEAT_MS) return;
+    if (last !== undefined && clock.monotonicMs() - last < REPEAT_MS) return;
     if (sentMs.size >= MAX_KNOWN) sentMs.clear();
-    sentMs.set(id, monotonicMs());
-    send([{ route, channel, status }]).catch((error: unknown) => {
+    sentMs.set(id, clock.monotonicMs());
+    send([{ route, channel, status, connectError }]).catch((error: unknown) => {
       sentMs.delete(id); // the next one is sent
-      log.debug({ err: error, route, channel }, 'the operator could not be told what a provider refuses');
+      log.debug({ err: error, route, channel }, 'the operator could not be told about a provider\'s refusal');
     });
   };
 }

@@ -1,6 +1,6 @@
 /**
- * One xDS stream, from its first requests to its end: takes rounds of updates, puts them in force, and answers each
- * response with what came of it. It speaks through what it is given, so a test may be the other side.
+ * One xDS stream, from its first requests to its end: takes rounds of updates, puts them in force, and acknowledges or
+ * rejects each response. It sends through a callback, so that a test can stand in for the server.
  */
 import { Resource } from '../snapshot/discovery.gen.ts';
 import type { Any, DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../snapshot/discovery.gen.ts';
@@ -8,7 +8,7 @@ import { Checkpoint, ResourceFault } from '../snapshot/fleet.gen.ts';
 import { CHECKPOINT_NAME, CHECKPOINT_TYPE, FAULT_TYPE, RESOURCE_TYPES, typeUrlOf } from '../snapshot/resources.ts';
 import type { SnapshotField } from '../snapshot/resources.ts';
 import type { ValidConfig } from '../state/compile-edit.ts';
-import type { Inventory, Outcome } from './inventory.ts';
+import type { Inventory, RoundResult } from './inventory.ts';
 
 export interface StreamOptions {
   readonly inventory: Inventory;
@@ -104,7 +104,7 @@ export class XdsStream {
     this.#complete = true;
   }
 
-  /** What takes something away from callers is not made to wait for the rest of a long round. */
+  /** Revocations and lowered limits are applied at once, without waiting for the rest of a long round. */
   #hurry(): void {
     if (this.#urgent) return;
     this.#urgent = true;
@@ -167,7 +167,7 @@ export class XdsStream {
   }
 
   /** Asks again for objects that are no longer refused, since only an answer to them withdraws the refusal. */
-  #recover({ recovered }: Outcome): void {
+  #recover({ recovered }: RoundResult): void {
     if (recovered.length === 0) return;
     for (const { field } of RESOURCE_TYPES) {
       const names = recovered.filter((each) => each.field === field).map(({ name }) => name);

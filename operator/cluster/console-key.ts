@@ -1,12 +1,13 @@
 /**
  * The key that seals the console's cookies: in a Secret of the gateway's namespace, made by the leader and read by all
- * replicas, so that any of them serves any session. Whoever deletes the Secret signs everybody out: another key is made.
+ * replicas, so that any of them serves any session. Whoever deletes the Secret signs everybody out: another key is
+ * made.
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { SESSION_KEY_BYTES } from '../../console/session/session-cookies.ts';
 import type { KubeClient, KubeJson } from '../kube/client.ts';
-import { explainKube, hasStatus } from '../kube/errors.ts';
+import { explainKubeError, hasStatus } from '../kube/errors.ts';
 import { parseSecretObject, pathOfSecrets } from '../kube/parse-object.ts';
 
 const CONSOLE_SECRET = 'model-gateway-console';
@@ -18,7 +19,7 @@ interface ConsoleKeyOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly namespace: string;
   readonly leading: () => boolean;
-  /** Runs something once, later; the result takes it back. */
+  /** Calls a function once after a delay; the function that it returns cancels that. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   /** Told of the first one too, and never of the same one twice. */
@@ -29,7 +30,8 @@ interface ConsoleKeyOptions {
 const ENTRY = 'sealingKey';
 
 /** Begins at once; whatever cannot be read or made is tried again. */
-export function keepConsoleKey({ client, namespace, leading, after, log, onKey }: ConsoleKeyOptions): { stop(): void } {
+export function manageConsoleKey(options: ConsoleKeyOptions): { stop(): void } {
+  const { client, namespace, leading, after, log, onKey } = options;
   const path = pathOfSecrets(namespace);
   let known: string | undefined;
   let told: string | undefined;
@@ -65,10 +67,12 @@ export function keepConsoleKey({ client, namespace, leading, after, log, onKey }
       const stored = await load();
       if (stored !== undefined && stored !== known && !stopped) onKey(Buffer.from(known = stored, 'base64'));
     } catch (error) {
-      problem = explainKube(error);
+      problem = explainKubeError(error);
     }
     if (problem !== undefined && problem !== told)
-      log.warn({ secret: CONSOLE_SECRET, problem }, 'the key of the console\'s sessions cannot be had; it is tried again');
+      log.warn(
+        { secret: CONSOLE_SECRET, problem }, 'the key of the console\'s sessions cannot be had; it is tried again',
+      );
     told = problem;
     if (!stopped) cancel = after(known === undefined ? ASK_AGAIN_MS : LOOK_EVERY_MS, () => void look());
   }

@@ -10,13 +10,13 @@ import { startConsole } from '../../console/server.ts';
 import type { ConsoleOptions, ConsoleServer } from '../../console/server.ts';
 import { openTls } from '../../console/tls.ts';
 import type { ConsoleTls } from '../../console/tls.ts';
-import type { UsageBook } from '../../console/usage/usage.ts';
+import type { UsageStore } from '../../console/usage/usage.ts';
 import type { SharedAccess } from '../kube/access.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { SYSTEM_CLOCK } from '../kube/clock.ts';
-import type { Clock } from '../kube/clock.ts';
+import { SYSTEM_CLOCK } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Meter } from '../metrics.ts';
-import { keepConsoleKey } from './console-key.ts';
+import { manageConsoleKey } from './console-key.ts';
 import type { ClusterManager } from './manager.ts';
 import type { ConsoleSettings, ListenAddress } from './settings.ts';
 
@@ -67,7 +67,7 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
     ready.resolve(server.port);
   }
 
-  const key = keepConsoleKey({
+  const key = manageConsoleKey({
     client, namespace, after, log, leading: () => manager.leading,
     onKey(next) {
       turn = turn.then(() => begin(next)).catch((error: unknown) => {
@@ -88,16 +88,18 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
 }
 
 interface OpenedParts {
-  readonly usage: UsageBook | undefined;
+  readonly usage: UsageStore | undefined;
   readonly tls: ConsoleTls | undefined;
 }
 
-function consoleParts(options: ClusterConsoleOptions, { usage, tls }: OpenedParts): Omit<ConsoleOptions, 'sealingKeys'> {
+function consoleParts(options: ClusterConsoleOptions, {
+  usage, tls,
+}: OpenedParts): Omit<ConsoleOptions, 'sealingKeys'> {
   const { settings, access, namespace, version, manager, meter, log } = options;
   const nowMs = (): number => SYSTEM_CLOCK.nowMs();
   return {
     access: openClusterAccess({
-      access, copy: manager.copy, gatewayNamespace: namespace, nowMs, userAgent: `model-gateway-console/${version}`,
+      access, cache: manager.cache, gatewayNamespace: namespace, nowMs, userAgent: `model-gateway-console/${version}`,
       // people are refused all the time, which is no fault of the operator's rights: figures of their own
       meter: {
         add: (_name, labels, value) => meter.add('modelgateway_operator_console_api_requests_total', labels, value),
@@ -111,9 +113,9 @@ function consoleParts(options: ClusterConsoleOptions, { usage, tls }: OpenedPart
   };
 }
 
-async function openUsage(url: string | undefined, folder: string | undefined): Promise<UsageBook | undefined> {
+async function openUsage(url: string | undefined, folder: string | undefined): Promise<UsageStore | undefined> {
   if (url === undefined) return undefined;
   const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
-  const { valkeyUsageBook } = await import('../../console/usage/valkey-book.ts');
-  return valkeyUsageBook(openValkeyReader(url), { path: folder && join(folder, 'usage-mirror.db') });
+  const { openValkeyUsageStore } = await import('../../console/usage/valkey-store.ts');
+  return openValkeyUsageStore(openValkeyReader(url), { path: folder && join(folder, 'usage-mirror.db') });
 }

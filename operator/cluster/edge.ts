@@ -4,14 +4,14 @@
  */
 import type { Logger } from 'pino';
 import type { KubeClient } from '../kube/client.ts';
-import { SYSTEM_CLOCK } from '../kube/clock.ts';
+import { SYSTEM_CLOCK } from '../clock.ts';
 import { watchEndpoints } from '../kube/endpoint-watch.ts';
 import type { Meter } from '../metrics.ts';
 import { createTokenReviewer } from '../xds/authenticate.ts';
 import { startDistribution } from '../xds/distribution.ts';
 import type { DistributionSecurity } from '../xds/distribution.ts';
-import { edgeResources, healthQuestion } from '../xds/envoy/edge.ts';
-import type { HealthQuestion } from '../xds/envoy/cluster.ts';
+import { edgeResources, healthCheckKind } from '../xds/envoy/edge.ts';
+import type { HealthCheckKind } from '../xds/envoy/cluster.ts';
 import type { EdgeSettings, ListenAddress } from './settings.ts';
 
 /** What the tokens of Envoys are made for. */
@@ -41,7 +41,9 @@ export interface Edge {
 type TlsSecurity = Extract<DistributionSecurity, { insecure: false }>;
 
 /** Whose an Envoy's token is does not matter, since the port shows nothing but where the proxies are. */
-function edgeSecurity({ serviceAccounts: _ofProxies, ...security }: TlsSecurity, client: KubeClient): DistributionSecurity {
+function edgeSecurity({
+  serviceAccounts: _ofProxies, ...security
+}: TlsSecurity, client: KubeClient): DistributionSecurity {
   return { ...security, authenticate: createTokenReviewer({
     post: (path, body) => client.request({ method: 'POST', path, body }),
     audience: EDGE_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
@@ -54,14 +56,16 @@ export async function openEdge({ settings, client, namespace, security, log, met
     listen: settings.envoyXdsListen, gatewayNamespace: namespace, log,
     security: security.insecure ? security : edgeSecurity(security, client),
   });
-  let health: HealthQuestion = 'Connect';
+  let health: HealthCheckKind = 'Connect';
   const watch = watchEndpoints({
     client, namespace, service: settings.edgeService, ports: PORTS, clock: SYSTEM_CLOCK, meter, log,
     onChange(endpoints) {
-      health = healthQuestion(endpoints, health);
+      health = healthCheckKind(endpoints, health);
       if (endpoints.length === 0) {
         const told = { service: settings.edgeService, port: PORTS.calls };
-        log.warn(told, 'the edge has nowhere to send calls: the Service has no ready endpoint with a port of this name');
+        log.warn(
+          told, 'the edge has nowhere to send calls: the Service has no ready endpoint with a port of this name',
+        );
       }
       const listener = { ...settings.edgeListen, tlsFolder: settings.edgeTls };
       const published = edgeResources({ endpoints, health, listener });

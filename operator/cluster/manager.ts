@@ -1,6 +1,6 @@
 /**
- * The operator for a cluster, wired: what the API server tells, the election of a leader, the loop that gives the configuration
- * to the proxies, and what the leader writes: statuses, keys and Events.
+ * Composes the watches, leader election, the control loop that publishes the configuration, and the leader's writers of
+ * statuses, keys and Events.
  */
 import type { Logger } from 'pino';
 import { loadApiKindsSync } from '#crds/load.ts';
@@ -8,8 +8,8 @@ import type { LedgerReader } from '#ledger/ledger.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { admitObjects } from '../kube/admit-object.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { SYSTEM_CLOCK } from '../kube/clock.ts';
-import type { Clock } from '../kube/clock.ts';
+import { SYSTEM_CLOCK } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { createEventRecorder } from '../kube/events.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { startLease } from '../kube/lease.ts';
@@ -21,22 +21,22 @@ import type { ClusterProvider } from '../kube/provider.ts';
 import { createStatusClient } from '../kube/status-client.ts';
 import type { Meter } from '../metrics.ts';
 import { ClusterController } from '../reconcile/cluster-controller.ts';
-import type { UpstreamRefusal } from '../reconcile/cluster-controller.ts';
 import { clusterKeys } from '../reconcile/cluster-keys.ts';
 import { knownSpending } from '../reconcile/known-spending.ts';
 import type { KnownSpending } from '../reconcile/known-spending.ts';
 import type { MintedKey } from '../reconcile/mint-keys.ts';
-import type { ObjectStatus } from '../reconcile/status-book.ts';
+import type { ObjectStatus } from '../reconcile/status-tracker.ts';
 import type { ProxyProgress } from '../status/programming.ts';
+import type { UpstreamRefusal } from '../status/refusals.ts';
 import { transitionsOf } from '../status/transitions.ts';
-import { openWatchedCopy } from '../store/watched-copy.ts';
-import type { WatchedCopy } from '../store/watched-copy.ts';
+import { createClusterCache } from '../store/cluster-cache.ts';
+import type { ClusterCache } from '../store/cluster-cache.ts';
 import type { Resources } from '../store/resources.ts';
 import { createWriteBudget } from '../status/write-budget.ts';
 import { StatusWriter } from '../status/writer.ts';
 
-/** What gives the configuration out to the proxies and hears what they say of it. */
-export interface ProxyFleet {
+/** Publishes the configuration to the proxies and reports their acknowledgements. */
+export interface ProxyDistribution {
   publish(snapshot: Snapshot): void;
   /** By "Kind namespace/name"; undefined: it is not published. */
   progress(id: string): ProxyProgress | undefined;
@@ -48,7 +48,7 @@ export interface ProxyFleet {
 
 export interface ClusterManagerOptions {
   readonly client: KubeClient;
-  readonly fleet: ProxyFleet;
+  readonly fleet: ProxyDistribution;
   readonly gatewayNamespace: string;
   /** Absent: all namespaces. */
   readonly watchNamespaces?: readonly string[];
@@ -73,7 +73,7 @@ export interface ClusterManager {
   /** Whether a configuration has been given to the proxies. */
   readonly published: boolean;
   /** What has been read, for people who may see it. */
-  readonly copy: WatchedCopy;
+  readonly cache: ClusterCache;
   resources(): Resources;
   /** The statuses as they should be; no secrets. */
   statuses(): readonly ObjectStatus[];
@@ -97,23 +97,28 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     ...options.watchNamespaces && { watchNamespaces: options.watchNamespaces },
     onResources: () => started && controller.resourcesChanged(),
     onLive: (id) => controller.liveChanged(id),
-    onChange: (id) => copy.changed(id),
+    onChange: (id) => cache.changed(id),
   });
-  const copy = openWatchedCopy({
+  const cache = createClusterCache({
     objects: provider.objects, after: clock.after,
-    namespaces: () => options.watchNamespaces ? [gatewayNamespace, ...options.watchNamespaces] : provider.resources().namespaces.keys(),
-    covers: (namespace) => !options.watchNamespaces || namespace === gatewayNamespace || options.watchNamespaces.includes(namespace),
+    namespaces: () =>
+      options.watchNamespaces ? [gatewayNamespace, ...options.watchNamespaces] : provider.resources().namespaces.keys(),
+    covers: (namespace) => !options.watchNamespaces || namespace === gatewayNamespace ||
+      options.watchNamespaces.includes(namespace),
   });
-  provider.ready.then(() => copy.complete(), () => undefined);
+  provider.ready.then(() => cache.complete(), () => undefined);
   const events = recordEvents(options, clock);
-  const writer = writeStatuses({ ...options, clock }, { provider, events, leading, desired: (id) => controller.status(id) });
+  const writer =
+    writeStatuses({ ...options, clock }, { provider, events, leading, desired: (id) => controller.status(id) });
   const controller = new ClusterController({
     gatewayNamespace, provider, proxies: fleet, writer, clock, meter, log, ...waits,
     keys: clusterKeys({ client, provider, nowMs: () => clock.nowMs(), leading }),
-    onMinted: (minted) => tellMinted(minted, { provider, events, meter }),
+    onMinted: (minted) => recordMinted(minted, { provider, events, meter }),
+    onUnserved: ({ id, message }) => recordUnserved(id, message, { provider, events }),
     ...options.ledger && { ledger: options.ledger },
   });
-  const unlisten = [fleet.onProgress((ids) => controller.progressed(ids)), fleet.onRefusal((refusal) => controller.refused(refusal))];
+  const unlisten =
+    [fleet.onProgress((ids) => controller.progressed(ids)), fleet.onRefusal((refusal) => controller.refused(refusal))];
   const lease = startLease({
     ...options.lease, client, clock, log, namespace: gatewayNamespace,
     onChange(leads, address) {
@@ -135,7 +140,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     ready,
     get leading() { return lease.leading; },
     get published() { return controller.published; },
-    copy,
+    cache,
     resources: () => provider.resources(),
     statuses: () => controller.statuses(),
     async knownSpending() {
@@ -148,20 +153,26 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     },
     async stop() {
       for (const end of unlisten) end();
-      await Promise.all([controller.stop(), provider.stop(), leaseWatch.stop()]); // nothing is written once the lead is given back
+      // nothing is written once the lead is given back
+      await Promise.all([controller.stop(), provider.stop(), leaseWatch.stop()]);
       await lease.stop();
       await events.stop();
     },
   };
 }
 
-function leaseCollection(namespace: string, name: string): { readonly resource: string; readonly path: string; readonly fieldSelector: string } {
-  return { resource: 'leases', path: `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, fieldSelector: `metadata.name=${name}` };
+function leaseCollection(
+  namespace: string, name: string,
+): { readonly resource: string; readonly path: string; readonly fieldSelector: string } {
+  return { resource: 'leases', path:
+    `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, fieldSelector: `metadata.name=${name}` };
 }
 
 function recordEvents({ client, meter, lease }: ClusterManagerOptions, clock: Clock): EventRecorder {
   const budget = createWriteBudget({ perSecond: EVENTS_PER_SECOND, burst: EVENT_BURST });
-  return createEventRecorder({ client, clock, meter, identity: lease.identity, allows: (nowMs) => budget.take(nowMs) === 0 });
+  return createEventRecorder({
+    client, clock, meter, identity: lease.identity, allows: (nowMs) => budget.take(nowMs) === 0,
+  });
 }
 
 interface WriterParts {
@@ -171,7 +182,9 @@ interface WriterParts {
   readonly desired: (id: string) => ObjectStatus['status'] | undefined;
 }
 
-function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {} }: ClusterManagerOptions & { readonly clock: Clock }, { provider, events, leading, desired }: WriterParts): StatusWriter {
+function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {} }: ClusterManagerOptions & {
+  readonly clock: Clock;
+}, { provider, events, leading, desired }: WriterParts): StatusWriter {
   const statuses = createStatusClient({
     client, gatewayNamespace, leading,
     onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),
@@ -191,9 +204,21 @@ function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {}
   });
 }
 
-/** That a key was made, never the key. */
-function tellMinted({ namespace, name }: MintedKey, { provider, events, meter }: { readonly provider: ClusterProvider; readonly events: EventRecorder; readonly meter: Meter }): void {
+/** Tells the owner of an object that no operator serves its gateway. */
+function recordUnserved(
+  id: string, note: string,
+  { provider, events }: { readonly provider: ClusterProvider; readonly events: EventRecorder },
+): void {
+  const object = provider.objects.live(id);
+  if (object) events.record(object, { type: 'Warning', reason: 'GatewayNotServed', note });
+}
+
+/** Records that a key was made, never the key. */
+function recordMinted({ namespace, name }: MintedKey, {
+  provider, events, meter,
+}: { readonly provider: ClusterProvider; readonly events: EventRecorder; readonly meter: Meter }): void {
   meter.add('modelgateway_operator_keys_made_total', { outcome: 'ok' }, 1);
   const apiKey = provider.objects.live(`ApiKey ${namespace}/${name}`);
-  if (apiKey) events.record(apiKey, { type: 'Normal', reason: 'KeyMade', note: 'A key was made and written into its Secret.' });
+  if (apiKey)
+    events.record(apiKey, { type: 'Normal', reason: 'KeyMade', note: 'A key was made and written into its Secret.' });
 }

@@ -1,4 +1,4 @@
-/** When an operator is ready: it has read what it needs, and proxies that connect get a configuration. */
+/** Readiness of an operator: it has read its objects, and proxies that connect get a configuration. */
 import type { ReadinessCheck } from '../../dataplane/admin/server.ts';
 import type { ClusterManager } from './manager.ts';
 import type { Edge } from './edge.ts';
@@ -22,7 +22,8 @@ export function readinessOf({ manager, distribution, edge }: Parts): readonly Re
 }
 
 function edgeCheck({ published, problems }: NonNullable<Parts['edge']>): ReadinessCheck {
-  return { name: 'edge', ok: published, detail: problems().join('; ') || 'the endpoints of the proxies are still being read' };
+  return { name: 'edge', ok: published, detail: problems().join('; ') ||
+    'the endpoints of the proxies are still being read' };
 }
 
 /** All that cannot be had at the moment, ready or not. */

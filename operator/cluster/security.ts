@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { certificateStore } from '../kube/certificate-store.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { SYSTEM_CLOCK } from '../kube/clock.ts';
+import { SYSTEM_CLOCK } from '../clock.ts';
 import { createTokenReviewer } from '../xds/authenticate.ts';
-import { keepCertificates } from '../xds/certificates.ts';
+import { manageCertificates } from '../xds/certificates.ts';
 import type { StoredCertificates } from '../xds/certificates.ts';
 import type { DistributionSecurity } from '../xds/distribution.ts';
 
@@ -24,7 +24,7 @@ interface SecureXdsOptions {
   readonly serviceAccounts: { readonly proxies: readonly string[]; readonly operators: readonly string[] };
   /** Whether this replica may renew certificates. */
   readonly leading: () => boolean;
-  /** Runs something once, later; the result takes it back. */
+  /** Calls a function once after a delay; the function that it returns cancels that. */
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
@@ -33,7 +33,7 @@ type XdsSecurity = Extract<DistributionSecurity, { insecure: false }> & { stop()
 /** Resolves once there are certificates. */
 export async function secureXds(options: SecureXdsOptions): Promise<XdsSecurity> {
   const { client, log, namespace, serverName, tokenFile, serviceAccounts, leading, after } = options;
-  const tls = await keepCertificates({
+  const tls = await manageCertificates({
     store: certificateStore({ client, namespace, secretName: SECRET, configMapName: CONFIG_MAP }, isStored),
     serverNames: [serverName, `${serverName}.cluster.local`], mayWrite: leading, log,
     nowMs: () => SYSTEM_CLOCK.nowMs(), after,

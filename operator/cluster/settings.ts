@@ -1,4 +1,6 @@
-/** The settings of an operator in a cluster: the flags of `mgw operator`, parsed; `mgw operator --help` describes them. */
+/**
+ * The settings of an operator in a cluster: the flags of `mgw operator`, parsed; `mgw operator --help` describes them.
+ */
 import type { ConsoleOptions } from '../../console/server.ts';
 
 export interface ListenAddress {

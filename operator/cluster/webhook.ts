@@ -1,20 +1,21 @@
 /**
  * The webhook that puts sidecars into pods, with the certificates of both ends of it: those that the API server checks
- * when it asks about a pod, and those with which the fleet serves sidecars, whose authorities each injected pod is given.
+ * when it asks about a pod, and those with which the fleet serves sidecars, whose authorities each injected pod is
+ * given.
  */
 import type { Logger } from 'pino';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { certificateStore } from '../kube/certificate-store.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { SYSTEM_CLOCK } from '../kube/clock.ts';
+import { SYSTEM_CLOCK } from '../clock.ts';
 import { hasStatus } from '../kube/errors.ts';
 import { parseResource, pathOfKind } from '../kube/parse-object.ts';
 import type { Meter } from '../metrics.ts';
-import { keepConfiguration } from '../webhook/configuration.ts';
+import { manageCaBundle } from '../webhook/ca-bundle.ts';
 import { startWebhookServer } from '../webhook/server.ts';
 import { parseSidecarSettings } from '../webhook/settings.ts';
-import { keepCertificates, LASTING_LIFETIMES } from '../xds/certificates.ts';
-import type { KeepCertificatesOptions, KeptCertificates, StoredCertificates } from '../xds/certificates.ts';
+import { manageCertificates, LONG_LIFETIMES } from '../xds/certificates.ts';
+import type { CertificateOptions, ManagedCertificates, StoredCertificates } from '../xds/certificates.ts';
 import { isStored } from './security.ts';
 import type { ListenAddress, WebhookSettings } from './settings.ts';
 
@@ -23,7 +24,7 @@ interface WebhookOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly leading: () => boolean;
-  /** Runs something once, later; the result takes it back. */
+  /** Calls a function once after a delay; the function that it returns cancels that. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly meter: Meter;
   readonly log: Logger;
@@ -40,7 +41,7 @@ const FLEET_SECRET = 'model-gateway-fleet-tls';
 /** Less than the 5 seconds that the API server waits. */
 const LOOKUP_MS = 3000;
 
-type Certificate = Pick<KeepCertificatesOptions, 'serverNames' | 'of' | 'lifetimes'>;
+type Certificate = Pick<CertificateOptions, 'serverNames' | 'of' | 'lifetimes'>;
 
 /** Resolves once the API server can ask. Rejects with a SettingsFault where the sidecars' settings cannot be used. */
 export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
@@ -48,12 +49,12 @@ export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
   const fleetUrl = `https://model-gateway-tls.${namespace}.svc`;
   const sidecar = parseSidecarSettings(settings.sidecarSettings ?? '{}', { fleet: fleetUrl });
   await using started = new AsyncDisposableStack();
-  const keep = async (secretName: string, certificate: Certificate): Promise<KeptCertificates> => {
+  const keep = async (secretName: string, certificate: Certificate): Promise<ManagedCertificates> => {
     const store = certificateStore<StoredCertificates>({ client, namespace, secretName, configMapName: '' }, isStored);
     let known = false;
     // proxies' pods wait for the first ones, so whoever comes first makes them; to renew them is the leader's
-    const kept = await keepCertificates({
-      ...certificate, store: { ...store, publishAuthorities: toldElsewhere }, mayWrite: () => !known || leading(),
+    const kept = await manageCertificates({
+      ...certificate, store: { ...store, publishAuthorities: noAuthorities }, mayWrite: () => !known || leading(),
       nowMs: () => SYSTEM_CLOCK.nowMs(), after, log,
     });
     known = true;
@@ -64,7 +65,7 @@ export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
       of: 'webhook', serverNames: namesOf(settings.webhookName ?? `model-gateway-webhook.${namespace}.svc`),
     }),
     keep(FLEET_SECRET, {
-      of: 'fleet', serverNames: namesOf(new URL(sidecar.fleet).hostname), lifetimes: LASTING_LIFETIMES,
+      of: 'fleet', serverNames: namesOf(new URL(sidecar.fleet).hostname), lifetimes: LONG_LIFETIMES,
     }),
   ]);
   const server = started.adopt(await startWebhookServer({
@@ -74,7 +75,7 @@ export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
       findApiKey: (where, name) => findApiKey(client, where, name),
     }),
   }), (each) => each.stop());
-  const configuration = started.adopt(keepConfiguration({
+  const configuration = started.adopt(manageCaBundle({
     client, name: settings.webhookConfiguration ?? `model-gateway-sidecar.${namespace}`,
     clock: SYSTEM_CLOCK, meter, log, leading,
   }), (each) => each.stop());
@@ -85,7 +86,7 @@ export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
 }
 
 /** Whom to trust: the API server by its configuration, pods when they are made. */
-function toldElsewhere(): Promise<void> {
+function noAuthorities(): Promise<void> {
   return Promise.resolve();
 }
 

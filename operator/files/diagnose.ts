@@ -1,7 +1,6 @@
 /**
- * [P] Where in a text its mistakes are. The `yaml` package knows the place of every key; js-yaml, which has read the
- * text, is faster and does not. Import this file dynamically: most folders have no mistakes, and then nobody needs
- * `yaml`.
+ * [P] Finds the positions of mistakes in a text. js-yaml, which reads manifests, is faster but does not know the
+ * position of every key; the `yaml` package does. Import this file dynamically: most folders have no mistakes.
  */
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml';
 import type { Document, Node, YAMLError } from 'yaml';

@@ -1,8 +1,8 @@
 /**
- * metadata.generation for objects from files: a number that grows with every change of a spec. Ledgers refuse limits
- * that are older than ones they have seen, so it must not go back over restarts, and processes that read the same
- * files must agree on it: it is the time at which the file was changed, in milliseconds, or one more than before where
- * that is not later.
+ * metadata.generation for objects from files: a number that increases with every change of a spec. Ledgers refuse
+ * limits of older generations, so it must not decrease across restarts, and processes that read the same files must
+ * agree on it: it is the file's modification time in milliseconds, or the previous generation plus one if that is not
+ * later.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Resource } from '#crds/types.gen.ts';

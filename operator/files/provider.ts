@@ -37,7 +37,7 @@ export interface FilesProvider {
 
 /** An editor that empties a file before it writes it is given this long. */
 const EMPTIED_MS = 300;
-const MOST_READS = 5;
+const MAX_READS = 5;
 const NO_FILES: ReadFiles = new Map();
 
 /** Loads a folder and watches it. Rejects with InvalidManifests where it is not good to begin with. */
@@ -117,7 +117,7 @@ interface FolderFiles {
  * not read again. Rejects with InvalidManifests.
  */
 export async function readFolder(folder: string, before = NO_FILES): Promise<FolderFiles> {
-  for (let read = 0; read < MOST_READS; read++) {
+  for (let read = 0; read < MAX_READS; read++) {
     try {
       const scan = await scanFolder(folder);
       const files = await readFiles(scan.files, before);

@@ -1,6 +1,6 @@
 /**
- * What is in a folder of manifests: *.yaml and *.yml at any depth, through symbolic links, except what begins with a
- * dot (a mounted ConfigMap keeps its data in such folders and links to it).
+ * Lists a folder's manifests: *.yaml and *.yml at any depth, through symbolic links, except dot files and dot folders
+ * (a mounted ConfigMap keeps its data in such folders and links to it).
  */
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';

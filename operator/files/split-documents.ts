@@ -1,7 +1,6 @@
 /**
- * [P] A YAML stream → its documents' texts. A line that begins with `---` ends a document wherever it stands, in the
- * middle of a block of text too (YAML 1.2.2, 9.1.2), so that no parsing is needed; what did not change need not be
- * parsed again.
+ * [P] A YAML stream → its documents' texts. A line that begins with `---` ends a document anywhere, even within a block
+ * scalar (YAML 1.2.2, 9.1.2), so no parsing is needed, and unchanged documents need not be parsed again.
  */
 
 /** One document's text and the line of the stream, from 0, at which it begins. */

@@ -1,7 +1,6 @@
 /**
- * Tells when a folder of manifests has changed. The kernel's notices come first, put together while an editor or a
- * checkout is still writing; a scan of all files now and then finds what they miss: network drives, swapped links,
- * lost notices.
+ * Watches a folder of manifests. Kernel notifications come first, debounced while an editor or a checkout is still
+ * writing; periodic scans find what they miss: network drives, swapped links, lost notifications.
  */
 import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
@@ -22,9 +21,9 @@ interface FolderWatch {
   stop(): Promise<void>;
 }
 
-/** A notice is acted on when no other came for so long … */
+/** The debounce time of notifications … */
 const QUIET_MS = 40;
-/** … but at the latest after this. */
+/** … and its upper bound. */
 const LATEST_MS = 250;
 /** Between two scans; longer where one takes long. */
 const RESCAN_MS = 400;

@@ -27,7 +27,7 @@ const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
 /** What js-yaml's reasons may quote of the text: names of anchors, tags and their handles. */
 const QUOTED = /".*"|!<.*>|: .*/s;
 /** Of one document, aliases resolved. No object of the API is a hundredth as large. */
-const MOST_VALUES = 1_000_000;
+const MAX_VALUES = 1_000_000;
 
 /** The documents of a text that are not empty. @throws YamlError */
 export function readYaml(text: string): YamlDocument[] {
@@ -46,7 +46,7 @@ export function readYaml(text: string): YamlDocument[] {
 function documentAt(start: number | undefined, value: unknown, text: string): YamlDocument[] {
   if (start === undefined) return [];
   const line = lineAt(text, start);
-  if (!hasMoreValues(value, MOST_VALUES)) return [{ line, value }];
+  if (!hasMoreValues(value, MAX_VALUES)) return [{ line, value }];
   throw new YamlError('too many aliases, or one that contains itself', { line, column: 1 });
 }
 

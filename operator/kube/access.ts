@@ -1,30 +1,30 @@
 /**
- * How the API server is reached: address, certificates and credentials from a kubeconfig file, or from the pod's ServiceAccount.
- * client-node reads them, exec plugins and rotated token files included; connections are this folder's own.
+ * Access to the API server: address, certificates and credentials from a kubeconfig file or the pod's ServiceAccount.
+ * client-node reads them, including exec plugins and rotated token files; connections are undici's.
  */
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Agent, ProxyAgent } from 'undici';
 import type { Dispatcher, buildConnector } from 'undici';
 
-/** One API server, and who we are to it. */
+/** One API server with the operator's credential. */
 export interface KubeAccess {
   /** Without a slash at its end. */
   readonly server: string;
   /** The pod's own namespace, or the one that the kubeconfig's context names. */
   readonly namespace: string | undefined;
-  /** For one request: connections, and headers with the credential as it is now. */
+  /** Connections and headers for one request, with the current credential. */
   open(): Promise<{ readonly dispatcher: Dispatcher; readonly headers: Readonly<Record<string, string>> }>;
   /** The credential was refused: it is read again before the next request. */
   refused(): void;
   close(): Promise<void>;
 }
 
-/** A server that others may be shown to as themselves. */
+/** Access that can also act with other people's tokens. */
 export interface SharedAccess extends KubeAccess {
   /**
-   * The same server for somebody else: with their bearer token and nothing of ours. They have connections of their own, since a
-   * client certificate of ours would speak for us whatever token is sent. Closed together with this one.
+   * The same server with another person's bearer token. These requests use separate connections, since the operator's
+   * client certificate would authenticate as the operator whatever token is sent. Closed together with this one.
    */
   as(token: string): KubeAccess;
 }
@@ -35,16 +35,18 @@ interface AccessOptions {
   readonly nowMs: () => number;
 }
 
-/** Token files and client certificates are looked at again so often. A new token is made long before the old one ends. */
+/**
+ * How often token files and client certificates are read again. Tokens are rotated long before they expire.
+ */
 const REFRESH_MS = 30_000;
 const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Of all the people together. */
+/** Connections for all people together. */
 const PEOPLES_CONNECTIONS = 64;
-/** What client-node makes up where it finds nothing. */
+/** client-node's default where it finds no configuration. */
 const NOTHING_FOUND = 'http://localhost:8080';
 
-/** Something about the credentials is not as it should be; the message says what to do. */
+/** The API server or a credential cannot be found; the message says what to do. */
 export class NoKubeAccess extends Error {
   override readonly name = 'NoKubeAccess';
 }
@@ -54,18 +56,26 @@ export function openAccess({ kubeconfig, nowMs }: AccessOptions): SharedAccess {
   const config = loadConfig(kubeconfig);
   const cluster = config.getCurrentCluster();
   if (!cluster || cluster.server === NOTHING_FOUND)
-    throw new NoKubeAccess(`No Kubernetes API server is known${kubeconfig === undefined ? '' : ` from ${kubeconfig}`}. In a pod the ServiceAccount's token must be mounted; elsewhere name a kubeconfig file with --kubeconfig or KUBECONFIG.`);
+    throw new NoKubeAccess(
+      `No Kubernetes API server is known${kubeconfig === undefined ? '' : ` from ${kubeconfig}`}. In a pod the ` +
+      `ServiceAccount's token must be mounted; elsewhere name a kubeconfig file with --kubeconfig or KUBECONFIG.`);
   const pool = openPool(cluster.proxyUrl);
   const peoples = openPool(cluster.proxyUrl, PEOPLES_CONNECTIONS);
   const server = cluster.server.replace(/\/+$/, '');
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
-  let current: { readonly atMs: number; readonly headers: Readonly<Record<string, string>>; readonly dispatcher: Dispatcher; readonly forPeople: Dispatcher } | undefined;
+  let current: {
+    readonly atMs: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly dispatcher: Dispatcher;
+    readonly forPeople: Dispatcher;
+  } | undefined;
   const open = async (): Promise<NonNullable<typeof current>> => {
     if (!current || nowMs() - current.atMs > REFRESH_MS) {
       const options: RequestOptions = {};
       await config.applyToHTTPSOptions(options);
       const { ca, rejectUnauthorized, servername } = options;
-      current = { atMs: nowMs(), headers: headersOf(options), dispatcher: pool.for(options), forPeople: peoples.for({ ca, rejectUnauthorized, servername }) };
+      current = { atMs: nowMs(), headers: headersOf(options), dispatcher:
+        pool.for(options), forPeople: peoples.for({ ca, rejectUnauthorized, servername }) };
     }
     return current;
   };
@@ -74,7 +84,7 @@ export function openAccess({ kubeconfig, nowMs }: AccessOptions): SharedAccess {
     as: (token) => ({
       server, namespace,
       open: async () => ({ dispatcher: (await open()).forPeople, headers: { authorization: `Bearer ${token}` } }),
-      refused: () => undefined, // it was not ours
+      refused: () => undefined, // the person's token, not the operator's
       close: async () => undefined,
     }),
     refused() { current = undefined; },
@@ -91,13 +101,16 @@ function loadConfig(kubeconfig: string | undefined): KubeConfig {
     else config.loadFromFile(kubeconfig);
   } catch (error) {
     const words = error instanceof Error ? error.message : 'it cannot be read';
-    throw new NoKubeAccess(`The kubeconfig${kubeconfig === undefined ? '' : ` ${kubeconfig}`} cannot be used: ${words}`, { cause: error });
+    throw new NoKubeAccess(
+      `The kubeconfig${kubeconfig === undefined ? '' : ` ${kubeconfig}`} cannot be used: ${words}`, { cause: error },
+    );
   }
   return config;
 }
 
-/** Connections for one set of certificates; a new set replaces the old one, whose requests go on to their end. */
-function openPool(proxyUrl: string | undefined, connections?: number): { for(options: RequestOptions): Dispatcher; close(): Promise<void> } {
+/** Connections for one set of certificates; a new set replaces the old one, whose requests finish. */
+function openPool(proxyUrl:
+  | string | undefined, connections?: number): { for(options: RequestOptions): Dispatcher; close(): Promise<void> } {
   let known: { readonly print: string; readonly dispatcher: Agent | ProxyAgent } | undefined;
   const closing = new Set<Promise<void>>();
   return {
@@ -108,7 +121,9 @@ function openPool(proxyUrl: string | undefined, connections?: number): { for(opt
       if (known) closing.add(known.dispatcher.close());
       const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS, timeout: CONNECT_TIMEOUT_MS };
       const bound = connections === undefined ? {} : { connections };
-      const dispatcher = proxyUrl === undefined ? new Agent({ connect, ...bound }) : new ProxyAgent({ uri: proxyUrl, requestTls: connect, ...bound });
+      const dispatcher = proxyUrl === undefined
+        ? new Agent({ connect, ...bound })
+        : new ProxyAgent({ uri: proxyUrl, requestTls: connect, ...bound });
       known = { print, dispatcher };
       return dispatcher;
     },
@@ -119,14 +134,18 @@ function openPool(proxyUrl: string | undefined, connections?: number): { for(opt
   };
 }
 
-function tlsOf({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }: RequestOptions): buildConnector.BuildOptions {
-  const given = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }).filter(([, value]) => value !== undefined && value !== null);
+function tlsOf({
+  ca, cert, key, pfx, passphrase, rejectUnauthorized, servername,
+}: RequestOptions): buildConnector.BuildOptions {
+  const given = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }).filter(([, value]) =>
+    value !== undefined && value !== null);
   return Object.fromEntries(given);
 }
 
 function headersOf({ headers, auth }: RequestOptions): Readonly<Record<string, string>> {
   const given = Array.isArray(headers) ? {} : headers ?? {};
-  const texts = Object.entries(given).flatMap(([name, value]) => value === undefined ? [] : [[name.toLowerCase(), String(value)] as const]);
+  const texts = Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name.toLowerCase(), String(value)] as const]);
   const basic = auth ? [['authorization', `Basic ${Buffer.from(auth).toString('base64')}`] as const] : [];
   return Object.fromEntries([...basic, ...texts]);
 }

@@ -1,7 +1,7 @@
 /**
- * [P] An object of the API server → one that today's schema admits. The server has judged it by the schema of its time, which may be
- * older than this program or newer: defaults are filled in that it did not know, fields that this program does not know are passed
- * over, and what cannot be used is told apart, so that one such object harms no other.
+ * [P] Validates an object from the API server by the current schema. The server admitted it by a schema that may be
+ * older or newer: missing defaults are filled in, unknown fields are ignored, and an invalid object is set apart so
+ * that it affects no other.
  */
 import { isJsonObject } from '#crds/json.ts';
 import type { JsonObject } from '#crds/json.ts';
@@ -18,8 +18,10 @@ export function admitObjects(kinds: ReadonlyMap<string, KindSchema>): AdmitObjec
     const schema = kinds.get(object.kind);
     if (!schema) return { object, faults: [] };
     const { apiVersion, kind, metadata: { name, namespace } } = object;
-    const { object: { spec }, errors } = admit(schema, { apiVersion, kind, metadata: { name, namespace }, ...specOf(object) });
-    const faults = errors.filter(({ message }) => message !== UNKNOWN).map(({ path, message }) => `${path}: ${message}`);
+    const { object: { spec }, errors } =
+      admit(schema, { apiVersion, kind, metadata: { name, namespace }, ...specOf(object) });
+    const faults =
+      errors.filter(({ message }) => message !== UNKNOWN).map(({ path, message }) => `${path}: ${message}`);
     const judged: unknown = { ...object, spec: spec ?? {} };
     if (isAdmitted(judged, faults)) return { object: judged, faults };
     const gatewayNamespace = isJsonObject(spec) ? spec['gatewayNamespace'] : undefined;
@@ -27,7 +29,6 @@ export function admitObjects(kinds: ReadonlyMap<string, KindSchema>): AdmitObjec
   };
 }
 
-/** As untyped as it came. */
 function specOf(object: { readonly spec: unknown }): JsonObject {
   const { spec } = object;
   return isJsonObject(spec) ? { spec } : {};

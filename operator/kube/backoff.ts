@@ -1,12 +1,11 @@
 /**
- * [P] How long to wait before another try: twice as long after each failure, up to a limit, and never the same twice, so that a
- * fleet does not come back all at once.
+ * [P] Exponential backoff with jitter, so that a fleet does not retry all at once.
  */
 
 export interface Backoff {
-  /** After a failure: how long to wait. `atLeastMs`: a wish of the server. */
+  /** The wait after a failure. `atLeastMs`: the server's Retry-After. */
   next(atLeastMs?: number): number;
-  /** It went well: the next failure counts as the first. */
+  /** Call after a success: the next failure starts from `firstMs`. */
   reset(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Where the operator's certificates lie: keys and certificates in one Secret of the gateway's namespace, and whom to trust in one
- * ConfigMap, which the proxies mount. Writers exclude each other by the version they read.
+ * Stores the operator's certificates: keys and certificates in one Secret of the gateway's namespace, the authorities
+ * in one ConfigMap, which the proxies mount. Optimistic locking by resourceVersion excludes concurrent writers.
  */
 import type { KubeClient } from './client.ts';
 import { hasStatus } from './errors.ts';
@@ -30,8 +30,10 @@ type Manifest = (Secret | ConfigMap) & {
   readonly resourceVersion: string | undefined;
 };
 
-/** The entries are taken as they are: nobody but the operator writes this Secret. */
-export function certificateStore<T extends object>({ client, namespace, secretName, configMapName }: CertificateStoreOptions, isComplete: (entries: Entries) => entries is Entries & T): SecretEntries<T> {
+/** Entries are not validated: nobody but the operator writes this Secret. */
+export function certificateStore<T extends object>({
+  client, namespace, secretName, configMapName,
+}: CertificateStoreOptions, isComplete: (entries: Entries) => entries is Entries & T): SecretEntries<T> {
   const secrets = pathOfSecrets(namespace);
   const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
   /** The version that was loaded last. */
@@ -46,12 +48,15 @@ export function certificateStore<T extends object>({ client, namespace, secretNa
     }
   }
 
-  /** Creates it, or replaces exactly this version; false: another was quicker. */
+  /** Creates the object or replaces exactly this version; false: another writer was faster. */
   async function write(folder: string, name: string, { resourceVersion, ...body }: Manifest): Promise<boolean> {
     const exists = resourceVersion !== undefined;
-    const metadata = { name, namespace, labels: { 'app.kubernetes.io/managed-by': 'model-gateway' }, ...exists && { resourceVersion } };
+    const metadata = { name, namespace, labels: { 'app.kubernetes.io/managed-by': 'model-gateway' }, ...exists &&
+      { resourceVersion } };
     try {
-      await client.request({ method: exists ? 'PUT' : 'POST', path: exists ? `${folder}/${name}` : folder, body: { ...body, metadata } });
+      await client.request({
+        method: exists ? 'PUT' : 'POST', path: exists ? `${folder}/${name}` : folder, body: { ...body, metadata },
+      });
       return true;
     } catch (error) {
       if (hasStatus(error, 409, exists ? 404 : 409)) return false;
@@ -63,17 +68,23 @@ export function certificateStore<T extends object>({ client, namespace, secretNa
     async load() {
       const secret = await read(`${secrets}/${secretName}`);
       version = secret?.metadata?.resourceVersion;
-      const entries = Object.fromEntries(Object.entries(secret?.data ?? {}).map(([entry, value]) => [entry, Buffer.from(value, 'base64').toString('utf8')]));
+      const entries = Object.fromEntries(Object.entries(secret?.data ?? {}).map(([entry, value]) =>
+        [entry, Buffer.from(value, 'base64').toString('utf8')]));
       return isComplete(entries) ? entries : undefined;
     },
     store(next) {
-      const data = Object.fromEntries(Object.entries(next).flatMap(([entry, text]) => typeof text === 'string' ? [[entry, Buffer.from(text).toString('base64')]] : []));
-      return write(secrets, secretName, { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', data, resourceVersion: version });
+      const data = Object.fromEntries(Object.entries(next).flatMap(([entry, text]) =>
+        typeof text === 'string' ? [[entry, Buffer.from(text).toString('base64')]] : []));
+      return write(
+        secrets, secretName, { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', data, resourceVersion: version },
+      );
     },
     async publishAuthorities(pem) {
       const known = await read(`${configMaps}/${configMapName}`);
       if (known?.data?.['ca.crt'] === pem) return;
-      const written = await write(configMaps, configMapName, { apiVersion: 'v1', kind: 'ConfigMap', data: { 'ca.crt': pem }, resourceVersion: known?.metadata?.resourceVersion });
+      const written = await write(configMaps, configMapName, {
+        apiVersion: 'v1', kind: 'ConfigMap', data: { 'ca.crt': pem }, resourceVersion: known?.metadata?.resourceVersion,
+      });
       if (!written) throw new Error(`the ConfigMap ${configMapName} was written by another replica at the same moment`);
     },
   };

@@ -1,6 +1,6 @@
 /**
- * Requests to the API server: JSON in, JSON out, errors as KubeError or KubeUnreachable, every request with a time limit; and
- * watches, as a stream of events that ends only when the server, a fault or the caller ends it.
+ * Requests to the API server: JSON in, JSON out, errors as KubeError or KubeUnreachable, every request with a time
+ * limit; and watches, as a stream of events that ends only when the server, a fault or the caller ends it.
  */
 import type { Dispatcher } from 'undici';
 import { parseJson } from '#crds/json.ts';
@@ -26,8 +26,11 @@ export const MERGE_PATCH = 'application/merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
 export const APPLY_PATCH = 'application/apply-patch+yaml';
 
-/** What the API server says. It keeps to its own schemas, so whoever asks names the type, and nothing is checked twice. */
-// oxlint-disable-next-line typescript/no-explicit-any -- the type is the asker's to name
+/**
+ * JSON from the API server. The server keeps to its own schemas, so callers name the type and nothing is validated
+ * again.
+ */
+// oxlint-disable-next-line typescript/no-explicit-any -- the caller names the type
 export type KubeJson = any;
 
 /** One line of a watch. */
@@ -56,7 +59,9 @@ const WATCH_OPENS_WITHIN_MS = 10_000;
 const MS = 1000;
 
 export function createKubeClient({ access, userAgent, meter }: KubeClientOptions): KubeClient {
-  async function send(request: KubeRequest, options: Partial<Dispatcher.RequestOptions>): Promise<Dispatcher.ResponseData> {
+  async function send(
+    request: KubeRequest, options: Partial<Dispatcher.RequestOptions>,
+  ): Promise<Dispatcher.ResponseData> {
     let status = '';
     try {
       const { dispatcher, headers } = await access.open();
@@ -75,13 +80,17 @@ export function createKubeClient({ access, userAgent, meter }: KubeClientOptions
     } catch (error) {
       throw unreachable(request, error);
     } finally {
-      meter.add('modelgateway_operator_api_requests_total', { verb: options.bodyTimeout === 0 ? 'WATCH' : request.method, status }, 1);
+      meter.add('modelgateway_operator_api_requests_total', {
+        verb: options.bodyTimeout === 0 ? 'WATCH' : request.method, status,
+      }, 1);
     }
   }
   return {
     async request(request) {
       const timeoutMs = request.timeoutMs ?? REQUEST_TIMEOUT_MS;
-      const answer = await send(request, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, signal: AbortSignal.timeout(timeoutMs) });
+      const answer = await send(
+        request, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, signal: AbortSignal.timeout(timeoutMs) },
+      );
       return readBody(request, answer);
     },
     async *watch(path, signal) {
@@ -110,19 +119,27 @@ async function readBody(request: KubeRequest, answer: Dispatcher.ResponseData): 
   return body;
 }
 
-/** What of a metav1.Status matters here. */
+/** The fields of metav1.Status that are used. */
 interface Status {
   readonly message?: string;
   readonly reason?: string;
-  readonly details?: { readonly retryAfterSeconds?: number; readonly causes?: readonly { readonly field?: string; readonly message?: string }[] };
+  readonly details?: {
+    readonly retryAfterSeconds?: number;
+    readonly causes?: readonly { readonly field?: string; readonly message?: string; readonly reason?: string }[];
+  };
 }
 
-function refusalOf({ method, path }: KubeRequest, { statusCode, headers }: Dispatcher.ResponseData, body: unknown): KubeError {
-  const { message = 'without a word', reason, details }: Status = typeof body === 'object' && body !== null ? body : {};
+function refusalOf({
+  method, path,
+}: KubeRequest, { statusCode, headers }: Dispatcher.ResponseData, body: unknown): KubeError {
+  const metaStatus: Status = typeof body === 'object' && body !== null ? body : {};
+  const { message = 'without a message', reason, details } = metaStatus;
   const seconds = Number(headers['retry-after'] ?? details?.retryAfterSeconds);
   return new KubeError(`${method} ${path.split('?')[0]}: ${statusCode} ${message}`, {
-    status: statusCode, ...(reason === undefined ? {} : { reason }), retryAfterMs: seconds > 0 ? seconds * MS : undefined, words: message,
-    causes: (details?.causes ?? []).map(({ field = '', message: words = '' }) => ({ field, message: words })),
+    status: statusCode, ...(reason === undefined ? {} : { reason }), retryAfterMs:
+      seconds > 0 ? seconds * MS : undefined, words: message,
+    causes: (details?.causes ?? []).map(({ field = '', message: words = '', reason: cause }) =>
+      ({ field, message: words, ...cause !== undefined && { reason: cause } })),
   });
 }
 
@@ -131,10 +148,13 @@ function unreachable({ method, path }: KubeRequest, error: unknown): KubeUnreach
   return new KubeUnreachable(`${method} ${path.split('?')[0]}: ${words}`, { cause: error });
 }
 
-/** JSON values that come one a line; `T` is what the caller knows them to be. Rejects where a line is no JSON, or the bytes end within one. */
+/**
+ * Newline-delimited JSON values of the caller's type `T`. Rejects where a line is not JSON, or the stream ends within a
+ * line.
+ */
 export async function* jsonLines<T>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<T> {
   const decoder = new TextDecoder();
-  /** Pieces of a line that has not ended; joined once, since a large object comes in many. */
+  /** Pieces of an unfinished line; joined once, since a large object comes in many pieces. */
   let begun: string[] = [];
   for await (const chunk of chunks) {
     const lines = decoder.decode(chunk, { stream: true }).split('\n');

@@ -1,7 +1,7 @@
 /**
- * The Secrets with providers' credentials: each one that a ModelRoute names is watched by itself, with a field selector on its
- * name. So a rotated credential is in force as soon as its Secret is written, without a poll and without the right to read any
- * other Secret of the namespace: RBAC's resourceNames grants exactly such a watch.
+ * Watches the Secrets with providers' credentials: one watch per Secret that a ModelRoute references, with a field
+ * selector on its name. A rotated credential is in force as soon as its Secret is written, without polling and without
+ * the right to read other Secrets: RBAC's resourceNames allows exactly such a watch.
  */
 import type { ModelRoute } from '#crds/types.gen.ts';
 import type { LiveSecrets } from '../store/live-secrets.ts';
@@ -10,25 +10,26 @@ import type { ListWatch, ListWatchOptions } from './list-watch.ts';
 import { parseSecretObject, pathOfSecrets } from './parse-object.ts';
 
 interface CredentialWatches {
-  /** Watches what these routes name, and nothing else any more. */
+  /** Watches exactly the Secrets that these routes reference. */
   follow(routes: readonly ModelRoute[]): void;
-  /** Whether it is known of all Secrets that this route names what they hold, or why they cannot be read. */
+  /** Whether each Secret that this route references has been read, or has failed to be read. */
   knows(route: ModelRoute): boolean;
   /** Why a Secret cannot be read, by "namespace/name". */
   unreadable(): ReadonlyMap<string, string>;
   stop(): Promise<void>;
 }
 
-interface CredentialWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs'> {
+interface CredentialWatchOptions extends Pick<ListWatchOptions,
+  | 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs'> {
   readonly namespace: string;
   readonly secrets: LiveSecrets;
-  /** It is known of one more Secret, or why it cannot be read. */
+  /** One more Secret has been read, or has failed to be read. */
   readonly onKnown: () => void;
 }
 
 interface Watched {
   readonly watch: ListWatch;
-  /** It is read, or it is known why not. */
+  /** Whether it has been read, or has failed to be read. */
   answered: boolean;
 }
 
@@ -46,7 +47,9 @@ export function watchCredentials(options: CredentialWatchOptions): CredentialWat
     };
     const watch = startListWatch({
       ...options,
-      collection: { resource: 'secrets/credential', path: pathOfSecrets(namespace), fieldSelector: `metadata.name=${name}` },
+      collection: {
+        resource: 'secrets/credential', path: pathOfSecrets(namespace), fieldSelector: `metadata.name=${name}`,
+      },
       onReplace(objects) {
         secrets.replace(source, objects.map(parseSecretObject));
         answered();
@@ -73,7 +76,8 @@ export function watchCredentials(options: CredentialWatchOptions): CredentialWat
       for (const name of named) if (!watches.has(name)) start(name);
     },
     knows: (route) => secretNames(route).every((name) => watches.get(name)?.answered),
-    unreadable: () => new Map([...watches].flatMap(([name, { watch: { synced, problem } }]) => synced || problem === undefined ? [] : [[`${namespace}/${name}`, problem]])),
+    unreadable: () => new Map([...watches].flatMap(([name, { watch: { synced, problem } }]) =>
+      synced || problem === undefined ? [] : [[`${namespace}/${name}`, problem]])),
     async stop() {
       for (const [name, watched] of watches) end(name, watched);
       await Promise.all(ending);

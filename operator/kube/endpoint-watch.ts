@@ -1,4 +1,4 @@
-/** Where the pods of one Service are, kept up to date from its EndpointSlices. */
+/** Watches the EndpointSlices of one Service. */
 import { startListWatch } from './list-watch.ts';
 import type { ListWatch, ListWatchOptions } from './list-watch.ts';
 import type { EndpointSlice, KubeObject } from './models.ts';
@@ -9,7 +9,7 @@ interface EndpointWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock'
   readonly namespace: string;
   readonly service: string;
   readonly ports: PortNames;
-  /** Told at first once they are known, then when anything changes. */
+  /** Called with the first complete list, then after each change. */
   readonly onChange: (endpoints: readonly ServiceEndpoint[]) => void;
 }
 

@@ -1,6 +1,5 @@
 /**
- * What can go wrong between the operator and the API server, as errors that say what to do. Their messages never hold an
- * object's content.
+ * Errors of requests to the API server, with advice. Their messages never hold an object's content.
  */
 
 /** One of the reasons in a metav1.Status. */
@@ -8,6 +7,8 @@ interface KubeCause {
   /** "spec.quota.limitUsd"; "": of the object as a whole. */
   readonly field: string;
   readonly message: string;
+  /** Such as NamespaceTerminating. */
+  readonly reason?: string;
 }
 
 interface KubeErrorDetails {
@@ -26,9 +27,11 @@ export class KubeError extends Error {
   readonly status: number;
   /** metav1.Status.reason, such as AlreadyExists; "" where there is none. */
   readonly reason: string;
-  /** The server's wish to be left alone for so long. */
+  /** The server's Retry-After. */
   readonly retryAfterMs: number | undefined;
-  /** What the server itself says, without the request. They may tell a value that it refuses: for whoever sent it, not for logs. */
+  /**
+   * The server's own message. It may quote a rejected value, so it is for the caller and not for logs.
+   */
   readonly words: string;
   readonly causes: readonly KubeCause[];
 
@@ -47,15 +50,22 @@ export class KubeUnreachable extends Error {
   override readonly name = 'KubeUnreachable';
 }
 
-/** Whether it is an answer with one of these HTTP statuses. */
+/** Whether an error is an answer with one of these HTTP statuses. */
 export function hasStatus(error: unknown, ...statuses: readonly number[]): error is KubeError {
   return error instanceof KubeError && statuses.includes(error.status);
 }
 
-/** In words for people who run the operator: what failed, and what to do about it. */
-export function explainKube(error: unknown): string {
+/** Whether a creation failed because its namespace is being deleted. */
+function isNamespaceTerminating({ causes }: KubeError): boolean {
+  return causes.some(({ reason }) => reason === 'NamespaceTerminating');
+}
+
+/** A message for the people who run the operator: what failed, and what to do about it. */
+export function explainKubeError(error: unknown): string {
   if (error instanceof KubeUnreachable) return `the API server does not answer (${error.message})`;
   if (!(error instanceof KubeError)) return error instanceof Error ? error.message : String(error);
+  if (isNamespaceTerminating(error))
+    return 'the namespace is being deleted, so nothing can be created in it (NamespaceTerminating)';
   const advice = ADVICE[error.status];
   return advice === undefined ? error.message : `${error.message}; ${advice}`;
 }

@@ -1,12 +1,12 @@
 /**
- * Events (events.k8s.io/v1): what `kubectl describe` shows people below an object. Hints only: the truth is in the status, so an
- * Event that cannot be written is dropped, and there are never more than a budget allows.
+ * Events (events.k8s.io/v1), which `kubectl describe` shows below an object. They are hints, the status is
+ * authoritative: an Event that cannot be written is dropped, and a budget limits their rate.
  */
 import type { Kind } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
 import type { Meter } from '../metrics.ts';
 import type { KubeClient } from './client.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import { microTime } from './lease.ts';
 import type { Event } from './models.ts';
 
@@ -43,9 +43,9 @@ interface EventRecorderOptions {
 
 const CONTROLLER = 'modelgateway.dev/operator';
 /** The API's limits. */
-const MOST_NOTE_CHARACTERS = 1000;
-const MOST_NAME_CHARACTERS = 180;
-const MOST_IDENTITY_CHARACTERS = 128;
+const MAX_NOTE_CHARACTERS = 1000;
+const MAX_NAME_CHARACTERS = 180;
+const MAX_IDENTITY_CHARACTERS = 128;
 
 export function createEventRecorder({ client, clock, meter, identity, allows }: EventRecorderOptions): EventRecorder {
   const writing = new Set<Promise<void>>();
@@ -53,7 +53,9 @@ export function createEventRecorder({ client, clock, meter, identity, allows }: 
   async function write(object: EventObject, note: EventNote): Promise<void> {
     const { namespace } = object;
     try {
-      await client.request({ method: 'POST', path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, body: eventOf(object, note) });
+      await client.request({
+        method: 'POST', path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, body: eventOf(object, note),
+      });
       count('ok');
     } catch {
       count('failed'); // the metric of requests has the status
@@ -69,9 +71,10 @@ export function createEventRecorder({ client, clock, meter, identity, allows }: 
     const unique = `${nowMs.toString(16)}${Math.floor(clock.random() * 0xff_ff_ff).toString(16)}`;
     return {
       apiVersion: 'events.k8s.io/v1', kind: 'Event',
-      metadata: { namespace, name: `${name.slice(0, MOST_NAME_CHARACTERS)}.${unique}` },
-      eventTime: microTime(nowMs), reportingController: CONTROLLER, reportingInstance: identity.slice(0, MOST_IDENTITY_CHARACTERS),
-      action: 'Reconcile', reason, note: note.slice(0, MOST_NOTE_CHARACTERS), type,
+      metadata: { namespace, name: `${name.slice(0, MAX_NAME_CHARACTERS)}.${unique}` },
+      eventTime: microTime(nowMs), reportingController:
+        CONTROLLER, reportingInstance: identity.slice(0, MAX_IDENTITY_CHARACTERS),
+      action: 'Reconcile', reason, note: note.slice(0, MAX_NOTE_CHARACTERS), type,
       regarding: { apiVersion: API_VERSION, kind, namespace, name, uid },
     };
   }

@@ -1,14 +1,15 @@
 /**
- * Who leads: a Lease of coordination.k8s.io, as client-go's leader election has it. The holder renews it every few seconds; others
- * take it once it has not changed for its whole duration by their own clock (clocks are never compared), or at once where its
- * holder gave it back. A holder that cannot renew stops leading well before anybody else may begin.
+ * Leader election with a coordination.k8s.io Lease, as in client-go. The holder renews the Lease every few seconds.
+ * Another replica takes it once it has not changed for its whole duration by that replica's own clock (clocks are never
+ * compared), or at once after its holder released it. A holder that cannot renew stops leading well before another
+ * replica may begin.
  */
 import type { Logger } from 'pino';
 import { createBackoff } from './backoff.ts';
 import type { KubeClient } from './client.ts';
-import type { Clock } from './clock.ts';
-import { sleep } from './clock.ts';
-import { explainKube, hasStatus } from './errors.ts';
+import type { Clock } from '../clock.ts';
+import { sleep } from '../clock.ts';
+import { explainKubeError, hasStatus } from './errors.ts';
 import type { Lease as LeaseModel } from './models.ts';
 
 export interface LeaseOptions {
@@ -16,11 +17,11 @@ export interface LeaseOptions {
   readonly clock: Clock;
   readonly namespace: string;
   readonly name: string;
-  /** Of this process, unlike any other's. */
+  /** Unique to this process. */
   readonly identity: string;
   /** Where the other replicas reach this one while it leads. */
   readonly address?: string;
-  /** Told of each change: whether this replica leads, and where the leader is. */
+  /** Called with each change: whether this replica leads, and the leader's address. */
   readonly onChange: (leading: boolean, address: string | undefined) => void;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly durationMs?: number;
@@ -29,28 +30,28 @@ export interface LeaseOptions {
 }
 
 export interface Lease {
-  /** True only as long as nobody else can believe the same of itself. */
+  /** True only while no other replica can consider itself the leader. */
   readonly leading: boolean;
-  /** The Lease was seen to change: it is looked at at once. */
+  /** A watch reported a change of the Lease: read it now. */
   changed(): void;
-  /** Gives the Lease back, so that another replica can take it at once. */
+  /** Releases the Lease, so that another replica can take it at once. */
   stop(): Promise<void>;
 }
 
-/** client-go's: a lead of 15 s, given up after 10 s without a renewal, one try every 2 s. */
+/** client-go's defaults. */
 const DURATION_MS = 15_000;
 const RENEW_WITHIN_MS = 10_000;
 const RETRY_MS = 2_000;
-/** Where the leader's proxies' answers are gathered. */
+/** The address at which the leader receives acknowledgements from other replicas. */
 const ADDRESS_ANNOTATION = 'modelgateway.dev/address';
 
-/** Takes part in the election from now on. */
+/** Joins the election. */
 export function startLease(options: LeaseOptions): Lease {
   const election = new Election(options);
   const ended = election.run();
   return {
     get leading() { return election.leading; },
-    changed: () => election.hurry(),
+    changed: () => election.retryNow(),
     async stop() {
       election.stop();
       await ended;
@@ -78,7 +79,7 @@ class Election {
     return this.#holding && this.#options.clock.nowMs() - this.#renewedMs < this.#options.renewWithinMs;
   }
 
-  hurry(): void {
+  retryNow(): void {
     if (!this.#holding) this.#nap.abort();
   }
 
@@ -110,14 +111,18 @@ class Election {
     } catch (error) {
       const lost = hasStatus(error, 409); // another replica was quicker
       if (lost) this.#lose();
-      else this.#options.log.warn({ problem: explainKube(error) }, this.#holding ? 'the lead cannot be renewed' : 'the Lease cannot be read or written');
+      else this.#options.log.warn({ problem: explainKubeError(error) }, this.#holding
+        ? 'the lead cannot be renewed'
+        : 'the Lease cannot be read or written');
       return lost;
     }
   }
 
   async #read(): Promise<LeaseModel | undefined> {
     try {
-      return await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs * 2 });
+      return await this.#options.client.request({
+        method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs * 2,
+      });
     } catch (error) {
       if (hasStatus(error, 404) && !this.#stopped.signal.aborted) return undefined;
       throw error;
@@ -136,17 +141,24 @@ class Election {
 
   #next(before: LeaseModel | undefined): object {
     const { identity, namespace, name, durationMs, clock, address = '' } = this.#options;
-    const metadata = { ...before?.metadata, name, namespace, annotations: { ...before?.metadata.annotations, [ADDRESS_ANNOTATION]: address } };
-    const spec = { holderIdentity: identity, leaseDurationSeconds: Math.ceil(durationMs / 1000), renewTime: microTime(clock.nowMs()) };
-    return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: { ...historyOf(before?.spec, identity, spec.renewTime), ...spec } };
+    const metadata = { ...before?.metadata, name, namespace, annotations: {
+      ...before?.metadata.annotations, [ADDRESS_ANNOTATION]: address,
+    } };
+    const spec = {
+      holderIdentity: identity, leaseDurationSeconds: Math.ceil(durationMs / 1000), renewTime: microTime(clock.nowMs()),
+    };
+    return { apiVersion: 'coordination.k8s.io/v1', kind:
+      'Lease', metadata, spec: { ...historyOf(before?.spec, identity, spec.renewTime), ...spec } };
   }
 
   async #write(method: 'POST' | 'PUT', body: object, before?: LeaseModel): Promise<void> {
     const { client, clock, retryMs, log, identity } = this.#options;
-    const askedMs = clock.nowMs(); // the lead counts from before the request
-    await client.request({ method, path: method === 'POST' ? this.#path('') : this.#path(), body, timeoutMs: retryMs * 2 });
+    const askedMs = clock.nowMs(); // the lease duration counts from before the request
+    await client.request({
+      method, path: method === 'POST' ? this.#path('') : this.#path(), body, timeoutMs: retryMs * 2,
+    });
     if (this.#stopped.signal.aborted) {
-      this.#holding = true; // to be given back
+      this.#holding = true; // so that release() gives it back
       return;
     }
     this.#renewedMs = askedMs;
@@ -173,7 +185,7 @@ class Election {
     this.#stepDown?.();
     if (!this.#holding) return;
     this.#holding = false;
-    this.#options.log.warn({ identity: this.#options.identity }, 'this replica leads no more');
+    this.#options.log.warn({ identity: this.#options.identity }, 'this replica is no longer the leader');
     this.#tell(false, undefined);
   }
 
@@ -184,7 +196,7 @@ class Election {
     this.#options.onChange(leading, address);
   }
 
-  /** On the way out: the next one need not wait. */
+  /** Releases the Lease, so that the next leader need not wait for its end. */
   async release(): Promise<void> {
     this.#stepDown?.();
     const held = this.#holding;
@@ -192,12 +204,18 @@ class Election {
     if (!held) return;
     this.#tell(false, undefined);
     try {
-      const lease: LeaseModel = await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs });
+      const lease: LeaseModel =
+        await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs });
       if (lease.spec?.holderIdentity !== this.#options.identity) return;
-      const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#options.clock.nowMs()) };
-      await this.#options.client.request({ method: 'PUT', path: this.#path(), body: { ...lease, spec }, timeoutMs: this.#options.retryMs });
+      const spec = {
+        ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#options.clock.nowMs()),
+      };
+      await this.#options.client.request({
+        method: 'PUT', path: this.#path(), body: { ...lease, spec }, timeoutMs: this.#options.retryMs,
+      });
     } catch (error) {
-      this.#options.log.warn({ problem: explainKube(error) }, 'the Lease could not be given back; another replica takes it once it has run out');
+      this.#options.log.warn({ problem:
+        explainKubeError(error) }, 'the Lease could not be given back; another replica takes it once it has run out');
     }
   }
 
@@ -206,11 +224,15 @@ class Election {
   }
 }
 
-/** Since when this holder has it, and how often it changed hands. */
-function historyOf(before: LeaseModel['spec'], identity: string, now: string): { readonly acquireTime: string; readonly leaseTransitions: number } {
+/** acquireTime and leaseTransitions of the next version. */
+function historyOf(
+  before: LeaseModel['spec'], identity: string, now: string,
+): { readonly acquireTime: string; readonly leaseTransitions: number } {
   if (!before) return { acquireTime: now, leaseTransitions: 0 };
   const { acquireTime = now, leaseTransitions = 0, holderIdentity } = before;
-  return holderIdentity === identity ? { acquireTime, leaseTransitions } : { acquireTime: now, leaseTransitions: leaseTransitions + 1 };
+  return holderIdentity === identity
+    ? { acquireTime, leaseTransitions }
+    : { acquireTime: now, leaseTransitions: leaseTransitions + 1 };
 }
 
 /** A metav1.MicroTime. */

@@ -1,18 +1,18 @@
 /**
- * One collection of the API server, kept up to date: list in pages, then watch from there. A watch that ends goes on from the
- * last event or bookmark; only a forgotten version (410) leads to another list. A silent watch is taken for dead, since
- * bookmarks come every minute, and what fails is tried again with growing waits. Nothing that is known is given up because the
- * server cannot be asked.
+ * A reflector for one collection of the API server: lists in pages, then watches from there. A watch that ends resumes
+ * from the last event or bookmark; only an expired version (410) leads to another list. A silent watch counts as dead,
+ * since bookmarks come every minute, and failures are retried with backoff. Known objects stay while the server cannot
+ * be reached.
  */
 import type { Logger } from 'pino';
 import type { Meter } from '../metrics.ts';
 import { createBackoff } from './backoff.ts';
 import type { Backoff } from './backoff.ts';
 import type { KubeClient, WatchEvent } from './client.ts';
-import { KubeError, explainKube, hasStatus } from './errors.ts';
+import { KubeError, explainKubeError, hasStatus } from './errors.ts';
 import type { KubeObject } from './models.ts';
-import type { Clock } from './clock.ts';
-import { sleep } from './clock.ts';
+import type { Clock } from '../clock.ts';
+import { sleep } from '../clock.ts';
 
 /** A collection, and where in it to look. */
 export interface Collection {
@@ -27,16 +27,16 @@ export interface Collection {
 export interface ListWatchOptions {
   readonly collection: Collection;
   readonly client: Pick<KubeClient, 'request' | 'watch'>;
-  /** All there is; what was known before and is not among it is gone. */
+  /** Receives a complete list; objects that are missing from it were deleted. */
   readonly onReplace: (objects: readonly KubeObject[]) => void;
   readonly onApplied: (object: KubeObject) => void;
   readonly onDeleted: (object: KubeObject) => void;
-  /** Told when it cannot be read, and when it can again. */
+  /** Called when the collection cannot be read, and with undefined when it can again. */
   readonly onProblem?: (problem: string | undefined) => void;
   readonly clock: Clock;
   readonly meter: Meter;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  /** A watch that says nothing for so long, bookmarks included, is dead. */
+  /** A watch without events or bookmarks for this long counts as dead. */
   readonly idleTimeoutMs?: number;
   readonly pageSize?: number;
 }
@@ -64,7 +64,7 @@ type WatchEnd = 'closed' | 'gone' | 'idle' | 'failed';
 
 /** Starts at once. */
 export function startListWatch(options: ListWatchOptions): ListWatch {
-  const loop = new Loop(options);
+  const loop = new ListWatchLoop(options);
   const ended = loop.run();
   return {
     collection: options.collection,
@@ -77,20 +77,21 @@ export function startListWatch(options: ListWatchOptions): ListWatch {
   };
 }
 
-class Loop {
+class ListWatchLoop {
   synced = false;
   problem: string | undefined;
   readonly #options: ListWatchOptions;
   readonly #stopped = new AbortController();
   readonly #backoff: Backoff;
-  /** From which a watch goes on; undefined: a list is needed. */
+  /** The resourceVersion to resume from; undefined: a list is needed. */
   #version: string | undefined;
-  /** Pages whose versions are forgotten before the last one is read: then all in one. */
+  /** False after the version of a paged list expired: the next list is read at once. */
   #paged = true;
 
   constructor(options: ListWatchOptions) {
     this.#options = options;
-    this.#backoff = createBackoff({ firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS, random: () => options.clock.random() });
+    this.#backoff =
+      createBackoff({ firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS, random: () => options.clock.random() });
   }
 
   stop(): void {
@@ -124,9 +125,10 @@ class Loop {
     }
   }
 
-  /** Without a resourceVersion: what is true now, not what some cache remembers; a revoked key must not come back. */
+  /** Without a resourceVersion the list is consistent and not from a watch cache: a revoked key must not come back. */
   async #readPages(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
-    const limit: Readonly<Record<string, string>> = this.#paged ? { limit: String(this.#options.pageSize ?? PAGE_SIZE) } : {};
+    const limit: Readonly<Record<string, string>> =
+      this.#paged ? { limit: String(this.#options.pageSize ?? PAGE_SIZE) } : {};
     const objects: KubeObject[] = [];
     let page = await this.#readPage(limit);
     objects.push(...page.items);
@@ -159,16 +161,20 @@ class Loop {
       if (end === 'gone') this.#version = undefined;
       else throw error;
     } finally {
-      if (!this.#stopped.signal.aborted) meter.add('modelgateway_operator_watch_restarts_total', { resource: collection.resource, reason: end }, 1);
+      if (!this.#stopped.signal.aborted)
+        meter.add('modelgateway_operator_watch_restarts_total', { resource: collection.resource, reason: end }, 1);
     }
   }
 
   async #follow(): Promise<void> {
     const { client, clock, idleTimeoutMs = IDLE_TIMEOUT_MS } = this.#options;
     const seconds = Math.round(WATCH_SECONDS * (1 + clock.random()));
-    const path = this.#path({ watch: '1', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds), resourceVersion: this.#version ?? '' });
+    const path = this.#path({
+      watch: '1', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds), resourceVersion: this.#version ?? '',
+    });
     const idle = new AbortController();
-    const awaitSign = (): (() => void) => clock.after(idleTimeoutMs, () => idle.abort(new IdleWatch(`the watch said nothing for ${idleTimeoutMs / 1000} s`)));
+    const awaitSign = (): (() => void) => clock.after(idleTimeoutMs, () =>
+      idle.abort(new IdleWatch(`the watch said nothing for ${idleTimeoutMs / 1000} s`)));
     let forget = awaitSign();
     try {
       for await (const event of client.watch(path, AbortSignal.any([this.#stopped.signal, idle.signal]))) {
@@ -189,7 +195,8 @@ class Loop {
     const changed: KubeObject = object;
     if (type === 'DELETED') onDeleted(changed);
     else if (type !== 'BOOKMARK') onApplied(changed);
-    if (type !== 'BOOKMARK') meter.add('modelgateway_operator_watch_events_total', { resource: collection.resource }, 1);
+    if (type !== 'BOOKMARK')
+      meter.add('modelgateway_operator_watch_events_total', { resource: collection.resource }, 1);
     this.#version = changed.metadata.resourceVersion ?? this.#version;
     this.#works();
   }
@@ -205,8 +212,10 @@ class Loop {
   async #failed(error: unknown): Promise<void> {
     if (this.#stopped.signal.aborted) return;
     const { collection: { resource }, log, clock } = this.#options;
-    const words = explainKube(error);
-    if (words !== this.problem) log.warn({ resource, problem: words }, 'cannot be read from the API server; it is tried again, and what is known stays in force');
+    const words = explainKubeError(error);
+    if (words !== this.problem) log.warn({
+      resource, problem: words,
+    }, 'cannot be read from the API server; it is tried again, and what is known stays in force');
     this.problem = words;
     this.#options.onProblem?.(words);
     const wish = error instanceof KubeError ? error.retryAfterMs : undefined;
@@ -216,7 +225,9 @@ class Loop {
   #path(query: Readonly<Record<string, string>>): string {
     const { path, labelSelector, fieldSelector } = this.#options.collection;
     const all = new URLSearchParams({
-      ...query, ...labelSelector === undefined ? {} : { labelSelector }, ...fieldSelector === undefined ? {} : { fieldSelector },
+      ...query, ...labelSelector === undefined
+        ? {}
+        : { labelSelector }, ...fieldSelector === undefined ? {} : { fieldSelector },
     });
     return `${path}?${all.toString()}`;
   }
@@ -236,6 +247,8 @@ function endOf(error: unknown): WatchEnd {
   return hasStatus(error, 410) ? 'gone' : 'failed';
 }
 
-function errorOf({ code = 500, message = 'an error', reason = '' }: { readonly code?: number; readonly message?: string; readonly reason?: string }): KubeError {
+function errorOf({
+  code = 500, message = 'an error', reason = '',
+}: { readonly code?: number; readonly message?: string; readonly reason?: string }): KubeError {
   return new KubeError(`the watch: ${code} ${message}`, { status: code, reason });
 }

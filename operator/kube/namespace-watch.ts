@@ -1,35 +1,58 @@
-/** The labels of all namespaces, which Groups select by. */
+/** All namespaces: their labels, which Groups select by, and which of them are being deleted. */
 import { sameLabels } from '../store/relevance.ts';
 import type { Labels } from '../store/resources.ts';
 import type { Collection, ListWatch, ListWatchOptions } from './list-watch.ts';
 import type { KubeObject } from './models.ts';
 
 /** Starts a watch with all else that it needs. */
-export type StartWatch = (collection: Collection, handlers: Pick<ListWatchOptions, 'onReplace' | 'onApplied' | 'onDeleted'>) => ListWatch;
+export type StartWatch =
+  (collection: Collection, handlers: Pick<ListWatchOptions, 'onReplace' | 'onApplied' | 'onDeleted'>) => ListWatch;
 
 interface NamespaceWatch {
   readonly watch: ListWatch;
-  /** By name; the same map as long as nothing has changed. */
+  /** By name; the same map until something changes. */
   labels(): ReadonlyMap<string, Labels>;
+  /** The namespaces that are being deleted; the same set until something changes. */
+  terminating(): ReadonlySet<string>;
 }
 
+interface NamespaceState {
+  readonly labels: Labels;
+  readonly terminating: boolean;
+}
+
+/** Starts at once; `onChange` is called after each change of labels or deletions. */
 export function watchNamespaces(start: StartWatch, onChange: () => void): NamespaceWatch {
-  let known: ReadonlyMap<string, Labels> = new Map();
-  function become(next: ReadonlyMap<string, Labels>): void {
-    known = next;
+  const known = new Map<string, NamespaceState>();
+  let labels: ReadonlyMap<string, Labels> = new Map();
+  let terminating: ReadonlySet<string> = new Set();
+
+  function changed(): void {
+    labels = new Map([...known].map(([name, state]) => [name, state.labels]));
+    terminating = new Set([...known].flatMap(([name, state]) => state.terminating ? [name] : []));
     onChange();
   }
+
   const watch = start({ resource: 'namespaces', path: '/api/v1/namespaces' }, {
-    onReplace: (all) => become(new Map(all.map((object) => [object.metadata.name, labelsOf(object)]))),
-    onApplied(object) {
-      const before = known.get(object.metadata.name);
-      if (!before || !sameLabels(before, labelsOf(object))) become(new Map([...known, [object.metadata.name, labelsOf(object)]]));
+    onReplace(all) {
+      known.clear();
+      for (const object of all) known.set(object.metadata.name, stateOf(object));
+      changed();
     },
-    onDeleted: ({ metadata }) => become(new Map([...known].filter(([name]) => name !== metadata.name))),
+    onApplied(object) {
+      const [before, now] = [known.get(object.metadata.name), stateOf(object)];
+      if (before?.terminating === now.terminating && sameLabels(before.labels, now.labels)) return;
+      known.set(object.metadata.name, now);
+      changed();
+    },
+    onDeleted({ metadata }) {
+      known.delete(metadata.name);
+      changed();
+    },
   });
-  return { watch, labels: () => known };
+  return { watch, labels: () => labels, terminating: () => terminating };
 }
 
-function labelsOf(object: KubeObject): Labels {
-  return object.metadata.labels ?? {};
+function stateOf({ metadata }: KubeObject): NamespaceState {
+  return { labels: metadata.labels ?? {}, terminating: metadata.deletionTimestamp !== undefined };
 }

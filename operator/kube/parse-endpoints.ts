@@ -14,8 +14,8 @@ export interface PortNames {
 }
 
 /**
- * Those that are ready, each once, in a fixed order. If none is, those that still serve while they end: better than nobody, as
- * kube-proxy has it.
+ * The ready endpoints without duplicates, in a fixed order. If none is ready, those that serve while terminating, as in
+ * kube-proxy.
  */
 export function endpointsOf(slices: Iterable<EndpointSlice>, names: PortNames): readonly ServiceEndpoint[] {
   const ready = new Map<string, ServiceEndpoint>();
@@ -26,15 +26,18 @@ export function endpointsOf(slices: Iterable<EndpointSlice>, names: PortNames): 
     const healthPort = portOf(ports, names.health);
     const places = { ready, ending, neither: undefined };
     for (const { addresses, conditions } of endpoints ?? []) {
-      for (const address of addresses.slice(0, 1)) places[stateOf(conditions)]?.set(`${address} ${port}`, { address, port, ...healthPort !== undefined && { healthPort } });
+      for (const address of addresses.slice(0, 1)) places[stateOf(conditions)]?.set(
+        `${address} ${port}`, { address, port, ...healthPort !== undefined && { healthPort } },
+      );
     }
   }
   const chosen = ready.size > 0 ? ready : ending;
   return [...chosen].sort(([a], [b]) => a < b ? -1 : 1).map(([, endpoint]) => endpoint);
 }
 
-/** Without a word, an endpoint is to be taken for ready, and to serve as long as it is. */
-function stateOf({ ready = true, serving = ready }: { readonly ready?: boolean; readonly serving?: boolean } = {}): 'ready' | 'ending' | 'neither' {
+/** An endpoint without conditions counts as ready, and `serving` defaults to `ready`. */
+function stateOf({ ready = true, serving = ready }: { readonly ready?: boolean; readonly serving?: boolean } = {}):
+  | 'ready' | 'ending' | 'neither' {
   if (ready) return 'ready';
   return serving ? 'ending' : 'neither';
 }

@@ -1,6 +1,6 @@
 /**
- * [P] What the API server sends → what the store keeps: Resources without what only takes room, Secrets with their values as
- * text, and namespaces' labels.
+ * [P] Objects of the API server → objects of the store: Resources without fields that only take memory, and Secrets
+ * with their values as text.
  */
 import { PLURALS } from '#crds/types.gen.ts';
 import type { Kind, Resource } from '#crds/types.gen.ts';
@@ -40,9 +40,12 @@ function isResource(value: unknown): value is Resource {
 
 /** A Secret with its values as text. */
 export function parseSecretObject(object: KubeObject & Pick<Secret, 'data'>): SecretObject {
-  const { namespace = '', name, labels = {}, annotations = {}, uid = '', resourceVersion = '', ownerReferences = [] } = object.metadata;
-  const owner = ownerReferences.find(({ kind, apiVersion }) => kind === OWNER_KIND && apiVersion.startsWith(OWNER_GROUP));
-  const entries = Object.entries(object.data ?? {}).map(([entry, value]) => [entry, Buffer.from(value, 'base64').toString('utf8')] as const);
+  const { namespace = '', name, labels = {}, annotations = {}, uid = '', resourceVersion = '', ownerReferences = [] } =
+    object.metadata;
+  const owner =
+    ownerReferences.find(({ kind, apiVersion }) => kind === OWNER_KIND && apiVersion.startsWith(OWNER_GROUP));
+  const entries = Object.entries(object.data ?? {}).map(([entry, value]) =>
+    [entry, Buffer.from(value, 'base64').toString('utf8')] as const);
   return {
     namespace, name, labels, annotations, data: new Map(entries),
     live: { uid, resourceVersion, ...owner === undefined ? {} : { ownerUid: owner.uid } },

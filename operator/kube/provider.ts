@@ -1,7 +1,7 @@
 /**
- * Resources from a cluster: the five kinds, the namespaces' labels, the Secrets of ApiKeys by their label, and the Secrets that
- * ModelRoutes name, each by its name. Never all Secrets. With watchNamespaces everything stays within these namespaces and the
- * gateway's own; Namespaces, which belong to nobody, are then not read, and selectors see only a namespace's name.
+ * Resources from a cluster: the five kinds, the namespaces' labels, the Secrets of ApiKeys by label, and the Secrets
+ * that ModelRoutes reference by name, never all Secrets. With watchNamespaces only these namespaces and the gateway's
+ * own are read; Namespaces, which are cluster-scoped, are then not read, and selectors see only a namespace's name.
  */
 import { PLURALS } from '#crds/types.gen.ts';
 import type { Kind, ModelRoute } from '#crds/types.gen.ts';
@@ -19,7 +19,8 @@ import { watchNamespaces } from './namespace-watch.ts';
 import type { StartWatch } from './namespace-watch.ts';
 import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from './parse-object.ts';
 
-interface ClusterProviderOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'> {
+interface ClusterProviderOptions extends Pick<ListWatchOptions,
+  | 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'> {
   readonly gatewayNamespace: string;
   readonly admit?: AdmitObject;
   /** Absent: all namespaces. */
@@ -38,9 +39,12 @@ export interface ClusterProvider {
   readonly objects: LiveObjects;
   /** As it is now. */
   resources(): Resources;
-  /** The answer to a write of an ApiKey's Secret; its watch tells of it later. */
+  /** Adds an ApiKey's Secret from the answer to a write, before its watch reports it. */
   keySecretWritten(secret: SecretObject): void;
-  /** A Secret in the way of a key, which no watch tells of; only that it is there is kept. undefined: it is not in the way any more. */
+  /**
+   * Records an unlabelled Secret in the way of a key, without its values, since no watch reports it. undefined: it is
+   * no longer in the way.
+   */
   keySecretTaken(id: string, secret: SecretObject | undefined): void;
   /** What cannot be read at the moment, in words. */
   problems(): readonly string[];
@@ -53,7 +57,8 @@ const KINDS = ['Group', 'ModelRoute', 'PriceCatalog', 'Account', 'ApiKey'] as co
 /** Begins to read at once. */
 export function provideCluster(options: ClusterProviderOptions): ClusterProvider {
   const { gatewayNamespace, onResources, onLive } = options;
-  const scopes = options.watchNamespaces === undefined ? [undefined] : [...new Set([gatewayNamespace, ...options.watchNamespaces])];
+  const scopes =
+    options.watchNamespaces === undefined ? [undefined] : [...new Set([gatewayNamespace, ...options.watchNamespaces])];
   const ready = Promise.withResolvers<void>();
   const secrets = openLiveSecrets(onResources);
   const objects = openLiveObjects({
@@ -66,7 +71,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
     },
   });
   const credentials = watchCredentials({ ...options, namespace: gatewayNamespace, secrets, onKnown: advance });
-  const routes = steadyRoutes((route) => route.metadata.namespace !== gatewayNamespace || credentials.knows(route));
+  const routes = retainRoutes((route) => route.metadata.namespace !== gatewayNamespace || credentials.knows(route));
 
   const start: StartWatch = (collection, handlers) => startListWatch({
     ...options, collection, ...handlers,
@@ -80,9 +85,10 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
   const namespaces = options.watchNamespaces === undefined ? watchNamespaces(start, onResources) : undefined;
   const watches = [...kinds, ...namespaces ? [namespaces.watch] : []];
 
-  /** Also what a route's last version names, for as long as it is shown. */
+  /** Includes the Secrets of a route's retained version. */
   function followCredentials(): void {
-    credentials.follow([...routesOf(objects, gatewayNamespace), ...routes.shown().filter(({ metadata }) => metadata.namespace === gatewayNamespace)]);
+    credentials.follow([...routesOf(objects, gatewayNamespace), ...routes.shown().filter(({ metadata }) =>
+      metadata.namespace === gatewayNamespace)]);
   }
 
   function readRoutes(): readonly ModelRoute[] {
@@ -93,7 +99,8 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
 
   function advance(): void {
     onResources();
-    if (watches.every(({ synced }) => synced) && routesOf(objects, gatewayNamespace).every((route) => credentials.knows(route))) ready.resolve();
+    if (watches.every(({ synced }) => synced) &&
+      routesOf(objects, gatewayNamespace).every((route) => credentials.knows(route))) ready.resolve();
   }
 
   return {
@@ -107,6 +114,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
       priceCatalogs: objects.ofKind('PriceCatalog'),
       secrets: secrets.all(),
       namespaces: namespaces?.labels() ?? NO_LABELS,
+      ...namespaces && { terminatingNamespaces: namespaces.terminating() },
       malformed: objects.malformed(),
       unreadable: credentials.unreadable(),
       ...keys.every(({ synced }) => synced) ? {} : { keySecretsPending: true as const },
@@ -151,13 +159,16 @@ function routesOf(objects: LiveObjects, namespace: string): ModelRoute[] {
   return objects.ofKind('ModelRoute').filter(({ metadata }) => metadata.namespace === namespace);
 }
 
-interface SteadyRoutes {
+interface RetainedRoutes {
   update(routes: readonly ModelRoute[]): void;
   shown(): readonly ModelRoute[];
 }
 
-/** A route whose new Secret is still being read stays what it was: an edit must not take a channel away, if only for a moment. */
-function steadyRoutes(isKnown: (route: ModelRoute) => boolean): SteadyRoutes {
+/**
+ * Keeps a route's last version while a newly referenced Secret is being read: an edit must not remove a channel even
+ * for a moment.
+ */
+function retainRoutes(isKnown: (route: ModelRoute) => boolean): RetainedRoutes {
   let shown = new Map<string, ModelRoute>();
   let list: readonly ModelRoute[] = [];
   return {

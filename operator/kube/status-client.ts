@@ -1,6 +1,6 @@
 /**
- * Statuses by server-side apply, each owner with a field manager of its own that names the gateway: two gateways of one cluster
- * never take each other's fields for their own.
+ * Writes statuses by server-side apply. Each owner has a field manager that names the gateway, so that two gateways of
+ * one cluster do not overwrite each other's fields.
  */
 import type { Kind } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
@@ -33,13 +33,18 @@ interface StatusClientOptions {
   readonly onWritten: (kind: Kind, object: KubeJson) => void;
 }
 
-export function createStatusClient({ client, gatewayNamespace, leading, onWritten }: StatusClientOptions): StatusClient {
+export function createStatusClient({
+  client, gatewayNamespace, leading, onWritten,
+}: StatusClientOptions): StatusClient {
   const pathOf = ({ kind, namespace, name }: StatusObject): string => `${pathOfKind(kind, namespace)}/${name}/status`;
-  /** What lies in another namespace may be another gateway's: it is not taken from whoever wrote it first. */
-  const isOurs = ({ kind, namespace }: StatusObject): boolean => kind === 'ApiKey' || kind === 'Account' || namespace === gatewayNamespace;
+  /** An object in another namespace may belong to another gateway, whose fields are not taken over. */
+  const isOurs = ({ kind, namespace }: StatusObject): boolean => kind === 'ApiKey' || kind === 'Account' ||
+    namespace === gatewayNamespace;
 
-  async function write(target: StatusObject, request: Omit<Parameters<KubeClient['request']>[0], 'method'>): Promise<'Written' | 'Gone' | 'Taken'> {
-    if (!leading()) throw new Error('this replica leads no more');
+  async function write(
+    target: StatusObject, request: Omit<Parameters<KubeClient['request']>[0], 'method'>,
+  ): Promise<'Written' | 'Gone' | 'Taken'> {
+    if (!leading()) throw new Error('this replica is no longer the leader');
     try {
       onWritten(target.kind, await client.request({ method: 'PATCH', ...request }));
       return 'Written';
@@ -53,10 +58,13 @@ export function createStatusClient({ client, gatewayNamespace, leading, onWritte
   return {
     apply(target, owner, status) {
       const { kind, namespace, name, uid } = target;
-      const query = new URLSearchParams({ fieldManager: `modelgateway-${owner}.${gatewayNamespace}`, ...isOurs(target) && { force: 'true' } });
+      const query = new URLSearchParams({
+        fieldManager: `modelgateway-${owner}.${gatewayNamespace}`, ...isOurs(target) && { force: 'true' },
+      });
       return write(target, {
         path: `${pathOf(target)}?${query.toString()}`, contentType: APPLY_PATCH,
-        body: { apiVersion: API_VERSION, kind, metadata: { name, namespace, uid }, status }, // the uid: never another object of this name
+        // the uid: never another object of this name
+        body: { apiVersion: API_VERSION, kind, metadata: { name, namespace, uid }, status },
       });
     },
     remove(target, operations) {

@@ -1,40 +1,38 @@
 /**
- * The operator's loop in a cluster: something changed → translate → publish to the proxies → note what is to be said. Publishing
- * waits for nobody: keys are made beside it, and what proxies, providers and the ledger say is noted as it comes. Every replica
- * does this; making keys and writing statuses is the leader's.
+ * The operator's control loop in a cluster: a change → translate → publish to the proxies → update the statuses.
+ * Publishing never waits: keys are generated in a loop of their own, and reports of proxies, providers and the ledger
+ * are recorded as they come. Every replica runs this; only the leader generates keys and writes statuses.
  */
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { LedgerReader } from '#ledger/ledger.ts';
-import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import type { Clock } from '../kube/clock.ts';
+import type { Clock } from '../clock.ts';
 import type { ClusterProvider } from '../kube/provider.ts';
 import type { Meter } from '../metrics.ts';
 import type { ProxyProgress } from '../status/programming.ts';
+import type { UpstreamRefusal } from '../status/refusals.ts';
 import type { StatusWriter } from '../status/writer.ts';
 import { translate } from '../translate/translate.ts';
 import { publishable } from './last-good.ts';
-import { Loop } from './loop.ts';
-import type { RunResult } from './loop.ts';
+import { ReconcileLoop } from './reconcile-loop.ts';
+import type { RunResult } from './reconcile-loop.ts';
+import { createMintBackoff } from './mint-backoff.ts';
 import { mintKeys } from './mint-keys.ts';
 import type { KeySecrets, MintedKey } from './mint-keys.ts';
 import { createSpendingReader } from './read-spending.ts';
-import { openStatusBook, statusId } from './status-book.ts';
-import type { ObjectStatus, StatusBook } from './status-book.ts';
-import { Verdicts } from './verdicts.ts';
+import { findUnserved } from './unserved-objects.ts';
+import type { UnservedObject } from './unserved-objects.ts';
+import { createStatusTracker, messagesByObject, statusId } from './status-tracker.ts';
+import type { ObjectStatus, StatusTracker } from './status-tracker.ts';
+import { ProgrammedEvaluator } from './programmed-evaluator.ts';
 
-/** The connected proxies, as far as the loop has to do with them. */
+/** Publishes to the connected proxies and reports their progress. */
 export interface Proxies {
-  /** Gives the snapshot out; never waits. */
+  /** Publishes the snapshot without waiting for the proxies. */
   publish(snapshot: Snapshot): void;
   /** By "Kind namespace/name"; undefined: it is not published. */
   progress(id: string): ProxyProgress | undefined;
-}
-
-export interface UpstreamRefusal {
-  readonly route: string;
-  readonly channel: string;
-  readonly status: number;
 }
 
 export interface ClusterControllerOptions {
@@ -44,35 +42,40 @@ export interface ClusterControllerOptions {
   readonly keys: KeySecrets;
   readonly writer: Pick<StatusWriter, 'start' | 'stop' | 'changed'>;
   readonly onMinted: (minted: MintedKey) => void;
+  /** Called once for each object whose gatewayNamespace no operator serves. */
+  readonly onUnserved?: (unserved: UnservedObject) => void;
   /** Without one, statuses say nothing of spending. */
   readonly ledger?: LedgerReader;
   readonly clock: Clock;
   readonly meter: Meter;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  readonly holdOffMs?: number;
-  /** So long after a replica began to lead, proxies may still be on their way to it. */
+  readonly debounceMs?: number;
+  /** How long proxies may take to reconnect after a change of leader. */
   readonly settleMs?: number;
 }
 
 /** Edits within this time are translated together; a revocation should not wait for longer. */
-const HOLD_OFF_MS = 20;
+const DEBOUNCE_MS = 20;
 const SETTLE_MS = 10_000;
-/** What is on its way is written only if it still is after this. */
-const ON_THE_WAY_MS = 300;
+/** A status of Reconciling is written only if it lasts this long. */
+const RECONCILING_DELAY_MS = 300;
 const READ_SPENDING_EVERY_MS = 10_000;
 const FIRST_SPENDING_WITHIN_MS = 5_000;
 const EXPIRE_EVERY_MS = 60_000;
 
 export class ClusterController {
   readonly #options: ClusterControllerOptions;
-  readonly #book: StatusBook;
-  readonly #loop: Loop;
-  readonly #minting: Loop;
-  readonly #spending: Loop;
+  readonly #tracker: StatusTracker;
+  readonly #loop: ReconcileLoop;
+  readonly #minting: ReconcileLoop;
+  readonly #spending: ReconcileLoop;
   #spendingReader: ReturnType<typeof createSpendingReader>;
-  /** Objects whose status has become another since the writer was told last. */
+  /** Objects whose status changed since the last flush to the writer. */
   readonly #changed = new Set<string>();
-  readonly #verdicts: Verdicts;
+  readonly #evaluator: ProgrammedEvaluator;
+  /** Objects that were reported as unserved. */
+  readonly #unserved = new Set<string>();
+  #mintBackoff = createMintBackoff();
   #mintFailures: ReadonlyMap<string, string> = new Map();
   #faults: ReadonlyMap<string, string> = new Map();
   #lastGood: Snapshot | undefined;
@@ -82,24 +85,25 @@ export class ClusterController {
   #expire: (() => void) | undefined;
 
   constructor(options: ClusterControllerOptions) {
-    const { clock: timers, log, holdOffMs = HOLD_OFF_MS, settleMs = SETTLE_MS } = options;
+    const { clock, log, debounceMs = DEBOUNCE_MS, settleMs = SETTLE_MS } = options;
     this.#options = options;
-    this.#book = openStatusBook((id) => this.#changed.add(id));
-    this.#spendingReader = createSpendingReader(this.#book, options.gatewayNamespace);
-    this.#loop = new Loop({ run: () => this.#reconcile(), holdOffMs, timers, log });
-    this.#minting = new Loop({ run: () => this.#mint(), holdOffMs: 0, timers, log });
-    this.#spending = new Loop({ run: () => this.#readSpending(), holdOffMs, timers, log });
-    this.#verdicts = new Verdicts({
-      clock: timers, book: this.#book, progress: (id) => options.proxies.progress(id), fault: (id) => this.#faults.get(id), onJudged: () => this.#flush(),
+    this.#tracker = createStatusTracker((id) => this.#changed.add(id));
+    this.#spendingReader = createSpendingReader(this.#tracker, options.gatewayNamespace);
+    this.#loop = new ReconcileLoop({ run: () => this.#reconcile(), debounceMs, clock, log });
+    this.#minting = new ReconcileLoop({ run: () => this.#mint(), debounceMs: 0, clock, log });
+    this.#spending = new ReconcileLoop({ run: () => this.#readSpending(), debounceMs, clock, log });
+    this.#evaluator = new ProgrammedEvaluator({
+      clock, tracker: this.#tracker, progress: (id) =>
+        options.proxies.progress(id), fault: (id) => this.#faults.get(id), onEvaluated: () => this.#flush(),
     });
-    this.#verdicts.settle(settleMs);
+    this.#evaluator.settle(settleMs);
   }
 
   /** The first run. Resolves when its snapshot has been given to the proxies. */
   async start(): Promise<void> {
     this.#expireLater();
     await this.#loop.start();
-    this.#verdicts.recheck();
+    this.#evaluator.recheck();
     this.#started = true;
     if (this.#leading) await this.#takeLead();
   }
@@ -114,36 +118,42 @@ export class ClusterController {
     this.#options.writer.changed(id);
   }
 
-  /** What proxies say of these objects has changed. */
+  /** The proxies' acknowledgements of these objects changed. */
   progressed(ids: Iterable<string>): void {
-    this.#verdicts.judgeSlowly(ids);
+    this.#evaluator.evaluateInSlices(ids);
   }
 
-  refused({ route, channel, status }: UpstreamRefusal): void {
+  /** A proxy reports that a provider refused a call or cannot be reached. */
+  refused({ route, ...refusal }: UpstreamRefusal): void {
     const { gatewayNamespace, clock } = this.#options;
-    this.#book.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), { channel, status, atMs: clock.nowMs() });
+    this.#tracker.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), {
+      ...refusal, atMs: clock.nowMs(),
+    });
     this.#flush();
   }
 
-  /** From now on statuses and keys are written, or no more. */
+  /** Starts or stops writing statuses and keys. */
   async lead(leading: boolean): Promise<void> {
     this.#leading = leading;
     if (!leading) return this.#options.writer.stop();
     if (this.#started) await this.#takeLead(); // else start does
   }
 
-  /** Goes on from what the live objects say, which the leader before may have written. */
+  /** Continues from the live statuses, which the previous leader may have written. */
   async #takeLead(): Promise<void> {
     const { writer, clock, settleMs = SETTLE_MS, ledger } = this.#options;
-    this.#book.clear();
-    this.#spendingReader = createSpendingReader(this.#book, this.#options.gatewayNamespace);
-    this.#verdicts.settle(settleMs);
-    this.#verdicts.recheck();
+    this.#tracker.clear();
+    this.#mintBackoff = createMintBackoff();
+    this.#spendingReader = createSpendingReader(this.#tracker, this.#options.gatewayNamespace);
+    this.#evaluator.settle(settleMs);
+    this.#evaluator.recheck();
     await this.#reconcile();
-    if (ledger) await Promise.race([this.#spending.start(), new Promise<void>((resolve) => { clock.after(FIRST_SPENDING_WITHIN_MS, resolve); })]);
-    if (!this.#isLeading()) return; // it may have ended meanwhile
+    if (ledger) await Promise.race([this.#spending.start(), new Promise<void>((resolve) => {
+      clock.after(FIRST_SPENDING_WITHIN_MS, resolve);
+    })]);
+    if (!this.#isLeading()) return; // leadership may have been lost meanwhile
     writer.start();
-    for (const status of this.#book.list()) writer.changed(statusId(status));
+    for (const status of this.#tracker.list()) writer.changed(statusId(status));
   }
 
   /** Whether a configuration has been given to the proxies. */
@@ -152,17 +162,17 @@ export class ClusterController {
   }
 
   statuses(): readonly ObjectStatus[] {
-    return this.#book.list();
+    return this.#tracker.list();
   }
 
   status(id: string): ObjectStatus['status'] | undefined {
-    return this.#book.get(id)?.status;
+    return this.#tracker.get(id)?.status;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#leading = false;
-    this.#verdicts.stop();
+    this.#evaluator.stop();
     this.#expire?.();
     await Promise.all([this.#loop.stop(), this.#minting.stop(), this.#spending.stop(), this.#options.writer.stop()]);
   }
@@ -176,15 +186,18 @@ export class ClusterController {
     const nowMs = clock.nowMs();
     try {
       const resources = provider.resources();
-      const { snapshot, statuses, nextChangeMs } = translate(resources, { gatewayNamespace, nowMs, mintFailures: this.#mintFailures });
+      const { snapshot, statuses, nextChangeMs } =
+        translate(resources, { gatewayNamespace, nowMs, mintFailures: this.#mintFailures });
       const good = publishable(snapshot, this.#lastGood);
       const faultsBefore = this.#faults;
-      this.#faults = good ? wordsOf(good.faults) : new Map();
+      this.#faults = good ? messagesByObject(good.faults) : new Map();
       if (good) proxies.publish(this.#lastGood = good.snapshot);
-      else this.#options.log.error('the configuration has faults that cannot be told apart; the last good one stays in force');
+      else this.#options.log.error('the configuration has faults that cannot be isolated; the last good one stays ' +
+        'in force');
       meter.observe('modelgateway_operator_reconcile_duration_seconds', {}, (clock.nowMs() - nowMs) / 1000);
-      this.#book.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
-      this.#verdicts.judge([...this.#changed, ...faultsBefore.keys(), ...this.#faults.keys()]);
+      await immediate(); // the proxies are sent the change before the statuses take their time
+      this.#tracker.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
+      this.#evaluator.evaluate([...this.#changed, ...faultsBefore.keys(), ...this.#faults.keys()]);
       this.#flush();
       if (this.#isLeading() && !resources.keySecretsPending) this.#minting.changed();
       return { retry: !good, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
@@ -198,18 +211,22 @@ export class ClusterController {
     const { provider, gatewayNamespace, keys, onMinted, clock, log, meter } = this.#options;
     const resources = provider.resources();
     if (!this.#isLeading() || resources.keySecretsPending) return { retry: false };
-    const { failures, retry } = await mintKeys(resources, clock.nowMs(), { gatewayNamespace, minted: keys, onMinted });
+    const { failures, failedWrites, retryAtMs } = await mintKeys(resources, clock.nowMs(), {
+      gatewayNamespace, minted: keys, onMinted, backoff: this.#mintBackoff,
+    });
     if (!this.#isLeading()) return { retry: false }; // the next leader makes what is missing
+    meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, failedWrites);
     for (const [apiKey, failure] of failures) {
-      meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, 1);
-      if (this.#mintFailures.get(apiKey) !== failure) log.warn({ apiKey, failure }, 'a key could not be made; it is tried again');
+      if (this.#mintFailures.get(apiKey) !== failure)
+        log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be made; it is tried again');
     }
-    const same = failures.size === this.#mintFailures.size && [...failures].every(([apiKey, failure]) => this.#mintFailures.get(apiKey) === failure);
+    const same = failures.size === this.#mintFailures.size &&
+      [...failures].every(([apiKey, failure]) => this.#mintFailures.get(apiKey) === failure);
     if (!same) {
       this.#mintFailures = failures;
       this.#loop.changed();
     }
-    return { retry };
+    return { retry: false, ...retryAtMs !== undefined && { againInMs: Math.max(0, retryAtMs - clock.nowMs()) } };
   }
 
   async #readSpending(): Promise<RunResult> {
@@ -224,27 +241,35 @@ export class ClusterController {
   #expireLater(): void {
     const { clock } = this.#options;
     this.#expire = clock.after(EXPIRE_EVERY_MS, () => {
-      this.#book.expire(clock.nowMs());
+      this.#tracker.expire(clock.nowMs());
+      if (this.#isLeading()) this.#reportUnserved();
       this.#flush();
       if (!this.#stopped) this.#expireLater();
     });
   }
 
-  /** The writer looks at what has changed; at what is on its way a little later, since it is about to change again. */
+  #reportUnserved(): void {
+    const { provider, gatewayNamespace, clock, onUnserved } = this.#options;
+    const { objects } = provider;
+    const unserved = findUnserved(provider.resources(), {
+      gatewayNamespace, nowMs: clock.nowMs(), observedGeneration: (id) => objects.live(id)?.status.observedGeneration,
+    });
+    const ids = new Set(unserved.map(({ id }) => id));
+    for (const id of this.#unserved) if (!ids.has(id)) this.#unserved.delete(id);
+    for (const each of unserved) {
+      if (this.#unserved.has(each.id)) continue;
+      this.#unserved.add(each.id);
+      onUnserved?.(each);
+    }
+  }
+
+  /** Hands changed statuses to the writer; those of Reconciling later, since they are about to change again. */
   #flush(): void {
     for (const id of this.#changed) {
-      const conditions = this.#book.get(id)?.status.conditions ?? [];
-      this.#options.writer.changed(id, conditions.some(({ type }) => type === 'Reconciling') ? ON_THE_WAY_MS : 0);
+      const conditions = this.#tracker.get(id)?.status.conditions ?? [];
+      const reconciling = conditions.some(({ type }) => type === 'Reconciling');
+      this.#options.writer.changed(id, reconciling ? RECONCILING_DELAY_MS : 0);
     }
     this.#changed.clear();
   }
-}
-
-function wordsOf(faults: readonly SnapshotFault[]): ReadonlyMap<string, string> {
-  const words = new Map<string, string>();
-  for (const fault of faults) {
-    const id = statusId(fault);
-    words.set(id, [words.get(id), fault.message].filter((part) => part !== undefined).join('; '));
-  }
-  return words;
 }

@@ -1,18 +1,20 @@
 /**
- * The operator's one loop on one machine: something changed → make the keys that are due → translate → publish → statuses. A
- * refused snapshot changes nothing at the proxy.
+ * The operator's one loop on one machine: something changed → make the keys that are due → translate → publish →
+ * statuses. A refused snapshot changes nothing at the proxy.
  */
 import type { Logger } from 'pino';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
+import type { TimerClock } from '../clock.ts';
 import type { Resources } from '../store/resources.ts';
 import { translate } from '../translate/translate.ts';
-import { Loop } from './loop.ts';
-import type { RunResult, Timers } from './loop.ts';
+import { ReconcileLoop } from './reconcile-loop.ts';
+import type { RunResult } from './reconcile-loop.ts';
 import type { MintResult } from './mint-keys.ts';
-import type { StatusBook } from './status-book.ts';
+import type { StatusTracker } from './status-tracker.ts';
 
-export type PublishResult = { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
+export type PublishResult =
+  | { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
 
 interface ControllerOptions {
   readonly gatewayNamespace: string;
@@ -20,23 +22,23 @@ interface ControllerOptions {
   readonly mint: (resources: Resources, nowMs: number) => Promise<MintResult>;
   /** Told of each refused snapshot, and with an empty list when one is taken again. */
   readonly onRejected: (faults: readonly SnapshotFault[]) => void;
-  readonly book: StatusBook;
-  readonly timers: Timers;
+  readonly tracker: StatusTracker;
+  readonly clock: TimerClock;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** How long a change waits for more of its kind. */
-  readonly holdOffMs: number;
+  readonly debounceMs: number;
 }
 
 export class Controller {
   readonly #options: ControllerOptions;
-  readonly #loop: Loop;
+  readonly #loop: ReconcileLoop;
   #resources: Resources;
   #refused = false;
 
   constructor(resources: Resources, options: ControllerOptions) {
     this.#resources = resources;
     this.#options = options;
-    this.#loop = new Loop({ ...options, run: () => this.#reconcile() });
+    this.#loop = new ReconcileLoop({ ...options, run: () => this.#reconcile() });
   }
 
   /** The first run, without a wait. Resolves when its snapshot is answered. */
@@ -61,17 +63,20 @@ export class Controller {
   }
 
   async #reconcile(): Promise<RunResult> {
-    const { mint, publish, book, timers, log, gatewayNamespace } = this.#options;
-    const minted = await mint(this.#resources, timers.nowMs());
-    const nowMs = timers.nowMs();
-    const { snapshot, statuses, nextChangeMs } = translate(minted.resources, { gatewayNamespace, nowMs, ...minted.failures.size > 0 && { mintFailures: minted.failures } });
-    book.observe(statuses, nowMs);
+    const { mint, publish, tracker, clock, log, gatewayNamespace } = this.#options;
+    const minted = await mint(this.#resources, clock.nowMs());
+    const nowMs = clock.nowMs();
+    const { snapshot, statuses, nextChangeMs } = translate(
+      minted.resources, { gatewayNamespace, nowMs, ...minted.failures.size > 0 && { mintFailures: minted.failures } },
+    );
+    tracker.observe(statuses, nowMs);
     const result = await publish(snapshot);
-    const answeredMs = timers.nowMs();
-    if (result.accepted) book.programmed(answeredMs);
-    else book.rejected(result.rejected, answeredMs);
+    const answeredMs = clock.nowMs();
+    if (result.accepted) tracker.programmed(answeredMs);
+    else tracker.rejected(result.rejected, answeredMs);
     this.#tell(result);
-    for (const [apiKey, failure] of minted.failures) log.warn({ apiKey, failure }, 'a key could not be made');
+    for (const [apiKey, failure] of minted.failures)
+      log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be made');
     return { retry: minted.retry, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
   }
 

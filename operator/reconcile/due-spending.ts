@@ -1,7 +1,7 @@
 /**
- * [P] Whose spending is to be read now. All of them at first, when a period has ended, and wherever the ledger cannot tell what has
- * changed; else those whose spending has changed, and objects that are new or were edited. A hundred thousand keys that do not call
- * cost nothing then, not even a look at each.
+ * [P] Selects the objects whose spending is to be read: all of them at first, when a period has ended, and where the
+ * ledger does not report changes; otherwise those with changed spending and new or edited objects. Idle keys cost
+ * nothing.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
@@ -13,11 +13,11 @@ export interface SpendingSources {
   readonly nowMs: number;
 }
 
-type SpendingObjects = Pick<Resources, 'apiKeys' | 'accounts'>;
+type SpendingOwners = Pick<Resources, 'apiKeys' | 'accounts'>;
 
 export interface DueSpending {
   /** What is to be read, once. Rejects as the ledger does. */
-  take(resources: SpendingObjects, sources: SpendingSources): Promise<SpendingObjects>;
+  take(resources: SpendingOwners, sources: SpendingSources): Promise<SpendingOwners>;
   /** A period that was read ends then: all is read again, as no change tells of it. */
   until(endMs: number | null): void;
   /** To be read next time, too. */
@@ -38,7 +38,8 @@ export function trackDueSpending(): DueSpending {
       if (!ledger.changesSince) return resources;
       const changes = await ledger.changesSince(mark);
       ({ mark } = changes);
-      const periods = nowMs >= readMs && nowMs < endMs; // the same as then; also a clock that is set back begins another
+      // the same as then; also a clock that is set back begins another
+      const periods = nowMs >= readMs && nowMs < endMs;
       readMs = nowMs;
       if (!periods) endMs = Number.POSITIVE_INFINITY;
       return {
@@ -58,7 +59,9 @@ export function trackDueSpending(): DueSpending {
 }
 
 interface TrackedObjects<T> {
-  /** Of these, the new ones, those to be read again, and the changed ones; all where nobody can tell which have changed. */
+  /**
+   * Of these, the new ones, those to be read again, and the changed ones; all where nobody can tell which have changed.
+   */
   take(objects: readonly T[], changed: readonly string[] | undefined): readonly T[];
   again(object: T): void;
 }

@@ -1,6 +1,6 @@
 /**
- * What statuses remember of spending: a lower bound, at most half a minute old, for a ledger's store that was lost and begins
- * anew, so that nobody gets a spent quota back.
+ * The spending recorded in statuses: a lower bound, at most 30 s old. It refills a ledger that lost its store, so that
+ * nobody gets a spent quota back.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { QuotaPeriod } from '#ledger/ledger.ts';
@@ -23,8 +23,11 @@ interface SpendingObjects {
   readonly objects: Pick<LiveObjects, 'live'>;
 }
 
-export function knownSpending({ apiKeys, accounts, objects }: SpendingObjects, gatewayNamespace: string): KnownSpending {
-  const statusOf = ({ kind, metadata }: ApiKey | Account): Readonly<Record<string, unknown>> => ({ ...objects.live(`${kind} ${namespacedName(metadata)}`)?.status });
+export function knownSpending({
+  apiKeys, accounts, objects,
+}: SpendingObjects, gatewayNamespace: string): KnownSpending {
+  const statusOf = ({ kind, metadata }: ApiKey | Account): Readonly<Record<string, unknown>> =>
+    ({ ...objects.live(`${kind} ${namespacedName(metadata)}`)?.status });
   return {
     keys: apiKeys.filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace).flatMap((apiKey) => {
       const { totalSpentUsd, spentUsd, periodStartTime } = statusOf(apiKey);
@@ -33,7 +36,9 @@ export function knownSpending({ apiKeys, accounts, objects }: SpendingObjects, g
       if (totalSpentNanoUsd === undefined) return [];
       return [{
         keyUid: keyUidOf(apiKey), account: accountIdOf(apiKey), totalSpentNanoUsd,
-        period: spec.quota.period, periodStartMs: typeof periodStartTime === 'string' ? Date.parse(periodStartTime) : null, spentNanoUsd: amountOf(spentUsd) ?? 0n,
+        period: spec.quota.period, periodStartMs: typeof periodStartTime === 'string'
+          ? Date.parse(periodStartTime)
+          : null, spentNanoUsd: amountOf(spentUsd) ?? 0n,
       }];
     }),
     accounts: accounts.filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace).flatMap((account) => {

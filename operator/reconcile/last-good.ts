@@ -1,16 +1,16 @@
 /**
- * [P] A snapshot in which some objects would be refused → one that can be given out: these objects stay as they were last
- * accepted, or are left out where they never were, and all others go their way. One tenant's mistake holds up nobody else.
+ * [P] Makes a snapshot publishable: an invalid object keeps its last valid version, or is left out if it never had one,
+ * so that one tenant's mistake holds up nobody else.
  */
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
-import { compareText } from '../translate/words.ts';
-import { statusId } from './status-book.ts';
+import { compareText } from '../translate/quote-names.ts';
+import { statusId } from './status-tracker.ts';
 
 interface Publishable {
   readonly snapshot: Snapshot;
-  /** What the objects that were held back are refused for. */
+  /** The faults of the objects that were held back. */
   readonly faults: readonly SnapshotFault[];
 }
 
@@ -20,13 +20,13 @@ interface Named {
 }
 
 /** Holding back one object can bring out the fault of another, once or twice. */
-const MOST_ROUNDS = 5;
+const MAX_ROUNDS = 5;
 
-/** undefined: no part of it can be given out, and the last one stays. */
+/** undefined: no part of it can be published, and the last one stays in force. */
 export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): Publishable | undefined {
   const faults: SnapshotFault[] = [];
   let snapshot = wanted;
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = validateSnapshot(snapshot);
     if (found.length === 0) return { snapshot, faults };
     faults.push(...found);
@@ -37,7 +37,8 @@ export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): P
 }
 
 function holdBack(snapshot: Snapshot, faulty: ReadonlySet<string>, lastGood: Snapshot | undefined): Snapshot {
-  const held = <O extends Named>(kind: SnapshotFault['kind'], objects: readonly O[], before: readonly O[] | undefined): O[] => {
+  const held = <O extends Named>(kind: SnapshotFault['kind'], objects: readonly O[], before:
+    | readonly O[] | undefined): O[] => {
     const isFaulty = ({ namespace, name }: O): boolean => faulty.has(statusId({ kind, namespace, name }));
     const kept = (before ?? []).filter(isFaulty);
     return [...objects.filter((object) => !isFaulty(object)), ...kept].sort(compareNamed);

@@ -1,16 +1,21 @@
 /**
- * Makes the keys of ApiKeys of type Generated: where their Secret is missing, and again where spec.key.rotation has grown. A key
- * exists once its Secret is durable, and is told once. Provided keys, and Secrets that others made, are never written.
+ * Generates the keys of ApiKeys of type Generated: where the Secret is missing, and again where spec.key.rotation was
+ * increased. A key exists once its Secret is durable, and is reported once. Provided keys and foreign Secrets are never
+ * written.
  */
 import { hash, randomInt } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { compareSeniority } from '../translate/conflicts.ts';
-import { KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isLeftOver, isMadeFor, previousKeysOf, rotationOf, secretIdOf, secretNameOf } from '../store/key-secret.ts';
+import { comparePrecedence } from '../translate/conflicts.ts';
+import {
+  KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isOrphaned, isMadeFor,
+  previousKeysOf, rotationOf, secretIdOf, secretNameOf,
+} from '../store/key-secret.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
+import type { MintBackoff } from './mint-backoff.ts';
 import type { Resources, SecretObject } from '../store/resources.ts';
 
-/** A key that was just made. This is the only time that it is told. */
+/** A key that was just generated. It is never shown again. */
 export interface MintedKey {
   /** The ApiKey's. */
   readonly namespace: string;
@@ -28,19 +33,35 @@ export interface KeySecrets {
   find(id: string, resources: Resources): SecretObject | undefined;
   /** Why this Secret cannot be written, in words; undefined: it can. */
   obstacle(id: string, resources: Resources): string | undefined;
-  /** Resolves when the Secret is durable, with false where this key has another one already. On rejection nothing has changed. */
-  write(secret: SecretObject, made: SecretMaking): Promise<boolean>;
+  /**
+   * Resolves when the Secret is durable, with false where this key has another one already. On rejection nothing has
+   * changed.
+   */
+  write(secret: SecretObject, made: SecretWrite): Promise<boolean>;
 }
 
-export interface SecretMaking {
+export interface SecretWrite {
   readonly apiKey: ApiKey;
   /** What there is now under the Secret's name. */
   readonly before?: SecretObject;
 }
 
+/** Why a Secret could not be written. */
+export class SecretWriteError extends Error {
+  override readonly name = 'SecretWriteError';
+  /** Whether other Secrets of the namespace would fail likewise. */
+  readonly namespaceWide: boolean;
+  constructor(message: string, namespaceWide: boolean, options: ErrorOptions) {
+    super(message, options);
+    this.namespaceWide = namespaceWide;
+  }
+}
+
 interface MintOptions {
   readonly gatewayNamespace: string;
   readonly minted: KeySecrets;
+  /** Absent: a failed key is tried again at each call. */
+  readonly backoff?: MintBackoff;
   readonly onMinted: (minted: MintedKey) => void;
 }
 
@@ -49,11 +70,15 @@ export interface MintResult {
   readonly resources: Resources;
   /** Why a key could not be made, by its ApiKey's "namespace/name". */
   readonly failures: ReadonlyMap<string, string>;
+  /** How many writes failed in this call. */
+  readonly failedWrites: number;
   /** Whether trying again may help. */
   readonly retry: boolean;
+  /** With a backoff: when the next failed key may be tried again. */
+  readonly retryAtMs?: number;
 }
 
-interface Plan extends SecretMaking {
+interface MintPlan extends SecretWrite {
   readonly previous: readonly PreviousKey[];
 }
 
@@ -62,7 +87,7 @@ interface Candidate {
   readonly apiKey: ApiKey;
   /** "namespace/name" of its Secret. */
   readonly id: string;
-  readonly plan: Plan | string;
+  readonly plan: MintPlan | string;
 }
 
 const NO_CANDIDATES: readonly Candidate[] = [];
@@ -74,29 +99,77 @@ const MS = 1000;
 
 /** Makes all keys that are due. Never rejects: what could not be written is a failure, and its key is not issued. */
 export async function mintKeys(resources: Resources, nowMs: number, options: MintOptions): Promise<MintResult> {
-  const { minted } = options;
+  const { minted, backoff } = options;
   const failures = new Map<string, string>();
-  const plans = new Map<string, Plan>();
+  const due = planAll(resources, nowMs, { options, failures });
+  const permanent = failures.size;
+  const run: MintRun = { ...options, failures, nowMs, retryAtMs: Number.POSITIVE_INFINITY, failedWrites: 0 };
+  backoff?.retain(due.map(({ apiKey }) => apiKey));
+  const retries = due.filter(({ apiKey }) => backoff?.isRetry(apiKey));
+  const fresh = due.filter(({ apiKey }) => !backoff?.isRetry(apiKey));
+  await carryOutAll([...fresh, ...retries], run);
+  for (const { apiKey } of due) noteRetry(apiKey, run);
+  return {
+    resources: minted.joined(resources), failures, failedWrites: run.failedWrites, retry: failures.size > permanent,
+    ...run.retryAtMs < Number.POSITIVE_INFINITY && { retryAtMs: run.retryAtMs },
+  };
+}
+
+interface Planning {
+  readonly options: MintOptions;
+  /** Receives why a key cannot be planned. */
+  readonly failures: Map<string, string>;
+}
+
+/** The plans by precedence, one for each Secret. */
+function planAll(resources: Resources, nowMs: number, { options, failures }: Planning): readonly MintPlan[] {
+  const plans = new Map<string, MintPlan>();
   for (const { apiKey, id, plan } of candidatesAmong(resources, nowMs, options)) {
     if (plans.has(id)) continue; // two ApiKeys name one Secret: the older one's key goes there
     if (typeof plan === 'string') failures.set(namespacedName(apiKey.metadata), plan);
     else plans.set(id, plan);
   }
-  const hopeless = failures.size;
-  const due = [...plans.values()];
-  for (let at = 0; at < due.length; at += WRITES_AT_ONCE)
-    await Promise.all(due.slice(at, at + WRITES_AT_ONCE).map((plan) => carryOut(plan, failures, options)));
-  return { resources: minted.joined(resources), failures, retry: failures.size > hopeless };
+  return [...plans.values()];
 }
 
-/** Most of the time there are none, among a hundred thousand keys; only these few are sorted. */
+/** Some at once. A key whose namespace has failed meanwhile is skipped. */
+async function carryOutAll(plans: readonly MintPlan[], run: MintRun): Promise<void> {
+  const waiting = plans.values();
+  for (;;) {
+    const batch = waiting.filter((plan) => !isBlocked(plan, run)).take(WRITES_AT_ONCE).toArray();
+    if (batch.length === 0) return;
+    await Promise.all(batch.map((plan) => carryOut(plan, run)));
+  }
+}
+
+interface MintRun extends MintOptions {
+  readonly failures: Map<string, string>;
+  readonly nowMs: number;
+  retryAtMs: number;
+  failedWrites: number;
+}
+
+/** Whether the key must wait for its backoff; it then counts as failed with the last message. */
+function isBlocked({ apiKey }: MintPlan, { backoff, failures, nowMs }: MintRun): boolean {
+  const blocked = backoff?.blocked(apiKey, nowMs);
+  if (blocked) failures.set(namespacedName(apiKey.metadata), blocked.message);
+  return blocked !== undefined;
+}
+
+function noteRetry(apiKey: ApiKey, run: MintRun): void {
+  const blocked = run.backoff?.blocked(apiKey, run.nowMs);
+  if (blocked) run.retryAtMs = Math.min(run.retryAtMs, blocked.untilMs);
+}
+
+/** The keys to generate, in order of precedence: usually none of perhaps a hundred thousand. */
 function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayNamespace }: MintOptions): Candidate[] {
   return resources.apiKeys.flatMap((apiKey) => {
     if (apiKey.spec.gatewayNamespace !== gatewayNamespace || apiKey.spec.key.type !== 'Generated') return NO_CANDIDATES;
+    if (resources.terminatingNamespaces?.has(apiKey.metadata.namespace)) return NO_CANDIDATES;
     const id = secretIdOf(apiKey);
     const plan = planFor(apiKey, id, { resources, minted, nowMs });
     return plan === undefined ? NO_CANDIDATES : [{ metadata: apiKey.metadata, apiKey, id, plan }];
-  }).sort(compareSeniority);
+  }).sort(comparePrecedence);
 }
 
 /** `sk-` and 48 random base62 characters, all equally likely. */
@@ -112,17 +185,17 @@ interface PlanContext {
   readonly nowMs: number;
 }
 
-/** What is to be made for an ApiKey; nothing, or why nothing can be. */
-function planFor(apiKey: ApiKey, id: string, { resources, minted, nowMs }: PlanContext): Plan | string | undefined {
+/** The plan for an ApiKey's key, why it cannot be made, or undefined where none is due. */
+function planFor(apiKey: ApiKey, id: string, { resources, minted, nowMs }: PlanContext): MintPlan | string | undefined {
   const before = minted.find(id, resources);
   const previous = before ? previousIn(before, apiKey, nowMs) : [];
   if (!previous) return undefined;
   return minted.obstacle(id, resources) ?? { apiKey, previous, ...before === undefined ? {} : { before } };
 }
 
-/** The keys of a Secret that go on working beside a new one; undefined: no new one is due. */
+/** The keys of a Secret that stay valid beside a new one; undefined: no new one is due. */
 function previousIn(secret: SecretObject, apiKey: ApiKey, nowMs: number): PreviousKey[] | undefined {
-  if (isLeftOver(secret, apiKey)) return [];
+  if (isOrphaned(secret, apiKey)) return [];
   if (!isMadeFor(secret, apiKey) || rotationOf(secret) >= apiKey.spec.key.rotation) return undefined;
   return [...replaced(apiKey, secret, nowMs), ...previousKeysOf(secret, nowMs)];
 }
@@ -133,7 +206,8 @@ function replaced({ spec }: ApiKey, secret: SecretObject, nowMs: number): Previo
   return [{ sha256: hash('sha256', old, 'hex'), notAfterMs: nowMs + spec.key.overlapSeconds * MS }];
 }
 
-async function carryOut({ apiKey, previous, before }: Plan, failures: Map<string, string>, { minted, onMinted }: MintOptions): Promise<void> {
+async function carryOut({ apiKey, previous, before }: MintPlan, run: MintRun): Promise<void> {
+  const { minted, onMinted, backoff, failures, nowMs } = run;
   const { namespace, name } = apiKey.metadata;
   const key = generateKey();
   const secret: SecretObject = {
@@ -147,9 +221,15 @@ async function carryOut({ apiKey, previous, before }: Plan, failures: Map<string
     data: new Map([[KEY_ENTRY, key]]),
   };
   try {
-    if (!await minted.write(secret, { apiKey, ...before === undefined ? {} : { before } })) return;
+    const written = await minted.write(secret, { apiKey, ...before === undefined ? {} : { before } });
+    backoff?.succeeded(apiKey);
+    if (!written) return;
   } catch (error) {
-    failures.set(namespacedName(apiKey.metadata), error instanceof Error ? error.message : String(error));
+    const message = error instanceof Error ? error.message : String(error);
+    failures.set(namespacedName(apiKey.metadata), message);
+    run.failedWrites += 1;
+    const namespaceWide = error instanceof SecretWriteError && error.namespaceWide;
+    backoff?.failed(apiKey, { message, namespaceWide }, nowMs);
     return;
   }
   onMinted({ namespace, name, key, secretName: secret.name });

@@ -1,4 +1,6 @@
-/** Reads the folder of generated keys: at a start all of it at once; later once more with the time of each file, and then only files that are not as they were. */
+/**
+ * Reads the folder of generated keys: all files synchronously at the start, later only files whose signature changed.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
@@ -32,7 +34,10 @@ export function secretPath(folder: string, { namespace, name }: Pick<SecretObjec
   return join(folder, namespace, `${name}${EXTENSION}`);
 }
 
-/** Everything, without waiting: nobody else does anything yet, and to wait for each of ten thousand files takes longer than to read it. */
+/**
+ * Everything, without waiting: nobody else does anything yet, and to wait for each of ten thousand files takes longer
+ * than to read it.
+ */
 export function readAllNow(folder: string): FoundSecrets {
   const gathered = gather(new Map());
   for (const namespace of namesIn(folder)) {
@@ -46,7 +51,9 @@ export function readAllNow(folder: string): FoundSecrets {
 }
 
 /** What says the same as before is the same object. */
-export async function readChanged(folder: string, before: { readonly secrets: ReadonlyMap<string, SecretObject>; readonly files: ReadFiles }): Promise<FoundSecrets & { readonly files: ReadFiles }> {
+export async function readChanged(
+  folder: string, before: { readonly secrets: ReadonlyMap<string, SecretObject>; readonly files: ReadFiles },
+): Promise<FoundSecrets & { readonly files: ReadFiles }> {
   const files = new Map<string, { readonly signature: string; readonly content: SecretObject | string }>();
   const gathered = gather(before.secrets);
   for (const { path, signature } of (await undefinedIfMissing(scanFolder(folder)))?.files ?? []) {
@@ -62,7 +69,9 @@ export async function readChanged(folder: string, before: { readonly secrets: Re
 /** A Secret, what is wrong with its file, or undefined where it has just been deleted. */
 type Content = SecretObject | string | undefined;
 
-function gather(before: ReadonlyMap<string, SecretObject>): FoundSecrets & { add(id: string, content: Content): Content } {
+function gather(before: ReadonlyMap<string, SecretObject>): FoundSecrets & {
+  add(id: string, content: Content): Content;
+} {
   const secrets = new Map<string, SecretObject>();
   const unreadable = new Map<string, string>();
   return {
@@ -86,7 +95,8 @@ function sameSecret(a: SecretObject, b: SecretObject): boolean {
 /** "namespace/name" of the Secret that a file keeps; undefined: it is none of them. */
 function idOf(folder: string, path: string): string | undefined {
   const [namespace, file, ...deeper] = path.slice(folder.length + sep.length).split(sep);
-  return namespace === undefined || !file?.endsWith(EXTENSION) || deeper.length > 0 ? undefined : namespacedName({ namespace, name: file.slice(0, -EXTENSION.length) });
+  return namespace === undefined || !file?.endsWith(EXTENSION) ||
+    deeper.length > 0 ? undefined : namespacedName({ namespace, name: file.slice(0, -EXTENSION.length) });
 }
 
 function readNow(path: string, id: string): Content {

@@ -1,6 +1,7 @@
 /**
- * The Secrets of generated keys on one machine: `<data>/secrets/<namespace>/<name>.yaml`, v1 Secret manifests that only their
- * owner can read. A write is on disk before it counts. Files are read at the start and whenever the folder changes.
+ * The Secrets of generated keys on one machine: `<data>/secrets/<namespace>/<name>.yaml`, v1 Secret manifests that only
+ * their owner can read. A key is issued after its file is durable. Files are read at the start and when the folder
+ * changes.
  */
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -63,7 +64,8 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       joined = undefined;
     },
     joined(resources) {
-      if (joined && sameEntries(joined.provided, resources.secrets)) return Object.freeze({ ...resources, secrets: joined.secrets });
+      if (joined && sameEntries(joined.provided, resources.secrets))
+        return Object.freeze({ ...resources, secrets: joined.secrets });
       const view = withSecrets(resources, secrets);
       joined = { provided: resources.secrets, secrets: view.secrets };
       return view;
@@ -76,7 +78,8 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       return damage === undefined ? undefined : `the file of its Secret is damaged: ${damage}`;
     },
     async write(secret, { apiKey: { metadata } }) {
-      const comment = `Made by the gateway for the ApiKey ${namespacedName(metadata)}. Delete this file to have another key made.`;
+      const comment =
+        `Made by the gateway for the ApiKey ${namespacedName(metadata)}. Delete this file to have another key made.`;
       const id = namespacedName(secret);
       await makeFolder(join(folder, secret.namespace));
       await writeDurably(secretPath(folder, secret), { text: formatSecret(secret, comment), mode: OWNER_ONLY_FILE });

@@ -1,7 +1,7 @@
 /**
- * Reads from the ledger what every key and account has spent, and enters it into the status book. It is read again and again, and
- * of a hundred thousand keys nearly all have spent nothing since: a ledger that can tell whose spending has changed is asked for
- * theirs alone, and only what differs from what was read last is put into words.
+ * Reads the spending of keys and accounts from the ledger into the status tracker. Nearly all of a hundred thousand
+ * keys are idle between two reads, so only changed spending is read where the ledger reports changes, and only
+ * differences are formatted.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
@@ -14,19 +14,19 @@ import type { Resources } from '../store/resources.ts';
 import { createMutex } from '../store/mutex.ts';
 import { trackDueSpending } from './due-spending.ts';
 import type { SpendingSources } from './due-spending.ts';
-import { statusId } from './status-book.ts';
-import type { StatusBook } from './status-book.ts';
+import { statusId } from './status-tracker.ts';
+import type { StatusTracker } from './status-tracker.ts';
 
 interface SpendingReader {
-  /** Resolves to false where the ledger does not answer: the book then says what it said before. */
+  /** Resolves to false where the ledger does not answer: the tracker then says what it said before. */
   read(resources: Resources, sources: SpendingSources): Promise<boolean>;
 }
 
 /** Between two lots, calls have their turn: there may be a hundred thousand keys. */
 const READS_AT_ONCE = 64;
 
-/** For a book that is not cleared: one that was begins with another reader. */
-export function createSpendingReader(book: StatusBook, gatewayNamespace: string): SpendingReader {
+/** For a tracker that is not cleared: one that was begins with another reader. */
+export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: string): SpendingReader {
   /** By the object as it was when it was read: an edited one is another, and its spending means something else. */
   const known = new WeakMap<ApiKey | Account, KeySpending | AccountSpending>();
   const due = trackDueSpending();
@@ -45,20 +45,23 @@ export function createSpendingReader(book: StatusBook, gatewayNamespace: string)
     enter(account, spending, () => accountSpendingStatus(credit, spending), nowMs);
   }
 
-  /** Unless the book knows it. */
-  function enter(object: ApiKey | Account, spending: KeySpending | AccountSpending, words: () => SpendingStatus, nowMs: number): void {
+  /** Unless the tracker knows it. */
+  function enter(object:
+    | ApiKey | Account, spending: KeySpending | AccountSpending, words: () => SpendingStatus, nowMs: number): void {
     const id = statusId({ kind: object.kind, ...object.metadata });
     const before = known.get(object);
-    if (before && isSame(before, spending) && book.knowsSpending(id)) return;
-    book.spent(id, words(), nowMs);
-    if (book.knowsSpending(id)) known.set(object, spending);
+    if (before && isSame(before, spending) && tracker.hasSpending(id)) return;
+    tracker.spent(id, words(), nowMs);
+    if (tracker.hasSpending(id)) known.set(object, spending);
     else due.again(object); // it is not observed yet, and nothing was noted
   }
 
-  async function readAll<T extends ApiKey | Account>(objects: readonly T[], readOne: (object: T) => Promise<void>): Promise<void> {
+  async function readAll<T extends
+    | ApiKey | Account>(objects: readonly T[], readOne: (object: T) => Promise<void>): Promise<void> {
     for (let at = 0; at < objects.length; at += READS_AT_ONCE) {
       await setImmediate();
-      const counting = objects.slice(at, at + READS_AT_ONCE).filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace);
+      const counting =
+        objects.slice(at, at + READS_AT_ONCE).filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace);
       await Promise.all(counting.map((object) => readOne(object)));
     }
   }

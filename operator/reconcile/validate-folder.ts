@@ -1,7 +1,7 @@
 /**
- * What the API server and the operator would say to a folder of manifests, without either: for `mgw validate`. Secrets live
- * mostly outside of a repository, so a missing one is a warning; everything else that keeps an object from doing what it says
- * is an error.
+ * What the API server and the operator would say to a folder of manifests, without either: for `mgw validate`. Secrets
+ * live mostly outside of a repository, so a missing one is a warning; everything else that keeps an object from doing
+ * what it says is an error.
  */
 import { loadApiKinds } from '#crds/load.ts';
 import type { Reason } from '#crds/conditions.ts';
@@ -12,7 +12,7 @@ import type { LoadedFolder } from '../files/load-folder.ts';
 import { InvalidManifests, compareDiagnostics } from '../files/diagnostic.ts';
 import type { Diagnostic } from '../files/diagnostic.ts';
 import { readFolder } from '../files/provider.ts';
-import { statusId } from './status-book.ts';
+import { statusId } from './status-tracker.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { objectId } from '../store/resources.ts';
 import { translate } from '../translate/translate.ts';
@@ -24,13 +24,17 @@ interface ValidateOptions {
 }
 
 /** Not mistakes of the manifests: a Secret from elsewhere, or what an owner wanted. */
-const WARNINGS: ReadonlySet<Reason> = new Set<Reason>(['SecretNotFound', 'SecretPending', 'PriceNotFound', 'Expired']);
+const WARNINGS: ReadonlySet<Reason> = new Set<Reason>([
+  'SecretNotFound', 'SecretPending', 'PriceNotFound', 'Expired', 'LimitsDiffer',
+]);
 const SILENT: ReadonlySet<Reason> = new Set<Reason>(['Disabled']);
 /** What stays true when other manifests are mended; the rest may only follow from their mistakes. */
 const OWN_FAULTS: ReadonlySet<Reason> = new Set<Reason>(['Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey']);
 
 /** Every mistake in a folder, sorted by place; none of severity Error: it can be applied as it is. */
-export async function validateFolder(folder: string, { gatewayNamespace, nowMs = Date.now() }: ValidateOptions): Promise<readonly Diagnostic[]> {
+export async function validateFolder(folder: string, {
+  gatewayNamespace, nowMs = Date.now(),
+}: ValidateOptions): Promise<readonly Diagnostic[]> {
   try {
     const { files } = await readFolder(folder);
     const load = createLoader({ kinds: await loadApiKinds(), defaultNamespace: gatewayNamespace }, countGenerations(0));
@@ -42,7 +46,9 @@ export async function validateFolder(folder: string, { gatewayNamespace, nowMs =
   }
 }
 
-function judge({ resources, origins, isValid }: LoadedFolder, options: Required<ValidateOptions>, folder: string): Diagnostic[] {
+function judge({
+  resources, origins, isValid,
+}: LoadedFolder, options: Required<ValidateOptions>, folder: string): Diagnostic[] {
   const { snapshot, statuses } = translate(resources, options);
   const generated = new Set(resources.apiKeys.filter(({ spec }) => spec.key.type === 'Generated').map(objectId));
   const faulty = !isValid;
@@ -60,8 +66,9 @@ function judge({ resources, origins, isValid }: LoadedFolder, options: Required<
 }
 
 /** What a status would say against an object, each thing once. */
-function againstObject({ refused, unresolved, notReady, remark, unpriced }: Findings): Finding[] {
-  const all = [refused, unresolved, notReady, remark, unpriced].filter((finding) => finding !== undefined);
+function againstObject({ refused, unresolved, notReady, remark, unpriced, limitsDiffer }: Findings): Finding[] {
+  const all = [refused, unresolved, notReady, remark, unpriced, limitsDiffer]
+    .filter((finding) => finding !== undefined);
   const once = new Map(all.toReversed().map((finding) => [finding.message, finding]));
   return [...once.values()].toReversed().filter(({ reason }) => !SILENT.has(reason));
 }

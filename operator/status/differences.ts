@@ -1,6 +1,6 @@
 /**
- * [P] What has to be written so that a live status says what it should. A status has two owners, each with a field manager of
- * its own: one for what the operator finds, one for what was spent, so that the frequent figures never touch the conditions.
+ * [P] Compares a live status with the desired one. A status has two owners with a field manager each: one for findings
+ * and one for spending, so that frequent updates of amounts never touch the other conditions.
  */
 import type { ConditionType } from '#crds/conditions.ts';
 import type { Condition } from '#crds/types.gen.ts';
@@ -15,10 +15,12 @@ export interface StatusBody {
   readonly [field: string]: unknown;
 }
 
-const SPENDING_FIELDS: ReadonlySet<string> = new Set(['periodStartTime', 'spentUsd', 'totalSpentUsd', 'remainingUsd', 'lastUsedTime', 'heldUsd', 'balanceUsd']);
-const SPENDING_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>(['QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted']);
+const SPENDING_FIELDS: ReadonlySet<string> =
+  new Set(['periodStartTime', 'spentUsd', 'totalSpentUsd', 'remainingUsd', 'lastUsedTime', 'heldUsd', 'balanceUsd']);
+const SPENDING_CONDITIONS: ReadonlySet<string> =
+  new Set<ConditionType>(['QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted']);
 
-/** The part of a status that one owner answers for; without conditions where it has none. */
+/** The part of a status that belongs to one owner. */
 export function partOf(status: StatusBody, owner: StatusOwner): StatusBody {
   const ours = (isSpending: boolean): boolean => isSpending === (owner === 'spending');
   const { conditions = [], ...fields } = status;
@@ -27,41 +29,44 @@ export function partOf(status: StatusBody, owner: StatusOwner): StatusBody {
   return { ...Object.fromEntries(part), ...said.length === 0 ? {} : { conditions: said } };
 }
 
-/** Whether an owner's part is as it should be; the order of conditions is the server's affair. */
+/** Whether an owner's part is as desired, in any order of conditions. */
 export function samePart(desired: StatusBody, live: StatusBody, owner: StatusOwner): boolean {
   const [should, is] = [partOf(desired, owner), partOf(live, owner)];
   return sameJson({ ...should, conditions: byType(should) }, { ...is, conditions: byType(is) });
 }
 
-/** Whether spending has crossed a threshold that the live status does not tell of, or tells of wrongly. */
+/** Whether the spending conditions differ in type: a threshold was crossed. */
 export function crossesThreshold(desired: StatusBody, live: StatusBody): boolean {
   const types = (status: StatusBody): string => Object.keys(byType(partOf(status, 'spending'))).sort().join();
   return types(desired) !== types(live);
 }
 
-/** Whether the limit itself has moved, and not only what is spent of it: a new grant, another quota. */
-export function movesLimit(desired: StatusBody, live: StatusBody): boolean {
+/** Whether the limit itself changed, by a grant or a new quota. */
+export function changesLimit(desired: StatusBody, live: StatusBody): boolean {
   return limitOf(desired) !== limitOf(live);
 }
 
-/** What is spent and what is left, together; undefined where that cannot be said. */
+/** Spent plus remaining; undefined where either is unknown. */
 function limitOf(status: StatusBody): bigint | undefined {
-  const [spent, left] = [status['spentUsd'], status['balanceUsd'] ?? status['remainingUsd']].map((text) => typeof text === 'string' ? parseDecimal(text) : undefined);
+  const [spent, left] = [status['spentUsd'], status['balanceUsd'] ?? status['remainingUsd']].map((text) =>
+    typeof text === 'string' ? parseDecimal(text) : undefined);
   return spent === undefined || left === undefined ? undefined : spent + left;
 }
 
-/** Whether anything is known of spending. */
-export function tellsSpending(status: StatusBody): boolean {
+/** Whether the status holds any spending. */
+export function hasSpending(status: StatusBody): boolean {
   return status['spentUsd'] !== undefined;
 }
 
-/** JSON Patch operations that remove from an owner's part what should not be there, whoever wrote it. */
+/** JSON Patch operations that remove unwanted fields and conditions of an owner's part, whoever wrote them. */
 export function removalsFrom(live: StatusBody, desired: StatusBody, owner: StatusOwner): readonly object[] {
   const [should, is] = [partOf(desired, owner), partOf(live, owner)];
   const wanted = byType(should);
   const fields = Object.keys(is).filter((name) => name !== 'conditions' && should[name] === undefined);
-  const conditions = (live.conditions ?? []).flatMap(({ type }, index) => byType(is)[type] && !wanted[type] ? [index] : []);
-  return [...fields.map((name) => `/status/${name}`), ...conditions.toReversed().map((index) => `/status/conditions/${index}`)]
+  const conditions =
+    (live.conditions ?? []).flatMap(({ type }, index) => byType(is)[type] && !wanted[type] ? [index] : []);
+  return [...fields.map((name) =>
+    `/status/${name}`), ...conditions.toReversed().map((index) => `/status/conditions/${index}`)]
     .map((path) => ({ op: 'remove', path }));
 }
 

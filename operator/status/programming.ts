@@ -1,10 +1,10 @@
 /**
- * [P] The proxies' acknowledgements of one object → what its condition Programmed says.
+ * [P] The proxies' acknowledgements of one object → its condition Programmed.
  */
-import { ON_THE_WAY } from './conditions.ts';
+import { RECONCILING } from './conditions.ts';
 import type { Programming } from './conditions.ts';
 
-/** How far the published version of an object has come. */
+/** The proxies' acknowledgements of an object's published version. */
 export interface ProxyProgress {
   readonly connected: number;
   readonly acknowledged: number;
@@ -15,24 +15,28 @@ export interface ProxyProgress {
 
 const NO_PROXIES: Programming = {
   status: 'False', reason: 'NoProxies',
-  message: 'No proxy is connected that could have it in force. Start the data plane; if it runs, its logs say why it does not reach the operator.',
+  message: 'No proxy is connected that could have it in force. Start the data plane; if it runs, its logs say why it ' +
+    'does not reach the operator.',
 };
-/** Of many proxies that refuse something, nearly all say the same. */
-const MOST_WORDS = 3;
+/** Most proxies that reject something give the same message. */
+const MAX_WORDS = 3;
 
-/** What is to be said now. */
 export function programmingOf(progress: ProxyProgress | undefined): Programming {
-  if (!progress) return ON_THE_WAY;
+  if (!progress) return RECONCILING;
   const { connected, acknowledged, rejected, convergedMs } = progress;
   if (rejected.length > 0) return { status: 'False', reason: 'Rejected', message: rejection(progress) };
   if (connected === 0) return NO_PROXIES;
   if (acknowledged < connected)
-    return { status: 'Unknown', reason: 'Reconciling', message: `Acknowledged by ${acknowledged} of ${connected} proxies so far.` };
+    return { status:
+      'Unknown', reason: 'Reconciling', message: `Acknowledged by ${acknowledged} of ${connected} proxies so far.` };
   const took = convergedMs === undefined ? '' : ` in ${Math.ceil(convergedMs)} ms`;
-  return { status: 'True', reason: 'Programmed', message: `Acknowledged by ${acknowledged} of ${connected} ${connected === 1 ? 'proxy' : 'proxies'}${took}.` };
+  return { status: 'True', reason: 'Programmed', message:
+    `Acknowledged by ${acknowledged} of ${connected} ${connected === 1 ? 'proxy' : 'proxies'}${took}.` };
 }
 
 function rejection({ rejected, connected }: ProxyProgress): string {
-  const words = rejected.slice(0, MOST_WORDS).map(({ proxy, message }) => `${proxy}: ${message}`).join('; ');
-  return `Refused by ${rejected.length} of ${Math.max(connected, rejected.length)} proxies, which go on with the last good version. ${words}`;
+  const words = rejected.slice(0, MAX_WORDS).map(({ proxy, message }) => `${proxy}: ${message}`).join('; ');
+  return `Refused by ${rejected.length} of ${Math.max(
+    connected, rejected.length,
+  )} proxies, which go on with the last good version. ${words}`;
 }

@@ -1,35 +1,102 @@
 /**
- * [P] What providers refuse for what a ModelRoute gives them, as its status says it. Proxies tell of each refusal; nobody tells
- * when one has been mended, so a refusal that does not come again is forgotten after a while.
+ * [P] Providers' refusals of a ModelRoute's credential, address or model names, and failed connections → conditions.
+ * Proxies report each of them; nothing reports that one was fixed, so one that is not repeated expires.
  */
+import type { Reason } from '#crds/conditions.ts';
 import type { DesiredCondition } from './conditions.ts';
 
-/** A provider's refusal of the gateway's credential (401, 402, 403), or of an address or model name (404 and others). */
+/**
+ * A provider's refusal of the gateway's credential (401, 402, 403), of an address or model name (404 and others), or a
+ * failed connection to it.
+ */
 export interface Refusal {
   readonly channel: string;
+  /** HTTP status of the provider; 0: it cannot be reached. */
   readonly status: number;
+  /** The error code of a failed connection, such as ENOTFOUND. */
+  readonly connectError?: string;
   readonly atMs: number;
 }
 
-/** A refusal is said for so long after it was last seen. */
+/** A proxy's report that a provider refused a call, or cannot be reached. */
+export interface UpstreamRefusal extends Omit<Refusal, 'atMs'> {
+  /** A ModelRoute's name. */
+  readonly route: string;
+}
+
+/** How long the condition lasts after the last refusal. */
 export const REFUSAL_LASTS_MS = 600_000;
 
 const CREDENTIAL_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 407]);
 
-/** Those that still count, one for each channel. */
+/** The latest refusal of each channel, without expired ones. */
 export function freshRefusals(refusals: readonly Refusal[], nowMs: number): Refusal[] {
   const latest = new Map(refusals.toSorted((a, b) => a.atMs - b.atMs).map((refusal) => [refusal.channel, refusal]));
   return [...latest.values()].filter(({ atMs }) => nowMs - atMs < REFUSAL_LASTS_MS);
 }
 
-/** The condition for fresh refusals; undefined where there is none. */
-export function refusalCondition(refusals: readonly Refusal[]): DesiredCondition | undefined {
-  const [first, ...others] = refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
-  if (!first) return undefined;
+/** UpstreamRefused and UpstreamUnreachable for fresh refusals; none where there are none. */
+export function refusalConditions(refusals: readonly Refusal[]): DesiredCondition[] {
+  const sorted = refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
+  return [
+    ...refusedCondition(sorted.filter(({ connectError = '' }) => connectError === '')),
+    ...unreachableCondition(sorted.filter(({ connectError = '' }) => connectError !== '')),
+  ];
+}
+
+function refusedCondition([first, ...others]: readonly Refusal[]): DesiredCondition[] {
+  if (!first) return [];
   const credential = CREDENTIAL_STATUSES.has(first.status);
   const said = credential
-    ? `Channel "${first.channel}": the provider answers ${first.status} to the gateway's credential. Check the Secret that its auth names, and the provider's account.`
-    : `Channel "${first.channel}": the provider answers ${first.status}. Check baseUrl, and the model names that the provider knows (models[].upstreamName).`;
-  const more = others.length === 0 ? '' : ` Likewise: ${others.map(({ channel, status }) => `"${channel}" (${status})`).join(', ')}.`;
-  return { type: 'UpstreamRefused', status: 'True', reason: credential ? 'CredentialRefused' : 'ModelRefused', message: said + more };
+    ? `Channel "${first.channel}": the provider answers ${first.status} to the gateway's credential. Check the ` +
+      `Secret that its auth names, and the provider's account.`
+    : `Channel "${first.channel}": the provider answers ${first.status}. Check baseUrl, and the model names that the ` +
+      `provider knows (models[].upstreamName).`;
+  const more = others.map(({ channel, status }) => `"${channel}" (${status})`);
+  const reason = credential ? 'CredentialRefused' : 'ModelRefused';
+  return [{ type: 'UpstreamRefused', status: 'True', reason, message: said + likewise(more) }];
+}
+
+function unreachableCondition([first, ...others]: readonly Refusal[]): DesiredCondition[] {
+  if (!first) return [];
+  const { connectError = '' } = first;
+  const { reason, advice } = explainConnectError(connectError);
+  const more = others.map((each) => `"${each.channel}" (${each.connectError})`);
+  const message = `Channel "${first.channel}": the provider cannot be reached (${connectError}): ${advice}`;
+  return [{ type: 'UpstreamUnreachable', status: 'True', reason, message: message + likewise(more) }];
+}
+
+function likewise(channels: readonly string[]): string {
+  return channels.length === 0 ? '' : ` Likewise: ${channels.join(', ')}.`;
+}
+
+interface ConnectAdvice {
+  readonly reason: Reason;
+  readonly advice: string;
+}
+
+const TLS_ERROR = /CERT|TLS|SSL|EPROTO|SELF_SIGNED|ISSUER|SIGNATURE/;
+const NO_HOST = {
+  reason: 'HostNotFound', advice: 'DNS knows no such host. Check the host name in baseUrl.',
+} as const;
+const TIMED_OUT = {
+  reason: 'ConnectTimedOut', advice: 'no connection in time. Check baseUrl, network policies and firewalls.',
+} as const;
+const CONNECT_ADVICE: Readonly<Record<string, ConnectAdvice>> = {
+  ENOTFOUND: NO_HOST,
+  EAI_AGAIN: { reason: 'HostNotFound', advice: 'DNS does not answer. Check the cluster\'s DNS and network policies.' },
+  ECONNREFUSED: {
+    reason: 'ConnectionRefused', advice: 'nothing listens at this address. Check the host and port in baseUrl.',
+  },
+  ETIMEDOUT: TIMED_OUT,
+  TIMEOUT: TIMED_OUT,
+  UND_ERR_CONNECT_TIMEOUT: TIMED_OUT,
+};
+
+function explainConnectError(code: string): ConnectAdvice {
+  const known = CONNECT_ADVICE[code];
+  if (known) return known;
+  if (TLS_ERROR.test(code))
+    return { reason: 'TlsFailed', advice: 'the TLS handshake failed. Check https in baseUrl and the certificate.' };
+  return { reason: 'ConnectFailed', advice: 'the connection failed. Check baseUrl and network policies.' };
 }

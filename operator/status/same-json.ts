@@ -1,4 +1,6 @@
-/** [P] Whether two JSON values say the same; the order of fields does not count, and a field that is undefined is not there. */
+/**
+ * [P] Deep equality of two JSON values; the order of fields is ignored, and an undefined field counts as absent.
+ */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

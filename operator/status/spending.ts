@@ -1,6 +1,6 @@
 /**
- * [P] What has been spent, as statuses say it: the fields of ApiKey and Account, and the conditions that warn at 80 % and at
- * 100 % of a limit. Everything is exact: shares are compared as integers, never divided.
+ * [P] What has been spent, as statuses say it: the fields of ApiKey and Account, and the conditions that warn at 80 %
+ * and at 100 % of a limit. Everything is exact: shares are compared as integers, never divided.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
@@ -9,7 +9,7 @@ import { formatTime } from './conditions.ts';
 import type { DesiredCondition } from './conditions.ts';
 import type { Finding, StatusFields } from './findings.ts';
 
-/** The share of a limit from which on a status warns. */
+/** The share of a limit from which a status warns. */
 const LOW_PERCENT = 80n;
 const CENTS = 2;
 
@@ -38,7 +38,9 @@ export function keySpendingStatus({ spec }: ApiKey, spending: KeySpending): Spen
 }
 
 /** An Account's spending, measured against the sum of its grants. */
-export function accountSpendingStatus(creditNanoUsd: bigint, { spentNanoUsd, heldNanoUsd }: AccountSpending): SpendingStatus {
+export function accountSpendingStatus(creditNanoUsd: bigint, {
+  spentNanoUsd, heldNanoUsd,
+}: AccountSpending): SpendingStatus {
   const fields = {
     spentUsd: formatUsd(spentNanoUsd),
     heldUsd: formatUsd(heldNanoUsd),
@@ -70,9 +72,11 @@ interface Measure {
   readonly words: string;
 }
 
-function thresholds(subject: 'Quota' | 'Balance', { spent, limit, words: message }: Measure): Pick<SpendingStatus, 'conditions' | 'spent'> {
+function thresholds(subject:
+  | 'Quota' | 'Balance', { spent, limit, words: message }: Measure): Pick<SpendingStatus, 'conditions' | 'spent'> {
   const conditions: DesiredCondition[] = [];
-  if (spent * 100n >= limit * LOW_PERCENT) conditions.push({ type: `${subject}Low`, status: 'True', reason: 'AboveThreshold', message });
+  if (spent * 100n >= limit * LOW_PERCENT)
+    conditions.push({ type: `${subject}Low`, status: 'True', reason: 'AboveThreshold', message });
   if (spent < limit) return { conditions };
   conditions.push({ type: `${subject}Exhausted`, status: 'True', reason: 'LimitReached', message });
   return { conditions, spent: { reason: 'LimitReached', message } };

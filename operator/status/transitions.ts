@@ -1,6 +1,6 @@
 /**
- * [P] What a change of a status is worth telling as an Event: an object became ready or ceased to be, or a warning appeared.
- * What is only on its way is not told.
+ * [P] The Events for a change of a status: an object became Ready or not Ready, or a warning appeared. Transient states
+ * have none.
  */
 import type { Condition } from '#crds/types.gen.ts';
 import type { StatusBody } from './differences.ts';
@@ -12,9 +12,13 @@ export interface Transition {
 }
 
 /** Warnings that are there only while they hold. */
-const WARNINGS: ReadonlySet<string> = new Set(['QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted', 'UpstreamRefused', 'UnpricedModels']);
-/** Why an object is not ready although all goes as it should. */
-const ON_THE_WAY: ReadonlySet<string> = new Set(['Pending', 'Reconciling', 'SecretPending', 'NoProxies']);
+const WARNINGS: ReadonlySet<string> =
+  new Set([
+    'QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted', 'UpstreamRefused', 'UpstreamUnreachable',
+    'UnpricedModels', 'LimitsDiffer',
+  ]);
+/** Reasons of a transient state. */
+const TRANSIENT_REASONS: ReadonlySet<string> = new Set(['Pending', 'Reconciling', 'SecretPending', 'NoProxies']);
 
 /** From the status before to the one now. */
 export function transitionsOf(before: StatusBody, now: StatusBody): Transition[] {
@@ -22,13 +26,14 @@ export function transitionsOf(before: StatusBody, now: StatusBody): Transition[]
   return (now.conditions ?? []).flatMap((condition) => {
     const last = old.get(condition.type);
     if (condition.type === 'Ready') return readiness(condition, last);
-    return WARNINGS.has(condition.type) && last?.status !== 'True' ? [{ type: 'Warning', reason: condition.type, note: condition.message }] : [];
+    return WARNINGS.has(condition.type) &&
+      last?.status !== 'True' ? [{ type: 'Warning', reason: condition.type, note: condition.message }] : [];
   });
 }
 
 function readiness({ status, reason, message }: Condition, last: Condition | undefined): Transition[] {
   if (status === last?.status && reason === last.reason) return [];
   if (status === 'True') return [{ type: 'Normal', reason: 'Ready', note: message }];
-  if (status === 'Unknown' || ON_THE_WAY.has(reason)) return [];
+  if (status === 'Unknown' || TRANSIENT_REASONS.has(reason)) return [];
   return [{ type: reason === 'Disabled' ? 'Normal' : 'Warning', reason, note: message }];
 }

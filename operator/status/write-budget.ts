@@ -1,13 +1,14 @@
 /**
- * [P] How many writes may be made: so many in a second, with a reserve for bursts, so that no number of objects can overload
- * the cluster's store.
+ * [P] A token bucket for writes, so that no number of objects can overload the cluster's store.
  */
 interface WriteBudget {
-  /** 0: one write is taken out. Otherwise nothing is, and so many milliseconds are to be waited. */
+  /** Takes one token and returns 0, or returns how many milliseconds to wait. */
   take(nowMs: number): number;
 }
 
-export function createWriteBudget({ perSecond, burst }: { readonly perSecond: number; readonly burst: number }): WriteBudget {
+export function createWriteBudget({
+  perSecond, burst,
+}: { readonly perSecond: number; readonly burst: number }): WriteBudget {
   let left = burst;
   let atMs: number | undefined;
   return {

@@ -1,12 +1,12 @@
 /**
- * Statuses as they should be → the live objects, until both are equal: server-side apply, an owner at a time, within a budget.
- * What is equal is not written. Whatever changes on either side has an object looked at again; a failed write is tried again,
- * later and later. Spending is written at most once per object in half a minute, and at once when it crosses a threshold.
+ * Writes desired statuses until the live ones are equal: server-side apply, one owner at a time, within a budget. A
+ * change on either side queues the object again, and failed writes are retried with backoff. Spending is written at
+ * most once per object in 30 s, and at once when it crosses a threshold.
  */
 import type { Logger } from 'pino';
 import type { Kind } from '#crds/types.gen.ts';
 import type { Meter } from '../metrics.ts';
-import { crossesThreshold, movesLimit, partOf, removalsFrom, samePart, tellsSpending } from './differences.ts';
+import { crossesThreshold, changesLimit, partOf, removalsFrom, samePart, hasSpending } from './differences.ts';
 import type { StatusBody, StatusOwner } from './differences.ts';
 import { createWriteBudget } from './write-budget.ts';
 
@@ -20,11 +20,11 @@ export interface StatusTarget {
   readonly status: StatusBody;
 }
 
-/** Gone: there is no such object any more. Taken: another gateway's operator answers for this status. */
+/** Gone: the object was deleted. Taken: another gateway's operator owns this status. */
 type WriteOutcome = 'Written' | 'Gone' | 'Taken';
 
 export interface StatusWriterOptions {
-  /** What a status should say, by "Kind namespace/name"; undefined: nothing is to be said. */
+  /** The desired status by "Kind namespace/name"; undefined: none. */
   readonly desired: (id: string) => StatusBody | undefined;
   readonly live: (id: string) => StatusTarget | undefined;
   /** Applies an owner's part; `live` says the result afterwards. Rejects where it is to be tried again. */
@@ -57,14 +57,14 @@ export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #budget;
   readonly #spendingBudget;
-  /** Objects to be looked at, in order. */
+  /** The queue. */
   readonly #ready = new Set<string>();
-  /** Objects to be looked at later: when, and how to take it back. */
+  /** Objects to queue later. */
   readonly #delayed = new Map<string, { readonly atMs: number; readonly cancel: () => void }>();
   readonly #busy = new Set<string>();
   readonly #failures = new Map<string, number>();
   readonly #spentWritten = new Map<string, number>();
-  /** What another gateway's operator answers for, and the version of the object when it was seen. */
+  /** Objects whose status another gateway owns, with the version at which that was seen. */
   readonly #taken = new Map<string, string>();
   readonly #idle = new Set<() => void>();
   #writing = false;
@@ -74,16 +74,17 @@ export class StatusWriter {
     this.#options = options;
     const perSecond = options.writesPerSecond ?? WRITES_PER_SECOND;
     this.#budget = createWriteBudget({ perSecond, burst: perSecond * 2 });
-    this.#spendingBudget = createWriteBudget({ perSecond: perSecond / SPENDING_SHARE, burst: perSecond / SPENDING_SHARE });
+    this.#spendingBudget =
+      createWriteBudget({ perSecond: perSecond / SPENDING_SHARE, burst: perSecond / SPENDING_SHARE });
   }
 
-  /** From now on statuses are written: this replica leads. */
+  /** Starts writing: this replica leads. */
   start(): void {
     this.#writing = true;
     this.#pump();
   }
 
-  /** From now on nothing is. Resolves when the writes under way have ended. */
+  /** Stops writing; resolves when running writes have ended. */
   async stop(): Promise<void> {
     this.#writing = false;
     this.#ready.clear();
@@ -95,14 +96,15 @@ export class StatusWriter {
     if (this.#busy.size > 0) await new Promise<void>((resolve) => { this.#idle.add(resolve); });
   }
 
-  /** Either side of it may have changed. `afterMs`: it is about to change again. */
+  /** Queues an object whose live or desired status may have changed, after `afterMs`. */
   changed(id: string, afterMs = 0): void {
-    if (!this.#writing || (this.#failures.has(id) && this.#delayed.has(id))) return; // what fails waits for its next try, whatever changes
+    // a failing object waits for its retry
+    if (!this.#writing || (this.#failures.has(id) && this.#delayed.has(id))) return;
     if (afterMs > 0) this.#later(id, afterMs);
     else this.#now(id);
   }
 
-  /** How many wait to be looked at. */
+  /** The length of the queue, running writes included. */
   get waiting(): number {
     return this.#ready.size + this.#busy.size;
   }
@@ -130,7 +132,7 @@ export class StatusWriter {
   #startWrites(): void {
     for (const id of this.#ready) {
       if (!this.#writing || this.#busy.size >= AT_ONCE || this.#wait) return;
-      if (this.#busy.has(id)) continue; // looked at again when it is done
+      if (this.#busy.has(id)) continue; // queued again when its write ends
       const next = this.#next(id);
       const waitMs = next ? this.#budget.take(this.#options.clock.nowMs()) : 0;
       if (waitMs > 0) return this.#sleep(waitMs);
@@ -146,7 +148,7 @@ export class StatusWriter {
     });
   }
 
-  /** The part that is to be written next; what may be written only later is asked for again then. */
+  /** The next write of an object; undefined: none is due, and a later one is scheduled. */
   #next(id: string): NextWrite | undefined {
     const desired = this.#options.desired(id);
     const target = this.#options.live(id);
@@ -155,7 +157,7 @@ export class StatusWriter {
       return undefined;
     }
     if (!samePart(desired, target.status, 'operator')) return { target, desired, owner: 'operator' };
-    if (!tellsSpending(desired) || samePart(desired, target.status, 'spending')) {
+    if (!hasSpending(desired) || samePart(desired, target.status, 'spending')) {
       this.#failures.delete(id);
       return undefined;
     }
@@ -163,7 +165,7 @@ export class StatusWriter {
   }
 
   #mayWriteSpending(id: string, desired: StatusBody, target: StatusTarget): boolean {
-    if (crossesThreshold(desired, target.status) || movesLimit(desired, target.status)) return true;
+    if (crossesThreshold(desired, target.status) || changesLimit(desired, target.status)) return true;
     const { clock, spendingEveryMs = SPENDING_EVERY_MS } = this.#options;
     const nowMs = clock.nowMs();
     const restMs = (this.#spentWritten.get(id) ?? Number.NEGATIVE_INFINITY) + spendingEveryMs - nowMs;
@@ -200,7 +202,7 @@ export class StatusWriter {
     if (outcome === 'Written') this.#again(id, desired, owner);
   }
 
-  /** A server that does not do what it was told is not asked in a loop. */
+  /** A server that changes what was applied is retried with backoff, not in a tight loop. */
   #again(id: string, written: StatusBody, owner: StatusOwner): void {
     const now = this.#options.live(id);
     if (!this.#writing || !now) return;
@@ -213,14 +215,16 @@ export class StatusWriter {
     const target = this.#options.live(id);
     if (!target) return this.#forget(id);
     this.#count(target.kind, 'operator', 'failed');
-    if ((this.#failures.get(id) ?? 0) === 0) this.#options.log.warn({ object: id, problem: error instanceof Error ? error.message : String(error) }, 'a status cannot be written; it is tried again');
+    if ((this.#failures.get(id) ?? 0) === 0) this.#options.log.warn({
+      object: id, problem: error instanceof Error ? error.message : String(error),
+    }, 'a status cannot be written; it is tried again');
     this.#retry(id);
   }
 
   #retry(id: string): void {
     const failures = this.#failures.get(id) ?? 0;
     this.#failures.set(id, failures + 1);
-    this.#ready.delete(id); // its own watch may have asked for another look already
+    this.#ready.delete(id); // its watch may have queued it already
     if (this.#writing) this.#later(id, Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS));
   }
 

@@ -1,5 +1,5 @@
 /**
- * [P] The Secret of an ApiKey: its name, its entry, and what the operator writes beside a key that it made. The same in a
+ * [P] The Secret of an ApiKey: its name, its entry, and the label and annotations of a generated key. The same in a
  * cluster and in the data folder.
  */
 import { isJsonObject, parseJson } from '#crds/json.ts';
@@ -13,15 +13,15 @@ export const KEY_ENTRY = 'apiKey';
 export const KEY_LABEL = 'modelgateway.dev/api-key';
 /** The annotation with the rotation that made the key. */
 export const ROTATION_ANNOTATION = 'modelgateway.dev/rotation';
-/** The annotation with what is left of replaced keys: `[{"sha256": …, "notAfter": …}]`. */
+/** The annotation with the hashes of replaced keys that still work: `[{"sha256": …, "notAfter": …}]`. */
 export const PREVIOUS_ANNOTATION = 'modelgateway.dev/previous-keys';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 /** As many as a status lists. */
-const MOST_PREVIOUS = 16;
+const MAX_PREVIOUS = 16;
 const NONE: readonly PreviousKey[] = [];
 
-/** A replaced key that still opens the gateway for a while. */
+/** A replaced key that is still valid until `notAfterMs`. */
 export interface PreviousKey {
   readonly sha256: string;
   readonly notAfterMs: number;
@@ -39,13 +39,14 @@ export function secretIdOf(apiKey: ApiKey): string {
 
 /** Whether the operator made this Secret for this ApiKey, and may therefore write it again. */
 export function isMadeFor(secret: SecretObject, apiKey: ApiKey): boolean {
-  return secret.labels[KEY_LABEL] === apiKey.metadata.name && !isLeftOver(secret, apiKey);
+  return secret.labels[KEY_LABEL] === apiKey.metadata.name && !isOrphaned(secret, apiKey);
 }
 
-/** Whether it was made for an ApiKey of the same name that was deleted; the cluster has only not removed it yet. */
-export function isLeftOver({ labels, live }: SecretObject, { metadata }: ApiKey): boolean {
+/** Whether it was made for a deleted ApiKey of the same name and is not garbage-collected yet. */
+export function isOrphaned({ labels, live }: SecretObject, { metadata }: ApiKey): boolean {
   const owner = live?.ownerUid;
-  return labels[KEY_LABEL] === metadata.name && owner !== undefined && metadata.uid !== undefined && owner !== metadata.uid;
+  return labels[KEY_LABEL] === metadata.name && owner !== undefined && metadata.uid !== undefined &&
+    owner !== metadata.uid;
 }
 
 /** The rotation that made the key; 1 where the Secret does not say. */
@@ -54,24 +55,27 @@ export function rotationOf(secret: SecretObject): number {
   return Number.isSafeInteger(rotation) && rotation > 0 ? rotation : 1;
 }
 
-/** Whether keys that were replaced are noted in it, which end at their time. */
+/** Whether it lists replaced keys. */
 export function hasPreviousKeys(secret: SecretObject): boolean {
   return secret.annotations[PREVIOUS_ANNOTATION] !== undefined;
 }
 
-/** The replaced keys that still work at this moment; the latest to end come first. What cannot be read opens nothing. */
+/**
+ * The replaced keys that are still valid, the last to expire first. Unreadable entries are ignored.
+ */
 export function previousKeysOf(secret: SecretObject, nowMs: number): readonly PreviousKey[] {
   const text = secret.annotations[PREVIOUS_ANNOTATION];
   if (text === undefined) return NONE;
   return parsePrevious(text)
     .filter(({ notAfterMs }) => notAfterMs > nowMs)
     .sort((a, b) => b.notAfterMs - a.notAfterMs)
-    .slice(0, MOST_PREVIOUS);
+    .slice(0, MAX_PREVIOUS);
 }
 
 /** The annotation's text. */
 export function formatPreviousKeys(keys: readonly PreviousKey[]): string {
-  return JSON.stringify(keys.map(({ sha256, notAfterMs }) => ({ sha256, notAfter: new Date(notAfterMs).toISOString() })));
+  return JSON.stringify(keys.map(({ sha256, notAfterMs }) =>
+    ({ sha256, notAfter: new Date(notAfterMs).toISOString() })));
 }
 
 function parsePrevious(text: string): PreviousKey[] {

@@ -1,14 +1,14 @@
 /**
- * What the API server has of the five kinds at this moment, from any number of watches. Two views of each object are kept apart:
- * the one that translate reads, which stays the same as long as nothing changes that matters to it, and the live status, which
- * is compared with what it should be.
+ * The current objects of the five kinds, fed by any number of watches. Each object has two views: the one that
+ * translate reads, which stays identical until something relevant changes, and the live status, which the writer
+ * compares with the desired one.
  */
 import type { Kind, ObjectMeta, Resource } from '#crds/types.gen.ts';
-import { differsForTranslate, isLeaving, isNewer } from './relevance.ts';
+import { differsForTranslate, isTerminating, isNewer } from './relevance.ts';
 import { freezeDeep, objectId } from './resources.ts';
 import type { MalformedObject } from './resources.ts';
 
-/** What the API server has of an object besides its spec. */
+/** An object's live status, and the version it belongs to. */
 export interface LiveObject {
   readonly kind: Kind;
   readonly namespace: string;
@@ -23,23 +23,23 @@ export interface LiveObjects {
   replace(source: string, objects: readonly Resource[]): void;
   apply(source: string, object: Resource): void;
   remove(source: string, object: Pick<Resource, 'kind' | 'metadata'>): void;
-  /** What a write of its status came to; the watch tells it later. */
+  /** Applies the answer to a status write before the watch reports it. */
   written(object: Resource): void;
   /** By "Kind namespace/name". */
   live(id: string): LiveObject | undefined;
   /**
-   * An object that counts, as people see it: with its latest status, labels and annotations. Its generation is that of the spec
-   * beside it, also where a later one is known already: whoever changes it must have seen what they change.
+   * An object as people see it: with its latest status, labels and annotations. Its generation belongs to the spec
+   * shared, even if a later one is known: a change must be based on the spec that was seen.
    */
   current(id: string): Resource | undefined;
-  /** Those of a kind that count, the same list as long as nothing has changed. */
+  /** The valid objects of a kind; the same list until something changes. */
   ofKind<K extends Kind>(kind: K): readonly Extract<Resource, { kind: K }>[];
-  /** Those that do not count because of faults, the same list as long as nothing has changed. */
+  /** Objects with faults; the same list until something changes. */
   malformed(): readonly MalformedObject[];
   count(kind: Kind): number;
 }
 
-/** What is wrong with an object, and the object with its defaults. */
+/** Validates an object and fills in its defaults. */
 export type AdmitObject = (object: Resource) => Admitted;
 
 export interface Admitted {
@@ -50,13 +50,13 @@ export interface Admitted {
 }
 
 interface LiveObjectsOptions {
-  /** Default: what the server has admitted is taken as it is. */
+  /** Default: objects are taken as the server admitted them. */
   readonly admit?: AdmitObject;
   /** Something that translate reads has changed. */
   readonly onSpecs: (kind: Kind) => void;
-  /** Something of the live object has changed, or it is gone. */
+  /** The live object changed or was deleted. */
   readonly onLive: (id: string) => void;
-  /** What `current` says of it may be another: told of each change, also of those that only a write told. */
+  /** The result of `current` may have changed, by a watch or by a write. */
   readonly onChange?: (id: string) => void;
 }
 
@@ -68,7 +68,9 @@ interface Entry {
   readonly counts: boolean;
 }
 
-export function openLiveObjects({ onSpecs, onLive, onChange = () => undefined, admit = (object) => ({ object, faults: [] }) }: LiveObjectsOptions): LiveObjects {
+export function openLiveObjects({
+  onSpecs, onLive, onChange = () => undefined, admit = (object) => ({ object, faults: [] }),
+}: LiveObjectsOptions): LiveObjects {
   const sources = new Map<string, Map<string, Entry>>();
   const counted = openCounted();
 
@@ -85,7 +87,9 @@ export function openLiveObjects({ onSpecs, onLive, onChange = () => undefined, a
     const matters = !before || differsForTranslate(before.spec, object);
     const overtaken = before && !isNewer(object.metadata.resourceVersion, before.live.resourceVersion);
     const view = matters ? viewOf(admit(object)) : { ...before, malformed: undefined };
-    entries.set(id, { spec: view.spec, counts: view.counts, ...overtaken ? { live: before.live, metadata: before.metadata } : { live: liveOf(object), metadata: object.metadata } });
+    entries.set(id, { spec: view.spec, counts: view.counts, ...overtaken
+      ? { live: before.live, metadata: before.metadata }
+      : { live: liveOf(object), metadata: object.metadata } });
     onChange(id);
     if (matters) {
       counted.put(id, view);
@@ -122,13 +126,14 @@ export function openLiveObjects({ onSpecs, onLive, onChange = () => undefined, a
     written(object) {
       const id = objectId(object);
       const [entries, entry] = find(id) ?? [];
-      if (!entries || !entry || entry.live.uid !== object.metadata.uid || !isNewer(object.metadata.resourceVersion, entry.live.resourceVersion)) return;
+      if (!entries || !entry || entry.live.uid !== object.metadata.uid ||
+        !isNewer(object.metadata.resourceVersion, entry.live.resourceVersion)) return;
       entries.set(id, { ...entry, live: liveOf(object), metadata: object.metadata });
       onChange(id);
     },
     live(id) {
       const entry = find(id)?.[1];
-      return entry && !isLeaving(entry.spec) ? entry.live : undefined;
+      return entry && !isTerminating(entry.spec) ? entry.live : undefined;
     },
     current(id) {
       const entry = find(id)?.[1];
@@ -140,29 +145,34 @@ export function openLiveObjects({ onSpecs, onLive, onChange = () => undefined, a
   };
 }
 
-/** What an admitted object is to translate and to people. */
+/** An admitted object as translate and people see it. */
 interface View extends Pick<Entry, 'spec' | 'counts'> {
   readonly malformed: MalformedObject | undefined;
 }
 
 function viewOf({ object, faults, gatewayNamespace }: Admitted): View {
   const spec = freezeDeep(object);
-  const stays = !isLeaving(spec);
+  const stays = !isTerminating(spec);
   const isFaulty = faults.length > 0;
   return {
     spec, counts: stays && !isFaulty,
-    malformed: stays && isFaulty ? { kind: spec.kind, metadata: spec.metadata, faults, ...gatewayNamespace !== undefined && { gatewayNamespace } } : undefined,
+    malformed: stays && isFaulty
+      ? { kind: spec.kind, metadata: spec.metadata, faults, ...gatewayNamespace !== undefined && { gatewayNamespace } }
+      : undefined,
   };
 }
 
-/** The lists that are given out. */
+/** The lists of valid and of malformed objects. */
 interface Counted extends Pick<LiveObjects, 'ofKind' | 'malformed'> {
   put(id: string, view: View): void;
   delete(id: string, kind: Kind): void;
 }
 
 function openCounted(): Counted {
-  const lists: { readonly [K in Kind]: ObjectList<Resource> } = { Account: openList<Resource>(), ApiKey: openList<Resource>(), Group: openList<Resource>(), ModelRoute: openList<Resource>(), PriceCatalog: openList<Resource>() };
+  const lists: { readonly [K in Kind]: ObjectList<Resource> } = {
+    Account: openList<Resource>(), ApiKey: openList<Resource>(), Group: openList<Resource>(),
+    ModelRoute: openList<Resource>(), PriceCatalog: openList<Resource>(),
+  };
   const malformed = openList<MalformedObject>();
   return {
     put(id, view) {
@@ -183,12 +193,14 @@ function openCounted(): Counted {
   };
 }
 
-/** Of a list that nothing but one kind's objects are put into. */
-export function isOfKind<K extends Kind>(list: readonly Resource[], kind: K): list is readonly Extract<Resource, { kind: K }>[] {
+/** Whether a list with objects of a single kind holds this kind. */
+export function isOfKind<K extends Kind>(
+  list: readonly Resource[], kind: K,
+): list is readonly Extract<Resource, { kind: K }>[] {
   return list[0] === undefined || list[0].kind === kind;
 }
 
-/** A list that was given out stays as it is; the next one differs from it in few places. */
+/** A copy-on-write list: a list that was returned never changes. */
 interface ObjectList<T> {
   set(id: string, object: T): void;
   delete(id: string): void;
@@ -196,37 +208,37 @@ interface ObjectList<T> {
 }
 
 function openList<T>(): ObjectList<T> {
-  const places = new Map<string, number>();
+  const indexes = new Map<string, number>();
   const ids: string[] = [];
   let items: T[] = [];
-  let shown = false;
+  let shared = false;
 
   function own(): void {
-    if (shown) items = items.slice();
-    shown = false;
+    if (shared) items = items.slice();
+    shared = false;
   }
 
   return {
     set(id, object) {
       own();
-      const place = places.get(id) ?? items.length;
-      places.set(id, place);
-      ids[place] = id;
-      items[place] = object;
+      const index = indexes.get(id) ?? items.length;
+      indexes.set(id, index);
+      ids[index] = id;
+      items[index] = object;
     },
     delete(id) {
-      const place = places.get(id);
-      if (place === undefined) return;
+      const index = indexes.get(id);
+      if (index === undefined) return;
       own();
-      places.delete(id);
+      indexes.delete(id);
       const [lastId, last] = [ids.pop(), items.pop()];
       if (lastId === undefined || last === undefined || lastId === id) return;
-      places.set(lastId, place); // the last one takes the place of the one that goes
-      ids[place] = lastId;
-      items[place] = last;
+      indexes.set(lastId, index); // the last item fills the gap
+      ids[index] = lastId;
+      items[index] = last;
     },
     items() {
-      shown = true;
+      shared = true;
       return items;
     },
   };
@@ -234,11 +246,13 @@ function openList<T>(): ObjectList<T> {
 
 function currentOf({ spec, live, metadata }: Entry): Resource {
   const { generation } = spec.metadata;
-  const current: unknown = { ...spec, metadata: { ...metadata, ...generation !== undefined && { generation } }, status: live.status };
+  const current: unknown = {
+    ...spec, metadata: { ...metadata, ...generation !== undefined && { generation } }, status: live.status,
+  };
   return isSameKind(current, spec) ? current : spec;
 }
 
-/** The same object with a status that the server has of it. */
+/** The spread keeps the kind, which TypeScript cannot see. */
 function isSameKind(_current: unknown, _spec: Resource): _current is Resource {
   return true;
 }

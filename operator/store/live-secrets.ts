@@ -1,6 +1,6 @@
 /**
- * The Secrets that watches and our own writes tell of, by name. A write is known at once; what a watch tells of an earlier
- * version is passed over.
+ * The known Secrets by name, from watches and from the operator's own writes. A write is visible at once; a watch event
+ * of an earlier version is ignored.
  */
 import { isNewer } from './relevance.ts';
 import { namespacedName } from './resources.ts';
@@ -12,7 +12,7 @@ export interface LiveSecrets {
   /** From a watch, or from the answer to a write. */
   apply(source: string, secret: SecretObject): void;
   remove(source: string, secret: SecretObject): void;
-  /** A watch has ended for good: what it told is forgotten. */
+  /** Removes everything that an ended watch reported. */
   drop(source: string): void;
   /** By "namespace/name"; the same map as long as nothing has changed. */
   all(): ReadonlyMap<string, SecretObject>;
@@ -21,7 +21,7 @@ export interface LiveSecrets {
 export function openLiveSecrets(onChange: () => void): LiveSecrets {
   const sources = new Map<string, Map<string, SecretObject>>();
   let merged: ReadonlyMap<string, SecretObject> = new Map();
-  /** What is known of these may be another than what is merged. */
+  /** Names to merge again. */
   const stale = new Set<string>();
 
   function secretsOf(source: string): Map<string, SecretObject> {
@@ -35,7 +35,7 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
     onChange();
   }
 
-  /** Of two that tell of the same Secret, the one that knows a newer version is right. */
+  /** Where two watches report a Secret, the newer version counts. */
   function newestOf(id: string): SecretObject | undefined {
     let newest: SecretObject | undefined;
     for (const secrets of sources.values()) {
@@ -67,7 +67,8 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
     replace(source, secrets) {
       const before = secretsOf(source);
       const now = new Map(secrets.map((secret) => [namespacedName(secret), secret]));
-      const same = before.size === now.size && secrets.every((secret) => before.get(namespacedName(secret))?.live?.resourceVersion === secret.live?.resourceVersion);
+      const same = before.size === now.size && secrets.every((secret) =>
+        before.get(namespacedName(secret))?.live?.resourceVersion === secret.live?.resourceVersion);
       sources.set(source, now);
       if (!same) changed([...before.keys(), ...now.keys()]);
     },

@@ -1,19 +1,21 @@
 /**
- * [P] Does a change of an object matter to the configuration? Statuses, managed fields and annotations don't: the API server
- * counts a generation for each change of the spec, and labels are looked at only where something selects by them.
+ * [P] Whether a change of an object can change the configuration. Changes of statuses, managed fields and annotations
+ * cannot: the API server increases the generation with each change of a spec. Labels matter only for kinds that are
+ * selected by label.
  */
 import type { Resource } from '#crds/types.gen.ts';
 import type { Labels } from './resources.ts';
 
-/** Whether translate could say something else of the second one. */
+/** Whether translate could give another result for the second version. */
 export function differsForTranslate(before: Resource, now: Resource): boolean {
   const [old, current] = [before.metadata, now.metadata];
-  return old.generation !== current.generation || old.uid !== current.uid || isLeaving(before) !== isLeaving(now)
-    || (now.kind === 'ModelRoute' && !sameLabels(old.labels ?? {}, current.labels ?? {}));
+  return old.generation !== current.generation || old.uid !== current.uid ||
+    isTerminating(before) !== isTerminating(now) ||
+    (now.kind === 'ModelRoute' && !sameLabels(old.labels ?? {}, current.labels ?? {}));
 }
 
-/** An object that was deleted and only waits for what depends on it, or for a finalizer: it counts no more. */
-export function isLeaving({ metadata }: Resource): boolean {
+/** Whether an object has a deletionTimestamp: it waits for its finalizers and is no longer in force. */
+export function isTerminating({ metadata }: Resource): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
@@ -23,8 +25,8 @@ export function sameLabels(a: Labels, b: Labels): boolean {
 }
 
 /**
- * Whether the first of two versions of one object is the newer one. Versions are numbers that only grow; where a server has
- * others, what came last counts.
+ * Whether the first of two versions of one object is the newer one. Versions are numbers that only grow; where a server
+ * has others, what came last counts.
  */
 export function isNewer(version: string | undefined, than: string | undefined): boolean {
   if (version === undefined || than === undefined) return true;

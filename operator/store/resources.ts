@@ -1,6 +1,6 @@
 /**
- * Everything the operator has read, as one frozen view: the five kinds with their defaults filled in, the Secrets they may
- * name, and the namespaces' labels. A folder of manifests and a cluster's list-watch both produce it; translate reads it.
+ * Everything the operator has read, as one frozen view: the objects of the five kinds with their defaults, the Secrets
+ * that they reference, and the namespaces' labels. Files mode and cluster mode both produce it; translate reads it.
  */
 import type { Account, ApiKey, Group, Kind, ModelRoute, ObjectMeta, PriceCatalog, Resource } from '#crds/types.gen.ts';
 
@@ -17,7 +17,7 @@ export interface SecretObject {
   readonly live?: LiveSecret;
 }
 
-/** By what a Secret in a cluster is told from others of its name, earlier and later. */
+/** Identifies one version of one Secret in a cluster. */
 export interface LiveSecret {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -25,7 +25,7 @@ export interface LiveSecret {
   readonly ownerUid?: string;
 }
 
-/** One moment's state of the world. Lists are in no particular order. */
+/** A consistent view of all objects. Lists are in no particular order. */
 export interface Resources {
   readonly apiKeys: readonly ApiKey[];
   readonly accounts: readonly Account[];
@@ -34,11 +34,13 @@ export interface Resources {
   readonly priceCatalogs: readonly PriceCatalog[];
   /** By "namespace/name". */
   readonly secrets: ReadonlyMap<string, SecretObject>;
-  /** Labels by namespace; a namespace that is not there has only its name's label. */
+  /** Labels by namespace; a namespace that is absent has only the label with its name. */
   readonly namespaces: ReadonlyMap<string, Labels>;
-  /** The Secrets of ApiKeys are not read yet: until they are, the hashes that statuses remember serve. */
+  /** Namespaces that are being deleted, in which nothing can be created; absent: unknown. */
+  readonly terminatingNamespaces?: ReadonlySet<string>;
+  /** The Secrets of ApiKeys are not read yet; until then the hashes in their statuses are used. */
   readonly keySecretsPending?: true;
-  /** Objects that today's schema refuses, although the cluster keeps them; they are not among the others. */
+  /** Objects that are stored in the cluster but invalid by the current schema; the lists above leave them out. */
   readonly malformed?: readonly MalformedObject[];
   /** Why a Secret that something names cannot be read, by "namespace/name". */
   readonly unreadable?: ReadonlyMap<string, string>;
@@ -68,7 +70,7 @@ export function namespacedName({ namespace, name }: Pick<ObjectMeta, 'namespace'
   return `${namespace}/${name}`;
 }
 
-/** By what the ledger knows a key. */
+/** The identity of a key in the ledger. */
 export function keyUidOf({ metadata }: ApiKey): string {
   return metadata.uid ?? namespacedName(metadata);
 }
@@ -79,7 +81,9 @@ export function accountIdOf({ metadata: { namespace }, spec: { accountRef: { nam
 }
 
 /** "Kind namespace/name", unique over all objects. */
-export function objectId({ kind, metadata }: { readonly kind: Kind; readonly metadata: Pick<ObjectMeta, 'namespace' | 'name'> }): string {
+export function objectId({
+  kind, metadata,
+}: { readonly kind: Kind; readonly metadata: Pick<ObjectMeta, 'namespace' | 'name'> }): string {
   return `${kind} ${namespacedName(metadata)}`;
 }
 
@@ -88,11 +92,12 @@ export function labelsOfNamespace(namespaces: ReadonlyMap<string, Labels>, name:
   return { ...namespaces.get(name), [NAMESPACE_NAME_LABEL]: name };
 }
 
-/** Sorts objects into their kinds and freezes the view, objects as deep as they go. */
+/** Sorts objects by kind and freezes the view deeply. */
 export function buildResources({ objects, secrets, namespaces }: ResourceParts): Resources {
   const all = [...objects];
   for (const object of all) freezeDeep(object);
-  const ofKind = <K extends Kind>(kind: K) => Object.freeze(all.filter((object): object is Extract<Resource, { kind: K }> => object.kind === kind));
+  const ofKind = <K extends Kind>(kind: K) =>
+    Object.freeze(all.filter((object): object is Extract<Resource, { kind: K }> => object.kind === kind));
   return Object.freeze({
     apiKeys: ofKind('ApiKey'),
     accounts: ofKind('Account'),
@@ -104,16 +109,16 @@ export function buildResources({ objects, secrets, namespaces }: ResourceParts):
   });
 }
 
-/** The same view with further Secrets; those that are already there win, so that a manifest beats a generated key. */
+/** Adds Secrets to a view; existing ones take precedence, so that a manifest beats a generated key. */
 export function withSecrets(resources: Resources, further: ReadonlyMap<string, SecretObject>): Resources {
   if (further.size === 0) return resources;
   return Object.freeze({ ...resources, secrets: new Map([...further, ...resources.secrets]) });
 }
 
-/** Freezes a value and all that is in it; what is frozen already is taken to be so throughout. */
+/** Freezes a value deeply; a frozen object counts as deeply frozen. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const field in value) freezeDeep(value[field]); // all of its own: plain objects and lists inherit none
+  for (const field in value) freezeDeep(value[field]); // plain objects and arrays inherit no enumerable fields
   return value;
 }

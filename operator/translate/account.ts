@@ -10,7 +10,7 @@ import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
 
 /** The API's bound on money, which also keeps every sum within int64. */
-const MOST_CREDIT_NANO_USD = 9_000_000_000_000_000_000n;
+const MAX_CREDIT_NANO_USD = 9_000_000_000_000_000_000n;
 
 const translated = memoize<Account, Translated<AccountMessage>>();
 
@@ -24,8 +24,9 @@ function sumGrants(account: Account): Translated<AccountMessage> {
   const fields = new FieldReader();
   let credit = 0n;
   for (const { name, usd } of account.spec.grants ?? []) credit += fields.decimal(`spec.grants "${name}": usd`, usd);
-  const bounded = credit <= MOST_CREDIT_NANO_USD && credit >= -MOST_CREDIT_NANO_USD;
-  fields.expect(bounded, `The sum of spec.grants is ${formatUsd(credit)} USD, and an account holds at most ${formatUsd(MOST_CREDIT_NANO_USD)} either way`);
+  const bounded = credit <= MAX_CREDIT_NANO_USD && credit >= -MAX_CREDIT_NANO_USD;
+  fields.expect(bounded, `The sum of spec.grants is ${formatUsd(credit)} USD, and an account holds at most ` +
+    `${formatUsd(MAX_CREDIT_NANO_USD)} either way`);
   if (fields.faults.length > 0) return refuseInvalid(findings, fields.faults);
   const { namespace, name, generation } = findings;
   return {

@@ -1,6 +1,6 @@
 /**
- * [P] ApiKey → who may call what, and with whose money. First the checks, each a named function that says what is wrong or
- * nothing; a key that fails one stays in the snapshot with the reason, so that its holder is told why.
+ * [P] ApiKey → the key's access, limits and account. Named checks run first; a key that fails one stays in the snapshot
+ * with the reason, so that calls with it are refused with an explanation.
  */
 import type { ApiKey, Group } from '#crds/types.gen.ts';
 import { Period, WhenShort } from '#snapshot/snapshot.gen.ts';
@@ -17,7 +17,8 @@ import { memoize } from './memoize.ts';
 import { admitsNamespace } from './references.ts';
 import { FieldReader } from './translated.ts';
 import type { Translated } from './translated.ts';
-import { listNames } from './words.ts';
+import { suggestNames } from './nearest-names.ts';
+import { quoteNames } from './quote-names.ts';
 
 const PERIODS = { Never: Period.NEVER, Daily: Period.DAILY, Monthly: Period.MONTHLY } as const;
 const WHEN_SHORT = { Lower: WhenShort.LOWER, Refuse: WhenShort.REFUSE } as const;
@@ -32,7 +33,7 @@ export interface GatheredKey {
   readonly material: KeyMaterial;
 }
 
-/** A key with its group's name, by which it is counted. */
+/** `group`: the name under which the Group's status counts the key. */
 export interface TranslatedKey extends Translated<Key> {
   readonly group: string;
 }
@@ -45,24 +46,29 @@ export interface KeyContext {
   readonly refusedGroups: ReadonlySet<string>;
   /** By "namespace/name"; true: Accepted. */
   readonly accounts: ReadonlyMap<string, boolean>;
+  /** The names of this gateway's accounts in a namespace. */
+  readonly accountNames: (namespace: string) => readonly string[];
   /** Accounts that belong to another gateway, by "namespace/name". */
   readonly foreignAccounts: ReadonlySet<string>;
-  /** What more senior keys claimed of each key's hashes. */
-  readonly losses: ReadonlyMap<GatheredKey, ReadonlyMap<string, GatheredKey>>;
+  /** For each key, its hashes that belong to keys of higher precedence. */
+  readonly conflicts: ReadonlyMap<GatheredKey, ReadonlyMap<string, GatheredKey>>;
   /** Why a key could not be made, by "namespace/name". */
   readonly mintFailures: ReadonlyMap<string, string>;
 }
 
-/** All that a key's translation depends on besides the key itself. */
-interface Circumstances {
+/** Everything that a key's translation depends on besides the key itself. */
+interface KeyDependencies {
   readonly group: TranslatedGroup | undefined;
   /** Today's schema refuses the group. */
   readonly groupMalformed: boolean;
   /** The group admits the key's namespace. */
   readonly admitted: boolean;
   readonly account: 'Accepted' | 'NotAccepted' | 'OtherGateway' | 'NotFound';
-  /** The hashes that more senior keys have, and which. */
+  /** Hashes that belong to keys of higher precedence, with these keys. */
   readonly lost: ReadonlyMap<string, GatheredKey> | undefined;
+  /** Names like that of a missing group or account, as sentences. */
+  readonly suggestedGroups: string;
+  readonly suggestedAccounts: string;
   readonly expired: boolean;
   readonly mintFailure: string | undefined;
 }
@@ -72,58 +78,77 @@ interface Refused extends Finding<ReasonOf<'Accepted'>> {
   readonly refusal: string;
 }
 
-type Check = (key: GatheredKey, circumstances: Circumstances) => Refused | undefined;
+type Check = (key: GatheredKey, dependencies: KeyDependencies) => Refused | undefined;
 
-/** In the order in which they decide the reason; the message has what all of them say. */
+/** The first failed check gives the reason; the message joins those of all failed checks. */
 const CHECKS: readonly Check[] = [checkStrength, checkConflict, checkGroup, checkAccount];
 
-/** The hashes that a key claims, the one in force first. */
+/** The hashes that a key claims; the current one comes first. */
 export function claimedHashes({ material }: GatheredKey): readonly string[] {
   if (material.state !== 'Present') return [];
   return [material.sha256, ...material.previous.map(({ sha256 }) => sha256)];
 }
 
-const translated = memoize<GatheredKey, TranslatedKey>();
-
-/** One key and everything that is to be said of it. */
-export function translateKey(key: GatheredKey, context: KeyContext): TranslatedKey {
-  const circumstances = circumstancesOf(key, context);
-  return translated(key, Object.values(circumstances), () => judgeKey(key, circumstances));
+/**
+ * Whether a hash belongs to a replaced key. It comes from an annotation that a tenant can write, so it never wins
+ * against another ApiKey's current key.
+ */
+export function isPreviousHash({ material }: GatheredKey, hash: string): boolean {
+  return material.state === 'Present' && material.sha256 !== hash;
 }
 
-function circumstancesOf(key: GatheredKey, context: KeyContext): Circumstances {
+const translated = memoize<GatheredKey, TranslatedKey>();
+
+/** Translates one key to its snapshot message and findings. */
+export function translateKey(key: GatheredKey, context: KeyContext): TranslatedKey {
+  const dependencies = dependenciesOf(key, context);
+  return translated(key, Object.values(dependencies), () => evaluateKey(key, dependencies));
+}
+
+function dependenciesOf(key: GatheredKey, context: KeyContext): KeyDependencies {
   const { metadata, spec } = key.apiKey;
   const group = context.groups.get(spec.groupRef.name);
+  const account = accountOf(key, context);
   return {
     group,
     groupMalformed: context.refusedGroups.has(spec.groupRef.name),
     admitted: group !== undefined && admitsNamespace(group.group, metadata.namespace, context.namespaces),
-    account: accountOf(key, context),
-    lost: context.losses.get(key),
+    account,
+    suggestedGroups: group ? '' : suggestGroups(key.apiKey, context),
+    suggestedAccounts: account === 'NotFound'
+      ? suggestNames(spec.accountRef.name, context.accountNames(metadata.namespace))
+      : '',
+    lost: context.conflicts.get(key),
     expired: spec.expirationTime !== undefined && Date.parse(spec.expirationTime) <= context.nowMs,
     mintFailure: context.mintFailures.size === 0 ? undefined : context.mintFailures.get(namespacedName(metadata)),
   };
 }
 
-function accountOf({ account }: GatheredKey, { accounts, foreignAccounts }: KeyContext): Circumstances['account'] {
+/** Only groups that admit the key's namespace are suggested: others may be no tenant's business. */
+function suggestGroups({ metadata, spec }: ApiKey, { groups, namespaces }: KeyContext): string {
+  const admitting = [...groups.values()].filter(({ group }) => admitsNamespace(group, metadata.namespace, namespaces));
+  return suggestNames(spec.groupRef.name, admitting.map(({ group }) => group.metadata.name));
+}
+
+function accountOf({ account }: GatheredKey, { accounts, foreignAccounts }: KeyContext): KeyDependencies['account'] {
   const accepted = accounts.get(account);
   if (accepted !== undefined) return accepted ? 'Accepted' : 'NotAccepted';
   return foreignAccounts.has(account) ? 'OtherGateway' : 'NotFound';
 }
 
-function judgeKey(key: GatheredKey, circumstances: Circumstances): TranslatedKey {
+function evaluateKey(key: GatheredKey, dependencies: KeyDependencies): TranslatedKey {
   const fields = new FieldReader();
   const limits = readLimits(key.apiKey, fields);
-  const refusals = [...checkFields(fields), ...CHECKS.flatMap((check) => check(key, circumstances) ?? [])];
-  const hashes = hashesInForce(key, circumstances);
+  const refusals = [...checkFields(fields), ...CHECKS.flatMap((check) => check(key, dependencies) ?? [])];
+  const hashes = hashesInForce(key, dependencies);
   const [first] = refusals;
-  const notReady = sayReadiness(key, circumstances);
+  const notReady = readinessFinding(key, dependencies);
   const findings: Findings = {
     ...findingsOf(key.apiKey),
     fields: keyFields(key.material),
     published: hashes.length > 0,
     ...first && { refused: { reason: first.reason, message: refusals.map(({ message }) => message).join(' ') } },
-    ...sayModels(key.apiKey, circumstances),
+    ...modelFindings(key.apiKey, dependencies),
     ...notReady && { notReady },
   };
   const group = key.apiKey.spec.groupRef.name;
@@ -140,11 +165,14 @@ function readLimits({ spec }: ApiKey, fields: FieldReader): KeyLimits {
   const { limitUsd } = spec.quota;
   return {
     limitNanoUsd: limitUsd === UNLIMITED ? undefined : fields.decimal('spec.quota.limitUsd', limitUsd),
-    expirationMs: spec.expirationTime === undefined ? undefined : fields.time('spec.expirationTime', spec.expirationTime),
+    expirationMs:
+      spec.expirationTime === undefined ? undefined : fields.time('spec.expirationTime', spec.expirationTime),
   };
 }
 
-function keyMessage({ apiKey, account, material }: GatheredKey, { limitNanoUsd, expirationMs }: KeyLimits, { hashes, refusal }: Pick<Key, 'hashes' | 'refusal'>): Key {
+function keyMessage({
+  apiKey, account, material,
+}: GatheredKey, { limitNanoUsd, expirationMs }: KeyLimits, { hashes, refusal }: Pick<Key, 'hashes' | 'refusal'>): Key {
   const { spec } = apiKey;
   const { uid, namespace, name, generation } = findingsOf(apiKey);
   return {
@@ -160,6 +188,7 @@ function keyMessage({ apiKey, account, material }: GatheredKey, { limitNanoUsd, 
     expirationMs,
     period: PERIODS[spec.quota.period],
     whenShort: WHEN_SHORT[spec.quota.whenShort],
+    minOutputTokens: spec.quota.minOutputTokens,
     models: spec.models && { names: spec.models },
     maxConcurrency: spec.maxConcurrency,
     hashes,
@@ -167,19 +196,22 @@ function keyMessage({ apiKey, account, material }: GatheredKey, { limitNanoUsd, 
   };
 }
 
-/** All hashes of the key that nobody more senior has. */
-function hashesInForce({ material }: GatheredKey, { lost }: Circumstances): KeyHash[] {
+/** The key's hashes without those that belong to a key of higher precedence. */
+function hashesInForce({ material }: GatheredKey, { lost }: KeyDependencies): KeyHash[] {
   if (material.state !== 'Present') return [];
   const { sha256, previous } = material;
   return [
     { sha256 },
-    ...previous.filter((old) => old.sha256 !== sha256).map((old) => ({ sha256: old.sha256, notAfterMs: BigInt(old.notAfterMs) })),
+    ...previous.filter((old) => old.sha256 !== sha256).map((old) =>
+      ({ sha256: old.sha256, notAfterMs: BigInt(old.notAfterMs) })),
   ].filter((hash) => !lost?.has(hash.sha256));
 }
 
 function checkFields({ faults }: FieldReader): Refused[] {
   if (faults.length === 0) return [];
-  return [{ reason: 'Invalid', message: `${faults.join('; ')}.`, refusal: 'its ApiKey has a value that is not valid.' }];
+  return [{
+    reason: 'Invalid', message: `${faults.join('; ')}.`, refusal: 'its ApiKey has a value that is not valid.',
+  }];
 }
 
 function checkStrength({ material }: GatheredKey): Refused | undefined {
@@ -188,67 +220,94 @@ function checkStrength({ material }: GatheredKey): Refused | undefined {
 }
 
 /** The winner may be another tenant's, so a caller is not told its name. */
-function checkConflict({ material }: GatheredKey, { lost }: Circumstances): Refused | undefined {
+function checkConflict({ material }: GatheredKey, { lost }: KeyDependencies): Refused | undefined {
   const winner = material.state === 'Present' ? lost?.get(material.sha256) : undefined;
   if (!winner) return undefined;
   return {
     reason: 'Conflicted',
-    message: `The ApiKey ${namespacedName(winner.metadata)} has the same key and goes before this one (the older first, then by name). Give this one a key of its own.`,
+    message: `The ApiKey ${namespacedName(winner.metadata)} has the same key and goes before this one (the older ` +
+      `first, then by name). Give this one a key of its own.`,
     refusal: 'another ApiKey has the same key.',
   };
 }
 
-function checkGroup({ apiKey }: GatheredKey, { group, groupMalformed, admitted }: Circumstances): Refused | undefined {
+function checkGroup(
+  { apiKey }: GatheredKey, { group, groupMalformed, admitted, suggestedGroups }: KeyDependencies,
+): Refused | undefined {
   const { name } = apiKey.spec.groupRef;
   const { namespace } = apiKey.metadata;
   if (!group && !groupMalformed)
-    return { reason: 'GroupNotFound', message: `The Group "${name}" does not exist.`, refusal: `its group "${name}" does not exist. Whoever manages this key can name another one.` };
+    return { reason: 'GroupNotFound', message: `The Group "${name}" does not exist.${suggestedGroups}`, refusal:
+      `its group "${name}" does not exist. Whoever manages this key can name another one.` };
   if (!group) return groupNotAccepted(name);
   if (!admitted)
-    return { reason: 'NamespaceNotAllowed', message: `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"${howAdmitted(group.group)}.`, refusal: `its group "${name}" does not admit the namespace "${namespace}".` };
+    return {
+      reason: 'NamespaceNotAllowed',
+      message: `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"` +
+        `${describeAdmission(group.group)}.`,
+      refusal: `its group "${name}" does not admit the namespace "${namespace}".`,
+    };
   return group.findings.refused ? groupNotAccepted(name) : undefined;
 }
 
 function groupNotAccepted(name: string): Refused {
-  return { reason: 'GroupNotAccepted', message: `The Group "${name}" is not Accepted itself.`, refusal: `its group "${name}" is not in force.` };
+  return { reason: 'GroupNotAccepted', message:
+    `The Group "${name}" is not Accepted itself.`, refusal: `its group "${name}" is not in force.` };
 }
 
-function howAdmitted({ spec }: Group): string {
-  return spec.allowedNamespaces.from === 'Same' ? '; its allowedNamespaces is Same, the gateway\'s own namespace only' : '; its allowedNamespaces selects others';
+function describeAdmission({ spec }: Group): string {
+  return spec.allowedNamespaces.from === 'Same'
+    ? '; its allowedNamespaces is Same, the gateway\'s own namespace only'
+    : '; its allowedNamespaces selects others';
 }
 
-function checkAccount({ apiKey }: GatheredKey, { account }: Circumstances): Refused | undefined {
+function checkAccount({ apiKey }: GatheredKey, { account, suggestedAccounts }: KeyDependencies): Refused | undefined {
   const { name } = apiKey.spec.accountRef;
   switch (account) {
     case 'Accepted': return undefined;
     case 'NotAccepted':
-      return { reason: 'AccountNotAccepted', message: `The Account "${name}" is not Accepted itself.`, refusal: `its account "${name}" is not in force.` };
+      return { reason: 'AccountNotAccepted', message:
+        `The Account "${name}" is not Accepted itself.`, refusal: `its account "${name}" is not in force.` };
     case 'OtherGateway':
-      return { reason: 'OtherGateway', message: `The Account "${name}" belongs to another gateway; its gatewayNamespace says which.`, refusal: `its account "${name}" belongs to another gateway.` };
+      return { reason: 'OtherGateway', message: `The Account "${name}" belongs to another gateway; its ` +
+        `gatewayNamespace says which.`, refusal: `its account "${name}" belongs to another gateway.` };
     case 'NotFound':
-      return { reason: 'AccountNotFound', message: `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".`, refusal: `its account "${name}" does not exist. Whoever manages this key can create it.` };
+      return {
+        reason: 'AccountNotFound',
+        message: `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".` +
+          suggestedAccounts,
+        refusal: `its account "${name}" does not exist. Whoever manages this key can create it.`,
+      };
   }
 }
 
-/** Models of the key's own list that its group does not have: it works with the others, if there are any. */
-function sayModels({ spec }: ApiKey, { group }: Circumstances): Pick<Findings, 'remark' | 'notReady'> | undefined {
+/** Models in spec.models that the group lacks. The key works with the others, if there are any. */
+function modelFindings(
+  { spec }: ApiKey, { group }: KeyDependencies,
+): Pick<Findings, 'remark' | 'notReady'> | undefined {
   if (!spec.models || !group || group.findings.refused) return undefined;
   const missing = spec.models.filter((name) => !group.models.has(name));
   if (missing.length === 0) return undefined;
-  const finding = { reason: 'ModelNotFound', message: `The Group "${spec.groupRef.name}" has no model ${listNames(missing)}, which spec.models names.` } as const;
+  const finding = { reason: 'ModelNotFound', message:
+    `The Group "${spec.groupRef.name}" has no model ${quoteNames(missing)}, which spec.models names.` +
+    suggestNames(missing[0] ?? '', group.models) } as const;
   return missing.length === spec.models.length ? { remark: finding, notReady: finding } : { remark: finding };
 }
 
-/** Why a key that may be used cannot be used now. */
-function sayReadiness({ apiKey, material }: GatheredKey, { expired, mintFailure: failure }: Circumstances): Findings['notReady'] {
+/** Why an accepted key is not usable now. */
+function readinessFinding({
+  apiKey, material,
+}: GatheredKey, { expired, mintFailure: failure }: KeyDependencies): Findings['notReady'] {
   if (material.state === 'Missing') {
     if (failure === undefined || material.finding.reason !== 'SecretPending') return material.finding;
-    return { reason: 'SecretPending', message: `${material.finding.message} It could not be written: ${failure}. It is tried again.` };
+    return { reason:
+      'SecretPending', message: `${material.finding.message} It could not be written: ${failure}. It is tried again.` };
   }
   if (!apiKey.spec.enabled) return { reason: 'Disabled', message: 'spec.enabled is false.' };
   if (expired) return { reason: 'Expired', message: `The key expired at ${apiKey.spec.expirationTime}.` };
   if (failure === undefined) return undefined;
-  return { reason: 'SecretPending', message: `The new key of rotation ${apiKey.spec.key.rotation} could not be written: ${failure}. It is tried again; until then the old key works.` };
+  return { reason: 'SecretPending', message: `The new key of rotation ${apiKey.spec.key.rotation} could not be ` +
+    `written: ${failure}. It is tried again; until then the old key works.` };
 }
 
 function keyFields(material: KeyMaterial): StatusFields {
@@ -258,6 +317,7 @@ function keyFields(material: KeyMaterial): StatusFields {
     keyHash: sha256,
     keyPrefix: prefix,
     ...rotation !== undefined && { keyRotation: rotation },
-    ...previous.length > 0 && { previousKeys: previous.map((old) => ({ keyHash: old.sha256, expirationTime: formatTime(old.notAfterMs) })) },
+    ...previous.length > 0 &&
+      { previousKeys: previous.map((old) => ({ keyHash: old.sha256, expirationTime: formatTime(old.notAfterMs) })) },
   };
 }

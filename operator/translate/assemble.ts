@@ -1,6 +1,6 @@
 /**
- * [P] Last step of translate: one snapshot, sorted and frozen, with the counts that need all kinds, and the next moment at
- * which time alone changes something.
+ * [P] Last step of translate: one sorted, frozen snapshot, the counts that need several kinds, and the time of the next
+ * expiry.
  */
 import type { Account, Key, ModelRoute, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Findings } from '../status/findings.ts';
@@ -8,7 +8,7 @@ import { freezeDeep } from '../store/resources.ts';
 import type { TranslatedKey } from './api-key.ts';
 import type { TranslatedGroup } from './group.ts';
 import type { Translated } from './translated.ts';
-import { compareText } from './words.ts';
+import { compareText } from './quote-names.ts';
 
 interface TranslatedParts {
   readonly catalogs: readonly Translated<PriceCatalog>[];
@@ -41,9 +41,11 @@ export function assemble(parts: TranslatedParts, nowMs: number): Translation {
     routes: messagesOf(routes),
     catalogs: messagesOf(catalogs),
   });
-  const statuses = freezeDeep([...accounts, ...keys, ...groups, ...routes, ...catalogs].map(({ findings }) => findings).concat(leftOut));
+  const statuses = freezeDeep([...accounts, ...keys, ...groups, ...routes, ...catalogs].map(({ findings }) => findings)
+    .concat(leftOut));
   const nextChangeMs = nextMoment(snapshot.keys, nowMs);
-  return Object.freeze({ snapshot, statuses: Object.freeze(statuses.toSorted(compareFindings)), ...nextChangeMs !== undefined && { nextChangeMs } });
+  return Object.freeze({ snapshot, statuses:
+    Object.freeze(statuses.toSorted(compareFindings)), ...nextChangeMs !== undefined && { nextChangeMs } });
 }
 
 function messagesOf<Message extends Named>(translated: readonly Translated<Message>[]): Message[] {

@@ -1,17 +1,17 @@
 /**
- * [P] Who wins when two objects claim one thing: the older one, then the one whose namespace and name come first. Objects
- * without a creation time (a folder's manifests) are the youngest, and go by namespace and name alone.
+ * [P] Precedence between objects that claim the same thing: the older one wins, then the first by namespace and name.
+ * Objects without a creation time (a folder's manifests) count as the youngest.
  */
 import type { Resource } from '#crds/types.gen.ts';
-import { compareText } from './words.ts';
+import { compareText } from './quote-names.ts';
 
 type Claimant = Pick<Resource, 'metadata'>;
 
-/** What one claimant lost, and to whom. */
-export type Losses<T> = ReadonlyMap<T, ReadonlyMap<string, T>>;
+/** For each claimant, the claims that it lost, with the winners. */
+export type Conflicts<T> = ReadonlyMap<T, ReadonlyMap<string, T>>;
 
-/** Orders objects by their right to what they claim. */
-export function compareSeniority(a: Claimant, b: Claimant): number {
+/** Orders objects by precedence. */
+export function comparePrecedence(a: Claimant, b: Claimant): number {
   return creationMs(a) - creationMs(b) || compareName(a, b);
 }
 
@@ -20,26 +20,43 @@ export function compareName({ metadata: a }: Claimant, { metadata: b }: Claimant
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
-/** Finds the most senior claimant of each thing, and notes what the others lose to it. */
-export function findLosses<T extends Claimant>(claimants: readonly T[], claimsOf: (claimant: T) => readonly string[]): Losses<T> {
+/** Whether a claim loses to the same claim of others that is not weak, whatever their precedence. */
+type IsWeak<T> = (claimant: T, claim: string) => boolean;
+
+/** Finds the winner of each claim and lists what the others lose to it. */
+export function findConflicts<T extends Claimant>(
+  claimants: readonly T[], claimsOf: (claimant: T) => readonly string[], isWeak: IsWeak<T> = () => false,
+): Conflicts<T> {
   const owners = new Map<string, T>();
-  const contested = new Set<string>();
+  let contested = false;
   for (const claimant of claimants)
     for (const claim of claimsOf(claimant)) {
       const owner = owners.get(claim);
-      if (owner !== undefined && owner !== claimant) contested.add(claim);
-      if (owner === undefined || compareSeniority(claimant, owner) < 0) owners.set(claim, claimant);
+      contested ||= owner !== undefined && owner !== claimant;
+      if (owner === undefined || goesBefore(claimant, owner, { claim, isWeak })) owners.set(claim, claimant);
     }
-  const losses = new Map<T, ReadonlyMap<string, T>>();
-  if (contested.size === 0) return losses;
+  return contested ? conflictsWith(owners, claimants, claimsOf) : new Map();
+}
+
+function conflictsWith<T>(
+  owners: ReadonlyMap<string, T>, claimants: readonly T[], claimsOf: (claimant: T) => readonly string[],
+): Conflicts<T> {
+  const conflicts = new Map<T, ReadonlyMap<string, T>>();
   for (const claimant of claimants) {
     const lost = claimsOf(claimant).flatMap((claim) => {
       const owner = owners.get(claim);
       return owner === undefined || owner === claimant ? [] : [[claim, owner] as const];
     });
-    if (lost.length > 0) losses.set(claimant, new Map(lost));
+    if (lost.length > 0) conflicts.set(claimant, new Map(lost));
   }
-  return losses;
+  return conflicts;
+}
+
+function goesBefore<T extends Claimant>(
+  a: T, b: T, { claim, isWeak }: { readonly claim: string; readonly isWeak: IsWeak<T> },
+): boolean {
+  const [weakA, weakB] = [isWeak(a, claim), isWeak(b, claim)];
+  return weakA === weakB ? comparePrecedence(a, b) < 0 : weakB;
 }
 
 /** Far in the future where it is unknown, so that the difference of two unknown ones is 0 and not NaN. */

@@ -1,5 +1,6 @@
 /**
- * [P] First step of translate: which objects are this gateway's, with their values read, sorted by namespace and name.
+ * [P] First step of translate: selects this gateway's objects, parses their values, and sorts them by namespace and
+ * name.
  */
 import type { Account, ApiKey, Group, ModelRoute, Resource } from '#crds/types.gen.ts';
 import { findingsOf } from '../status/findings.ts';
@@ -15,7 +16,7 @@ import { gatherCatalog } from './price-catalog.ts';
 import type { GatheredCatalog } from './price-catalog.ts';
 import { refuseInvalid } from './translated.ts';
 
-/** What this gateway has to do with. */
+/** This gateway's objects. */
 export interface TranslationInput {
   readonly keys: readonly GatheredKey[];
   readonly catalogs: readonly GatheredCatalog[];
@@ -24,7 +25,7 @@ export interface TranslationInput {
   readonly foreignAccounts: ReadonlySet<string>;
   readonly groups: readonly Group[];
   readonly routes: readonly ModelRoute[];
-  /** Objects that today's schema refuses. */
+  /** Objects that are invalid by the current schema. */
   readonly malformed: readonly Findings[];
   /** Objects of the platform team outside of the gateway's namespace. */
   readonly misplaced: readonly Findings[];
@@ -44,7 +45,7 @@ interface References {
 const references = memoize<ApiKey, References>();
 const gathered = memoize<ApiKey, GatheredKey>();
 
-/** Leaves other gateways' keys and accounts alone, and what is in their namespaces. */
+/** Skips the keys and accounts of other gateways, and the platform objects in their namespaces. */
 export function gather(resources: Resources, { gatewayNamespace, nowMs }: GatherOptions): TranslationInput {
   const isOurs = ({ spec }: ApiKey | Account): boolean => spec.gatewayNamespace === gatewayNamespace;
   const isHere = ({ metadata }: Resource): boolean => metadata.namespace === gatewayNamespace;
@@ -71,7 +72,7 @@ function gatherKey(apiKey: ApiKey, { secrets, keySecretsPending }: Resources, no
   const secret = secrets.get(ids.secret);
   const key = { metadata: apiKey.metadata, apiKey, account: ids.account };
   if (secret === undefined && keySecretsPending) return { ...key, material: rememberedKeyMaterial(apiKey, nowMs) };
-  // previous keys end at their time
+  // previous keys expire
   const inputs = secret && hasPreviousKeys(secret) ? [secret, nowMs] : [secret];
   return gathered(apiKey, inputs, () => ({ ...key, material: readKeyMaterial(apiKey, secret, nowMs) }));
 }

@@ -1,6 +1,6 @@
 /**
- * [P] Group → access. Selectors become names of routes here, so that the data plane knows no labels. What a group names and
- * does not exist is said in its status; the rest of it serves.
+ * [P] Group → access. Selectors are resolved to names of routes, so that the data plane knows no labels. Dangling
+ * references are listed in the status; the rest of the group serves.
  */
 import type { Reason } from '#crds/conditions.ts';
 import type { Group, GroupRoute, ModelRoute } from '#crds/types.gen.ts';
@@ -11,7 +11,8 @@ import { memoize } from './memoize.ts';
 import { selectRoutes } from './references.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
-import { listNames } from './words.ts';
+import { suggestNames } from './nearest-names.ts';
+import { quoteNames } from './quote-names.ts';
 
 /** A group with the models that its keys can reach, priced or not. */
 export interface TranslatedGroup extends Translated<GroupMessage> {
@@ -19,7 +20,7 @@ export interface TranslatedGroup extends Translated<GroupMessage> {
   readonly models: ReadonlySet<string>;
 }
 
-/** The routes a group may open: those in force, by name, and the names of those that are refused. */
+/** The accepted routes, and the names of refused ones. */
 interface RouteIndex {
   readonly accepted: readonly ModelRoute[];
   readonly refused: ReadonlySet<string>;
@@ -27,19 +28,24 @@ interface RouteIndex {
   readonly refusedGroups: ReadonlySet<string>;
 }
 
-type NotReady = Finding<Extract<Reason, 'RouteNotFound' | 'RouteNotAccepted' | 'ModelNotFound' | 'ChannelNotFound' | 'MemberNotFound' | 'MemberNotDirect' | 'MemberNotAccepted'>>;
+type NotReady = Finding<Extract<Reason,
+  | 'RouteNotFound' | 'RouteNotAccepted' | 'ModelNotFound' | 'ChannelNotFound' | 'MemberNotFound' | 'MemberNotDirect'
+  | 'MemberNotAccepted'>>;
 
 const translated = memoize<Group, TranslatedGroup>();
 
-/** All groups: the Direct ones first, because the Automatic ones are made of them. */
+/** Translates Direct groups first, because Automatic ones consist of them. */
 export function translateGroups(groups: readonly Group[], routes: RouteIndex): TranslatedGroup[] {
   const direct = groups.filter(({ spec }) => spec.type === 'Direct')
-    .map((group) => translated(group, [routes.accepted.length, ...routes.accepted, ...routes.refused], () => translateDirect(group, routes)));
+    .map((group) => translated(group, [routes.accepted.length, ...routes.accepted, ...routes.refused], () =>
+      translateDirect(group, routes)));
   const byName = new Map(direct.map((translated) => [translated.group.metadata.name, translated]));
   const names = new Set(groups.map(({ metadata }) => metadata.name));
   const all = { names, refused: routes.refusedGroups };
   const automatic = groups.filter(({ spec }) => spec.type === 'Automatic').map((group) => {
-    const members = (group.spec.members ?? []).flatMap(({ name }) => [byName.get(name), names.has(name), routes.refusedGroups.has(name)]);
+    const members: unknown[] = (group.spec.members ??
+      []).flatMap(({ name }) => [byName.get(name), names.has(name), routes.refusedGroups.has(name)]);
+    if (group.spec.members?.some(({ name }) => !names.has(name))) members.push(...byName.keys());
     return translated(group, members, () => translateAutomatic(group, byName, all));
   });
   return [...direct, ...automatic];
@@ -52,30 +58,42 @@ function translateDirect(group: Group, routes: RouteIndex): TranslatedGroup {
   return finish(group, { models, access, faults: opened.flatMap((entry) => entry.faults), serves: true });
 }
 
-function translateAutomatic(group: Group, direct: ReadonlyMap<string, TranslatedGroup>, all: { readonly names: ReadonlySet<string>; readonly refused: ReadonlySet<string> }): TranslatedGroup {
+function translateAutomatic(
+  group: Group, direct: ReadonlyMap<string, TranslatedGroup>,
+  all: { readonly names: ReadonlySet<string>; readonly refused: ReadonlySet<string> },
+): TranslatedGroup {
   const faults: NotReady[] = [];
   const members: TranslatedGroup[] = [];
   for (const { name } of group.spec.members ?? []) {
     const member = direct.get(name);
     if (member?.message) members.push(member);
-    else faults.push(faultOfMember(name, member !== undefined || all.refused.has(name), all.names.has(name)));
+    else if (member !== undefined || all.refused.has(name)) faults.push(memberNotAccepted(name));
+    else faults.push(all.names.has(name) ? memberNotDirect(name) : memberNotFound(name, direct.keys()));
   }
   const models = new Set(members.flatMap((member) => [...member.models]));
-  const access = { $case: 'automatic', value: { members: members.map((member) => member.group.metadata.name) } } as const;
+  const access =
+    { $case: 'automatic', value: { members: members.map((member) => member.group.metadata.name) } } as const;
   return finish(group, { models, access, faults, serves: members.length > 0 });
 }
 
-function faultOfMember(name: string, refused: boolean, exists: boolean): NotReady {
-  if (refused) return { reason: 'MemberNotAccepted', message: `The member "${name}" is not Accepted itself.` };
-  if (exists) return { reason: 'MemberNotDirect', message: `The member "${name}" is not a Direct group; members of an Automatic one must be.` };
-  return { reason: 'MemberNotFound', message: `The member "${name}" does not exist.` };
+function memberNotAccepted(name: string): NotReady {
+  return { reason: 'MemberNotAccepted', message: `The member "${name}" is not Accepted itself.` };
+}
+
+function memberNotDirect(name: string): NotReady {
+  const message = `The member "${name}" is not a Direct group; members of an Automatic one must be.`;
+  return { reason: 'MemberNotDirect', message };
+}
+
+function memberNotFound(name: string, existing: Iterable<string>): NotReady {
+  return { reason: 'MemberNotFound', message: `The member "${name}" does not exist.${suggestNames(name, existing)}` };
 }
 
 interface Access {
   readonly models: ReadonlySet<string>;
   readonly access: Exclude<GroupMessage['access'], undefined>;
   readonly faults: readonly NotReady[];
-  /** False: nothing is left that could serve a call. */
+  /** False: no member is left to serve a call. */
   readonly serves: boolean;
 }
 
@@ -87,16 +105,20 @@ function finish(group: Group, { models, access, faults, serves }: Access): Trans
   if (findings.refused) return { group, models: new Set(), findings };
   const { namespace, name, generation } = findings;
   const displayName = group.spec.displayName ?? name;
-  return { group, models, findings: { ...findings, published: true }, message: { namespace, name, generation: BigInt(generation), displayName, priceRatioE9, access } };
+  return { group, models, findings: {
+    ...findings, published: true,
+  }, message: { namespace, name, generation: BigInt(generation), displayName, priceRatioE9, access } };
 }
 
 /** All faults in one finding, with the reason of the first. */
-function joinFaults(faults: readonly NotReady[], { serves, models }: Pick<Access, 'serves' | 'models'>): Pick<Findings, 'refused' | 'notReady'> {
+function joinFaults(faults: readonly NotReady[], { serves, models }: Pick<Access, 'serves' | 'models'>): Pick<Findings,
+  | 'refused' | 'notReady'> {
   const [first] = faults;
   if (!first) return {};
   const words = faults.map(({ message }) => message).join(' ');
   if (!serves) return { refused: { reason: first.reason, message: `${words} No member is left.` } };
-  return { notReady: { reason: first.reason, message: `${words} ${models.size > 0 ? 'The rest of the group serves.' : 'Nothing is left to serve.'}` } };
+  return { notReady: { reason: first.reason, message:
+    `${words} ${models.size > 0 ? 'The rest of the group serves.' : 'Nothing is left to serve.'}` } };
 }
 
 interface OpenedRoutes {
@@ -105,10 +127,10 @@ interface OpenedRoutes {
   readonly faults: readonly NotReady[];
 }
 
-/** One entry of spec.routes → one GroupRoute for each route that it selects and that has something of what it names. */
-function openRoutes(entry: GroupRoute, path: string, { accepted, refused }: RouteIndex): OpenedRoutes {
-  const selected = selectRoutes(entry, accepted);
-  if (selected.length === 0) return { routes: [], models: new Set(), faults: [faultOfSelection(entry, path, refused)] };
+/** One entry of spec.routes → one GroupRoute for each selected route with at least one of its models and channels. */
+function openRoutes(entry: GroupRoute, path: string, routes: RouteIndex): OpenedRoutes {
+  const selected = selectRoutes(entry, routes.accepted);
+  if (selected.length === 0) return { routes: [], models: new Set(), faults: [faultOfSelection(entry, path, routes)] };
   const opened = selected.flatMap((route) => openRoute(entry, route));
   return {
     routes: opened.map(({ message }) => message),
@@ -117,7 +139,9 @@ function openRoutes(entry: GroupRoute, path: string, { accepted, refused }: Rout
   };
 }
 
-function openRoute(entry: GroupRoute, { metadata, spec }: ModelRoute): { message: GroupRouteMessage; models: readonly string[] }[] {
+function openRoute(entry: GroupRoute, {
+  metadata, spec,
+}: ModelRoute): { message: GroupRouteMessage; models: readonly string[] }[] {
   const routeModels = spec.models.map(({ name }) => name);
   const models = narrow(entry.models, routeModels);
   const channels = narrow(entry.channels, spec.channels.map(({ name }) => name));
@@ -131,10 +155,14 @@ function narrow(names: readonly string[] | undefined, present: readonly string[]
   return names && { names: names.filter((name) => present.includes(name)) };
 }
 
-function faultOfSelection({ routeRef }: GroupRoute, path: string, refused: ReadonlySet<string>): NotReady {
+function faultOfSelection({ routeRef }: GroupRoute, path: string, { accepted, refused }: RouteIndex): NotReady {
   if (!routeRef) return { reason: 'RouteNotFound', message: `${path}: no ModelRoute has the labels of routeSelector.` };
-  if (refused.has(routeRef.name)) return { reason: 'RouteNotAccepted', message: `${path}: the ModelRoute "${routeRef.name}" is not Accepted itself.` };
-  return { reason: 'RouteNotFound', message: `${path}: the ModelRoute "${routeRef.name}" does not exist.` };
+  if (refused.has(routeRef.name)) return {
+    reason: 'RouteNotAccepted', message: `${path}: the ModelRoute "${routeRef.name}" is not Accepted itself.`,
+  };
+  const suggestion = suggestNames(routeRef.name, accepted.map(({ metadata }) => metadata.name));
+  const message = `${path}: the ModelRoute "${routeRef.name}" does not exist.${suggestion}`;
+  return { reason: 'RouteNotFound', message };
 }
 
 function faultsOfNames(entry: GroupRoute, path: string, selected: readonly ModelRoute[]): NotReady[] {
@@ -143,7 +171,12 @@ function faultsOfNames(entry: GroupRoute, path: string, selected: readonly Model
   const missingModels = (entry.models ?? []).filter((name) => !models.has(name));
   const missingChannels = (entry.channels ?? []).filter((name) => !channels.has(name));
   const faults: NotReady[] = [];
-  if (missingModels.length > 0) faults.push({ reason: 'ModelNotFound', message: `${path}: no selected ModelRoute has the model ${listNames(missingModels)}.` });
-  if (missingChannels.length > 0) faults.push({ reason: 'ChannelNotFound', message: `${path}: no selected ModelRoute has the channel ${listNames(missingChannels)}.` });
+  if (missingModels.length > 0) faults.push({
+    reason: 'ModelNotFound', message: `${path}: no selected ModelRoute has the model ${quoteNames(missingModels)}.` +
+      suggestNames(missingModels[0] ?? '', models),
+  });
+  if (missingChannels.length > 0) faults.push({ reason:
+    'ChannelNotFound', message: `${path}: no selected ModelRoute has the channel ${quoteNames(missingChannels)}.` +
+    suggestNames(missingChannels[0] ?? '', channels) });
   return faults;
 }

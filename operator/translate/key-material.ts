@@ -1,6 +1,6 @@
 /**
- * [P] An ApiKey's Secret → the hashes that open the gateway. Only SHA-256 and a short prefix leave this file; a key that is too
- * weak leaves nothing at all, because its hash could be guessed back.
+ * [P] An ApiKey's Secret → the hashes of its keys. Only SHA-256 and a short prefix leave this file; a weak key leaves
+ * neither, because it could be guessed from its hash.
  */
 import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -30,17 +30,20 @@ export type KeyMaterial =
   | { readonly state: 'Missing'; readonly finding: Finding<'SecretPending' | 'SecretInvalid' | 'SecretTaken'> }
   | { readonly state: 'Weak'; readonly message: string };
 
-/** What a Secret holds for an ApiKey at this moment. */
+/** Reads an ApiKey's keys from its Secret. */
 export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined, nowMs: number): KeyMaterial {
   const generated = apiKey.spec.key.type === 'Generated';
   const name = secretNameOf(apiKey);
   if (!secret) return missing('SecretPending', generated
     ? `The key is not made yet; it will be in the Secret "${name}".`
-    : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}"; in a cluster it also needs the label ${KEY_LABEL}: ${apiKey.metadata.name}.`);
+    : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}"; in a cluster it also needs the ` +
+      `label ${KEY_LABEL}: ${apiKey.metadata.name}.`);
   if (generated && !isMadeFor(secret, apiKey))
-    return missing('SecretTaken', `The Secret "${name}" exists, but was not made for this ApiKey. Name another one in spec.key.secretRef, or use type Provided.`);
+    return missing('SecretTaken', `The Secret "${name}" exists, but was not made for this ApiKey. Name another one ` +
+      `in spec.key.secretRef, or use type Provided.`);
   const key = secret.data.get(KEY_ENTRY);
-  if (key === undefined || key === '') return missing('SecretInvalid', `The Secret "${name}" has no entry "${KEY_ENTRY}" with a key in it.`);
+  if (key === undefined || key === '')
+    return missing('SecretInvalid', `The Secret "${name}" has no entry "${KEY_ENTRY}" with a key in it.`);
   const fault = faultOfKey(key);
   if (fault !== undefined) return { state: 'Weak', message: `The key in the Secret "${name}" is refused: ${fault}.` };
   return {
@@ -52,15 +55,16 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
   };
 }
 
-/** What a status remembers of an ApiKey's Secret, for as long as the Secret itself is not read yet. */
+/** The hashes in an ApiKey's status, which are used until its Secret has been read. */
 export function rememberedKeyMaterial(apiKey: ApiKey, nowMs: number): KeyMaterial {
   const { keyHash, keyPrefix = '', keyRotation, previousKeys = [] } = apiKey.status ?? {};
   if (keyHash === undefined) return missing('SecretPending', `The Secret "${secretNameOf(apiKey)}" is not read yet.`);
   const previous = previousKeys.map((old) => ({ sha256: old.keyHash, notAfterMs: Date.parse(old.expirationTime) }));
-  return { state: 'Present', sha256: keyHash, prefix: keyPrefix, rotation: keyRotation, previous: previous.filter(({ notAfterMs }) => notAfterMs > nowMs) };
+  return { state: 'Present', sha256: keyHash, prefix:
+    keyPrefix, rotation: keyRotation, previous: previous.filter(({ notAfterMs }) => notAfterMs > nowMs) };
 }
 
-/** What makes a key unfit, in words that do not repeat it; undefined: nothing. */
+/** Why a key is refused, without repeating it; undefined: it is not. */
 function faultOfKey(key: string): string | undefined {
   if (/[\r\n]$/.test(key)) return 'it ends with a line break; write it without one';
   if (/\s/.test(key)) return 'it has spaces or line breaks in it';

@@ -1,12 +1,14 @@
 /**
- * [P] Results kept beside the object that they were made from, for as long as everything else they depend on is the same.
- * Objects are frozen, so an object that is the same says the same: an edit of one among ten thousand keys translates one
- * of them again, and a translation never depends on those before it.
+ * [P] Memoizes a result per source object while its other inputs are identical. Objects are frozen, so identity implies
+ * equality: an edit of one among ten thousand keys translates only that one again.
  */
 import { sameItems } from '../store/same.ts';
 
-/** The result for this object and these inputs; `make` is called unless the last inputs of this object were the same. */
-type Memoized<Source extends object, Result> = (source: Source, inputs: readonly unknown[], make: () => Result) => Result;
+/**
+ * Returns the result for this object and these inputs; calls `make` unless its last inputs were identical.
+ */
+type Memoized<Source extends object, Result> =
+  (source: Source, inputs: readonly unknown[], make: () => Result) => Result;
 
 export function memoize<Source extends object, Result>(): Memoized<Source, Result> {
   const known = new WeakMap<Source, { readonly inputs: readonly unknown[]; readonly result: Result }>();

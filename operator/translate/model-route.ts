@@ -1,31 +1,38 @@
 /**
- * [P] ModelRoute → models and channels. A channel whose credential cannot be had is left out; the others serve.
+ * [P] ModelRoute → models and channels. A channel without a usable credential is left out; the others serve.
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
-import { Allowance, ClientDisconnect, Endpoint, Input, Protocol, QuotaType } from '#snapshot/snapshot.gen.ts';
+import {
+  Allowance, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, QuotaType, Reasoning,
+} from '#snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { memoize } from './memoize.ts';
 import { findCredential, secretsNamedBy } from './references.ts';
-import type { Credential, SecretsToLookIn } from './references.ts';
+import type { Credential, SecretLookup } from './references.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
-import { listNames } from './words.ts';
+import { quoteNames } from './quote-names.ts';
 
-const ENDPOINTS = { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
+const ENDPOINTS =
+  { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
 const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;
 const PROTOCOLS = { OpenAI: Protocol.OPENAI, Anthropic: Protocol.ANTHROPIC } as const;
 const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.DRAIN } as const;
 const ALLOWANCES = {
   ServerTools: Allowance.SERVER_TOOLS, ServiceTiers: Allowance.SERVICE_TIERS, FileReferences: Allowance.FILE_REFERENCES,
 } as const;
+const ON_TIMEOUT = { BillNothing: OnTimeout.BILL_NOTHING, BillHold: OnTimeout.BILL_HOLD } as const;
+const REASONING = { Auto: Reasoning.AUTO, Hidden: Reasoning.HIDDEN, Shown: Reasoning.SHOWN } as const;
 const MS = 1000;
 
 interface RouteContext {
-  readonly lookup: SecretsToLookIn;
+  readonly lookup: SecretLookup;
   /** The models that have a price, and of which kind. */
   readonly priced: ReadonlyMap<string, QuotaType>;
+  /** By route: which of its models have other limits in another route. */
+  readonly differingLimits: ReadonlyMap<ModelRoute, string>;
 }
 
 interface FoundChannel {
@@ -38,17 +45,25 @@ const translated = memoize<ModelRoute, Translated<ModelRouteMessage>>();
 /** One route with the channels that can be used. */
 export function translateRoute(route: ModelRoute, context: RouteContext): Translated<ModelRouteMessage> {
   const quotaTypes = route.spec.models.map(({ name }) => context.priced.get(name));
-  return translated(route, [...quotaTypes, ...secretsNamedBy(route, context.lookup)], () => resolveRoute(route, context));
+  const limits = context.differingLimits.get(route);
+  return translated(route, [...quotaTypes, limits, ...secretsNamedBy(route, context.lookup)], () =>
+    resolveRoute(route, context));
 }
 
-function resolveRoute(route: ModelRoute, { lookup, priced }: RouteContext): Translated<ModelRouteMessage> {
+function resolveRoute(
+  route: ModelRoute, { lookup, priced, differingLimits }: RouteContext,
+): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
+  const limits = differingLimits.get(route);
   const fields = new FieldReader();
-  for (const { name, baseUrl } of spec.channels) fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
+  for (const { name, baseUrl } of spec.channels)
+    fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
   if (fields.faults.length > 0) return refuseInvalid(findingsOf(route), fields.faults);
 
-  const found = spec.channels.map((channel) => ({ channel, credential: findCredential(lookup, metadata.namespace, channel) }));
-  const channels = found.flatMap(({ channel, credential }) => credential.found ? [translateChannel(channel, credential.value)] : []);
+  const found =
+    spec.channels.map((channel) => ({ channel, credential: findCredential(lookup, metadata.namespace, channel) }));
+  const channels =
+    found.flatMap(({ channel, credential }) => credential.found ? [translateChannel(channel, credential.value)] : []);
   const findings = findingsOf(route);
   return {
     message: {
@@ -59,11 +74,14 @@ function resolveRoute(route: ModelRoute, { lookup, priced }: RouteContext): Tran
       channels,
       retryAttempts: spec.retry.attempts,
       clientDisconnect: DISCONNECTS[spec.clientDisconnect],
+      onTimeout: ON_TIMEOUT[spec.onTimeout],
+      allowedFields: spec.allow.fields,
     },
     findings: {
       ...findings,
       ...unresolvedOf(found),
       ...unpricedOf(spec.models, priced),
+      ...limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } },
       fields: { models: spec.models.length, channels: channels.length },
       published: true,
     },
@@ -80,6 +98,8 @@ function translateModel(model: ModelRouteModel): Model {
     imageTokens: model.imageTokens,
     outputLimitField: model.outputLimitField,
     allow: model.allow.map((allowance) => ALLOWANCES[allowance]),
+    reasoning: REASONING[model.reasoning],
+    capabilities: model.capabilities,
   };
 }
 
@@ -94,25 +114,37 @@ function translateChannel(channel: ModelRouteChannel, apiKey: string | undefined
     priority: channel.priority,
     weight: channel.weight,
     ...(channel.maxConcurrency === undefined ? {} : { maxConcurrency: channel.maxConcurrency }),
-    timeouts: { connectMs: connectSeconds * MS, firstByteMs: firstByteSeconds * MS, wholeMs: wholeSeconds * MS, idleMs: idleSeconds * MS },
+    timeouts: {
+      connectMs: connectSeconds * MS, firstByteMs: firstByteSeconds * MS, wholeMs: wholeSeconds * MS,
+      idleMs: idleSeconds * MS,
+    },
+    allowedHeaders: channel.allow.headers.map((name) => name.toLowerCase()),
   };
 }
 
 function unresolvedOf(found: readonly FoundChannel[]): Pick<Findings, 'unresolved'> {
-  const faults = found.flatMap(({ channel, credential }) => credential.found ? [] : [{ ...credential.finding, channel: channel.name }]);
+  const faults = found.flatMap(({ channel, credential }) =>
+    credential.found ? [] : [{ ...credential.finding, channel: channel.name }]);
   const [first] = faults;
   if (!first) return {};
   const left = faults.length < found.length ? 'The other channels serve.' : 'No channel is left to serve its models.';
-  const message = `${faults.map(({ channel, message }) => `Channel "${channel}" is left out: ${message}`).join(' ')} ${left}`;
+  const message =
+    `${faults.map(({ channel, message }) => `Channel "${channel}" is left out: ${message}`).join(' ')} ${left}`;
   return { unresolved: { reason: first.reason, message } };
 }
 
-function unpricedOf(models: readonly ModelRouteModel[], priced: ReadonlyMap<string, QuotaType>): { unpriced?: Finding<'PriceNotFound'> } {
+function unpricedOf(
+  models: readonly ModelRouteModel[], priced: ReadonlyMap<string, QuotaType>,
+): { unpriced?: Finding<'PriceNotFound'> } {
   const missing = models.filter(({ name }) => !priced.has(name)).map(({ name }) => name);
-  const byToken = models.filter((model) => makesPictures(model) && priced.get(model.name) === QuotaType.TOKEN).map(({ name }) => name);
+  const byToken = models.filter((model) => makesPictures(model) &&
+    priced.get(model.name) === QuotaType.TOKEN).map(({ name }) => name);
   const said = [
-    ...(missing.length > 0 ? [`No PriceCatalog prices ${listNames(missing)}; without a price a model is not listed and cannot be called.`] : []),
-    ...(byToken.length > 0 ? [`Images and videos need a price per request: give ${listNames(byToken)} quotaType Request instead of a price per token.`] : []),
+    ...(missing.length > 0
+      ? [`No PriceCatalog prices ${quoteNames(missing)}; without a price a model is not listed and cannot be called.`]
+      : []),
+    ...(byToken.length > 0 ? [`Images and videos need a price per request: give ${quoteNames(byToken)} quotaType ` +
+      `Request instead of a price per token.`] : []),
   ];
   return said.length === 0 ? {} : { unpriced: { reason: 'PriceNotFound', message: said.join(' ') } };
 }

@@ -1,5 +1,5 @@
 /**
- * [P] PriceCatalog → exact prices, less those that an older catalog claimed first.
+ * [P] PriceCatalog → exact prices, without those that an older catalog already sets.
  */
 import type { PriceCatalog, PriceCatalogModel } from '#crds/types.gen.ts';
 import { QuotaType } from '#snapshot/snapshot.gen.ts';
@@ -8,15 +8,15 @@ import { findingsOf } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
 import { namespacedName } from '../store/resources.ts';
 import { memoize } from './memoize.ts';
-import { compareText, listNames } from './words.ts';
+import { compareText, quoteNames } from './quote-names.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
 
-/** The API's defaults of a Token price; they cannot stand in the schema, because a Request price must not have them. */
+/** Defaults of a Token price. They cannot be in the schema, because a Request price must not have them. */
 const DEFAULT_RATIO = '1';
 const DEFAULT_CACHE_WRITE_RATIO = '1.25';
 
-/** A catalog with its values read. It claims its models only if nothing is wrong with it. */
+/** A parsed catalog. It claims its models only if it has no faults. */
 export interface GatheredCatalog {
   readonly metadata: PriceCatalog['metadata'];
   readonly catalog: PriceCatalog;
@@ -36,8 +36,11 @@ export function gatherCatalog(catalog: PriceCatalog): GatheredCatalog {
 function readCatalog(catalog: PriceCatalog): GatheredCatalog {
   const fields = new FieldReader();
   const ratioBaseUsdE9 = fields.decimal('spec.ratioBaseUsd', catalog.spec.ratioBaseUsd);
-  fields.expect(ratioBaseUsdE9 > 0n, 'spec.ratioBaseUsd must be above 0; to give models away, set their modelRatio to "0"');
-  const prices = catalog.spec.models.map((model) => readPrice(fields, model)).sort((a, b) => compareText(a.name, b.name));
+  fields.expect(
+    ratioBaseUsdE9 > 0n, 'spec.ratioBaseUsd must be above 0; to give models away, set their modelRatio to "0"',
+  );
+  const prices =
+    catalog.spec.models.map((model) => readPrice(fields, model)).sort((a, b) => compareText(a.name, b.name));
   return { metadata: catalog.metadata, catalog, ratioBaseUsdE9, prices, faults: fields.faults };
 }
 
@@ -46,37 +49,46 @@ export function claimedModels({ prices, faults }: GatheredCatalog): string[] {
   return faults.length > 0 ? [] : prices.map(({ name }) => name);
 }
 
-/** `lost`: the models that older catalogs price, and which. */
-export function translateCatalog(catalog: GatheredCatalog, lost?: ReadonlyMap<string, GatheredCatalog>): Translated<PriceCatalogMessage> {
+/** `lost`: the models that older catalogs price, with these catalogs. */
+export function translateCatalog(
+  catalog: GatheredCatalog, lost?: ReadonlyMap<string, GatheredCatalog>,
+): Translated<PriceCatalogMessage> {
   return translated(catalog, [lost], () => pricesOf(catalog, lost ?? new Map()));
 }
 
-function pricesOf({ catalog, ratioBaseUsdE9, prices, faults }: GatheredCatalog, lost: ReadonlyMap<string, GatheredCatalog>): Translated<PriceCatalogMessage> {
+function pricesOf({
+  catalog, ratioBaseUsdE9, prices, faults,
+}: GatheredCatalog, lost: ReadonlyMap<string, GatheredCatalog>): Translated<PriceCatalogMessage> {
   const findings = findingsOf(catalog);
   if (faults.length > 0) return refuseInvalid(findings, faults);
   const models = prices.filter(({ name }) => !lost.has(name));
   const counted = { ...withConflicts(findings, lost, models.length), fields: { models: models.length } };
   if (models.length === 0) return { findings: counted };
   const { namespace, name, generation } = findings;
-  return { message: { namespace, name, generation: BigInt(generation), ratioBaseUsdE9, models }, findings: { ...counted, published: true } };
+  return { message: {
+    namespace, name, generation: BigInt(generation), ratioBaseUsdE9, models,
+  }, findings: { ...counted, published: true } };
 }
 
 function withConflicts(findings: Findings, lost: ReadonlyMap<string, GatheredCatalog>, kept: number): Findings {
   if (lost.size === 0) return findings;
-  const message = `${sayWinners(lost)} Still priced from here: ${kept} of ${kept + lost.size} models.`;
+  const message = `${describeWinners(lost)} Still priced from here: ${kept} of ${kept + lost.size} models.`;
   if (kept === 0) return { ...findings, refused: { reason: 'Conflicted', message } };
-  return { ...findings, remark: { reason: 'PartiallyConflicted', message }, notReady: { reason: 'Conflicted', message } };
+  return {
+    ...findings, remark: { reason: 'PartiallyConflicted', message }, notReady: { reason: 'Conflicted', message },
+  };
 }
 
-/** One sentence for each catalog that won something. */
-function sayWinners(lost: ReadonlyMap<string, GatheredCatalog>): string {
+/** One sentence for each winning catalog. */
+function describeWinners(lost: ReadonlyMap<string, GatheredCatalog>): string {
   const byWinner = new Map<string, string[]>();
   for (const [model, winner] of lost) {
     const id = namespacedName(winner.metadata);
     byWinner.set(id, [...byWinner.get(id) ?? [], model]);
   }
   return [...byWinner].sort(([a], [b]) => compareText(a, b))
-    .map(([winner, models]) => `The PriceCatalog ${winner} goes before this one (the older first, then by name) and prices ${listNames(models)}.`).join(' ');
+    .map(([winner, models]) => `The PriceCatalog ${winner} goes before this one (the older first, then by name) and ` +
+      `prices ${quoteNames(models)}.`).join(' ');
 }
 
 function readPrice(fields: FieldReader, model: PriceCatalogModel): Price {
@@ -84,7 +96,8 @@ function readPrice(fields: FieldReader, model: PriceCatalogModel): Price {
     fields.decimal(`spec.models "${model.name}": ${field}`, model[field] ?? fallback);
   const { name, vendor } = model;
   if (model.quotaType === 'Request') {
-    const free = { modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n };
+    const free = { modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
+      cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false };
     return { name, vendor, quotaType: QuotaType.REQUEST, ...free, requestNanoUsd: read('requestUsd', '') };
   }
   return {
@@ -95,6 +108,8 @@ function readPrice(fields: FieldReader, model: PriceCatalogModel): Price {
     completionRatioE9: read('completionRatio', DEFAULT_RATIO),
     cacheRatioE9: read('cacheRatio', DEFAULT_RATIO),
     cacheWriteRatioE9: read('cacheWriteRatio', DEFAULT_CACHE_WRITE_RATIO),
+    cacheRatioDefaulted: model.cacheRatio === undefined,
+    cacheWriteRatioDefaulted: model.cacheWriteRatio === undefined,
     ...(model.cacheWrite1hRatio === undefined ? {} : { cacheWrite1hRatioE9: read('cacheWrite1hRatio', '') }),
     requestNanoUsd: 0n,
   };

@@ -1,5 +1,5 @@
 /**
- * [P] What objects refer to: whether it is there, and whether it lets itself be used from there.
+ * [P] Resolves references: whether the target exists and may be used.
  */
 import type { Group, GroupRoute, ModelRoute, ModelRouteChannel } from '#crds/types.gen.ts';
 import type { Finding } from '../status/findings.ts';
@@ -12,31 +12,36 @@ export type Credential =
   | { readonly found: true; readonly value?: string }
   | { readonly found: false; readonly finding: Finding<'SecretNotFound' | 'SecretInvalid'> };
 
-/** All that is known of Secrets. */
-export type SecretsToLookIn = Pick<Resources, 'secrets' | 'unreadable'>;
+/** The known Secrets, and why others cannot be read. */
+export type SecretLookup = Pick<Resources, 'secrets' | 'unreadable'>;
 
-/** What may stand in a header's value. */
+/** Characters allowed in a header's value. */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
 /** Looks a channel's credential up in the Secrets of its namespace. */
-export function findCredential({ secrets, unreadable }: SecretsToLookIn, namespace: string, { auth }: ModelRouteChannel): Credential {
+export function findCredential({
+  secrets, unreadable,
+}: SecretLookup, namespace: string, { auth }: ModelRouteChannel): Credential {
   const ref = auth?.secretRef;
   if (!ref) return { found: true };
   const id = namespacedName({ namespace, name: ref.name });
   const secret = secrets.get(id);
   const problem = unreadable?.get(id);
-  if (!secret) return notFound('SecretNotFound', problem === undefined ? `the Secret "${ref.name}" does not exist in ${namespace}.` : `the Secret "${ref.name}" cannot be read: ${problem}.`);
+  if (!secret) return notFound('SecretNotFound', problem === undefined
+    ? `the Secret "${ref.name}" does not exist in ${namespace}.`
+    : `the Secret "${ref.name}" cannot be read: ${problem}.`);
   // editors and `echo` end a file with a line break, which no provider's key has
   const value = secret.data.get(ref.key)?.replace(/\r?\n$/, '');
   if (value === undefined) return notFound('SecretInvalid', `the Secret "${ref.name}" has no entry "${ref.key}".`);
   if (value === '') return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" is empty.`);
   if (!HEADER_VALUE.test(value))
-    return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" has spaces, line breaks or characters that no header can carry.`);
+    return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" has spaces, line breaks or ` +
+      `characters that no header can carry.`);
   return { found: true, value };
 }
 
-/** All that findCredential looks at for a route: each Secret, or why it cannot be read. */
-export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unreadable }: SecretsToLookIn): unknown[] {
+/** The inputs of findCredential for a route, for memoization. */
+export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unreadable }: SecretLookup): unknown[] {
   return spec.channels.flatMap(({ auth }) => {
     if (!auth?.secretRef) return [];
     const id = namespacedName({ namespace: metadata.namespace, name: auth.secretRef.name });
@@ -44,8 +49,10 @@ export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unread
   });
 }
 
-/** Whether a Group lets ApiKeys of a namespace name it. */
-export function admitsNamespace({ metadata, spec }: Group, namespace: string, namespaces: ReadonlyMap<string, Labels>): boolean {
+/** Whether a Group's allowedNamespaces admits a namespace. */
+export function admitsNamespace({
+  metadata, spec,
+}: Group, namespace: string, namespaces: ReadonlyMap<string, Labels>): boolean {
   const { from, selector } = spec.allowedNamespaces;
   if (from === 'All') return true;
   if (from === 'Same') return namespace === metadata.namespace;

@@ -1,22 +1,24 @@
 /**
- * [P] The control plane in one function: what users wrote → what the proxies need, and what is to be said to the users.
+ * [P] The control plane in one function: users' objects → the proxies' snapshot and the findings for statuses.
  *
- * gather     which objects are this gateway's, and what their Secrets hold
- * conflicts  who wins where two objects claim one thing
- * per kind   prices, then routes, groups made of routes, accounts, and keys that join a group and an account
- * assemble   one sorted, frozen snapshot, the findings for the statuses, and when to look again
+ * gather     selects this gateway's objects and reads their Secrets
+ * conflicts  decides between objects that claim the same thing
+ * per kind   prices, routes, groups, accounts, keys
+ * assemble   one sorted, frozen snapshot, the findings, and the time of the next change
  */
+import type { Account } from '#crds/types.gen.ts';
 import type { Resources } from '../store/resources.ts';
 import { namespacedName } from '../store/resources.ts';
 import { translateAccount } from './account.ts';
-import { claimedHashes, translateKey } from './api-key.ts';
+import { claimedHashes, isPreviousHash, translateKey } from './api-key.ts';
 import { assemble } from './assemble.ts';
 import type { Translation } from './assemble.ts';
-import { findLosses } from './conflicts.ts';
+import { findConflicts } from './conflicts.ts';
 import { gather } from './gather.ts';
 import type { TranslationInput } from './gather.ts';
 import { translateGroups } from './group.ts';
 import type { TranslatedGroup } from './group.ts';
+import { findDifferingLimits } from './model-limits.ts';
 import { translateRoute } from './model-route.ts';
 import { claimedModels, translateCatalog } from './price-catalog.ts';
 
@@ -33,15 +35,19 @@ const NO_FAILURES: ReadonlyMap<string, string> = new Map();
 /** Never throws on admitted resources; the same ones in any order give the same translation. */
 export function translate(resources: Resources, options: TranslateOptions): Translation {
   const input = gather(resources, options);
-  const lostModels = findLosses(input.catalogs, claimedModels);
-  const catalogs = input.catalogs.map((catalog) => translateCatalog(catalog, lostModels.get(catalog)));
-  const priced = new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType]));
+  const modelConflicts = findConflicts(input.catalogs, claimedModels);
+  const catalogs = input.catalogs.map((catalog) => translateCatalog(catalog, modelConflicts.get(catalog)));
+  const priced =
+    new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType]));
 
-  const routes = input.routes.map((route) => translateRoute(route, { lookup: resources, priced }));
+  const differingLimits = findDifferingLimits(input.routes);
+  const routes = input.routes.map((route) => translateRoute(route, { lookup: resources, priced, differingLimits }));
   const refusedGroups = namesOf(input, 'Group');
   const groups = translateGroups(input.groups, {
     accepted: input.routes.filter((_, index) => routes[index]?.message),
-    refused: new Set([...routes.filter(({ message }) => !message).map(({ findings }) => findings.name), ...namesOf(input, 'ModelRoute')]),
+    refused: new Set([
+      ...routes.filter(({ message }) => !message).map(({ findings }) => findings.name), ...namesOf(input, 'ModelRoute'),
+    ]),
     refusedGroups,
   });
 
@@ -52,19 +58,32 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
     groups: new Map<string, TranslatedGroup>(groups.map((group) => [group.findings.name, group])),
     refusedGroups,
     accounts: new Map([
-      ...input.malformed.filter(({ kind }) => kind === 'Account').map((findings) => [namespacedName(findings), false] as const),
+      ...input.malformed.filter(({ kind }) => kind === 'Account').map((findings) =>
+        [namespacedName(findings), false] as const),
       ...accounts.map(({ findings, message }) => [namespacedName(findings), message !== undefined] as const),
     ]),
+    accountNames: namesByNamespace(input.accounts),
     foreignAccounts: input.foreignAccounts,
-    losses: findLosses(input.keys, claimedHashes),
+    conflicts: findConflicts(input.keys, claimedHashes, isPreviousHash),
     mintFailures: options.mintFailures ?? NO_FAILURES,
   };
   const keys = input.keys.map((key) => translateKey(key, keyContext));
 
-  return assemble({ catalogs, routes, groups, accounts, keys, priced, leftOut: [...input.misplaced, ...input.malformed] }, options.nowMs);
+  return assemble({
+    catalogs, routes, groups, accounts, keys, priced, leftOut: [...input.misplaced, ...input.malformed],
+  }, options.nowMs);
 }
 
-/** Names of the objects of a kind that today's schema refuses. */
+/** The names of objects in a namespace; grouped at the first call, since most translations need none. */
+function namesByNamespace(objects: readonly Account[]): (namespace: string) => readonly string[] {
+  let groups: ReadonlyMap<string, readonly Account[]> | undefined;
+  return (namespace) => {
+    groups ??= Map.groupBy(objects, ({ metadata }) => metadata.namespace);
+    return (groups.get(namespace) ?? []).map(({ metadata }) => metadata.name);
+  };
+}
+
+/** Names of the objects of a kind that are invalid by the current schema. */
 function namesOf({ malformed }: TranslationInput, kind: 'Group' | 'ModelRoute'): ReadonlySet<string> {
   return new Set(malformed.filter((findings) => findings.kind === kind).map(({ name }) => name));
 }

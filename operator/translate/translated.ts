@@ -1,6 +1,6 @@
 /**
- * [P] What every kind's file returns: a message for the snapshot, if the object counts, and what is to be said of it.
- * FieldReader collects values that cannot be translated: schema and CEL admit none, but objects may be older than both.
+ * [P] The result of translating an object: a message for the snapshot, if it is accepted, and its findings. FieldReader
+ * collects invalid values: schema and CEL admit none, but objects may be older than both.
  */
 import { parseDecimal } from '#snapshot/decimal.ts';
 import type { Findings } from '../status/findings.ts';
@@ -12,7 +12,9 @@ export interface Translated<Message> {
   readonly findings: Findings;
 }
 
-/** Reads fields exactly and notes every one that cannot be read, so that an object is refused with all its faults at once. One for each object. */
+/**
+ * Parses the fields of one object and collects all faults, so that it is refused with all of them at once.
+ */
 export class FieldReader {
   readonly #faults: string[] = [];
 

@@ -1,7 +1,8 @@
 /**
- * [P] The sidecar's way into a pod: inject(pod, plan) → JSON Patch. The sidecar is a native one (an init container that is restarted
- * always), before all other init containers, so that it serves them too, ends after the app and does not keep a Job from completing.
- * What was injected is recognised and made anew in its place: to inject twice is to inject once.
+ * [P] The sidecar's way into a pod: inject(pod, plan) → JSON Patch. The sidecar is a native one (an init container that
+ * is restarted always), before all other init containers, so that it serves them too, ends after the app and does not
+ * keep a Job from completing. What was injected is recognised and made anew in its place: to inject twice is to inject
+ * once.
  */
 import { isJsonObject } from '#crds/json.ts';
 import { jsonPatch } from './json-patch.ts';
@@ -34,20 +35,26 @@ export function inject(pod: Pod, plan: InjectionPlan): Injection {
   const result = readOverrides(pod.metadata?.annotations ?? {});
   if ('problems' in result) return result;
   const { overrides } = result;
-  const problems = obstacles(pod, overrides);
+  const problems = portAndNameConflicts(pod, overrides);
   return problems.length > 0 ? { problems } : { patch: jsonPatch(pod, injected(pod, plan, overrides)) };
 }
 
-/** What in the pod is in the way. */
-function obstacles({ metadata, spec }: Pod, { port, adminPort }: Overrides): string[] {
+/** Ports and names of the pod that conflict with the sidecar's. */
+function portAndNameConflicts({ metadata, spec }: Pod, { port, adminPort }: Overrides): string[] {
   const all = [...spec.initContainers ?? [], ...spec.containers];
   const others = all.filter(({ name }) => name !== SIDECAR_CONTAINER);
-  const problems = others.flatMap(({ name, ports }) => [port, adminPort].flatMap((wanted) => ports?.some(({ containerPort }) => containerPort === wanted)
-    ? [`the container ${name} has the port ${wanted}, which the sidecar listens on; choose another one with the annotation ${OVERRIDE_PREFIX}${wanted === port ? '' : 'admin-'}port`] : []));
-  if (spec.containers.some(({ name }) => name === SIDECAR_CONTAINER)) problems.push(`a container has the sidecar's name ${SIDECAR_CONTAINER}`);
+  const problems = others.flatMap(({
+    name, ports,
+  }) => [port, adminPort].flatMap((wanted) => ports?.some(({ containerPort }) => containerPort === wanted)
+    ? [`the container ${name} has the port ${wanted}, which the sidecar listens on; choose another one with the ` +
+      `annotation ${OVERRIDE_PREFIX}${wanted === port ? '' : 'admin-'}port`] : []));
+  if (spec.containers.some(({ name }) => name === SIDECAR_CONTAINER))
+    problems.push(`a container has the sidecar's name ${SIDECAR_CONTAINER}`);
   if (metadata?.annotations?.[INJECTED_ANNOTATION] !== undefined) return problems;
-  if (spec.initContainers?.some(({ name }) => name === SIDECAR_CONTAINER)) problems.push(`an init container has the sidecar's name ${SIDECAR_CONTAINER}`);
-  if (spec.volumes?.some(({ name }) => name === KEY_VOLUME)) problems.push(`a volume has the name ${KEY_VOLUME} of the sidecar's`);
+  if (spec.initContainers?.some(({ name }) => name === SIDECAR_CONTAINER))
+    problems.push(`an init container has the sidecar's name ${SIDECAR_CONTAINER}`);
+  if (spec.volumes?.some(({ name }) => name === KEY_VOLUME))
+    problems.push(`a volume has the name ${KEY_VOLUME} of the sidecar's`);
   return problems;
 }
 
@@ -65,22 +72,33 @@ function injected(pod: Pod, plan: InjectionPlan, overrides: Overrides): Pod {
     spec: {
       ...spec,
       // what the API server has filled in meanwhile stays
-      initContainers: [...rest.slice(0, at), { ...initContainers[known], ...sidecar(plan, overrides) }, ...rest.slice(at).map(served)],
+      initContainers: [
+        ...rest.slice(0, at), { ...initContainers[known], ...sidecar(plan, overrides) }, ...rest.slice(at).map(served),
+      ],
       containers: containers.map(served),
-      volumes: withVolume(volumes, { name: KEY_VOLUME, secret: { secretName: plan.secret.name, defaultMode: KEY_MODE, items: [{ key: plan.secret.entry, path: KEY_FILE }] } }),
+      volumes: withVolume(volumes, { name: KEY_VOLUME, secret: {
+        secretName: plan.secret.name, defaultMode: KEY_MODE, items: [{ key: plan.secret.entry, path: KEY_FILE }],
+      } }),
     },
   };
 }
 
 /** In its place, or at the end. */
 function withVolume(volumes: readonly Volume[], volume: Volume): readonly Volume[] {
-  return volumes.some(({ name }) => name === volume.name) ? volumes.map((each) => each.name === volume.name ? volume : each) : [...volumes, volume];
+  return volumes.some(({ name }) => name === volume.name)
+    ? volumes.map((each) => each.name === volume.name ? volume : each)
+    : [...volumes, volume];
 }
 
-/** What an app needs to find the sidecar. Whatever the pod says itself counts, and a key of its own beside an address of its own is not touched. */
+/**
+ * What an app needs to find the sidecar. Whatever the pod says itself counts, and a key of its own beside an address of
+ * its own is not touched.
+ */
 function withAddress(container: Container, port: number): Container {
   const env = [...container.env ?? []];
-  for (const [address, key, url] of [['OPENAI_BASE_URL', 'OPENAI_API_KEY', `http://127.0.0.1:${port}/v1`], ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_KEY', `http://127.0.0.1:${port}`]] as const) {
+  for (const [address, key, url] of [[
+    'OPENAI_BASE_URL', 'OPENAI_API_KEY', `http://127.0.0.1:${port}/v1`,
+  ], ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_KEY', `http://127.0.0.1:${port}`]] as const) {
     const own = env.find(({ name }) => name === address);
     if (!own) env.push({ name: address, value: url });
     if ((!own || own.value === url) && !env.some(({ name }) => name === key)) env.push({ name: key, value: NO_KEY });
@@ -90,7 +108,9 @@ function withAddress(container: Container, port: number): Container {
 
 function sidecar({ settings, authorities }: InjectionPlan, overrides: Overrides): Container {
   const { image, imagePullPolicy, securityContext } = settings;
-  const probe = (path: string, periodSeconds: number, failureThreshold: number): object => ({ httpGet: { path, port: overrides.adminPort, scheme: 'HTTP' }, periodSeconds, failureThreshold, timeoutSeconds: 5, successThreshold: 1 });
+  const probe = (path: string, periodSeconds: number, failureThreshold: number): object => ({ httpGet: {
+    path, port: overrides.adminPort, scheme: 'HTTP',
+  }, periodSeconds, failureThreshold, timeoutSeconds: 5, successThreshold: 1 });
   return {
     name: SIDECAR_CONTAINER,
     image,
@@ -109,7 +129,8 @@ function sidecar({ settings, authorities }: InjectionPlan, overrides: Overrides)
   };
 }
 
-function environment({ fleet, logLevel, ipv6, env }: SidecarSettings, authorities: string | undefined, overrides: Overrides): EnvVar[] {
+function environment({ fleet, logLevel, ipv6, env }: SidecarSettings, authorities:
+  | string | undefined, overrides: Overrides): EnvVar[] {
   return [
     { name: 'MGW_FLEET', value: fleet },
     ...authorities === undefined ? [] : [{ name: 'MGW_FLEET_CA', value: authorities }],

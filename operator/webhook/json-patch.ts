@@ -1,4 +1,7 @@
-/** [P] The difference of two JSON values as a JSON Patch (RFC 6902). Lists of the same length are compared entry by entry, others replaced. */
+/**
+ * [P] The difference of two JSON values as a JSON Patch (RFC 6902). Lists of the same length are compared entry by
+ * entry, others replaced.
+ */
 import { isJsonObject } from '#crds/json.ts';
 
 export type PatchOperation =
@@ -7,9 +10,11 @@ export type PatchOperation =
 
 /** What makes `after` of `before`; nothing where they are equal. */
 export function jsonPatch(before: unknown, after: unknown, path = ''): PatchOperation[] {
-  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) return before.flatMap((entry: unknown, index) => jsonPatch(entry, after[index], `${path}/${index}`));
+  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
+    return before.flatMap((entry: unknown, index) => jsonPatch(entry, after[index], `${path}/${index}`));
   if (isJsonObject(before) && isJsonObject(after)) {
-    return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) => member(before[name], after[name], `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`));
+    return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) =>
+      member(before[name], after[name], `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`));
   }
   return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ op: 'replace', path, value: after }];
 }

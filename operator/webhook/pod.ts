@@ -1,6 +1,6 @@
-/** What of a pod the webhook reads and writes; all else passes through it unseen. */
+/** The fields of a pod that the webhook reads and writes; other fields pass through unchanged. */
 
-export type Texts = Readonly<Record<string, string>>;
+export type StringMap = Readonly<Record<string, string>>;
 
 export interface EnvVar {
   readonly name: string;
@@ -21,7 +21,11 @@ export interface Volume {
 }
 
 export interface Pod {
-  readonly metadata?: { readonly labels?: Texts; readonly annotations?: Texts; readonly [field: string]: unknown };
+  readonly metadata?: {
+    readonly labels?: StringMap;
+    readonly annotations?: StringMap;
+    readonly [field: string]: unknown;
+  };
   readonly spec: {
     readonly containers: readonly Container[];
     readonly initContainers?: readonly Container[];

@@ -1,6 +1,7 @@
 /**
- * [P] One question of the API server's about a pod → the answer: whether the pod asks for a sidecar, with which key, and how it gets
- * one. A pod that asks and cannot have one is refused with what to do, because its app would fail later and say less.
+ * [P] AdmissionReview of a pod → response: whether the pod asks for a sidecar, with which key, and the patch that
+ * injects it. A pod that asks and cannot have one is denied with advice, because its app would fail later with less
+ * information.
  */
 import { isJsonObject } from '#crds/json.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -27,7 +28,7 @@ export interface ReviewContext extends Omit<InjectionPlan, 'secret'> {
 /** injected, unchanged (nothing to do), skipped (it cannot have one, and goes on without), denied. */
 export type Outcome = 'injected' | 'unchanged' | 'skipped' | 'denied';
 
-export interface Verdict {
+export interface ReviewResult {
   readonly outcome: Outcome;
   readonly patch?: readonly PatchOperation[];
   /** Shown by kubectl. */
@@ -39,27 +40,34 @@ export interface Verdict {
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /** Rejects only where the ApiKey cannot be read. */
-export async function review({ namespace, pod }: ReviewRequest, context: ReviewContext): Promise<Verdict> {
+export async function review({ namespace, pod }: ReviewRequest, context: ReviewContext): Promise<ReviewResult> {
   if (pod.metadata?.labels?.[INJECT_LABEL] !== 'true') return { outcome: 'unchanged' };
-  const unfit = unfitness(pod);
-  if (unfit !== undefined) return { outcome: 'skipped', warnings: [`no Model Gateway sidecar was injected: ${unfit}`] };
+  const unsupported = whyUnsupported(pod);
+  if (unsupported !== undefined)
+    return { outcome: 'skipped', warnings: [`no Model Gateway sidecar was injected: ${unsupported}`] };
   const name = pod.metadata.annotations?.[API_KEY_ANNOTATION];
-  if (name === undefined) return denied(`the label ${INJECT_LABEL} asks for a sidecar, and no annotation ${API_KEY_ANNOTATION} says whose key it uses. Add it with the name of an ApiKey of this namespace, or remove the label.`);
-  if (!NAME.test(name)) return denied(`the annotation ${API_KEY_ANNOTATION} must be the name of an ApiKey of this namespace.`);
+  if (name === undefined) return denied(
+    `the label ${INJECT_LABEL} asks for a sidecar, and no annotation ${API_KEY_ANNOTATION} says whose key it uses. ` +
+    `Add it with the name of an ApiKey of this namespace, or remove the label.`);
+  if (!NAME.test(name))
+    return denied(`the annotation ${API_KEY_ANNOTATION} must be the name of an ApiKey of this namespace.`);
   const apiKey = await context.findApiKey(namespace, name);
-  if (!apiKey) return denied(`there is no ApiKey ${name} in the namespace ${namespace}. Create it first: a Deployment or Job tries again by itself.`);
+  if (!apiKey) return denied(`there is no ApiKey ${name} in the namespace ${namespace}. Create it first: a ` +
+    `Deployment or Job tries again by itself.`);
   return reviewWith(pod, apiKey, context);
 }
 
-function reviewWith(pod: Pod, apiKey: ApiKey, context: ReviewContext): Verdict {
+function reviewWith(pod: Pod, apiKey: ApiKey, context: ReviewContext): ReviewResult {
   // another gateway of the cluster has a webhook of its own
   if (apiKey.spec.gatewayNamespace !== context.gatewayNamespace) return { outcome: 'unchanged' };
   const injection = inject(pod, { ...context, secret: { name: secretNameOf(apiKey), entry: KEY_ENTRY } });
   if ('problems' in injection) return denied(`${injection.problems.join('; ')}.`);
-  return injection.patch.length === 0 ? { outcome: 'unchanged' } : { outcome: 'injected', patch: injection.patch, warnings: doubts(apiKey) };
+  return injection.patch.length === 0
+    ? { outcome: 'unchanged' }
+    : { outcome: 'injected', patch: injection.patch, warnings: warningsFor(apiKey) };
 }
 
-function denied(message: string): Verdict {
+function denied(message: string): ReviewResult {
   return { outcome: 'denied', message: `Model Gateway: ${message}` };
 }
 
@@ -67,15 +75,17 @@ function denied(message: string): Verdict {
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 /** Why a pod of this make cannot have a sidecar. */
-function unfitness({ metadata, spec }: Pod): string | undefined {
-  if (metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined) return 'the pod only mirrors a static one, which runs as its node\'s file says';
-  if (spec.hostNetwork) return 'the pod uses its node\'s network, where every process of the node could call with its key';
+function whyUnsupported({ metadata, spec }: Pod): string | undefined {
+  if (metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined)
+    return 'the pod only mirrors a static one, which runs as its node\'s file says';
+  if (spec.hostNetwork)
+    return 'the pod uses its node\'s network, where every process of the node could call with its key';
   if (spec.os?.name === 'windows') return 'there is none for Windows';
   return undefined;
 }
 
 /** What keeps the key from working now; the pod may start all the same. */
-function doubts({ metadata, spec, status }: ApiKey): string[] {
+function warningsFor({ metadata, spec, status }: ApiKey): string[] {
   if (!spec.enabled) return [`the ApiKey ${metadata.name} is disabled: its calls are refused until it is enabled`];
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   if (ready?.status === 'False') return [`the ApiKey ${metadata.name} is not ready: ${ready.message}`];
@@ -88,16 +98,18 @@ export function parseReview(body: unknown): ReviewRequest | { readonly uid: stri
   if (apiVersion !== 'admission.k8s.io/v1' || kind !== 'AdmissionReview' || !isJsonObject(request)) return undefined;
   const { uid, namespace, operation, object } = request;
   if (typeof uid !== 'string') return undefined;
-  return operation === 'CREATE' && typeof namespace === 'string' && NAME.test(namespace) && isPod(object) ? { uid, namespace, pod: object } : { uid };
+  return operation === 'CREATE' && typeof namespace === 'string' && NAME.test(namespace) &&
+    isPod(object) ? { uid, namespace, pod: object } : { uid };
 }
 
 /** The API server has validated it by its own schema; this is to tell it from other kinds. */
 function isPod(object: unknown): object is Pod {
-  return isJsonObject(object) && object['kind'] === 'Pod' && isJsonObject(object['spec']) && Array.isArray(object['spec']['containers']);
+  return isJsonObject(object) && object['kind'] === 'Pod' && isJsonObject(object['spec']) &&
+    Array.isArray(object['spec']['containers']);
 }
 
 /** The answer as the API server reads it. */
-export function formatReview(uid: string, { outcome, patch, warnings = [], message = '' }: Verdict): object {
+export function formatReview(uid: string, { outcome, patch, warnings = [], message = '' }: ReviewResult): object {
   return {
     apiVersion: 'admission.k8s.io/v1',
     kind: 'AdmissionReview',

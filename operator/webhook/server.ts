@@ -1,6 +1,6 @@
 /**
- * The webhook's HTTPS server: the API server asks it about each new pod that wants a sidecar. Its certificates are handed in and
- * replaced under way; what is answered is decided in review.ts.
+ * The webhook's HTTPS server: the API server asks it about each new pod that wants a sidecar. Its certificates are
+ * handed in and replaced under way; what is answered is decided in review.ts.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -8,7 +8,7 @@ import { parseJson } from '#crds/json.ts';
 import type { Logger } from 'pino';
 import type { Meter } from '../metrics.ts';
 import { formatReview, parseReview, review } from './review.ts';
-import type { ReviewContext, Verdict } from './review.ts';
+import type { ReviewContext, ReviewResult } from './review.ts';
 
 /** Certificate and key, PEM, and how to hear of others. */
 export interface ServerCertificates {
@@ -34,19 +34,22 @@ export interface WebhookServer {
 /** Where pods are asked about. */
 const INJECT_PATH = '/inject';
 /** An object of the API server's has at most 3 MiB, and the question about it has little besides. */
-const MOST_BODY_BYTES = 8 * 1024 * 1024;
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
 /** Of all questions that come in at once: whoever reaches the port may ask, and the operator has other work. */
-const MOST_HELD_BYTES = 4 * MOST_BODY_BYTES;
+const MAX_HELD_BYTES = 4 * MAX_BODY_BYTES;
 /** The API server waits 5 seconds by the chart's configuration. */
 const REQUEST_MS = 10_000;
 
 /** Resolves once it listens. */
 export async function startWebhookServer(options: WebhookServerOptions): Promise<WebhookServer> {
   const { listen, certificates, log } = options;
-  const secured = ({ certificate, key }: { readonly certificate: string; readonly key: string }) => ({ cert: certificate, key, minVersion: 'TLSv1.2' } as const);
-  const room: Room = { bytes: MOST_HELD_BYTES };
-  const server = createServer({ ...secured(certificates.current()), requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-    answer(options, request, room).catch((error: unknown): Answer => {
+  const secured = ({ certificate, key }: { readonly certificate: string; readonly key: string }) =>
+    ({ cert: certificate, key, minVersion: 'TLSv1.2' } as const);
+  const budget: BodyBudget = { bytes: MAX_HELD_BYTES };
+  const server = createServer({
+    ...secured(certificates.current()), requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS,
+  }, (request, response) => {
+    answer(options, request, budget).catch((error: unknown): Answer => {
       options.meter.add('modelgateway_operator_injections_total', { outcome: 'failed' }, 1);
       log.warn({ err: error }, 'a pod could not be looked at; the webhook\'s failure policy decides');
       return { status: 500, body: 'the ApiKey could not be read; the operator\'s log says why\n' };
@@ -67,9 +70,9 @@ export async function startWebhookServer(options: WebhookServerOptions): Promise
       unlisten();
       const closed = new Promise<void>((resolve) => { server.close(() => resolve()); });
       server.closeIdleConnections();
-      const patience = setTimeout(() => server.closeAllConnections(), REQUEST_MS).unref();
+      const forceClose = setTimeout(() => server.closeAllConnections(), REQUEST_MS).unref();
       await closed;
-      clearTimeout(patience);
+      clearTimeout(forceClose);
     },
   };
 }
@@ -80,54 +83,59 @@ interface Answer {
 }
 
 /** What may still be held of questions. */
-interface Room {
+interface BodyBudget {
   bytes: number;
 }
 
-async function answer({ context, meter, log }: WebhookServerOptions, request: IncomingMessage, room: Room): Promise<Answer> {
+async function answer({
+  context, meter, log,
+}: WebhookServerOptions, request: IncomingMessage, budget: BodyBudget): Promise<Answer> {
   if (request.url?.split('?', 1)[0] !== INJECT_PATH) return { status: 404, body: 'not found\n' };
   if (request.method !== 'POST') return { status: 405, body: 'only POST\n' };
-  const body = await readBody(request, room);
-  if (body === 'Crowded') return { status: 503, body: 'too many questions at once\n' };
+  const body = await readBody(request, budget);
+  if (body === 'Overloaded') return { status: 503, body: 'too many questions at once\n' };
   const question = parseReview(body && parseJson(body.toString('utf8')));
   if (!question) return { status: 400, body: 'an AdmissionReview of admission.k8s.io/v1 was expected\n' };
-  const verdict: Verdict = 'pod' in question ? await review(question, context()) : { outcome: 'unchanged' };
-  meter.add('modelgateway_operator_injections_total', { outcome: verdict.outcome }, 1);
-  if (verdict.outcome === 'denied' && 'pod' in question) log.info({ namespace: question.namespace, reason: verdict.message }, 'a pod was denied');
-  return { status: 200, body: formatReview(question.uid, verdict) };
+  const result: ReviewResult = 'pod' in question ? await review(question, context()) : { outcome: 'unchanged' };
+  meter.add('modelgateway_operator_injections_total', { outcome: result.outcome }, 1);
+  if (result.outcome === 'denied' && 'pod' in question)
+    log.info({ namespace: question.namespace, reason: result.message }, 'a pod was denied');
+  return { status: 200, body: formatReview(question.uid, result) };
 }
 
 /** Undefined: too large. */
-async function readBody(request: IncomingMessage, room: Room): Promise<Buffer | 'Crowded' | undefined> {
+async function readBody(request: IncomingMessage, budget: BodyBudget): Promise<Buffer | 'Overloaded' | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   let held = 0;
-  let crowded = false;
+  let overloaded = false;
   try {
     for await (const chunk of request) {
       if (!Buffer.isBuffer(chunk)) continue;
       bytes += chunk.length;
-      crowded ||= chunk.length > room.bytes;
-      if (!crowded && bytes <= MOST_BODY_BYTES) {
+      overloaded ||= chunk.length > budget.bytes;
+      if (!overloaded && bytes <= MAX_BODY_BYTES) {
         chunks.push(chunk);
         held += chunk.length;
-        room.bytes -= chunk.length;
+        budget.bytes -= chunk.length;
         continue;
       }
       // what is not kept is read on, so that the answer is heard
       chunks.length = 0;
-      room.bytes += held;
+      budget.bytes += held;
       held = 0;
     }
   } finally {
-    room.bytes += held;
+    budget.bytes += held;
   }
-  if (bytes > MOST_BODY_BYTES) return undefined;
-  return crowded ? 'Crowded' : Buffer.concat(chunks);
+  if (bytes > MAX_BODY_BYTES) return undefined;
+  return overloaded ? 'Overloaded' : Buffer.concat(chunks);
 }
 
 function send(response: ServerResponse, { status, body }: Answer): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  response.writeHead(status, { 'content-type': typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json', 'content-length': Buffer.byteLength(text) });
+  response.writeHead(status, { 'content-type': typeof body === 'string'
+    ? 'text/plain; charset=utf-8'
+    : 'application/json', 'content-length': Buffer.byteLength(text) });
   response.end(text);
 }

@@ -1,4 +1,7 @@
-/** [P] What all sidecars of a gateway have in common: one JSON text of the operator's command line, which the chart writes. */
+/**
+ * [P] Settings common to all sidecars of a gateway: a JSON value of the operator's command line, which the chart
+ * writes.
+ */
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { EnvVar } from './pod.ts';
 
@@ -39,9 +42,13 @@ interface Rule {
 
 /** Each setting with what it must be where it is given. */
 const RULES: Readonly<Record<keyof SidecarSettings, Rule>> = {
-  image: { holds: (value) => typeof value === 'string' && /^\S+$/.test(value), words: 'the name of the gateway\'s image' },
-  imagePullPolicy: { holds: (value) => PULL_POLICIES.includes(String(value)), words: `one of ${PULL_POLICIES.join(', ')}` },
-  fleet: { holds: (value) => typeof value === 'string' && URL.canParse(value) && value.startsWith('https://'), words: 'an https URL' },
+  image: { holds: (value) => typeof value === 'string' &&
+    /^\S+$/.test(value), words: 'the name of the gateway\'s image' },
+  imagePullPolicy: {
+    holds: (value) => PULL_POLICIES.includes(String(value)), words: `one of ${PULL_POLICIES.join(', ')}`,
+  },
+  fleet: { holds: (value) => typeof value === 'string' && URL.canParse(value) &&
+    value.startsWith('https://'), words: 'an https URL' },
   logLevel: { holds: (value) => LOG_LEVELS.includes(String(value)), words: `one of ${LOG_LEVELS.join(', ')}` },
   ipv6: { holds: (value) => typeof value === 'boolean', words: 'true or false' },
   resources: { holds: isJsonObject, words: 'an object, as in a pod' },
@@ -53,11 +60,13 @@ const RULES: Readonly<Record<keyof SidecarSettings, Rule>> = {
 export function parseSidecarSettings(text: string, defaults: { readonly fleet: string }): SidecarSettings {
   const given = objectOf(text);
   for (const [name, value] of Object.entries(given)) {
-    if (!isSetting(name)) throw new SettingsFault(`there is no setting ${name}; there are ${Object.keys(RULES).join(', ')}`);
+    if (!isSetting(name))
+      throw new SettingsFault(`there is no setting ${name}; there are ${Object.keys(RULES).join(', ')}`);
     if (!RULES[name].holds(value)) throw new SettingsFault(`${name} must be ${RULES[name].words}`);
   }
   if (given['image'] === undefined) throw new SettingsFault('image must be there: the name of the gateway\'s image');
-  const settings: unknown = { logLevel: 'warn', ipv6: false, resources: RESOURCES, securityContext: SECURITY_CONTEXT, env: [], ...defaults, ...given };
+  const settings: unknown = { logLevel:
+    'warn', ipv6: false, resources: RESOURCES, securityContext: SECURITY_CONTEXT, env: [], ...defaults, ...given };
   return asSettings(settings);
 }
 
@@ -68,7 +77,8 @@ function asSettings(settings: unknown): SidecarSettings {
 }
 
 function isSettings(value: unknown): value is SidecarSettings {
-  return isJsonObject(value) && Object.entries(value).every(([name, each]) => isSetting(name) && RULES[name].holds(each));
+  return isJsonObject(value) &&
+    Object.entries(value).every(([name, each]) => isSetting(name) && RULES[name].holds(each));
 }
 
 function isSetting(name: string): name is keyof SidecarSettings {
@@ -77,7 +87,8 @@ function isSetting(name: string): name is keyof SidecarSettings {
 
 function objectOf(text: string): Readonly<Record<string, unknown>> {
   const value = parseJson(text);
-  if (!isJsonObject(value)) throw new SettingsFault('it must be a JSON object, such as {"image": "model-gateway:0.1.0"}');
+  if (!isJsonObject(value))
+    throw new SettingsFault('it must be a JSON object, such as {"image": "model-gateway:0.1.0"}');
   return value;
 }
 

@@ -1,12 +1,12 @@
 /**
- * [P] What the fleet holds: for each object how many of the connected proxies have its version of now, which refuse it, and how
- * long it took. Counted from the streams as they are, not from what they have been, so a proxy that is gone counts no more.
- * A proxy counts once it has answered a whole configuration: one that has just started serves nobody yet.
+ * [P] The acknowledgements of the fleet: for each object, how many connected proxies have its current version, which
+ * reject it, and how long convergence took. They are computed from the open streams, so a disconnected proxy does not
+ * count. A proxy counts once it has acknowledged a complete configuration.
  */
 import type { AcknowledgementDigest, ObjectDigest } from '#snapshot/fleet.gen.ts';
 import { RESOURCE_TYPES } from '#snapshot/resources.ts';
 import type { ResourceCache, ResourceChanges } from './resource-cache.ts';
-import type { Session, Settled } from './session.ts';
+import type { Session, ResponseAnswer } from './session.ts';
 
 /** How far one object's last published version has come. */
 export interface Progress {
@@ -71,7 +71,9 @@ export class Acknowledgements {
         const id = objectId(typeUrl, name);
         if (id === undefined) continue;
         this.#touched.add(id);
-        if (this.#cache.get(typeUrl, name)) this.#publications.set(id, { atMs: nowMs, lastAnswerMs: nowMs, convergedMs: undefined });
+        if (this.#cache.get(
+          typeUrl, name,
+        )) this.#publications.set(id, { atMs: nowMs, lastAnswerMs: nowMs, convergedMs: undefined });
         else this.#publications.delete(id);
       }
     }
@@ -95,7 +97,7 @@ export class Acknowledgements {
     if (this.connected + this.remote === 0) this.#touchAll();
   }
 
-  settled(proxy: string, session: Session, { typeUrl, sent }: Settled, nowMs: number): void {
+  settled(proxy: string, session: Session, { typeUrl, sent }: ResponseAnswer, nowMs: number): void {
     if (this.#proxies.get(proxy) !== session) return;
     for (const name of sent.versions.keys()) {
       const id = objectId(typeUrl, name);
@@ -142,7 +144,8 @@ export class Acknowledgements {
     }
     const connected = this.connected + this.remote;
     const publication = this.#publications.get(id);
-    if (publication && publication.convergedMs === undefined && connected > 0 && acknowledged === connected) publication.convergedMs = publication.lastAnswerMs - publication.atMs;
+    if (publication && publication.convergedMs === undefined && connected > 0 && acknowledged === connected)
+      publication.convergedMs = publication.lastAnswerMs - publication.atMs;
     return { version: resource.version, connected, acknowledged, rejected, convergedMs: publication?.convergedMs };
   }
 
@@ -192,7 +195,7 @@ export class Acknowledgements {
 
   #touchUnsettled(session: Session): void {
     for (const subscription of session.subscriptions()) {
-      for (const name of subscription.unsettled()) {
+      for (const name of subscription.unacknowledged()) {
         const id = objectId(subscription.typeUrl, name);
         if (id !== undefined) this.#touched.add(id);
       }

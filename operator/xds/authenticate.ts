@@ -1,7 +1,7 @@
 /**
- * Who calls: a ServiceAccount token that the Kubernetes API server vouches for (TokenReview). The token must have been made for
- * this server (its audience), so that one that was made for another program opens nothing here. Answers are kept for a moment,
- * under the token's hash: a fleet that comes back after a restart asks the API server once per proxy, not once per attempt.
+ * Authenticates ServiceAccount tokens with TokenReview. A token must be issued for this server's audience, so that
+ * tokens for other programs are refused. Results are cached briefly under the token's hash: after a restart the API
+ * server is asked once per proxy, not once per attempt.
  */
 import { createHash } from 'node:crypto';
 
@@ -13,7 +13,7 @@ export interface Identity {
   readonly podName: string | undefined;
 }
 
-/** Unavailable: nobody could say; it is worth another try. */
+/** Unavailable: the API server did not answer; retry. */
 export interface AuthenticationRefusal {
   readonly refused: 'Unauthenticated' | 'Unavailable';
   /** Holds nothing of the token. */
@@ -23,7 +23,10 @@ export interface AuthenticationRefusal {
 export type Authenticate = (token: string) => Promise<Identity | AuthenticationRefusal>;
 
 interface TokenReviewerOptions {
-  /** Posts JSON to a path of the API server and resolves with the answer's JSON; rejects where there is none, or a status that is not 2xx. */
+  /**
+   * Posts JSON to a path of the API server and resolves with the answer's JSON; rejects where there is none, or a
+   * status that is not 2xx.
+   */
   readonly post: (path: string, body: object) => Promise<unknown>;
   /** What the tokens must have been made for. */
   readonly audience: string;
@@ -35,7 +38,7 @@ const USER = /^system:serviceaccount:([^:]+):([^:]+)$/;
 const POD_NAME = 'authentication.kubernetes.io/pod-name';
 const ACCEPTED_MS = 60_000;
 const REFUSED_MS = 5_000;
-const MOST_KEPT = 10_000;
+const MAX_KEPT = 10_000;
 
 interface Kept {
   readonly answer: Promise<Identity | AuthenticationRefusal>;
@@ -48,16 +51,18 @@ export function createTokenReviewer({ post, audience, nowMs }: TokenReviewerOpti
 
   async function review(token: string): Promise<Identity | AuthenticationRefusal> {
     try {
-      const answer = await post(PATH, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token, audiences: [audience] } });
+      const answer = await post(
+        PATH, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token, audiences: [audience] } },
+      );
       return readReview(answer, audience);
     } catch {
-      // its words may hold the request's body, and with it the token
+      // the error may quote the request's body, and with it the token
       return { refused: 'Unavailable', message: 'the API server could not be asked about the token' };
     }
   }
 
   function forget(): void {
-    for (const [id, { untilMs }] of kept) if (untilMs <= nowMs() || kept.size > MOST_KEPT) kept.delete(id);
+    for (const [id, { untilMs }] of kept) if (untilMs <= nowMs() || kept.size > MAX_KEPT) kept.delete(id);
   }
 
   return (token) => {
@@ -70,25 +75,29 @@ export function createTokenReviewer({ post, audience, nowMs }: TokenReviewerOpti
       if (!('refused' in answer)) entry.untilMs = nowMs() + ACCEPTED_MS;
       else if (answer.refused === 'Unavailable') kept.delete(id);
     });
-    if (kept.size > MOST_KEPT / 2) forget();
+    if (kept.size > MAX_KEPT / 2) forget();
     return entry.answer;
   };
 }
 
-/** A TokenReview's answer. Everything in it is doubted: it comes from outside. */
+/** Parses a TokenReview's answer without trusting its shape. */
 export function readReview(answer: unknown, audience: string): Identity | AuthenticationRefusal {
   const status = field(answer, 'status');
-  if (field(status, 'authenticated') !== true) return { refused: 'Unauthenticated', message: 'the token is not valid for this server, or has expired' };
-  if (!strings(field(status, 'audiences')).includes(audience)) return { refused: 'Unauthenticated', message: `the token was not made for the audience ${audience}` };
+  if (field(status, 'authenticated') !== true)
+    return { refused: 'Unauthenticated', message: 'the token is not valid for this server, or has expired' };
+  if (!strings(field(status, 'audiences')).includes(audience))
+    return { refused: 'Unauthenticated', message: `the token was not made for the audience ${audience}` };
   const user = field(status, 'user');
   const username = field(user, 'username');
   const [, namespace, serviceAccount] = (typeof username === 'string' && USER.exec(username)) || [];
-  if (namespace === undefined || serviceAccount === undefined) return { refused: 'Unauthenticated', message: 'the token is not a ServiceAccount\'s' };
+  if (namespace === undefined || serviceAccount === undefined)
+    return { refused: 'Unauthenticated', message: 'the token is not a ServiceAccount\'s' };
   return { namespace, serviceAccount, podName: strings(field(field(user, 'extra'), POD_NAME))[0] };
 }
 
 function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+  return typeof value === 'object' && value !== null &&
+    Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 }
 
 function strings(value: unknown): readonly string[] {

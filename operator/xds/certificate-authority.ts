@@ -5,8 +5,8 @@
 import 'reflect-metadata'; // @peculiar/x509 needs this polyfill loaded before it
 import { randomBytes, webcrypto, X509Certificate } from 'node:crypto';
 import {
-  AuthorityKeyIdentifierExtension, BasicConstraintsExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension, KeyUsageFlags,
-  KeyUsagesExtension, Name, PemConverter, SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension,
+  AuthorityKeyIdentifierExtension, BasicConstraintsExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension,
+  KeyUsageFlags, KeyUsagesExtension, Name, PemConverter, SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension,
   X509CertificateGenerator, X509Certificate as ParsedCertificate,
 } from '@peculiar/x509';
 
@@ -50,7 +50,9 @@ export async function createAuthority(nowMs: number, lifetimeMs: number, purpose
 }
 
 /** Issues a certificate for a server of these DNS names; the first one is its subject. */
-export async function issueServing(authority: KeyPair, dnsNames: readonly string[], validity: Validity): Promise<KeyPair> {
+export async function issueServing(
+  authority: KeyPair, dnsNames: readonly string[], validity: Validity,
+): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new ParsedCertificate(authority.certificate);
   const certificate = await X509CertificateGenerator.create({

@@ -1,7 +1,8 @@
 /**
- * The server's certificates: an authority of the operator's own and a serving certificate that it signs, kept where all replicas
- * find them, made anew long before they end. Who connects trusts the published authorities, so a new authority is published
- * first and signs only when every client has had the time to read it; the one before stays trusted until it ends.
+ * Manages the server's certificates: an authority of the operator's own and a serving certificate that it signs, stored
+ * where all replicas find them and renewed long before they expire. Clients trust the published authorities, so a new
+ * authority is published first and signs only after every client has had time to read it; the previous one stays
+ * trusted until it expires.
  */
 import type { Logger } from 'pino';
 import { validityOf, createAuthority, issueServing, dnsNamesOf } from './certificate-authority.ts';
@@ -22,9 +23,14 @@ export interface StoredCertificates {
 
 interface CertificateStore {
   load(): Promise<StoredCertificates | undefined>;
-  /** Stores what was made from `before`; false: somebody else has stored since `before` was loaded, and nothing was written. */
+  /**
+   * Stores what was made from `before`; false: somebody else has stored since `before` was loaded, and nothing was
+   * written.
+   */
   store(next: StoredCertificates, before: StoredCertificates | undefined): Promise<boolean>;
-  /** Tells clients whom to trust: PEM, all authorities. Called again and again; the same text need not be written twice. */
+  /**
+   * Tells clients whom to trust: PEM, all authorities. Called again and again; the same text need not be written twice.
+   */
   publishAuthorities(pem: string): Promise<void>;
 }
 
@@ -41,14 +47,14 @@ export interface TlsMaterial {
   onChange(listener: (material: ServingMaterial) => void): () => void;
 }
 
-export interface KeepCertificatesOptions {
+export interface CertificateOptions {
   readonly store: CertificateStore;
   /** DNS names of the service; the first one is the subject. */
   readonly serverNames: readonly string[];
   /** Whether this replica may write: the leader. Others wait for what it writes. */
   readonly mayWrite: () => boolean;
   readonly nowMs: () => number;
-  /** Runs something once, later; the result takes it back. */
+  /** Calls a function once after a delay; the function that it returns cancels that. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** What they are for, in names and in the log; default xDS. */
@@ -57,7 +63,7 @@ export interface KeepCertificatesOptions {
   readonly lifetimes?: Lifetimes;
 }
 
-export interface KeptCertificates extends TlsMaterial {
+export interface ManagedCertificates extends TlsMaterial {
   /** Looks again now: the store has changed, or this replica leads now. */
   refresh(): Promise<void>;
   stop(): void;
@@ -71,15 +77,15 @@ interface Lifetimes {
   readonly overlapMs: number;
 }
 
-/** For clients that read the authorities again and again. */
+/** For clients that reread the authorities. */
 export const LIFETIMES: Lifetimes = { caMs: 365 * DAY_MS, servingMs: 30 * DAY_MS, overlapMs: DAY_MS };
-/** For clients that are told the authorities once, when their pods are made: a pod may live as long as the overlap. */
-export const LASTING_LIFETIMES: Lifetimes = { caMs: 3650 * DAY_MS, servingMs: 30 * DAY_MS, overlapMs: 730 * DAY_MS };
+/** For clients that get the authorities once, when their pod is created: a pod may live as long as the overlap. */
+export const LONG_LIFETIMES: Lifetimes = { caMs: 3650 * DAY_MS, servingMs: 30 * DAY_MS, overlapMs: 730 * DAY_MS };
 const LOOK_MS = 10 * 60_000;
 const RETRY_MS = 1_000;
 
 /** Resolves once there are certificates. */
-export async function keepCertificates(options: KeepCertificatesOptions): Promise<KeptCertificates> {
+export async function manageCertificates(options: CertificateOptions): Promise<ManagedCertificates> {
   const { store, serverNames, mayWrite, nowMs, after, log, of = 'xDS', lifetimes = LIFETIMES } = options;
   const listeners = new Set<(material: ServingMaterial) => void>();
   const first = Promise.withResolvers<ServingMaterial>();
@@ -106,7 +112,7 @@ export async function keepCertificates(options: KeepCertificatesOptions): Promis
     }
     if (material.certificate === inUse?.certificate && material.authorities === inUse.authorities) return;
     inUse = material;
-    log.info({ of }, 'there are other certificates now');
+    log.info({ of }, 'the certificates have changed');
     for (const listener of listeners) listener(material);
     first.resolve(material);
   }
@@ -145,10 +151,14 @@ function materialOf(stored: StoredCertificates, nowMs: number): ServingMaterial 
   return { certificate: stored.servingCertificate, key: stored.servingKey, authorities: authoritiesOf(stored, nowMs) };
 }
 
-/** What clients trust: the one that signs, the one that will, the one that did. */
-function authoritiesOf({ caCertificate, nextCaCertificate, previousCaCertificate }: StoredCertificates, nowMs: number): string {
-  const previous = previousCaCertificate !== undefined && validityOf(previousCaCertificate).untilMs > nowMs ? previousCaCertificate : undefined;
-  return [caCertificate, nextCaCertificate, previous].filter((pem) => pem !== undefined).map((pem) => `${pem.trim()}\n`).join('');
+/** The current, the next and the previous authority. */
+function authoritiesOf({
+  caCertificate, nextCaCertificate, previousCaCertificate,
+}: StoredCertificates, nowMs: number): string {
+  const previous = previousCaCertificate !== undefined &&
+    validityOf(previousCaCertificate).untilMs > nowMs ? previousCaCertificate : undefined;
+  return [caCertificate, nextCaCertificate, previous].filter((pem) => pem !== undefined).map((pem) => `${pem.trim()}\n`)
+    .join('');
 }
 
 interface Naming {
@@ -159,26 +169,34 @@ interface Naming {
 }
 
 /** What should be stored instead; undefined: nothing is due. */
-export async function renew(stored: StoredCertificates | undefined, naming: Naming): Promise<StoredCertificates | undefined> {
+export async function renew(stored:
+  | StoredCertificates | undefined, naming: Naming): Promise<StoredCertificates | undefined> {
   const { nowMs, of, lifetimes = LIFETIMES } = naming;
   if (!stored) return signedBy(await createAuthority(nowMs, lifetimes.caMs, of), naming);
   const { caCertificate, caKey, nextCaCertificate, nextCaKey } = stored;
   // every client has had the time to read of it
-  if (nextCaCertificate !== undefined && nextCaKey !== undefined && (nowMs >= validityOf(nextCaCertificate).fromMs + lifetimes.overlapMs || validityOf(caCertificate).untilMs <= nowMs)) {
-    return { ...await signedBy({ certificate: nextCaCertificate, key: nextCaKey }, naming), previousCaCertificate: caCertificate };
+  if (nextCaCertificate !== undefined && nextCaKey !== undefined && (nowMs >= validityOf(nextCaCertificate).fromMs +
+    lifetimes.overlapMs || validityOf(caCertificate).untilMs <= nowMs)) {
+    return { ...await signedBy({ certificate: nextCaCertificate, key: nextCaKey }, naming), previousCaCertificate:
+      caCertificate };
   }
   if (nextCaCertificate === undefined && due(caCertificate, nowMs)) {
     const next = await createAuthority(nowMs, lifetimes.caMs, of);
     return { ...stored, nextCaCertificate: next.certificate, nextCaKey: next.key };
   }
-  return servingDue(stored, naming) ? { ...stored, ...await signedBy({ certificate: caCertificate, key: caKey }, naming) } : undefined;
+  return servingDue(stored, naming)
+    ? { ...stored, ...await signedBy({ certificate: caCertificate, key: caKey }, naming) }
+    : undefined;
 }
 
-async function signedBy(authority: KeyPair, { serverNames, nowMs, lifetimes = LIFETIMES }: Naming): Promise<StoredCertificates> {
+async function signedBy(authority: KeyPair, {
+  serverNames, nowMs, lifetimes = LIFETIMES,
+}: Naming): Promise<StoredCertificates> {
   // a certificate must not outlive its authority
   const untilMs = Math.min(nowMs + lifetimes.servingMs, validityOf(authority.certificate).untilMs);
   const made = await issueServing(authority, serverNames, { fromMs: nowMs, untilMs });
-  return { caCertificate: authority.certificate, caKey: authority.key, servingCertificate: made.certificate, servingKey: made.key };
+  return { caCertificate:
+    authority.certificate, caKey: authority.key, servingCertificate: made.certificate, servingKey: made.key };
 }
 
 function servingDue({ servingCertificate }: StoredCertificates, { serverNames, nowMs }: Naming): boolean {

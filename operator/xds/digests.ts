@@ -1,6 +1,7 @@
 /**
- * A follower's stream to the leader: what this replica's proxies hold, whole at first, then what changes. Objects are noted by
- * name and told as they are when the connection takes more, so nothing is ever queued; a broken stream begins anew.
+ * A follower's stream to the leader: the acknowledgements of this replica's proxies, complete at first, then changes.
+ * Objects are marked by name and encoded when the connection is writable, so nothing is queued; a broken stream starts
+ * again.
  */
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientWritableStream } from '@grpc/grpc-js';
@@ -16,7 +17,8 @@ interface DigestStreamOptions {
   readonly replica: string;
   readonly acknowledgements: Acknowledgements;
   /** Undefined: plaintext, and no token. */
-  readonly secure: { readonly tls: TlsMaterial; readonly token: () => Promise<string>; readonly serverName: string } | undefined;
+  readonly secure:
+    | { readonly tls: TlsMaterial; readonly token: () => Promise<string>; readonly serverName: string } | undefined;
   readonly log: Pick<Logger, 'warn'>;
 }
 
@@ -24,8 +26,9 @@ const OBJECTS_PER_MESSAGE = 2_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
 /** Refusals of different channels that wait for a leader; they come again. */
-const MOST_REFUSALS = 1_000;
-const CHANNEL = { 'grpc.enable_channelz': 0, 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 5_000, 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 };
+const MAX_REFUSALS = 1_000;
+const CHANNEL = { 'grpc.enable_channelz': 0, 'grpc.keepalive_time_ms':
+  10_000, 'grpc.keepalive_timeout_ms': 5_000, 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 };
 
 export class DigestStream {
   readonly #options: DigestStreamOptions;
@@ -53,7 +56,8 @@ export class DigestStream {
   }
 
   refused(refusal: Refusal): void {
-    if (this.#refusals.size < MOST_REFUSALS) this.#refusals.set(`${refusal.route}/${refusal.channel}/${refusal.status}`, refusal);
+    if (this.#refusals.size < MAX_REFUSALS)
+      this.#refusals.set(`${refusal.route}/${refusal.channel}/${refusal.status}${refusal.connectError}`, refusal);
     this.#flush();
   }
 
@@ -73,11 +77,15 @@ export class DigestStream {
     if (secure) metadata.set('authorization', `Bearer ${await secure.token()}`);
     if (this.#stopped) return;
     // the leader is called by its pod's address, and its certificate is its service's
-    const named = secure ? { 'grpc.ssl_target_name_override': secure.serverName, 'grpc.default_authority': secure.serverName } : {};
-    const trust = secure ? credentials.createSsl(Buffer.from(secure.tls.current().authorities)) : credentials.createInsecure();
+    const named =
+      secure ? { 'grpc.ssl_target_name_override': secure.serverName, 'grpc.default_authority': secure.serverName } : {};
+    const trust =
+      secure ? credentials.createSsl(Buffer.from(secure.tls.current().authorities)) : credentials.createInsecure();
     this.#client = new Client(address, trust, { ...CHANNEL, ...named });
     const { path, requestSerialize, responseDeserialize } = SHARE_ACKNOWLEDGEMENTS;
-    const call: ClientWritableStream<AcknowledgementDigest> = this.#client.makeClientStreamRequest(path, requestSerialize, responseDeserialize, metadata, (error) => this.#lost(call, error));
+    const call: ClientWritableStream<AcknowledgementDigest> = this.#client.makeClientStreamRequest(
+      path, requestSerialize, responseDeserialize, metadata, (error) => this.#lost(call, error),
+    );
     this.#call = call;
     call.on('error', () => undefined); // it comes to the callback too
     call.on('drain', () => {
@@ -95,7 +103,9 @@ export class DigestStream {
   #lost(call: unknown, error: unknown): void {
     if (this.#stopped || call !== this.#call) return;
     this.#hangUp();
-    this.#options.log.warn({ leader: this.#options.address, err: error }, 'the leader does not hear what the proxies of this replica hold; it is tried again');
+    this.#options.log.warn({
+      leader: this.#options.address, err: error,
+    }, 'the leader does not hear what the proxies of this replica hold; it is tried again');
     this.#retry = setTimeout(() => this.#connect(), this.#retryMs * (0.5 + Math.random()));
     this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
   }

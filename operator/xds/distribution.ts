@@ -1,44 +1,48 @@
 /**
- * The fleet's configuration, given out: what is published reaches every connected proxy over xDS, and what the proxies say of
- * it comes back as progress per object. Every operator replica has one; followers tell the leader what their proxies hold.
+ * Distributes the configuration to every connected proxy over xDS and reports their acknowledgements per object. Every
+ * operator replica runs one; followers forward their proxies' acknowledgements to the leader.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { Refusal } from '#snapshot/fleet.gen.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Progress } from './acknowledgements.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { TlsMaterial } from './certificates.ts';
 import { DigestStream } from './digests.ts';
-import { Fleet } from './fleet.ts';
-import type { FleetFigures, RawResource } from './fleet.ts';
+import { DiscoveryState } from './discovery-state.ts';
+import type { DiscoveryStats, RawResource } from './discovery-state.ts';
 import { startServer } from './server.ts';
 
 type ObjectProgress = Progress;
 
-/** A proxy's word that a provider refuses the credential or a model name of a ModelRoute's channel. */
-export interface UpstreamRefusal {
-  /** A ModelRoute's name. */
-  readonly route: string;
-  readonly channel: string;
-  /** HTTP status of the provider. */
-  readonly status: number;
-}
-
 export interface Distribution {
-  /** Gives the snapshot out; validates nothing, never blocks. What has the content of before is not sent again. Until the first one, callers wait. */
+  /**
+   * Gives the snapshot out; validates nothing, never blocks. What has the content of before is not sent again. Until
+   * the first one, callers wait.
+   */
   publish(snapshot: Snapshot): void;
-  /** Gives out resources of another type (Envoy's own): all that there are of it. Callers are answered after the first publish. */
+  /**
+   * Gives out resources of another type (Envoy's own): all that there are of it. Callers are answered after the first
+   * publish.
+   */
   publishResources(typeUrl: string, resources: readonly RawResource[]): void;
   /** By "Kind namespace/name"; undefined: it is not published. */
   progress(id: string): ObjectProgress | undefined;
   /** Told, at most every few milliseconds, whose progress has changed. Returns how to stop that. */
   onProgress(listener: (ids: ReadonlySet<string>) => void): () => void;
-  /** Told of refusals that proxies report, on the leader also of those that other replicas heard. Returns how to stop that. */
-  onRefusal(listener: (refusal: UpstreamRefusal) => void): () => void;
-  /** Where the leader's port is ("host:port"), so that it hears what this replica's proxies hold; undefined: this replica leads. */
+  /**
+   * Told of refusals that proxies report, on the leader also of those that other replicas heard. Returns how to stop
+   * that.
+   */
+  onRefusal(listener: (refusal: Refusal) => void): () => void;
+  /**
+   * Where the leader's port is ("host:port"), so that it hears what this replica's proxies hold; undefined: this
+   * replica leads.
+   */
   leaderAt(address: string | undefined): void;
   /** For metrics. */
-  figures(): FleetFigures;
+  figures(): DiscoveryStats;
   readonly port: number;
   /** Ends the streams in order; proxies go on with what they have. */
   stop(): Promise<void>;
@@ -60,13 +64,16 @@ export type DistributionSecurity =
   | {
     readonly insecure: false;
     readonly authenticate: Authenticate;
-    /** Rotated by keepCertificates (certificates.ts). */
+    /** Rotated by manageCertificates (certificates.ts). */
     readonly tls: TlsMaterial;
     /** The token with which this replica shows itself to the leader; read anew for each connection. */
     readonly token: () => Promise<string>;
     /** The name that this service's certificates are made for. */
     readonly serverName: string;
-    /** ServiceAccounts that may take configuration, or send acknowledgements of other replicas; absent: any of the namespace. */
+    /**
+     * ServiceAccounts that may take configuration, or send acknowledgements of other replicas; absent: any of the
+     * namespace.
+     */
     readonly serviceAccounts?: { readonly proxies?: readonly string[]; readonly operators?: readonly string[] };
   }
   /** Neither TLS nor tokens: for tests, and for one machine whose loopback is trusted. */
@@ -75,7 +82,7 @@ export type DistributionSecurity =
 /** Resolves once proxies can connect. Until the first publish they get nothing, and wait. */
 export async function startDistribution(options: DistributionOptions): Promise<Distribution> {
   const { security, log, gatewayNamespace } = options;
-  const fleet = new Fleet({ log, onAcknowledged: options.onAcknowledged });
+  const fleet = new DiscoveryState({ log, onAcknowledged: options.onAcknowledged });
   const replica = randomUUID();
   let leader: string | undefined;
   const server = await startServer({
@@ -84,9 +91,9 @@ export async function startDistribution(options: DistributionOptions): Promise<D
     tls: security.insecure ? undefined : security.tls,
     admission: security.insecure ? undefined : { ...security, namespace: gatewayNamespace },
     handlers: {
-      connect: (caller, outlet) => fleet.connect(caller, outlet),
+      connect: (caller, writer) => fleet.connect(caller, writer),
       refusals: ({ refusals }) => { for (const refusal of refusals) fleet.refused(refusal); },
-      replica: () => fleet.hearReplica(),
+      replica: () => fleet.acceptReplica(),
     },
   });
   return {
@@ -100,7 +107,8 @@ export async function startDistribution(options: DistributionOptions): Promise<D
       leader = address;
       fleet.digests?.stop();
       fleet.digests = address === undefined ? undefined : new DigestStream({
-        address, replica, acknowledgements: fleet.acknowledgements, log, secure: security.insecure ? undefined : security,
+        address, replica, acknowledgements:
+          fleet.acknowledgements, log, secure: security.insecure ? undefined : security,
       });
     },
     figures: () => fleet.figures(),

@@ -1,6 +1,6 @@
 /**
- * [P] What is given out at this moment, by type and name. A resource's version is a hash of its content, so that all replicas
- * give the same one without asking each other; it is encoded once, and all streams send the same bytes.
+ * [P] The published resources by type and name. A resource's version is a hash of its content, so that all replicas
+ * agree on it; it is encoded once, and all streams send the same bytes.
  */
 import { createHash } from 'node:crypto';
 import { Resource } from '#snapshot/discovery.gen.ts';

@@ -1,6 +1,6 @@
 /**
- * [P] Whether two messages say the same. Every edit compares every object with that of before, so keys, which are many, are
- * compared field by field without a look at what fields there are; a test holds that none is forgotten.
+ * [P] Equality of messages. Every edit compares every object with its previous version, so keys, of which there are
+ * many, are compared by a fixed list of fields; a test checks that the list is complete.
  */
 import type { Key } from '#snapshot/snapshot.gen.ts';
 
@@ -30,18 +30,22 @@ export function sameKey(a: Key, b: Key): boolean {
 }
 
 function sameIdentity(a: Key, b: Key): boolean {
-  return a.uid === b.uid && a.namespace === b.namespace && a.name === b.name && a.generation === b.generation && a.prefix === b.prefix && sameHashes(a, b);
+  return a.uid === b.uid && a.namespace === b.namespace && a.name === b.name && a.generation === b.generation &&
+    a.prefix === b.prefix && sameHashes(a, b);
 }
 
 function sameHashes({ hashes: a }: Key, { hashes: b }: Key): boolean {
-  return a.length === b.length && a.every((hash, index) => hash.sha256 === b[index]?.sha256 && hash.notAfterMs === b[index]?.notAfterMs);
+  return a.length === b.length &&
+    a.every((hash, index) => hash.sha256 === b[index]?.sha256 && hash.notAfterMs === b[index]?.notAfterMs);
 }
 
 function sameAccess(a: Key, b: Key): boolean {
-  return a.enabled === b.enabled && a.refusal === b.refusal && a.group === b.group && a.account === b.account && a.expirationMs === b.expirationMs
+  return a.enabled === b.enabled && a.refusal === b.refusal && a.group === b.group && a.account === b.account &&
+    a.expirationMs === b.expirationMs
     && (a.models === b.models || sameMessage(a.models, b.models));
 }
 
 function sameLimits(a: Key, b: Key): boolean {
-  return a.limitNanoUsd === b.limitNanoUsd && a.period === b.period && a.whenShort === b.whenShort && a.maxConcurrency === b.maxConcurrency;
+  return a.limitNanoUsd === b.limitNanoUsd && a.period === b.period && a.whenShort === b.whenShort &&
+    a.minOutputTokens === b.minOutputTokens && a.maxConcurrency === b.maxConcurrency;
 }

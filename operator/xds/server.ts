@@ -1,6 +1,6 @@
 /**
- * The gRPC server: who may call what, streams with their back-pressure, keepalive, and an orderly end. What is sent is decided
- * in session.ts.
+ * The gRPC server: authorization, streams with back-pressure, keepalive, and graceful shutdown. session.ts decides what
+ * is sent.
  */
 import { experimental, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { Metadata, sendUnaryData, ServerDuplexStream, ServerReadableStream, ServerUnaryCall } from '@grpc/grpc-js';
@@ -11,16 +11,16 @@ import { DELTA_AGGREGATED_RESOURCES, REPORT_REFUSALS, SHARE_ACKNOWLEDGEMENTS } f
 import type { Authenticate, Identity } from './authenticate.ts';
 import type { TlsMaterial } from './certificates.ts';
 
-/** A caller's connection to the part that gives out configuration. */
+/** A caller's stream. */
 export interface ClientStream {
   receive(request: DeltaDiscoveryRequest): void;
-  /** It takes more again. */
+  /** The connection is writable again. */
   drained(): void;
   closed(): void;
 }
 
-/** How a stream is written to. */
-export interface Outlet {
+/** Writes to a stream. */
+export interface ResponseWriter {
   /** False: no more for now; drained() follows. */
   write(response: DeltaDiscoveryResponse): boolean;
   /** Ends the stream with an error of the client's own making. */
@@ -35,7 +35,7 @@ export interface Caller {
 }
 
 interface ServerHandlers {
-  connect(caller: Caller, outlet: Outlet): ClientStream;
+  connect(caller: Caller, writer: ResponseWriter): ClientStream;
   refusals(report: RefusalReport): void;
   /** A replica tells of its proxies until `ended`. */
   replica(): { heard(digest: AcknowledgementDigest): void; ended(): void };
@@ -77,7 +77,7 @@ const KEEPALIVE_MS = 30_000;
 const CONNECTION_AGE_MS = 30 * 60_000;
 const CONNECTION_GRACE_MS = 30_000;
 const STOP_MS = 5_000;
-const MOST_RECEIVED_BYTES = 32 * 1024 * 1024;
+const MAX_RECEIVED_BYTES = 32 * 1024 * 1024;
 
 type Role = 'proxies' | 'operators';
 
@@ -89,16 +89,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     'grpc.keepalive_timeout_ms': Math.min(10_000, keepaliveMs),
     'grpc.max_connection_age_ms': CONNECTION_AGE_MS,
     'grpc.max_connection_age_grace_ms': CONNECTION_GRACE_MS,
-    'grpc.max_receive_message_length': MOST_RECEIVED_BYTES,
+    'grpc.max_receive_message_length': MAX_RECEIVED_BYTES,
     'grpc.max_send_message_length': -1,
     'grpc.enable_channelz': 0,
   });
-  const admit = (metadata: Metadata, role: Role): Promise<Identity | undefined> => admitted(metadata, role, options.admission);
+  const admit = (metadata: Metadata, role: Role): Promise<Identity | undefined> =>
+    admitted(metadata, role, options.admission);
   const ends = new Set<() => void>();
   server.addService({ DeltaAggregatedResources: DELTA_AGGREGATED_RESOURCES }, {
     DeltaAggregatedResources(call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>) {
       guard(call);
-      admit(call.metadata, 'proxies').then((identity) => serve(call, identity, { handlers, ends }), (error: unknown) => refuse(call, error, log));
+      admit(call.metadata, 'proxies').then((identity) =>
+        serve(call, identity, { handlers, ends }), (error: unknown) => refuse(call, error, log));
     },
   });
   server.addService({ ReportRefusals: REPORT_REFUSALS, ShareAcknowledgements: SHARE_ACKNOWLEDGEMENTS }, {
@@ -108,9 +110,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         done(null, {});
       }, (error: unknown) => done(statusOf(error, call.getPeer(), log)));
     },
-    ShareAcknowledgements(call: ServerReadableStream<AcknowledgementDigest, DigestReceipt>, done: sendUnaryData<DigestReceipt>) {
+    ShareAcknowledgements(
+      call: ServerReadableStream<AcknowledgementDigest, DigestReceipt>, done: sendUnaryData<DigestReceipt>,
+    ) {
       guard(call);
-      admit(call.metadata, 'operators').then(() => listen(call, done, { handlers, ends }), (error: unknown) => done(statusOf(error, call.getPeer(), log)));
+      admit(call.metadata, 'operators').then(() =>
+        listen(call, done, { handlers, ends }), (error: unknown) => done(statusOf(error, call.getPeer(), log)));
     },
   });
   const port = await bind(server, options);
@@ -134,7 +139,8 @@ interface Serving {
   readonly ends: Set<() => void>;
 }
 
-function serve(call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>, identity: Identity | undefined, { handlers, ends }: Serving): void {
+function serve(call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>, identity:
+  | Identity | undefined, { handlers, ends }: Serving): void {
   if (call.cancelled) return;
   let open = true;
   const stream = handlers.connect({ identity, peer: call.getPeer() }, {
@@ -161,7 +167,9 @@ function serve(call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryRes
   for (const event of ['cancelled', 'error', 'close']) call.on(event, close);
 }
 
-function listen(call: ServerReadableStream<AcknowledgementDigest, DigestReceipt>, done: sendUnaryData<DigestReceipt>, { handlers, ends }: Serving): void {
+function listen(call: ServerReadableStream<AcknowledgementDigest, DigestReceipt>, done: sendUnaryData<DigestReceipt>, {
+  handlers, ends,
+}: Serving): void {
   if (call.cancelled) return;
   const replica = handlers.replica();
   let open = true;
@@ -189,7 +197,9 @@ function guard(call: { on(event: 'error', listener: () => void): unknown }): voi
   call.on('error', () => undefined);
 }
 
-function refuse(call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>, error: unknown, log: ServerOptions['log']): void {
+function refuse(
+  call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>, error: unknown, log: ServerOptions['log'],
+): void {
   if (!call.cancelled) call.emit('error', statusOf(error, call.getPeer(), log));
 }
 
@@ -203,21 +213,28 @@ function statusOf(error: unknown, peer: string, log: ServerOptions['log']): { co
 }
 
 /** The caller's identity; rejects with a Refusal. */
-async function admitted(metadata: Metadata, role: Role, admission: Admission | undefined): Promise<Identity | undefined> {
+async function admitted(metadata: Metadata, role: Role, admission:
+  | Admission | undefined): Promise<Identity | undefined> {
   if (!admission) return undefined;
   const token = tokenOf(metadata);
   const answer = await admission.authenticate(token);
-  if ('refused' in answer) throw new Refusal(answer.refused === 'Unavailable' ? status.UNAVAILABLE : status.UNAUTHENTICATED, answer.message);
-  if (answer.namespace !== admission.namespace) throw new Refusal(status.PERMISSION_DENIED, `only the namespace ${admission.namespace} is served, not ${answer.namespace}`);
+  if ('refused' in answer)
+    throw new Refusal(answer.refused === 'Unavailable' ? status.UNAVAILABLE : status.UNAUTHENTICATED, answer.message);
+  if (answer.namespace !== admission.namespace) throw new Refusal(
+    status.PERMISSION_DENIED, `only the namespace ${admission.namespace} is served, not ${answer.namespace}`,
+  );
   const names = admission.serviceAccounts?.[role];
-  if (names && !names.includes(answer.serviceAccount)) throw new Refusal(status.PERMISSION_DENIED, `the ServiceAccount ${answer.serviceAccount} may not do this; the operator's flag --xds-${role} names those that may`);
+  if (names && !names.includes(answer.serviceAccount)) throw new Refusal(status.PERMISSION_DENIED,
+    `the ServiceAccount ${answer.serviceAccount} may not do this; the operator's flag --xds-${role} names those ` +
+    `that may`);
   return answer;
 }
 
 function tokenOf(metadata: Metadata): string {
   const [header = ''] = metadata.get('authorization');
   const token = /^Bearer\s+(\S+)$/i.exec(header.toString())?.[1];
-  if (token === undefined) throw new Refusal(status.UNAUTHENTICATED, 'a ServiceAccount token is required: authorization: Bearer …');
+  if (token === undefined)
+    throw new Refusal(status.UNAUTHENTICATED, 'a ServiceAccount token is required: authorization: Bearer …');
   return token;
 }
 
@@ -229,12 +246,16 @@ function bind(server: Server, { listen: { host, port }, tls }: ServerOptions): P
   });
 }
 
-/** Certificates that are taken over while the server runs: new connections get the new ones, those that are open live on. */
+/**
+ * Certificates that are taken over while the server runs: new connections get the new ones, those that are open live
+ * on.
+ */
 function credentialsOf(tls: TlsMaterial): ServerCredentials {
   const stops = new Map<unknown, () => void>();
   const provider: experimental.CertificateProvider = {
     addIdentityCertificateListener(listener) {
-      const tell = ({ certificate, key }: { certificate: string; key: string }): void => listener({ certificate: Buffer.from(certificate), privateKey: Buffer.from(key) });
+      const tell = ({ certificate, key }: { certificate: string; key: string }): void =>
+        listener({ certificate: Buffer.from(certificate), privateKey: Buffer.from(key) });
       stops.set(listener, tls.onChange(tell));
       // not at once: the server listens to what this one tells only after this call
       queueMicrotask(() => tell(tls.current()));
@@ -246,6 +267,7 @@ function credentialsOf(tls: TlsMaterial): ServerCredentials {
     addCaCertificateListener: () => undefined,
     removeCaCertificateListener: () => undefined,
   };
-  // the first is the server's own certificate, the second would be for clients' ones; the library's types name them the other way round
+  // the first is the server's own certificate, the second would be for clients' ones; the library's types name them the
+  // other way round
   return experimental.createCertificateProviderServerCredentials(provider, null, false);
 }

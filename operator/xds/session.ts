@@ -1,39 +1,39 @@
 /**
- * [P] One client's stream: its subscriptions, and which response goes out next. Nothing is ever queued: what has changed is
- * noted by name, and a response is made, from what holds then, when the client has answered the one before and the connection
- * takes more. So a slow client gets fewer and larger steps, and costs no memory.
+ * [P] One client's stream: its subscriptions, and which response goes out next. Nothing is queued: changes are marked
+ * by name, and a response is built from the current cache when the client has acknowledged the one before and the
+ * connection is writable. A slow client gets fewer and larger responses, and costs no memory.
  */
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse, Status } from '#snapshot/discovery.gen.ts';
 import { ResourceFault } from '#snapshot/fleet.gen.ts';
 import { FAULT_TYPE } from '#snapshot/resources.ts';
 import type { ResourceCache, ResourceChanges } from './resource-cache.ts';
 import { Subscription } from './subscription.ts';
-import type { Phase, Sent } from './subscription.ts';
+import type { Phase, SentResponse } from './subscription.ts';
 
-/** How types follow each other; those that are not named come after, in the order in which they were asked for. */
+/** The order of resource types. Types that are not listed follow in the order in which the client subscribed. */
 export interface TypeOrder {
   readonly parentsFirst: readonly string[];
-  /** Types whose removals overtake everything else. */
+  /** Types whose removals are sent before everything else. */
   readonly revoking: readonly string[];
-  /** Sent only when nothing else is pending: it says that a round is complete. */
+  /** SentResponse only when nothing else is pending: it says that a round is complete. */
   readonly last: string;
 }
 
-export interface Settled {
+export interface ResponseAnswer {
   readonly typeUrl: string;
-  readonly sent: Sent;
+  readonly sent: SentResponse;
   /** By resource name. */
   readonly faults: ReadonlyMap<string, string>;
 }
 
 const NO_FAULTS: ReadonlyMap<string, string> = new Map();
-const UNKNOWN_REFUSAL = 'refused, without words';
+const UNKNOWN_REFUSAL = 'rejected without a message';
 
 export class Session {
   readonly #cache: ResourceCache;
   readonly #order: TypeOrder;
   readonly #subscriptions = new Map<string, Subscription>();
-  /** Types whose turn it is: a long answer of many responses goes on although its first ones are not answered yet. */
+  /** Types being sent now: a long update goes on although its first responses are not acknowledged yet. */
   readonly #turn = new Set<Subscription>();
   #nonce = 0;
   #caughtUp = false;
@@ -43,7 +43,7 @@ export class Session {
     this.#order = order;
   }
 
-  /** Whether it has once been given, and has answered, all that it asked for: a whole round, where it knows rounds. */
+  /** Whether the client has acknowledged a complete configuration at least once. */
   get caughtUp(): boolean { return this.#caughtUp; }
 
   subscription(typeUrl: string): Subscription | undefined {
@@ -54,8 +54,8 @@ export class Session {
     return this.#subscriptions.values();
   }
 
-  /** Takes a request; returns what it answers, if it does. */
-  receive(request: DeltaDiscoveryRequest): Settled | undefined {
+  /** Handles a request; returns the response that it acknowledges or rejects, if any. */
+  receive(request: DeltaDiscoveryRequest): ResponseAnswer | undefined {
     const { typeUrl, responseNonce, errorDetail } = request;
     let subscription = this.#subscriptions.get(typeUrl);
     if (!subscription) {
@@ -64,9 +64,10 @@ export class Session {
     }
     const sent = subscription.inFlight(responseNonce);
     const faults = sent && errorDetail ? faultsOf(errorDetail, sent) : NO_FAULTS;
-    if (sent) subscription.settle(responseNonce, faults);
+    if (sent) subscription.acknowledge(responseNonce, faults);
     subscription.subscribe(request);
-    if (sent && !this.#caughtUp) this.#caughtUp = this.#subscriptions.has(this.#order.last) ? typeUrl === this.#order.last : this.#quiet();
+    if (sent && !this.#caughtUp)
+      this.#caughtUp = this.#subscriptions.has(this.#order.last) ? typeUrl === this.#order.last : this.#idle();
     return sent && { typeUrl, sent, faults };
   }
 
@@ -81,7 +82,7 @@ export class Session {
       ?? this.#nextOf(all.toReversed(), 'removals', nowMs) ?? this.#owed(all, nowMs) ?? this.#closing(nowMs);
   }
 
-  /** Everything that could be sent has been: the next responses of a type wait for answers to these. */
+  /** Ends a batch: the next responses of a type wait for acknowledgements of these. */
   endTurn(): void {
     this.#turn.clear();
   }
@@ -108,8 +109,8 @@ export class Session {
   }
 
   /**
-   * A client that knows rounds answers at their end: until that is sent nothing may wait for an answer, or both would wait for
-   * each other; after it, everything does. Another client answers each response, so each type waits for its own.
+   * Our proxies acknowledge at the checkpoint that ends an update, so nothing may wait for an acknowledgement before
+   * the checkpoint is sent. Other clients acknowledge each response, so each type waits for its own.
    */
   #mayGo(subscription: Subscription): boolean {
     const awaited = this.#subscriptions.get(this.#order.last) ?? subscription;
@@ -118,7 +119,9 @@ export class Session {
     return true;
   }
 
-  #send(subscription: Subscription, { resources, removed, versions, atMs }: { resources: readonly Uint8Array[]; removed: readonly string[] } & Sent): DeltaDiscoveryResponse {
+  #send(subscription: Subscription, {
+    resources, removed, versions, atMs,
+  }: { resources: readonly Uint8Array[]; removed: readonly string[] } & SentResponse): DeltaDiscoveryResponse {
     const nonce = String(this.#nonce += 1);
     subscription.sent(nonce, { versions, atMs });
     if (subscription.typeUrl === this.#order.last) this.#turn.clear();
@@ -130,19 +133,20 @@ export class Session {
     const { parentsFirst, last } = this.#order;
     const known = parentsFirst.flatMap((typeUrl) => this.#subscriptions.get(typeUrl) ?? []);
     if (known.length + Number(this.#subscriptions.has(last)) < this.#subscriptions.size) {
-      for (const each of this.#subscriptions.values()) if (each.typeUrl !== last && !parentsFirst.includes(each.typeUrl)) known.push(each);
+      for (const each of this.#subscriptions.values())
+        if (each.typeUrl !== last && !parentsFirst.includes(each.typeUrl)) known.push(each);
     }
     return known;
   }
 
-  #quiet(): boolean {
-    for (const each of this.#subscriptions.values()) if (!each.quiet) return false;
+  #idle(): boolean {
+    for (const each of this.#subscriptions.values()) if (!each.idle) return false;
     return true;
   }
 }
 
-/** Which resources a refusal names; all of the response where it names none, as proxies of other makes do. */
-function faultsOf({ details, message }: Status, { versions }: Sent): ReadonlyMap<string, string> {
+/** The resources that a NACK names; all of its response where it names none, as other vendors' proxies do. */
+function faultsOf({ details, message }: Status, { versions }: SentResponse): ReadonlyMap<string, string> {
   const faults = new Map<string, string>();
   for (const { typeUrl, value } of details) {
     const fault = typeUrl === FAULT_TYPE ? readFault(value) : undefined;
@@ -158,6 +162,6 @@ function readFault(bytes: Uint8Array): ResourceFault | undefined {
   try {
     return ResourceFault.decode(bytes);
   } catch {
-    return undefined; // a message of this type by name only: the refusal's own words serve
+    return undefined; // not decodable: the NACK's own message is used
   }
 }

@@ -1,9 +1,11 @@
 /**
- * [P] From one snapshot to the next, in resources. A snapshot of ten thousand objects comes whole after every edit; objects are
- * compared with those of before, and only what differs is encoded and hashed.
+ * [P] Differences between successive snapshots. A snapshot is always complete; its objects are compared with the
+ * previous ones, and only changed objects are encoded and hashed.
  */
 import { Checkpoint } from '#snapshot/fleet.gen.ts';
-import { CHECKPOINT_NAME, CHECKPOINT_TYPE, encodeObject, resourceName, SetDigest, typeUrlOf } from '#snapshot/resources.ts';
+import {
+  CHECKPOINT_NAME, CHECKPOINT_TYPE, encodeObject, resourceName, SetDigest, typeUrlOf,
+} from '#snapshot/resources.ts';
 import type { SnapshotField } from '#snapshot/resources.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { tightensAccount, tightensKey } from '#snapshot/tightening.ts';
@@ -30,9 +32,13 @@ export function createSnapshotChanges(cache: ResourceCache): (snapshot: Snapshot
   const accounts = tracker('accounts', { ...PLAIN, tightens: tightensAccount }, tracked);
   const keys = tracker('keys', { same: sameKey, tightens: tightensKey, revokes: true }, tracked);
   return (snapshot) => {
-    const changes = [catalogs(snapshot.catalogs), routes(snapshot.routes), groups(snapshot.groups), accounts(snapshot.accounts), keys(snapshot.keys)];
+    const changes = [
+      catalogs(snapshot.catalogs), routes(snapshot.routes), groups(snapshot.groups), accounts(snapshot.accounts),
+      keys(snapshot.keys),
+    ];
     const { count, text } = tracked.digest;
-    const changed = cache.set(CHECKPOINT_TYPE, CHECKPOINT_NAME, Checkpoint.encode({ resources: count, digest: text }).finish());
+    const changed =
+      cache.set(CHECKPOINT_TYPE, CHECKPOINT_NAME, Checkpoint.encode({ resources: count, digest: text }).finish());
     return [...changes, { typeUrl: CHECKPOINT_TYPE, names: changed ? [CHECKPOINT_NAME] : [], urgent: new Set() }];
   };
 }
@@ -44,7 +50,9 @@ interface Tracked {
 }
 
 /** Follows the objects of one kind. */
-function tracker<F extends SnapshotField>(field: F, comparison: Comparison<Snapshot[F][number]>, { cache, digest }: Tracked): (objects: readonly Snapshot[F][number][]) => ResourceChanges {
+function tracker<F extends SnapshotField>(field: F, comparison: Comparison<Snapshot[F][number]>, {
+  cache, digest,
+}: Tracked): (objects: readonly Snapshot[F][number][]) => ResourceChanges {
   type M = Snapshot[F][number];
   const { same, tightens, revokes } = comparison;
   const typeUrl = typeUrlOf(field);
@@ -84,10 +92,11 @@ interface Named {
 }
 
 /**
- * Pairs of what differs. Edits are few and lists keep their order, so what is the same from both ends on costs one comparison;
- * only between the first difference and the last one are objects looked up by name.
+ * Pairs of differing objects. Edits are few and lists keep their order, so equal items at both ends cost one comparison
+ * each; objects are looked up by name only between the first and the last difference.
  */
-function differences<M extends Named>(before: readonly M[], after: readonly M[], same: (a: M, b: M) => boolean): [old: M | undefined, now: M | undefined][] {
+function differences<M extends Named>(before: readonly M[], after: readonly M[], same: (a: M, b: M) => boolean): [old:
+  | M | undefined, now: M | undefined][] {
   const alike = (index: number, from: number): boolean => {
     const [a, b] = [before.at(index), after.at(index)];
     return a !== undefined && b !== undefined && from < Math.min(before.length, after.length) && same(a, b);

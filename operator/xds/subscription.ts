@@ -1,20 +1,21 @@
 /**
- * [P] One type on one stream: what the client subscribes to, what it has still to get, what it has not answered yet and what it
- * refused. Nothing is kept of what it holds: that is all of the cache that it subscribes to and that is in none of these lists.
+ * [P] One resource type on one stream: the client's subscription, the changes that are pending, the responses that it
+ * has not acknowledged and the resources that it rejected. What the client holds is not stored: it is every subscribed
+ * resource of the cache that is in none of these lists.
  */
 import type { DeltaDiscoveryRequest } from '#snapshot/discovery.gen.ts';
 import type { ResourceCache, ResourceChanges } from './resource-cache.ts';
 
-/** Urgent ones first, of all types; then new and changed ones, parents first; then gone ones, children first. */
+/** Revocations of all types go first, then additions and changes (parents first), then removals (children first). */
 export type Phase = 'urgent' | 'upserts' | 'removals';
 
-/** A response on its way: the version of each resource, '' for a removal. */
-export interface Sent {
+/** A response that the client has not acknowledged yet: the version of each resource, '' for a removal. */
+export interface SentResponse {
   readonly versions: ReadonlyMap<string, string>;
   readonly atMs: number;
 }
 
-/** A part of what is pending, of a size that fits one message. */
+/** Pending resources that fit into one message. */
 interface Chunk {
   readonly resources: readonly Uint8Array[];
   readonly removed: readonly string[];
@@ -27,7 +28,7 @@ export interface Refused {
 }
 
 const WILDCARD = '*';
-/** Of one response; gRPC clients take 4 MiB by default, and a single object may be large by itself. */
+/** The size of one response. gRPC clients accept 4 MiB by default, and a single object may exceed a chunk. */
 const CHUNK_BYTES = 1024 * 1024;
 const GONE = { encoded: new Uint8Array(), version: '' };
 
@@ -40,11 +41,11 @@ export class Subscription {
   #wildcard = false;
   #first = true;
   readonly #pending = { urgent: new Set<string>(), upserts: new Set<string>(), removals: new Set<string>() };
-  readonly #inFlight = new Map<string, Sent>();
+  readonly #inFlight = new Map<string, SentResponse>();
   readonly #refused = new Map<string, Refused>();
-  /** A wildcard's first answer is due even where it is empty: the client waits for it. */
+  /** A client waits for the first response to a wildcard subscription, so an empty one is sent too. */
   owesAnswer = false;
-  /** The client asked for something, which is answered without waiting for its word on earlier responses. */
+  /** The subscription changed: the next response does not wait for acknowledgements of earlier ones. */
   asked = false;
 
   constructor(typeUrl: string, cache: ResourceCache, revokes: boolean) {
@@ -67,12 +68,12 @@ export class Subscription {
     return this.#pending[phase].size;
   }
 
-  /** Whether everything has been sent and answered, refused or not. */
-  get quiet(): boolean {
+  /** Whether everything has been sent and acknowledged or rejected. */
+  get idle(): boolean {
     return this.pending === 0 && this.#inFlight.size === 0 && !this.owesAnswer;
   }
 
-  /** The refusal of the version that is given out now. */
+  /** Why the client rejected the current version; undefined: it did not. */
   refusal(name: string): string | undefined {
     const refused = this.#refused.get(name);
     return refused && refused.version === this.#cache.get(this.typeUrl, name)?.version ? refused.message : undefined;
@@ -83,32 +84,33 @@ export class Subscription {
   }
 
   waiting(name: string): boolean {
-    if (this.pending > 0 && (this.#pending.urgent.has(name) || this.#pending.upserts.has(name) || this.#pending.removals.has(name))) return true;
+    if (this.pending > 0 && Object.values(this.#pending).some((names) => names.has(name))) return true;
     for (const { versions } of this.#inFlight.values()) if (versions.has(name)) return true;
     return false;
   }
 
-  /** All names that the client does not hold in the version of now. */
-  *unsettled(): Iterable<string> {
+  /** The names of all resources of which the client does not hold the current version. */
+  *unacknowledged(): Iterable<string> {
     for (const names of Object.values(this.#pending)) yield* names;
     for (const { versions } of this.#inFlight.values()) yield* versions.keys();
     yield* this.#refused.keys();
   }
 
-  /** What the client says about its subscription. Counts whatever nonce comes with it. */
+  /** Applies the request's change of the subscription, which counts even with a stale nonce. */
   subscribe(request: DeltaDiscoveryRequest): void {
     if (this.#first) return this.#begin(request);
     for (const name of request.resourceNamesSubscribe) this.#add(name);
     for (const name of request.resourceNamesUnsubscribe) this.#remove(name);
-    if (request.resourceNamesSubscribe.length + request.resourceNamesUnsubscribe.length > 0 && this.pending > 0) this.asked = true;
+    const changed = request.resourceNamesSubscribe.length + request.resourceNamesUnsubscribe.length > 0;
+    if (changed && this.pending > 0) this.asked = true;
   }
 
-  /** Takes note of changes in the cache. */
+  /** Marks changed resources of the cache as pending. */
   change({ names, urgent }: ResourceChanges): void {
     for (const name of names) if (this.has(name)) this.#mark(name, urgent.has(name));
   }
 
-  /** The next part of a phase; undefined: nothing is pending in it. */
+  /** Takes the next chunk of a phase; undefined: nothing is pending in it. */
   take(phase: Phase): Chunk | undefined {
     const pending = this.#pending[phase];
     if (pending.size === 0) return undefined;
@@ -128,19 +130,19 @@ export class Subscription {
     return { resources, removed, versions };
   }
 
-  sent(nonce: string, sent: Sent): void {
+  sent(nonce: string, sent: SentResponse): void {
     this.#inFlight.set(nonce, sent);
     this.owesAnswer = false;
     if (this.pending === 0) this.asked = false;
   }
 
-  /** The response with this nonce, unless it has been answered or never was. */
-  inFlight(nonce: string): Sent | undefined {
+  /** The unacknowledged response with this nonce. */
+  inFlight(nonce: string): SentResponse | undefined {
     return this.#inFlight.get(nonce);
   }
 
-  /** The client's word on a response: its faults by name; what has none is in force there. */
-  settle(nonce: string, faults: ReadonlyMap<string, string>): void {
+  /** Records a response's acknowledgement: `faults` holds the rejected resources by name. */
+  acknowledge(nonce: string, faults: ReadonlyMap<string, string>): void {
     const versions = this.#inFlight.get(nonce)?.versions ?? new Map<string, string>();
     this.#inFlight.delete(nonce);
     for (const [name, version] of versions) {
@@ -150,7 +152,7 @@ export class Subscription {
     }
   }
 
-  /** A stream's first request of this type: what the client still holds is compared, and what is gone since then is removed. */
+  /** A stream's first request of this type lists what the client holds: only differences and removals are sent. */
   #begin({ resourceNamesSubscribe: names, initialResourceVersions: known }: DeltaDiscoveryRequest): void {
     this.#first = false;
     this.#wildcard = names.length === 0 || names.includes(WILDCARD);
@@ -162,12 +164,12 @@ export class Subscription {
 
   #compare(holds: ReadonlyMap<string, string>): void {
     const all = this.#cache.all(this.typeUrl);
-    if (this.#wildcard) for (const { name, version } of all.values()) if (holds.get(name) !== version) this.#mark(name, false);
-    for (const name of this.#names) if (!all.has(name) || holds.get(name) !== all.get(name)?.version) this.#mark(name, false);
+    const names = this.#wildcard ? [...all.keys(), ...this.#names] : this.#names;
+    for (const name of names) if (!all.has(name) || holds.get(name) !== all.get(name)?.version) this.#mark(name, false);
     for (const name of holds.keys()) if (!all.has(name)) this.#mark(name, this.#revokes);
   }
 
-  /** What a client subscribes to is sent even if it has been: it may have forgotten it. */
+  /** A resource is sent again for each subscription to it: the client may have dropped it. */
   #add(name: string): void {
     if (name !== WILDCARD) {
       this.#names.add(name);
@@ -180,11 +182,12 @@ export class Subscription {
   #remove(name: string): void {
     if (name === WILDCARD) {
       this.#wildcard = false;
-      for (const names of Object.values(this.#pending)) for (const each of names) if (!this.#names.has(each)) names.delete(each);
+      for (const names of Object.values(this.#pending))
+        for (const each of names) if (!this.#names.has(each)) names.delete(each);
       return;
     }
     if (!this.#names.delete(name)) return; // it never subscribed to that
-    // by the wildcard it still has a right to it, and asks with this whether it exists
+    // under a wildcard the client stays subscribed and expects an answer about this resource
     if (this.#wildcard) this.#mark(name, false);
     else for (const names of Object.values(this.#pending)) names.delete(name);
     if (!this.#wildcard) this.#refused.delete(name);

@@ -1,20 +1,23 @@
 /**
- * A real Chromium for tests: one browser for a suite, pages in contexts of their own, what the browser complains of, and what
- * every page must pass: nothing for axe to find, nothing wider than the screen.
+ * A real Chromium for tests: one browser for a suite, pages in contexts of their own, what the browser complains of,
+ * and what every page must pass: nothing for axe to find, nothing wider than the screen.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { after, afterEach, before } from 'node:test';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 
 /** Two cores may be busy with other suites. */
 const PATIENCE_MS = 60_000;
-const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync'];
+const FLAGS = [
+  '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+];
 /** Rules about a page as a whole and about contrast; what is only advice is left out. */
-const AXE_RUN = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`;
+const AXE_RUN = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => ` +
+  `id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`;
 
 let axe: Promise<string> | undefined;
 
@@ -35,8 +38,8 @@ export function suiteBrowser(executablePath: string): SuiteBrowser {
   let browser: Browser;
   const contexts: BrowserContext[] = [];
   const complaints: string[] = [];
-  before(async () => { browser = await openBrowser(executablePath); });
-  after(() => browser?.close());
+  beforeAll(async () => { browser = await openBrowser(executablePath); });
+  afterAll(() => browser?.close());
   afterEach(async () => {
     for (const context of contexts.splice(0)) await context.close();
     assert.deepEqual(complaints.splice(0), []);
@@ -59,7 +62,8 @@ export function isOfHaste(text: string): boolean {
 
 /** Notes what the page's console says, as far as it counts, and every script that fails. */
 export function noteComplaints(page: Page, complaints: string[], counts: (text: string) => boolean = () => true): void {
-  page.on('console', (message) => { if (!isOfHaste(message.text()) && counts(message.text())) complaints.push(message.text()); });
+  page.on('console', (message) => { if (!isOfHaste(message.text()) && counts(message.text()))
+    complaints.push(message.text()); });
   page.on('pageerror', (error) => complaints.push(error.message));
 }
 
@@ -77,6 +81,7 @@ export function overflow(page: Page): Promise<number> {
 
 /** Whether the page's ground is light or dark. */
 export async function themeOf(page: Page): Promise<'light' | 'dark'> {
-  const [red = 0] = await page.evaluate<number[]>('getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)');
+  const [red = 0] =
+    await page.evaluate<number[]>('getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)');
   return red > 127 ? 'light' : 'dark';
 }

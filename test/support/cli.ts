@@ -24,7 +24,10 @@ export interface RunningCli extends AsyncDisposable {
 }
 
 interface CliOptions {
-  /** MGW_ variables; the test's own are not handed on. `mgw run` has no console where they do not name one: its default port may be another test's. */
+  /**
+   * MGW_ variables; the test's own are not handed on. `mgw run` has no console where they do not name one: its default
+   * port may be another test's.
+   */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** Of node itself. */
@@ -33,12 +36,15 @@ interface CliOptions {
 
 /** Variables of this process, without those that mean the gateway or Node. */
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') && !name.startsWith('NODE_')));
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') &&
+    !name.startsWith('NODE_')));
 }
 
 /** Starts `mgw` with these arguments. */
 export function startMgw(args: readonly string[], { env = {}, cwd, nodeFlags = [] }: CliOptions = {}): RunningCli {
-  const child = spawn(process.execPath, [...nodeFlags, MGW, ...args], { env: { ...inheritedEnvironment(), NO_COLOR: '1', ...(args[0] === 'run' ? { MGW_CONSOLE: 'off' } : {}), ...env }, stdio: ['ignore', 'pipe', 'pipe'], ...(cwd ? { cwd } : {}) });
+  const child = spawn(process.execPath, [...nodeFlags, MGW, ...args], { env: {
+    ...inheritedEnvironment(), NO_COLOR: '1', ...(args[0] === 'run' ? { MGW_CONSOLE: 'off' } : {}), ...env,
+  }, stdio: ['ignore', 'pipe', 'pipe'], ...(cwd ? { cwd } : {}) });
   const output = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();
   for (const name of ['stdout', 'stderr'] as const) {
@@ -47,7 +53,8 @@ export function startMgw(args: readonly string[], { env = {}, cwd, nodeFlags = [
       for (const check of waiting) check();
     });
   }
-  const finished = once(child, 'close').then(([exitCode]): Finished => ({ exitCode: typeof exitCode === 'number' ? exitCode : null, ...output }));
+  const finished = once(child, 'close').then(([exitCode]): Finished =>
+    ({ exitCode: typeof exitCode === 'number' ? exitCode : null, ...output }));
   return {
     stdout: () => output.stdout,
     stderr: () => output.stderr,
@@ -60,7 +67,8 @@ export function startMgw(args: readonly string[], { env = {}, cwd, nodeFlags = [
       };
       waiting.add(check);
       check();
-      finished.then(({ exitCode, stdout, stderr }) => reject(new Error(`ended with ${exitCode} before ${pattern}:\n${stdout}\n${stderr}`)), reject);
+      finished.then(({ exitCode, stdout, stderr }) =>
+        reject(new Error(`ended with ${exitCode} before ${pattern}:\n${stdout}\n${stderr}`)), reject);
     }),
     kill: (signal) => { child.kill(signal); },
     finished,

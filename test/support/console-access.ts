@@ -1,7 +1,7 @@
 /**
- * A person's hands over objects in memory, as a cluster gives them: rights by namespace and verb, defaults and refusals from the
- * same schemas as the API server's, generations that only a spec moves, and a gateway that looks at objects when it is told to.
- * For the console's tests; what the real accesses do is tested with them.
+ * A person's hands over objects in memory, as a cluster gives them: rights by namespace and verb, defaults and refusals
+ * from the same schemas as the API server's, generations that only a spec moves, and a gateway that looks at objects
+ * when it is told to. For the console's tests; what the real accesses do is tested with them.
  */
 import { hash, randomUUID } from 'node:crypto';
 import { loadApiKindsSync } from '#crds/load.ts';
@@ -9,7 +9,9 @@ import { admit } from '#crds/schema.ts';
 import type { JsonObject } from '#crds/json.ts';
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { AccessError } from '../../console/access/access.ts';
-import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from '../../console/access/access.ts';
+import type {
+  AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess,
+} from '../../console/access/access.ts';
 
 export const TEST_NOW_MS = Date.parse('2026-11-21T12:00:00Z');
 
@@ -41,7 +43,7 @@ export interface ConsoleWorld {
   mint(namespace: string, name: string): string;
   person(rights: Rights): PersonAccess;
   /** Each token is the name of one of these. */
-  access(people: readonly Rights[], place?: ConsoleAccess['place']): ConsoleAccess;
+  access(people: readonly Rights[], backend?: ConsoleAccess['backend']): ConsoleAccess;
 }
 
 const CREATED = '2026-11-01T09:00:00Z';
@@ -60,7 +62,9 @@ export function createWorld(manifests: readonly unknown[] = []): ConsoleWorld {
     edit(kind, ref, edit) {
       const before = find(objects, kind, ref);
       if (!before) throw new Error(`no ${kind} ${ref.namespace}/${ref.name}`);
-      const after = { ...before, spec: edit(before.spec as ObjectOf<typeof kind>['spec']), metadata: { ...before.metadata, generation: (before.metadata.generation ?? 0) + 1 } } as typeof before;
+      const after = { ...before, spec: edit(before.spec as ObjectOf<typeof kind>['spec']), metadata: {
+        ...before.metadata, generation: (before.metadata.generation ?? 0) + 1,
+      } } as typeof before;
       objects.set(idOf(kind, ref), after);
       return after;
     },
@@ -74,13 +78,14 @@ export function createWorld(manifests: readonly unknown[] = []): ConsoleWorld {
       const { rotation } = apiKey.spec.key;
       const text = `sk-${hash('sha256', `${apiKey.metadata.uid} ${rotation}`, 'hex').slice(0, 48)}`;
       keyTexts.set(`${namespace}/${name}`, text);
-      const status = { ...apiKey.status, keyHash: hash('sha256', text, 'hex'), keyPrefix: text.slice(0, 8), keyRotation: rotation, conditions: [condition('Ready', 'True', 'Ready', '')] };
+      const status = { ...apiKey.status, keyHash: hash('sha256', text, 'hex'), keyPrefix:
+        text.slice(0, 8), keyRotation: rotation, conditions: [condition('Ready', 'True', 'Ready', '')] };
       this.put({ ...apiKey, status });
       return text;
     },
     person: (rights) => createPerson(world, rights),
-    access: (people, place = 'Kubernetes') => ({
-      place,
+    access: (people, backend = 'Kubernetes') => ({
+      backend,
       signIn: ({ token }) => {
         const rights = people.find(({ name }) => name === token);
         return Promise.resolve(rights && createPerson(world, rights));
@@ -95,22 +100,29 @@ export function createWorld(manifests: readonly unknown[] = []): ConsoleWorld {
 export function keyManifest(namespace: string, name: string, spec: object = {}, status?: object): unknown {
   return {
     apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { namespace, name },
-    spec: { groupRef: { name: 'auto-a' }, accountRef: { name: namespace }, ...spec }, ...(status === undefined ? {} : { status }),
+    spec: { groupRef: { name: 'auto-a' }, accountRef: { name: namespace }, ...spec }, ...(status === undefined
+      ? {}
+      : { status }),
   };
 }
 
 /** A condition as the gateway writes it. */
-export function condition(type: string, status: 'True' | 'False' | 'Unknown', reason: string, message: string): NonNullable<NonNullable<ApiKey['status']>['conditions']>[number] {
+export function condition(
+  type: string, status: 'True' | 'False' | 'Unknown', reason: string, message: string,
+): NonNullable<NonNullable<ApiKey['status']>['conditions']>[number] {
   return { type, status, reason, message, lastTransitionTime: CREATED };
 }
 
 function createPerson(world: ConsoleWorld, rights: Rights): PersonAccess {
   const { objects, keyTexts } = world;
   const kinds = rights.kinds ?? ['ApiKey', 'Account', 'Group'];
-  const allowed = (verb: AccessVerb, kind: Kind, namespace?: string): boolean => (rights.verbs?.includes(verb) ?? true) && kinds.includes(kind)
-    && (namespace === undefined ? rights.namespaces.length > 0 : reads(verb, kind) || rights.namespaces.includes('*') || rights.namespaces.includes(namespace));
+  const allowed = (verb: AccessVerb, kind: Kind, namespace?: string): boolean => (rights.verbs?.includes(verb) ??
+    true) && kinds.includes(kind)
+    && (namespace === undefined ? rights.namespaces.length > 0 : reads(verb, kind) || rights.namespaces.includes('*') ||
+      rights.namespaces.includes(namespace));
   const demand = (verb: AccessVerb, kind: Kind, { namespace }: ObjectRef): void => {
-    if (!allowed(verb, kind, namespace)) throw new AccessError('Forbidden', `${rights.name} may not ${verb} ${kind} in ${namespace}.`);
+    if (!allowed(verb, kind, namespace))
+      throw new AccessError('Forbidden', `${rights.name} may not ${verb} ${kind} in ${namespace}.`);
   };
   const live = <K extends Kind>(kind: K, ref: ObjectRef, uid: string): ObjectOf<K> => {
     const object = find(objects, kind, ref);
@@ -122,7 +134,8 @@ function createPerson(world: ConsoleWorld, rights: Rights): PersonAccess {
   return {
     person: { name: rights.name },
     async list<K extends Kind>(kind: K): Promise<Listing<K>> {
-      const found = [...objects.values()].filter((object): object is ObjectOf<K> => object.kind === kind && allowed('list', kind, object.metadata.namespace));
+      const found = [...objects.values()].filter((object): object is ObjectOf<K> => object.kind === kind &&
+        allowed('list', kind, object.metadata.namespace));
       return { objects: found, allowed: allowed('list', kind) };
     },
     async get(kind, ref) {
@@ -132,9 +145,14 @@ function createPerson(world: ConsoleWorld, rights: Rights): PersonAccess {
     async create(kind, ref, spec) {
       demand('create', kind, ref);
       world.interfere?.('create', ref);
-      if (find(objects, kind, ref)) throw new AccessError('AlreadyExists', `There is an ${kind} ${ref.name} in ${ref.namespace} already.`);
-      const object = admitted({ apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { ...ref }, spec } as unknown as ObjectOf<typeof kind>);
-      world.put({ ...object, metadata: { ...object.metadata, creationTimestamp: new Date(TEST_NOW_MS).toISOString() } });
+      if (find(objects, kind, ref))
+        throw new AccessError('AlreadyExists', `There is an ${kind} ${ref.name} in ${ref.namespace} already.`);
+      const object = admitted({
+        apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { ...ref }, spec,
+      } as unknown as ObjectOf<typeof kind>);
+      world.put({
+        ...object, metadata: { ...object.metadata, creationTimestamp: new Date(TEST_NOW_MS).toISOString() },
+      });
       return object;
     },
     async change(kind, ref, { uid, generation, patch }: ObjectChange) {
@@ -144,7 +162,8 @@ function createPerson(world: ConsoleWorld, rights: Rights): PersonAccess {
       if (before.metadata.generation !== generation) throw new AccessError('Conflict', 'Somebody else has changed it.');
       const merged = merge(before, patch) as typeof before;
       const { metadata, spec } = admitted(merged);
-      const after = { ...merged, spec, metadata: { ...metadata, generation: generation + (JSON.stringify(spec) === JSON.stringify(before.spec) ? 0 : 1) } };
+      const after = { ...merged, spec, metadata: { ...metadata, generation: generation +
+        (JSON.stringify(spec) === JSON.stringify(before.spec) ? 0 : 1) } };
       world.put(after);
       return after;
     },
@@ -156,7 +175,8 @@ function createPerson(world: ConsoleWorld, rights: Rights): PersonAccess {
     },
     async readKeyText(ref) {
       demand('get', 'ApiKey', ref);
-      if (rights.readsSecrets === false) throw new AccessError('Forbidden', `${rights.name} may not get Secrets in ${ref.namespace}.`);
+      if (rights.readsSecrets === false)
+        throw new AccessError('Forbidden', `${rights.name} may not get Secrets in ${ref.namespace}.`);
       return keyTexts.get(`${ref.namespace}/${ref.name}`);
     },
     async may(verb, kind, { namespace }) {
@@ -175,7 +195,8 @@ function reads(verb: AccessVerb, kind: Kind): boolean {
   return kind === 'Group' && (verb === 'get' || verb === 'list');
 }
 
-function find<K extends Kind>(objects: ReadonlyMap<string, Resource>, kind: K, ref: ObjectRef): ObjectOf<K> | undefined {
+function find<K extends Kind>(objects: ReadonlyMap<string, Resource>, kind: K, ref: ObjectRef):
+  | ObjectOf<K> | undefined {
   return objects.get(idOf(kind, ref)) as ObjectOf<K> | undefined;
 }
 
@@ -188,17 +209,24 @@ function admitted<T extends Resource>(object: T): T {
   const schema = schemas.get(object.kind);
   if (!schema) throw new Error(`no schema of ${object.kind}`);
   const { status, metadata, ...content } = object;
-  const { object: accepted, errors } = admit(schema, { ...content, metadata: { namespace: metadata.namespace, name: metadata.name } } as unknown as JsonObject);
-  if (errors.length > 0) throw new AccessError('Invalid', 'It is invalid.', { fields: errors.map(({ path, message }) => ({ path, message })) });
+  const { object: accepted, errors } = admit(
+    schema, { ...content, metadata: { namespace: metadata.namespace, name: metadata.name } } as unknown as JsonObject,
+  );
+  if (errors.length > 0) throw new AccessError(
+    'Invalid', 'It is invalid.', { fields: errors.map(({ path, message }) => ({ path, message })) },
+  );
   return {
-    ...accepted as unknown as T, metadata: { creationTimestamp: CREATED, uid: randomUUID(), generation: 1, ...metadata }, ...(status === undefined ? {} : { status }),
+    ...accepted as unknown as T, metadata: {
+      creationTimestamp: CREATED, uid: randomUUID(), generation: 1, ...metadata,
+    }, ...(status === undefined ? {} : { status }),
   };
 }
 
 /** A JSON merge patch, RFC 7386. */
 function merge(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
-  const merged: Record<string, unknown> = typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
+  const merged: Record<string, unknown> =
+    typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
   for (const [field, value] of Object.entries(patch)) {
     if (value === null) delete merged[field];
     else merged[field] = merge(merged[field], value);

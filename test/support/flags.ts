@@ -1,13 +1,18 @@
 /**
- * Flags of programs that are run by hand. What is wrong with them is said in a line, with the exit code that sysexits.h has for
- * it; `--help` prints the help.
+ * Flags of programs that are run by hand. What is wrong with them is said in a line, with the exit code that sysexits.h
+ * has for it; `--help` prints the help.
  */
 import { parseArgs } from 'node:util';
 
 const EXIT_USAGE = 64;
 
-/** The texts of these flags, each with a value of its own; absent: not given. Ends the process where they are wrong, or ask for help. */
-export function readFlags<Name extends string>(help: string, names: readonly Name[]): Readonly<Partial<Record<Name, string>>> {
+/**
+ * The texts of these flags, each with a value of its own; absent: not given. Ends the process where they are wrong, or
+ * ask for help.
+ */
+export function readFlags<Name extends string>(
+  help: string, names: readonly Name[],
+): Readonly<Partial<Record<Name, string>>> {
   try {
     const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
     const { values: { help: wanted, ...values } } = parseArgs({ options: { ...options, help: { type: 'boolean' } } });
@@ -22,7 +27,8 @@ export function readFlags<Name extends string>(help: string, names: readonly Nam
 /** A flag's value as a number from 0 on. Ends the process where it is none. */
 export function numberFlag(text: string, flag: string, help: string): number {
   const value = Number(text);
-  return text.trim() !== '' && value >= 0 && Number.isFinite(value) ? value : refuse(`--${flag}: ${text} is not a number`, help);
+  return text.trim() !== '' && value >= 0 &&
+    Number.isFinite(value) ? value : refuse(`--${flag}: ${text} is not a number`, help);
 }
 
 function refuse(words: string, help: string): never {

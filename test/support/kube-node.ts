@@ -1,10 +1,10 @@
 /**
- * A real Kubernetes node for tests, without Docker: control plane, containerd, kubelet, kube-proxy and CoreDNS as processes of this
- * machine in kernel namespaces of their own (kube-node/sandbox.ts). Pods really run, and NetworkPolicies hold for them. Services and
- * pods can be reached from the test, which counts as the node.
+ * A real Kubernetes node for tests, without Docker: control plane, containerd, kubelet, kube-proxy and CoreDNS as
+ * processes of this machine in kernel namespaces of their own (kube-node/sandbox.ts). Pods really run, and
+ * NetworkPolicies hold for them. Services and pods can be reached from the test, which counts as the node.
  *
  *   const missing = await kubeNodeMissing();
- *   describe('…', { skip: missing ?? false }, () => { const node = await startKubeNode([image]); … await node.stop(); });
+ * describe('…', { skip: missing ?? false }, () => { const node = await startKubeNode([image]); … await node.stop(); });
  */
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -40,6 +40,8 @@ export interface KubeNode {
   readonly folder: string;
   /** Runs kubectl as somebody who may do everything; rejects with its words. */
   kubectl(...args: readonly string[]): Promise<string>;
+  /** Runs a script in bash, where kubectl is that of the node; rejects with its words. What it starts ends with it. */
+  bash(script: string): Promise<string>;
   /** kill -9 of a container, by the id in its pod's status: `containerd://…`. */
   killContainer(containerId: string): Promise<void>;
   /** A folder of the node that a pod of this user may write, for volumes. */
@@ -55,8 +57,8 @@ interface Programs {
 }
 
 /**
- * Undefined where a node can run, else one line that says what is missing, for a suite to be skipped with; with CI=true that is an
- * error. Installs and builds what it can.
+ * Undefined where a node can run, else one line that says what is missing, for a suite to be skipped with; with CI=true
+ * that is an error. Installs and builds what it can.
  */
 export async function kubeNodeMissing(): Promise<string | undefined> {
   const missing = await reasonAgainst();
@@ -79,7 +81,9 @@ async function findPrograms(): Promise<Programs | { readonly missing: string }> 
   const control = await findBinaries(process.env);
   if ('missing' in control) return control;
   const node = await findNodeBinaries(process.env);
-  return 'missing' in node ? node : { folder: node.folder, folders: { etcd: control.folder, 'kube-apiserver': control.folder } };
+  return 'missing' in node
+    ? node
+    : { folder: node.folder, folders: { etcd: control.folder, 'kube-apiserver': control.folder } };
 }
 
 /** Starts a node that has these images, and no others. */
@@ -94,7 +98,9 @@ export async function startKubeNode(images: readonly Image[]): Promise<KubeNode>
   } catch (error) {
     const logs = await node.logs();
     await node.stop();
-    throw new Error(`the node did not start: ${error instanceof Error ? error.message : String(error)}\n${logs}`, { cause: error });
+    throw new Error(
+      `the node did not start: ${error instanceof Error ? error.message : String(error)}\n${logs}`, { cause: error },
+    );
   }
 }
 
@@ -131,29 +137,37 @@ class Node implements KubeNode {
     this.#start('kube-scheduler', settings.schedulerArgs(this.#sandbox));
     this.#start('coredns', ['-conf', join(this.#sandbox.folder, 'Corefile')]);
     this.#start('kubelet', settings.kubeletArgs(this.#sandbox));
-    await this.#await('the node is registered', async () => (await this.client.call('GET', `/api/v1/nodes/${settings.NODE_NAME}`)).status === 200);
+    await this.#await('the node is registered', async () =>
+      (await this.client.call('GET', `/api/v1/nodes/${settings.NODE_NAME}`)).status === 200);
     this.#start('kube-proxy', ['--config', join(this.#sandbox.folder, 'kube-proxy.yaml')]);
-    await this.#await('Services lead somewhere', async () => (await fetch(settings.kubeProxyHealthUrl(this.#sandbox))).ok);
-    await this.#await('the node is ready', async () => isReady((await this.client.call('GET', `/api/v1/nodes/${settings.NODE_NAME}`)).body));
+    await this.#await('Services lead somewhere', async () =>
+      (await fetch(settings.kubeProxyHealthUrl(this.#sandbox))).ok);
+    await this.#await('the node is ready', async () =>
+      isReady((await this.client.call('GET', `/api/v1/nodes/${settings.NODE_NAME}`)).body));
     this.#enforcement = await enforcePolicies(this.#sandbox, this.client);
   }
 
   async #writeSettings(): Promise<void> {
     const { folder } = this.#sandbox;
     const { publicKey, privateKey } = generateKeyPairSync('rsa', {
-      modulusLength: 2048, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+      modulusLength:
+        2048, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
     });
     for (const name of ['cni', 'pki', 'volumes']) await mkdir(join(folder, name));
     const files = {
-      'sa.pub': publicKey, 'sa.key': privateKey, 'tokens.csv': settings.CREDENTIALS.file, kubeconfig: settings.kubeconfig(this.#sandbox),
+      'sa.pub': publicKey, 'sa.key':
+        privateKey, 'tokens.csv': settings.CREDENTIALS.file, kubeconfig: settings.kubeconfig(this.#sandbox),
       'kubelet.yaml': settings.kubeletConfig(this.#sandbox), 'kube-proxy.yaml': settings.kubeProxyConfig(this.#sandbox),
-      'cni/10-pods.conflist': settings.podNetwork(this.#sandbox), 'containerd.toml': settings.containerdConfig(this.#sandbox, PAUSE_IMAGE),
+      'cni/10-pods.conflist':
+        settings.podNetwork(this.#sandbox), 'containerd.toml': settings.containerdConfig(this.#sandbox, PAUSE_IMAGE),
       Corefile: settings.corefile(this.#sandbox), 'resolv.conf': `nameserver ${this.#sandbox.network.node}\n`,
     };
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o600 });
   }
 
-  #start(name: string, args: readonly string[], path = join(name in this.#programs.folders ? this.#programs.folders.etcd : this.#programs.folder, name)): void {
+  #start(name: string, args: readonly string[], path = join(name in this.#programs.folders
+    ? this.#programs.folders.etcd
+    : this.#programs.folder, name)): void {
     this.#daemons.push(this.#sandbox.start(name, path, args));
   }
 
@@ -173,7 +187,8 @@ class Node implements KubeNode {
       const ca = await readCertificate(join(folder, 'pki/apiserver.crt'));
       if (!ca) return false;
       this.#client ??= kubeClient({ url: settings.apiUrl(this.#sandbox), token: settings.CREDENTIALS.token, ca });
-      const answers = await Promise.all(['/readyz', '/api/v1/namespaces/default'].map((path) => this.client.call('GET', path)));
+      const answers =
+        await Promise.all(['/readyz', '/api/v1/namespaces/default'].map((path) => this.client.call('GET', path)));
       return answers.every(({ status }) => status === 200);
     });
   }
@@ -185,13 +200,23 @@ class Node implements KubeNode {
   }
 
   #ctr(...args: readonly string[]): Promise<string> {
-    return this.#sandbox.run('ctr', ['--address', join(this.#sandbox.folder, 'containerd.sock'), '--namespace', 'k8s.io', ...args]);
+    return this.#sandbox.run(
+      'ctr', ['--address', join(this.#sandbox.folder, 'containerd.sock'), '--namespace', 'k8s.io', ...args],
+    );
   }
 
-  async kubectl(...args: readonly string[]): Promise<string> {
-    const { stdout } = await run(join(this.#programs.folder, 'kubectl'), args, {
-      maxBuffer: 64 * 2 ** 20, env: { PATH: process.env['PATH'], HOME: this.#sandbox.folder, KUBECONFIG: this.kubeconfig },
-    });
+  kubectl(...args: readonly string[]): Promise<string> {
+    return this.#asUser(join(this.#programs.folder, 'kubectl'), args);
+  }
+
+  bash(script: string): Promise<string> {
+    return this.#asUser('bash', ['-c', `set -euo pipefail\ntrap 'kill $(jobs -p)' EXIT\n${script}`]);
+  }
+
+  async #asUser(program: string, args: readonly string[]): Promise<string> {
+    const { stdout } = await run(program, args, { maxBuffer: 64 * 2 ** 20, env: {
+      PATH: `${this.#programs.folder}:${process.env['PATH']}`, HOME: this.#sandbox.folder, KUBECONFIG: this.kubeconfig,
+    } });
     return stdout;
   }
 
@@ -209,7 +234,8 @@ class Node implements KubeNode {
   async logs(): Promise<string> {
     const unenforced = this.#enforcement?.failure();
     const said = unenforced === undefined ? [] : [`network policies are not enforced: ${unenforced}`];
-    return [...said, ...(await Promise.all(this.#daemons.map(async (daemon) => `== ${daemon.name}\n${await logTail(daemon)}`)))].join('\n');
+    return [...said, ...(await Promise.all(this.#daemons.map(async (daemon) =>
+      `== ${daemon.name}\n${await logTail(daemon)}`)))].join('\n');
   }
 
   async stop(): Promise<void> {
@@ -219,6 +245,8 @@ class Node implements KubeNode {
   }
 }
 
-function isReady(node: { readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] } }): boolean {
+function isReady(node: {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}): boolean {
   return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }

@@ -1,6 +1,6 @@
 /**
- * The embedded ledger as it stands on disk, read beside whoever writes it: the file, and the journal that goes on where the file
- * ends. It is what a process that dies now would leave.
+ * The embedded ledger as it stands on disk, read beside whoever writes it: the file, and the journal that goes on where
+ * the file ends. It is what a process that dies now would leave.
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -56,12 +56,15 @@ function readOnce(path: string, afterSeq: number | undefined): LedgerOnDisk {
 }
 
 function recordsOf(db: DatabaseSync, afterSeq: number): RecordOnDisk[] {
-  return rowsOf(prepareRows(db, `SELECT seq, ${SETTLED_COLUMNS.join(', ')} FROM usage WHERE seq > ? ORDER BY seq`).all(afterSeq))
+  return rowsOf(prepareRows(db, `SELECT seq, ${SETTLED_COLUMNS.join(', ')} FROM usage WHERE seq > ? ORDER BY seq`)
+    .all(afterSeq))
     .map(([seq, ...row]) => ({ ...decodeSettled(row).record, seq: Number(seq) }));
 }
 
 /** The file gives the next records their numbers in the same order. */
-function replay(balances: Balances, segments: ReturnType<typeof segmentsAfter>, { records, nextSeq, afterSeq }: { records: RecordOnDisk[]; nextSeq: number; afterSeq: number | undefined }): void {
+function replay(balances: Balances, segments: ReturnType<typeof segmentsAfter>, {
+  records, nextSeq, afterSeq,
+}: { records: RecordOnDisk[]; nextSeq: number; afterSeq: number | undefined }): void {
   const into = replayInto(balances, 0);
   let seq = nextSeq;
   for (const [index, segment] of segments.entries()) {
@@ -75,7 +78,8 @@ function replay(balances: Balances, segments: ReturnType<typeof segmentsAfter>, 
       job: (job) => {
         into.job(job);
         const at = records.findIndex(({ callId }) => callId === job.origin.callId);
-        if (job.state === 'Failed' && at >= 0) records[at] = { ...records[at]!, costNanoUsd: 0n, unbilledNanoUsd: 0n, status: 'Refunded' };
+        if (job.state === 'Failed' && at >= 0)
+          records[at] = { ...records[at]!, costNanoUsd: 0n, unbilledNanoUsd: 0n, status: 'Refunded' };
       },
     });
   }

@@ -1,4 +1,7 @@
-/** Manifests for tests: two teams' worth of keys over providers at given addresses. Everything is as a user would write it. */
+/**
+ * Manifests for tests: two teams' worth of keys over providers at given addresses. Everything is as a user would write
+ * it.
+ */
 
 /** Keys that the tests call with; their Secrets stand in the manifests. */
 export const KEYS = {
@@ -15,7 +18,9 @@ export const KEYS = {
 
 export type KeyName = keyof typeof KEYS;
 
-/** What one key's spec has beside the usual; every key is of group `main` and account `team` unless it says otherwise. */
+/**
+ * What one key's spec has beside the usual; every key is of group `main` and account `team` unless it says otherwise.
+ */
 const SPECS: Readonly<Record<KeyName, string>> = {
   main: '',
   small: 'quota: {limitUsd: "0.01"}',
@@ -48,7 +53,8 @@ stringData: {apiKey: ${key}}
 }
 
 export function keysManifest(): string {
-  return Object.entries(SPECS).map(([name, spec]) => keyManifest(name, KEYS[name as KeyName], spec)).join('') + accountsManifest();
+  return Object.entries(SPECS).map(([name, spec]) => keyManifest(name, KEYS[name as KeyName], spec)).join('') +
+    accountsManifest();
 }
 
 export function accountsManifest(): string {
@@ -66,7 +72,8 @@ spec: {grants: [{name: start, usd: "0.001"}]}
 }
 
 /** The provider credentials that no client and no log may ever see. */
-export const PROVIDER_KEYS = { openai: 'sk-provider-openai-secret', anthropic: 'sk-ant-provider-anthropic-secret' } as const;
+export const PROVIDER_KEYS =
+  { openai: 'sk-provider-openai-secret', anthropic: 'sk-ant-provider-anthropic-secret' } as const;
 
 /** Group, routes and prices over the two providers. `extra` goes into the routes' specs. */
 export function platformManifest({ openaiUrl, anthropicUrl }: { openaiUrl: string; anthropicUrl: string }): string {
@@ -96,7 +103,8 @@ spec:
   models:
   - {name: gpt-model, contextTokens: 100000, maxOutputTokens: 4000, inputs: [Text, Image]}
   - {name: text-model, contextTokens: 100000, maxOutputTokens: 4000}
-  - {name: tools-model, contextTokens: 100000, maxOutputTokens: 4000, allow: [ServerTools, ServiceTiers, FileReferences]}
+  - {name: tools-model, contextTokens: 100000, maxOutputTokens: 4000,
+      allow: [ServerTools, ServiceTiers, FileReferences]}
   - {name: unpriced-model, contextTokens: 100000, maxOutputTokens: 4000}
   - {name: renamed-model, contextTokens: 100000, maxOutputTokens: 4000}
   - {name: old-field-model, contextTokens: 100000, maxOutputTokens: 4000, outputLimitField: max_tokens}
@@ -133,7 +141,13 @@ spec:
   - {name: old-field-model, vendor: OpenAI, quotaType: Token, modelRatio: "1"}
   - {name: embed-model, vendor: OpenAI, quotaType: Token, modelRatio: "0.01"}
   - {name: image-model, vendor: BFL, quotaType: Request, requestUsd: "0.04"}
-  - {name: claude-model, vendor: Anthropic, quotaType: Token, modelRatio: "1.5", completionRatio: "5", cacheRatio: "0.1", cacheWriteRatio: "1.25"}
+  - {name: claude-model, vendor: Anthropic, quotaType: Token, modelRatio: "1.5", completionRatio: "5",
+      cacheRatio: "0.1", cacheWriteRatio: "1.25"}
   - {name: shelf-model, vendor: Nobody, quotaType: Token, modelRatio: "1"}
 `;
+}
+
+/** These routes stop a stream whose client has left, instead of reading on to its usage. */
+export function cancelling(platform: string): string {
+  return platform.replaceAll(/kind: ModelRoute\nmetadata: .*\nspec:/g, '$&\n  clientDisconnect: Cancel');
 }

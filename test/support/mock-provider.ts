@@ -1,6 +1,7 @@
 /**
  * A provider for tests that does exactly what it is told: every request is recorded, every answer is a script of steps.
- * Waiting is done at gates that the test opens, never by time. Answers of both protocols are built in provider-answers.ts.
+ * Waiting is done at gates that the test opens, never by time. Answers of both protocols are built in
+ * provider-answers.ts.
  *
  *   const provider = await startMockProvider();
  *   provider.script(openaiChat({ content: 'hello' }));           // the last answer repeats
@@ -16,7 +17,10 @@ import { setTimeout } from 'node:timers/promises';
 /** A place where an answer waits until the test lets it go on. */
 interface Gate {
   readonly kind: 'gate';
-  /** Resolves once an answer has come to the gate: all steps before it were handed to the socket. Rejects where none comes: the call went elsewhere. */
+  /**
+   * Resolves once an answer has come to the gate: all steps before it were handed to the socket. Rejects where none
+   * comes: the call went elsewhere.
+   */
   readonly reached: Promise<void>;
   open(): void;
   /** For the provider. */
@@ -24,8 +28,9 @@ interface Gate {
 }
 
 /**
- * What an answer does next. A string or bytes: sent as they are. `send` with `tokens`: likewise, and counted as produced.
- * Cut: the connection is closed within the body. Reset: closed by a TCP reset. Stall: nothing more until stop().
+ * What an answer does next. A string or bytes: sent as they are. `send` with `tokens`: likewise, and counted as
+ * produced. Cut: the connection is closed within the body. Reset: closed by a TCP reset. Stall: nothing more until
+ * stop().
  */
 export type Step =
   | string | Uint8Array
@@ -127,7 +132,8 @@ export async function startMockProvider(): Promise<MockProvider> {
   const stopped = Promise.withResolvers<void>();
 
   const server = createServer((req, res) => {
-    void serve(req, res).catch((error: unknown) => res.destroy(error instanceof Error ? error : new Error(String(error))));
+    void serve(req, res).catch((error: unknown) =>
+      res.destroy(error instanceof Error ? error : new Error(String(error))));
   });
   server.on('connection', () => { counts.connections += 1; });
   // Requests of any size and length: the test decides how long they take.
@@ -143,7 +149,8 @@ export async function startMockProvider(): Promise<MockProvider> {
     const body = await readBody(req);
     const exchange = record(req, res, { body, over: over.promise, index: counts.arrived++, stopped: stopped.promise });
     requests.push(exchange.record);
-    for (const waiter of waiters.filter((each) => each.index === exchange.record.index)) waiter.resolve(exchange.record);
+    for (const waiter of waiters.filter((each) => each.index === exchange.record.index))
+      waiter.resolve(exchange.record);
     res.once('close', () => { exchange.record.clientGone = !exchange.brokenOff && !res.writableFinished; });
     const script = scripts.length > 1 ? scripts.shift() : scripts[0];
     await answer(exchange, await replyOf(script, exchange.record));
@@ -245,7 +252,8 @@ async function answer(exchange: Exchange, reply: Reply): Promise<void> {
 /** A body in one piece is sent with its length, as providers do; several are chunked. */
 function headOf(reply: Reply): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { 'content-type': 'application/json' };
-  for (const [name, value] of Object.entries(reply.headers ?? {})) headers[name] = typeof value === 'string' ? value : [...value];
+  for (const [name, value] of Object.entries(reply.headers ?? {}))
+    headers[name] = typeof value === 'string' ? value : [...value];
   const [only] = reply.steps;
   if (only === undefined) headers['content-length'] = 0;
   else if (reply.steps.length === 1 && isData(only)) headers['content-length'] = bytesOf(only).length;
@@ -268,7 +276,8 @@ function bytesOf(step: string | Uint8Array | { readonly bytes: string | Uint8Arr
 
 /** Performs one step; false where the answer is over. */
 async function take(exchange: Exchange, step: Step): Promise<boolean> {
-  if (isData(step)) return send(exchange, bytesOf(step), typeof step === 'object' && 'tokens' in step ? step.tokens : 0);
+  if (isData(step))
+    return send(exchange, bytesOf(step), typeof step === 'object' && 'tokens' in step ? step.tokens : 0);
   switch (step.kind) {
     case 'ifAsked':
       return step.asked(exchange.record) ? send(exchange, bytesOf(step), 0) : true;

@@ -1,5 +1,5 @@
+import { afterAll, vi } from 'vitest';
 /** Timers that the tests move, with refresh(), which Node's own mock timers leave without effect. */
-import { after, mock } from 'node:test';
 
 interface MovedTimer {
   at: number;
@@ -20,7 +20,7 @@ interface MovedClock {
 export function moveClock(): MovedClock {
   const timers = new Set<MovedTimer>();
   let now = 0;
-  mock.method(globalThis, 'setTimeout', (fire: () => void, delayMs: number) => {
+  vi.stubGlobal('setTimeout', (fire: () => void, delayMs: number) => {
     const timer: MovedTimer = {
       at: now + delayMs, fire, keeps: true,
       ref() { this.keeps = true; return this; },
@@ -30,8 +30,8 @@ export function moveClock(): MovedClock {
     timers.add(timer);
     return timer;
   });
-  mock.method(globalThis, 'clearTimeout', (timer: MovedTimer) => timers.delete(timer));
-  after(() => mock.reset());
+  vi.stubGlobal('clearTimeout', (timer: MovedTimer) => timers.delete(timer));
+  afterAll(() => vi.unstubAllGlobals());
   return {
     get keeping() { return [...timers].filter(({ keeps }) => keeps).length; },
     tick(ms) {

@@ -1,7 +1,7 @@
 /**
- * Programs that some suites need and npm does not bring. What is missing is installed where that is possible (Debian, as root);
- * elsewhere the suite is skipped with one line that says what to install. With CI=true a missing program is an error instead,
- * so that no suite is ever left out unnoticed.
+ * Programs that some suites need and npm does not bring. What is missing is installed where that is possible (Debian,
+ * as root); elsewhere the suite is skipped with one line that says what to install. With CI=true a missing program is
+ * an error instead, so that no suite is ever left out unnoticed.
  *
  *   const chromium = await need('chromium');
  *   describe('in a browser', { skip: chromium.skip }, () => { … chromium.path … });
@@ -25,7 +25,8 @@ interface Program {
 }
 
 const PROGRAMS = {
-  chromium: { commands: ['chromium', 'chromium-browser', 'google-chrome'], variable: 'MGW_TEST_CHROMIUM', debianPackage: 'chromium' },
+  chromium: { commands: ['chromium', 'chromium-browser', 'google-chrome'], variable:
+    'MGW_TEST_CHROMIUM', debianPackage: 'chromium' },
   // Debian 12 has no Valkey; the ledger takes either
   valkey: { commands: ['valkey-server', 'redis-server'], variable: 'MGW_TEST_VALKEY', debianPackage: 'redis-server' },
   // what Argo CD's health scripts are written in
@@ -55,7 +56,9 @@ async function provide(name: Need, program: Program): Promise<Needed> {
   const failure = await install(program);
   const installed = failure === undefined ? await locate(program) : undefined;
   if (installed !== undefined) return { path: installed, skip: false };
-  const missing = `no ${name}: install the package ${program.debianPackage}, or set ${program.variable}${failure ? ` (${failure})` : ''}`;
+  const missing = `no ${name}: install the package ${program.debianPackage}, or set ${program.variable}${failure
+    ? ` (${failure})`
+    : ''}`;
   if (process.env['CI'] === 'true') throw new Error(missing);
   return { path: '', skip: missing };
 }
@@ -63,7 +66,8 @@ async function provide(name: Need, program: Program): Promise<Needed> {
 async function locate(program: Program): Promise<string | undefined> {
   const named = process.env[program.variable];
   const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const candidates = named ? [named] : program.commands.flatMap((command) => folders.map((folder) => join(folder, command)));
+  const candidates =
+    named ? [named] : program.commands.flatMap((command) => folders.map((folder) => join(folder, command)));
   for (const path of candidates) if (await isExecutable(path)) return path;
   return undefined;
 }
@@ -83,13 +87,15 @@ export async function installPackages(names: readonly string[]): Promise<string 
   const packages = names.join(' ');
   if (process.getuid?.() !== 0) return 'not root, so it was not installed';
   if (!(await isExecutable('/usr/bin/apt-get'))) return 'no apt-get, so it was not installed';
-  const script = `dpkg -s ${packages} >/dev/null 2>&1 || { apt-get update && apt-get install -y --no-install-recommends ${packages}; }`;
+  const script = `dpkg -s ${packages} >/dev/null 2>&1 || { apt-get update && apt-get install -y ` +
+    `--no-install-recommends ${packages}; }`;
   try {
     await run('flock', [join(tmpdir(), 'model-gateway-apt.lock'), 'sh', '-c', script], {
       timeout: APT_TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     });
     return undefined;
   } catch (error) {
-    return `installing failed: ${error instanceof Error ? error.message.split('\n').at(-2) ?? error.message : String(error)}`;
+    return `installing failed: ${error instanceof Error ? error.message.split('\n').at(-2) ??
+      error.message : String(error)}`;
   }
 }

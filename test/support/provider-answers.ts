@@ -1,6 +1,6 @@
 /**
- * Answers of both protocols for the mock provider: whole ones and streams. In these a token is one piece of text, so that
- * a test can say exactly what was produced; the usage that is reported may say anything else.
+ * Answers of both protocols for the mock provider: whole ones and streams. In these a token is one piece of text, so
+ * that a test can say exactly what was produced; the usage that is reported may say anything else.
  */
 import { gate } from './mock-provider.ts';
 import type { Reply, RecordedRequest, Step } from './mock-provider.ts';
@@ -38,7 +38,10 @@ export function gated(reply: Reply): { readonly reply: Reply; readonly gate: Ret
 }
 
 /** An answer that is one JSON value. `tokens`: what it counts as in `produced`. */
-export function json(value: unknown, options: { readonly status?: number; readonly headers?: Record<string, string>; readonly tokens?: number } = {}): Reply {
+export function json(
+  value: unknown,
+  options: { readonly status?: number; readonly headers?: Record<string, string>; readonly tokens?: number } = {},
+): Reply {
   return {
     status: options.status ?? 200,
     headers: { ...options.headers },
@@ -46,7 +49,8 @@ export function json(value: unknown, options: { readonly status?: number; readon
   };
 }
 
-// OpenAI -----------------------------------------------------------------------------------------------------------------
+// OpenAI
+// -----------------------------------------------------------------------------------------------------------------
 
 export interface OpenaiUsage {
   readonly prompt_tokens: number;
@@ -75,7 +79,8 @@ export function openaiChat(options: OpenaiChatOptions = {}): Reply {
     role: 'assistant',
     content: options.content === null || (options.toolCalls && pieces.length === 0) ? null : pieces.join(''),
     refusal: null,
-    ...(options.toolCalls ? { tool_calls: options.toolCalls.map(({ id, name, arguments: args }) => ({ id, type: 'function', function: { name, arguments: args } })) } : {}),
+    ...(options.toolCalls ? { tool_calls: options.toolCalls.map(({ id, name, arguments: args }) =>
+      ({ id, type: 'function', function: { name, arguments: args } })) } : {}),
   };
   const usage = openaiUsage(options, pieces.length);
   return json({
@@ -104,14 +109,17 @@ export function openaiStream(pieces: readonly string[] = ['hel', 'lo'], options:
     id: 'chatcmpl-mock', object: 'chat.completion.chunk', created: 1_700_000_000, model: options.model ?? 'mock-model',
     choices: [], usage, ...options.extra,
   } });
-  const usageSteps: Step[] = usage === null ? [] : [options.usageUnasked ? usageChunk : { kind: 'ifAsked', bytes: usageChunk, asked: asksForUsage }];
+  const usageSteps: Step[] = usage === null
+    ? []
+    : [options.usageUnasked ? usageChunk : { kind: 'ifAsked', bytes: usageChunk, asked: asksForUsage }];
   return {
     headers: { 'content-type': 'text/event-stream; charset=utf-8', ...OPENAI_HEADERS },
     steps: [
       chunk({ role: 'assistant', content: '', refusal: null }),
       ...pieces.map((piece): Step => ({ kind: 'send', bytes: chunk({ content: piece }), tokens: 1 })),
       ...(options.toolCalls ?? []).map(({ id, name, arguments: args }, index): Step => ({
-        kind: 'send', tokens: 1, bytes: chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: args } }] }),
+        kind: 'send', tokens:
+          1, bytes: chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: args } }] }),
       })),
       chunk({}, finishOf(options)),
       ...usageSteps,
@@ -120,19 +128,28 @@ export function openaiStream(pieces: readonly string[] = ['hel', 'lo'], options:
   };
 }
 
-export function openaiError(status: number, message = 'the mock provider refuses', fields: { readonly type?: string; readonly code?: string | null; readonly headers?: Record<string, string> } = {}): Reply {
-  return json({ error: { message, type: fields.type ?? (status >= 500 ? 'server_error' : 'invalid_request_error'), param: null, code: fields.code ?? null } }, { status, headers: { ...OPENAI_HEADERS, ...fields.headers } });
+export function openaiError(
+  status: number, message = 'the mock provider refuses',
+  fields: { readonly type?: string; readonly code?: string | null; readonly headers?: Record<string, string> } = {},
+): Reply {
+  return json({ error: {
+    message, type: fields.type ?? (status >= 500 ? 'server_error' : 'invalid_request_error'), param: null,
+    code: fields.code ?? null,
+  } }, { status, headers: { ...OPENAI_HEADERS, ...fields.headers } });
 }
 
 export function openaiEmbeddings(vectors: readonly (readonly number[])[], promptTokens: number): Reply {
   return json({
-    object: 'list', model: 'mock-embedding', data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+    object: 'list', model:
+      'mock-embedding', data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
   }, { headers: OPENAI_HEADERS });
 }
 
 export function openaiImages(count = 1): Reply {
-  return json({ created: 1_700_000_000, data: Array.from({ length: count }, () => ({ b64_json: 'iVBORw0KGgo=' })) }, { headers: OPENAI_HEADERS });
+  return json({
+    created: 1_700_000_000, data: Array.from({ length: count }, () => ({ b64_json: 'iVBORw0KGgo=' })),
+  }, { headers: OPENAI_HEADERS });
 }
 
 function openaiUsage(options: Pick<OpenaiChatOptions, 'usage' | 'toolCalls'>, pieces: number): OpenaiUsage | null {
@@ -147,17 +164,20 @@ function finishOf(options: Pick<OpenaiChatOptions, 'finishReason' | 'toolCalls'>
 
 function asksForUsage(request: RecordedRequest): boolean {
   const options = request.json()['stream_options'];
-  return typeof options === 'object' && options !== null && 'include_usage' in options && options.include_usage === true;
+  return typeof options === 'object' && options !== null && 'include_usage' in options &&
+    options.include_usage === true;
 }
 
-// Anthropic --------------------------------------------------------------------------------------------------------------
+// Anthropic
+// --------------------------------------------------------------------------------------------------------------
 
 export interface AnthropicUsage {
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cache_read_input_tokens?: number | null;
   readonly cache_creation_input_tokens?: number | null;
-  readonly cache_creation?: { readonly ephemeral_5m_input_tokens: number; readonly ephemeral_1h_input_tokens: number } | null;
+  readonly cache_creation?:
+    | { readonly ephemeral_5m_input_tokens: number; readonly ephemeral_1h_input_tokens: number } | null;
 }
 
 interface AnthropicMessageOptions {
@@ -188,43 +208,63 @@ export function anthropicMessage(options: AnthropicMessageOptions = {}): Reply {
 }
 
 /**
- * Steps: message_start, content_block_start, one delta per piece, content_block_stop, three per tool use, message_delta,
- * message_stop. The start reports the input side and one output token, message_delta the whole of `usage`, cumulative.
+ * Steps: message_start, content_block_start, one delta per piece, content_block_stop, three per tool use,
+ * message_delta, message_stop. The start reports the input side and one output token, message_delta the whole of
+ * `usage`, cumulative.
  */
-export function anthropicStream(pieces: readonly string[] = ['hel', 'lo'], options: Omit<AnthropicMessageOptions, 'content'> = {}): Reply {
+export function anthropicStream(
+  pieces: readonly string[] = ['hel', 'lo'], options: Omit<AnthropicMessageOptions, 'content'> = {},
+): Reply {
   const usage = anthropicUsage(options, pieces.length);
-  const named = (type: string, fields: Record<string, unknown>): string => sse({ event: type, data: { type, ...fields } });
+  const named = (type: string, fields: Record<string, unknown>): string =>
+    sse({ event: type, data: { type, ...fields } });
   const steps: Step[] = [named('message_start', { message: {
-    id: 'msg_mock', type: 'message', role: 'assistant', model: options.model ?? 'mock-model', content: [], stop_reason: null, stop_sequence: null,
-    ...(usage === null ? {} : { usage: { ...usage, output_tokens: Math.min(1, usage.output_tokens) } }), ...options.extra,
+    id: 'msg_mock', type: 'message', role: 'assistant', model: options.model ??
+      'mock-model', content: [], stop_reason: null, stop_sequence: null,
+    ...(usage === null
+      ? {}
+      : { usage: { ...usage, output_tokens: Math.min(1, usage.output_tokens) } }), ...options.extra,
   } })];
   if (pieces.length > 0) {
     steps.push(
       named('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-      ...pieces.map((text): Step => ({ kind: 'send', tokens: 1, bytes: named('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }) })),
+      ...pieces.map((text): Step => ({
+        kind: 'send', tokens: 1, bytes: named('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+      })),
       named('content_block_stop', { index: 0 }),
     );
   }
   for (const [offset, use] of (options.toolUses ?? []).entries()) {
     const index = offset + (pieces.length > 0 ? 1 : 0);
     steps.push(
-      named('content_block_start', { index, content_block: { type: 'tool_use', id: use.id, name: use.name, input: {} } }),
-      { kind: 'send', tokens: 1, bytes: named('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json: JSON.stringify(use.input) } }) },
+      named(
+        'content_block_start', { index, content_block: { type: 'tool_use', id: use.id, name: use.name, input: {} } },
+      ),
+      { kind: 'send', tokens: 1, bytes: named(
+        'content_block_delta', { index, delta: { type: 'input_json_delta', partial_json: JSON.stringify(use.input) } },
+      ) },
       named('content_block_stop', { index }),
     );
   }
   steps.push(
-    named('message_delta', { delta: { stop_reason: stopOf(options), stop_sequence: null }, ...(usage === null ? {} : { usage }) }),
+    named('message_delta', {
+      delta: { stop_reason: stopOf(options), stop_sequence: null }, ...(usage === null ? {} : { usage }),
+    }),
     named('message_stop', {}),
   );
   return { headers: { 'content-type': 'text/event-stream; charset=utf-8', ...ANTHROPIC_HEADERS }, steps };
 }
 
-export function anthropicError(status: number, type = 'api_error', message = 'the mock provider refuses', headers: Record<string, string> = {}): Reply {
-  return json({ type: 'error', error: { type, message }, request_id: 'req_mock_anthropic' }, { status, headers: { ...ANTHROPIC_HEADERS, ...headers } });
+export function anthropicError(
+  status: number, type = 'api_error', message = 'the mock provider refuses', headers: Record<string, string> = {},
+): Reply {
+  return json({
+    type: 'error', error: { type, message }, request_id: 'req_mock_anthropic',
+  }, { status, headers: { ...ANTHROPIC_HEADERS, ...headers } });
 }
 
-function anthropicUsage(options: Pick<AnthropicMessageOptions, 'usage' | 'toolUses'>, pieces: number): AnthropicUsage | null {
+function anthropicUsage(options: Pick<AnthropicMessageOptions, 'usage' | 'toolUses'>, pieces: number):
+  | AnthropicUsage | null {
   if (options.usage === null) return null;
   return options.usage ?? { input_tokens: 10, output_tokens: pieces + (options.toolUses?.length ?? 0) };
 }

@@ -1,5 +1,6 @@
 /**
- * What `npm run test:cluster` runs: the suites of the API server on the cluster of KUBECONFIG, or on one that kind makes:
+ * What `npm run test:cluster` runs: the suites of the API server on the cluster of KUBECONFIG, or on one that kind
+ * makes:
  *   KUBECONFIG=… npm run test:cluster [-- FILES]
  *   npm run test:cluster -- --kind [FILES]
  * Only for clusters that nobody needs: tests make and delete namespaces, definitions and roles, with all rights.
@@ -18,32 +19,45 @@ const KIND_CLUSTER = 'model-gateway-test';
 const ACCOUNT = 'model-gateway-test';
 /** Those that neither freeze nor restart a server. */
 const SUITES = [
-  ...['first-call', 'conditions', 'secrets', 'leaders', 'rights', 'churn', 'fleet'].map((name) => `test/cluster/${name}.test.ts`),
-  'test/crds/explain.test.ts', 'test/charts/admission.test.ts', 'test/gitops/cluster.test.ts',
+  ...['first-call', 'conditions', 'secrets', 'leaders', 'rights', 'churn', 'fleet'].map((name) =>
+    `test/e2e/cluster/${name}.test.ts`),
+  'test/e2e/crds/explain.test.ts', 'test/e2e/charts/admission.test.ts', 'test/e2e/gitops/cluster.test.ts',
 ];
 
-const { values: { kind }, positionals } = parseArgs({ options: { kind: { type: 'boolean', default: false } }, allowPositionals: true });
+const { values: { kind }, positionals } =
+  parseArgs({ options: { kind: { type: 'boolean', default: false } }, allowPositionals: true });
 const kubectl = await needKubectl({ ...process.env, CI: 'true' });
 const folder = await mkdtemp(join(tmpdir(), 'mgw-test-cluster-'));
 const kubeconfig = kind ? join(folder, 'kubeconfig') : process.env['KUBECONFIG'];
 if (!kubeconfig) throw new Error('KUBECONFIG names no file; --kind makes a cluster');
 
-const kubectlDoes = async (...args: string[]): Promise<string> => (await run(kubectl.path, ['--kubeconfig', kubeconfig, ...args])).stdout;
+const kubectlDoes = async (...args: string[]): Promise<string> =>
+  (await run(kubectl.path, ['--kubeconfig', kubeconfig, ...args])).stdout;
 
 /** Address, authority, and a token that may do everything. */
 async function endpoint(): Promise<{ url: string; ca: string; token: string }> {
-  const { clusters: [{ cluster }] } = JSON.parse(await kubectlDoes('config', 'view', '--minify', '--flatten', '--raw', '--output', 'json'));
+  const { clusters: [{ cluster }] } =
+    JSON.parse(await kubectlDoes('config', 'view', '--minify', '--flatten', '--raw', '--output', 'json'));
   await kubectlDoes('create', 'serviceaccount', ACCOUNT, '--namespace', 'kube-system');
-  await kubectlDoes('create', 'clusterrolebinding', ACCOUNT, '--clusterrole', 'cluster-admin', '--serviceaccount', `kube-system:${ACCOUNT}`);
+  await kubectlDoes(
+    'create', 'clusterrolebinding', ACCOUNT, '--clusterrole', 'cluster-admin', '--serviceaccount',
+    `kube-system:${ACCOUNT}`,
+  );
   const token = await kubectlDoes('create', 'token', ACCOUNT, '--namespace', 'kube-system', '--duration', '2h');
-  return { url: cluster.server, ca: Buffer.from(cluster['certificate-authority-data'], 'base64').toString(), token: token.trim() };
+  return { url:
+    cluster.server, ca: Buffer.from(cluster['certificate-authority-data'], 'base64').toString(), token: token.trim() };
 }
 
 try {
-  if (kind) await run('kind', ['create', 'cluster', '--name', KIND_CLUSTER, '--config', join(ROOT, 'test/cluster/kind.yaml'), '--kubeconfig', kubeconfig, '--wait', '120s']);
+  if (kind) await run('kind', [
+    'create', 'cluster', '--name', KIND_CLUSTER, '--config', join(ROOT, 'test/e2e/cluster/kind.yaml'), '--kubeconfig',
+    kubeconfig, '--wait', '120s',
+  ]);
   const file = join(folder, 'cluster.json');
   await writeFile(file, JSON.stringify(await endpoint()), { mode: 0o600 });
-  const tests = spawn(process.execPath, ['--test', '--test-concurrency=1', ...positionals.length > 0 ? positionals : SUITES], { cwd: ROOT, stdio: 'inherit', env: { ...process.env, MGW_TEST_CLUSTER: file } });
+  const tests = spawn(process.execPath, [
+    '--test', '--test-concurrency=1', ...positionals.length > 0 ? positionals : SUITES,
+  ], { cwd: ROOT, stdio: 'inherit', env: { ...process.env, MGW_TEST_CLUSTER: file } });
   const [exitCode] = await once(tests, 'exit');
   process.exitCode = typeof exitCode === 'number' ? exitCode : 1;
 } finally {

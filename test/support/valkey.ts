@@ -1,6 +1,6 @@
 /**
- * A real server of its own for a test: `valkey-server` or `redis-server`, whichever the machine has, in a temporary folder. It
- * can be killed, stopped, started again on the same data, and asked anything.
+ * A real server of its own for a test: `valkey-server` or `redis-server`, whichever the machine has, in a temporary
+ * folder. It can be killed, stopped, started again on the same data, and asked anything.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -44,7 +44,9 @@ export const valkey = await need('valkey');
 const DEADLINE_MS = 120_000;
 
 /** Keeps everything in memory by default, so that tests are quick. */
-export async function startValkey({ settings = [], port: asked, tls, credentials }: ValkeyOptions = {}): Promise<ValkeyServer> {
+export async function startValkey({
+  settings = [], port: asked, tls, credentials,
+}: ValkeyOptions = {}): Promise<ValkeyServer> {
   const dir = await mkdtemp(join(tmpdir(), 'mgw-valkey-'));
   const port = asked ?? await freePort();
   let child: ChildProcess | undefined;
@@ -54,7 +56,8 @@ export async function startValkey({ settings = [], port: asked, tls, credentials
   const server: ValkeyServer = {
     port, dir, url: `valkey://127.0.0.1:${port}`,
     async command(...args) {
-      const client = createClient({ RESP: 2, socket: { host: '127.0.0.1', port, reconnectStrategy: false }, ...credentials });
+      const client =
+        createClient({ RESP: 2, socket: { host: '127.0.0.1', port, reconnectStrategy: false }, ...credentials });
       client.on('error', () => undefined);
       await client.connect();
       try {
@@ -71,9 +74,13 @@ export async function startValkey({ settings = [], port: asked, tls, credentials
       await exited;
     },
     async start() {
-      const flags = [['port', String(port)], ['dir', dir], ['save', ''], ['appendonly', 'no'], ['loglevel', 'warning'], ...tlsFlags(tls), ...settings];
+      const flags = [[
+        'port', String(port),
+      ], ['dir', dir], ['save', ''], ['appendonly', 'no'], ['loglevel', 'warning'], ...tlsFlags(tls), ...settings];
       child = spawn(valkey.path, flags.flatMap(([name = '', value = '']) => [`--${name}`, value]), { stdio: 'ignore' });
-      await Promise.race([answers(port), once(child, 'exit').then(() => { throw new Error('the server ended at its start'); })]);
+      await Promise.race([answers(port), once(child, 'exit').then(() => {
+        throw new Error('the server ended at its start');
+      })]);
     },
     pid: () => child?.pid ?? 0,
     async [Symbol.asyncDispose]() {
@@ -88,7 +95,9 @@ export async function startValkey({ settings = [], port: asked, tls, credentials
 
 function tlsFlags(tls: ValkeyOptions['tls']): [string, string][] {
   if (!tls) return [];
-  return [['tls-port', String(tls.port)], ['tls-ca-cert-file', tls.ca], ['tls-cert-file', tls.cert], ['tls-key-file', tls.key], ['tls-auth-clients', 'no']];
+  return [[
+    'tls-port', String(tls.port),
+  ], ['tls-ca-cert-file', tls.ca], ['tls-cert-file', tls.cert], ['tls-key-file', tls.key], ['tls-auth-clients', 'no']];
 }
 
 /** Until it takes a connection and says anything but that it is loading. */
@@ -110,6 +119,7 @@ function ping(port: number): Promise<string | undefined> {
       socket.destroy();
       resolve(word);
     };
-    socket.once('connect', () => socket.write('PING\r\n')).once('data', (data) => end(data.toString())).once('error', () => end(undefined)).once('close', () => end(undefined));
+    socket.once('connect', () => socket.write('PING\r\n')).once('data', (data) => end(data.toString()))
+      .once('error', () => end(undefined)).once('close', () => end(undefined));
   });
 }

@@ -1,12 +1,17 @@
-/** The definitions as templates of a Helm chart: what crds/*.yaml say, with labels, annotations and a policy that keeps them. */
+/**
+ * The definitions as templates of a Helm chart: what crds/*.yaml say, with labels, annotations and a policy that keeps
+ * them.
+ */
 
 const METADATA = /^metadata:\n {2}name: (\S+)\n/m;
 
 /** The template of one definition, or a reason why it cannot be one. */
 export function crdTemplate(text: string): string {
   if (text.includes('{{')) throw new Error('a definition must not hold {{, which Helm would evaluate');
-  if (!METADATA.test(text)) throw new Error('a definition must begin its metadata with its name and have nothing else there');
-  return `{{- /* Generated from crds/ by npm run generate. */}}\n${text.replace(METADATA, (_, name: string) => metadata(name))}`;
+  if (!METADATA.test(text))
+    throw new Error('a definition must begin its metadata with its name and have nothing else there');
+  return `{{- /* Generated from crds/ by npm run generate. */}}\n${text.replace(METADATA, (_, name: string) =>
+    metadata(name))}`;
 }
 
 function metadata(name: string): string {

@@ -1,7 +1,7 @@
 /**
  * Makes what is generated: TypeScript types and the reference of the API out of crds/*.yaml, the
- * lists of errors, metrics and conversions and the table of the layout out of their tables, code out of the .proto files.
- * With --check nothing is written; stale files are named, and the exit code is 1.
+ * lists of errors, metrics and conversions and the table of the layout out of their tables, code out of the .proto
+ * files. With --check nothing is written; stale files are named, and the exit code is 1.
  */
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -51,7 +51,8 @@ export async function generateAll(): Promise<Generated[]> {
 async function crdTemplates(): Promise<Generated[]> {
   const files = (await readdir(new URL('crds/', ROOT))).filter((name) => name.endsWith('.yaml')).sort();
   return Promise.all(files.map(async (name) => ({
-    path: `charts/model-gateway-crds/templates/${name}`, text: crdTemplate(await readFile(new URL(`crds/${name}`, ROOT), 'utf8')),
+    path: `charts/model-gateway-crds/templates/${name}`, text:
+      crdTemplate(await readFile(new URL(`crds/${name}`, ROOT), 'utf8')),
   })));
 }
 
@@ -65,10 +66,10 @@ async function chartTexts(chart: string): Promise<Generated[]> {
   ];
 }
 
-/** An example of each kind: a manifest of test/crds/testdata without the comment that says what becomes of it. */
+/** An example of each kind: a manifest of test/unit/crds/testdata without the comment that says what becomes of it. */
 async function readExamples(kinds: readonly KindSchema[]): Promise<ReadonlyMap<string, string>> {
   const read = async (kind: string): Promise<[string, string]> => {
-    const text = await readFile(new URL(`test/crds/testdata/${kind.toLowerCase()}-example.yaml`, ROOT), 'utf8');
+    const text = await readFile(new URL(`test/unit/crds/testdata/${kind.toLowerCase()}-example.yaml`, ROOT), 'utf8');
     return [kind, text.replace(/^# accepted\n/, '')];
   };
   return new Map(await Promise.all(kinds.map(({ kind }) => read(kind))));
@@ -76,7 +77,8 @@ async function readExamples(kinds: readonly KindSchema[]): Promise<ReadonlyMap<s
 
 /** Those that differ from what is on disk. */
 export async function staleFiles(files: readonly Generated[]): Promise<Generated[]> {
-  const current = await Promise.all(files.map((file) => readFile(new URL(file.path, ROOT), 'utf8').catch(() => undefined)));
+  const current =
+    await Promise.all(files.map((file) => readFile(new URL(file.path, ROOT), 'utf8').catch(() => undefined)));
   return files.filter((file, index) => current[index] !== file.text);
 }
 

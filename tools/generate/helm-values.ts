@@ -1,10 +1,11 @@
 /**
- * A chart's values.schema.json and README.md out of the comments of its values.yaml. The comment above a value says what it is;
- * a comment line `@schema {…}` adds to the schema that follows from the default. `like: NAME` there means: also all that the
- * top-level value NAME has.
+ * A chart's values.schema.json and README.md out of the comments of its values.yaml. The comment above a value says
+ * what it is; a comment line `@schema {…}` adds to the schema that follows from the default. `like: NAME` there means:
+ * also all that the top-level value NAME has.
  */
 import { isMap, isScalar, isSeq, parse, parseDocument } from 'yaml';
 import type { Node, Pair, YAMLMap } from 'yaml';
+import { wrapMarkdown } from './wrap.ts';
 
 /** A value of the chart. */
 export interface HelmValue {
@@ -28,7 +29,8 @@ export function readValues(text: string): HelmValue[] {
 }
 
 function valuesOf(map: YAMLMap, path: readonly string[], before: string): HelmValue[] {
-  return map.items.map((pair, index) => valueOf(pair, path, index === 0 ? `${before}\n${map.commentBefore ?? ''}` : ''));
+  return map.items.map((pair, index) =>
+    valueOf(pair, path, index === 0 ? `${before}\n${map.commentBefore ?? ''}` : ''));
 }
 
 function valueOf({ key, value }: Pair, parent: readonly string[], before: string): HelmValue {
@@ -56,7 +58,9 @@ const TYPES: Readonly<Record<string, string>> = { string: 'string', boolean: 'bo
 /** The text of values.schema.json. */
 export function schemaText(values: readonly HelmValue[]): string {
   const properties = { ...propertiesOf(values, values), global: { type: 'object' } };
-  const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', additionalProperties: false, properties };
+  const schema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', additionalProperties: false, properties,
+  };
   return `${JSON.stringify(schema, undefined, 1)}\n`;
 }
 
@@ -68,7 +72,9 @@ function schemaOf(value: HelmValue, all: readonly HelmValue[]): Schema {
   const { like, ...hint } = value.hint;
   const description = value.description === '' ? {} : { description: value.description };
   if (value.children.length === 0) return { ...description, ...inferred(value.default), ...hint };
-  const base = like === undefined ? {} : propertiesOf(all.find(({ path }) => path.length === 1 && path[0] === like)?.children ?? [], all);
+  const base = like === undefined
+    ? {}
+    : propertiesOf(all.find(({ path }) => path.length === 1 && path[0] === like)?.children ?? [], all);
   const own = propertiesOf(value.children, all);
   return { ...description, type: 'object', additionalProperties: false, properties: merged(base, own), ...hint };
 }
@@ -85,8 +91,10 @@ function merged(base: Readonly<Record<string, Schema>>, own: Readonly<Record<str
 
 function mergedOne(before: Schema, schema: Schema): Schema {
   const closed = typeof before['properties'] === 'object' && typeof schema['properties'] === 'object';
-  const properties = closed ? { properties: merged(before['properties'] as Record<string, Schema>, schema['properties'] as Record<string, Schema>) } : {};
-  if (!closed && 'additionalProperties' in before && before['type'] === 'object') return { ...before, ...'description' in schema ? { description: schema['description'] } : {} };
+  const properties = closed ? { properties:
+    merged(before['properties'] as Record<string, Schema>, schema['properties'] as Record<string, Schema>) } : {};
+  if (!closed && 'additionalProperties' in before && before['type'] === 'object')
+    return { ...before, ...'description' in schema ? { description: schema['description'] } : {} };
   return { ...before, ...schema, ...properties };
 }
 
@@ -102,12 +110,17 @@ function valuesTable(values: readonly HelmValue[]): string[] {
 }
 
 function rows(value: HelmValue): string[] {
-  const row = `| \`${value.path.join('.')}\` | ${value.children.length > 0 ? '' : `\`${JSON.stringify(value.default).replaceAll('|', '\\|')}\``} | ${describe(value)} |`;
-  return value.children.length > 0 && value.description === '' && value.hint['like'] === undefined ? value.children.flatMap(rows) : [row, ...value.children.flatMap(rows)];
+  const row = `| \`${value.path.join('.')}\` | ${value.children.length > 0
+    ? ''
+    : `\`${JSON.stringify(value.default).replaceAll('|', '\\|')}\``} | ${describe(value)} |`;
+  return value.children.length > 0 && value.description === '' &&
+    value.hint['like'] === undefined ? value.children.flatMap(rows) : [row, ...value.children.flatMap(rows)];
 }
 
 function describe({ description, hint }: HelmValue): string {
-  const choice = Array.isArray(hint['enum']) ? `One of ${hint['enum'].map((each) => each === '' ? 'empty' : String(each)).join(', ')}.` : '';
+  const choice = Array.isArray(hint['enum'])
+    ? `One of ${hint['enum'].map((each) => each === '' ? 'empty' : String(each)).join(', ')}.`
+    : '';
   const like = typeof hint['like'] === 'string' ? `Has all that \`${hint['like']}\` has.` : '';
   return [description, choice, like].filter(Boolean).join(' ').replaceAll('|', '\\|');
 }
@@ -115,8 +128,11 @@ function describe({ description, hint }: HelmValue): string {
 /** A chart's README.md. */
 export function chartReadme(chartText: string, values: readonly HelmValue[]): string {
   const chart = parse(chartText) as { name: string; description: string; kubeVersion: string };
-  return `${[
-    `# ${chart.name}`, '', `${chart.description}. Kubernetes ${chart.kubeVersion.replace(/-0$/, '')}. [docs/helm.md](../../docs/helm.md) leads through installing it.`, '',
-    '## Values', '', 'Generated from `values.yaml`; `values.schema.json` refuses what is not here.', '', ...valuesTable(values),
-  ].join('\n')}\n`;
+  return wrapMarkdown(`${[
+    `# ${chart.name}`, '', `${chart.description}. Kubernetes ${chart.kubeVersion.replace(
+      /-0$/, '',
+    )}. [docs/helm.md](../../docs/helm.md) leads through installing it.`, '',
+    '## Values', '', 'Generated from `values.yaml`; `values.schema.json` refuses what is not ' +
+      'here.', '', ...valuesTable(values),
+  ].join('\n')}\n`);
 }

@@ -1,4 +1,7 @@
-/** The table of the layout in docs/design/README.md, between two markers, out of what the architecture test holds. */
+/**
+ * The table of the layout's folders in docs/design/README.md, between two markers, out of what the architecture test
+ * holds.
+ */
 import { DESCRIPTIONS, LAYOUT, LEDGER_CONTRACT } from '../../test/support/architecture/layout.ts';
 import type { Part } from '../../test/support/architecture/layout.ts';
 
@@ -15,7 +18,8 @@ export function withLayoutTable(page: string): string {
 function tableText(): string {
   const row = (place: string, part: Part): string =>
     `| ${code(place)} | ${DESCRIPTIONS[place] ?? ''} | ${importsOf(part)} |`;
-  const rows = Object.entries(LAYOUT).map(([place, part]) => row(place, part));
+  const rows = Object.entries(LAYOUT).filter(([place]) => !place.endsWith('.ts')).map(([place, part]) =>
+    row(place, part));
   return ['| part | what is in it | may import |', '|---|---|---|', ...rows, ''].join('\n');
 }
 

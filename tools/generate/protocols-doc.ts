@@ -1,59 +1,95 @@
 /** docs/protocols.md, out of the tables that the conversions go by. */
+import { ANTHROPIC_MODELS, DEFAULT_CAPABILITIES, OPENAI_MODELS } from '../../dataplane/protocol/capabilities.ts';
+import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as toAnthropic from '../../dataplane/protocol/openai-anthropic/table.ts';
+import { wrapMarkdown } from './wrap.ts';
 
 type Table = ObjectTable | KindTable | ValueTable;
 
 const HEAD = `# Protocols
 
-A client speaks OpenAI's protocol (\`/v1/chat/completions\`) or Anthropic's (\`/v1/messages\`), and any model answers it, whichever of the
-two its provider speaks.
+A client speaks OpenAI's protocol (\`/v1/chat/completions\`) or Anthropic's (\`/v1/messages\`), and any model answers
+it, whichever of the two its provider speaks.
 
-**The same protocol on both sides** passes through: unknown fields, unknown events and beta headers too, byte for byte where nothing must
-change. What changes is the model's name where the channel has another, and the output limit; streams of OpenAI's protocol are asked for
-their usage, which is taken out again where the client did not ask. A member that is given twice in one object is refused, wherever two
-readers could disagree on what was asked.
+**The same protocol on both sides** passes through: unknown fields, unknown events and beta headers too, byte for byte
+where nothing must change. What changes is the model's name where the channel has another, and the output limit; streams
+of OpenAI's protocol are asked for their usage, which is taken out again where the client did not ask. A member that is
+given twice in one object is refused, wherever two readers could disagree on what was asked.
 
-**Different protocols** are converted. This page says what becomes of every field. It is generated from the tables that the conversions
-themselves go by (\`dataplane/protocol/openai-anthropic/table.ts\` and \`anthropic-openai/table.ts\`): a converter can read only what its
-table calls converted.
+**Different protocols** are converted. This page says what becomes of every field. It is generated from the tables that
+the conversions themselves go by (\`dataplane/protocol/openai-anthropic/table.ts\` and \`anthropic-openai/table.ts\`): a
+converter can read only what its table calls converted.
 
 - *converted*: it reaches the other side.
 - *left out*: nothing is lost by it, for the reason given.
-- *refused*: the call is answered with 400 \`unsupported_parameter\` (\`invalid_request_error\`), and the message names the field. Values that
-  only say the default are let through. A field of a request that is in no table is refused as well; \`null\` is the same as nothing.
+- *refused*: the call is answered with 400 \`unsupported_parameter\` (\`invalid_request_error\`), and the message names
+  the field. Values that only say the default are let through. A field of a request that is in no table is refused as
+  well; \`null\` is the same as nothing.
 
 Fields of an answer that are in no table are left out, so that a provider may add what it likes.
 
-Figures that a provider does not give are estimated. A stream begins with an estimate of the input and ends with the true figures. A
-provider that breaks off, sends an error or stops without saying why it stopped never looks like a normal end: the client gets an error
-event. Signs of life (comments, pings) are passed on as the other protocol has them.
+Figures that a provider does not give are estimated. A stream begins with an estimate of the input and ends with the
+true figures. A provider that breaks off, sends an error or stops without saying why it stopped never looks like a
+normal end: the client gets an error event. Signs of life (comments, pings) are passed on as the other protocol has
+them.
 `;
+
+const MODELS = `## What a model takes
+
+Models of one protocol differ in what they take. A ModelRoute states it for a model (\`capabilities\`). What it does not
+state is as the tables below say of the model's name at its provider, and otherwise:
+
+${Object.entries(DEFAULT_CAPABILITIES).map(([name, value]) => `- \`${name}: ${String(value)}\``).join('\n')}
+
+In a converted call, what the model does not take is left out, and the answer's header \`x-modelgateway-dropped\` names
+the fields as the client wrote them: \`output_config.effort, temperature\`. A value that is the default is not named.
+Three things are not lost but go another way: an answer's schema becomes an instruction (\`strictSchemas: false\`), the
+system message has the whole of a tool's description that is too long (\`toolDescriptionLength\`), and a conversation
+that
+ends with the assistant gets a message that says to go on (\`prefill: false\`). Calls that pass through are not changed.
+
+Conversations that Anthropic's API would refuse are mended: texts without any words are left out, a tool call without a
+result gets one that says so, a result without its call becomes text, turns of one side are joined, a conversation that
+begins with the assistant gets a message before it, and of more than four cache breakpoints the last four stay.
+`;
+
+function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {
+  const rows = known.map(({ models, capabilities: differing }) =>
+    `| ${models} | ${Object.entries(differing).map(([name, value]) => `\`${name}: ${String(value)}\``).join(', ')} |`);
+  return [`### On providers of ${protocol}'s protocol\n`, '| models | |', '|---|---|', ...rows, ''];
+}
 
 /** The page, as it is kept in docs/. */
 export function protocolsText(): string {
-  return [
-    HEAD,
+  return wrapMarkdown([
+    HEAD, MODELS,
+    ...capabilities('OpenAI', OPENAI_MODELS), ...capabilities('Anthropic', ANTHROPIC_MODELS),
     '## OpenAI clients on providers of Anthropic\'s protocol\n',
     '### What the client sends\n', ...toAnthropic.REQUEST_TABLES.map(section),
-    '### What the client gets\n', ...toAnthropic.ANSWER_TABLES.map(section),
+    '### What the client gets\n', ...toAnthropic.RESPONSE_TABLES.map(section),
     '## Anthropic clients on providers of OpenAI\'s protocol\n',
     '### What the client sends\n', ...toOpenAI.REQUEST_TABLES.map(section),
-    '### What the client gets\n', ...toOpenAI.ANSWER_TABLES.map(section),
-  ].join('\n');
+    '### What the client gets\n', ...toOpenAI.RESPONSE_TABLES.map(section),
+  ].join('\n'));
 }
 
 function section(table: Table): string {
-  if ('values' in table) return [`#### ${table.title}\n`, '| from | to |', '|---|---|', ...[...table.values].map(([from, to]) => `| \`${from}\` | ${to} |`), ''].join('\n');
+  if ('values' in table) return [`#### ${table.title}\n`, '| from | to |', '|---|---|', ...[...table.values].map(([
+    from, to,
+  ]) => `| \`${from}\` | ${to} |`), ''].join('\n');
   const [head, rows] = 'kinds' in table ? ['kind', table.kinds] : ['field', table.fields];
-  return [`#### ${table.title}\n`, `| ${head} | | |`, '|---|---|---|', ...[...rows].map(([name, handling]) => row(name, handling)), ''].join('\n');
+  return [`#### ${table.title}\n`, `| ${head} | | |`, '|---|---|---|', ...[...rows].map(([name, handling]) =>
+    row(name, handling)), ''].join('\n');
 }
 
 function row(name: string, handling: Handling): string {
   switch (handling.action) {
     case 'Converted': return `| \`${name}\` | converted | ${handling.to} |`;
     case 'Dropped': return `| \`${name}\` | left out | ${handling.why} |`;
-    case 'Refused': return `| \`${name}\` | refused | ${handling.why}${handling.neutral.length > 0 ? `; ${handling.neutral.map((value) => `\`${JSON.stringify(value)}\``).join(', ')} is let through` : ''} |`;
+    case 'Refused': return `| \`${name}\` | refused | ${handling.why}${handling.neutral.length > 0
+      ? `; ${handling.neutral.map((value) => `\`${JSON.stringify(value)}\``).join(', ')} is let through`
+      : ''} |`;
   }
 }

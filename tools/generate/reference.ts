@@ -1,13 +1,16 @@
 /** docs/reference.md: every kind with an example, its fields, bounds, defaults and rules, out of the schemas. */
 import { CONDITIONS, REASONS, type ConditionRow } from '#crds/conditions.ts';
 import type { KindSchema, PrinterColumn, SchemaNode } from '#crds/kind-schema.ts';
+import { wrapMarkdown } from './wrap.ts';
 
 const HEAD = `# API reference
 
-The kinds of \`modelgateway.dev/v1alpha1\`, all namespaced. The same fields, defaults, bounds and rules hold in a cluster, for
-\`mgw run --config\` and for \`mgw validate\`. \`kubectl get modelgateway\` lists objects of all kinds, \`kubectl explain\` shows this text.
+The kinds of \`modelgateway.dev/v1alpha1\`, all namespaced. The same fields, defaults, bounds and rules hold in a
+cluster, for \`mgw run --config\` and for \`mgw validate\`. \`kubectl get modelgateway\` lists objects of all kinds,
+\`kubectl explain\` shows this text.
 
-Money and ratios are decimal strings, in quotes; money is in USD. Rules marked *on change* compare with the object as it was.
+Money and ratios are decimal strings, in quotes; money is in USD. Rules marked *on change* compare with the object as it
+was.
 
 This page is generated from \`crds/*.yaml\` and \`crds/schema/conditions.ts\`.
 `;
@@ -22,8 +25,11 @@ const SHARED: Readonly<Record<string, string>> = {
 export function referenceText(kinds: readonly KindSchema[], examples: ReadonlyMap<string, string>): string {
   const shared = new Map<string, SchemaNode>();
   const sections = kinds.flatMap((kind) => kindSection(kind, examples.get(kind.kind), shared));
-  const sharedSections = [...shared].flatMap(([name, node]) => [`## ${name}`, '', ...objectSection(name, node, { kind: name, shared })]);
-  return [HEAD, ...kinds.map(({ kind }) => `- ${link(kind)}`), '', ...sections, ...sharedSections, ...conditionSections()].join('\n');
+  const sharedSections =
+    [...shared].flatMap(([name, node]) => [`## ${name}`, '', ...objectSection(name, node, { kind: name, shared })]);
+  return wrapMarkdown([
+    HEAD, ...kinds.map(({ kind }) => `- ${link(kind)}`), '', ...sections, ...sharedSections, ...conditionSections(),
+  ].join('\n'));
 }
 
 interface Place {
@@ -47,7 +53,9 @@ function kindSection(kind: KindSchema, example: string | undefined, shared: Map<
 }
 
 function columnsTable(columns: readonly PrinterColumn[]): string[] {
-  const rows = columns.map(({ name, jsonPath, description }) => `| ${name.toUpperCase()} | ${code(jsonPath)} | ${description ?? 'Time since it was created.'} |`);
+  const rows = columns.map(({ name, jsonPath, description, priority = 0 }) =>
+    `| ${name.toUpperCase()}${priority > 0 ? ' (-o wide)' : ''} | ${code(jsonPath)} | ${
+      description ?? 'Time since it was created.'} |`);
   return ['| column | from | meaning |', '|---|---|---|', ...rows, ''];
 }
 
@@ -58,7 +66,9 @@ function objectSection(path: string, node: SchemaNode, place: Place): string[] {
   const isTop = path === place.kind;
   const below = fields.flatMap(([field, child]) => nestedSection(`${isTop ? '' : `${path}.`}${field}`, child, place));
   const heading = isTop ? [] : [`### ${place.kind} ${path}`, '', node.description ?? '', ''];
-  return [...heading, ...rulesList(node), '| field | type | default | meaning |', '|---|---|---|---|', ...rows, '', ...below];
+  return [
+    ...heading, ...rulesList(node), '| field | type | default | meaning |', '|---|---|---|---|', ...rows, '', ...below,
+  ];
 }
 
 /** The object that a field holds, or that the items of its list are; shared ones have their own section. */
@@ -81,16 +91,21 @@ interface RowPlace {
 
 function fieldRow(field: string, node: SchemaNode, { parent, path, place }: RowPlace): string {
   const isRequired = parent.required?.includes(field) ?? false;
-  const meaning = [node.description ?? '', ...boundsOf(node), ...ruleMessages(node).map((message) => `*Rule:* ${message}`)];
+  const meaning =
+    [node.description ?? '', ...boundsOf(node), ...ruleMessages(node).map((message) => `*Rule:* ${message}`)];
   const nestedPath = path === place.kind ? field : `${path}.${field}`;
-  return `| ${code(field)} | ${typeText(node, nestedPath, place)} | ${isRequired ? '**required**' : defaultText(node)} | ${meaning.filter(Boolean).map(inTable).join('<br>')} |`;
+  return `| ${code(field)} | ${typeText(node, nestedPath, place)} | ${isRequired
+    ? '**required**'
+    : defaultText(node)} | ${meaning.filter(Boolean).map(inTable).join('<br>')} |`;
 }
 
 function typeText(node: SchemaNode, path: string, place: Place): string {
   if (node.type === 'array' && node.items) {
     const keys = node['x-kubernetes-list-map-keys'];
     const sort = node['x-kubernetes-list-type'] === 'set' ? 'set' : 'list';
-    return `${sort} of ${typeText(node.items, `${path}[]`, place)}${keys ? `, unique by ${keys.map(code).join(', ')}` : ''}`;
+    return `${sort} of ${typeText(node.items, `${path}[]`, place)}${keys
+      ? `, unique by ${keys.map(code).join(', ')}`
+      : ''}`;
   }
   if (node.additionalProperties) return `map of ${typeText(node.additionalProperties, path, place)}`;
   if (node.type === 'object') return link(sharedName(node) ?? `${place.kind} ${path}`);
@@ -100,7 +115,9 @@ function typeText(node: SchemaNode, path: string, place: Place): string {
 
 function defaultText(node: SchemaNode): string {
   if (node.default === undefined) return '';
-  return code(typeof node.default === 'string' ? node.default : JSON.stringify(node.default).replaceAll(/[":,]+/g, defaultSign));
+  return code(typeof node.default === 'string'
+    ? node.default
+    : JSON.stringify(node.default).replaceAll(/[":,]+/g, defaultSign));
 }
 
 /** JSON as YAML's flow style: no quotes, a space behind colons and commas. */
@@ -116,7 +133,8 @@ function boundsOf(node: SchemaNode): string[] {
     node.enum || node.format === 'date-time' ? '' : range(node.minLength, node.maxLength, ' characters'),
     range(node.minItems, node.maxItems, ' items'),
     range(undefined, node.maxProperties, ' entries'),
-    node.items && node.items.type === 'string' && !node.items.enum ? range(node.items.minLength, node.items.maxLength, ' characters each') : '',
+    node.items && node.items.type === 'string' &&
+      !node.items.enum ? range(node.items.minLength, node.items.maxLength, ' characters each') : '',
   ];
   const text = bounds.filter(Boolean).join(', ').replaceAll(', At ', ', at ');
   return text ? [`${text}.`] : [];
@@ -149,7 +167,9 @@ function sharedName(node: SchemaNode): string | undefined {
 
 function conditionSections(): string[] {
   const rows: [string, ConditionRow][] = Object.entries(CONDITIONS);
-  const types = rows.map(([type, row]) => `| ${code(type)} | ${row.kinds.join(', ')} | ${row.meaning}${row.onlyWhileTrue ? ' Present only while it is True.' : ''} | ${row.reasons.map(code).join(', ')} |`);
+  const types = rows.map(([type, row]) => `| ${code(type)} | ${row.kinds.join(', ')} | ${row.meaning}${row.onlyWhileTrue
+    ? ' Present only while it is True.'
+    : ''} | ${row.reasons.map(code).join(', ')} |`);
   const reasons = Object.entries(REASONS).map(([reason, meaning]) => `| ${code(reason)} | ${meaning} |`);
   return [
     '## Condition types', '', '| type | kinds | meaning when True | reasons |', '|---|---|---|---|', ...types, '',

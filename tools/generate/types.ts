@@ -28,8 +28,12 @@ const MAX_WIDTH = 130;
 
 /** Interfaces that several kinds share, by their properties. */
 const SHARED: Readonly<Record<string, { readonly name: string; readonly doc: string; readonly field?: string }>> = {
-  'type,status,reason,message,lastTransitionTime,observedGeneration': { name: 'Condition', doc: 'metav1.Condition: one aspect of an object\'s state.' },
-  'matchLabels,matchExpressions': { name: 'LabelSelector', doc: 'metav1.LabelSelector; an empty one matches everything.' },
+  'type,status,reason,message,lastTransitionTime,observedGeneration': {
+    name: 'Condition', doc: 'metav1.Condition: one aspect of an object\'s state.',
+  },
+  'matchLabels,matchExpressions': {
+    name: 'LabelSelector', doc: 'metav1.LabelSelector; an empty one matches everything.',
+  },
   name: { name: 'NameRef', doc: 'A reference by name.', field: 'The name of what is meant.' },
 };
 
@@ -87,10 +91,12 @@ function addInterface(name: string, node: SchemaNode, place: Place): void {
   const shared = SHARED[Object.keys(node.properties ?? {}).join()];
   const fields = Object.entries(node.properties ?? {}).map(([field, child]) => {
     const always = child.default !== undefined || node.required?.includes(field);
-    const type = typeOf(child, { ...place, prefix: place.prefix + pascal(child.type === 'array' ? singular(field) : field) });
+    const type =
+      typeOf(child, { ...place, prefix: place.prefix + pascal(child.type === 'array' ? singular(field) : field) });
     return `${doc(shared?.field ?? child.description, '  ')}  readonly ${field}${always ? '' : '?'}: ${type};\n`;
   });
-  place.output.interfaces.set(name, `${doc(shared?.doc ?? node.description, '')}export interface ${name} {\n${fields.join('')}}\n`);
+  place.output.interfaces.set(name, `${doc(shared?.doc ??
+    node.description, '')}export interface ${name} {\n${fields.join('')}}\n`);
 }
 
 function typeOf(node: SchemaNode, place: Place): string {
@@ -119,7 +125,8 @@ function doc(text: string | undefined, indent: string): string {
   if (!text) return '';
   const oneLine = `${indent}/** ${text} */`;
   if (oneLine.length <= MAX_WIDTH) return `${oneLine}\n`;
-  return `${indent}/**\n${wrapped(text, MAX_WIDTH - indent.length - ' * '.length).map((line) => `${indent} * ${line}\n`).join('')}${indent} */\n`;
+  return `${indent}/**\n${wrapped(text, MAX_WIDTH - indent.length - ' * '.length).map((line) => `${indent} * ${line}\n`)
+    .join('')}${indent} */\n`;
 }
 
 function wrapped(text: string, width: number): string[] {

@@ -1,6 +1,6 @@
 /**
- * [P] What somebody puts into the cost calculator, from the query string: every field is one parameter, so that a calculation has
- * an address and needs no script. What is typed stays as it was typed, faults included.
+ * [P] The cost calculator's input from the query string: every field is one parameter, so a calculation has an address
+ * and needs no script. Input is kept as typed, errors included.
  */
 import type { Counts } from './estimate.ts';
 import type { PriceList, PricingRow } from './price-list.ts';
@@ -27,34 +27,43 @@ export interface Calculated {
 
 /** By the parameter's name. */
 export const COUNT_PARAMETERS: Readonly<Record<CountName, string>> = {
-  input: 'input', cached: 'cached', cacheWrite5m: 'write5m', cacheWrite1h: 'write1h', output: 'output', generations: 'n',
+  input:
+    'input', cached: 'cached', cacheWrite5m: 'write5m', cacheWrite1h: 'write1h', output: 'output', generations: 'n',
 };
 const COUNT_NAMES: readonly CountName[] = ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output', 'generations'];
 
 /** What the fields hold before anybody has typed. */
-const EXAMPLE: Calculation['typed'] = { input: '2,000', cached: '10,000', cacheWrite5m: '0', cacheWrite1h: '0', output: '800', generations: '1' };
+const EXAMPLE: Calculation['typed'] = {
+  input: '2,000', cached: '10,000', cacheWrite5m: '0', cacheWrite1h: '0', output: '800', generations: '1',
+};
 const LONGEST_TYPED = 24;
 
 /** undefined: nothing is asked. */
 export function parseCalculation(parameters: URLSearchParams): Calculation | undefined {
   const model = parameters.get('calc');
   if (model === null) return undefined;
-  // what is left out beside others is none; where all are left out, nobody has typed yet
+  // missing fields count as empty; if all are missing, the example is shown
   const saysTokens = COUNT_NAMES.some((name) => name !== 'generations' && parameters.has(COUNT_PARAMETERS[name]));
   const typed = (name: CountName): string => (
-    parameters.get(COUNT_PARAMETERS[name]) ?? (saysTokens && name !== 'generations' ? '' : EXAMPLE[name])).trim().slice(0, LONGEST_TYPED);
+    parameters.get(COUNT_PARAMETERS[name]) ??
+      (saysTokens && name !== 'generations' ? '' : EXAMPLE[name])).trim().slice(0, LONGEST_TYPED);
   return {
     model,
     group: parameters.get('at') ?? '',
     typed: {
-      input: typed('input'), cached: typed('cached'), cacheWrite5m: typed('cacheWrite5m'), cacheWrite1h: typed('cacheWrite1h'),
+      input: typed('input'), cached:
+        typed('cached'), cacheWrite5m: typed('cacheWrite5m'), cacheWrite1h: typed('cacheWrite1h'),
       output: typed('output'), generations: typed('generations'),
     },
   };
 }
 
-/** What to show: as asked, as far as it exists, else an example. undefined: there is no model. `shownGroup`: whose prices the list shows. */
-export function resolveCalculation(list: PriceList, asked: Calculation | undefined, shownGroup: string | undefined, example: PricingRow | undefined): Calculated | undefined {
+/**
+ * What to show: as asked, as far as it exists, else an example. undefined: there is no model. `shownGroup`: whose
+ * prices the list shows.
+ */
+export function resolveCalculation(list: PriceList, asked:
+  | Calculation | undefined, shownGroup: string | undefined, example: PricingRow | undefined): Calculated | undefined {
   const row = list.pricing.rows.find(({ modelName }) => modelName === asked?.model) ?? example ?? list.pricing.rows[0];
   if (!row) return undefined;
   const group = asked ? asked.group : offeringGroup(list, row, shownGroup);
@@ -65,7 +74,8 @@ export function resolveCalculation(list: PriceList, asked: Calculation | undefin
     group: list.pricing.groups.some(({ name }) => name === group) ? group : '',
     typed,
     counts: {
-      input: count('input'), cached: count('cached'), cacheWrite5m: count('cacheWrite5m'), cacheWrite1h: count('cacheWrite1h'),
+      input: count('input'), cached:
+        count('cached'), cacheWrite5m: count('cacheWrite5m'), cacheWrite1h: count('cacheWrite1h'),
       output: count('output'), generations: count('generations'),
     },
   };
@@ -83,6 +93,8 @@ export function parseCount(typed: string): bigint | undefined {
 }
 
 /** The counts that a model's price depends on. */
-export function countsOf({ quotaType }: PricingRow): readonly CountName[] {
-  return COUNT_NAMES.filter((name) => (name === 'generations') === (quotaType === 'Request'));
+export function countsOf({ quotaType, stated }: PricingRow): readonly CountName[] {
+  const isStated: Partial<Record<CountName, boolean>> = { ...stated, cached: stated.cache };
+  return COUNT_NAMES.filter((name) =>
+    (name === 'generations') === (quotaType === 'Request') && isStated[name] !== false);
 }

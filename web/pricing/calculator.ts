@@ -1,9 +1,9 @@
 /**
- * [P] The cost calculator: a GET form, so that it works without scripts, and what the call costs, with the sum in words. With
- * scripts, browser/calculator.js counts as one types, from the exact figures that stand in `data-figures`.
+ * [P] The cost calculator: a GET form that works without scripts, and the cost of a call with its formula.
+ * browser/calculator.js recalculates while the reader types, from the exact prices in `data-figures`.
  */
 import { formatDecimal } from '../decimal.ts';
-import { formatCount, formatExactUsd } from '../figures.ts';
+import { formatCount, formatExactUsd } from '../format.ts';
 import { flag, html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 import { COUNT_PARAMETERS, countsOf } from './calculation.ts';
@@ -18,26 +18,33 @@ import { formatSort } from './query.ts';
 import type { PricingQuery } from './query.ts';
 
 const LABELS: Readonly<Record<CountName, string>> = {
-  input: 'Input tokens', cached: 'Cached input', cacheWrite5m: 'Cache write, 5 min', cacheWrite1h: 'Cache write, 1 h', output: 'Output tokens',
+  input: 'Input tokens', cached: 'Cached input', cacheWrite5m: 'Cache write, 5 min', cacheWrite1h: 'Cache write, 1 h',
+  output: 'Output tokens',
   generations: 'Images, videos or requests',
 };
 /** As the sum says it. */
 const WORDS: Readonly<Record<CountName, string>> = {
-  input: 'input', cached: 'cached', cacheWrite5m: 'written for 5 min', cacheWrite1h: 'written for 1 h', output: 'output', generations: '',
+  input: 'input', cached: 'cached', cacheWrite5m: 'written for 5 min', cacheWrite1h: 'written for 1 h',
+  output: 'output', generations: '',
 };
 const FAULT = 'Enter a whole number, at most 15 digits.';
 const MILLION = 1_000_000n;
 const MANY = 1000n;
 
 /** The whole section. `vendors` is every vendor, in the order of the list's filter. */
-export function renderCalculator(list: PriceList, query: PricingQuery, calculated: Calculated, vendors: readonly string[]): Html {
+export function renderCalculator(
+  list: PriceList, query: PricingQuery, calculated: Calculated, vendors: readonly string[],
+): Html {
   return html`<section id="calculator" class="calculator" aria-labelledby="calculator-title" tabindex="-1">
 <h2 id="calculator-title">What a call costs</h2>
 <form id="calculate" method="get" action="#calculator" autocomplete="off">${hiddenView(query)}
 <div class="calculator-choice">
-<div class="field"><label for="calc-model">Model to price</label><select id="calc-model" name="calc">${renderModels(list, calculated.row, vendors)}</select></div>
-<div class="field"><label for="calc-group">At the prices of</label><select id="calc-group" name="at"><option value="">Base prices (group ratio 1)</option>${list.pricing.groups.map((group) => (
-  html`<option value="${group.name}"${flag('selected', group.name === calculated.group)}>${optionText(group, list)}</option>`))}</select></div>
+<div class="field"><label for="calc-model">Model to price</label><select id="calc-model" name="calc">\
+${renderModels(list, calculated.row, vendors)}</select></div>
+<div class="field"><label for="calc-group">At the prices of</label><select id="calc-group" name="at">\
+<option value="">Base prices (group ratio 1)</option>${list.pricing.groups.map((group) => (
+  html`<option value="${group.name}"${flag('selected', group.name === calculated.group)}>\
+${optionText(group, list)}</option>`))}</select></div>
 </div>
 ${renderCalculation(list, calculated)}
 </form>
@@ -56,40 +63,51 @@ ${renderResult(list, calculated, names)}
 }
 
 /** The list's own view goes with the calculation. */
-function hiddenView({ text, vendor, quotaType, group, sort }: PricingQuery): Html {
-  const kept = [['q', text], ['vendor', vendor], ['type', quotaType?.toLowerCase()], ['group', group], ['sort', formatSort(sort)]] as const;
-  return html`${kept.map(([name, value]) => value ? html`<input type="hidden" name="${name}" value="${value}">` : NOTHING)}`;
+function hiddenView({ text, vendor, quotaType, use, group, sort }: PricingQuery): Html {
+  const kept = [
+    ['q', text], ['vendor', vendor], ['type', quotaType?.toLowerCase()], ['use', use], ['group', group],
+    ['sort', formatSort(sort)],
+  ] as const;
+  return html`${kept.map(([name, value]) => value ? html`<input type="hidden" name="${name}" \
+value="${value}">` : NOTHING)}`;
 }
 
 function renderModels({ pricing }: PriceList, chosen: PricingRow, vendors: readonly string[]): Html {
   const byVendor = Map.groupBy(pricing.rows, ({ vendor }) => vendor);
-  return html`${vendors.map((vendor) => html`<optgroup label="${vendor || '—'}">${(byVendor.get(vendor) ?? []).map(({ modelName }) => (
-    html`<option value="${modelName}"${flag('selected', modelName === chosen.modelName)}>${modelName}</option>`))}</optgroup>`)}`;
+  return html`${vendors.map((vendor) => html`<optgroup label="${vendor || '—'}">\
+${(byVendor.get(vendor) ?? []).map(({ modelName }) => (
+    html`<option value="${modelName}"${flag('selected', modelName === chosen.modelName)}>\
+${modelName}</option>`))}</optgroup>`)}`;
 }
 
 function renderCount(name: CountName, typed: string, faulty: boolean): Html {
   const id = `calc-${COUNT_PARAMETERS[name]}`;
   return html`<div class="field"><label for="${id}">${LABELS[name]}</label>\
-<input id="${id}" name="${COUNT_PARAMETERS[name]}" value="${typed}" inputmode="numeric" maxlength="24" aria-describedby="${id}-fault"${faulty ? html` aria-invalid="true"` : NOTHING}>\
+<input id="${id}" name="${COUNT_PARAMETERS[name]}" value="${typed}" inputmode="numeric" maxlength="24" \
+aria-describedby="${id}-fault"${faulty ? html` aria-invalid="true"` : NOTHING}>\
 <p class="fault" id="${id}-fault"${flag('hidden', !faulty)}>${FAULT}</p></div>`;
 }
 
 function renderResult(list: PriceList, { row, group, counts }: Calculated, names: readonly CountName[]): Html {
   const prices = pricesOf(list, row, group);
   if (prices.length === 0) return renderNotOffered(list, row, group);
-  const known = knownCounts(counts);
+  const known = knownCounts(counts, names);
   const { low, high } = estimate(prices, known);
   const faulty = names.some((name) => counts[name] === undefined);
   return html`<div class="estimate" id="estimate" data-figures="${JSON.stringify(prices.map(figuresOf))}">
-<div class="estimate-sum" aria-live="polite" aria-atomic="true"><p>One call costs</p><p class="sum" data-sum>${faulty ? '—' : formatExactRange(low, high)}</p>\
-<p data-many${flag('hidden', faulty)}>${formatCount(MANY)} such calls: <b>${formatExactRange(low * MANY, high * MANY)}</b></p></div>
+<div class="estimate-sum" aria-live="polite" aria-atomic="true"><p>One call costs</p><p class="sum" data-sum>\
+${faulty ? '—' : formatExactRange(low, high)}</p>\
+<p data-many${flag('hidden', faulty)}>${formatCount(MANY)} such calls: <b>\
+${formatExactRange(low * MANY, high * MANY)}</b></p></div>
 <dl class="estimate-lines">${names.map((name) => renderLine(name, prices, known[name]))}</dl>
 ${renderSum(list, row, { group, names, known })}
 </div>`;
 }
 
 function renderNotOffered({ groups }: PriceList, row: PricingRow, group: string): Html {
-  return html`<div class="estimate" id="estimate"><p aria-live="polite"><b><bdi>${groups.get(group)?.displayName ?? group}</bdi></b> does not offer <bdi>${row.modelName}</bdi>. Choose another group, or see base prices.</p></div>`;
+  return html`<div class="estimate" id="estimate"><p aria-live="polite"><b><bdi>\
+${groups.get(group)?.displayName ?? group}</bdi></b> does not offer <bdi>${row.modelName}</bdi>. Choose another \
+group, or see base prices.</p></div>`;
 }
 
 function pricesOf({ groups }: PriceList, row: PricingRow, group: string): PriceFigures[] {
@@ -99,8 +117,10 @@ function pricesOf({ groups }: PriceList, row: PricingRow, group: string): PriceF
 }
 
 function renderLine(name: CountName, prices: readonly PriceFigures[], count: bigint): Html {
-  const rate = name === 'generations' ? html`${formatRange(amountOf(prices, name, 1n))} each` : html`${formatRange(amountOf(prices, name, MILLION))} a million`;
-  return html`<div data-line="${name}"><dt>${LABELS[name]}</dt><dd><span data-count>${formatCount(count)}</span> at ${rate}</dd>\
+  const rate = name === 'generations' ? html`${formatRange(amountOf(prices, name, 1n))} \
+each` : html`${formatRange(amountOf(prices, name, MILLION))} a million`;
+  return html`<div data-line="${name}"><dt>${LABELS[name]}</dt><dd><span data-count>\
+${formatCount(count)}</span> at ${rate}</dd>\
 <dd class="num" data-amount>${formatFineRange(amountOf(prices, name, count))}</dd></div>`;
 }
 
@@ -114,10 +134,14 @@ interface Sum {
 function renderSum(list: PriceList, row: PricingRow, { group, names, known }: Sum): Html {
   const ratio = groupRatioWords(list, group);
   if (row.quotaType === 'Request')
-    return html`<p class="formula"><span data-term="generations" data-always>${formatCount(known.generations)}</span> × $${formatDecimal(row.requestNanoUsd, 2)} × ${ratio}</p>`;
-  const terms = names.map((name) => html`<span data-term="${name}"${name === 'input' ? html` data-always` : flag('hidden', known[name] === 0n)}>${name === 'input' ? '' : ' + '}\
-<span data-count>${formatCount(known[name])}</span> ${WORDS[name]}${name === 'input' ? '' : ` × ${classRatio(row, name)}`}</span>`);
-  return html`<p class="formula">( ${terms} ) × model ratio ${formatDecimal(row.modelRatioE9)} × $${formatDecimal(row.ratioBaseE9)} ÷ 1,000,000 × ${ratio}</p>`;
+    return html`<p class="formula"><span data-term="generations" data-always>${formatCount(known.generations)}</span> \
+× $${formatDecimal(row.requestNanoUsd, 2)} × ${ratio}</p>`;
+  const terms = names.map((name) => html`<span data-term="${name}"${name === 'input' ? html` \
+data-always` : flag('hidden', known[name] === 0n)}>${name === 'input' ? '' : ' + '}\
+<span data-count>${formatCount(known[name])}</span> \
+${WORDS[name]}${name === 'input' ? '' : ` × ${classRatio(row, name)}`}</span>`);
+  return html`<p class="formula">( ${terms} ) × model ratio ${formatDecimal(row.modelRatioE9)} × \
+$${formatDecimal(row.ratioBaseE9)} ÷ 1,000,000 × ${ratio}</p>`;
 }
 
 function classRatio(row: PricingRow, name: CountName): string {
@@ -128,14 +152,19 @@ function classRatio(row: PricingRow, name: CountName): string {
 
 function groupRatioWords({ pricing, groups }: PriceList, name: string): string {
   const ratio = formatDecimal(pricing.groups.find((group) => group.name === name)?.priceRatioE9 ?? 1_000_000_000n);
-  const members = new Set(groups.get(name)?.offers.values().flatMap(({ tiers }) => tiers.flat().map(({ group }) => group)));
+  const members = new Set(groups.get(name)?.offers.values().flatMap(({ tiers }) =>
+    tiers.flat().map(({ group }) => group)));
   if (members.size === 0 || (members.size === 1 && members.has(name))) return `group ratio ${ratio}`;
   return `the ratio of the member that serves the call${ratio === '1' ? '' : ` × group ratio ${ratio}`}`;
 }
 
-function knownCounts(counts: Calculated['counts']): Counts {
-  const { input = 0n, cached = 0n, cacheWrite5m = 0n, cacheWrite1h = 0n, output = 0n, generations = 0n } = counts;
-  return { input, cached, cacheWrite5m, cacheWrite1h, output, generations };
+/** What the model is priced by; other counts, of another model, are left out. */
+function knownCounts(counts: Calculated['counts'], names: readonly CountName[]): Counts {
+  const known = (name: CountName): bigint => names.includes(name) ? counts[name] ?? 0n : 0n;
+  return {
+    input: known('input'), cached: known('cached'), cacheWrite5m: known('cacheWrite5m'),
+    cacheWrite1h: known('cacheWrite1h'), output: known('output'), generations: known('generations'),
+  };
 }
 
 /** Decimal strings: JSON has no whole numbers of this size. */

@@ -1,6 +1,6 @@
 /**
- * [P] What ratios mean in dollars: exact fractions of nano-USD, rounded only when they are written. No float takes part.
- * A group may be served at several prices (an Automatic group by members of different ratios), so an amount is a range.
+ * [P] Converts ratios to dollars: exact fractions of nano-USD, rounded only when they are written. An Automatic group's
+ * members may have different ratios, so an amount is a range.
  */
 import { formatDecimal } from '../decimal.ts';
 import type { PricedOffer, PriceFigures, PricingRow, TokenClass } from './price-list.ts';
@@ -89,7 +89,8 @@ function formatTo(unit: bigint, { numerator, denominator }: Amount): string {
 }
 
 function range(prices: readonly PriceFigures[], numeratorOf: (price: PriceFigures) => bigint): AmountRange {
-  const amounts = prices.map((price) => ({ numerator: numeratorOf(price), denominator: price.denominator })).sort(compareAmounts);
+  const amounts =
+    prices.map((price) => ({ numerator: numeratorOf(price), denominator: price.denominator })).sort(compareAmounts);
   const [low = { numerator: 0n, denominator: 1n }] = amounts;
   return { low, high: amounts.at(-1) ?? low };
 }

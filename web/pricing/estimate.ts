@@ -1,6 +1,6 @@
 /**
- * [P] What a call costs: exact fractions, rounded once to a nano-dollar, half up, as the gateway bills it. browser/calculator.js
- * counts the same from the same figures.
+ * [P] Estimates a call's cost: exact fractions, rounded once to a nano-dollar, half up, as the gateway bills it.
+ * browser/calculator.js does the same.
  */
 import type { Amount, AmountRange } from './dollars.ts';
 import type { PricedOffer, PriceFigures, PricingRow, TokenClass } from './price-list.ts';
@@ -9,7 +9,10 @@ import type { PricedOffer, PriceFigures, PricingRow, TokenClass } from './price-
 export type Counts = Readonly<Record<TokenClass | 'generations', bigint>>;
 
 interface Estimate {
-  /** One of each price that the call may be billed at: more than one where an Automatic group's members differ. At least one. */
+  /**
+   * One of each price that the call may be billed at: more than one where an Automatic group's members differ. At least
+   * one.
+   */
   readonly prices: readonly PriceFigures[];
   /** Nano-USD, rounded as a call is. */
   readonly low: bigint;
@@ -25,7 +28,8 @@ const TOKEN_DENOMINATOR = 10n ** BigInt(10 + 9 + 6);
 /** A row's price at group ratio 1. */
 export function baseFigures(row: PricingRow): PriceFigures {
   if (row.quotaType === 'Request') {
-    return { perToken: { input: 0n, cached: 0n, cacheWrite5m: 0n, cacheWrite1h: 0n, output: 0n }, perGeneration: row.requestNanoUsd, denominator: 1n };
+    return { perToken: { input: 0n, cached: 0n, cacheWrite5m: 0n, cacheWrite1h: 0n, output: 0n }, perGeneration:
+      row.requestNanoUsd, denominator: 1n };
   }
   const perToken = row.ratioBaseE9 * row.modelRatioE9;
   return {
@@ -54,14 +58,16 @@ export function estimate(prices: readonly PriceFigures[], counts: Counts): Estim
 
 /** Of one class alone, not rounded. */
 export function amountOf(prices: readonly PriceFigures[], name: keyof Counts, count: bigint): AmountRange {
-  const amounts = prices.map((price): Amount => ({ numerator: numeratorOf(price, name) * count, denominator: price.denominator }));
+  const amounts =
+    prices.map((price): Amount => ({ numerator: numeratorOf(price, name) * count, denominator: price.denominator }));
   amounts.sort((a, b) => compare(a.numerator * b.denominator, b.numerator * a.denominator));
   const [low = { numerator: 0n, denominator: 1n }, ...more] = amounts;
   return { low, high: more.at(-1) ?? low };
 }
 
 function roundedCost(price: PriceFigures, counts: Counts): bigint {
-  const sum = [...TOKEN_CLASSES, 'generations' as const].reduce((total, name) => total + numeratorOf(price, name) * counts[name], 0n);
+  const sum = [...TOKEN_CLASSES, 'generations' as const].reduce((total, name) => total +
+    numeratorOf(price, name) * counts[name], 0n);
   return (2n * sum + price.denominator) / (2n * price.denominator);
 }
 

@@ -2,16 +2,34 @@
  * [P] The price list for programs: `GET /pricing.json`. Decimals are strings, what does not apply is null.
  */
 import { formatDecimal } from '../decimal.ts';
-import type { PriceList, PricingRow } from './price-list.ts';
+import { modelFactsJson } from './model-facts.ts';
+import type { ModelFactsJson } from './model-facts.ts';
+import type { PriceList, PricingGroup, PricingRow } from './price-list.ts';
 
 interface PricingJson {
   readonly object: 'list';
   readonly currency: 'USD';
-  readonly groups: readonly { readonly name: string; readonly display_name: string; readonly price_ratio: string }[];
+  readonly groups: readonly PricingJsonGroup[];
   readonly data: readonly PricingJsonRow[];
 }
 
-interface PricingJsonRow {
+interface PricingJsonGroup {
+  readonly name: string;
+  readonly display_name: string;
+  readonly type: 'Direct' | 'Automatic';
+  /** null: Automatic, whose members have ratios. */
+  readonly price_ratio: string | null;
+  /** In order of preference, at the ratios that calls through this group pay; null: Direct. */
+  readonly members: readonly PricingJsonMember[] | null;
+}
+
+interface PricingJsonMember {
+  readonly name: string;
+  readonly display_name: string;
+  readonly price_ratio: string;
+}
+
+interface PricingJsonRow extends FactsOrNull {
   readonly model_name: string;
   readonly vendor: string;
   readonly quota_type: 'Token-based' | 'Per-request';
@@ -26,22 +44,47 @@ interface PricingJsonRow {
   readonly enabled_groups: readonly string[];
 }
 
+/** Of a model that no route serves, all null. */
+type FactsOrNull = { readonly [F in keyof ModelFactsJson]: ModelFactsJson[F] | null };
+
 export const QUOTA_TYPE_NAMES = { Token: 'Token-based', Request: 'Per-request' } as const;
+
+const NOT_SERVED: FactsOrNull = {
+  endpoints: null, input_modalities: null, output_modalities: null, context_length: null, max_output_tokens: null,
+};
 
 /** The whole list, in the order of the state. */
 export function pricingJson(pricing: PriceList['pricing']): PricingJson {
   return {
     object: 'list',
     currency: 'USD',
-    groups: pricing.groups.map(({ name, displayName, priceRatioE9 }) => (
-      { name, display_name: displayName, price_ratio: formatDecimal(priceRatioE9) })),
+    groups: pricing.groups.map(jsonGroup),
     data: pricing.rows.map(jsonRow),
   };
 }
 
+function jsonGroup({ name, displayName, priceRatioE9, members }: PricingGroup): PricingJsonGroup {
+  return {
+    name,
+    display_name: displayName,
+    type: members ? 'Automatic' : 'Direct',
+    price_ratio: members ? null : formatDecimal(priceRatioE9),
+    members: members?.map((member) => (
+      { name: member.name, display_name: member.displayName, price_ratio: formatE18(member.priceRatioE18) })) ?? null,
+  };
+}
+
+/** A decimal of 10^-18, as the product of two ratios is. */
+function formatE18(value: bigint): string {
+  const fraction = String(value % 10n ** 18n).padStart(18, '0').replace(/0+$/, '');
+  return `${value / 10n ** 18n}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
 function jsonRow(row: PricingRow): PricingJsonRow {
   const perToken = row.quotaType === 'Token';
-  const ofToken = (billionths: bigint): string | null => perToken ? formatDecimal(billionths) : null;
+  const { stated } = row;
+  const ofToken = (billionths: bigint, isStated = true): string | null =>
+    perToken && isStated ? formatDecimal(billionths) : null;
   return {
     model_name: row.modelName,
     vendor: row.vendor,
@@ -49,11 +92,12 @@ function jsonRow(row: PricingRow): PricingJsonRow {
     ratio_base_usd: ofToken(row.ratioBaseE9),
     model_ratio: ofToken(row.modelRatioE9),
     completion_ratio: ofToken(row.completionRatioE9),
-    cache_ratio: ofToken(row.cacheRatioE9),
-    cache_write_ratio: ofToken(row.cacheWriteRatioE9),
-    cache_write_1h_ratio: perToken ? formatE10(row.cacheWrite1hRatioE10) : null,
+    cache_ratio: ofToken(row.cacheRatioE9, stated.cache),
+    cache_write_ratio: ofToken(row.cacheWriteRatioE9, stated.cacheWrite5m),
+    cache_write_1h_ratio: perToken && stated.cacheWrite1h ? formatE10(row.cacheWrite1hRatioE10) : null,
     request_usd: perToken ? null : formatDecimal(row.requestNanoUsd),
     enabled_groups: row.enabledGroups,
+    ...row.facts ? modelFactsJson(row.facts) : NOT_SERVED,
   };
 }
 

@@ -1,15 +1,17 @@
 /**
- * [P] The public price page as an HTML document, for one price list and one view of it.
+ * [P] The public price page and the pages of its models as HTML documents.
  */
 import { html, NOTHING } from '../html.ts';
-import type { PriceList } from './price-list.ts';
+import type { Html } from '../html.ts';
+import { renderModel, renderModelName } from './model-page.ts';
+import type { PriceList, PricingRow } from './price-list.ts';
 import { renderPrices } from './prices.ts';
 import { DEFAULT_QUERY } from './query.ts';
 import type { PricingQuery } from './query.ts';
 import { rankRows } from './rows.ts';
 import type { RankedRow } from './rows.ts';
 
-/** What differs between installations; asset addresses are relative to the page. */
+/** What differs between installations; asset addresses are relative to /pricing. */
 export interface PricingSite {
   /** Whose prices these are: "Model Gateway". */
   readonly title: string;
@@ -18,32 +20,68 @@ export interface PricingSite {
   readonly iconHref: string;
 }
 
+/** Relative to /pricing. */
+const MODEL_ROOT = 'pricing/models/';
+/** From a model's page to the folder that /pricing is in. */
+const UP = '../../';
+
 /** The page. `ranked` spares ranking the same rows again. */
 export function renderPricingPage(
-  list: PriceList, site: PricingSite, query: PricingQuery = DEFAULT_QUERY, ranked: readonly RankedRow[] = rankRows(list.pricing.rows),
+  list: PriceList, site: PricingSite, query: PricingQuery = DEFAULT_QUERY, ranked: readonly RankedRow[] = rankRows(
+    list.pricing.rows,
+  ),
 ): string {
   const empty = list.pricing.rows.length === 0;
+  return document(site, { title: 'Pricing', description: 'Models, their vendors, ratios and prices.', up: '' }, html`\
+${empty ? NOTHING : html`<a class="skip" href="#list">Skip to the price list</a>`}
+<header>
+<p class="site"><bdi>${site.title}</bdi></p>
+<h1>Pricing</h1>
+<p class="lede">Prices as of now, in US dollars. Every model has ratios that say what its tokens cost; the group of \
+your key multiplies them.${empty ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p>
+</header>
+<main class="prices">${renderPrices(list, query, { ranked, modelRoot: MODEL_ROOT })}</main>
+<footer><p>Currency: USD · Also as data: <a href="pricing.json">pricing.json</a></p></footer>`);
+}
+
+/** A model's page. `gatewayUrl`: where SDKs call, without a path, as far as is known. */
+export function renderModelPage(
+  list: PriceList, site: PricingSite, row: PricingRow, gatewayUrl: string | undefined,
+): string {
+  const { modelName } = row;
+  const description = `${modelName}: prices, limits and first calls.`;
+  return document(site, { title: modelName, description, up: UP }, html`\
+<header>
+<p class="site"><a href="${UP}pricing">Pricing</a> · <bdi>${site.title}</bdi></p>
+<h1>${renderModelName(modelName)}</h1>
+</header>
+<main class="prices">${renderModel(list, row, { gatewayUrl })}</main>
+<footer><p>Currency: USD · <a href="${UP}pricing">All models</a> · Also as data: \
+<a href="${UP}pricing.json">pricing.json</a></p></footer>`);
+}
+
+interface DocumentHead {
+  readonly title: string;
+  readonly description: string;
+  /** From the page to the folder that /pricing is in. */
+  readonly up: string;
+}
+
+function document(site: PricingSite, { title, description, up }: DocumentHead, body: Html): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="description" content="Models, their vendors, ratios and prices.">
-<title>Pricing · ${site.title}</title>
-<link rel="icon" href="${site.iconHref}" type="image/svg+xml">
-<link rel="stylesheet" href="${site.styleHref}">
-<script src="${site.scriptHref}" defer></script>
+<meta name="description" content="${description}">
+<title>${title} · ${site.title}</title>
+<link rel="icon" href="${up}${site.iconHref}" type="image/svg+xml">
+<link rel="stylesheet" href="${up}${site.styleHref}">
+<script src="${up}${site.scriptHref}" defer></script>
 </head>
 <body class="public">
-${empty ? NOTHING : html`<a class="skip" href="#list">Skip to the price list</a>`}
-<header>
-<p class="site"><bdi>${site.title}</bdi></p>
-<h1>Pricing</h1>
-<p class="lede">Prices as of now, in US dollars. Every model has ratios that say what its tokens cost; the group of your key multiplies them.${empty ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p>
-</header>
-<main class="prices">${renderPrices(list, query, ranked)}</main>
-<footer><p>Currency: USD · Also as data: <a href="pricing.json">pricing.json</a></p></footer>
+${body}
 </body>
 </html>
 `.markup;

@@ -1,11 +1,15 @@
 /**
- * [P] What the price page shows: rows with their ratios, groups with theirs, and what each group pays for each of its models.
- * Whoever shows the page has this from a snapshot; a proxy's State is one.
+ * [P] The price page's data: rows with their ratios, groups with theirs, and each group's price of each model. It is
+ * computed from a snapshot; a proxy's State is one.
  */
+import type { ModelFacts } from './model-facts.ts';
 
 export type TokenClass = 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'output';
 
-/** A price as a group pays it, in nano-USD. Numerators share one denominator; cost = ⌊(Σ count·numerator)/denominator + ½⌋. */
+/**
+ * A price as a group pays it, in nano-USD. Numerators share one denominator; cost = ⌊(Σ count·numerator)/denominator +
+ * ½⌋.
+ */
 export interface PriceFigures {
   readonly perToken: Readonly<Record<TokenClass, bigint>>;
   readonly perGeneration: bigint;
@@ -22,17 +26,30 @@ export interface PricingRow {
   readonly completionRatioE9: bigint;
   readonly cacheRatioE9: bigint;
   readonly cacheWriteRatioE9: bigint;
+  /** Which of them the catalog gives; the others are defaults that pages do not show as prices. */
+  readonly stated: { readonly cache: boolean; readonly cacheWrite5m: boolean; readonly cacheWrite1h: boolean };
   /** In 10^-10, so that the default (cacheWriteRatio x 1.6) is exact. */
   readonly cacheWrite1hRatioE10: bigint;
   readonly requestNanoUsd: bigint;
   /** Display names, sorted. */
   readonly enabledGroups: readonly string[];
+  /** undefined: no route serves it. */
+  readonly facts: ModelFacts | undefined;
 }
 
 export interface PricingGroup {
   readonly name: string;
   readonly displayName: string;
   readonly priceRatioE9: bigint;
+  /** Of an Automatic group, in order of preference; undefined: it is Direct. */
+  readonly members: readonly PricingMember[] | undefined;
+}
+
+export interface PricingMember {
+  readonly name: string;
+  readonly displayName: string;
+  /** The member's ratio times the Automatic group's, in 10^-18. */
+  readonly priceRatioE18: bigint;
 }
 
 /** A model as one group offers it. */

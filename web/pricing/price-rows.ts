@@ -1,6 +1,6 @@
-/**
- * [P] Rows and groups of the price list, out of the catalogs' prices and what groups offer.
- */
+/** [P] Builds the price list's rows and groups from the catalogs and from what groups offer. */
+import { modelFacts } from './model-facts.ts';
+import type { ModelFacts, ServedModel } from './model-facts.ts';
 import type { PricingGroup, PricingRow } from './price-list.ts';
 
 /** A model's price as a catalog has it. Ratios are billionths. */
@@ -14,6 +14,9 @@ interface CatalogPrice {
   /** Undefined: 1.6 times cacheWriteRatio. */
   readonly cacheWrite1hRatioE9?: bigint | undefined;
   readonly requestNanoUsd: bigint;
+  /** The catalog gives none; the ratio above is the default. */
+  readonly cacheRatioDefaulted: boolean;
+  readonly cacheWriteRatioDefaulted: boolean;
 }
 
 /** A model's price before any group's ratio. */
@@ -29,18 +32,49 @@ interface GroupModels {
   readonly offers: ReadonlyMap<string, unknown>;
 }
 
+/** What the rows are made from. */
+interface RowSources {
+  readonly prices: Iterable<ModelPrice>;
+  readonly groups: Iterable<GroupModels>;
+  /** The models of all routes. */
+  readonly served: Iterable<ServedModel & { readonly name: string }>;
+}
+
 /** Every priced model, by name; one that no group offers has no group. */
-export function makePricingRows(prices: Iterable<ModelPrice>, groups: Iterable<GroupModels>): PricingRow[] {
+export function makePricingRows({ prices, groups, served }: RowSources): PricingRow[] {
   const enabled = displayNamesByModel(groups);
+  const byName = Map.groupBy(served, ({ name }) => name);
   return [...prices]
-    .map((entry) => pricingRow(entry, [...enabled.get(entry.price.name) ?? []].sort(compareText)))
+    .map((entry) => {
+      const routed = byName.get(entry.price.name);
+      const groupNames = [...enabled.get(entry.price.name) ?? []].sort(compareText);
+      return pricingRow(entry, groupNames, routed && modelFacts(routed));
+    })
     .sort((a, b) => compareText(a.modelName, b.modelName));
 }
 
-/** Groups by display name. */
-export function makePricingGroups(groups: readonly PricingGroup[]): PricingGroup[] {
+/** A group as the configuration has it. */
+interface ConfiguredGroup extends Omit<PricingGroup, 'members'> {
+  /** Names of an Automatic group's members; undefined: it is Direct. */
+  readonly memberNames: readonly string[] | undefined;
+}
+
+/** The groups that `isShown`, by display name. */
+export function makePricingGroups(
+  groups: readonly ConfiguredGroup[], isShown: (name: string) => boolean,
+): PricingGroup[] {
+  const byName = new Map(groups.map((group) => [group.name, group]));
   return groups
-    .map(({ name, displayName, priceRatioE9 }) => ({ name, displayName, priceRatioE9 }))
+    .filter(({ name }) => isShown(name))
+    .map(({ name, displayName, priceRatioE9, memberNames }) => ({
+      name, displayName, priceRatioE9,
+      members: memberNames?.flatMap((memberName) => {
+        const member = byName.get(memberName);
+        if (!member) return [];
+        const priceRatioE18 = priceRatioE9 * member.priceRatioE9;
+        return [{ name: memberName, displayName: member.displayName, priceRatioE18 }];
+      }),
+    }))
     .sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.name, b.name));
 }
 
@@ -56,7 +90,9 @@ function displayNamesByModel(groups: Iterable<GroupModels>): Map<string, Set<str
   return names;
 }
 
-function pricingRow({ price, quotaType, ratioBaseE9 }: ModelPrice, enabledGroups: readonly string[]): PricingRow {
+function pricingRow(
+  { price, quotaType, ratioBaseE9 }: ModelPrice, enabledGroups: readonly string[], facts: ModelFacts | undefined,
+): PricingRow {
   return {
     modelName: price.name,
     vendor: price.vendor,
@@ -66,9 +102,16 @@ function pricingRow({ price, quotaType, ratioBaseE9 }: ModelPrice, enabledGroups
     completionRatioE9: price.completionRatioE9,
     cacheRatioE9: price.cacheRatioE9,
     cacheWriteRatioE9: price.cacheWriteRatioE9,
-    cacheWrite1hRatioE10: price.cacheWrite1hRatioE9 === undefined ? price.cacheWriteRatioE9 * 16n : price.cacheWrite1hRatioE9 * 10n,
+    cacheWrite1hRatioE10:
+      price.cacheWrite1hRatioE9 === undefined ? price.cacheWriteRatioE9 * 16n : price.cacheWrite1hRatioE9 * 10n,
+    stated: {
+      cache: !price.cacheRatioDefaulted,
+      cacheWrite5m: !price.cacheWriteRatioDefaulted,
+      cacheWrite1h: !price.cacheWriteRatioDefaulted || price.cacheWrite1hRatioE9 !== undefined,
+    },
     requestNanoUsd: price.requestNanoUsd,
     enabledGroups,
+    facts,
   };
 }
 

@@ -1,7 +1,7 @@
 /**
- * [P] The price list with its filters, the calculator and the formula: what the public page and the console have in common. It
- * needs no script: the controls are GET forms. With scripts, browser/pricing.js sorts and filters in place. Whatever manifests put
- * into names is only ever text (html.ts). Wrap it into an element of class "prices".
+ * [P] The price list with filters, calculator and formula, shared by the public page and the console. The controls are
+ * GET forms and need no script; browser/pricing.js sorts and filters in place. Names from manifests are always escaped
+ * (html.ts). Wrap it in an element of class "prices".
  */
 import { ONE_E9 } from '../decimal.ts';
 import { flag, html, NOTHING } from '../html.ts';
@@ -16,9 +16,16 @@ import { arrangeRows, rankRows } from './rows.ts';
 import type { ArrangedRow, RankedRow } from './rows.ts';
 import { renderTable } from './table.ts';
 
-/** The view that is asked for. `ranked` spares ranking the same rows again. */
-export function renderPrices(list: PriceList, query: PricingQuery, ranked: readonly RankedRow[] = rankRows(list.pricing.rows)): Html {
-  return list.pricing.rows.length === 0 ? renderEmpty() : renderList(list, query, ranked);
+export interface PricesOptions {
+  /** The addresses of models' own pages begin so. */
+  readonly modelRoot: string;
+  /** Spares ranking the same rows again. */
+  readonly ranked?: readonly RankedRow[];
+}
+
+/** The view that is asked for. */
+export function renderPrices(list: PriceList, query: PricingQuery, options: PricesOptions): Html {
+  return list.pricing.rows.length === 0 ? renderEmpty() : renderList(list, query, options);
 }
 
 /** The calculator's changing part alone, for its script; undefined: there is no model. */
@@ -33,7 +40,8 @@ export function countText(visible: number, all: number): string {
   return visible === all ? models : `${visible.toLocaleString('en-US')} of ${models}`;
 }
 
-function renderList(list: PriceList, query: PricingQuery, ranked: readonly RankedRow[]): Html {
+function renderList(list: PriceList, query: PricingQuery, options: PricesOptions): Html {
+  const { modelRoot, ranked = rankRows(list.pricing.rows) } = options;
   const vendors = vendorsInOrder(ranked);
   const rows = arrangeRows(ranked, query, query.group === undefined ? undefined : list.groups.get(query.group));
   const example = exampleRow(rows);
@@ -41,9 +49,13 @@ function renderList(list: PriceList, query: PricingQuery, ranked: readonly Ranke
   const visible = rows.filter((row) => row.visible).length;
   return html`${renderFilters(list, query, vendors)}
 <section id="list" tabindex="-1" aria-label="Price list">
-<div class="bar-line"><p id="count" class="count" role="status">${countText(visible, rows.length)}</p><p id="basis">${renderBasis(list, query)}</p></div>
-${renderTable(list, query, rows, vendors)}
-<p id="none"${flag('hidden', visible > 0)}>No model matches these filters. <a href="?" id="clear">Show all models</a></p>
+<div class="bar-line"><p id="count" class="count" role="status">${countText(
+  visible, rows.length,
+)}</p><p id="basis">${renderBasis(list, query)}</p></div>
+${renderTable(list, query, rows, { vendors, modelRoot })}
+<p id="none"${flag(
+  'hidden', visible > 0,
+)}>No model matches these filters. <a href="?" id="clear">Show all models</a></p>
 </section>
 ${calculated ? renderCalculator(list, query, calculated, vendors) : NOTHING}
 ${renderFootnote(example)}`;
@@ -52,7 +64,9 @@ ${renderFootnote(example)}`;
 /** A visible model that is priced by tokens, rather one whose ratios all matter. */
 function exampleRow(rows: readonly ArrangedRow[]): PricingRow | undefined {
   const candidates = rows.flatMap(({ visible, ranked: { row } }) => visible && row.quotaType === 'Token' ? [row] : []);
-  return candidates.find((row) => row.cacheRatioE9 !== ONE_E9 && row.completionRatioE9 !== ONE_E9) ?? candidates[0];
+  const isTelling = ({ stated, cacheRatioE9, completionRatioE9 }: PricingRow): boolean =>
+    stated.cache && cacheRatioE9 !== ONE_E9 && completionRatioE9 !== ONE_E9;
+  return candidates.find(isTelling) ?? candidates[0];
 }
 
 function vendorsInOrder(ranked: readonly RankedRow[]): string[] {
@@ -63,7 +77,8 @@ function vendorsInOrder(ranked: readonly RankedRow[]): string[] {
 function renderEmpty(): Html {
   return html`<section class="empty" aria-labelledby="empty">
 <h2 id="empty">No models are priced yet</h2>
-<p>A model appears here as soon as a <code>PriceCatalog</code> in the gateway's namespace gives it a price. Apply one, for example:</p>
+<p>A model appears here as soon as a <code>PriceCatalog</code> in the gateway's namespace gives it a price. Apply \
+one, for example:</p>
 <pre><code>apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata:

@@ -1,10 +1,11 @@
 /**
- * [P] What the reader of the price page asks for, from its query string. Every control of the page is one parameter, so that a
- * view can be bookmarked and works without scripts: q, vendor, type, group, sort (`-` in front: descending); the calculator's are in
- * calculation.ts.
+ * [P] The price page's query string. Every control is one parameter, so that a view can be bookmarked and works without
+ * scripts: q, vendor, type, use, group, sort (`-` in front: descending); the calculator's are in calculation.ts.
  */
 import { parseCalculation } from './calculation.ts';
 import type { Calculation } from './calculation.ts';
+import { USES } from './facts.ts';
+import type { Use } from './facts.ts';
 import type { PriceList } from './price-list.ts';
 
 /** The table's columns, in their order, by the names that `sort` takes. */
@@ -22,6 +23,7 @@ export interface PricingQuery {
   readonly text: string;
   readonly vendor: string | undefined;
   readonly quotaType: 'Token' | 'Request' | undefined;
+  readonly use: Use | undefined;
   /** A Group's name: only its models, at its prices. */
   readonly group: string | undefined;
   readonly sort: Sort;
@@ -32,9 +34,12 @@ export interface PricingQuery {
 const DEFAULT_SORT: Sort = { column: 'vendor', descending: false };
 const LONGEST_TEXT = 200;
 
-export const DEFAULT_QUERY: PricingQuery = { text: '', vendor: undefined, quotaType: undefined, group: undefined, sort: DEFAULT_SORT, calculation: undefined };
+export const DEFAULT_QUERY: PricingQuery = {
+  text: '', vendor: undefined, quotaType: undefined, use: undefined, group: undefined, sort: DEFAULT_SORT,
+  calculation: undefined,
+};
 
-/** As asked, as far as it exists: a vendor or group that is gone from the list is ignored, and the page shows it as not chosen. */
+/** The query with unknown vendors and groups removed; the page shows them as not chosen. */
 export function parsePricingQuery(parameters: URLSearchParams, pricing: PriceList['pricing']): PricingQuery {
   // The last one counts: a header's button adds its order behind the form's.
   const last = (name: string): string => parameters.getAll(name).at(-1) ?? '';
@@ -44,6 +49,7 @@ export function parsePricingQuery(parameters: URLSearchParams, pricing: PriceLis
     text: last('q').trim().slice(0, LONGEST_TEXT),
     vendor: pricing.rows.some((row) => row.vendor === vendor) ? vendor : undefined,
     quotaType: parseQuotaType(last('type')),
+    use: USES.find((use) => use === last('use')),
     group: pricing.groups.some(({ name }) => name === group) ? group : undefined,
     sort: parseSort(last('sort')),
     calculation: parseCalculation(parameters),
@@ -56,8 +62,10 @@ export function formatSort({ column, descending }: Sort): string {
 }
 
 /** The same for equal queries. */
-export function queryKey({ text, vendor, quotaType, group, sort, calculation }: PricingQuery): string {
-  return JSON.stringify([text, vendor ?? null, quotaType ?? null, group ?? null, formatSort(sort), calculation ?? null]);
+export function queryKey({ text, vendor, quotaType, use, group, sort, calculation }: PricingQuery): string {
+  return JSON.stringify([
+    text, vendor ?? null, quotaType ?? null, use ?? null, group ?? null, formatSort(sort), calculation ?? null,
+  ]);
 }
 
 function parseQuotaType(text: string): 'Token' | 'Request' | undefined {

@@ -1,7 +1,8 @@
 /**
- * [P] The order and the choice of rows. Each row gets its rank in every column, counted exactly and once per price list; the
- * page carries the ranks, so that the browser sorts by whole numbers and needs no comparison of its own.
+ * [P] Sorts and filters rows. Each row gets its exact rank in every column once per price list; the page carries the
+ * ranks, so that the browser sorts by whole numbers.
  */
+import { usesOf } from './facts.ts';
 import { COLUMNS } from './query.ts';
 import type { Column, PricingQuery } from './query.ts';
 import type { OfferingGroup, PricingRow } from './price-list.ts';
@@ -31,6 +32,7 @@ interface ColumnOrder {
 let collator: Intl.Collator | undefined;
 const always = (): boolean => true;
 const isToken = ({ quotaType }: PricingRow): boolean => quotaType === 'Token';
+const hasCache = (row: PricingRow): boolean => isToken(row) && row.stated.cache;
 
 const ORDERS: Readonly<Record<Column, ColumnOrder>> = {
   model: { compare: (a, b) => compareNames(a.modelName, b.modelName), applies: always },
@@ -38,7 +40,7 @@ const ORDERS: Readonly<Record<Column, ColumnOrder>> = {
   type: { compare: (a, b) => Number(!isToken(a)) - Number(!isToken(b)), applies: always },
   model_ratio: { compare: (a, b) => compareBigints(a.modelRatioE9, b.modelRatioE9), applies: isToken },
   completion_ratio: { compare: (a, b) => compareBigints(a.completionRatioE9, b.completionRatioE9), applies: isToken },
-  cache_ratio: { compare: (a, b) => compareBigints(a.cacheRatioE9, b.cacheRatioE9), applies: isToken },
+  cache_ratio: { compare: (a, b) => compareBigints(a.cacheRatioE9, b.cacheRatioE9), applies: hasCache },
   groups: { compare: (a, b) => a.enabledGroups.length - b.enabledGroups.length, applies: always },
 };
 
@@ -46,14 +48,15 @@ const ORDERS: Readonly<Record<Column, ColumnOrder>> = {
 export function rankRows(rows: readonly PricingRow[]): RankedRow[] {
   const byColumn = COLUMNS.map((column) => [column, rankColumn(rows, ORDERS[column])] as const);
   return rows.map((row) => {
+    const ranks = Object.fromEntries(byColumn.map(([column, rankOf]) => [column, rankOf.get(row) ?? -1]));
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one entry for each column, from COLUMNS itself
-    const ranks = Object.fromEntries(byColumn.map(([column, ranks]) => [column, ranks.get(row) ?? -1])) as Record<Column, number>;
-    return { row, ranks };
+    return { row, ranks: ranks as Record<Column, number> };
   });
 }
 
 /** All rows in the query's order, those that it leaves out not visible. `group` is the query's. */
-export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, group: OfferingGroup | undefined): ArrangedRow[] {
+export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, group:
+  | OfferingGroup | undefined): ArrangedRow[] {
   const matches = rowFilter(query, group);
   let vendor: string | undefined;
   return [...ranked].sort(compareBy(query)).map((entry) => {
@@ -64,11 +67,13 @@ export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, g
   });
 }
 
-function rowFilter({ text, vendor, quotaType }: PricingQuery, group: OfferingGroup | undefined): (row: PricingRow) => boolean {
+function rowFilter({ text, vendor, quotaType, use }: PricingQuery, group:
+  | OfferingGroup | undefined): (row: PricingRow) => boolean {
   const words = text.toLowerCase().split(/\s+/);
   return (row) => {
     if (vendor !== undefined && row.vendor !== vendor) return false;
     if (quotaType && row.quotaType !== quotaType) return false;
+    if (use && !usesOf(row).includes(use)) return false;
     if (group && !group.offers.has(row.modelName)) return false;
     const searched = `${row.modelName} ${row.vendor}`.toLowerCase();
     return words.every((word) => searched.includes(word));

@@ -4,9 +4,11 @@
 import { formatDecimal } from '../decimal.ts';
 import { baseDollars, formatRange, offerDollars } from './dollars.ts';
 import type { RowDollars } from './dollars.ts';
+import { renderFactsLine, usesOf } from './facts.ts';
 import { flag, html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 import { formatE10, QUOTA_TYPE_NAMES } from './json.ts';
+import { modelHref } from './model-page.ts';
 import type { OfferingGroup, PriceList, PricingRow } from './price-list.ts';
 import { COLUMNS, formatSort } from './query.ts';
 import type { Column, PricingQuery, Sort } from './query.ts';
@@ -22,8 +24,11 @@ export const COLUMN_TITLES: Readonly<Record<Column, string>> = {
   groups: 'Enabled Groups',
 };
 
+type TokenDollars = Extract<RowDollars, { quotaType: 'Token' }>;
+
 /** More groups than this fold away. */
 const GROUPS_SHOWN = 4;
+const NOT_STATED = html`<span class="na" title="The catalog gives none">—</span>`;
 const NOT_APPLICABLE = html`<span class="na" title="Does not apply">—</span>`;
 
 /** What all rows of one view share. */
@@ -32,11 +37,19 @@ interface TableView {
   readonly vendors: ReadonlyMap<string, number>;
   readonly group: OfferingGroup | undefined;
   readonly chosenDisplayName: string | undefined;
+  readonly modelRoot: string;
 }
 
-/** The whole table. `vendors` is every vendor, in the order of the filter's options. */
+interface TableOptions {
+  /** Every vendor, in the order of the filter's options. */
+  readonly vendors: readonly string[];
+  /** The addresses of models' own pages begin so. */
+  readonly modelRoot: string;
+}
+
+/** The whole table. */
 export function renderTable(
-  state: PriceList, query: PricingQuery, rows: readonly ArrangedRow[], vendors: readonly string[],
+  state: PriceList, query: PricingQuery, rows: readonly ArrangedRow[], { vendors, modelRoot }: TableOptions,
 ): Html {
   const group = query.group === undefined ? undefined : state.groups.get(query.group);
   const view: TableView = {
@@ -44,11 +57,15 @@ export function renderTable(
     vendors: new Map(vendors.map((vendor, index) => [vendor, index])),
     group,
     chosenDisplayName: group?.displayName,
+    modelRoot,
   };
-  // The roles repeat what the elements mean: the style lays rows out as grids, and some browsers forget the meaning then.
+  // The roles repeat what the elements mean: the style lays rows out as grids, and some browsers forget the meaning
+  // then.
   return html`<table class="price-table" role="table" aria-label="Model prices" id="table">
 <thead role="rowgroup"><tr role="row">${COLUMNS.map((column) => renderHeading(column, query.sort))}</tr></thead>
-<tbody role="rowgroup"${query.sort.column === 'vendor' ? html` class="by-vendor"` : NOTHING}>${rows.map((row) => renderRow(row, view))}</tbody>
+<tbody role="rowgroup"${query.sort.column === 'vendor'
+  ? html` class="by-vendor"`
+  : NOTHING}>${rows.map((row) => renderRow(row, view))}</tbody>
 </table>`;
 }
 
@@ -58,7 +75,8 @@ function renderHeading(column: Column, sort: Sort): Html {
   const order = sort.descending ? 'descending' : 'ascending';
   const next = formatSort({ column, descending: current && !sort.descending });
   return html`<th role="columnheader" scope="col"${current ? html` aria-sort="${order}"` : NOTHING}>
-<button type="submit" form="filters" name="sort" value="${next}" data-column="${column}">${COLUMN_TITLES[column]}</button></th>`;
+<button type="submit" form="filters" name="sort" value="${next}" data-column="${column}">\
+${COLUMN_TITLES[column]}</button></th>`;
 }
 
 function renderRow({ ranked, visible, leads }: ArrangedRow, view: TableView): Html {
@@ -70,6 +88,7 @@ function renderRow({ ranked, visible, leads }: ArrangedRow, view: TableView): Ht
 interface RowContent {
   readonly groups: PriceList['groups'];
   readonly group: OfferingGroup | undefined;
+  readonly modelRoot: string;
   readonly content: Html;
 }
 
@@ -77,11 +96,11 @@ interface RowContent {
 const contents = new WeakMap<RankedRow, RowContent>();
 
 function renderContent(ranked: RankedRow, view: TableView): Html {
-  const { state: { groups }, group } = view;
+  const { state: { groups }, group, modelRoot } = view;
   const known = contents.get(ranked);
-  if (known?.groups === groups && known.group === group) return known.content;
+  if (known?.groups === groups && known.group === group && known.modelRoot === modelRoot) return known.content;
   const content = renderCells(ranked, view);
-  contents.set(ranked, { groups, group, content });
+  contents.set(ranked, { groups, group, modelRoot, content });
   return content;
 }
 
@@ -89,9 +108,12 @@ function renderContent(ranked: RankedRow, view: TableView): Html {
 function renderCells({ row, ranks }: RankedRow, view: TableView): Html {
   const groups = view.state.pricing.groups
     .flatMap(({ name }, index) => view.state.groups.get(name)?.offers.has(row.modelName) ? [index] : []);
-  return html` data-v="${view.vendors.get(row.vendor) ?? -1}" data-t="${row.quotaType === 'Token' ? 'token' : 'request'}" \
+  return html` data-v="${view.vendors.get(row.vendor) ??
+    -1}" data-t="${row.quotaType === 'Token' ? 'token' : 'request'}" \
+data-u="${usesOf(row).join(' ')}" \
 data-g="${groups.join(' ')}" data-r="${COLUMNS.map((column) => ranks[column]).join(' ')}">\
-<th role="rowheader" scope="row"><bdi>${row.modelName}</bdi></th>\
+<th role="rowheader" scope="row"><a class="model-name" href="${modelHref(view.modelRoot, row.modelName)}"><bdi>\
+${row.modelName}</bdi></a>${renderFactsLine(row.facts)}</th>\
 <td role="cell"><bdi>${row.vendor || '—'}</bdi></td>\
 <td role="cell">${QUOTA_TYPE_NAMES[row.quotaType]}</td>\
 ${renderRatios(row, dollarsOf(row, view.group))}\
@@ -111,10 +133,19 @@ function renderRatios(row: PricingRow, dollars: RowDollars): Html {
   }
   return html`<td role="cell">${formatDecimal(row.modelRatioE9)}<small>${formatRange(dollars.input)} input</small></td>\
 <td role="cell">${formatDecimal(row.completionRatioE9)}<small>${formatRange(dollars.output)} output</small></td>\
-<td role="cell">${formatDecimal(row.cacheRatioE9)}\
-<details><summary>${formatRange(dollars.cached)} cached<span class="vh">; show cache writes</span></summary>\
-<dl><div><dt>5 min write <b>${formatDecimal(row.cacheWriteRatioE9)}</b></dt><dd>${formatRange(dollars.cacheWrite5m)}</dd></div>\
-<div><dt>1 h write <b>${formatE10(row.cacheWrite1hRatioE10)}</b></dt><dd>${formatRange(dollars.cacheWrite1h)}</dd></div></dl></details></td>`;
+<td role="cell">${renderCache(row, dollars)}</td>`;
+}
+
+/** What the catalog does not state has no price here. */
+function renderCache({ stated, ...row }: PricingRow, dollars: TokenDollars): Html {
+  const ratio = stated.cache ? formatDecimal(row.cacheRatioE9) : NOT_STATED;
+  const cached = html`${stated.cache ? formatRange(dollars.cached) : '—'} cached`;
+  if (!stated.cacheWrite1h) return html`${ratio}${stated.cache ? html`<small>${cached}</small>` : NOTHING}`;
+  return html`${ratio}<details><summary>${cached}<span class="vh">; show cache writes</span></summary>\
+<dl><div><dt>5 min write <b>${stated.cacheWrite5m ? formatDecimal(row.cacheWriteRatioE9) : '—'}</b></dt><dd>\
+${stated.cacheWrite5m ? formatRange(dollars.cacheWrite5m) : '—'}</dd></div>\
+<div><dt>1 h write <b>${formatE10(row.cacheWrite1hRatioE10)}</b></dt><dd>${formatRange(dollars.cacheWrite1h)}</dd>\
+</div></dl></details>`;
 }
 
 function renderGroups(displayNames: readonly string[], chosen: string | undefined): Html {
@@ -122,7 +153,8 @@ function renderGroups(displayNames: readonly string[], chosen: string | undefine
   const badges = displayNames.map((name) => renderBadge(name, name === chosen));
   if (badges.length <= GROUPS_SHOWN + 1) return html`<ul class="groups">${badges}</ul>`;
   return html`<ul class="groups">${badges.slice(0, GROUPS_SHOWN)}</ul>\
-<details><summary>${badges.length - GROUPS_SHOWN} more<span class="vh"> groups</span></summary><ul class="groups">${badges.slice(GROUPS_SHOWN)}</ul></details>`;
+<details><summary>${badges.length - GROUPS_SHOWN} more<span class="vh"> groups</span></summary><ul class="groups">\
+${badges.slice(GROUPS_SHOWN)}</ul></details>`;
 }
 
 function renderBadge(name: string, chosen: boolean): Html {

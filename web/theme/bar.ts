@@ -1,6 +1,4 @@
-/**
- * [P] A bar that shows a share of a whole. It is a drawing: the words beside it, or its label, say the same.
- */
+/** [P] A bar that shows a share. It is decorative: its label or the text beside it says the same. */
 import { html } from '../html.ts';
 import type { Html } from '../html.ts';
 

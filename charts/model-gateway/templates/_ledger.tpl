@@ -4,21 +4,49 @@
 {{ .Values.valkey.auth.existingSecretName | default (printf "%s-password" (include "gateway.component" (list . "valkey"))) }}
 {{- end }}
 
+{{- define "gateway.valkeyTlsSecretName" -}}
+{{ .Values.valkey.tls.existingSecretName | default (printf "%s-tls" (include "gateway.component" (list . "valkey"))) }}
+{{- end }}
+
+{{- define "gateway.valkeyTlsFolder" -}}/var/run/secrets/modelgateway.dev/valkey-tls{{- end }}
+
+{{/* Whether the bundled Valkey is reached over TLS: "true" or nothing. Auto must neither change a Valkey that runs, nor make another
+certificate at each rendering: without a cluster, as GitOps tools render charts, the lookup has no items. */}}
+{{- define "gateway.valkeyTls" -}}
+{{- $tls := .Values.valkey.tls }}
+{{- if ne .Values.ledger.type "Bundled" }}
+{{- else if ne (toString $tls.enabled) "Auto" }}{{ if $tls.enabled }}true{{ end }}
+{{- else if $tls.existingSecretName }}true
+{{- else }}
+{{- $sets := lookup "apps/v1" "StatefulSet" .Release.Namespace "" }}
+{{- $encrypted := hasKey $sets "items" }}
+{{- $name := include "gateway.component" (list . "valkey") }}
+{{- range $sets.items }}
+{{- if eq .metadata.name $name }}{{ $encrypted = toJson .spec.template.spec.containers | contains "--tls-port" }}{{ end }}
+{{- end }}
+{{- if $encrypted }}true{{ end }}
+{{- end }}
+{{- end }}
+
 {{- define "gateway.ledgerFolder" -}}/var/run/secrets/modelgateway.dev/ledger{{- end }}
 
 {{/* The environment variable. The password is never in it, but where the user's own Secret has the whole URL. */}}
 {{- define "gateway.ledgerEnv" -}}
 {{- $external := .Values.ledger.external -}}
 {{- $folder := include "gateway.ledgerFolder" . -}}
+{{- $parameters := list }}
+{{- /* only where it is not the program's own default: an external URL may say it itself */}}
+{{- if ne (int .Values.ledger.timeoutMs) 200 }}{{ $parameters = append $parameters (printf "timeout-ms=%d" (int .Values.ledger.timeoutMs)) }}{{ end }}
 - name: MGW_LEDGER
 {{- if eq .Values.ledger.type "Bundled" }}
-  value: valkey://{{ include "gateway.component" (list . "valkey") }}.{{ .Release.Namespace }}.svc:6379/0?password-file={{ $folder }}/password
+{{- $tls := include "gateway.valkeyTls" . }}
+{{- if $tls }}{{ $parameters = prepend $parameters (printf "ca-file=%s/ca.crt" $folder) }}{{ end }}
+  value: valkey{{ $tls | empty | ternary "" "s" }}://{{ include "gateway.component" (list . "valkey") }}.{{ .Release.Namespace }}.svc:6379/0?{{ prepend $parameters (printf "password-file=%s/password" $folder) | join "&" }}
 {{- else if $external.urlSecretName }}
   valueFrom:
     secretKeyRef: {name: {{ $external.urlSecretName }}, key: {{ $external.urlSecretKey }}}
 {{- else }}
 {{- $url := required "ledger.external.url or ledger.external.urlSecretName must say where the ledger is (ledger.type is External)" $external.url }}
-{{- $parameters := list }}
 {{- if $external.passwordSecretName }}{{ $parameters = append $parameters (printf "password-file=%s/password" $folder) }}{{ end }}
 {{- if $external.caSecretName }}{{ $parameters = append $parameters (printf "ca-file=%s/ca.crt" $folder) }}{{ end }}
   value: {{ $url }}{{ if $parameters }}{{ contains "?" $url | ternary "&" "?" }}{{ join "&" $parameters }}{{ end }}
@@ -33,6 +61,9 @@
   projected:
     sources:
     - secret: {name: {{ include "gateway.valkeySecretName" . }}, items: [{key: {{ .Values.valkey.auth.existingSecretKey }}, path: password}]}
+    {{- if include "gateway.valkeyTls" . }}
+    - secret: {name: {{ include "gateway.valkeyTlsSecretName" . }}, items: [{key: ca.crt, path: ca.crt}]}
+    {{- end }}
 {{- else if and (not $external.urlSecretName) (or $external.passwordSecretName $external.caSecretName) }}
 - name: ledger
   projected:
@@ -50,4 +81,15 @@
 {{- range eq .Values.ledger.type "Bundled" | ternary (list 6379) .Values.ledger.external.ports }}
 - {protocol: TCP, port: {{ . }}}
 {{- end }}
+{{- end }}
+
+{{/* Bytes that Valkey may hold: valkey.maxMemory, or three quarters of the container's limit. Above it, it refuses writes, which
+calls hear as 503, instead of being killed. The rest is for rewriting its file. */}}
+{{- define "gateway.valkeyMaxMemory" -}}
+{{- $limit := dig "limits" "memory" "" .resources | toString -}}
+{{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- if .maxMemory }}{{ .maxMemory }}
+{{- else if regexMatch "^[0-9]+([kMG]|[KMGT]i)?$" $limit }}
+{{- div (mul (regexFind "^[0-9]+" $limit | int64) (index $units (regexFind "[a-zA-Z]+$" $limit)) 3) 4 }}
+{{- end -}}
 {{- end }}

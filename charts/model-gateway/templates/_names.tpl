@@ -34,6 +34,15 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- end }}
 {{- end }}
 
+{{/* Of pods. The chart's version is not among them: a new chart restarts only pods whose own settings it changes. */}}
+{{- define "gateway.podLabels" -}}
+{{ include "gateway.selector" . }}
+app.kubernetes.io/part-of: model-gateway
+{{- with (index . 0).Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
 {{/* metadata: of an object: (dict "root" $ "component" … "name" … "labels" … "annotations" … "clusterWide" …). */}}
 {{- define "gateway.metadata" -}}
 name: {{ .name | default (include "gateway.component" (list .root .component)) }}

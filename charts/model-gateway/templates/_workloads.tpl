@@ -15,7 +15,7 @@
 {{/* The pod template's metadata: (dict "root" "component" "workload" "annotations"). */}}
 {{- define "gateway.podMetadata" -}}
 labels:
-  {{- mergeOverwrite (include "gateway.labels" (list .root .component) | fromYaml) .workload.podLabels | toYaml | nindent 2 }}
+  {{- mergeOverwrite (include "gateway.podLabels" (list .root .component) | fromYaml) .workload.podLabels | toYaml | nindent 2 }}
 {{- with mergeOverwrite (deepCopy .root.Values.commonAnnotations) (.annotations | default dict) .workload.podAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}

@@ -1,6 +1,6 @@
 /**
- * Changes of a folder of manifests. Each begins with reading the folder anew and ends when the operator has taken what
- * was written. A folder with mistakes is not written to, since nothing would come of it, and none is ever made invalid.
+ * Changes to a folder of manifests. Each one first reads the folder again and ends when the operator has applied it. A
+ * folder with errors is not written to, because no change to it would be applied, and no change may make it invalid.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
@@ -20,7 +20,7 @@ import type { ObjectChange, ObjectOf, ObjectRef } from '../access.ts';
 import {
   assertAdmitted, newManifest, readManifest, removeManifest, replaceManifest, withoutDefaults,
 } from './manifest-text.ts';
-import type { PlacedText } from './manifest-text.ts';
+import type { ManifestText } from './manifest-text.ts';
 import { effectivePatch, mergePatch } from './merge-patch.ts';
 import type { ManifestSource } from './source.ts';
 import { createFile, removeFile, replaceFile } from './write-file.ts';
@@ -33,7 +33,7 @@ export interface FolderChanges {
   readonly delay: (ms: number) => Promise<void>;
 }
 
-/** Until the operator has said something of a change, it is waited for so long. */
+/** How often, and at what interval, a change polls for the operator's verdict. */
 const MOST_LOOKS = 100;
 const LOOK_MS = 20;
 const LONGEST_NAME = 120;
@@ -143,7 +143,7 @@ async function discardKey(source: ManifestSource, apiKey: ApiKey): Promise<void>
   if (secret && !shared && isMadeFor(secret, apiKey)) await source.discardSecret(id);
 }
 
-/** What is so already is left out, defaults included, so that a file gets no line that says nothing. */
+/** Leaves out what the object has already, defaults included, so that the file gets no redundant line. */
 function wantedManifest({ metadata, spec }: Resource, before: JsonObject, patch: Json): JsonObject {
   const { labels = {}, annotations = {} } = metadata;
   const present = { metadata: { labels, annotations }, spec: jsonOf(spec) };
@@ -158,7 +158,7 @@ function present<K extends Kind>(source: ManifestSource, kind: K, ref: ObjectRef
   throw new AccessError('NotFound', `${kind} ${ref.namespace}/${ref.name} does not exist any more.`);
 }
 
-function placeOf({ source, kinds }: FolderChanges, object: Resource): PlacedText {
+function placeOf({ source, kinds }: FolderChanges, object: Resource): ManifestText {
   const id = objectId(object);
   const origin = source.origins.get(id);
   const text = origin && source.files.get(origin.file)?.text;
@@ -174,7 +174,7 @@ async function readAnew(source: ManifestSource): Promise<void> {
   throw new AccessError('Unavailable', `${words}: ${formatDiagnostic(mistake)}. Mend it first.`);
 }
 
-/** The object as the operator has it now, when it has said something of it, or has had its time. */
+/** The object once the operator has reported on it, or when the polls are used up. */
 async function taken<K extends Kind>(changes: FolderChanges, kind: K, ref: ObjectRef): Promise<ObjectOf<K>> {
   const { source, delay } = changes;
   await readAnew(source);

@@ -1,6 +1,6 @@
 /**
- * What the console of one machine keeps in the data folder, for its owner only: the admin token, and the key that
- * seals sessions. Both are made once; whoever deletes a file and starts again has another one.
+ * The console's secrets in the data folder, readable by its owner only: the admin token and the key that seals
+ * sessions. Each is made once; delete a file and restart to have it made again.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdir, open, readFile } from 'node:fs/promises';

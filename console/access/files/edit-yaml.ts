@@ -1,6 +1,6 @@
 /**
- * [P] One YAML document and the value that it should have → its text with that value: comments and the order of fields
- * stay. Whoever calls reads the result again and compares. Import this file dynamically: only edits need `yaml`.
+ * [P] Edits a YAML document so that it has a wanted value and keeps its comments and field order. The caller parses the
+ * result again and compares. Import this file dynamically: only edits need `yaml`.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isAlias, isCollection, isMap, isNode, isPair, isScalar, isSeq, parseDocument, visit } from 'yaml';
@@ -166,7 +166,7 @@ function copyStyle(node: unknown, fresh: Node): void {
  */
 function takeCommentsBelow(node: unknown, text: string): string[] {
   if (!isNode(node) || isAlias(node)) return [];
-  const comments = linesOf(node.comment);
+  const comments = preformatted(node.comment);
   node.comment = isSetOff(node, text) ? null : comments.shift() ?? null;
   const last = isBlock(node) ? node.items.at(-1) : undefined;
   return [...takeCommentsBelow(isPair(last) ? last.value : last, text), ...comments];
@@ -187,11 +187,11 @@ function putComments(collection: YAMLMap | YAMLSeq, index: number, comments: rea
   if (comments.length === 0) return;
   const item = collection.items[index];
   const next = isPair(item) ? item.key : item;
-  if (isNode(next)) next.commentBefore = [...comments, ...linesOf(next.commentBefore)].join('\n');
-  else collection.comment = [...comments, ...linesOf(collection.comment)].join('\n');
+  if (isNode(next)) next.commentBefore = [...comments, ...preformatted(next.commentBefore)].join('\n');
+  else collection.comment = [...comments, ...preformatted(collection.comment)].join('\n');
 }
 
-function linesOf(comment: string | null | undefined): string[] {
+function preformatted(comment: string | null | undefined): string[] {
   return comment === undefined || comment === null ? [] : comment.split('\n');
 }
 

@@ -1,6 +1,6 @@
 /**
- * A file's text with one of its objects changed, added or taken away. What comes out has been read again: it holds
- * exactly the wanted object, and every other document as it was.
+ * Changes, adds or removes one object in a file's text. The result is parsed again: it holds exactly the wanted object,
+ * and every other document is unchanged.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { dump } from 'js-yaml';
@@ -17,7 +17,7 @@ import { readYaml } from '../../../operator/files/yaml.ts';
 import { AccessError } from '../access.ts';
 
 /** An object where it stands in a file. */
-export interface PlacedText {
+export interface ManifestText {
   readonly id: string;
   readonly origin: Origin;
   /** Of the whole file. */
@@ -34,14 +34,14 @@ interface Split {
 }
 
 /** The manifest as it is written, without defaults. @throws AccessError */
-export function readManifest(place: PlacedText): JsonObject {
+export function readManifest(place: ManifestText): JsonObject {
   const object = readYaml(split(place).own)[0]?.value;
   if (isJsonObject(object)) return object;
   throw new AccessError('Invalid', `${place.origin.file}:${place.origin.line}: this is not one object.`);
 }
 
 /** The file's text with this manifest in the place of the former one. Rejects with AccessError. */
-export async function replaceManifest(place: PlacedText, manifest: JsonObject): Promise<string> {
+export async function replaceManifest(place: ManifestText, manifest: JsonObject): Promise<string> {
   const parts = split(place);
   const { before, after } = parts;
   const edited = await editDocument(place, parts, manifest);
@@ -50,7 +50,7 @@ export async function replaceManifest(place: PlacedText, manifest: JsonObject): 
 }
 
 /** The file's text without the object; undefined: nothing is left in it that says anything. */
-export function removeManifest(place: PlacedText): string | undefined {
+export function removeManifest(place: ManifestText): string | undefined {
   const { before, own, after } = split(place);
   const comments = before === '' && after !== '' ? leadingComments(own) : '';
   const rest = comments + before + after;
@@ -88,7 +88,7 @@ export function withoutDefaults(schema: KindSchema, manifest: JsonObject): JsonO
 }
 
 /** The documents around the one that holds the object. */
-function split({ id, origin, text, options }: PlacedText): Split {
+function split({ id, origin, text, options }: ManifestText): Split {
   const documents = splitDocuments(text);
   const index = documents.findLastIndex(({ firstLine }) => firstLine < origin.line);
   const own = documents[index];
@@ -101,7 +101,7 @@ function split({ id, origin, text, options }: PlacedText): Split {
   return { before: join(0, index), own: own.text, after: join(index + 1, documents.length), firstLine: own.firstLine };
 }
 
-async function editDocument(place: PlacedText, { own, firstLine }: Split, manifest: JsonObject): Promise<string> {
+async function editDocument(place: ManifestText, { own, firstLine }: Split, manifest: JsonObject): Promise<string> {
   const { UneditableError, editYaml } = await import('./edit-yaml.ts');
   try {
     return editYaml(own, manifest);
@@ -111,13 +111,13 @@ async function editDocument(place: PlacedText, { own, firstLine }: Split, manife
   }
 }
 
-function uneditable({ id, origin: { file } }: PlacedText, line: number, why: string): AccessError {
+function uneditable({ id, origin: { file } }: ManifestText, line: number, why: string): AccessError {
   return new AccessError('Invalid', `${id} cannot be changed here without harm to its file, ${file}:${line}: ${why}. `
     + 'Change it in the file; it is in force within a second.');
 }
 
 /** Whether a text is one document that holds the object, is without mistakes, and says this. */
-function saysOnly(text: string, manifest: JsonObject, { id, options }: PlacedText): boolean {
+function saysOnly(text: string, manifest: JsonObject, { id, options }: ManifestText): boolean {
   const [document, ...more] = parseDocuments(text, options);
   if (document?.id !== id || isFaulty(document) || more.length > 0 || splitDocuments(text).length !== 1) return false;
   return isDeepStrictEqual(readYaml(text)[0]?.value, manifest);

@@ -1,9 +1,9 @@
 /** The operator's own parts as a ManifestSource. */
 import type { FilesProvider } from '../../../operator/files/provider.ts';
-import type { Timers } from '../../../operator/reconcile/loop.ts';
+import type { TimerClock } from '../../../operator/clock.ts';
 import type { MintedSecrets } from '../../../operator/reconcile/minted-secrets.ts';
-import { statusId } from '../../../operator/reconcile/status-book.ts';
-import type { StatusBook } from '../../../operator/reconcile/status-book.ts';
+import { statusId } from '../../../operator/reconcile/status-tracker.ts';
+import type { StatusTracker } from '../../../operator/reconcile/status-tracker.ts';
 import type { ManifestSource } from './source.ts';
 
 interface SourceParts {
@@ -11,9 +11,9 @@ interface SourceParts {
   readonly gatewayNamespace: string;
   readonly provider: FilesProvider;
   readonly minted: MintedSecrets;
-  readonly book: StatusBook;
-  readonly timers: Timers;
-  /** Reads the ledger and enters what it says into the book. */
+  readonly tracker: StatusTracker;
+  readonly clock: TimerClock;
+  /** Reads the ledger and enters what it says into the tracker. */
   readonly updateSpending: () => Promise<void>;
   /** Told that a generated key is gone. */
   readonly onKeysChanged: () => void;
@@ -29,7 +29,7 @@ const FRESH_MS = 1_000;
 const MOST_WAIT_MS = 80;
 
 export function createManifestSource(parts: SourceParts): ManifestSource {
-  const { folder, gatewayNamespace, provider, minted, book } = parts;
+  const { folder, gatewayNamespace, provider, minted, tracker } = parts;
   return {
     folder,
     gatewayNamespace,
@@ -41,7 +41,7 @@ export function createManifestSource(parts: SourceParts): ManifestSource {
       await provider.refresh();
       await parts.settled();
     },
-    statusOf: (object) => book.get(statusId(object))?.status,
+    statusOf: (object) => tracker.get(statusId(object))?.status,
     readSpending: freshSpending(parts),
     secretOf: (id) => provider.resources.secrets.get(id) ?? minted.secrets.get(id),
     async discardSecret(id) {
@@ -51,14 +51,14 @@ export function createManifestSource(parts: SourceParts): ManifestSource {
   };
 }
 
-function freshSpending({ timers, updateSpending }: SourceParts): () => Promise<void> {
+function freshSpending({ clock, updateSpending }: SourceParts): () => Promise<void> {
   let readMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
   return async () => {
-    if (timers.nowMs() - readMs < FRESH_MS) return;
+    if (clock.nowMs() - readMs < FRESH_MS) return;
     const first = readMs === Number.NEGATIVE_INFINITY;
-    reading ??= updateSpending().then(() => { readMs = timers.nowMs(); }).finally(() => { reading = undefined; });
+    reading ??= updateSpending().then(() => { readMs = clock.nowMs(); }).finally(() => { reading = undefined; });
     if (first) await reading;
-    else await Promise.race([reading, new Promise<void>((resolve) => { timers.after(MOST_WAIT_MS, resolve); })]);
+    else await Promise.race([reading, new Promise<void>((resolve) => { clock.after(MOST_WAIT_MS, resolve); })]);
   };
 }

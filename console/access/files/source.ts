@@ -1,6 +1,4 @@
-/**
- * What an editor of the folder of manifests needs: the folder as the operator has read it, and what is kept beside it.
- */
+/** What editing a folder of manifests needs: the folder as the operator has read it, and what is stored beside it. */
 import type { Resource } from '#crds/types.gen.ts';
 import type { Diagnostic } from '../../../operator/files/diagnostic.ts';
 import type { Origin } from '../../../operator/files/load-folder.ts';

@@ -1,6 +1,6 @@
 /**
- * Writes manifests: whole or not at all, with the permissions that they had, and only over the very text that the
- * writer has read. What the file system does not let happen is said in words.
+ * Writes manifest files atomically, with their permissions kept, and only over the exact text that the caller has read.
+ * File system errors become readable messages.
  */
 import { access, chown, constants, link, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -54,8 +54,8 @@ export async function createFile(folder: string, names: readonly string[], text:
   });
 }
 
-/** Why nothing can be written into a folder; undefined: it seems that it can. */
-export async function obstacleOf(folder: string): Promise<string | undefined> {
+/** Why the folder is read-only; undefined: it seems writable. */
+export async function whyReadOnly(folder: string): Promise<string | undefined> {
   try {
     await access(folder, constants.W_OK);
     return undefined;

@@ -37,7 +37,6 @@ const PING_MS = 500;
 /** A connection that is silent for so long is closed. */
 const SILENT_MS = 3_000;
 const RECONNECT_MS = 500;
-const WAIT_MS = 200;
 /** No timeout per command: the connection is closed if the server is silent. */
 const COMMAND_OPTIONS = { timeout: 0 };
 
@@ -53,7 +52,7 @@ export function openConnection(location: ValkeyLocation): ValkeyConnection {
   };
   const run = createRunner(send);
   const runAndWait = async (base: string, batch: string): Promise<unknown> => {
-    const wait = ['WAIT', String(location.wait), String(WAIT_MS)];
+    const wait = ['WAIT', String(location.wait), String(location.timeoutMs)];
     const [result, replicas] = await Promise.all([run(base, batch), send(base, wait, false)]);
     const count = Number(replicas);
     if (count < location.wait) throw new Error(`only ${count} of ${location.wait} replicas have it`);

@@ -20,12 +20,15 @@ export interface ValkeyLocation {
   readonly wait: number;
   /** Usage records kept per account; those of the last hour are always kept. */
   readonly records: number;
+  /** Within which the server must answer before a call is refused, in milliseconds. */
+  readonly timeoutMs: number;
 }
 
 const DEFAULT_PORT = 6379;
 const DEFAULT_RECORDS = 10_000;
+const TIMEOUT_MS = { least: 50, most: 2_000, default: 200 } as const;
 const SCHEME = /^(?:valkey|redis)(s?):\/\/(?:([^@/?]*)@)?([^/?]+)(?:\/(\d*))?(?:\?(.*))?$/i;
-const PARAMETERS = ['cluster', 'prefix', 'wait', 'records', 'ca-file', 'password-file'];
+const PARAMETERS = ['cluster', 'prefix', 'wait', 'records', 'timeout-ms', 'ca-file', 'password-file'];
 
 export function isValkeyUrl(text: string): boolean {
   return /^(?:valkeys?|rediss?):/i.test(text);
@@ -44,6 +47,7 @@ export function parseValkeyUrl(text: string): ValkeyLocation {
     database: Number(database ?? 0), prefix: parameters.get('prefix') ?? 'mgw',
     passwordFile: parameters.get('password-file'), caFile: parameters.get('ca-file'),
     wait: parseCount(parameters, 'wait', 0), records: parseCount(parameters, 'records', DEFAULT_RECORDS),
+    timeoutMs: parseTimeout(parameters),
   };
   if (cluster && location.database !== 0) throw new Error('A Cluster has only the database 0.');
   if (!/^[\w.:-]{1,64}$/.test(location.prefix))
@@ -73,6 +77,13 @@ function parseCredentials(text: string | undefined): Pick<ValkeyLocation, 'usern
   const [username = '', ...rest] = text.split(':');
   const decoded = (part: string): string | undefined => (part === '' ? undefined : decodeURIComponent(part));
   return { username: decoded(username), password: decoded(rest.join(':')) };
+}
+
+function parseTimeout(parameters: ReadonlyMap<string, string>): number {
+  const timeoutMs = parseCount(parameters, 'timeout-ms', TIMEOUT_MS.default);
+  if (timeoutMs < TIMEOUT_MS.least || timeoutMs > TIMEOUT_MS.most)
+    throw new Error(`The parameter timeout-ms of the ledger's URL must be ${TIMEOUT_MS.least} to ${TIMEOUT_MS.most}.`);
+  return timeoutMs;
 }
 
 function parseCount(parameters: ReadonlyMap<string, string>, name: string, otherwise: number): number {

@@ -2,22 +2,26 @@
  * Chat, in both dialects: what its body asks for, its bounds, and what a model allows.
  */
 import { GatewayError } from '../../errors.ts';
-import { readChatFacts as readAnthropic } from '../../protocol/anthropic/facts.ts';
 import type { ChatFacts, Dialect, UnboundedUse } from '../../protocol/call-facts.ts';
-import { converterFor } from '../../protocol/converters.ts';
+import { converterFor } from '../../protocol/providers.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
-import { readChatFacts as readOpenAI } from '../../protocol/openai/facts.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
+import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault where the body is not JSON, or a field that the gateway reads is wrong. */
-export function readChat(received: Received, dialect: Dialect): EndpointCall {
-  const facts = (dialect === 'OpenAI' ? readOpenAI : readAnthropic)(received.body.bytes, received.body.parse());
+export async function readChat(received: Received, dialect: Dialect): Promise<EndpointCall> {
+  const facts = await received.body.facts(dialect === 'OpenAI' ? 'OpenAIChat' : 'AnthropicChat');
+  const { costFields } = facts;
   return {
     kind: 'Chat',
     model: facts.model,
     stream: facts.stream,
-    check: ({ model }) => checkAllowed(facts, model, longContext(received, model)),
+    check: (candidate) => {
+      checkAllowed(facts, candidate.model);
+      checkContextBeta(received, candidate);
+      if (candidate.target.protocol === dialect) checkCostFields(costFields, candidate);
+    },
     boundInput: ({ model }) => boundInput(facts, model),
     estimateInput: ({ model }) => estimateInput(facts, model),
     output: {
@@ -29,34 +33,47 @@ export function readChat(received: Received, dialect: Dialect): EndpointCall {
     },
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
+    asksForReasoning: facts.asksForReasoning,
+    unbounded: facts.unbounded.length > 0 || costFields.length > 0 || asksForLongContext(received),
     wantsStreamUsage: facts.wantsStreamUsage,
     converter: ({ target }) => converterFor(dialect, target.protocol),
   };
 }
 
-/** The beta that lifts a model's context to a million tokens, at prices of its own beyond the usual one. */
-const LONG_CONTEXT_BETA = /(?:^|[\s,])context-1m-/;
+/** The beta that lifts a model's context to a million tokens. */
+const LONG_CONTEXT_BETA = /(?:^|[\s,])(context-1m-[\w-]*)/;
 const LONG_CONTEXT_TOKENS = 1_000_000;
 
-/** The price bound of a call comes from the context length in the route, which a header must not lift. */
-function longContext({ headers }: Received, { contextTokens }: Candidate['model']): UnboundedUse | undefined {
-  const beta = headers['anthropic-beta'];
-  const isAsked = beta !== undefined && LONG_CONTEXT_BETA.test(String(beta));
-  if (!isAsked || contextTokens >= LONG_CONTEXT_TOKENS) return undefined;
-  return { feature: 'ServiceTiers', param: 'anthropic-beta' };
+/**
+ * The price bound of a call comes from the context length in the route, which a header must not lift. Providers of
+ * other protocols do not get the header. Throws not_allowed.
+ */
+function checkContextBeta({ headers }: Received, { model, target }: Candidate): void {
+  const { name, contextTokens } = model;
+  if (target.protocol !== 'Anthropic' || contextTokens >= LONG_CONTEXT_TOKENS) return;
+  const [, beta] = LONG_CONTEXT_BETA.exec(String(headers['anthropic-beta'] ?? '')) ?? [];
+  if (beta === undefined) return;
+  const message = `The header "anthropic-beta: ${beta}" needs a context of ${LONG_CONTEXT_TOKENS} tokens, and `
+    + `"${name}" has contextTokens ${contextTokens} in its ModelRoute. Leave the beta out, or ask the platform team to `
+    + `set contextTokens to ${LONG_CONTEXT_TOKENS}.`;
+  throw new GatewayError('not_allowed', message, { param: 'anthropic-beta' });
+}
+
+function asksForLongContext({ headers: { 'anthropic-beta': beta } }: Received): boolean {
+  return beta !== undefined && LONG_CONTEXT_BETA.test(String(beta));
 }
 
 type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
 
-/** Throws unsupported_image and not_allowed. `header`: a feature that is asked for by a header. */
-export function checkAllowed(facts: UsedFeatures, model: Candidate['model'], header?: UnboundedUse): void {
+/** Throws unsupported_image and not_allowed. */
+export function checkAllowed(facts: UsedFeatures, model: Candidate['model']): void {
   if (facts.images > 0 && !model.acceptsImages) {
     const message = `The model "${model.name}" takes text only. `
       + 'Leave the image out, or choose a model that takes images.';
     const { imageParam: param } = facts;
     throw new GatewayError('unsupported_image', message, param === undefined ? {} : { param });
   }
-  const forbidden = [...facts.unbounded, ...header ? [header] : []].find(({ feature }) => !model.allow.has(feature));
+  const forbidden = facts.unbounded.find(({ feature }) => !model.allow.has(feature));
   if (forbidden) throw notAllowed(forbidden, model.name);
 }
 

@@ -1,11 +1,11 @@
 /** Embeddings: priced by their input; on channels that speak OpenAI's protocol. */
-import { boundEmbeddingsInput, readEmbeddingsFacts } from '../../protocol/openai/embeddings.ts';
+import { boundEmbeddingsInput } from '../../protocol/openai/embeddings.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 
 /** @throws RequestFault */
-export function readEmbeddings(received: Received): EndpointCall {
-  const facts = readEmbeddingsFacts(received.body.parse());
+export async function readEmbeddings(received: Received): Promise<EndpointCall> {
+  const facts = await received.body.facts('Embeddings');
   return {
     kind: 'Embeddings',
     model: facts.model,
@@ -16,6 +16,8 @@ export function readEmbeddings(received: Received): EndpointCall {
     output: undefined,
     generations: 1,
     oneHourCache: false,
+    asksForReasoning: false,
+    unbounded: false,
     wantsStreamUsage: false,
     converter: ({ target }) => providerOf(target.protocol).embeddings,
   };

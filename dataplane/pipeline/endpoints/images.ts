@@ -1,23 +1,28 @@
 /** Images: priced per image, on channels whose provider has them. */
-import { readImagesFacts } from '../../protocol/openai/images.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkAllowed } from './chat.ts';
+import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault */
-export function readImages(received: Received): EndpointCall {
-  const facts = readImagesFacts(received.body.parse());
-  const { imageParam } = facts;
+export async function readImages(received: Received): Promise<EndpointCall> {
+  const facts = await received.body.facts('Images');
+  const { imageParam, costFields } = facts;
   return {
     kind: 'Images',
     model: facts.model,
     stream: facts.stream,
-    check: ({ model }) => checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, model),
+    check: (candidate) => {
+      checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, candidate.model);
+      checkCostFields(costFields, candidate);
+    },
     boundInput: () => 0,
     estimateInput: () => 0,
     output: undefined,
     generations: facts.generations,
     oneHourCache: false,
+    asksForReasoning: false,
+    unbounded: false,
     wantsStreamUsage: false,
     converter: ({ target }) => providerOf(target.protocol).images,
   };

@@ -1,19 +1,23 @@
 /** OpenAI's responses: chat models on channels whose provider has them. */
-import { GatewayError } from '../../errors.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
-import { readResponseFacts } from '../../protocol/openai/response-facts.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
+import { wrongEndpoint } from '../wrong-endpoint.ts';
 import { checkAllowed } from './chat.ts';
+import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault */
-export function readResponse(received: Received): EndpointCall {
-  const facts = readResponseFacts(received.body.bytes, received.body.parse());
+export async function readResponse(received: Received): Promise<EndpointCall> {
+  const facts = await received.body.facts('Responses');
+  const { costFields } = facts;
   return {
     kind: 'Chat',
     model: facts.model,
     stream: facts.stream,
-    check: ({ model }) => checkAllowed(facts, model),
+    check: (candidate) => {
+      checkAllowed(facts, candidate.model);
+      checkCostFields(costFields, candidate);
+    },
     boundInput: ({ model }) => boundInput(facts, model),
     estimateInput: ({ model }) => estimateInput(facts, model),
     output: {
@@ -25,11 +29,11 @@ export function readResponse(received: Received): EndpointCall {
     },
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
+    asksForReasoning: facts.asksForReasoning,
+    unbounded: facts.unbounded.length > 0 || costFields.length > 0,
     wantsStreamUsage: facts.wantsStreamUsage,
     converter: ({ target }) => providerOf(target.protocol).responses,
-    unservable: () => new GatewayError('model_not_found',
-      `The provider of "${facts.model}" does not speak OpenAI's protocol, so that this model has no responses. `
-        + 'Call it at POST /v1/chat/completions, or at POST /v1/messages.',
-      { param: 'model' }),
+    unservable: () => wrongEndpoint(facts.model, new Set(['Chat']),
+      `The provider of ${facts.model} does not speak OpenAI's protocol, so this model has no responses.`),
   };
 }

@@ -2,29 +2,36 @@
  * Videos: jobs, priced per video when they are created, on channels whose provider has them. From JSON or a form with
  * files.
  */
+import { readFacts } from '../../protocol/body-kinds.ts';
 import { isForm, parseForm } from '../../protocol/multipart.ts';
-import { readVideosFacts } from '../../protocol/openai/videos.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkAllowed } from './chat.ts';
+import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault */
-export function readVideos(received: Received): EndpointCall {
+export async function readVideos(received: Received): Promise<EndpointCall> {
   const header = received.headers['content-type'];
   const form = typeof header === 'string' && isForm(header) ? header : undefined;
-  const parsed = form === undefined ? received.body.parse() : received.body.parse((bytes) => parseForm(bytes, form));
-  const facts = readVideosFacts(parsed);
-  const { imageParam, unbounded } = facts;
+  const facts = form === undefined
+    ? await received.body.facts('Videos')
+    : readFacts('Videos', received.body.bytes, received.body.parse((bytes) => parseForm(bytes, form)));
+  const { imageParam, unbounded, costFields } = facts;
   return {
     kind: 'Videos',
     model: facts.model,
     stream: false,
-    check: ({ model }) => checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, model),
+    check: (candidate) => {
+      checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate.model);
+      checkCostFields(costFields, candidate);
+    },
     boundInput: () => 0,
     estimateInput: () => 0,
     output: undefined,
     generations: facts.generations,
     oneHourCache: false,
+    asksForReasoning: false,
+    unbounded: false,
     wantsStreamUsage: false,
     converter: ({ target }) => providerOf(target.protocol).videos?.create(form),
   };

@@ -2,17 +2,19 @@
  * Converts Anthropic's content blocks to OpenAI's parts.
  */
 import { readKind, readObject } from '../field-table.ts';
-import type { KindTable, Place, View } from '../field-table.ts';
+import type { KindTable, FieldLocation, ConvertedFields } from '../field-table.ts';
 import { isRecord, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { unsupported } from '../unsupported.ts';
 import { DOCUMENT_BLOCK, IMAGE_BLOCK, SEARCH_RESULT_BLOCK, SOURCE, SOURCES, TEXT_BLOCK, USER_BLOCKS } from './table.ts';
 
 type UserBlock = NonNullable<typeof USER_BLOCKS.converted>;
-type Source = View<NonNullable<typeof SOURCE.converted>> & { readonly type: NonNullable<typeof SOURCES.converted> };
+type Source = ConvertedFields<NonNullable<typeof SOURCE.converted>> & {
+  readonly type: NonNullable<typeof SOURCES.converted>;
+};
 
 /** The place of an object that is converted to OpenAI's protocol. */
-export function at(param: string): Place {
+export function location(param: string): FieldLocation {
   return { param, upstream: 'OpenAI' };
 }
 
@@ -20,13 +22,13 @@ export function at(param: string): Place {
 export function typeOf<Converted extends string>(
   table: KindTable<Converted>, block: JsonRecord, param: string,
 ): Converted {
-  return readKind(table, block['type'], at(`${param}.type`));
+  return readKind(table, block['type'], location(`${param}.type`));
 }
 
 const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (
   block: JsonRecord, param: string,
 ) => readonly JsonRecord[]>> = {
-  text: (block, param) => [textPart(readObject(TEXT_BLOCK, block, at(param)).text)],
+  text: (block, param) => [textPart(readObject(TEXT_BLOCK, block, location(param)).text)],
   image: convertImage,
   document: convertDocument,
   search_result: convertSearchResult,
@@ -51,7 +53,7 @@ export function writeParts(parts: readonly JsonRecord[]): unknown {
 
 /** Joins text blocks. */
 export function joinTexts(blocks: readonly JsonRecord[], param: string): string {
-  return blocks.map((block, index) => stringOf(readObject(TEXT_BLOCK, block, at(`${param}[${index}]`)).text))
+  return blocks.map((block, index) => stringOf(readObject(TEXT_BLOCK, block, location(`${param}[${index}]`)).text))
     .join('\n\n');
 }
 
@@ -61,12 +63,12 @@ function textPart(text: unknown): JsonRecord {
 
 function readSource(source: unknown, param: string): Source {
   const record = isRecord(source) ? source : {};
-  const type = readKind(SOURCES, record['type'], at(param));
-  return { ...readObject(SOURCE, record, at(param)), type };
+  const type = readKind(SOURCES, record['type'], location(param));
+  return { ...readObject(SOURCE, record, location(param)), type };
 }
 
 function convertImage(block: JsonRecord, param: string): readonly JsonRecord[] {
-  const source = readSource(readObject(IMAGE_BLOCK, block, at(param)).source, `${param}.source`);
+  const source = readSource(readObject(IMAGE_BLOCK, block, location(param)).source, `${param}.source`);
   if (source.type !== 'base64' && (source.type !== 'url' || textOf(source.url) === undefined))
     throw unsupported(`${param}.source`, 'OpenAI');
   return [{ type: 'image_url', image_url: { url: source.type === 'url' ? source.url : dataUrl(source) } }];
@@ -77,7 +79,7 @@ function dataUrl({ media_type: mediaType, data }: Source): string {
 }
 
 function convertDocument(block: JsonRecord, param: string): readonly JsonRecord[] {
-  const { source: given, title, context } = readObject(DOCUMENT_BLOCK, block, at(param));
+  const { source: given, title, context } = readObject(DOCUMENT_BLOCK, block, location(param));
   const source = readSource(given, `${param}.source`);
   const about = textOf(context);
   const name = textOf(title);
@@ -103,7 +105,7 @@ function convertSource(source: Source, param: string): readonly JsonRecord[] {
 }
 
 function convertSearchResult(block: JsonRecord, param: string): readonly JsonRecord[] {
-  const { title, source, content } = readObject(SEARCH_RESULT_BLOCK, block, at(param));
+  const { title, source, content } = readObject(SEARCH_RESULT_BLOCK, block, location(param));
   const text = joinTexts(readRecords(content, `${param}.content`), `${param}.content`);
   return [textPart(`Title: ${stringOf(title)}\nSource: ${stringOf(source)}\n\n${text}`)];
 }

@@ -6,10 +6,10 @@ import { readKind, readObject } from '../field-table.ts';
 import { isGiven, isRecord, readMessages, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
-import { fromToolUseId } from '../tool-ids.ts';
+import { toToolCallId } from '../tool-ids.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';
-import { at, convertBlock, isText, joinTexts, typeOf, writeParts } from './blocks.ts';
+import { location, convertBlock, isText, joinTexts, typeOf, writeParts } from './blocks.ts';
 import {
   ASSISTANT_BLOCKS, MESSAGE, REDACTED_BLOCK, ROLES, SYSTEM_BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_RESULT_BLOCK,
   TOOL_USE_BLOCK, USER_BLOCKS,
@@ -17,23 +17,25 @@ import {
 
 export interface MessageOptions {
   readonly names: ToolNames;
-  /** The model gets its reasoning of the current turn back. */
+  /** The model needs its reasoning of the current turn in the request. */
   readonly reasoning: boolean;
+  /** Paragraphs at the end of the system message. */
+  readonly appendix: readonly string[];
 }
 
 export function convertMessages(system: unknown, messages: unknown, options: MessageOptions): readonly JsonRecord[] {
   const all = readMessages({ messages });
-  const turnStart = options.reasoning ? all.findLastIndex(isWords) : all.length;
+  const turnStart = options.reasoning ? all.findLastIndex(startsTurn) : all.length;
   return [
-    ...convertSystem(system, 'system'),
+    ...convertSystem(system, 'system', options.appendix),
     ...all.flatMap((message, index) => convertMessage(message, `messages[${index}]`, {
       ...options, reasoning: index > turnStart,
     })),
   ];
 }
 
-/** A user message without tool results, which begins a new turn. */
-function isWords({ role, content }: JsonRecord): boolean {
+/** A user message without tool results starts a new turn. */
+function startsTurn({ role, content }: JsonRecord): boolean {
   return role === 'user' && (!Array.isArray(content)
     || !content.some((block) => isRecord(block) && block['type'] === 'tool_result'));
 }
@@ -41,8 +43,8 @@ function isWords({ role, content }: JsonRecord): boolean {
 function convertMessage(message: JsonRecord, param: string, options: MessageOptions): readonly JsonRecord[] {
   if (!ROLES.kinds.has(stringOf(message['role'])))
     throw malformed(`${param}.role`, 'one of user, assistant and system');
-  const role = readKind(ROLES, message['role'], at(`${param}.role`));
-  const { content } = readObject(MESSAGE, message, at(param));
+  const role = readKind(ROLES, message['role'], location(`${param}.role`));
+  const { content } = readObject(MESSAGE, message, location(param));
   if (role === 'system') return convertSystem(content, `${param}.content`);
   if (typeof content === 'string') return [{ role, content }];
   const blocks = readRecords(content, `${param}.content`);
@@ -52,9 +54,11 @@ function convertMessage(message: JsonRecord, param: string, options: MessageOpti
 }
 
 /** As one text, because not all providers accept a list of parts here. */
-function convertSystem(system: unknown, param: string): readonly JsonRecord[] {
-  if (!isGiven(system)) return [];
-  const text = typeof system === 'string' ? system : joinSystem(readRecords(system, param), param);
+function convertSystem(system: unknown, param: string, appendix: readonly string[] = []): readonly JsonRecord[] {
+  const given = !isGiven(system) || typeof system === 'string'
+    ? stringOf(system)
+    : joinSystem(readRecords(system, param), param);
+  const text = [given, ...appendix].filter((paragraph) => paragraph !== '').join('\n\n');
   return text === '' ? [] : [{ role: 'system', content: text }];
 }
 
@@ -67,10 +71,10 @@ function convertUser(blocks: readonly JsonRecord[], param: string): readonly Jso
   const results: JsonRecord[] = [];
   const parts: JsonRecord[] = [];
   for (const [index, block] of blocks.entries()) {
-    const place = `${param}[${index}]`;
-    if (typeOf(USER_BLOCKS, block, place) !== 'tool_result') parts.push(...convertBlock(block, place));
+    const blockParam = `${param}[${index}]`;
+    if (typeOf(USER_BLOCKS, block, blockParam) !== 'tool_result') parts.push(...convertBlock(block, blockParam));
     else {
-      const { message, more } = convertResult(block, place);
+      const { message, more } = convertResult(block, blockParam);
       results.push(message);
       parts.push(...more);
     }
@@ -80,14 +84,14 @@ function convertUser(blocks: readonly JsonRecord[], param: string): readonly Jso
 
 /** Tool messages hold only text: images of a result go to the user message that follows. */
 function convertResult(block: JsonRecord, param: string): { message: JsonRecord; more: readonly JsonRecord[] } {
-  const { tool_use_id: id, content, is_error: isError } = readObject(TOOL_RESULT_BLOCK, block, at(param));
+  const { tool_use_id: id, content, is_error: isError } = readObject(TOOL_RESULT_BLOCK, block, location(param));
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }]
     : readRecords(content, `${param}.content`)
       .flatMap((inner, index) => convertBlock(inner, `${param}.content[${index}]`));
   const text = parts.filter(isText).map((part) => stringOf(part['text'])).join('\n');
   return {
     message: {
-      role: 'tool', tool_call_id: fromToolUseId(stringOf(id)), content: isError === true ? `Error: ${text}` : text,
+      role: 'tool', tool_call_id: toToolCallId(stringOf(id)), content: isError === true ? `Error: ${text}` : text,
     },
     more: parts.filter((part) => !isText(part)),
   };
@@ -119,17 +123,18 @@ function addBlock(
   content: AssistantContent, block: JsonRecord, { param, names }: { param: string; names: ToolNames },
 ): void {
   switch (typeOf(ASSISTANT_BLOCKS, block, param)) {
-    case 'text': return void content.texts.push(stringOf(readObject(TEXT_BLOCK, block, at(param)).text));
-    case 'thinking': return void content.thinking.push(stringOf(readObject(THINKING_BLOCK, block, at(param)).thinking));
-    case 'redacted_thinking': return void readObject(REDACTED_BLOCK, block, at(param));
+    case 'text': return void content.texts.push(stringOf(readObject(TEXT_BLOCK, block, location(param)).text));
+    case 'thinking': return void content.thinking
+      .push(stringOf(readObject(THINKING_BLOCK, block, location(param)).thinking));
+    case 'redacted_thinking': return void readObject(REDACTED_BLOCK, block, location(param));
     case 'tool_use': return void content.calls.push(convertCall(block, param, names));
   }
 }
 
 function convertCall(block: JsonRecord, param: string, names: ToolNames): JsonRecord {
-  const { id, name, input } = readObject(TOOL_USE_BLOCK, block, at(param));
+  const { id, name, input } = readObject(TOOL_USE_BLOCK, block, location(param));
   return {
-    id: fromToolUseId(stringOf(id)), type: 'function',
+    id: toToolCallId(stringOf(id)), type: 'function',
     function: { name: names.send(name), arguments: writeJson(isRecord(input) ? input : {}) },
   };
 }

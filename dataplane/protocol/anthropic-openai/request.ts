@@ -2,21 +2,25 @@
  * Converts a messages request to a chat completion request.
  */
 import { createHash } from 'node:crypto';
+import { capabilitiesOf, OPENAI_MODELS } from '../capabilities.ts';
+import type { ModelCapabilities } from '../capabilities.ts';
 import type { RequestPlan, UpstreamBody } from '../converter.ts';
+import { DroppedFields } from '../dropped-fields.ts';
 import { readObject } from '../field-table.ts';
-import type { View } from '../field-table.ts';
+import type { ConvertedFields } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
-import { takesEffort, wantsReasoningBack } from '../openai/model-features.ts';
+import { askForJson, openAiStrictSchema } from '../json-schemas.ts';
+import { wantsReasoningBack } from '../openai/model-features.ts';
 import { ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
-import { at } from './blocks.ts';
+import { location } from './blocks.ts';
 import { convertMessages } from './messages.ts';
 import { EFFORTS, FORMAT, METADATA, OUTPUT_CONFIG, REQUEST } from './table.ts';
 import { convertTools } from './tools.ts';
 
-type Request = View<NonNullable<typeof REQUEST.converted>>;
+type Request = ConvertedFields<NonNullable<typeof REQUEST.converted>>;
 
 /** The API's limits. */
 const MAX_USER_LENGTH = 64;
@@ -26,32 +30,43 @@ const MAX_NAME_LENGTH = 64;
 const BUDGETS = [[4096, 'low'], [16_384, 'medium']] as const;
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const request = readObject(REQUEST, reparseLosslessly(body, parsed), at(''));
+  const request = readObject(REQUEST, reparseLosslessly(body, parsed), location(''));
   refuseContextEdits(request.context_management);
   const names = new ToolNames(MAX_NAME_LENGTH);
-  const tools = convertTools(request.tools, request.tool_choice, names);
-  const { effort, format } = readOutput(request);
+  const dropped = new DroppedFields();
+  const capabilities = capabilitiesOf(OPENAI_MODELS, plan.upstreamModel, plan.capabilities);
+  const { overflow, ...tools } = convertTools(request, { names, dropped, capabilities });
+  const { effort, format, instructions } = convertOutput(request, capabilities, dropped);
   const streams = parsed['stream'] === true;
   const completion = {
     model: plan.upstreamModel,
     messages: convertMessages(request.system, request.messages, {
-      names, reasoning: wantsReasoningBack(plan.upstreamModel),
+      names, reasoning: wantsReasoningBack(plan.upstreamModel), appendix: [...overflow, ...instructions],
     }),
     [plan.outputLimitField]: plan.maxOutputTokens ?? parsed['max_tokens'],
     stream: streams ? true : undefined,
     stream_options: streams ? { include_usage: true } : undefined,
-    temperature: numberOf(request.temperature),
-    top_p: numberOf(request.top_p),
-    stop: convertStop(request.stop_sequences),
+    ...convertSampling(request, capabilities, dropped),
     ...tools,
-    reasoning_effort: effort ?? effortOfBudget(request.thinking, plan.upstreamModel),
+    reasoning_effort: effort,
     response_format: format,
     user: convertUser(request.metadata),
     service_tier: convertTier(request.service_tier),
   };
   const toolNames = names.original;
   return {
-    path: '/chat/completions', body: Buffer.from(writeJson(completion)), ...(toolNames ? { notes: { toolNames } } : {}),
+    path: '/chat/completions', body: Buffer.from(writeJson(completion)), dropped: dropped.params,
+    ...(toolNames ? { notes: { toolNames } } : {}),
+  };
+}
+
+/** 1 is the API's default of temperature and top_p. */
+function convertSampling(request: Request, capabilities: ModelCapabilities, dropped: DroppedFields): JsonRecord {
+  const { temperature, stopSequences } = capabilities;
+  return {
+    temperature: dropped.keepIf(temperature, 'temperature', numberOf(request.temperature), 1),
+    top_p: dropped.keepIf(temperature, 'top_p', numberOf(request.top_p), 1),
+    stop: dropped.keepIf(stopSequences, 'stop_sequences', convertStop(request.stop_sequences)),
   };
 }
 
@@ -61,7 +76,7 @@ function numberOf(value: unknown): number | undefined {
 
 /** OpenAI refuses long ids; a digest still tells users apart. */
 function convertUser(metadata: unknown): string | undefined {
-  const user = isRecord(metadata) ? textOf(readObject(METADATA, metadata, at('metadata')).user_id) : undefined;
+  const user = isRecord(metadata) ? textOf(readObject(METADATA, metadata, location('metadata')).user_id) : undefined;
   return user === undefined || user.length <= MAX_USER_LENGTH ? user : createHash('sha256').update(user).digest('hex');
 }
 
@@ -77,29 +92,48 @@ function convertTier(tier: unknown): string | undefined {
   throw unsupported('service_tier', 'OpenAI', 'its tiers are others');
 }
 
-function readOutput({
-  output_config: config, output_format: format,
-}: Request): { effort: string | undefined; format: JsonRecord | undefined } {
-  const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, at('output_config')) : undefined;
-  return { effort: EFFORTS.values.get(stringOf(output?.effort)), format: convertFormat(format ?? output?.format) };
+interface Output {
+  readonly effort: string | undefined;
+  readonly format: JsonRecord | undefined;
+  /** Paragraphs for the system message. */
+  readonly instructions: readonly string[];
 }
 
-function effortOfBudget(thinking: unknown, model: string): string | undefined {
-  if (!isRecord(thinking) || thinking['type'] !== 'enabled' || !takesEffort(model)) return undefined;
+function convertOutput(
+  request: Request, { reasoning, strictSchemas }: ModelCapabilities, dropped: DroppedFields,
+): Output {
+  const { output_config: config, output_format: format, thinking } = request;
+  const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, location('output_config')) : undefined;
+  const effort = dropped.keepIf(reasoning, 'output_config.effort', EFFORTS.values.get(stringOf(output?.effort)));
+  const budgeted = dropped.keepIf(reasoning, 'thinking', effortOfBudget(thinking));
+  const schema = readSchema(format ?? output?.format);
+  return { effort: effort ?? budgeted, ...convertSchema(schema, strictSchemas) };
+}
+
+function effortOfBudget(thinking: unknown): string | undefined {
+  if (!isRecord(thinking) || thinking['type'] !== 'enabled') return undefined;
   const budget = Number(thinking['budget_tokens'] ?? 0);
   return BUDGETS.find(([below]) => budget < below)?.[1] ?? 'high';
 }
 
-/** Strict, as in Anthropic's API. */
-function convertFormat(format: unknown): JsonRecord | undefined {
+function readSchema(format: unknown): JsonRecord | undefined {
   if (!isGiven(format)) return undefined;
   if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema']))
     throw unsupported('output_config.format', 'OpenAI');
-  const { schema } = readObject(FORMAT, format, at('output_config.format'));
-  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
+  const { schema } = readObject(FORMAT, format, location('output_config.format'));
+  return isRecord(schema) ? schema : undefined;
 }
 
-/** Only edits that clear thinking are allowed: a converted conversation has none anyway. */
+/** A model without schemas is asked for JSON of this schema instead. */
+function convertSchema(schema: JsonRecord | undefined, strictSchemas: boolean): Omit<Output, 'effort'> {
+  if (!schema) return { format: undefined, instructions: [] };
+  if (!strictSchemas) return { format: { type: 'json_object' }, instructions: [askForJson(schema)] };
+  const strict = openAiStrictSchema(schema);
+  const definition = { name: 'answer', schema: strict ?? schema, strict: strict !== undefined };
+  return { format: { type: 'json_schema', json_schema: definition }, instructions: [] };
+}
+
+/** Allows only edits that clear thinking, because a converted conversation contains none. */
 function refuseContextEdits(management: unknown): void {
   for (const [index, edit] of itemsOf(isRecord(management) ? management['edits'] : undefined).entries())
     if (!isRecord(edit) || !stringOf(edit['type']).startsWith('clear_thinking_'))

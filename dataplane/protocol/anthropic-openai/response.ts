@@ -1,8 +1,8 @@
 /**
  * Converts a chat completion to a message.
  */
-import type { AnswerContext, AnswerNotes, ConvertedResponse, ReportedUsage } from '../converter.ts';
-import { viewOf } from '../field-table.ts';
+import type { ResponseContext, ConversionNotes, ConvertedResponse, ReportedUsage } from '../converter.ts';
+import { convertedFields } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseLossless, parseObject, writeJson } from '../json-value.ts';
@@ -11,9 +11,9 @@ import { meterCompletion } from '../openai/stream-meter.ts';
 import { readReasoningTokens } from '../openai/usage.ts';
 import { toToolUseId } from '../tool-ids.ts';
 import { fillUsage } from '../usage.ts';
-import { ANSWER, CHOICE, COMPLETION, FAILURES, SERVICE_TIERS, STOP_REASONS, TOOL_CALL } from './table.ts';
+import { RESPONSE_MESSAGE, CHOICE, COMPLETION, FAILURES, SERVICE_TIERS, STOP_REASONS, TOOL_CALL } from './table.ts';
 
-export interface Ending {
+export interface CompletionEnd {
   readonly finishReason: string | undefined;
   readonly calledTools: boolean;
   /** The model's explanation of why it refuses. */
@@ -21,7 +21,7 @@ export interface Ending {
 }
 
 /** Some providers report "stop" although a tool was called, and all do for a refusal. */
-export function stopOf({ finishReason, calledTools, refusal }: Ending): JsonRecord {
+export function writeStop({ finishReason, calledTools, refusal }: CompletionEnd): JsonRecord {
   if (refusal !== undefined) return {
     stop_reason: 'refusal', stop_sequence: null,
     stop_details: { type: 'refusal', category: null, explanation: refusal },
@@ -31,11 +31,11 @@ export function stopOf({ finishReason, calledTools, refusal }: Ending): JsonReco
 }
 
 /** Throws SyntaxError where the body is not a chat completion, or one that ended with a failure. */
-export function convertResponse(body: Uint8Array, answer?: AnswerContext): ConvertedResponse {
+export function convertResponse(body: Uint8Array, answer?: ResponseContext): ConvertedResponse {
   const completion = parseObject(body);
-  const { id, model, choices, service_tier: tier, usage } = viewOf(COMPLETION, completion);
+  const { id, model, choices, service_tier: tier, usage } = convertedFields(COMPLETION, completion);
   const first: unknown = itemsOf(choices)[0];
-  const { message: answered, finish_reason: finishReason } = viewOf(CHOICE, isRecord(first) ? first : {});
+  const { message: answered, finish_reason: finishReason } = convertedFields(CHOICE, isRecord(first) ? first : {});
   if (!isRecord(answered)) throw new SyntaxError('the answer is not a chat completion');
   if (FAILURES.values.has(stringOf(finishReason))) throw new SyntaxError('the answer broke off');
   const meter = meterCompletion(completion);
@@ -46,9 +46,9 @@ export function convertResponse(body: Uint8Array, answer?: AnswerContext): Conve
     role: 'assistant',
     model,
     content,
-    ...stopOf({
+    ...writeStop({
       finishReason: textOf(finishReason), calledTools: content.some((block) => block['type'] === 'tool_use'),
-      refusal: textOf(viewOf(ANSWER, answered).refusal),
+      refusal: textOf(convertedFields(RESPONSE_MESSAGE, answered).refusal),
     }),
     usage: writeUsage(fillUsage(meter, answer?.estimatedInputTokens ?? 0), {
       reasoning: readReasoningTokens(usage), tier,
@@ -87,7 +87,7 @@ export function callIdPrefix(requestId: string): string {
   return `toolu_${requestId.replace(/[^a-zA-Z0-9_-]/g, '_')}_`;
 }
 
-export function nameOf(name: string, notes: AnswerNotes | undefined): string {
+export function clientToolName(name: string, notes: ConversionNotes | undefined): string {
   return notes?.toolNames?.get(name) ?? name;
 }
 
@@ -101,8 +101,9 @@ function parseInput(text: string): JsonRecord {
   }
 }
 
-function convertMessage(message: JsonRecord, answer: AnswerContext | undefined): readonly JsonRecord[] {
-  const { content, refusal, tool_calls: toolCalls, function_call: functionCall } = viewOf(ANSWER, message);
+function convertMessage(message: JsonRecord, answer: ResponseContext | undefined): readonly JsonRecord[] {
+  const fields = convertedFields(RESPONSE_MESSAGE, message);
+  const { content, refusal, tool_calls: toolCalls, function_call: functionCall } = fields;
   const thinking = reasoningOf(message);
   const texts = [...contentTexts(content), textOf(refusal)].filter((text) => text !== undefined);
   const calls: unknown[] = [...itemsOf(toolCalls), ...(isGiven(functionCall) ? [{ function: functionCall }] : [])];
@@ -120,11 +121,11 @@ function contentTexts(content: unknown): readonly (string | undefined)[] {
     : itemsOf(content).filter(isRecord).map((part) => textOf(part['text']));
 }
 
-function convertCall(call: JsonRecord, ownId: string, notes: AnswerNotes | undefined): JsonRecord {
-  const { id, function: called } = viewOf(TOOL_CALL, call);
+function convertCall(call: JsonRecord, ownId: string, notes: ConversionNotes | undefined): JsonRecord {
+  const { id, function: called } = convertedFields(TOOL_CALL, call);
   const { name, arguments: text } = isRecord(called) ? called : {};
   return {
-    type: 'tool_use', id: toToolUseId(textOf(id) ?? ownId), name: nameOf(stringOf(name), notes),
+    type: 'tool_use', id: toToolUseId(textOf(id) ?? ownId), name: clientToolName(stringOf(name), notes),
     input: parseInput(stringOf(text)),
   };
 }

@@ -16,14 +16,14 @@ import { readReasoningTokens } from '../openai/usage.ts';
 import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';
 import { fillUsage } from '../usage.ts';
-import { callIdPrefix, messageId, nameOf, stopOf, writeUsage } from './response.ts';
-import { BlockSequence } from './segments.ts';
+import { callIdPrefix, messageId, clientToolName, writeStop, writeUsage } from './response.ts';
+import { BlockSequence } from './block-sequence.ts';
 import { FAILURES } from './table.ts';
 
 const COLON = 0x3a;
 const COMMENT: Uint8Array = Buffer.from(': ping\n\n');
 const PING: Uint8Array = writeMessageEvent('ping', {});
-const NOTHING: readonly Uint8Array[] = [];
+const NO_EVENTS: readonly Uint8Array[] = [];
 
 export class ChunksToEvents implements EventHandler {
   readonly #request: StreamRequest;
@@ -40,7 +40,7 @@ export class ChunksToEvents implements EventHandler {
   constructor(request: StreamRequest) {
     this.#request = request;
     this.#blocks = new BlockSequence({
-      idPrefix: callIdPrefix(request.id), nameOf: (name) => nameOf(name, request.notes),
+      idPrefix: callIdPrefix(request.id), clientName: (name) => clientToolName(name, request.notes),
     });
   }
 
@@ -58,7 +58,7 @@ export class ChunksToEvents implements EventHandler {
     const chunk = parseEventData(event.data);
     if (event.event === 'error' || (chunk && isFailure(chunk))) return this.#fail(chunk ?? event.data);
     const events = chunk ? this.#convertChunk(chunk) : '';
-    return events === '' ? NOTHING : [Buffer.from(events)];
+    return events === '' ? NO_EVENTS : [Buffer.from(events)];
   }
 
   #convertChunk(chunk: JsonRecord): string {
@@ -82,12 +82,12 @@ export class ChunksToEvents implements EventHandler {
       ? { error: { type: FAILURES.values.get(reason), message: `The provider broke the answer off: ${reason}.` } }
       : data;
     this.#end = failStream('Anthropic', readStreamError(error), this.#request.id);
-    return NOTHING;
+    return NO_EVENTS;
   }
 
   /** Comments keep the connection alive. Before message_start clients expect no event, so that a comment is sent. */
   #keepAlive(raw: Uint8Array): readonly Uint8Array[] {
-    if (raw[0] !== COLON) return NOTHING;
+    if (raw[0] !== COLON) return NO_EVENTS;
     return [this.#started ? PING : COMMENT];
   }
 
@@ -106,7 +106,7 @@ export class ChunksToEvents implements EventHandler {
       id: messageId(id), type: 'message', role: 'assistant', model: model ?? this.#request.model, content: [],
       stop_reason: null, stop_sequence: null, usage,
     };
-    return textOfEvent('message_start', { message });
+    return eventText('message_start', { message });
   }
 
   #convertChoices(choices: readonly unknown[]): string {
@@ -154,10 +154,10 @@ export class ChunksToEvents implements EventHandler {
     const usage = writeUsage(fillUsage(
       this.meter, this.#request.estimatedInputTokens,
     ), { reasoning: this.#reasoningTokens });
-    const delta = stopOf({
+    const delta = writeStop({
       finishReason: this.#finishReason, calledTools: this.#blocks.calledTools, refusal: this.#refusal,
     });
-    return this.#opening() + this.#blocks.close() + textOfEvent('message_delta', { delta, usage });
+    return this.#opening() + this.#blocks.close() + eventText('message_delta', { delta, usage });
   }
 }
 
@@ -178,6 +178,6 @@ function contentOf(content: unknown): string | undefined {
   return textOf(content.filter(isRecord).map((part) => stringOf(part['text'])).join(''));
 }
 
-function textOfEvent(type: string, rest: JsonRecord): string {
+function eventText(type: string, rest: JsonRecord): string {
   return Buffer.from(writeMessageEvent(type, rest)).toString('utf8');
 }

@@ -15,14 +15,14 @@ export const REQUEST = objectTable('Request', {
   system: converted('the first message, of the system'),
   max_tokens: converted('`max_completion_tokens`, or `max_tokens` where the route says so'),
   stream: converted('`stream`, with `stream_options.include_usage`'),
-  temperature: converted('`temperature`'),
-  top_p: converted('`top_p`'),
-  stop_sequences: converted('`stop`; more than four are refused'),
+  temperature: converted('`temperature`, for models that take it'),
+  top_p: converted('`top_p`, for models that take a temperature'),
+  stop_sequences: converted('`stop`, for models that take it; more than four are refused'),
   tools: converted('`tools`'),
   tool_choice: converted('`tool_choice` and `parallel_tool_calls`'),
   metadata: converted('`user`: a `user_id` of more than 64 characters as its SHA-256'),
   thinking: converted(
-    '`reasoning_effort`, by its budget, for models that are known to take one, where `output_config.effort` says none',
+    '`reasoning_effort`, by its budget, for models that reason, where `output_config.effort` says none',
   ),
   output_config: converted('`reasoning_effort` and `response_format`'),
   output_format: converted('`response_format`'),
@@ -45,13 +45,15 @@ export const REQUEST = objectTable('Request', {
 });
 
 export const OUTPUT_CONFIG = objectTable('`output_config`', {
-  effort: converted('`reasoning_effort`: xhigh and max as high, which all reasoning models know'),
+  effort: converted('`reasoning_effort`, for models that reason: xhigh and max as high, which all of them know'),
   format: converted('`response_format`'),
   task_budget: dropped('advice to the model on how to pace itself'),
 });
 
 export const FORMAT = objectTable('`output_config.format`', {
-  type: converted('`json_schema`, the only one'), schema: converted('`json_schema.schema`, strict'),
+  type: converted('`json_schema`, the only one'), schema: converted(
+    '`json_schema.schema`, strict where it meets the rules; for models without schemas a line of the system message',
+  ),
 });
 
 export const METADATA = objectTable('`metadata`', { user_id: converted('`user`') });
@@ -145,12 +147,14 @@ export const SEARCH_RESULT_BLOCK = objectTable('Search result blocks', {
 });
 
 export const TOOL_RESULT_BLOCK = objectTable('Tool result blocks', {
-  type: converted('`role`'), tool_use_id: converted('`tool_call_id`'), content: converted('`content`'),
+  type: converted('`role`'), tool_use_id: converted('`tool_call_id`; one of more than 40 characters as a digest'),
+  content: converted('`content`'),
   is_error: converted('`Error: ` before the text'), cache_control: dropped(CACHING), toolset_name: refused(SERVER_TOOL),
 });
 
 export const TOOL_USE_BLOCK = objectTable('Tool use blocks', {
-  type: converted('`type`'), id: converted('`id`'), name: converted('`function.name`'),
+  type: converted('`type`'), id: converted('`id`; one of more than 40 characters as a digest'),
+  name: converted('`function.name`'),
   input: converted('`function.arguments`: its JSON'),
   caller: refused('only the model calls tools', [{ type: 'direct' }]), toolset_name: refused(SERVER_TOOL),
   cache_control: dropped(CACHING),
@@ -168,9 +172,9 @@ export const REDACTED_BLOCK = objectTable('Redacted thinking blocks', {
 export const TOOL = objectTable('Tools', {
   type: converted('`function`; tools that Anthropic describes itself or runs are refused'),
   name: converted('`function.name`; one of more than 64 characters is shortened, and written back in the answer'),
-  description: converted('`function.description`'),
-  input_schema: converted('`function.parameters`'),
-  strict: converted('`function.strict`'),
+  description: converted('`function.description`; the system message has one that is too long for the model'),
+  input_schema: converted('`function.parameters`; keywords that the API refuses become part of the description'),
+  strict: converted('`function.strict`, where the schema meets the rules of strict mode'),
   input_examples: converted('lines of the description'),
   cache_control: dropped(CACHING),
   eager_input_streaming: dropped('input comes as the provider streams it'),
@@ -180,7 +184,7 @@ export const TOOL = objectTable('Tools', {
 
 export const TOOL_CHOICE = objectTable('`tool_choice`', {
   type: converted('`tool_choice`'), name: converted('`function.name`'),
-  disable_parallel_tool_use: converted('`parallel_tool_calls`: false'),
+  disable_parallel_tool_use: converted('`parallel_tool_calls`: false, for models that take it'),
 });
 
 /** The provider's response. Fields that are in no table are left out. */
@@ -202,7 +206,7 @@ export const CHOICE = objectTable('Choices', {
   logprobs: dropped('cannot be asked for'),
 });
 
-export const ANSWER = objectTable('Messages and deltas of an answer', {
+export const RESPONSE_MESSAGE = objectTable('Messages and deltas of an answer', {
   content: converted('a `text` block'),
   refusal: converted('a `text` block, `stop_reason` refusal and `stop_details.explanation`'),
   reasoning_content: converted('a `thinking` block without a signature'),
@@ -268,6 +272,6 @@ export const REQUEST_TABLES = [
   SEARCH_RESULT_BLOCK, TOOL_RESULT_BLOCK, TOOL_USE_BLOCK, THINKING_BLOCK, REDACTED_BLOCK, TOOL, TOOL_CHOICE, CHOICES,
   EFFORTS,
 ];
-export const ANSWER_TABLES = [
-  COMPLETION, CHOICE, ANSWER, TOOL_CALL, USAGE, STOP_REASONS, FAILURES, SERVICE_TIERS, CHUNKS,
+export const RESPONSE_TABLES = [
+  COMPLETION, CHOICE, RESPONSE_MESSAGE, TOOL_CALL, USAGE, STOP_REASONS, FAILURES, SERVICE_TIERS, CHUNKS,
 ];

@@ -2,43 +2,82 @@
  * Converts Anthropic's tools and tool choices to OpenAI's.
  */
 import { isCustomTool } from '../anthropic/tool-types.ts';
+import type { ModelCapabilities } from '../capabilities.ts';
+import type { DroppedFields } from '../dropped-fields.ts';
 import { readObject } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { openAiStrictSchema, toolSchema } from '../json-schemas.ts';
 import { writeJson } from '../json-value.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
-import { at } from './blocks.ts';
+import { location } from './blocks.ts';
 import { CHOICES, TOOL, TOOL_CHOICE } from './table.ts';
 
 export interface ConvertedTools {
   readonly tools: readonly JsonRecord[] | undefined;
   readonly tool_choice: unknown;
   readonly parallel_tool_calls: false | undefined;
+  /** Descriptions that are too long for a tool, as paragraphs for the system message. */
+  readonly overflow: readonly string[];
 }
+
+export interface ToolOptions {
+  readonly names: ToolNames;
+  readonly dropped: DroppedFields;
+  readonly capabilities: ModelCapabilities;
+}
+
+const NO_TOOLS: ConvertedTools = {
+  tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined, overflow: [],
+};
 
 const NO_CHOICE = { tool_choice: undefined, parallel_tool_calls: undefined };
 
-/** Throws RequestFault for a tool that the client does not define itself. */
-export function convertTools(value: unknown, choice: unknown, names: ToolNames): ConvertedTools {
-  const tools = readRecords(value, 'tools').map((tool, index) => convertTool(tool, `tools[${index}]`, names));
-  return tools.length > 0 ? { tools, ...convertChoice(choice, names) } : { tools: undefined, ...NO_CHOICE };
+interface ToolRequest {
+  readonly tools: unknown;
+  readonly tool_choice: unknown;
 }
 
-function convertTool(tool: JsonRecord, param: string, names: ToolNames): JsonRecord {
+/** Throws RequestFault for a tool that the client does not define itself. */
+export function convertTools({ tools: value, tool_choice: choice }: ToolRequest, options: ToolOptions): ConvertedTools {
+  const overflow: string[] = [];
+  const tools = readRecords(value, 'tools').map((tool, index) => {
+    const definition = convertTool(tool, `tools[${index}]`, options);
+    return { type: 'function', function: { ...definition, ...shortenDescription(definition, options, overflow) } };
+  });
+  return tools.length > 0 ? { tools, ...convertChoice(choice, options), overflow } : NO_TOOLS;
+}
+
+function convertTool(tool: JsonRecord, param: string, { names, dropped, capabilities }: ToolOptions): JsonRecord {
   if (!isCustomTool(tool['type'])) throw unsupported(`${param}.type`, 'OpenAI', 'its description is Anthropic\'s own');
   const {
     name, description, input_schema: schema, strict, input_examples: examples,
-  } = readObject(TOOL, tool, at(param));
+  } = readObject(TOOL, tool, location(param));
+  const parameters = toolSchema(schema);
+  const strictParameters = strict === true && capabilities.strictSchemas ? openAiStrictSchema(parameters) : undefined;
+  if (strict === true && !strictParameters) dropped.add(`${param}.strict`);
   return {
-    type: 'function',
-    function: {
-      name: names.send(name),
-      description: describe(textOf(description), itemsOf(examples)),
-      parameters: isRecord(schema) ? schema : { type: 'object', properties: {} },
-      strict: typeof strict === 'boolean' ? strict : undefined,
-    },
+    name: names.send(name),
+    description: describe(textOf(description), itemsOf(examples)),
+    parameters: strictParameters ?? parameters,
+    strict: strictParameters ? true : strict === false && capabilities.strictSchemas ? false : undefined,
   };
+}
+
+const SEE_SYSTEM = '… (The system message has the full description.)';
+
+/** Nothing is lost of a description beyond the model's limit: the system message has the whole of it. */
+function shortenDescription(
+  { name, description }: JsonRecord, { capabilities }: ToolOptions, overflow: string[],
+): JsonRecord {
+  const limit = capabilities.toolDescriptionLength;
+  const text = stringOf(description);
+  if (limit === 0 || text.length <= limit) return {};
+  overflow.push(`Description of the tool "${stringOf(name)}":\n${text}`);
+  // not within a surrogate pair
+  const start = text.slice(0, Math.max(0, limit - SEE_SYSTEM.length)).replace(/[\ud800-\udbff]$/, '');
+  return { description: (start + SEE_SYSTEM).slice(0, limit) };
 }
 
 function describe(description: string | undefined, examples: readonly unknown[]): string | undefined {
@@ -47,14 +86,18 @@ function describe(description: string | undefined, examples: readonly unknown[])
   return description === undefined ? lines : `${description}\n\n${lines}`;
 }
 
-function convertChoice(choice: unknown, names: ToolNames): Omit<ConvertedTools, 'tools'> {
+function convertChoice(
+  choice: unknown, { names, dropped, capabilities }: ToolOptions,
+): Pick<ConvertedTools, 'tool_choice' | 'parallel_tool_calls'> {
   if (!isGiven(choice)) return NO_CHOICE;
   if (!isRecord(choice)) throw malformed('tool_choice', 'an object');
-  const { type, name, disable_parallel_tool_use: single } = readObject(TOOL_CHOICE, choice, at('tool_choice'));
-  const word = CHOICES.values.get(stringOf(type));
-  if (word === undefined) throw unsupported('tool_choice', 'OpenAI');
+  const { type, name, disable_parallel_tool_use: single } = readObject(TOOL_CHOICE, choice, location('tool_choice'));
+  const kind = CHOICES.values.get(stringOf(type));
+  if (kind === undefined) throw unsupported('tool_choice', 'OpenAI');
+  const parallel = single === true ? false : undefined;
   return {
-    tool_choice: type === 'tool' ? { type: 'function', function: { name: names.send(name) } } : word,
-    parallel_tool_calls: single === true ? false : undefined,
+    tool_choice: type === 'tool' ? { type: 'function', function: { name: names.send(name) } } : kind,
+    parallel_tool_calls: dropped
+      .keepIf(capabilities.parallelTools, 'tool_choice.disable_parallel_tool_use', parallel),
   };
 }

@@ -65,7 +65,7 @@ function readBlock(counts: ContentCounts, block: JsonRecord, param: string): voi
 function readUnknown(counts: ContentCounts, block: JsonRecord, param: string): void {
   counts.files++;
   const { content: _walked, ...rest } = block;
-  const image = findImage(rest, param);
+  const image = findImage(rest, param, counts.searched);
   if (image !== undefined) addImage(counts, image, 0);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Collects what has to be counted for the tokens of a messages request: every text that the model reads, and the
- * numbers of messages, tools, images and files. Iterative, because clients choose the depth.
+ * Collects the input of a token count from a messages request: all texts that the model reads, and the numbers of
+ * messages, tools, images and files. It is iterative, because clients choose the depth.
  */
 import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -15,7 +15,7 @@ export interface CountedTexts {
   readonly files: number;
 }
 
-interface Walk {
+interface Collected {
   readonly texts: string[];
   images: number;
   files: number;
@@ -23,54 +23,55 @@ interface Walk {
 
 /** Expects a request that readChatFacts has accepted. */
 export function collectTexts(parsed: JsonRecord): CountedTexts {
-  const walk: Walk = { texts: [], images: 0, files: 0 };
+  const collected: Collected = { texts: [], images: 0, files: 0 };
   const messages = itemsOf(parsed['messages']).filter(isRecord);
   const tools = itemsOf(parsed['tools']).filter(isRecord);
-  collectContent(walk, parsed['system']);
-  for (const message of messages) collectContent(walk, message['content']);
+  collectContent(collected, parsed['system']);
+  for (const message of messages) collectContent(collected, message['content']);
   for (const tool of tools)
-    collectJson(walk, { name: tool['name'], description: tool['description'], parameters: tool['input_schema'] });
+    collectJson(collected, { name: tool['name'], description: tool['description'], parameters: tool['input_schema'] });
   const config = parsed['output_config'];
-  if (isRecord(config) && isGiven(config['format'])) collectJson(walk, config['format']);
+  if (isRecord(config) && isGiven(config['format'])) collectJson(collected, config['format']);
   return {
-    texts: walk.texts, units: messages.length + tools.length + (isGiven(parsed['system']) ? 1 : 0), images: walk.images,
-    files: walk.files,
+    texts: collected.texts, units: messages.length + tools.length + (isGiven(parsed['system']) ? 1 : 0),
+    images: collected.images,
+    files: collected.files,
   };
 }
 
 /** Without thinking: models do not read that of earlier turns. */
-function collectContent(walk: Walk, content: unknown): void {
+function collectContent(collected: Collected, content: unknown): void {
   const pending: unknown[] = [content];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (typeof next === 'string') walk.texts.push(next);
-    else if (Array.isArray(next)) pending.push(...next.toReversed());
-    else if (isRecord(next)) collectBlock(walk, next, pending);
+    if (typeof next === 'string') collected.texts.push(next);
+    else if (Array.isArray(next)) for (const item of next.toReversed()) pending.push(item);
+    else if (isRecord(next)) collectBlock(collected, next, pending);
   }
 }
 
-function collectBlock(walk: Walk, block: JsonRecord, pending: unknown[]): void {
+function collectBlock(collected: Collected, block: JsonRecord, pending: unknown[]): void {
   const type = stringOf(block['type']);
-  if (type === 'image') walk.images++;
-  else if (type === 'document') collectDocument(walk, block, pending);
-  else if (type.endsWith('tool_use')) collectJson(walk, { name: block['name'], input: block['input'] });
+  if (type === 'image') collected.images++;
+  else if (type === 'document') collectDocument(collected, block, pending);
+  else if (type.endsWith('tool_use')) collectJson(collected, { name: block['name'], input: block['input'] });
   else {
     const text = textOf(block['text']);
-    if (text !== undefined) walk.texts.push(text);
+    if (text !== undefined) collected.texts.push(text);
     if (isGiven(block['content'])) pending.push(block['content']);
   }
 }
 
-function collectDocument(walk: Walk, { source, title, context }: JsonRecord, pending: unknown[]): void {
-  for (const text of [title, context].map(textOf)) if (text !== undefined) walk.texts.push(text);
+function collectDocument(collected: Collected, { source, title, context }: JsonRecord, pending: unknown[]): void {
+  for (const text of [title, context].map(textOf)) if (text !== undefined) collected.texts.push(text);
   if (!isRecord(source)) return;
   if (source['type'] === 'text') pending.push(source['data']);
   else if (source['type'] === 'content') pending.push(source['content']);
-  else walk.files++;
+  else collected.files++;
 }
 
-function collectJson(walk: Walk, value: unknown): void {
+function collectJson(collected: Collected, value: unknown): void {
   try {
-    walk.texts.push(writeJson(value));
+    collected.texts.push(writeJson(value));
   } catch {
     // it nests too deeply to be written, and a provider would refuse it
   }

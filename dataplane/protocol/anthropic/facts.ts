@@ -1,6 +1,5 @@
 /**
- * Reads what the gateway must know of a messages request, including beta features that raise the price, and no other
- * fields.
+ * Reads the facts about a messages request, including beta features that raise the price.
  */
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';

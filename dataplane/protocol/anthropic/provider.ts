@@ -3,6 +3,7 @@
  */
 import { anthropicToAnthropic } from '../anthropic-anthropic.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
+import { ANTHROPIC_COST_FIELDS } from '../cost-fields.ts';
 import { readProviderError } from '../provider-errors.ts';
 import type { Provider } from '../provider.ts';
 import { tokenCounter } from './token-counter.ts';
@@ -13,6 +14,11 @@ export const anthropic: Provider = {
   credential: (apiKey) => ['x-api-key', apiKey],
   // the API requires a version
   defaultHeaders: { 'anthropic-version': '2023-06-01' },
-  foreignHeaders: ['openai-'],
+  clientHeaders: [
+    'anthropic-version', 'anthropic-beta', 'anthropic-dangerous-direct-browser-access',
+    // Claude Code
+    'x-app', 'x-claude-code-session-id',
+  ],
+  costFields: ANTHROPIC_COST_FIELDS,
   readError: readProviderError,
 };

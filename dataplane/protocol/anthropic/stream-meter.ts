@@ -5,7 +5,8 @@ import type { Meter } from '../converter.ts';
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { mergeDefined, meterOf } from '../usage.ts';
-import { blockBytes, deltaBytes } from './output.ts';
+import { OutputTally } from '../output-tally.ts';
+import { tallyBlock, tallyDelta } from './output.ts';
 import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
 
 export class MessageEventMeter {
@@ -13,12 +14,12 @@ export class MessageEventMeter {
   /** Output tokens were reported after message_start, and nothing has been generated since. */
   #outputReported = false;
   #final = false;
-  #outputBytes = 0;
+  readonly #output = new OutputTally();
   #stopReason: string | undefined;
 
   get meter(): Meter {
     const reported = toReportedUsage(this.#usage);
-    return meterOf(reported, this.#outputBytes, this.#final && reported.output !== undefined);
+    return meterOf(reported, this.#output, this.#final && reported.output !== undefined);
   }
 
   /** Undefined: the message has not stopped yet. */
@@ -30,19 +31,17 @@ export class MessageEventMeter {
     const { type, message, delta, content_block: block, usage } = event;
     if (isRecord(message) && isRecord(message['usage']))
       this.#usage = mergeDefined(this.#usage, readUsage(message['usage']));
-    if (type === 'content_block_start' && isRecord(block)) this.#addOutput(blockBytes(block));
+    const { bytes } = this.#output;
+    if (type === 'content_block_start' && isRecord(block)) tallyBlock(this.#output, block);
     if (isRecord(delta)) this.#addDelta(type, delta);
+    // usage does not cover text that follows it
+    if (this.#output.bytes > bytes) this.#outputReported = this.#final = false;
     if (isRecord(usage)) this.#addUsage(usage, type);
   }
 
   #addDelta(type: unknown, delta: JsonRecord): void {
-    if (type === 'content_block_delta') this.#addOutput(deltaBytes(delta));
+    if (type === 'content_block_delta') tallyDelta(this.#output, delta);
     if (type === 'message_delta') this.#stopReason = textOf(delta['stop_reason']) ?? this.#stopReason;
-  }
-
-  #addOutput(bytes: number): void {
-    if (bytes > 0) this.#outputReported = this.#final = false;
-    this.#outputBytes += bytes;
   }
 
   /** The last usage comes with message_delta, and from some providers with message_stop. */
@@ -56,7 +55,8 @@ export class MessageEventMeter {
 
 /** Meters a whole response. */
 export function meterMessage(message: JsonRecord): Meter {
-  const outputBytes = itemsOf(message['content']).filter(isRecord).reduce((sum, block) => sum + blockBytes(block), 0);
+  const output = new OutputTally();
+  for (const block of itemsOf(message['content'])) if (isRecord(block)) tallyBlock(output, block);
   const usage = isRecord(message['usage']) ? readUsage(message['usage']) : NO_USAGE;
-  return meterOf(toReportedUsage(usage), outputBytes);
+  return meterOf(toReportedUsage(usage), output.bytes);
 }

@@ -1,7 +1,7 @@
 /**
- * Converts what a stream's content blocks hold besides text: tool calls, signatures of thinking, and citations.
+ * Converts a stream's content blocks other than plain text: tool calls, signatures of thinking, and citations.
  */
-import type { AnswerNotes } from '../converter.ts';
+import type { ConversionNotes } from '../converter.ts';
 import { isRecord, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
@@ -12,49 +12,51 @@ import { writeCall } from './response.ts';
 
 export interface OpenBlock {
   /** Chunks for its start. */
-  begin(): string;
+  start(): string;
   /** Chunks for a delta, besides its text. */
   add(delta: JsonRecord): string;
   /** Chunks for its end; `contentLength`: of all content so far, in UTF-16 units. */
-  end(contentLength: number): string;
+  stop(contentLength: number): string;
 }
 
-interface Opening {
+interface BlockContext {
   readonly block: JsonRecord;
   /** Index of a tool call or of thinking among its kind; for text, its offset in the content. */
-  readonly place: number;
-  readonly notes: AnswerNotes | undefined;
+  readonly position: number;
+  readonly notes: ConversionNotes | undefined;
   readonly writer: ChunkWriter;
 }
 
-/** Undefined: a block of which an OpenAI client gets nothing. */
-export function openBlock(type: string, opening: Opening): OpenBlock | undefined {
+/** Undefined: a block without a counterpart. */
+export function openBlock(type: string, context: BlockContext): OpenBlock | undefined {
   switch (type) {
-    case 'tool_use': return isText(opening) ? new BufferedToolCall(opening) : new StreamedToolCall(opening);
+    case 'tool_use': return isBuffered(context) ? new BufferedToolCall(context) : new StreamedToolCall(context);
     case 'thinking':
-    case 'redacted_thinking': return new ThinkingBlock(opening);
-    case 'text': return new TextBlock(opening);
+    case 'redacted_thinking': return new ThinkingBlock(context);
+    case 'text': return new TextBlock(context);
     default: return undefined;
   }
 }
 
 /** A custom tool's text is known only once its JSON is complete; a function_call is sent in one chunk. */
-function isText({ block, notes }: Opening): boolean {
+function isBuffered({ block, notes }: BlockContext): boolean {
   return notes?.legacyFunctions === true || notes?.customTools?.has(stringOf(block['name'])) === true;
 }
 
 class StreamedToolCall implements OpenBlock {
-  readonly #opening: Opening;
+  readonly #context: BlockContext;
   #written = false;
 
-  constructor(opening: Opening) {
-    this.#opening = opening;
+  constructor(context: BlockContext) {
+    this.#context = context;
   }
 
-  begin(): string {
-    const { block, place, notes, writer } = this.#opening;
+  start(): string {
+    const { block, position, notes, writer } = this.#context;
     return writer.delta({
-      tool_calls: [{ index: place, ...writeCall({ id: block['id'], name: stringOf(block['name']), text: '' }, notes) }],
+      tool_calls: [{
+        index: position, ...writeCall({ id: block['id'], name: stringOf(block['name']), text: '' }, notes),
+      }],
     });
   }
 
@@ -62,27 +64,27 @@ class StreamedToolCall implements OpenBlock {
     const text = delta['type'] === 'input_json_delta' ? textOf(delta['partial_json']) : undefined;
     if (text === undefined) return '';
     this.#written = true;
-    return this.#opening.writer.arguments(this.#opening.place, text);
+    return this.#context.writer.arguments(this.#context.position, text);
   }
 
   /**
    * Without deltas the input is the one that the block began with, or an empty object: clients parse the joined
    * arguments.
    */
-  end(): string {
-    return this.#written ? '' : this.#opening.writer.arguments(this.#opening.place, inputOf(this.#opening.block));
+  stop(): string {
+    return this.#written ? '' : this.#context.writer.arguments(this.#context.position, inputOf(this.#context.block));
   }
 }
 
 class BufferedToolCall implements OpenBlock {
-  readonly #opening: Opening;
+  readonly #context: BlockContext;
   #text = '';
 
-  constructor(opening: Opening) {
-    this.#opening = opening;
+  constructor(context: BlockContext) {
+    this.#context = context;
   }
 
-  begin(): string {
+  start(): string {
     return '';
   }
 
@@ -91,29 +93,29 @@ class BufferedToolCall implements OpenBlock {
     return '';
   }
 
-  end(): string {
-    const { block, place, notes, writer } = this.#opening;
+  stop(): string {
+    const { block, position, notes, writer } = this.#context;
     const call = writeCall(
       { id: block['id'], name: stringOf(block['name']), text: this.#text === '' ? inputOf(block) : this.#text }, notes,
     );
-    if (notes?.legacyFunctions !== true) return writer.delta({ tool_calls: [{ index: place, ...call }] });
-    return place === 0 ? writer.delta(call) : '';
+    if (notes?.legacyFunctions !== true) return writer.delta({ tool_calls: [{ index: position, ...call }] });
+    return position === 0 ? writer.delta(call) : '';
   }
 }
 
 /** The text is sent as it comes, and again with its signature, so that the client can return both. */
 class ThinkingBlock implements OpenBlock {
-  readonly #opening: Opening;
+  readonly #context: BlockContext;
   #thinking: string;
   #signature: string;
 
-  constructor(opening: Opening) {
-    this.#opening = opening;
-    this.#thinking = stringOf(opening.block['thinking']);
-    this.#signature = stringOf(opening.block['signature']);
+  constructor(context: BlockContext) {
+    this.#context = context;
+    this.#thinking = stringOf(context.block['thinking']);
+    this.#signature = stringOf(context.block['signature']);
   }
 
-  begin(): string {
+  start(): string {
     return '';
   }
 
@@ -123,22 +125,22 @@ class ThinkingBlock implements OpenBlock {
     return '';
   }
 
-  end(): string {
-    const { block, place, writer } = this.#opening;
-    const detail = writeReasoning({ ...block, thinking: this.#thinking, signature: this.#signature }, place);
+  stop(): string {
+    const { block, position, writer } = this.#context;
+    const detail = writeReasoning({ ...block, thinking: this.#thinking, signature: this.#signature }, position);
     return detail ? writer.delta({ reasoning_details: [detail] }) : '';
   }
 }
 
 class TextBlock implements OpenBlock {
-  readonly #opening: Opening;
+  readonly #context: BlockContext;
   #citations: unknown[] | undefined;
 
-  constructor(opening: Opening) {
-    this.#opening = opening;
+  constructor(context: BlockContext) {
+    this.#context = context;
   }
 
-  begin(): string {
+  start(): string {
     return '';
   }
 
@@ -147,9 +149,9 @@ class TextBlock implements OpenBlock {
     return '';
   }
 
-  end(contentLength: number): string {
-    const annotations = convertCitations(this.#citations, this.#opening.place, contentLength);
-    return annotations.length > 0 ? this.#opening.writer.delta({ annotations }) : '';
+  stop(contentLength: number): string {
+    const annotations = convertCitations(this.#citations, this.#context.position, contentLength);
+    return annotations.length > 0 ? this.#context.writer.delta({ annotations }) : '';
   }
 }
 

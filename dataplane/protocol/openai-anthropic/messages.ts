@@ -7,32 +7,39 @@ import { isGiven, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { toToolUseId } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';
-import { at, convertParts, convertText, textBlock } from './parts.ts';
+import { cacheOf, markLast } from './cache-control.ts';
+import { mendTurns } from './history.ts';
+import { location, convertParts, convertText, textBlock } from './parts.ts';
 import { convertReasoning } from './reasoning.ts';
 import { ASSISTANT_MESSAGE, ROLES, SYSTEM_MESSAGE, TOOL_MESSAGE, USER_MESSAGE } from './table.ts';
 import type { RequestTools } from './tools.ts';
 
-interface Turn {
+/** A turn while messages are added to it. */
+interface OpenTurn {
   readonly role: 'user' | 'assistant';
-  readonly content: JsonRecord[];
+  /** The API requires tool results to come first in their turn. */
+  readonly results: JsonRecord[];
+  readonly others: JsonRecord[];
 }
 
 export interface Conversation {
   readonly system: readonly JsonRecord[];
+  /** The content of each is a list of blocks. */
   readonly messages: readonly JsonRecord[];
 }
 
 /** Throws RequestFault for a message or part without a counterpart. */
 export function convertMessages(value: unknown, tools: RequestTools): Conversation {
-  const building = new Building(tools);
-  for (const [index, message] of readRecords(value, 'messages').entries()) building.add(message, `messages[${index}]`);
-  const messages = building.turns.map(({ role, content }) => ({ role, content: shortest(content) }));
-  if (messages.length === 0) throw malformed('messages', 'a list with at least one message of the user');
-  return { system: building.system, messages };
+  const builder = new ConversationBuilder(tools);
+  for (const [index, message] of readRecords(value, 'messages').entries()) builder.add(message, `messages[${index}]`);
+  if (builder.turns.length === 0) throw malformed('messages', 'a list with at least one message of the user');
+  const messages = mendTurns(builder.turns)
+    .map(({ role, results, others }) => ({ role, content: [...results, ...others] }));
+  return { system: builder.system, messages };
 }
 
 /** A single text block without cache_control as a string. */
-export function shortest(content: readonly JsonRecord[]): string | readonly JsonRecord[] {
+export function compactContent(content: readonly JsonRecord[]): string | readonly JsonRecord[] {
   const [only] = content;
   const plain = content.length === 1 && only?.['type'] === 'text' && !('cache_control' in only)
     ? textOf(only['text'])
@@ -40,9 +47,9 @@ export function shortest(content: readonly JsonRecord[]): string | readonly Json
   return plain ?? content;
 }
 
-class Building {
+class ConversationBuilder {
   readonly system: JsonRecord[] = [];
-  readonly turns: Turn[] = [];
+  readonly turns: OpenTurn[] = [];
   readonly #tools: RequestTools;
   /** Number of the latest function_call, from which its id is made. */
   #functionCalls = 0;
@@ -54,52 +61,44 @@ class Building {
   add(message: JsonRecord, param: string): void {
     if (!ROLES.kinds.has(stringOf(message['role'])))
       throw malformed(`${param}.role`, 'one of system, developer, user, assistant and tool');
-    const role = readKind(ROLES, message['role'], at(`${param}.role`));
+    const role = readKind(ROLES, message['role'], location(`${param}.role`));
     switch (role) {
       case 'system':
-      case 'developer': return void this.system
-        .push(...convertText(readObject(SYSTEM_MESSAGE, message, at(param)).content, `${param}.content`));
+      case 'developer': return void this.system.push(...convertSystem(message, param));
       case 'user': return this.#push('user', convertUser(message, param));
       case 'assistant': return this.#push('assistant', this.#convertAssistant(message, param));
       case 'tool':
-      case 'function': return this.#addResult(this.#convertResult(role, message, param));
+      case 'function': return void this.#turn('user').results.push(this.#convertResult(role, message, param));
     }
   }
 
-  #push(role: Turn['role'], blocks: readonly JsonRecord[]): void {
-    if (blocks.length > 0) this.#turn(role).push(...blocks);
+  #push(role: OpenTurn['role'], blocks: readonly JsonRecord[]): void {
+    if (blocks.length > 0) this.#turn(role).others.push(...blocks);
   }
 
-  #turn(role: Turn['role']): JsonRecord[] {
+  #turn(role: OpenTurn['role']): OpenTurn {
     const last = this.turns.at(-1);
-    if (last?.role === role) return last.content;
-    const content: JsonRecord[] = [];
-    this.turns.push({ role, content });
-    return content;
-  }
-
-  /** The API requires tool results to come first in their turn. */
-  #addResult(result: JsonRecord): void {
-    const content = this.#turn('user');
-    const place = content.findIndex((block) => block['type'] !== 'tool_result');
-    content.splice(place < 0 ? content.length : place, 0, result);
+    if (last?.role === role) return last;
+    const turn: OpenTurn = { role, results: [], others: [] };
+    this.turns.push(turn);
+    return turn;
   }
 
   #convertAssistant(message: JsonRecord, param: string): JsonRecord[] {
-    const view = readObject(ASSISTANT_MESSAGE, message, at(param));
+    const view = readObject(ASSISTANT_MESSAGE, message, location(param));
     const refusal = textBlock(view.refusal);
-    return [
-      ...convertReasoning(view.reasoning_details),
+    return markLast([
+      ...convertReasoning(view.reasoning_details, view.thinking_blocks),
       ...convertText(view.content, `${param}.content`),
       ...(refusal ? [refusal] : []),
       ...this.#tools.convertCalls(view.tool_calls, `${param}.tool_calls`),
       ...(isGiven(view.function_call) ? [this.#tools
         .convertFunctionCall(view.function_call, `function_${++this.#functionCalls}`, `${param}.function_call`)] : []),
-    ];
+    ], view.cache_control);
   }
 
   #convertResult(role: 'tool' | 'function', message: JsonRecord, param: string): JsonRecord {
-    const { tool_call_id: id, content } = readObject(TOOL_MESSAGE, message, at(param));
+    const { tool_call_id: id, content, cache_control: control } = readObject(TOOL_MESSAGE, message, location(param));
     if (role === 'tool' && stringOf(id) === '') throw malformed(`${param}.tool_call_id`, 'the id of a tool call');
     if (role === 'function' && this.#functionCalls === 0)
       throw malformed(`${param}.role`, 'a function\'s only after the function_call that it answers');
@@ -107,13 +106,19 @@ class Building {
       type: 'tool_result',
       tool_use_id: role === 'tool' ? toToolUseId(stringOf(id)) : `function_${this.#functionCalls}`,
       content: typeof content === 'string' ? content : convertParts(content, `${param}.content`),
+      ...cacheOf(control),
     };
   }
 }
 
+function convertSystem(message: JsonRecord, param: string): JsonRecord[] {
+  const { content, cache_control: control } = readObject(SYSTEM_MESSAGE, message, location(param));
+  return markLast(convertText(content, `${param}.content`), control);
+}
+
 function convertUser(message: JsonRecord, param: string): JsonRecord[] {
-  const { name, content } = readObject(USER_MESSAGE, message, at(param));
-  const parts = convertParts(content, `${param}.content`);
+  const { name, content, cache_control: control } = readObject(USER_MESSAGE, message, location(param));
+  const parts = markLast(convertParts(content, `${param}.content`), control);
   const speaker = textOf(name);
   return speaker === undefined || parts.length === 0 ? parts : [{ type: 'text', text: `${speaker}:` }, ...parts];
 }

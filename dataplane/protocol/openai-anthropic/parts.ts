@@ -1,24 +1,26 @@
 /**
- * Converts OpenAI's content parts to Anthropic's blocks. Empty texts are left out, because the API refuses them.
+ * Converts OpenAI's content parts to Anthropic's blocks. Texts that are empty or white space are left out,
+ * because the API refuses them.
  */
 import { readKind, readObject } from '../field-table.ts';
-import type { Place } from '../field-table.ts';
+import type { FieldLocation } from '../field-table.ts';
 import { isGiven, isRecord, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { malformed, unsupported } from '../unsupported.ts';
+import { cacheOf } from './cache-control.ts';
 import { FILE, FILE_PART, IMAGE_PART, IMAGE_URL, PARTS, REFUSAL_PART, TEXT_PART } from './table.ts';
 
 type PartConverter = (part: JsonRecord, param: string) => JsonRecord | undefined;
 
 const CONVERTERS: Readonly<Record<NonNullable<typeof PARTS.converted>, PartConverter>> = {
   text: convertTextPart,
-  refusal: (part, param) => textBlock(readObject(REFUSAL_PART, part, at(param)).refusal),
+  refusal: (part, param) => textBlock(readObject(REFUSAL_PART, part, location(param)).refusal),
   image_url: convertImage,
   file: convertFile,
 };
 
 /** The place of an object that is converted to Anthropic's protocol. */
-export function at(param: string): Place {
+export function location(param: string): FieldLocation {
   return { param, upstream: 'Anthropic' };
 }
 
@@ -27,23 +29,18 @@ export function convertParts(content: unknown, param: string): JsonRecord[] {
   return convertContent(content, param, convertPart);
 }
 
-/** The same where only text is allowed. */
+/** Converts content of which only text is allowed. Throws RequestFault for any other part. */
 export function convertText(content: unknown, param: string): JsonRecord[] {
-  return convertContent(content, param, (part, place) => {
+  return convertContent(content, param, (part, partParam) => {
     if (part['type'] !== 'text' && part['type'] !== 'refusal')
-      throw unsupported(`${place}.type`, 'Anthropic', 'only text may stand here');
-    return convertPart(part, place);
+      throw unsupported(`${partParam}.type`, 'Anthropic', 'only text may stand here');
+    return convertPart(part, partParam);
   });
 }
 
+/** Undefined: the text is empty or white space, which the API refuses. */
 export function textBlock(text: unknown): JsonRecord | undefined {
-  const content = textOf(text);
-  return content === undefined ? undefined : { type: 'text', text: content };
-}
-
-/** A part's cache_control, unchanged. */
-export function cacheOf(control: unknown): JsonRecord {
-  return isRecord(control) ? { cache_control: control } : {};
+  return typeof text === 'string' && text.trim() !== '' ? { type: 'text', text } : undefined;
 }
 
 function convertContent(content: unknown, param: string, convert: PartConverter): JsonRecord[] {
@@ -58,18 +55,20 @@ function convertContent(content: unknown, param: string, convert: PartConverter)
 }
 
 function convertPart(part: JsonRecord, param: string): JsonRecord | undefined {
-  return CONVERTERS[readKind(PARTS, part['type'], at(`${param}.type`))](part, param);
+  return CONVERTERS[readKind(PARTS, part['type'], location(`${param}.type`))](part, param);
 }
 
 function convertTextPart(part: JsonRecord, param: string): JsonRecord | undefined {
-  const { text, cache_control: control } = readObject(TEXT_PART, part, at(param));
+  const { text, cache_control: control } = readObject(TEXT_PART, part, location(param));
   const block = textBlock(text);
   return block && { ...block, ...cacheOf(control) };
 }
 
 function convertImage(part: JsonRecord, param: string): JsonRecord {
-  const { image_url: image, cache_control: control } = readObject(IMAGE_PART, part, at(param));
-  const url = isRecord(image) ? textOf(readObject(IMAGE_URL, image, at(`${param}.image_url`)).url) : textOf(image);
+  const { image_url: image, cache_control: control } = readObject(IMAGE_PART, part, location(param));
+  const url = isRecord(image)
+    ? textOf(readObject(IMAGE_URL, image, location(`${param}.image_url`)).url)
+    : textOf(image);
   if (url === undefined) throw malformed(`${param}.image_url.url`, 'a URL');
   const data = splitDataUrl(url);
   if (data) return {
@@ -80,9 +79,9 @@ function convertImage(part: JsonRecord, param: string): JsonRecord {
 }
 
 function convertFile(part: JsonRecord, param: string): JsonRecord {
-  const { file, cache_control: control } = readObject(FILE_PART, part, at(param));
+  const { file, cache_control: control } = readObject(FILE_PART, part, location(param));
   if (!isRecord(file)) throw malformed(`${param}.file`, 'an object');
-  const { file_data: data, filename } = readObject(FILE, file, at(`${param}.file`));
+  const { file_data: data, filename } = readObject(FILE, file, location(`${param}.file`));
   const source = convertFileData(textOf(data) ?? '', `${param}.file.file_data`);
   if (source['type'] === 'base64' && source['media_type'] !== PDF)
     return { type: 'image', source, ...cacheOf(control) };

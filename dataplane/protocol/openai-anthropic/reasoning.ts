@@ -17,9 +17,23 @@ export function writeReasoning(block: JsonRecord, index: number): JsonRecord | u
 }
 
 /**
- * Thinking blocks that Anthropic signed; other providers' reasoning is left out. One block may come in several details.
+ * Thinking blocks that Anthropic signed; other providers' reasoning is left out. LiteLLM's clients return the blocks
+ * themselves, in `thinking_blocks`.
  */
-export function convertReasoning(value: unknown): JsonRecord[] {
+export function convertReasoning(details: unknown, thinkingBlocks: unknown): JsonRecord[] {
+  const converted = convertDetails(details);
+  return converted.length > 0 ? converted : itemsOf(thinkingBlocks).filter(isRecord).flatMap(readThinkingBlock);
+}
+
+function readThinkingBlock({ type, thinking, signature, data }: JsonRecord): JsonRecord[] {
+  if (type === 'redacted_thinking' && textOf(data) !== undefined) return [{ type, data }];
+  return type === 'thinking' && textOf(signature) !== undefined
+    ? [{ type, thinking: stringOf(thinking), signature }]
+    : [];
+}
+
+/** One block may come in several details. */
+function convertDetails(value: unknown): JsonRecord[] {
   const blocks: { index: unknown; type: string; thinking: string; signature: string }[] = [];
   const converted: JsonRecord[] = [];
   for (const detail of itemsOf(value).filter(isRecord).filter(isAnthropic)) {

@@ -2,51 +2,63 @@
  * Converts a chat completion request to a messages request.
  */
 import { RequestFault } from '../call-facts.ts';
+import { ANTHROPIC_MODELS, capabilitiesOf } from '../capabilities.ts';
+import type { ModelCapabilities } from '../capabilities.ts';
 import type { RequestPlan, UpstreamBody } from '../converter.ts';
+import { DroppedFields } from '../dropped-fields.ts';
 import { readKind, readObject } from '../field-table.ts';
-import type { View } from '../field-table.ts';
+import type { ConvertedFields } from '../field-table.ts';
 import { isGiven, isRecord, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { anthropicSchema, askForJson } from '../json-schemas.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { malformed, unsupported } from '../unsupported.ts';
-import { convertMessages, shortest } from './messages.ts';
-import { at, cacheOf } from './parts.ts';
+import { convertMessages, compactContent } from './messages.ts';
+import { cacheOf, limitBreakpoints } from './cache-control.ts';
+import type { CachedParts } from './cache-control.ts';
+import { mendEnd, toolsOfHistory } from './history.ts';
+import { location } from './parts.ts';
 import { FORMAT, FORMATS, JSON_SCHEMA, REQUEST, STREAM_OPTIONS } from './table.ts';
 import { convertThinking } from './thinking.ts';
+import type { ThinkingRequest } from './thinking.ts';
 import { forcesTool, RequestTools } from './tools.ts';
 
-type Request = View<NonNullable<typeof REQUEST.converted>>;
+type Request = ConvertedFields<NonNullable<typeof REQUEST.converted>>;
 
 /** The API's limit, half of OpenAI's. */
 const MAX_TEMPERATURE = 1;
 /** The API's minimum of top_p while a model thinks. */
 const MIN_THINKING_TOP_P = 0.95;
-/** Replaces OpenAI's JSON mode. */
-const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no explanation, no code fence.';
-
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const request = readObject(REQUEST, reparseLosslessly(body, parsed), at(''));
-  if (isRecord(request.stream_options)) readObject(STREAM_OPTIONS, request.stream_options, at('stream_options'));
-  const requestTools = new RequestTools();
-  const tools = requestTools.convertTools(request.tools, request.functions, request.tool_choice);
-  const choice = tools
-    && requestTools.convertChoice(request.tool_choice, request.function_call, request.parallel_tool_calls);
+  const request = readObject(REQUEST, reparseLosslessly(body, parsed), location(''));
+  if (isRecord(request.stream_options)) readObject(STREAM_OPTIONS, request.stream_options, location('stream_options'));
+  const dropped = new DroppedFields();
+  const capabilities = capabilitiesOf(ANTHROPIC_MODELS, plan.upstreamModel, plan.capabilities);
+  const requestTools = new RequestTools(dropped, capabilities);
+  const declared = requestTools.convertTools(request.tools, request.functions, request.tool_choice);
   const { system, messages } = convertMessages(request.messages, requestTools);
+  const tools = declared ?? toolsOfHistory(messages);
+  const choice = declared
+    ? requestTools.convertChoice(request.tool_choice, request.function_call, request.parallel_tool_calls)
+    : tools && { type: 'none' };
   const maxTokens = readLimit(parsed, plan);
   const { thinking, effort, thinks } = convertThinking({
-    effort: request.reasoning_effort, thinking: request.thinking, model: plan.upstreamModel, maxTokens,
+    ...keepReasoning(request, capabilities, dropped), model: plan.upstreamModel, maxTokens,
     forcesTool: forcesTool(choice), messages,
   });
-  const format = convertFormat(request.response_format);
+  const format = convertFormat(request.response_format, capabilities);
+  const { tools: sentTools, ...conversation } = writeConversation({
+    tools, system: [...system, ...format.instructions],
+    messages: mendEnd(messages, capabilities.prefill && !thinks),
+  }, { automatic: request.cache_control, dropped });
   const message = {
     model: plan.upstreamModel,
     max_tokens: maxTokens,
-    system: writeSystem(format.asks ? [...system, { type: 'text', text: JSON_ONLY }] : system),
-    messages,
+    ...conversation,
     stream: parsed['stream'] === true ? true : undefined,
-    ...convertSampling(request, thinks),
-    stop_sequences: convertStop(request.stop),
-    tools,
+    ...convertSampling(request, { thinks, capabilities, dropped }),
+    stop_sequences: dropped.keepIf(capabilities.stopSequences, 'stop', convertStop(request.stop)),
+    tools: sentTools,
     tool_choice: choice,
     thinking,
     output_config: effort === undefined && format.schema === undefined ? undefined : { effort, format: format.schema },
@@ -55,11 +67,33 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
     ...cacheOf(request.cache_control),
   };
   const { notes } = requestTools;
-  return { path: '/v1/messages', body: Buffer.from(writeJson(message)), ...(notes ? { notes } : {}) };
+  return {
+    path: '/v1/messages', body: Buffer.from(writeJson(message)), dropped: dropped.params, ...(notes ? { notes } : {}),
+  };
 }
 
-function writeSystem(blocks: readonly JsonRecord[]): string | readonly JsonRecord[] | undefined {
-  return blocks.length === 0 ? undefined : shortest(blocks);
+function keepReasoning(
+  request: Request, { reasoning }: ModelCapabilities, dropped: DroppedFields,
+): Pick<ThinkingRequest, 'effort' | 'thinking'> {
+  return {
+    effort: dropped.keepIf(reasoning, 'reasoning_effort', textOf(request.reasoning_effort), 'none'),
+    thinking: dropped.keepIf(reasoning, 'thinking', isRecord(request.thinking) ? request.thinking : undefined),
+  };
+}
+
+function writeConversation(
+  parts: CachedParts, { automatic, dropped }: { automatic: unknown; dropped: DroppedFields },
+): Readonly<Record<'system' | 'messages' | 'tools', unknown>> {
+  // a breakpoint that the API places itself counts too
+  const { tools, system, messages, removed } = limitBreakpoints(parts, isRecord(automatic) ? 1 : 0);
+  if (removed) dropped.add('cache_control');
+  return {
+    system: system.length === 0 ? undefined : compactContent(system),
+    messages: messages.map(({ role, content }) => ({
+      role, content: Array.isArray(content) ? compactContent(content.filter(isRecord)) : content,
+    })),
+    tools,
+  };
 }
 
 /** Anthropic's API requires a limit. */
@@ -70,13 +104,29 @@ function readLimit(parsed: JsonRecord, plan: RequestPlan): number {
   return limit;
 }
 
-function convertSampling(request: Request, thinks: boolean): JsonRecord {
+interface SamplingContext {
+  readonly thinks: boolean;
+  readonly capabilities: ModelCapabilities;
+  readonly dropped: DroppedFields;
+}
+
+/** 1 is OpenAI's default of temperature and top_p. A model that thinks takes only a top_p close to it. */
+function convertSampling(request: Request, { thinks, capabilities, dropped }: SamplingContext): JsonRecord {
+  const { temperature: takesTemperature, temperatureWithTopP } = capabilities;
+  const given = clamp(request.temperature, MAX_TEMPERATURE);
+  const temperature = dropped.keepIf(takesTemperature && !thinks, 'temperature', given, 1);
   const topP = clamp(request.top_p, 1);
-  if (thinks) return { top_p: topP !== undefined && topP >= MIN_THINKING_TOP_P ? topP : undefined };
+  const takesTopP = takesTemperature && (thinks ? (topP ?? 0) >= MIN_THINKING_TOP_P
+    : temperatureWithTopP || temperature === undefined);
   return {
-    temperature: clamp(request.temperature, MAX_TEMPERATURE), top_p: topP,
-    top_k: typeof request.top_k === 'number' ? request.top_k : undefined,
+    temperature,
+    top_p: dropped.keepIf(takesTopP, 'top_p', topP, 1),
+    top_k: dropped.keepIf(takesTemperature && !thinks, 'top_k', numberOf(request.top_k)),
   };
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
 }
 
 function clamp(value: unknown, max: number): number | undefined {
@@ -99,16 +149,28 @@ function convertTier(tier: unknown): string | undefined {
   throw unsupported('service_tier', 'Anthropic', 'its tiers are others');
 }
 
-/** `asks`: JSON is only asked for, in the system prompt. */
-function convertFormat(format: unknown): { schema?: JsonRecord; asks?: boolean } {
-  if (!isGiven(format)) return {};
+interface Format {
+  readonly schema?: JsonRecord;
+  /** Blocks of the system message that ask for JSON, where the model cannot be held to it. */
+  readonly instructions: readonly JsonRecord[];
+}
+
+function convertFormat(format: unknown, { strictSchemas }: ModelCapabilities): Format {
+  if (!isGiven(format)) return { instructions: [] };
   if (!isRecord(format)) throw malformed('response_format', 'an object');
-  const kind = readKind(FORMATS, format['type'], at('response_format.type'));
-  const { json_schema: definition } = readObject(FORMAT, format, at('response_format'));
-  if (kind !== 'json_schema') return { asks: kind === 'json_object' };
+  const kind = readKind(FORMATS, format['type'], location('response_format.type'));
+  const { json_schema: definition } = readObject(FORMAT, format, location('response_format'));
+  if (kind === 'text') return { instructions: [] };
+  const schema = kind === 'json_schema' ? readSchema(definition) : undefined;
+  return schema && strictSchemas
+    ? { schema: { type: 'json_schema', schema: anthropicSchema(schema) }, instructions: [] }
+    : { instructions: [{ type: 'text', text: askForJson(schema) }] };
+}
+
+function readSchema(definition: unknown): JsonRecord {
   const schema = isRecord(definition)
-    ? readObject(JSON_SCHEMA, definition, at('response_format.json_schema')).schema
+    ? readObject(JSON_SCHEMA, definition, location('response_format.json_schema')).schema
     : undefined;
   if (!isRecord(schema)) throw malformed('response_format.json_schema.schema', 'a JSON schema');
-  return { schema: { type: 'json_schema', schema } };
+  return schema;
 }

@@ -3,8 +3,8 @@
  */
 import { meterMessage } from '../anthropic/stream-meter.ts';
 import { readReasoningTokens } from '../anthropic/usage.ts';
-import type { AnswerContext, AnswerNotes, ConvertedResponse, ReportedUsage } from '../converter.ts';
-import { viewOf } from '../field-table.ts';
+import type { ResponseContext, ConversionNotes, ConvertedResponse, ReportedUsage } from '../converter.ts';
+import { convertedFields } from '../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseLossless, parseObject, writeJson } from '../json-value.ts';
@@ -14,16 +14,17 @@ import { convertCitations } from './citations.ts';
 import { writeReasoning } from './reasoning.ts';
 import { FINISH_REASONS, MESSAGE, SERVICE_TIERS, TEXT_BLOCK, THINKING_BLOCK, TOOL_USE_BLOCK, USAGE } from './table.ts';
 
-export function finishReasonOf(stopReason: string | undefined, notes: AnswerNotes | undefined): string {
+export function finishReasonOf(stopReason: string | undefined, notes: ConversionNotes | undefined): string {
   const reason = FINISH_REASONS.values.get(stopReason ?? '') ?? 'stop';
   return reason === 'tool_calls' && notes?.legacyFunctions === true ? 'function_call' : reason;
 }
 
 /** Throws SyntaxError where the body is not a message. */
-export function convertResponse(body: Uint8Array, answer: Partial<AnswerContext> = {}): ConvertedResponse {
+export function convertResponse(body: Uint8Array, answer: Partial<ResponseContext> = {}): ConvertedResponse {
   const { id: ownId, createdSeconds = 0, estimatedInputTokens = 0, notes } = answer;
   const message = parseObject(body, parseLossless);
-  const { id, model, content, stop_reason: stopReason, stop_details: details, usage } = viewOf(MESSAGE, message);
+  const fields = convertedFields(MESSAGE, message);
+  const { id, model, content, stop_reason: stopReason, stop_details: details, usage } = fields;
   if (!Array.isArray(content)) throw new SyntaxError('the answer is not a message');
   const meter = meterMessage(message);
   const tier = serviceTierOf(usage);
@@ -60,7 +61,7 @@ export function writeUsage(
 }
 
 export function serviceTierOf(usage: unknown): string | undefined {
-  return isRecord(usage) ? SERVICE_TIERS.values.get(stringOf(viewOf(USAGE, usage).service_tier)) : undefined;
+  return isRecord(usage) ? SERVICE_TIERS.values.get(stringOf(convertedFields(USAGE, usage).service_tier)) : undefined;
 }
 
 /** The provider's explanation of a refusal, if it gives one. */
@@ -70,7 +71,7 @@ export function explanationOf(details: unknown): string | undefined {
 
 /** A tool call as the client expects it: of a function, of a custom tool, or as function_call. */
 export function writeCall(
-  { id, name, text }: { id: unknown; name: string; text: string }, notes: AnswerNotes | undefined,
+  { id, name, text }: { id: unknown; name: string; text: string }, notes: ConversionNotes | undefined,
 ): JsonRecord {
   const named = notes?.toolNames?.get(name) ?? name;
   if (notes?.legacyFunctions === true) return { function_call: { name: named, arguments: text } };
@@ -92,7 +93,7 @@ function customInput(text: string): string {
 
 /** Thinking goes where OpenAI-compatible providers put it; blocks of server tools are left out. */
 function convertContent(
-  content: readonly unknown[], refusal: string | undefined, notes: AnswerNotes | undefined,
+  content: readonly unknown[], refusal: string | undefined, notes: ConversionNotes | undefined,
 ): JsonRecord {
   const blocks = itemsOf(content).filter(isRecord);
   const ofType = (...types: readonly string[]): JsonRecord[] => blocks.filter((block) => types.includes(
@@ -100,7 +101,7 @@ function convertContent(
   ));
   const texts = ofType('text');
   const calls = ofType('tool_use').map((block) => convertCall(block, notes));
-  const thinkingBlocks = ofType('thinking', 'redacted_thinking').map((block) => viewOf(THINKING_BLOCK, block));
+  const thinkingBlocks = ofType('thinking', 'redacted_thinking').map((block) => convertedFields(THINKING_BLOCK, block));
   const reasoning = thinkingBlocks.map(({ thinking }) => stringOf(thinking)).join('');
   const details = thinkingBlocks.map(writeReasoning).filter((detail) => detail !== undefined);
   const annotations = annotationsOf(texts);
@@ -118,7 +119,7 @@ function convertContent(
 function annotationsOf(texts: readonly JsonRecord[]): JsonRecord[] {
   let start = 0;
   return texts.flatMap((block) => {
-    const { text, citations } = viewOf(TEXT_BLOCK, block);
+    const { text, citations } = convertedFields(TEXT_BLOCK, block);
     const end = start + stringOf(text).length;
     const annotations = convertCitations(citations, start, end);
     start = end;
@@ -126,7 +127,7 @@ function annotationsOf(texts: readonly JsonRecord[]): JsonRecord[] {
   });
 }
 
-function convertCall(block: JsonRecord, notes: AnswerNotes | undefined): JsonRecord {
-  const { id, name, input } = viewOf(TOOL_USE_BLOCK, block);
+function convertCall(block: JsonRecord, notes: ConversionNotes | undefined): JsonRecord {
+  const { id, name, input } = convertedFields(TOOL_USE_BLOCK, block);
   return writeCall({ id, name: stringOf(name), text: writeJson(input ?? {}) }, notes);
 }

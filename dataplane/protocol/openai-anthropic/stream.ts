@@ -21,14 +21,14 @@ import { explanationOf, finishReasonOf, serviceTierOf, writeUsage } from './resp
 
 /** A comment, which clients ignore. */
 const KEEP_ALIVE: Uint8Array = Buffer.from(': ping\n\n');
-const NOTHING: readonly Uint8Array[] = [];
+const NO_CHUNKS: readonly Uint8Array[] = [];
 
 export class EventsToChunks implements EventHandler {
   readonly #request: StreamRequest;
   readonly #eventMeter = new MessageEventMeter();
   readonly #open = new Map<unknown, OpenBlock>();
   #writer: ChunkWriter | undefined;
-  /** Of all text so far, in UTF-16 units. */
+  /** Length of all text so far, in UTF-16 units. */
   #contentLength = 0;
   #toolCalls = 0;
   #thinkingBlocks = 0;
@@ -50,20 +50,20 @@ export class EventsToChunks implements EventHandler {
   }
 
   handle(event: SseEvent): readonly Uint8Array[] {
-    if (event.data === undefined) return isComment(event.raw) ? [KEEP_ALIVE] : NOTHING;
+    if (event.data === undefined) return isComment(event.raw) ? [KEEP_ALIVE] : NO_CHUNKS;
     const data = parseEventData(event.data);
     if (event.event === 'error' || data?.['type'] === 'error') {
       this.#end = failStream('OpenAI', readStreamError(data ?? event.data), this.#request.id);
-      return NOTHING;
+      return NO_CHUNKS;
     }
-    return data ? this.#handleData(data) : NOTHING;
+    return data ? this.#handleData(data) : NO_CHUNKS;
   }
 
   #handleData(data: JsonRecord): readonly Uint8Array[] {
     this.#eventMeter.add(data);
     if (data['type'] === 'ping') return [KEEP_ALIVE];
     const chunks = this.#convert(data);
-    return chunks === '' ? NOTHING : [Buffer.from(chunks)];
+    return chunks === '' ? NO_CHUNKS : [Buffer.from(chunks)];
   }
 
   finish(): StreamEnd {
@@ -84,7 +84,7 @@ export class EventsToChunks implements EventHandler {
         ? this.#startBlock(data['index'], data['content_block'])
         : '';
       case 'content_block_stop': return this.#stopBlock(data['index']);
-      case 'message_delta': return this.#noteEnd(data['delta'], data['usage']);
+      case 'message_delta': return this.#recordEnd(data['delta'], data['usage']);
       case 'message_stop': {
         const closing = this.#closing();
         this.#end = { outcome: 'Complete', last: DONE };
@@ -109,7 +109,7 @@ export class EventsToChunks implements EventHandler {
     return this.#writer.delta({ role: 'assistant', content: '' });
   }
 
-  #writing(): ChunkWriter {
+  #requireWriter(): ChunkWriter {
     this.#opening();
     if (!this.#writer) throw new Error('the first chunk makes the writer');
     return this.#writer;
@@ -118,13 +118,13 @@ export class EventsToChunks implements EventHandler {
   #startBlock(index: unknown, block: JsonRecord): string {
     const opening = this.#opening();
     const type = stringOf(block['type']);
-    const place = type === 'tool_use'
+    const position = type === 'tool_use'
       ? this.#toolCalls++
       : type.endsWith('thinking') ? this.#thinkingBlocks++ : this.#contentLength;
-    const opened = openBlock(type, { block, place, notes: this.#request.notes, writer: this.#writing() });
+    const opened = openBlock(type, { block, position, notes: this.#request.notes, writer: this.#requireWriter() });
     if (!opened) return opening;
     this.#open.set(index, opened);
-    return opening + opened.begin() + this.#text(textOf(block['text']), textOf(block['thinking']));
+    return opening + opened.start() + this.#text(textOf(block['text']), textOf(block['thinking']));
   }
 
   #convertDelta(index: unknown, delta: JsonRecord): string {
@@ -136,7 +136,7 @@ export class EventsToChunks implements EventHandler {
   #text(content: string | undefined, thinking: string | undefined): string {
     if (content === undefined && thinking === undefined) return '';
     const chunks = this.#opening();
-    const writer = this.#writing();
+    const writer = this.#requireWriter();
     this.#contentLength += content?.length ?? 0;
     return chunks + (content === undefined ? '' : writer.text('content', content)) + (thinking === undefined
       ? ''
@@ -146,10 +146,10 @@ export class EventsToChunks implements EventHandler {
   #stopBlock(index: unknown): string {
     const block = this.#open.get(index);
     this.#open.delete(index);
-    return block?.end(this.#contentLength) ?? '';
+    return block?.stop(this.#contentLength) ?? '';
   }
 
-  #noteEnd(delta: unknown, usage: unknown): string {
+  #recordEnd(delta: unknown, usage: unknown): string {
     if (isRecord(delta)) this.#refusal = explanationOf(delta['stop_details']) ?? this.#refusal;
     this.#reasoningTokens = readReasoningTokens(usage) ?? this.#reasoningTokens;
     return '';
@@ -157,7 +157,7 @@ export class EventsToChunks implements EventHandler {
 
   #closing(): string {
     const opening = this.#opening();
-    const writer = this.#writing();
+    const writer = this.#requireWriter();
     // blocks that the provider has not stopped
     const rest = [...this.#open.keys()].map((index) => this.#stopBlock(index)).join('');
     const refusal = this.#refusal === undefined ? '' : writer.text('refusal', this.#refusal);

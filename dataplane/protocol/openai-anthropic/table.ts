@@ -6,7 +6,18 @@ import { converted, dropped, kindTable, objectTable, refused, valueTable } from 
 
 const OWN_CACHE = 'Anthropic caches where cache_control says so, which any part may carry';
 const NAMES = 'Anthropic tells speakers apart by role only';
+const CACHE_OF_LAST = '`cache_control` of the message\'s last block (not OpenAI\'s own)';
 const ECHO = 'comes back from an answer, and says nothing to the model';
+
+/** Fields that clients keep on messages and calls for themselves, and send along. */
+const CLIENTS_OWN = 'a client\'s own, which no provider reads';
+const PRIVATE_FIELDS = {
+  provider_specific_fields: dropped(CLIENTS_OWN),
+  additional_kwargs: dropped(CLIENTS_OWN),
+  response_metadata: dropped(CLIENTS_OWN),
+  extra_content: dropped(CLIENTS_OWN),
+  id: dropped(CLIENTS_OWN),
+};
 
 export const REQUEST = objectTable('Request', {
   model: converted('`model`, by the name that the channel has for it'),
@@ -15,20 +26,25 @@ export const REQUEST = objectTable('Request', {
   max_tokens: converted('`max_tokens`'),
   stream: converted('`stream`'),
   stream_options: converted('nothing that is sent: `include_usage` adds the chunk with the usage to the answer'),
-  temperature: converted('`temperature`, at most 1; left out while the model thinks, as the API asks'),
-  top_p: converted('`top_p`; left out while the model thinks, unless at least 0.95'),
-  top_k: converted('`top_k` (not OpenAI\'s own); left out while the model thinks'),
-  stop: converted('`stop_sequences`'),
-  tools: converted('`tools`'),
+  temperature: converted('`temperature`, at most 1, for models that take it; left out while the model thinks'),
+  top_p: converted(
+    '`top_p`, for models that take it, some of them only without a temperature; left out while the model thinks, '
+      + 'unless at least 0.95',
+  ),
+  top_k: converted('`top_k` (not OpenAI\'s own), as temperature'),
+  stop: converted('`stop_sequences`, for models that take them'),
+  tools: converted('`tools`; a request without them declares those that its history has called'),
   tool_choice: converted('`tool_choice`; `allowed_tools` also leaves the other tools out'),
   parallel_tool_calls: converted('`tool_choice.disable_parallel_tool_use`, where false'),
   functions: converted('`tools`; the answer calls one as `function_call`'),
   function_call: converted('`tool_choice`, where there are `functions`'),
   response_format: converted(
-    '`output_config.format` (json_schema), or a line of `system` that asks for one JSON object (json_object)',
+    '`output_config.format` (json_schema), or a line of `system` that asks for one JSON object (json_object, and '
+      + 'json_schema for models without it)',
   ),
   reasoning_effort: converted(
-    '`thinking` and `output_config.effort`; a thinking budget of at most half the limit for models before 4.6',
+    '`thinking` and `output_config.effort`, for models that reason; a thinking budget of at most half the limit for '
+      + 'Claude before 4.6',
   ),
   thinking: converted('`thinking` (not OpenAI\'s own) as it is'),
   user: converted('`metadata.user_id`'),
@@ -72,11 +88,13 @@ export const ROLES = kindTable('Messages by role', {
 
 export const SYSTEM_MESSAGE = objectTable('System and developer messages', {
   role: converted('`system`'), content: converted('blocks of `system`'), name: dropped(NAMES),
+  cache_control: converted(CACHE_OF_LAST), ...PRIVATE_FIELDS,
 });
 
 export const USER_MESSAGE = objectTable('User messages', {
   role: converted('`role`'), content: converted('`content`'),
   name: converted('a text of its own before the content: `bob:`'),
+  cache_control: converted(CACHE_OF_LAST), ...PRIVATE_FIELDS,
 });
 
 export const ASSISTANT_MESSAGE = objectTable('Assistant messages', {
@@ -86,13 +104,15 @@ export const ASSISTANT_MESSAGE = objectTable('Assistant messages', {
   tool_calls: converted('`tool_use` blocks'),
   function_call: converted('a `tool_use` block'),
   reasoning_details: converted('`thinking` and `redacted_thinking` blocks, where Anthropic signed them'),
+  thinking_blocks: converted('the same (LiteLLM\'s), where there are no `reasoning_details`'),
   reasoning_content: dropped(
-    'unsigned, so the API would refuse it; a model does not need its thoughts of earlier answers',
+    'unsigned, so the API would refuse it; `reasoning_details` and `thinking_blocks` have the signature',
   ),
   reasoning: dropped('as reasoning_content'),
   name: dropped(NAMES),
   annotations: dropped(ECHO),
   parsed: dropped('the SDK\'s reading of the content'),
+  cache_control: converted(CACHE_OF_LAST), ...PRIVATE_FIELDS,
   audio: refused('there is no audio'),
 });
 
@@ -101,10 +121,11 @@ export const TOOL_MESSAGE = objectTable('Tool and function messages', {
   tool_call_id: converted('`tool_use_id`; an id in other letters than the API\'s is rewritten, here and in the call'),
   content: converted('`content`, with images and documents'),
   name: dropped('the call has it'),
+  cache_control: converted('`cache_control` of the block (not OpenAI\'s own)'), ...PRIVATE_FIELDS,
 });
 
 export const PARTS = kindTable('Content parts by type', {
-  text: converted('a `text` block; empty ones are left out, as the API refuses them'),
+  text: converted('a `text` block; those without any words are left out, as the API refuses them'),
   refusal: converted('a `text` block'),
   image_url: converted('an `image` block, with a URL or base64 data; of the user and of tools'),
   file: converted('a `document` block (PDF, text) or an `image` block; of the user and of tools'),
@@ -153,8 +174,12 @@ export const TOOL = objectTable('Tools', {
 export const FUNCTION = objectTable('`function` of a tool, and `functions`', {
   name: converted('`name`; one in other letters than the API\'s is rewritten, and written back in the answer'),
   description: converted('`description`'),
-  parameters: converted('`input_schema`; an object without fields where there are none'),
-  strict: converted('`strict`'),
+  parameters: converted(
+    '`input_schema`; an object without fields where there are none; alternatives at its root become part of the '
+      + 'description',
+  ),
+  strict: converted('`strict`, for models that take it, with `additionalProperties: false` in the schema'),
+  cache_control: converted('`cache_control` of the tool (LiteLLM\'s)'),
 });
 
 export const CUSTOM_TOOL = objectTable('`custom` of a tool', {
@@ -168,6 +193,9 @@ export const TOOL_CALL = objectTable('Tool calls', {
   function: converted('`name` and `input`'),
   custom: converted('`name` and `input.input`'),
   index: dropped('calls stand in their order'),
+  cache_control: converted('`cache_control` of the block (not OpenAI\'s own)'),
+  provider_specific_fields: dropped(CLIENTS_OWN),
+  extra_content: dropped(CLIENTS_OWN),
 });
 
 export const FUNCTION_CALL = objectTable('`function` of a tool call, and `function_call`', {
@@ -191,7 +219,9 @@ export const FORMAT = objectTable('`response_format`', {
 });
 
 export const JSON_SCHEMA = objectTable('`json_schema`', {
-  schema: converted('`schema`'),
+  schema: converted(
+    '`schema`, with `additionalProperties: false`; keywords that the API refuses become part of the description',
+  ),
   name: dropped('a label'),
   description: dropped('the schema has its own'),
   strict: dropped('Anthropic always holds to the schema'),
@@ -288,6 +318,6 @@ export const REQUEST_TABLES = [
   TOOLS, TOOL, FUNCTION, CUSTOM_TOOL, TOOL_CALL, FUNCTION_CALL, CUSTOM_CALL, FORMATS, FORMAT, JSON_SCHEMA, CHOICES,
   EFFORTS, BUDGETS,
 ];
-export const ANSWER_TABLES = [
+export const RESPONSE_TABLES = [
   MESSAGE, BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_USE_BLOCK, USAGE, FINISH_REASONS, SERVICE_TIERS, EVENTS,
 ];

@@ -2,6 +2,7 @@
  * Converts the reasoning effort. Anthropic's newer models take an effort; those before 4.6 take a budget of tokens,
  * which must fit within the output limit.
  */
+import { claudeVersion } from '../capabilities.ts';
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { BUDGETS, EFFORTS } from './table.ts';
@@ -29,8 +30,6 @@ const NONE: Thinking = { thinking: undefined, effort: undefined, thinks: false }
 const MIN_BUDGET = 1024;
 /** The first version that takes an effort. */
 const FIRST_ADAPTIVE = 4.6;
-/** `claude-sonnet-4-5-20250929`, `us.anthropic.claude-3-7-sonnet-…`, `anthropic/claude-opus-4.1`. */
-const VERSION = /claude-(?:(?:opus|sonnet|haiku)-)?(\d)(?:[-.](\d)(?!\d))?/i;
 
 export function convertThinking(request: ThinkingRequest): Thinking {
   if (isRecord(request.thinking)) return {
@@ -43,13 +42,13 @@ export function convertThinking(request: ThinkingRequest): Thinking {
 }
 
 function takesBudget(model: string): boolean {
-  const [, major, minor = '0'] = VERSION.exec(model) ?? [];
-  return major !== undefined && Number(`${major}.${minor}`) < FIRST_ADAPTIVE;
+  const version = claudeVersion(model);
+  return version !== undefined && version < FIRST_ADAPTIVE;
 }
 
 function adaptive(effort: string): Thinking {
   if (effort === 'none') return { thinking: { type: 'disabled' }, effort: undefined, thinks: false };
-  // an unknown effort is left for the provider to judge
+  // the provider validates unknown efforts
   return { thinking: { type: 'adaptive' }, effort: EFFORTS.values.get(effort) ?? effort, thinks: true };
 }
 

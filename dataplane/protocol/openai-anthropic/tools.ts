@@ -1,14 +1,19 @@
 /**
  * Converts OpenAI's tools, tool choices and tool calls to Anthropic's.
  */
-import type { AnswerNotes } from '../converter.ts';
+import type { ModelCapabilities } from '../capabilities.ts';
+import type { ConversionNotes } from '../converter.ts';
+import type { DroppedFields } from '../dropped-fields.ts';
 import { readKind, readObject } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { checkSize } from '../json-scan.ts';
+import { anthropicSchema, toolSchema } from '../json-schemas.ts';
 import { parseLossless } from '../json-value.ts';
 import { ToolNames, toToolUseId } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
-import { at, cacheOf } from './parts.ts';
+import { cacheOf } from './cache-control.ts';
+import { location } from './parts.ts';
 import { CHOICES, CUSTOM_CALL, CUSTOM_TOOL, FUNCTION, FUNCTION_CALL, TOOL, TOOL_CALL, TOOLS } from './table.ts';
 
 /** The API's limit. */
@@ -17,15 +22,21 @@ const MAX_NAME_LENGTH = 128;
 const TEXT_INPUT = {
   type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false,
 };
-const NO_INPUT = { type: 'object', properties: {} };
 
 /** The tools of one request, and notes on them for the conversion of the response. */
 export class RequestTools {
+  readonly #dropped: DroppedFields;
+  readonly #strictSchemas: boolean;
   readonly #names = new ToolNames(MAX_NAME_LENGTH);
   readonly #custom = new Set<string>();
   #legacy = false;
 
-  get notes(): AnswerNotes | undefined {
+  constructor(dropped: DroppedFields, { strictSchemas }: Pick<ModelCapabilities, 'strictSchemas'>) {
+    this.#dropped = dropped;
+    this.#strictSchemas = strictSchemas;
+  }
+
+  get notes(): ConversionNotes | undefined {
     const toolNames = this.#names.original;
     if (!toolNames && this.#custom.size === 0 && !this.#legacy) return undefined;
     return {
@@ -64,31 +75,35 @@ export class RequestTools {
   /** A function_call has no id; the caller makes one. */
   convertFunctionCall(called: unknown, id: string, param: string): JsonRecord {
     if (!isRecord(called)) throw malformed(param, 'an object');
-    const { name, arguments: text } = readObject(FUNCTION_CALL, called, at(param));
+    const { name, arguments: text } = readObject(FUNCTION_CALL, called, location(param));
     return { type: 'tool_use', id, name: this.#names.send(name), input: parseArguments(text) };
   }
 
   #convertTool(tool: JsonRecord, param: string): JsonRecord {
-    const kind = readKind(TOOLS, tool['type'] ?? 'function', at(`${param}.type`));
-    const { function: definition, custom, cache_control: control } = readObject(TOOL, tool, at(param));
+    const kind = readKind(TOOLS, tool['type'] ?? 'function', location(`${param}.type`));
+    const { function: definition, custom, cache_control: control } = readObject(TOOL, tool, location(param));
     if (kind === 'custom') return { ...this.#convertCustom(custom, `${param}.custom`), ...cacheOf(control) };
     if (!isRecord(definition)) throw malformed(`${param}.function`, 'an object');
-    return { ...this.#convertFunction(definition, `${param}.function`), ...cacheOf(control) };
+    return {
+      ...this.#convertFunction(definition, `${param}.function`), ...cacheOf(control ?? definition['cache_control']),
+    };
   }
 
   #convertFunction(definition: JsonRecord, param: string): JsonRecord {
-    const { name, description, parameters, strict } = readObject(FUNCTION, definition, at(param));
+    const { name, description, parameters, strict } = readObject(FUNCTION, definition, location(param));
+    const schema = toolSchema(parameters);
+    const isStrict = this.#dropped.keepIf(this.#strictSchemas, `${param}.strict`, strict === true, false);
     return {
       name: this.#names.send(name),
       description: textOf(description),
-      input_schema: isRecord(parameters) ? parameters : NO_INPUT,
-      strict: typeof strict === 'boolean' ? strict : undefined,
+      input_schema: isStrict === true ? anthropicSchema(schema) : schema,
+      strict: typeof strict === 'boolean' ? isStrict : undefined,
     };
   }
 
   #convertCustom(custom: unknown, param: string): JsonRecord {
     if (!isRecord(custom)) throw malformed(param, 'an object');
-    const { name, description } = readObject(CUSTOM_TOOL, custom, at(param));
+    const { name, description } = readObject(CUSTOM_TOOL, custom, location(param));
     const sent = this.#names.send(name);
     if (typeof sent === 'string') this.#custom.add(sent);
     return { name: sent, description: textOf(description), input_schema: TEXT_INPUT };
@@ -111,14 +126,16 @@ export class RequestTools {
   }
 
   #convertCall(call: JsonRecord, param: string): JsonRecord {
-    const kind = readKind(TOOLS, call['type'] ?? 'function', at(`${param}.type`));
-    const { id, function: called, custom } = readObject(TOOL_CALL, call, at(param));
+    const kind = readKind(TOOLS, call['type'] ?? 'function', location(`${param}.type`));
+    const { id, function: called, custom, cache_control: control } = readObject(TOOL_CALL, call, location(param));
+    const useId = toToolUseId(stringOf(id));
     if (stringOf(id) === '') throw malformed(`${param}.id`, 'the id of a tool call');
-    if (kind === 'function') return this.convertFunctionCall(called, toToolUseId(stringOf(id)), `${param}.function`);
+    if (kind === 'function')
+      return { ...this.convertFunctionCall(called, useId, `${param}.function`), ...cacheOf(control) };
     if (!isRecord(custom)) throw malformed(`${param}.custom`, 'an object');
-    const { name, input } = readObject(CUSTOM_CALL, custom, at(`${param}.custom`));
+    const { name, input } = readObject(CUSTOM_CALL, custom, location(`${param}.custom`));
     return {
-      type: 'tool_use', id: toToolUseId(stringOf(id)), name: this.#names.send(name), input: { input: stringOf(input) },
+      type: 'tool_use', id: useId, name: this.#names.send(name), input: { input: stringOf(input) }, ...cacheOf(control),
     };
   }
 }
@@ -134,8 +151,8 @@ export function forcesTool(choice: JsonRecord | undefined): boolean {
   return choice?.['type'] === 'any' || choice?.['type'] === 'tool';
 }
 
-function choiceOf(word: unknown, param: string): JsonRecord {
-  const type = CHOICES.values.get(stringOf(word));
+function choiceOf(mode: unknown, param: string): JsonRecord {
+  const type = CHOICES.values.get(stringOf(mode));
   if (type === undefined) throw unsupported(param, 'Anthropic');
   return { type };
 }
@@ -152,11 +169,17 @@ function allowedTools(choice: unknown): { mode: unknown; tools: unknown[] } | un
   return { mode: allowed['mode'], tools: itemsOf(allowed['tools']).map((tool) => namedIn(tool)?.['name']) };
 }
 
-/** The API accepts only an object; models also write truncated or empty arguments. */
-function parseArguments(text: unknown): JsonRecord {
+/**
+ * The API accepts only an object; models also write truncated or empty arguments. Throws RequestFault where the text
+ * holds more values than a body may.
+ */
+function parseArguments(value: unknown): JsonRecord {
+  const text = stringOf(value);
+  // to the scan of the body it was a single value
+  checkSize(Buffer.from(text));
   try {
-    const value = parseLossless(stringOf(text));
-    return isRecord(value) ? value : {};
+    const parsed = parseLossless(text);
+    return isRecord(parsed) ? parsed : {};
   } catch {
     return {};
   }

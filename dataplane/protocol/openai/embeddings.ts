@@ -73,13 +73,13 @@ export function renameModel(path: string): (body: Uint8Array, parsed: JsonRecord
 /** A text, a list of texts, a list of tokens, or a list of such lists. */
 function readInputs(input: unknown): readonly (string | readonly unknown[])[] {
   if (typeof input === 'string') return [input];
-  if (!Array.isArray(input) || input.length === 0) throw wrongInput('input');
+  if (!Array.isArray(input) || input.length === 0) throw inputFault('input');
   const items: readonly unknown[] = input;
   if (isTokens(items)) return [items];
   return items.map((item, index) => {
     if (typeof item === 'string') return item;
     if (Array.isArray(item) && isTokens(item)) return item;
-    throw wrongInput(`input[${index}]`);
+    throw inputFault(`input[${index}]`);
   });
 }
 
@@ -87,7 +87,7 @@ function isTokens(items: readonly unknown[]): boolean {
   return items.every((item) => typeof item === 'number');
 }
 
-function wrongInput(param: string): RequestFault {
+function inputFault(param: string): RequestFault {
   return new RequestFault(
     'invalid_request', `The field "${param}" must be a text or a list of tokens; "input" may be a list of either.`,
     param,

@@ -1,6 +1,5 @@
 /**
- * Reads what the gateway must know of a chat completion request, and no other fields. Fields of compatible providers
- * that are known to raise the price are included.
+ * Reads the facts about a chat completion request, including fields of compatible providers that raise the price.
  */
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
@@ -20,7 +19,7 @@ import { findImage, isImageData } from '../image-inputs.ts';
 const ANSWERS_RANGE = [1, 128] as const;
 const POSITIVE = [1, Number.MAX_SAFE_INTEGER] as const;
 
-/** Including those of compatible providers. Responses have the same. */
+/** Also those of compatible providers. The responses API has the same fields. */
 export const PRICED_FIELDS: readonly PricedField[] = [
   { field: 'web_search_options', feature: 'ServerTools' },
   { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'] },

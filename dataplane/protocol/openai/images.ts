@@ -52,7 +52,7 @@ export const imagesConverter: Converter = {
   response: (body) => {
     const answer = parseObject(body);
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no images');
-    return { body, meter: meterImages(answer['usage'], true) };
+    return { body, meter: meterImages(answer['usage'], answer['data'].length, true) };
   },
   stream: (request) => openEventStream(new ImagePassthrough(request), {
     client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES,
@@ -60,9 +60,9 @@ export const imagesConverter: Converter = {
 };
 
 /** Models that report no usage are priced per image, so that missing usage is zero here. */
-function meterImages(usage: unknown, final: boolean): Meter {
+function meterImages(usage: unknown, images: number, final: boolean): Meter {
   const reported = toReportedUsage(isRecord(usage) ? readUsage(usage) : NO_USAGE);
-  return meterOf({ ...reported, input: reported.input ?? 0, output: reported.output ?? 0 }, 0, final);
+  return { ...meterOf({ ...reported, input: reported.input ?? 0, output: reported.output ?? 0 }, 0, final), images };
 }
 
 /** Only the end of the stream shows which event is the last, so the latest complete image is held back until then. */
@@ -70,6 +70,8 @@ class ImagePassthrough implements EventHandler {
   readonly #request: StreamRequest;
   #held: Uint8Array | undefined;
   #usage: unknown;
+  /** Complete images so far. */
+  #images = 0;
   #end: StreamEnd | undefined;
 
   constructor(request: StreamRequest) {
@@ -81,7 +83,7 @@ class ImagePassthrough implements EventHandler {
   }
 
   get meter(): Meter {
-    return meterImages(this.#usage, this.#held !== undefined);
+    return meterImages(this.#usage, this.#images, this.#held !== undefined);
   }
 
   handle(event: SseEvent): readonly Uint8Array[] {
@@ -102,6 +104,7 @@ class ImagePassthrough implements EventHandler {
   #pass(raw: Uint8Array, data: JsonRecord | undefined): readonly Uint8Array[] {
     const released = this.#held ? [this.#held] : [];
     this.#held = data && isCompleted(data) ? raw : undefined;
+    if (this.#held) this.#images++;
     this.#usage = data?.['usage'] ?? this.#usage;
     return this.#held ? released : [...released, raw];
   }

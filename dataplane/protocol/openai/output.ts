@@ -1,26 +1,33 @@
 /**
- * Bytes of generated output, from which usage is estimated if the provider reports none.
+ * The text in OpenAI's messages, for the meters.
  */
-import { Buffer } from 'node:buffer';
-import { isRecord, itemsOf, stringOf, textOf, utf8Bytes } from '../fields.ts';
+import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import type { OutputTally } from '../output-tally.ts';
 
-/** Of a message or of a chunk's delta, which have the same fields. */
-export function outputBytesOf(message: JsonRecord): number {
-  return contentBytes(message['content'])
-    + utf8Bytes(message['refusal'])
-    + utf8Bytes(reasoningOf(message))
-    + callBytes(message['function_call'])
-    + (isRecord(message['audio']) ? utf8Bytes(message['audio']['transcript']) : 0)
-    + (Array.isArray(message['tool_calls']) ? callsBytes(message['tool_calls']) : 0);
+/** Adds a message, or a chunk's delta, which has the same fields. */
+export function tallyMessage(tally: OutputTally, message: JsonRecord): void {
+  const { content, audio, tool_calls: calls } = message;
+  if (typeof content === 'string') tally.add(content);
+  else for (const part of itemsOf(content)) if (isRecord(part)) tally.add(part['text']);
+  tally.add(message['refusal']);
+  tally.add(reasoningOf(message));
+  tallyCall(tally, message['function_call']);
+  if (isRecord(audio)) tally.add(audio['transcript']);
+  for (const call of itemsOf(calls)) {
+    if (!isRecord(call)) continue;
+    tallyCall(tally, call['function']);
+    tallyCall(tally, call['custom']);
+  }
 }
 
-function callsBytes(calls: readonly unknown[]): number {
-  return calls.filter(isRecord).reduce((sum, call) => sum + callBytes(call['function']) + callBytes(call['custom']), 0);
+function tallyCall(tally: OutputTally, call: unknown): void {
+  if (!isRecord(call)) return;
+  for (const name of ['name', 'arguments', 'input']) tally.add(call[name]);
 }
 
 /**
- * `reasoning_content` or `reasoning`, which some providers send both with the same text, or Mistral's thinking parts.
+ * `reasoning_content` or `reasoning`, which some providers both send with the same text, or Mistral's thinking parts.
  */
 export function reasoningOf({
   reasoning_content: reasoningContent, reasoning, content,
@@ -36,14 +43,4 @@ function thinkingText(thinking: unknown): string {
   return typeof thinking === 'string'
     ? thinking
     : itemsOf(thinking).filter(isRecord).map(({ text }) => stringOf(text)).join('');
-}
-
-function contentBytes(content: unknown): number {
-  if (typeof content === 'string') return Buffer.byteLength(content);
-  return itemsOf(content).filter(isRecord).reduce((sum, part) => sum + utf8Bytes(part['text']), 0);
-}
-
-function callBytes(call: unknown): number {
-  if (!isRecord(call)) return 0;
-  return utf8Bytes(call['name']) + utf8Bytes(call['arguments']) + utf8Bytes(call['input']);
 }

@@ -3,6 +3,7 @@
  */
 import { anthropicToOpenai } from '../anthropic-openai.ts';
 import { openaiToOpenai } from '../openai-openai.ts';
+import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
 import { readProviderError } from '../provider-errors.ts';
 import type { Provider } from '../provider.ts';
 import { embeddingsConverter } from './embeddings.ts';
@@ -18,6 +19,11 @@ export const openai: Provider = {
   videos: videoJobs,
   credential: (apiKey) => ['authorization', `Bearer ${apiKey}`],
   defaultHeaders: {},
-  foreignHeaders: ['anthropic-'],
+  clientHeaders: [
+    'openai-beta',
+    // Codex
+    'originator', 'version', 'session_id', 'x-openai-subagent', 'x-codex-*',
+  ],
+  costFields: OPENAI_COST_FIELDS,
   readError: readProviderError,
 };

@@ -1,7 +1,7 @@
 /**
- * Reads what the gateway must know of a request to POST /v1/responses. References to state that the provider stores are
- * refused: its length is not in the body, and all keys share the gateway's account there, so that one could read
- * another's.
+ * Reads the facts about a request to POST /v1/responses. It refuses references to state that the provider stores: the
+ * body does not show its length, and all keys share the gateway's account at the provider, so that one key could read
+ * another key's state.
  */
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';

@@ -5,7 +5,8 @@ import type { Meter } from '../converter.ts';
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { mergeDefined, meterOf } from '../usage.ts';
-import { outputBytesOf } from './output.ts';
+import { OutputTally } from '../output-tally.ts';
+import { tallyMessage } from './output.ts';
 import { NO_USAGE, readUsage, toReportedUsage, usageOf } from './usage.ts';
 import type { OpenAiUsage } from './usage.ts';
 
@@ -14,13 +15,13 @@ export class ChunkMeter {
   /** Output tokens were reported, and nothing has been generated since. */
   #outputReported = false;
   #final = false;
-  #outputBytes = 0;
+  readonly #output = new OutputTally();
   /** By index: the choice has a finish_reason. */
   readonly #choices = new Map<unknown, boolean>();
 
   get meter(): Meter {
     const reported = toReportedUsage(this.#usage);
-    return meterOf(reported, this.#outputBytes, this.#final && reported.output !== undefined);
+    return meterOf(reported, this.#output, this.#final && reported.output !== undefined);
   }
 
   /** Every choice that began has a finish_reason. */
@@ -36,9 +37,10 @@ export class ChunkMeter {
   }
 
   #addChoice(choice: JsonRecord): void {
-    const bytes = isRecord(choice['delta']) ? outputBytesOf(choice['delta']) : 0;
-    if (bytes > 0) this.#outputReported = this.#final = false;
-    this.#outputBytes += bytes;
+    const { bytes } = this.#output;
+    if (isRecord(choice['delta'])) tallyMessage(this.#output, choice['delta']);
+    // usage does not cover text that follows it
+    if (this.#output.bytes > bytes) this.#outputReported = this.#final = false;
     const index = choice['index'] ?? 0;
     const finished = textOf(choice['finish_reason']) !== undefined;
     this.#choices.set(index, finished || this.#choices.get(index) === true);
@@ -55,7 +57,8 @@ export class ChunkMeter {
 /** Meters a whole response. */
 export function meterCompletion(completion: JsonRecord): Meter {
   const usage = usageOf(completion);
-  const messages = itemsOf(completion['choices']).filter(isRecord).map((choice) => choice['message']).filter(isRecord);
-  const outputBytes = messages.reduce((sum, message) => sum + outputBytesOf(message), 0);
-  return meterOf(toReportedUsage(usage ? readUsage(usage) : NO_USAGE), outputBytes);
+  const output = new OutputTally();
+  for (const choice of itemsOf(completion['choices']))
+    if (isRecord(choice) && isRecord(choice['message'])) tallyMessage(output, choice['message']);
+  return meterOf(toReportedUsage(usage ? readUsage(usage) : NO_USAGE), output.bytes);
 }

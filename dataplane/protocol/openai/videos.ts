@@ -10,7 +10,7 @@ import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { parseObject } from '../json-value.ts';
 import { editForm } from '../multipart.ts';
-import { meterOf, NOTHING_REPORTED } from '../usage.ts';
+import { meterOf, UNREPORTED_USAGE } from '../usage.ts';
 import type { VideoJobs } from '../provider.ts';
 import { renameModel } from './embeddings.ts';
 
@@ -76,7 +76,7 @@ function videosConverter(contentType: string | undefined): Converter {
     },
     response: (body) => {
       const job = readVideoJob(body);
-      return { body, meter: meterOf(NOTHING_REPORTED, 0, true), job, failed: job.state === 'Failed' };
+      return { body, meter: meterOf(UNREPORTED_USAGE, 0, true), job, failed: job.state === 'Failed' };
     },
     stream: () => {
       throw new Error('videos are not streamed');

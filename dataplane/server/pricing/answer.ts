@@ -1,12 +1,14 @@
 /**
  * The price list over HTTP: a request → its answer. `GET /pricing` is a page or data by the Accept header,
- * `GET /pricing.json` is data, `GET /pricing/assets/*` is the page's style and script. Nothing here needs a key.
+ * `GET /pricing.json` is data, `GET /pricing/models/{name}` is a model's page, `GET /pricing/assets/*` is the pages'
+ * style and script. `GET /` says what this is. Nothing here needs a key.
  * Answers carry an ETag; frequent views of one configuration are rendered once.
  */
 import { hash } from 'node:crypto';
 import type { State } from '../../state/state.ts';
 import { pricingJson } from '#web/pricing/json.ts';
-import { renderPricingPage } from '#web/pricing/page.ts';
+import { homeJson, renderHome } from '#web/home.ts';
+import { renderModelPage, renderPricingPage } from '#web/pricing/page.ts';
 import type { PricingSite } from '#web/pricing/page.ts';
 import { renderCalculationPart } from '#web/pricing/prices.ts';
 import { DEFAULT_QUERY, parsePricingQuery, queryKey } from '#web/pricing/query.ts';
@@ -14,7 +16,7 @@ import { rankRows } from '#web/pricing/rows.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
 import { assetHref, findAsset } from './assets.ts';
 import { negotiate } from './negotiate.ts';
-import type { RenderLimit } from './render-budget.ts';
+import type { RenderBudget } from './render-budget.ts';
 
 /** A GET or HEAD request, as far as it matters here. */
 export interface PricingRequest {
@@ -24,6 +26,8 @@ export interface PricingRequest {
   readonly search: string;
   readonly accept: string | undefined;
   readonly ifNoneMatch: string | undefined;
+  /** Where the client has reached the gateway, such as https://gateway.example; undefined: it does not say. */
+  readonly origin?: string | undefined;
 }
 
 /** Header names are lower case. The body of a 304 is empty. */
@@ -55,22 +59,30 @@ const CACHED_VIEWS = 16;
 /** What is priced. */
 type PricedState = Pick<State, 'pricing' | 'groups'>;
 
+const MODEL_ROOT = '/pricing/models/';
 const PLAIN_VIEW = queryKey(DEFAULT_QUERY);
 
 export interface PricingOptions {
   readonly title?: string;
+  /** Where people find the console; undefined: not known. */
+  readonly consoleUrl?: string | undefined;
   /** For views that are not cached. */
-  readonly limit?: RenderLimit;
+  readonly limit?: RenderBudget;
 }
 
-const unlimited: RenderLimit = (render) => render();
+type ListOptions = Required<Pick<PricingOptions, 'title' | 'limit'>>;
+
+const unlimited: RenderBudget = (render) => render();
 
 /** The answer; undefined where the price list has nothing at the path. Throws too_busy where the limit does. */
 export function answerPricing(
-  request: PricingRequest, state: PricedState, { title = 'Model Gateway', limit = unlimited }: PricingOptions = {},
+  request: PricingRequest, state: PricedState,
+  { title = 'Model Gateway', limit = unlimited, consoleUrl }: PricingOptions = {},
 ): PricingAnswer | undefined {
   if (request.path === '/pricing' || request.path === '/pricing.json')
     return answerList(request, state, { title, limit });
+  if (request.path === '/') return answerHome(request, { title, consoleUrl });
+  if (request.path.startsWith(MODEL_ROOT)) return answerModel(request, state, { title, limit });
   const found = findAsset(request.path);
   if (!found) return undefined;
   return {
@@ -84,7 +96,37 @@ export function answerPricing(
   };
 }
 
-function answerList(request: PricingRequest, state: PricedState, options: Required<PricingOptions>): PricingAnswer {
+function answerHome(
+  { accept, path, origin }: PricingRequest, { title, consoleUrl }: { title: string; consoleUrl: string | undefined },
+): PricingAnswer {
+  if (negotiate(accept, path) === 'json') {
+    const body = Buffer.from(JSON.stringify(homeJson({ origin, consoleUrl }, title)));
+    return { status: 200, headers: JSON_HEADERS, body };
+  }
+  return { status: 200, headers: PAGE_HEADERS, body: Buffer.from(renderHome({ origin, consoleUrl }, siteOf(title))) };
+}
+
+function answerModel(
+  { path, origin, ifNoneMatch }: PricingRequest, state: PricedState, { title, limit }: ListOptions,
+): PricingAnswer | undefined {
+  const name = decodeName(path.slice(MODEL_ROOT.length));
+  const row = state.pricing.rows.find(({ modelName }) => modelName === name);
+  if (!row) return undefined;
+  const { body, etag } = rendered(limit(() => renderModelPage(state, siteOf(title), row, origin)));
+  const headers = { ...PAGE_HEADERS, etag };
+  return matches(ifNoneMatch, etag) ? { status: 304, headers, body: Buffer.alloc(0) } : { status: 200, headers, body };
+}
+
+/** undefined: it is no text. */
+function decodeName(encoded: string): string | undefined {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
+}
+
+function answerList(request: PricingRequest, state: PricedState, options: ListOptions): PricingAnswer {
   const format = negotiate(request.accept, request.path);
   const { body, etag } = format === 'json' ? renderJson(state) : renderPage(request.search, state, options);
   const headers = { ...(format === 'json' ? JSON_HEADERS : PAGE_HEADERS), etag };
@@ -106,16 +148,14 @@ function renderJson(state: PricedState): Rendered {
   return cached(cacheOf(state), 'json', () => JSON.stringify(pricingJson(state.pricing)));
 }
 
-function renderPage(search: string, state: PricedState, { title, limit }: Required<PricingOptions>): Rendered {
+function renderPage(search: string, state: PricedState, { title, limit }: ListOptions): Rendered {
   const parameters = new URLSearchParams(search);
   const query = parsePricingQuery(parameters, state.pricing);
   // the calculator's script asks for a few lines of the page
   const part = parameters.get('part') === 'calculation' ? renderCalculationPart(state, query) : undefined;
   if (part) return rendered(part.markup);
   const cache = cacheOf(state);
-  const site: PricingSite = {
-    title, styleHref: assetHref('pricing.css'), scriptHref: assetHref('pricing.js'), iconHref: assetHref('icon.svg'),
-  };
+  const site = siteOf(title);
   const render = (): string => {
     const page = (): string => renderPricingPage(state, site, query, cache.ranked);
     // the page that everybody opens is never refused
@@ -124,6 +164,12 @@ function renderPage(search: string, state: PricedState, { title, limit }: Requir
   // free text and counts have too many values to be worth caching
   const cacheable = !query.text && !query.calculation;
   return cacheable ? cached(cache, `${title} ${queryKey(query)}`, render) : rendered(render());
+}
+
+function siteOf(title: string): PricingSite {
+  return {
+    title, styleHref: assetHref('pricing.css'), scriptHref: assetHref('pricing.js'), iconHref: assetHref('icon.svg'),
+  };
 }
 
 function cacheOf({ pricing }: PricedState): PriceListCache {

@@ -24,7 +24,7 @@ const FILES = [
   },
   {
     file: 'pricing.js', contentType: 'text/javascript; charset=utf-8',
-    parts: ['pricing/browser/pricing.js', 'pricing/browser/calculator.js'],
+    parts: ['theme/copy.js', 'pricing/browser/pricing.js', 'pricing/browser/calculator.js'],
   },
   { file: 'icon.svg', contentType: 'image/svg+xml', parts: ['pricing/browser/icon.svg'] },
 ] as const;

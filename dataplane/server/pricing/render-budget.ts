@@ -1,23 +1,24 @@
 /**
- * A budget of CPU time for views of the price list that are not cached: nobody needs a key to ask for one, and a long
- * list takes a while. Together they may have a tenth of the process's time, and a little at once.
+ * A budget of CPU time for views of the price list that are not cached: no key is needed to request one, and a
+ * long list takes a while. Together they may use a tenth of the process's time, with a short burst.
  */
+import type { Clock } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 
 /** Renders, or throws too_busy where the budget is used up. */
-export type RenderLimit = (render: () => string) => string;
+export type RenderBudget = (render: () => string) => string;
 
 const SHARE = 0.1;
 const BURST_MS = 250;
 const RETRY_SECONDS = 1;
 
-/** `monotonicMs`: a clock that never goes back, in milliseconds. */
-export function createRenderBudget(monotonicMs: () => number): RenderLimit {
-  /** Time spent that has not been earned back. */
+/** Creates a full budget. */
+export function createRenderBudget(clock: Pick<Clock, 'monotonicMs'>): RenderBudget {
+  /** CPU time in debt, which is paid back at SHARE. */
   let owedMs = 0;
-  let asOfMs = monotonicMs();
+  let asOfMs = clock.monotonicMs();
   return (render) => {
-    const startedMs = monotonicMs();
+    const startedMs = clock.monotonicMs();
     owedMs = Math.max(0, owedMs - (startedMs - asOfMs) * SHARE);
     asOfMs = startedMs;
     if (owedMs >= BURST_MS)
@@ -27,7 +28,7 @@ export function createRenderBudget(monotonicMs: () => number): RenderLimit {
     try {
       return render();
     } finally {
-      owedMs += monotonicMs() - startedMs;
+      owedMs += clock.monotonicMs() - startedMs;
     }
   };
 }

@@ -15,7 +15,7 @@ import { receive } from '../receive.ts';
 interface BilledEndpoint {
   readonly path: string;
   readonly endpoint: EndpointName;
-  readonly read: (received: Received) => EndpointCall;
+  readonly read: (received: Received) => Promise<EndpointCall>;
 }
 
 const ENDPOINTS: readonly BilledEndpoint[] = [

@@ -10,7 +10,7 @@ import { receive } from '../receive.ts';
 
 export function countTokens(app: FastifyInstance, deps: ServerDeps): void {
   app.post(PATHS.countTokens.path, { config: { endpoint: 'count_tokens' } }, async (request, reply) => {
-    const read = (call: Received): EndpointCall => readChat(call, 'Anthropic');
+    const read = (call: Received): Promise<EndpointCall> => readChat(call, 'Anthropic');
     const received = receive(deps, { endpoint: 'count_tokens', request, reply, read });
     const attempts = request.attempts = [];
     const { inputTokens, estimated } = await count(deps, { received, ...callerOf(request) }, attempts);

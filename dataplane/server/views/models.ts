@@ -2,9 +2,14 @@
  * [P] What `GET /v1/models` and `GET /v1/models/{id}` answer, in both dialects: the models that a key can call now.
  */
 import { GatewayError } from '../../errors.ts';
-import type { Candidate, KeyState, Offer, State } from '../../state/state.ts';
+import type { KeyState, Offer, State } from '../../state/state.ts';
+import { modelFacts, modelFactsJson } from '#web/pricing/model-facts.ts';
+import type { ModelFacts, ModelFactsJson } from '#web/pricing/model-facts.ts';
+import { anthropicCapabilities } from './anthropic-capabilities.ts';
+import type { AnthropicCapabilities } from './anthropic-capabilities.ts';
 
-export interface OpenAIModel {
+/** OpenAI's object, and what the model is. */
+export interface OpenAIModel extends ModelFactsJson {
   readonly id: string;
   readonly object: 'model';
   readonly created: number;
@@ -23,7 +28,7 @@ export interface AnthropicModel {
   readonly created_at: string;
   readonly max_input_tokens: number | null;
   readonly max_tokens: number | null;
-  readonly capabilities: null;
+  readonly capabilities: AnthropicCapabilities;
   readonly lifecycle: 'active';
   readonly deprecated_at: null;
   readonly retires_at: null;
@@ -75,7 +80,9 @@ export function openaiModels(offers: readonly Offer[]): OpenAIModelList {
 
 /** OpenAI's model object. */
 export function openaiModel(offer: Offer): OpenAIModel {
-  return { id: offer.model, object: 'model', created: CREATED_S, owned_by: offer.vendor };
+  return {
+    id: offer.model, object: 'model', created: CREATED_S, owned_by: offer.vendor, ...modelFactsJson(factsOf(offer)),
+  };
 }
 
 /**
@@ -105,14 +112,15 @@ export function anthropicModels(offers: readonly Offer[], query: AnthropicPageQu
 
 /** Anthropic's model object. Its limits hold on every channel that may serve it. */
 export function anthropicModel(offer: Offer): AnthropicModel {
+  const { contextTokens, maxOutputTokens } = factsOf(offer);
   return {
     type: 'model',
     id: offer.model,
     display_name: offer.model,
     created_at: CREATED_AT,
-    max_input_tokens: smallest(offer, (candidate) => candidate.model.contextTokens),
-    max_tokens: smallest(offer, (candidate) => candidate.model.maxOutputTokens),
-    capabilities: null,
+    max_input_tokens: contextTokens,
+    max_tokens: maxOutputTokens,
+    capabilities: anthropicCapabilities(offer),
     lifecycle: 'active',
     deprecated_at: null,
     retires_at: null,
@@ -140,10 +148,8 @@ function parseLimit(text: string | undefined): number {
   return limit;
 }
 
-/** The smallest limit; 0 stands for "not given". */
-function smallest({ tiers }: Offer, limitOf: (candidate: Candidate) => number): number | null {
-  const given = tiers.flat().map(limitOf).filter((limit) => limit > 0);
-  return given.length === 0 ? null : Math.min(...given);
+function factsOf({ tiers }: Offer): ModelFacts {
+  return modelFacts(new Set(tiers.flat().map(({ model }) => model)));
 }
 
 /** By code units, as cursors are. */

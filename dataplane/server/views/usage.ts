@@ -19,6 +19,8 @@ export interface UsageView {
   readonly cached_tokens: number;
   /** Of five minutes and of an hour together. */
   readonly cache_write_tokens: number;
+  readonly cache_write_5m_tokens: number;
+  readonly cache_write_1h_tokens: number;
   readonly output_tokens: number;
   readonly usage_source: UsageSource;
   readonly cost_usd: string;
@@ -42,6 +44,8 @@ export function usageView(record: UsageRecord): UsageView {
     input_tokens: tokens.input,
     cached_tokens: tokens.cached,
     cache_write_tokens: tokens.cacheWrite5m + tokens.cacheWrite1h,
+    cache_write_5m_tokens: tokens.cacheWrite5m,
+    cache_write_1h_tokens: tokens.cacheWrite1h,
     output_tokens: tokens.output,
     usage_source: record.usageSource,
     cost_usd: formatDecimal(record.costNanoUsd, CENTS),

@@ -1,6 +1,7 @@
 /**
- * [P] The fleet as a cluster, and its endpoints. Who is ready is Kubernetes' word, which the endpoints already carry; Envoy's
- * own checks are only quicker. What a proxy answers is never held against it: a 502 or 503 is mostly a provider's.
+ * [P] The fleet as an Envoy cluster with its endpoints. Kubernetes decides which endpoints are ready; Envoy's own
+ * health checks only notice failures sooner. A response never ejects a proxy: a 502 or 503 mostly comes from a
+ * provider.
  */
 import { Cluster, ClusterLoadAssignment, HttpProtocolOptions } from './envoy.gen.ts';
 import type { HealthCheck, LbEndpoint, OutlierDetection } from './envoy.gen.ts';
@@ -16,21 +17,29 @@ export interface FleetEndpoint {
 
 const LEAST_REQUEST = 1;
 const EDS = 3;
-/** Holding calls and thresholds is the proxies' part: a stream may last for many minutes, and Envoy's own default is 1,024 of them. */
+/**
+ * The proxies enforce concurrency limits. A stream may last for many minutes, and Envoy's default of 1,024 would refuse
+ * calls.
+ */
 const NO_LIMIT = 1_000_000;
 const BUFFER_BYTES = 1024 * 1024;
-/** Shorter than the 72 s for which a proxy keeps an idle connection: a call must not meet one that is just being closed. */
+/**
+ * Shorter than the 72 s for which a proxy keeps an idle connection: a call must not meet one that is just being closed.
+ */
 const IDLE_SECONDS = 60;
 /**
- * With fewer than so many of 100 healthy by Envoy's own checks, all are used: Kubernetes says that they are ready, so it is
- * rather the checks that fail.
+ * With fewer than so many of 100 healthy by Envoy's own checks, all are used: Kubernetes says that they are ready, so
+ * it is rather the checks that fail.
  */
 const PANIC_PERCENT = 50;
 
-/** What Envoy's own checks ask a proxy: Readyz: its admin port, whether it takes calls; Connect: only whether its port opens. */
-export type HealthQuestion = 'Readyz' | 'Connect';
+/**
+ * What Envoy's own checks ask a proxy: Readyz: its admin port, whether it takes calls; Connect: only whether its port
+ * opens.
+ */
+export type HealthCheckKind = 'Readyz' | 'Connect';
 
-export function buildCluster(question: HealthQuestion): Uint8Array {
+export function buildCluster(question: HealthCheckKind): Uint8Array {
   return Cluster.encode({
     name: NAMES.cluster,
     type: EDS,
@@ -39,19 +48,17 @@ export function buildCluster(question: HealthQuestion): Uint8Array {
     perConnectionBufferLimitBytes: uint32(BUFFER_BYTES),
     lbPolicy: LEAST_REQUEST,
     healthChecks: [healthCheck(question)],
-    circuitBreakers: { thresholds: [{ maxConnections: uint32(NO_LIMIT), maxPendingRequests: uint32(NO_LIMIT), maxRequests: uint32(NO_LIMIT), maxRetries: uint32(NO_LIMIT) }] },
+    circuitBreakers: { thresholds: [{ maxConnections: uint32(NO_LIMIT), maxPendingRequests:
+      uint32(NO_LIMIT), maxRequests: uint32(NO_LIMIT), maxRetries: uint32(NO_LIMIT) }] },
     outlierDetection: OUTLIERS,
     // what the checks find counts at once, and not after a second
     commonLbConfig: { healthyPanicThreshold: { value: PANIC_PERCENT }, updateMergeWindow: seconds(0) },
     ignoreHealthOnHostRemoval: true,
-    typedExtensionProtocolOptions: { [EXTENSIONS.upstreamHttp]: pack(`type.googleapis.com/${EXTENSIONS.upstreamHttp}`, HttpProtocolOptions, {
-      commonHttpProtocolOptions: { idleTimeout: seconds(IDLE_SECONDS) },
-      explicitHttpConfig: { httpProtocolOptions: {} },
-    }) },
+    typedExtensionProtocolOptions: { [EXTENSIONS.upstreamHttp]: HTTP_OPTIONS },
   }).finish();
 }
 
-function healthCheck(question: HealthQuestion): HealthCheck {
+function healthCheck(question: HealthCheckKind): HealthCheck {
   return {
     timeout: seconds(2), interval: seconds(2), noTrafficInterval: seconds(2), intervalJitterPercent: 10,
     unhealthyThreshold: uint32(2), healthyThreshold: uint32(1),
@@ -59,13 +66,19 @@ function healthCheck(question: HealthQuestion): HealthCheck {
   };
 }
 
-/** Only connections that fail count, not what is answered. */
+const HTTP_OPTIONS = pack(`type.googleapis.com/${EXTENSIONS.upstreamHttp}`, HttpProtocolOptions, {
+  commonHttpProtocolOptions: { idleTimeout: seconds(IDLE_SECONDS) },
+  explicitHttpConfig: { httpProtocolOptions: {} },
+});
+
+/** Only failed connections eject a proxy, never the status of a response. */
 const OUTLIERS: OutlierDetection = {
   splitExternalLocalOriginErrors: true,
   consecutiveLocalOriginFailure: uint32(3), enforcingConsecutiveLocalOriginFailure: uint32(100),
   enforcingConsecutive5xx: uint32(0), enforcingConsecutiveGatewayFailure: uint32(0),
   enforcingSuccessRate: uint32(0), enforcingLocalOriginSuccessRate: uint32(0),
-  interval: milliseconds(500), baseEjectionTime: seconds(5), maxEjectionTime: seconds(30), maxEjectionPercent: uint32(50),
+  interval:
+    milliseconds(500), baseEjectionTime: seconds(5), maxEjectionTime: seconds(30), maxEjectionPercent: uint32(50),
 };
 
 export function buildEndpoints(endpoints: readonly FleetEndpoint[]): Uint8Array {

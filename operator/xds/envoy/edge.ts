@@ -1,9 +1,9 @@
 /**
- * [P] What an Envoy in front of the fleet is given: one listener, its routes, the fleet as a cluster, and the fleet's endpoints.
- * All of it follows from where the proxies are and where the edge listens; nothing in it is secret.
+ * [P] What an Envoy in front of the fleet is given: one listener, its routes, the fleet as a cluster, and the fleet's
+ * endpoints. All of it follows from where the proxies are and where the edge listens; nothing in it is secret.
  */
 import { buildCluster, buildEndpoints } from './cluster.ts';
-import type { FleetEndpoint, HealthQuestion } from './cluster.ts';
+import type { FleetEndpoint, HealthCheckKind } from './cluster.ts';
 import { buildCertificate, buildListener } from './listener.ts';
 import type { ListenerOptions } from './listener.ts';
 import { buildRoutes } from './routes.ts';
@@ -12,7 +12,7 @@ import { NAMES, TYPES } from './types.ts';
 export interface EdgeOptions {
   readonly endpoints: readonly FleetEndpoint[];
   /** Should stay what it is: another one makes Envoy build the cluster anew. */
-  readonly health: HealthQuestion;
+  readonly health: HealthCheckKind;
   readonly listener: ListenerOptions;
 }
 
@@ -26,7 +26,8 @@ interface EdgeResources {
 export function edgeResources({ endpoints, health, listener }: EdgeOptions): readonly EdgeResources[] {
   const { tlsFolder } = listener;
   return [
-    { typeUrl: TYPES.secret, resources: tlsFolder === undefined ? [] : [{ name: NAMES.certificate, value: buildCertificate(tlsFolder) }] },
+    { typeUrl: TYPES.secret, resources:
+      tlsFolder === undefined ? [] : [{ name: NAMES.certificate, value: buildCertificate(tlsFolder) }] },
     { typeUrl: TYPES.cluster, resources: [{ name: NAMES.cluster, value: buildCluster(health) }] },
     { typeUrl: TYPES.endpoints, resources: [{ name: NAMES.cluster, value: buildEndpoints(endpoints) }] },
     { typeUrl: TYPES.listener, resources: [{ name: NAMES.listener, value: buildListener(listener) }] },
@@ -35,7 +36,7 @@ export function edgeResources({ endpoints, health, listener }: EdgeOptions): rea
 }
 
 /** What can be asked of these endpoints; without any it stays what it was. */
-export function healthQuestion(endpoints: readonly FleetEndpoint[], before: HealthQuestion): HealthQuestion {
+export function healthCheckKind(endpoints: readonly FleetEndpoint[], before: HealthCheckKind): HealthCheckKind {
   if (endpoints.length === 0) return before;
   return endpoints.every(({ healthPort }) => healthPort !== undefined) ? 'Readyz' : 'Connect';
 }

@@ -1,6 +1,7 @@
 /**
- * [P] Where SDKs connect: HTTP/1.1 and HTTP/2 on one port, TLS where the edge has a certificate. What may be asked, and how much
- * of it, the proxies decide, in the words of the caller's dialect; Envoy only ends what never becomes a request.
+ * [P] Where SDKs connect: HTTP/1.1 and HTTP/2 on one port, TLS where the edge has a certificate. What may be asked, and
+ * how much of it, the proxies decide, in the words of the caller's dialect; Envoy only ends what never becomes a
+ * request.
  */
 import { DownstreamTlsContext, HttpConnectionManager, Listener, Router, Secret } from './envoy.gen.ts';
 import type { Extension, LocalReplyConfig } from './envoy.gen.ts';
@@ -40,18 +41,23 @@ export function buildListener({ host, port, tlsFolder }: ListenerOptions): Uint8
 /** The certificate as paths on Envoy's machine: the operator never sees it. */
 export function buildCertificate(folder: string): Uint8Array {
   return Secret.encode({ name: NAMES.certificate, tlsCertificate: {
-    certificateChain: { filename: `${folder}/tls.crt` }, privateKey: { filename: `${folder}/tls.key` }, watchedDirectory: { path: folder },
+    certificateChain: { filename:
+      `${folder}/tls.crt` }, privateKey: { filename: `${folder}/tls.key` }, watchedDirectory: { path: folder },
   } }).finish();
 }
 
 const TLS: Extension = extension('envoy.transport_sockets.tls', pack(EXTENSIONS.downstreamTls, DownstreamTlsContext, {
-  commonTlsContext: { alpnProtocols: ['h2', 'http/1.1'], tlsCertificateSdsSecretConfigs: [{ name: NAMES.certificate, sdsConfig: ADS }] },
+  commonTlsContext: {
+    alpnProtocols: ['h2', 'http/1.1'], tlsCertificateSdsSecretConfigs: [{ name: NAMES.certificate, sdsConfig: ADS }],
+  },
 }));
 
 const MANAGER: HttpConnectionManager = {
   statPrefix: NAMES.listener,
   rds: { configSource: ADS, routeConfigName: NAMES.routes },
-  httpFilters: [{ name: 'envoy.filters.http.router', typedConfig: pack(EXTENSIONS.router, Router, { suppressEnvoyHeaders: true }) }],
+  httpFilters: [{
+    name: 'envoy.filters.http.router', typedConfig: pack(EXTENSIONS.router, Router, { suppressEnvoyHeaders: true }),
+  }],
   http2ProtocolOptions: {
     maxConcurrentStreams: uint32(STREAMS_PER_CONNECTION),
     initialStreamWindowSize: uint32(STREAM_WINDOW_BYTES), initialConnectionWindowSize: uint32(CONNECTION_WINDOW_BYTES),
@@ -61,7 +67,8 @@ const MANAGER: HttpConnectionManager = {
   streamIdleTimeout: NEVER,
   requestTimeout: seconds(REQUEST_SECONDS),
   requestHeadersTimeout: seconds(HEAD_SECONDS),
-  // every client is a stranger: its x-envoy-* headers, which could set time limits and retries, are taken away. No list of own
+  // every client is a stranger: its x-envoy-* headers, which could set time limits and retries, are taken away. No list
+  // of own
   // addresses would mean all private ones, so there is one with an address that nobody has
   useRemoteAddress: { value: true },
   internalAddressConfig: { cidrRanges: [{ addressPrefix: '255.255.255.255', prefixLen: uint32(32) }] },
@@ -76,7 +83,8 @@ const MANAGER: HttpConnectionManager = {
 
 /** Envoy's own errors, in the dialect of the path. */
 function localReplies(): LocalReplyConfig {
-  const message = 'The call met no proxy of the gateway, or its connection broke off (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';
+  const message =
+    'The call met no proxy of the gateway, or its connection broke off (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';
   const format = (inlineString: string) => ({ contentType: 'application/json', textFormatSource: { inlineString } });
   return {
     mappers: [{

@@ -1,6 +1,6 @@
 /**
- * [P] All paths go to the fleet, without a time limit: how long a stream may last, or be silent, the proxies decide. A call is
- * tried on another proxy only where nothing of it was sent: a proxy that has seen a call may have billed it.
+ * [P] All paths go to the fleet, without a time limit: how long a stream may last, or be silent, the proxies decide. A
+ * call is tried on another proxy only where nothing of it was sent: a proxy that has seen a call may have billed it.
  */
 import { RouteConfiguration } from './envoy.gen.ts';
 import type { RetryPolicy } from './envoy.gen.ts';
@@ -9,11 +9,16 @@ import { EXTENSIONS, NAMES, NEVER, extension, milliseconds, seconds, uint32 } fr
 const RETRY: RetryPolicy = {
   retryOn: 'connect-failure,refused-stream,reset-before-request',
   numRetries: uint32(3),
-  retryHostPredicate: [extension('envoy.retry_host_predicates.previous_hosts', { typeUrl: EXTENSIONS.previousHosts, value: new Uint8Array() })],
+  retryHostPredicate: [extension(
+    'envoy.retry_host_predicates.previous_hosts', { typeUrl: EXTENSIONS.previousHosts, value: new Uint8Array() },
+  )],
   hostSelectionRetryMaxAttempts: 5n,
   retryBackOff: { baseInterval: milliseconds(25), maxInterval: seconds(1) },
 };
-/** Of a body that arrives before a connection is there: more than the connection's buffer and window together, so that it can go to another proxy whole. */
+/**
+ * Of a body that arrives before a connection is there: more than the connection's buffer and window together, so that
+ * it can go to another proxy whole.
+ */
 const RETRY_BUFFER_BYTES = 4n * 1024n * 1024n;
 
 export function buildRoutes(): Uint8Array {

@@ -20,7 +20,9 @@ export const EXTENSIONS = {
 } as const;
 
 /** What the resources are called. */
-export const NAMES = { cluster: 'model-gateway', listener: 'model-gateway', routes: 'model-gateway', certificate: 'model-gateway-edge' } as const;
+export const NAMES = {
+  cluster: 'model-gateway', listener: 'model-gateway', routes: 'model-gateway', certificate: 'model-gateway-edge',
+} as const;
 
 /** Over the stream that everything else comes from. */
 export const ADS: ConfigSource = { ads: {}, resourceApiVersion: 2 };

@@ -1,21 +1,21 @@
 /** A gateway that drains serves connections from before, and applies configuration until its last call has ended. */
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { gate } from '../../support/mock-provider.ts';
 import { insertAt } from '../../support/provider-answers.ts';
-import { ask } from '../../promises/client.ts';
-import { eventually } from '../../promises/process.ts';
-import type { GatewayProcess } from '../../promises/process.ts';
-import { answerNumbered, createScene, keyOf, numberedCall, sharedKeys } from '../../promises/scene.ts';
-import type { Scene } from '../../promises/scene.ts';
+import { ask } from '../../support/api/client.ts';
+import { eventually } from '../../support/api/process.ts';
+import type { GatewayProcess } from '../../support/api/process.ts';
+import { answerNumbered, createScene, keyOf, numberedCall, sharedKeys } from '../../support/api/scene.ts';
+import type { Scene } from '../../support/api/scene.ts';
 
 const STREAM = numberedCall(0);
 const WHOLE = numberedCall(1);
 
 let scene: Scene;
-before(async () => { scene = await createScene({ keys: [{ name: 'one' }, { name: 'two' }], creditUsd: '100' }); });
-after(() => scene.remove());
+beforeAll(async () => { scene = await createScene({ keys: [{ name: 'one' }, { name: 'two' }], creditUsd: '100' }); });
+afterAll(() => scene.remove());
 afterEach(() => scene.provider.clear());
 
 /** The status of a call on the agent's connection. */

@@ -1,6 +1,7 @@
 /**
  * Only public parts of packages and of Node: no module from inside a package, no symbol that another package made, no
- * listener taken off a server, no property put on a prototype. An update of a dependency is then a change of its version.
+ * listener taken off a server, no property put on a prototype. An update of a dependency is then a change of its
+ * version.
  */
 import type { Call, FileFacts, Violation } from './facts.ts';
 

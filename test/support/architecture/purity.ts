@@ -1,16 +1,20 @@
 /**
- * Purity of the [P] files: whatever they run is pure, so that the same arguments always give the same result. What they import
- * for use at run time is followed; types are not.
+ * Purity of the [P] files: whatever they run is pure, so that the same arguments always give the same result. What they
+ * import for use at run time is followed; types are not.
  */
 import type { FileFacts, Use, Violation } from './facts.ts';
 import { PURE, PURE_IMPORTS } from './layout.ts';
 
 /** Globals that reach outside, whatever is done with them. */
 const IMPURE = new Set([
-  'process', 'globalThis', 'console', 'performance', 'crypto', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'require',
-  'WebSocket', 'EventSource', 'BroadcastChannel', 'navigator', 'localStorage', 'sessionStorage', 'eval', 'Function', 'import.meta', 'Temporal', 'WeakRef',
+  'process', 'globalThis', 'console', 'performance', 'crypto', 'fetch', 'setTimeout', 'setInterval', 'setImmediate',
+  'queueMicrotask', 'require',
+  'WebSocket', 'EventSource', 'BroadcastChannel', 'navigator', 'localStorage', 'sessionStorage', 'eval', 'Function',
+  'import.meta', 'Temporal', 'WeakRef',
 ]);
-const IMPURE_MEMBERS: Readonly<Record<string, readonly string[]>> = { Math: ['random'], Date: ['now'], AbortSignal: ['timeout'], Atomics: ['wait', 'waitAsync'] };
+const IMPURE_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  Math: ['random'], Date: ['now'], AbortSignal: ['timeout'], Atomics: ['wait', 'waitAsync'],
+};
 
 /** Violations of pure files and of all that they draw in. */
 export function checkPurity(files: ReadonlyMap<string, FileFacts>): Violation[] {
@@ -19,7 +23,8 @@ export function checkPurity(files: ReadonlyMap<string, FileFacts>): Violation[] 
     const file = files.get(path);
     if (file === undefined) continue;
     const suffix = via === path ? '' : ` (drawn in by the pure ${via})`;
-    for (const { line, message } of [...impureImports(file), ...impureUses(file)]) found.push({ rule: 'purity', path, line, message: message + suffix });
+    for (const { line, message } of [...impureImports(file), ...impureUses(file)])
+      found.push({ rule: 'purity', path, line, message: message + suffix });
   }
   return found;
 }
@@ -27,12 +32,14 @@ export function checkPurity(files: ReadonlyMap<string, FileFacts>): Violation[] 
 /** Pure files and what they import for use at run time, each with the pure file that it is reached from. */
 function drawnIn(files: ReadonlyMap<string, FileFacts>): Map<string, string> {
   const reached = new Map<string, string>();
-  const queue = [...files.keys()].filter((path) => PURE.some((pattern) => pattern.test(path))).map((path) => [path, path] as const);
+  const queue =
+    [...files.keys()].filter((path) => PURE.some((pattern) => pattern.test(path))).map((path) => [path, path] as const);
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const [path, via] = next;
     if (reached.has(path)) continue;
     reached.set(path, via);
-    for (const { file, typeOnly } of files.get(path)?.imports ?? []) if (file !== undefined && !typeOnly) queue.push([file, via]);
+    for (const { file, typeOnly } of files.get(path)?.imports ?? []) if (file !== undefined && !typeOnly)
+      queue.push([file, via]);
   }
   return reached;
 }
@@ -41,7 +48,8 @@ function impureImports(file: FileFacts): { line: number; message: string }[] {
   return file.imports.flatMap(({ specifier, file: target, typeOnly, names, line }) => {
     if (typeOnly || target !== undefined) return [];
     const pure = specifier === undefined ? undefined : PURE_IMPORTS[specifier];
-    const allowed = pure !== undefined && (pure.length === 0 || (names.length > 0 && names.every((name) => pure.includes(name))));
+    const allowed =
+      pure !== undefined && (pure.length === 0 || (names.length > 0 && names.every((name) => pure.includes(name))));
     return allowed ? [] : [{ line, message: `imports ${specifier ?? 'what is only known at run time'}` }];
   });
 }

@@ -13,7 +13,9 @@ export function checkSources(sources: readonly Source[]): Violation[] {
   const files = new Map(sources.map((source) => [source.path, readSource(source)]));
   const all = [...files.values()];
   return [
-    ...all.flatMap(checkArrows), ...checkCycles(files), ...all.flatMap(checkBarrel), ...all.flatMap(checkSizes), ...checkMedians(all),
+    ...all.flatMap(
+      checkArrows,
+    ), ...checkCycles(files), ...all.flatMap(checkBarrel), ...all.flatMap(checkSizes), ...checkMedians(all),
     ...checkPurity(files), ...all.flatMap(checkWiring), ...all.flatMap(checkAny), ...all.flatMap(checkPrivate),
   ];
 }
@@ -22,12 +24,16 @@ export function checkSources(sources: readonly Source[]): Violation[] {
 function checkArrows(file: FileFacts): Violation[] {
   const own = partOf(file.path);
   const part = own === undefined ? undefined : LAYOUT[own];
-  if (own === undefined || part === undefined) return [{ rule: 'folder', path: file.path, line: 1, message: 'is in no part of the layout' }];
+  if (own === undefined || part === undefined)
+    return [{ rule: 'folder', path: file.path, line: 1, message: 'is in no part of the layout' }];
   return file.imports.flatMap(({ specifier, file: target, line }): Violation[] => {
-    if (specifier === undefined) return [{ rule: 'arrow', path: file.path, line, message: 'imports what is only known at run time' }];
+    if (specifier === undefined)
+      return [{ rule: 'arrow', path: file.path, line, message: 'imports what is only known at run time' }];
     if (target === undefined) {
       const allowed = specifier.startsWith('node:') || (part.packages ?? []).includes(packageOf(specifier));
-      return allowed ? [] : [{ rule: 'package', path: file.path, line, message: `${own} may not import the package ${specifier}` }];
+      return allowed
+        ? []
+        : [{ rule: 'package', path: file.path, line, message: `${own} may not import the package ${specifier}` }];
     }
     const allowed = partOf(target) === own || part.may.some((place) => isWithin(target, place));
     return allowed ? [] : [{ rule: 'arrow', path: file.path, line, message: `${own} may not import ${target}` }];
@@ -61,7 +67,8 @@ function checkCycles(files: ReadonlyMap<string, FileFacts>): Violation[] {
 }
 
 function checkBarrel(file: FileFacts): Violation[] {
-  return file.reExports.map((line) => ({ rule: 'barrel', path: file.path, line, message: 'hands on what another file exports' }));
+  return file.reExports.map((line) =>
+    ({ rule: 'barrel', path: file.path, line, message: 'hands on what another file exports' }));
 }
 
 function checkSizes(file: FileFacts): Violation[] {
@@ -69,12 +76,16 @@ function checkSizes(file: FileFacts): Violation[] {
   const tooBig = (line: number, message: string): Violation => ({ rule: 'size', path: file.path, line, message });
   const found: Violation[] = [];
   if (file.lines > LIMITS.fileLines) found.push(tooBig(1, `${file.lines} lines, at most ${LIMITS.fileLines}`));
-  if (ROUTE_FILE.test(file.path) && file.lines > LIMITS.routeFileLines) found.push(tooBig(1, `a route of ${file.lines} lines, at most ${LIMITS.routeFileLines}`));
+  if (ROUTE_FILE.test(file.path) && file.lines > LIMITS.routeFileLines)
+    found.push(tooBig(1, `a route of ${file.lines} lines, at most ${LIMITS.routeFileLines}`));
   for (const { name, line, lines, parameters, complexity } of file.functions) {
     const who = name === '' ? 'a function' : name;
-    if (lines > LIMITS.functionLines) found.push(tooBig(line, `${who} has ${lines} lines, at most ${LIMITS.functionLines}`));
-    if (parameters > LIMITS.parameters) found.push(tooBig(line, `${who} has ${parameters} parameters, at most ${LIMITS.parameters}`));
-    if (complexity > LIMITS.complexity) found.push(tooBig(line, `${who} has a complexity of ${complexity}, at most ${LIMITS.complexity}`));
+    if (lines > LIMITS.functionLines)
+      found.push(tooBig(line, `${who} has ${lines} lines, at most ${LIMITS.functionLines}`));
+    if (parameters > LIMITS.parameters)
+      found.push(tooBig(line, `${who} has ${parameters} parameters, at most ${LIMITS.parameters}`));
+    if (complexity > LIMITS.complexity)
+      found.push(tooBig(line, `${who} has a complexity of ${complexity}, at most ${LIMITS.complexity}`));
   }
   return found;
 }
@@ -83,10 +94,15 @@ function checkMedians(files: readonly FileFacts[]): Violation[] {
   const own = files.filter((file) => !isGenerated(file.path));
   const fileMedian = median(own.map((file) => file.lines));
   // Callbacks would make any median small: only functions with a name count.
-  const functionMedian = median(own.flatMap((file) => file.functions).filter((each) => each.name !== '').map((each) => each.lines));
+  const functionMedian =
+    median(own.flatMap((file) => file.functions).filter((each) => each.name !== '').map((each) => each.lines));
   const found: Violation[] = [];
-  if (fileMedian > LIMITS.medianFileLines) found.push({ rule: 'median', path: '', line: 1, message: `half of the files have more than ${fileMedian - 1} lines` });
-  if (functionMedian > LIMITS.medianFunctionLines) found.push({ rule: 'median', path: '', line: 1, message: `half of the functions have more than ${functionMedian - 1} lines` });
+  if (fileMedian > LIMITS.medianFileLines) found.push({
+    rule: 'median', path: '', line: 1, message: `half of the files have more than ${fileMedian - 1} lines`,
+  });
+  if (functionMedian > LIMITS.medianFunctionLines) found.push({
+    rule: 'median', path: '', line: 1, message: `half of the functions have more than ${functionMedian - 1} lines`,
+  });
   return found;
 }
 
@@ -99,17 +115,20 @@ function checkWiring(file: FileFacts): Violation[] {
   const found: Violation[] = [];
   if (!WIRING.some((place) => isWithin(file.path, place))) {
     for (const { file: target, line } of file.imports) {
-      if (target !== undefined && WIRING.some((place) => isWithin(target, place))) found.push({ rule: 'wiring', path: file.path, line, message: `only the command line starts ${target}` });
+      if (target !== undefined && WIRING.some((place) => isWithin(target, place)))
+        found.push({ rule: 'wiring', path: file.path, line, message: `only the command line starts ${target}` });
     }
   }
   if (PROCESS_OWNERS.some((place) => isWithin(file.path, place)) || file.declared.has('process')) return found;
-  for (const { name, line } of file.uses) if (name === 'process') found.push({ rule: 'wiring', path: file.path, line, message: 'process belongs to the command line' });
+  for (const { name, line } of file.uses) if (name === 'process')
+    found.push({ rule: 'wiring', path: file.path, line, message: 'process belongs to the command line' });
   return found;
 }
 
 function checkAny(file: FileFacts): Violation[] {
   if (isGenerated(file.path)) return [];
-  return file.bareAny.map((line) => ({ rule: 'any', path: file.path, line, message: 'any, without a comment that says why' }));
+  return file.bareAny.map((line) =>
+    ({ rule: 'any', path: file.path, line, message: 'any, without a comment that says why' }));
 }
 
 function isGenerated(path: string): boolean {

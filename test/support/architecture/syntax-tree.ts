@@ -1,4 +1,7 @@
-/** Walks a parsed file (ESTree) and gathers functions, uses of names, calls, declarations, computed imports and places of `any`. */
+/**
+ * Walks a parsed file (ESTree) and gathers functions, uses of names, calls, declarations, computed imports and places
+ * of `any`.
+ */
 import type { Call, FunctionFacts, Use } from './facts.ts';
 
 export interface Node {
@@ -19,7 +22,8 @@ interface Gathered {
 
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 const BRANCHES = new Set([
-  'IfStatement', 'ConditionalExpression', 'ForStatement', 'ForInStatement', 'ForOfStatement', 'WhileStatement', 'DoWhileStatement', 'LogicalExpression',
+  'IfStatement', 'ConditionalExpression', 'ForStatement', 'ForInStatement', 'ForOfStatement', 'WhileStatement',
+  'DoWhileStatement', 'LogicalExpression',
 ]);
 const LOGICAL_ASSIGNMENTS = new Set(['&&=', '||=', '??=']);
 
@@ -37,7 +41,8 @@ export function gather(program: Node, lineOf: (offset: number) => number): Gathe
     if (node.type === 'Identifier' && isValue(node, parent)) uses.push(useOf(node, parent, line));
     if (node.type === 'CallExpression') calls.push(callOf(node, line));
     if (node.type === 'ImportExpression') dynamicImports.push({ specifier: literal(node['source']), line });
-    if (node.type === 'MetaProperty') uses.push({ name: 'import.meta', member: undefined, withoutArguments: false, line });
+    if (node.type === 'MetaProperty')
+      uses.push({ name: 'import.meta', member: undefined, withoutArguments: false, line });
     if (node.type === 'TSAnyKeyword') anyLines.push(line);
     for (const name of declaredBy(node)) declared.add(name);
   });
@@ -55,7 +60,8 @@ function childrenOf(node: Node): Node[] {
 }
 
 function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && 'start' in value;
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' &&
+    'start' in value;
 }
 
 function literal(value: unknown): string | undefined {
@@ -138,7 +144,8 @@ function dotted(node: unknown): string {
   if (node.type === 'ThisExpression') return 'this';
   if (node.type === 'ChainExpression') return dotted(node['expression']);
   if (node.type !== 'MemberExpression') return nameOf(node);
-  return `${dotted(node['object'])}.${node['computed'] === true ? literal(node['property']) ?? '' : nameOf(node['property'])}`;
+  return `${dotted(node['object'])}.${node['computed'] === true ? literal(node['property']) ??
+    '' : nameOf(node['property'])}`;
 }
 
 /** Names that a node declares; patterns are taken apart. */

@@ -1,6 +1,6 @@
 /**
- * A folder as an image of one layer, in an archive that containerd imports (OCI image layout). Archives are kept in the cache by
- * a key of what they hold, so that an image is made once for each change of it.
+ * A folder as an image of one layer, in an archive that containerd imports (OCI image layout). Archives are kept in the
+ * cache by a key of what they hold, so that an image is made once for each change of it.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -63,10 +63,15 @@ async function build(folder: string, archive: string, { name, config, fill }: Om
 }
 
 async function tar(file: string, folder: string): Promise<void> {
-  await run('tar', ['--create', '--file', file, '--directory', folder, '--sort=name', '--mtime=@0', '--numeric-owner', '--format=posix', '--pax-option=delete=atime,delete=ctime', '.']);
+  await run('tar', [
+    '--create', '--file', file, '--directory', folder, '--sort=name', '--mtime=@0', '--numeric-owner', '--format=posix',
+    '--pax-option=delete=atime,delete=ctime', '.',
+  ]);
 }
 
-async function writeLayout(folder: string, layer: string, { name, config }: Pick<ImageRecipe, 'name' | 'config'>): Promise<void> {
+async function writeLayout(folder: string, layer: string, {
+  name, config,
+}: Pick<ImageRecipe, 'name' | 'config'>): Promise<void> {
   const blobs = join(folder, 'blobs/sha256');
   await mkdir(blobs, { recursive: true });
   const layerDigest = await digestOf(layer);
@@ -75,17 +80,23 @@ async function writeLayout(folder: string, layer: string, { name, config }: Pick
     const text = JSON.stringify(value);
     const digest = createHash('sha256').update(text).digest('hex');
     await writeFile(join(blobs, digest), text);
-    return { mediaType: `application/vnd.oci.image.${kind}.v1+json`, digest: `sha256:${digest}`, size: Buffer.byteLength(text) };
+    return {
+      mediaType: `application/vnd.oci.image.${kind}.v1+json`, digest: `sha256:${digest}`, size: Buffer.byteLength(text),
+    };
   };
   const configuration = await blob('config', {
-    architecture: ARCHITECTURES[process.arch] ?? process.arch, os: 'linux', config, rootfs: { type: 'layers', diff_ids: [`sha256:${layerDigest}`] },
+    architecture: ARCHITECTURES[process.arch] ??
+      process.arch, os: 'linux', config, rootfs: { type: 'layers', diff_ids: [`sha256:${layerDigest}`] },
   });
   const manifest = await blob('manifest', {
     schemaVersion: 2, mediaType: 'application/vnd.oci.image.manifest.v1+json', config: configuration,
-    layers: [{ mediaType: 'application/vnd.oci.image.layer.v1.tar', digest: `sha256:${layerDigest}`, size: (await stat(layer)).size }],
+    layers: [{ mediaType:
+      'application/vnd.oci.image.layer.v1.tar', digest: `sha256:${layerDigest}`, size: (await stat(layer)).size }],
   });
   await writeFile(join(folder, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}');
-  await writeFile(join(folder, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests: [{ ...manifest, annotations: { 'io.containerd.image.name': name } }] }));
+  await writeFile(join(folder, 'index.json'), JSON.stringify({
+    schemaVersion: 2, manifests: [{ ...manifest, annotations: { 'io.containerd.image.name': name } }],
+  }));
 }
 
 async function digestOf(file: string): Promise<string> {

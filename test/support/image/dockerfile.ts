@@ -1,6 +1,6 @@
 /**
- * What the Dockerfile says, for tests that build nothing with it: which files of the repository it takes, and how its last stage
- * is run. The test node's image is made from this, so that the two cannot differ.
+ * What the Dockerfile says, for tests that build nothing with it: which files of the repository it takes, and how its
+ * last stage is run. The test node's image is made from this, so that the two cannot differ.
  */
 import { readFile } from 'node:fs/promises';
 import { join, matchesGlob } from 'node:path';
@@ -21,6 +21,8 @@ export interface Dockerfile {
   readonly lastStage: readonly string[];
   /** Files and folders of the repository that the image takes. */
   readonly copied: readonly string[];
+  /** The commands that remove from node_modules what no program loads; they run in the folder that has it. */
+  readonly pruneScript: string;
   /** The program that compiles everything once while the image is made. */
   readonly compileScript: string;
   /** Where it keeps what is compiled. */
@@ -32,7 +34,8 @@ export interface Dockerfile {
 /** Reads Dockerfile and .dockerignore of a checkout. */
 export async function readDockerfile(root: string): Promise<Dockerfile> {
   const text = await readFile(join(root, 'Dockerfile'), 'utf8');
-  const ignored = (await readFile(join(root, '.dockerignore'), 'utf8')).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const ignored = (await readFile(join(root, '.dockerignore'), 'utf8')).split('\n').filter((line) => line !== '' &&
+    !line.startsWith('#'));
   const instructions = text.replace(/\\\n/g, ' ').split('\n').filter((line) => /^[A-Z]+ /.test(line));
   const build = instructions.join('\n');
   const copies = instructions.filter((line) => line.startsWith('COPY ') && !line.includes('--from'));
@@ -40,6 +43,7 @@ export async function readDockerfile(root: string): Promise<Dockerfile> {
     text, instructions,
     lastStage: instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM '))),
     copied: copies.flatMap((line) => line.split(/\s+/).slice(1, -1)).map((path) => path.replace(/\/$/, '')),
+    pruneScript: instructions.find((line) => line.startsWith('RUN rm -rf node_modules/'))?.slice('RUN '.length) ?? '',
     compileScript: /--eval\s+'(.+?)'/.exec(build)?.[1] ?? '',
     compileCache: /NODE_COMPILE_CACHE=(\S+)/.exec(text)?.[1] ?? '',
     reachesBuild: (path) => reaches(path, ignored),
@@ -58,8 +62,11 @@ function reaches(path: string, patterns: readonly string[]): boolean {
 
 /** Of the last stage. */
 export function imageConfig({ lastStage }: Dockerfile): ImageConfig {
-  const arguments_ = (name: string): string | undefined => lastStage.findLast((line) => line.startsWith(`${name} `))?.slice(name.length + 1).trim();
+  const arguments_ = (name: string): string | undefined =>
+    lastStage.findLast((line) => line.startsWith(`${name} `))?.slice(name.length + 1).trim();
   const list = (name: string): string[] => JSON.parse(arguments_(name) ?? '[]') as string[];
-  const env = lastStage.filter((line) => line.startsWith('ENV ')).flatMap((line) => line.slice('ENV '.length).trim().split(/\s+/));
-  return { Entrypoint: list('ENTRYPOINT'), Cmd: list('CMD'), Env: env, User: arguments_('USER') ?? '', WorkingDir: arguments_('WORKDIR') ?? '/' };
+  const env = lastStage.filter((line) => line.startsWith('ENV ')).flatMap((line) =>
+    line.slice('ENV '.length).trim().split(/\s+/));
+  return { Entrypoint: list('ENTRYPOINT'), Cmd: list('CMD'), Env: env, User: arguments_('USER') ??
+    '', WorkingDir: arguments_('WORKDIR') ?? '/' };
 }

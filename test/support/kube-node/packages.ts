@@ -1,11 +1,15 @@
-/** What a node needs of the machine's distribution; installed where that is possible, as need() does for single programs. */
+/**
+ * What a node needs of the machine's distribution; installed where that is possible, as need() does for single
+ * programs.
+ */
 import { delimiter, join } from 'node:path';
 import { installPackages, isExecutable } from '../needs.ts';
 
 export const CNI_FOLDER = '/usr/lib/cni';
 /** Debian's package of each program. */
 const PROGRAMS: Readonly<Record<string, string>> = {
-  containerd: 'containerd', runc: 'runc', ptp: 'containernetworking-plugins', conntrack: 'conntrack', iptables: 'iptables', ip: 'iproute2', ipset: 'ipset',
+  containerd: 'containerd', runc: 'runc', ptp:
+    'containernetworking-plugins', conntrack: 'conntrack', iptables: 'iptables', ip: 'iproute2', ipset: 'ipset',
   unshare: 'util-linux', nsenter: 'util-linux', sysctl: 'procps',
 };
 
@@ -15,7 +19,9 @@ export async function needNodePackages(): Promise<string | undefined> {
   if (lacking.length === 0) return undefined;
   const failure = await installPackages(lacking);
   const still = failure === undefined ? await lackingPackages() : lacking;
-  return still.length === 0 ? undefined : `install the packages ${still.join(' ')}${failure === undefined ? '' : ` (${failure})`}`;
+  return still.length === 0
+    ? undefined
+    : `install the packages ${still.join(' ')}${failure === undefined ? '' : ` (${failure})`}`;
 }
 
 async function lackingPackages(): Promise<string[]> {

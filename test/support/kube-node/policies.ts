@@ -1,6 +1,6 @@
 /**
- * NetworkPolicies of a test node, as packet filter rules: what a network plugin with policies would do, by looking again a few times
- * a second. What comes from the node or from this machine is let through; what has begun goes on.
+ * NetworkPolicies of a test node, as packet filter rules: what a network plugin with policies would do, by looking
+ * again a few times a second. What comes from the node or from this machine is let through; what has begun goes on.
  */
 import type { KubeAnswer } from '../kube/client.ts';
 
@@ -18,7 +18,11 @@ type Direction = 'ingress' | 'egress';
 
 interface Selector {
   readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[];
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
 }
 
 const ROOT_CHAIN = 'MGW-POLICY';
@@ -29,7 +33,9 @@ const TYPES: Readonly<Record<Direction, string>> = { ingress: 'Ingress', egress:
 /** What `iptables-restore --noflush` takes: the chain, and those that it leads to. */
 export function compilePolicies(world: PolicyWorld): string {
   const chains = new Map<string, string[]>();
-  const root = [...world.exempt.map((address) => `-s ${address} -j RETURN`), '-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN'];
+  const root = [
+    ...world.exempt.map((address) => `-s ${address} -j RETURN`), '-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN',
+  ];
   for (const [index, pod] of world.pods.filter(isThere).entries()) {
     for (const direction of ['egress', 'ingress'] as const) {
       const policies = world.policies.filter((policy) => concerns(policy, pod, direction));
@@ -40,19 +46,25 @@ export function compilePolicies(world: PolicyWorld): string {
     }
   }
   const all = [[ROOT_CHAIN, root] as const, ...chains];
-  return `*filter\n${all.map(([name]) => `:${name} - [0:0]\n`).join('')}${all.flatMap(([name, rules]) => rules.map((rule) => `-A ${name} ${rule}\n`)).join('')}COMMIT\n`;
+  return `*filter\n${all.map(([name]) => `:${name} - [0:0]\n`)
+    .join('')}${all.flatMap(([name, rules]) => rules.map((rule) => `-A ${name} ${rule}\n`)).join('')}COMMIT\n`;
 }
 
 function isThere({ status, spec }: Body): boolean {
-  return status.podIP !== undefined && spec.hostNetwork !== true && status.phase !== 'Succeeded' && status.phase !== 'Failed';
+  return status.podIP !== undefined && spec.hostNetwork !== true && status.phase !== 'Succeeded' &&
+    status.phase !== 'Failed';
 }
 
 function concerns({ metadata, spec }: Body, pod: Body, direction: Direction): boolean {
-  return metadata.namespace === pod.metadata.namespace && (spec.policyTypes ?? ['Ingress']).includes(TYPES[direction]) && selects(spec.podSelector, pod.metadata.labels);
+  return metadata.namespace === pod.metadata.namespace &&
+    (spec.policyTypes ?? ['Ingress']).includes(TYPES[direction]) && selects(spec.podSelector, pod.metadata.labels);
 }
 
-function selects({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Readonly<Record<string, string>> = {}): boolean {
-  return Object.entries(matchLabels).every(([key, value]) => labels[key] === value) && matchExpressions.every(({ key, operator, values = [] }) => {
+function selects({
+  matchLabels = {}, matchExpressions = [],
+}: Selector, labels: Readonly<Record<string, string>> = {}): boolean {
+  return Object.entries(matchLabels).every(([key, value]) =>
+    labels[key] === value) && matchExpressions.every(({ key, operator, values = [] }) => {
     const value = labels[key];
     switch (operator) {
       case 'In': return value !== undefined && values.includes(value);
@@ -76,7 +88,8 @@ function rulesOf(world: PolicyWorld, concerned: Concerned): string[] {
   return rules.flatMap((rule) => {
     const peers: Body[] | undefined = direction === 'ingress' ? rule.from : rule.to;
     const ports = portsOf(rule.ports, concerned.pod);
-    const matches = peers === undefined || peers.length === 0 ? [[]] : peers.flatMap((peer) => peerMatches(world, peer, concerned));
+    const matches =
+      peers === undefined || peers.length === 0 ? [[]] : peers.flatMap((peer) => peerMatches(world, peer, concerned));
     return matches.flatMap((match) => ports.flatMap((port) => allow(match, port, direction)));
   });
 }
@@ -89,22 +102,29 @@ function allow(match: Match, port: string, direction: Direction): string[] {
   const [address, ...except] = match;
   const at = address === undefined ? '' : `${side} ${address} `;
   if (except.length === 0) return [`${at}${port}-j RETURN`];
-  return [`${at}${port}-j MARK --set-xmark ${mark}`, ...except.map((range) => `${side} ${range} ${port}-j MARK --set-xmark 0x0/${mark.split('/')[1]}`), `-m mark --mark ${mark} -j RETURN`];
+  return [`${at}${port}-j MARK --set-xmark ${mark}`, ...except.map((range) =>
+    `${side} ${range} ${port}-j MARK --set-xmark 0x0/${mark.split('/')[1]}`), `-m mark --mark ${mark} -j RETURN`];
 }
 
 function peerMatches({ pods, namespaces }: PolicyWorld, peer: Body, { policy }: Concerned): Match[] {
   if (peer.ipBlock) return peer.ipBlock.cidr.includes(':') ? [] : [[peer.ipBlock.cidr, ...peer.ipBlock.except ?? []]];
-  const known = new Set<string>(namespaces.filter(({ metadata }) => peer.namespaceSelector ? selects(peer.namespaceSelector, metadata.labels) : metadata.name === policy.metadata.namespace).map(({ metadata }) => metadata.name));
-  return pods.filter((pod) => isThere(pod) && known.has(pod.metadata.namespace) && selects(peer.podSelector ?? {}, pod.metadata.labels)).map((pod) => [pod.status.podIP]);
+  const known = new Set<string>(namespaces.filter(({ metadata }) => peer.namespaceSelector
+    ? selects(peer.namespaceSelector, metadata.labels)
+    : metadata.name === policy.metadata.namespace).map(({ metadata }) => metadata.name));
+  return pods.filter((pod) => isThere(pod) && known.has(pod.metadata.namespace) &&
+    selects(peer.podSelector ?? {}, pod.metadata.labels)).map((pod) => [pod.status.podIP]);
 }
 
 /** A name is that of a port of the pod that is called. */
 function portsOf(ports: readonly Body[] | undefined, { spec }: Body): string[] {
   if (ports === undefined || ports.length === 0) return [''];
-  const named: Body[] = [...spec.containers, ...spec.initContainers ?? []].flatMap((container: Body) => container.ports ?? []);
+  const named: Body[] =
+    [...spec.containers, ...spec.initContainers ?? []].flatMap((container: Body) => container.ports ?? []);
   return ports.flatMap(({ protocol = 'TCP', port, endPort }) => {
     const number = typeof port === 'string' ? named.find(({ name }) => name === port)?.containerPort : port;
     if (number === undefined && port !== undefined) return [];
-    return [`-p ${protocol.toLowerCase()} ${number === undefined ? '' : `--dport ${number}${endPort === undefined ? '' : `:${endPort}`} `}`];
+    return [`-p ${protocol.toLowerCase()} ${number === undefined
+      ? ''
+      : `--dport ${number}${endPort === undefined ? '' : `:${endPort}`} `}`];
   });
 }

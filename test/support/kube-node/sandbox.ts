@@ -1,7 +1,8 @@
 /**
- * Where a test node lives: network, mounts and processes of its own, in kernel namespaces. With the first process of the
- * namespaces everything goes at once: pods, daemons, mounts, bridges, packet filters. Outside are only a pair of network interfaces,
- * which goes with them, a cgroup, and a folder; what a killed run left of these two, the next one removes.
+ * Where a test node lives: network, mounts and processes of its own, in kernel namespaces. With the first process of
+ * the namespaces everything goes at once: pods, daemons, mounts, bridges, packet filters. Outside are only a pair of
+ * network interfaces, which goes with them, a cgroup, and a folder; what a killed run left of these two, the next one
+ * removes.
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -52,7 +53,9 @@ exec sleep infinity`;
 
 /** Undefined where one can be opened, else why not. */
 export async function sandboxMissing(): Promise<string | undefined> {
-  const refused = await run('unshare', ['--net', '--mount', '--pid', '--fork', '--mount-proc', 'ip', 'link', 'set', 'lo', 'up']).then(() => false, () => true);
+  const refused = await run(
+    'unshare', ['--net', '--mount', '--pid', '--fork', '--mount-proc', 'ip', 'link', 'set', 'lo', 'up'],
+  ).then(() => false, () => true);
   if (refused) return 'kernel namespaces cannot be made here';
   const trial = `/${PREFIX}trial-${process.pid}`;
   try {
@@ -69,7 +72,9 @@ export async function openSandbox(): Promise<Sandbox> {
   await removeRemains();
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
   await writeFile(join(folder, 'owner'), String(process.pid));
-  const unshared = spawn('unshare', ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', '-ec', BEGIN], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const unshared = spawn('unshare', [
+    '--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', '-ec', BEGIN,
+  ], { stdio: ['ignore', 'pipe', 'inherit'] });
   // the folder stays for the next run's sweep where this process is killed
   const unwatch = watchOver([{ name: 'unshare', child: unshared, log: '' }], join(folder, 'nothing'));
   const cgroup = `/${folder.slice(folder.lastIndexOf('/') + 1)}`;
@@ -81,7 +86,9 @@ export async function openSandbox(): Promise<Sandbox> {
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await Promise.race([once(unshared.stdout, 'data'), once(unshared, 'exit').then(() => { throw new Error('no namespaces could be made'); })]);
+    await Promise.race([once(unshared.stdout, 'data'), once(unshared, 'exit').then(() => {
+      throw new Error('no namespaces could be made');
+    })]);
     const init = await childOf(unshared);
     const network = await connect(init);
     await makeCgroup(cgroup);
@@ -105,8 +112,10 @@ async function childOf({ pid }: ChildProcess): Promise<string> {
 async function connect(init: string): Promise<Network> {
   for (let slot = 0; slot < SLOTS; slot++) {
     const name = `${PREFIX}${slot}`;
-    if (!(await run('ip', ['link', 'add', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', init]).then(() => true, () => false))) continue;
-    const network = { node: `10.250.${slot}.1`, host: `10.250.${slot}.2`, services: `10.${96 + slot}.0.0/16`, pods: `10.244.${slot}.0/24` };
+    if (!(await run('ip', ['link', 'add', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', init]).then(() =>
+      true, () => false))) continue;
+    const network = { node: `10.250.${slot}.1`, host: `10.250.${slot}.2`, services: `10.${96 +
+      slot}.0.0/16`, pods: `10.244.${slot}.0/24` };
     const inside = (...args: string[]): Promise<unknown> => run('nsenter', ['--target', init, '--net', 'ip', ...args]);
     await inside('addr', 'add', `${network.node}/30`, 'dev', 'eth0');
     await inside('link', 'set', 'eth0', 'up');
@@ -143,13 +152,15 @@ async function makeCgroup(name: string): Promise<void> {
       const inherited = await readFile(join(root, file), 'utf8').catch(() => '');
       if (inherited !== '') await writeFile(join(root, name, file), inherited).catch(() => undefined);
     }
-    for (const [file, weight] of Object.entries(weights)) await writeFile(join(root, name, file), weight, { flag: 'r+' }).catch(() => undefined);
+    for (const [file, weight] of Object.entries(weights))
+      await writeFile(join(root, name, file), weight, { flag: 'r+' }).catch(() => undefined);
   }
 }
 
 async function removeCgroup(name: string): Promise<void> {
   // where both versions are mounted, programs use the second one too
-  for (const root of [...await cgroupRoots('cgroup'), ...await cgroupRoots('cgroup2')]) await removeTree(join(root, name));
+  for (const root of [...await cgroupRoots('cgroup'), ...await cgroupRoots('cgroup2')])
+    await removeTree(join(root, name));
 }
 
 /** Cgroups can be removed once nothing is in them, which takes the kernel a moment after its last process. */

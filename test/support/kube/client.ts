@@ -18,13 +18,15 @@ export interface KubeAnswer {
 }
 
 interface KubeTable {
-  readonly columnDefinitions: readonly { readonly name: string }[];
+  readonly columnDefinitions: readonly { readonly name: string; readonly priority: number }[];
   readonly rows: readonly { readonly cells: readonly unknown[] }[];
 }
 
 export interface KubeClient {
   /** One request; `path` includes the query. The body is JSON, whatever `contentType` calls it. */
-  call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown, contentType?: string): Promise<KubeAnswer>;
+  call(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown, contentType?: string,
+  ): Promise<KubeAnswer>;
   /** What `kubectl get` shows of a list or an object. */
   table(path: string): Promise<KubeTable>;
   close(): Promise<void>;
@@ -33,16 +35,22 @@ export interface KubeClient {
 /** A client for one API server. */
 export function kubeClient(endpoint: KubeEndpoint): KubeClient {
   const dispatcher = new Agent({ connect: { ca: endpoint.ca } });
-  const send = async (method: string, path: string, body: unknown, headers: Readonly<Record<string, string>>): Promise<KubeAnswer> => {
+  const send = async (
+    method: string, path: string, body: unknown, headers: Readonly<Record<string, string>>,
+  ): Promise<KubeAnswer> => {
     const authorization = `Bearer ${endpoint.token}`;
-    const options = { method, headers: { authorization, ...headers }, dispatcher, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const options = { method, headers: { authorization, ...headers }, dispatcher, ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body) }) };
     const answer = await request(endpoint.url + path, options as Parameters<typeof request>[1]);
     const text = await answer.body.text();
     return { status: answer.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
   };
   return {
-    call: (method, path, body, contentType = 'application/json') => send(method, path, body, { accept: 'application/json', 'content-type': contentType }),
-    table: async (path) => (await send('GET', path, undefined, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' })).body,
+    call: (method, path, body, contentType = 'application/json') =>
+      send(method, path, body, { accept: 'application/json', 'content-type': contentType }),
+    table: async (path) =>
+      (await send('GET', path, undefined, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' })).body,
     close: () => dispatcher.close(),
   };
 }

@@ -49,7 +49,9 @@ export async function findOrBuild({ folder, names, build, withoutGo }: Programs)
 }
 
 /** The same for a single program. */
-export async function findOrBuildOne({ folder, name, build }: { readonly folder: string; readonly name: string; readonly build: () => Promise<void> }): Promise<{ readonly path: string } | { readonly missing: string }> {
+export async function findOrBuildOne(
+  { folder, name, build }: { readonly folder: string; readonly name: string; readonly build: () => Promise<void> },
+): Promise<{ readonly path: string } | { readonly missing: string }> {
   const found = await findOrBuild({ folder, names: [name], build, withoutGo: 'install Go' });
   return 'folder' in found ? { path: join(found.folder, name) } : found;
 }
@@ -132,6 +134,7 @@ export async function goBuild(folder: string, program: GoProgram): Promise<void>
   const options = { cwd, env: { ...process.env, CGO_ENABLED: '0' }, maxBuffer: 64 * 1024 * 1024 };
   await run('go', ['get', ...program.modules], options);
   await run('go', ['mod', 'tidy'], options);
-  await run('go', ['build', '-ldflags', `-s -w ${program.ldflags ?? ''}`, '-o', `${program.name}.new`, program.package], options);
+  await run('go', ['build', '-ldflags', `-s -w ${program.ldflags ??
+    ''}`, '-o', `${program.name}.new`, program.package], options);
   await rename(join(cwd, `${program.name}.new`), join(folder, program.name));
 }

@@ -9,11 +9,15 @@ const ESTABLISHED_WITHIN_MS = 120_000;
 /** What the server needs to know of a definition here; the rest goes to it as it is. */
 export interface Definition {
   readonly metadata: { readonly name: string };
-  readonly spec: { readonly group: string; readonly names: { readonly plural: string }; readonly versions: readonly { readonly name: string }[] };
+  readonly spec: { readonly group: string; readonly names: {
+    readonly plural: string;
+  }; readonly versions: readonly { readonly name: string }[] };
 }
 
 /** Creates the definitions; the result is each as the server has it once it is served. */
-export async function installCrds(client: KubeClient, definitions: readonly Definition[]): Promise<KubeAnswer['body'][]> {
+export async function installCrds(
+  client: KubeClient, definitions: readonly Definition[],
+): Promise<KubeAnswer['body'][]> {
   for (const definition of definitions) {
     const created = await client.call('POST', `${DEFINITIONS}?fieldValidation=Strict`, definition);
     if (created.status !== 201) throw new Error(`${definition.metadata.name}: ${created.body.message}`);
@@ -25,7 +29,8 @@ async function untilServed(client: KubeClient, { metadata, spec }: Definition): 
   const list = `/apis/${spec.group}/${spec.versions[0]?.name}/${spec.names.plural}`;
   const deadline = Date.now() + ESTABLISHED_WITHIN_MS;
   while (Date.now() < deadline) {
-    const [definition, listed] = await Promise.all([client.call('GET', `${DEFINITIONS}/${metadata.name}`), client.call('GET', list)]);
+    const [definition, listed] =
+      await Promise.all([client.call('GET', `${DEFINITIONS}/${metadata.name}`), client.call('GET', list)]);
     if (isEstablished(definition.body) && listed.status === 200) return definition.body;
     await delay(POLL_MS);
   }

@@ -10,7 +10,9 @@ export function findKstatus(env: NodeJS.ProcessEnv): Promise<{ readonly path: st
   const folder = cacheFolder(env, `kstatus-${VERSION}`);
   const build = async (): Promise<void> => {
     const source = await readFile(new URL('kstatus.go', import.meta.url), 'utf8');
-    await goBuild(folder, { name: 'kstatus', package: '.', modules: [`github.com/fluxcd/cli-utils@v${VERSION}`], files: { 'main.go': source } });
+    await goBuild(folder, {
+      name: 'kstatus', package: '.', modules: [`github.com/fluxcd/cli-utils@v${VERSION}`], files: { 'main.go': source },
+    });
   };
   return findOrBuildOne({ folder, name: 'kstatus', build });
 }

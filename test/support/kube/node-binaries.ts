@@ -1,6 +1,7 @@
 /**
- * The programs of a Kubernetes node beside etcd and kube-apiserver: built from their Go modules at pinned versions into the same
- * cache folder, the first time (some minutes, most of which a machine that has built kube-apiserver has behind it).
+ * The programs of a Kubernetes node beside etcd and kube-apiserver: built from their Go modules at pinned versions into
+ * the same cache folder, the first time (some minutes, most of which a machine that has built kube-apiserver has behind
+ * it).
  */
 import { mkdir } from 'node:fs/promises';
 import { kubeFolder, kubernetesProgram, KUBERNETES_VERSION } from './binaries.ts';
@@ -49,9 +50,11 @@ export function findNodeBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
 }
 
 async function build(folder: string): Promise<void> {
-  console.error(`building kubelet and the rest of a node of Kubernetes ${KUBERNETES_VERSION} into ${folder}, once; this takes some minutes`);
+  console.error(`building kubelet and the rest of a node of Kubernetes ${KUBERNETES_VERSION} into ${folder}, once; ` +
+    `this takes some minutes`);
   await mkdir(folder, { recursive: true });
   for (const name of OF_KUBERNETES) await goBuild(folder, await kubernetesProgram(name));
-  await goBuild(folder, { name: 'coredns', package: '.', modules: [`github.com/coredns/coredns@v${COREDNS_VERSION}`], files: { 'main.go': COREDNS } });
+  await goBuild(folder, { name: 'coredns', package:
+    '.', modules: [`github.com/coredns/coredns@v${COREDNS_VERSION}`], files: { 'main.go': COREDNS } });
   await goBuild(folder, { name: 'pause', package: '.', modules: [], files: { 'main.go': PAUSE } });
 }

@@ -1,6 +1,6 @@
 /**
- * A cluster that is there already, instead of an API server of the test's own: MGW_TEST_CLUSTER names a file with its address, as
- * test/support/test-cluster.ts writes it. What a test makes there is taken away at its end.
+ * A cluster that is there already, instead of an API server of the test's own: MGW_TEST_CLUSTER names a file with its
+ * address, as test/support/test-cluster.ts writes it. What a test makes there is taken away at its end.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +12,8 @@ const GONE_WITHIN_MS = 120_000;
 const POLL_MS = 500;
 /** Cluster-wide things that tests make, the ones that hold others last. */
 const KINDS = [
-  '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+  '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
+  '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
   '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations',
   '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', '/apis/rbac.authorization.k8s.io/v1/clusterroles',
   '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', '/api/v1/namespaces',
@@ -33,7 +34,8 @@ export async function borrowCluster(endpoint: KubeEndpoint): Promise<KubeApiserv
   return {
     ...endpoint, freeze: notOurs, thaw: notOurs, restart: async () => notOurs(),
     async stop() {
-      const added = async (path: string): Promise<string[]> => (await namesOf(client, path)).filter((name) => !before.get(path)?.has(name));
+      const added = async (path: string): Promise<string[]> =>
+        (await namesOf(client, path)).filter((name) => !before.get(path)?.has(name));
       for (const path of KINDS) for (const name of await added(path)) await client.call('DELETE', `${path}/${name}`);
       const deadline = Date.now() + GONE_WITHIN_MS;
       let left: string[];

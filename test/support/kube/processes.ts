@@ -1,6 +1,6 @@
 /**
- * Child processes that never outlive the test: ended by stop(), and by a watchdog when this process dies in any other way
- * (the watchdog waits for its standard input, which the kernel closes).
+ * Child processes that never outlive the test: ended by stop(), and by a watchdog when this process dies in any other
+ * way (the watchdog waits for its standard input, which the kernel closes).
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,9 @@ export interface Process {
 }
 
 /** Starts a program with its output in `<folder>/<name>.log`; by default it is called as it is. */
-export function startProcess(folder: string, path: string, args: readonly string[], name: string = path.slice(path.lastIndexOf('/') + 1)): Process {
+export function startProcess(
+  folder: string, path: string, args: readonly string[], name: string = path.slice(path.lastIndexOf('/') + 1),
+): Process {
   const log = join(folder, `${name}.log`);
   const output = openSync(log, 'w');
   const child = spawn(path, args, { stdio: ['ignore', output, output] });
@@ -51,7 +53,9 @@ export async function stopProcess(process: Process): Promise<void> {
 export function watchOver(processes: readonly Process[], folder: string): () => void {
   const pids = processes.flatMap((process) => (process.child.pid === undefined ? [] : [String(process.child.pid)]));
   const script = 'folder=$1; shift; cat > /dev/null; kill -9 "$@" 2> /dev/null; rm -rf "$folder"';
-  const watchdog = spawn('/bin/sh', ['-c', script, 'watchdog', folder, ...pids], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  const watchdog = spawn(
+    '/bin/sh', ['-c', script, 'watchdog', folder, ...pids], { stdio: ['pipe', 'ignore', 'ignore'], detached: true },
+  );
   watchdog.unref();
   const input = watchdog.stdin as unknown as { unref(): void };
   input.unref();

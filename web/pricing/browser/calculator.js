@@ -1,12 +1,14 @@
 /**
- * Counts what a call costs as one types, exactly: whole numbers of any size, the figures that the server wrote beside the result,
- * rounded once, half up, as the gateway bills it. Another model or group has other figures: the server is asked for that part.
+ * Counts what a call costs as one types, exactly: whole numbers of any size, the figures that the server wrote beside
+ * the result, rounded once, half up, as the gateway bills it. Another model or group has other figures: the server is
+ * asked for that part.
  */
 (() => {
   const form = document.getElementById('calculate');
   if (!form) return;
 
-  const PARAMETERS = { input: 'input', cached: 'cached', cacheWrite5m: 'write5m', cacheWrite1h: 'write1h', output: 'output', generations: 'n' };
+  const PARAMETERS = { input:
+    'input', cached: 'cached', cacheWrite5m: 'write5m', cacheWrite1h: 'write1h', output: 'output', generations: 'n' };
   const E9 = 10n ** 9n;
   const MANY = 1000n;
   /** What was typed, by parameter, for models that are priced otherwise too. */
@@ -135,7 +137,9 @@
   /** What is typed and chosen now. */
   function query() {
     remember();
-    return new URLSearchParams({ ...typed, calc: form.querySelector('[name=calc]').value, at: form.querySelector('[name=at]').value });
+    return new URLSearchParams({
+      ...typed, calc: form.querySelector('[name=calc]').value, at: form.querySelector('[name=at]').value,
+    });
   }
 
   /** The same counts with another model or group. */
@@ -146,9 +150,11 @@
     const part = document.getElementById('calculation');
     part.setAttribute('aria-busy', 'true');
     try {
-      const response = await fetch(`${location.pathname}?${query()}&part=calculation`, { signal, headers: { accept: 'text/html' } });
+      const response =
+        await fetch(`${location.pathname}?${query()}&part=calculation`, { signal, headers: { accept: 'text/html' } });
       if (!response.ok) throw new Error(`HTTP ${response.status}`);
-      const answered = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('calculation');
+      const answered =
+        new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('calculation');
       replacePart(part, answered);
     } catch {
       // Without scripts the same choice is a page load: whatever went wrong, that shows it.
@@ -171,7 +177,8 @@
   function catchUp() {
     const isOther = (select) => select.value !== (select.querySelector('option[selected]') ?? select.options[0]).value;
     if ([...form.querySelectorAll('select')].some(isOther)) void askPart();
-    else if ([...form.querySelectorAll('input:not([type=hidden])')].some((input) => input.value !== input.defaultValue)) calculate();
+    else if ([...form.querySelectorAll('input:not([type=hidden])')].some((input) => input.value !== input.defaultValue))
+      calculate();
   }
   catchUp();
   addEventListener('pageshow', catchUp);

@@ -1,7 +1,7 @@
 /**
- * Sorts and filters the price table in place. The server has rendered everything, for this very address: the script reads the
- * rows' ranks and marks, never computes a price, and keeps the view's state in the address. Choosing a group changes prices, so
- * those rows are asked from the server again.
+ * Sorts and filters the price table in place. The server has rendered everything, for this very address: the script
+ * reads the rows' ranks and marks, never computes a price, and keeps the view's state in the address. Choosing a group
+ * changes prices, so those rows are asked from the server again.
  */
 (() => {
   const form = document.getElementById('filters');
@@ -9,7 +9,7 @@
   if (!form || !table) return;
 
   // Not form.elements: the headings' buttons are named "sort" too.
-  const controls = Object.fromEntries(['q', 'vendor', 'type', 'group', 'sort'].map((name) => (
+  const controls = Object.fromEntries(['q', 'vendor', 'type', 'use', 'group', 'sort'].map((name) => (
     [name, form.querySelector(`input[name=${name}], select[name=${name}]`)])));
   const columns = [...table.tHead.querySelectorAll('button')].map((button) => button.dataset.column);
   const modelColumn = columns.indexOf('model');
@@ -21,9 +21,10 @@
   function readRows() {
     return [...table.tBodies[0].rows].map((element) => ({
       element,
-      text: `${element.cells[0].textContent} ${element.cells[1].textContent}`.toLowerCase(),
+      text: `${element.cells[0].querySelector('bdi').textContent} ${element.cells[1].textContent}`.toLowerCase(),
       vendor: element.dataset.v,
       type: element.dataset.t,
+      uses: new Set(element.dataset.u.split(' ')),
       groups: new Set(element.dataset.g.split(' ')),
       ranks: element.dataset.r.split(' ').map(Number),
     }));
@@ -35,6 +36,7 @@
       words: controls.q.value.trim().toLowerCase().split(/\s+/),
       vendor: chosenOption(controls.vendor),
       type: controls.type.value,
+      use: controls.use.value,
       group: chosenOption(controls.group),
     };
   }
@@ -44,9 +46,10 @@
     return select.selectedIndex === 0 ? '' : String(select.selectedIndex - 1);
   }
 
-  function matches(row, { words, vendor, type, group }) {
+  function matches(row, { words, vendor, type, use, group }) {
     if (vendor && row.vendor !== vendor) return false;
     if (type && row.type !== type) return false;
+    if (use && !row.uses.has(use)) return false;
     if (group && !row.groups.has(group)) return false;
     return words.every((word) => row.text.includes(word));
   }
@@ -104,7 +107,7 @@
 
   function address() {
     const parameters = new URLSearchParams();
-    for (const name of ['q', 'vendor', 'type', 'group']) {
+    for (const name of ['q', 'vendor', 'type', 'use', 'group']) {
       const value = controls[name].value.trim();
       if (value) parameters.set(name, value);
     }
@@ -155,7 +158,7 @@
     event.preventDefault();
     const hadGroup = controls.group.selectedIndex > 0;
     controls.q.value = '';
-    for (const name of ['vendor', 'type', 'group']) controls[name].selectedIndex = 0;
+    for (const name of ['vendor', 'type', 'use', 'group']) controls[name].selectedIndex = 0;
     controls.q.focus();
     if (hadGroup) void askPrices();
     else update();

@@ -1,0 +1,106 @@
+/** The message that `mgw run --hello` prints: addresses, the key, and example calls. */
+import { Endpoint, Protocol } from '../../dataplane/snapshot/snapshot.gen.ts';
+import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
+
+interface ConsoleFacts {
+  readonly url: string;
+  /** The admin token, where it was made just now; it is never told again. */
+  readonly newToken: string | undefined;
+  readonly tokenFile: string;
+}
+
+interface StartMessageFacts {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly demoUrl: string | undefined;
+  /** undefined: there is none. */
+  readonly console: ConsoleFacts | undefined;
+  readonly configDir: string;
+  /** The key, where it was just made and may be shown; it is never shown again. */
+  readonly key: string | undefined;
+  /** The file that keeps it; undefined: no key was ever generated. */
+  readonly keyFile: string | undefined;
+  readonly snapshot: Snapshot;
+}
+
+/** The whole text, with a line break at its end. */
+export function startMessage(facts: StartMessageFacts): string {
+  const { url, adminUrl, demoUrl, configDir, key, keyFile, console } = facts;
+  const places = [
+    ['SDKs', `${url}/v1 (OpenAI), ${url} (Anthropic)`],
+    ['Prices', `${url}/pricing`],
+    ...(console === undefined
+      ? []
+      : [['Console', `${console.url}: keys and credit in a browser; its admin token is in ${console.tokenFile}`]]),
+    ['Admin', `${adminUrl}/metrics, /config_dump, /readyz, /healthz`],
+    ['Manifests', `${configDir}: edit one, and it is in force within a second`],
+    ...(demoUrl === undefined
+      ? []
+      : [['Provider', `${demoUrl}, a demo that answers by rule: nothing here costs real money`]]),
+  ];
+  const lines = [
+    '', 'Model Gateway is ready.', '', ...places.map(([name = '', place = '']) => `  ${name.padEnd(10)} ${place}`), '',
+  ];
+  if (console?.newToken !== undefined)
+    lines.push('The console\'s admin token, printed only this once:', '', `  ${console.newToken}`, '');
+  if (keyFile !== undefined) lines.push(...keyLines(key, keyFile), ...tryLines(facts, keyFile));
+  return `${lines.join('\n')}\n`;
+}
+
+function keyLines(key: string | undefined, keyFile: string): string[] {
+  if (key === undefined) return [`Your key is in ${keyFile}.`, ''];
+  return [`Your key, printed only this once (it is kept in ${keyFile}):`, '', `  ${key}`, ''];
+}
+
+/**
+ * Calls that answer as they stand: with the key itself while it may be shown, later with a shell substitution that
+ * reads it.
+ */
+function tryLines({ url, key, snapshot }: StartMessageFacts, keyFile: string): string[] {
+  const shellKey = key ?? `$(sed -n 's/^ *apiKey: *//p' '${keyFile}')`;
+  const codeKey = key === undefined ? 'process.env.MGW_KEY' : `'${key}'`;
+  const openaiModel = chatModel(snapshot, Protocol.OPENAI);
+  const anthropicModel = chatModel(snapshot, Protocol.ANTHROPIC);
+  const model = openaiModel ?? anthropicModel;
+  if (model === undefined) return [];
+  return [
+    'Try it:', '',
+    `  curl ${url}/v1/chat/completions \\`,
+    `    -H "authorization: Bearer ${shellKey}" -H 'content-type: application/json' \\`,
+    `    -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello!"}]}'`, '',
+    '  # what it cost, and what is left',
+    `  curl ${url}/v1/key -H "authorization: Bearer ${shellKey}"`, '',
+    `Or with the SDKs: save as try.mjs in this folder, ${key === undefined
+      ? `then  MGW_KEY=${shellKey} node try.mjs`
+      : 'then  node try.mjs'}`, '',
+    ...openaiSnippet(url, codeKey, model),
+    ...anthropicSnippet(url, codeKey, anthropicModel ?? model),
+    '',
+  ];
+}
+
+function openaiSnippet(url: string, key: string, model: string): string[] {
+  return [
+    `  import OpenAI from 'openai';`,
+    `  const openai = new OpenAI({ baseURL: '${url}/v1', apiKey: ${key} });`,
+    `  const chat = await openai.chat.completions.create({ model: '${model}', messages: [{ role: 'user', content: ` +
+      `'Hello!' }] });`,
+    `  console.log(chat.choices[0].message.content);`, '',
+  ];
+}
+
+function anthropicSnippet(url: string, key: string, model: string): string[] {
+  return [
+    `  import Anthropic from '@anthropic-ai/sdk';`,
+    `  const anthropic = new Anthropic({ baseURL: '${url}', apiKey: ${key} });`,
+    `  const message = await anthropic.messages.create({ model: '${model}', max_tokens: 200, messages: [{ role: ` +
+      `'user', content: 'A haiku, please' }] });`,
+    `  console.log(message.content[0].text);`,
+  ];
+}
+
+/** A chat model of a route whose first channel speaks this protocol. */
+function chatModel({ routes }: Snapshot, protocol: Protocol): string | undefined {
+  const models = routes.filter(({ channels }) => channels[0]?.protocol === protocol).flatMap((route) => route.models);
+  return models.find(({ endpoints }) => endpoints.includes(Endpoint.CHAT))?.name;
+}

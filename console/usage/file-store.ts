@@ -1,0 +1,63 @@
+/** A book over the ledger's file of one machine, read beside the gateway that writes it. */
+import { statSync } from 'node:fs';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { openUsageFile } from '#ledger/usage-file.ts';
+import type { UsageFile } from '#ledger/usage-file.ts';
+import { openSqlUsageStore } from './sql-store.ts';
+import type { UsageSource } from './sql-store.ts';
+import type { UsageStore } from './usage.ts';
+
+interface OpenFile {
+  readonly file: UsageFile;
+  readonly inode: number;
+  /** Questions that are under way. */
+  users: number;
+  /** It is closed with the last of its questions. */
+  retired: boolean;
+}
+
+/** Opens the file when something is asked for, which may be before the gateway has made it. */
+export function openFileUsageStore(path: string): UsageStore {
+  return { ...openSqlUsageStore(fileSource(path)), prepare: () => undefined }; // the file has its sums already
+}
+
+function fileSource(path: string): UsageSource {
+  let current: OpenFile | undefined;
+
+  /** Another file may have been put into its place. */
+  function open(): OpenFile {
+    const inode = inodeOf(path);
+    if (current && current.inode !== inode) retire();
+    return current ??= { file: openUsageFile(path), inode, users: 0, retired: false };
+  }
+
+  function retire(): void {
+    if (!current) return;
+    current.retired = true;
+    if (current.users === 0) current.file.close();
+    current = undefined;
+  }
+
+  return {
+    async use(_accounts, work) {
+      const mine = open();
+      mine.users++;
+      try {
+        return await work(mine.file.tables, 0);
+      } finally {
+        mine.users--;
+        if (mine.retired && mine.users === 0) mine.file.close();
+      }
+    },
+    close: retire,
+  };
+}
+
+/** By which one file in a place is told from another. @throws LedgerUnavailable */
+function inodeOf(path: string): number {
+  try {
+    return statSync(path).ino;
+  } catch (error) {
+    throw new LedgerUnavailable('the ledger\'s file is not there', { cause: error });
+  }
+}

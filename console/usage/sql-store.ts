@@ -1,0 +1,134 @@
+/** A book of usage over the tables that a ledger's file and a usage mirror have in common. */
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { CallPosition, DaySum, UsageTables } from '#ledger/usage-tables.ts';
+import { comparePositions, findCalls, rangeAfter, rangeBefore, searchOf, sumCalls } from './call-search.ts';
+import type { CallQuery, CallPage, SpendingSum, SpendingSums, UsageStore } from './usage.ts';
+
+/** Where the tables of some accounts are. */
+export interface UsageSource {
+  /** Works with tables that are up to date, and open until the work has ended. Rejects where there are none. */
+  use<R>(accounts: readonly string[], work: UsageQuery<R>): Promise<R>;
+  close(): void;
+}
+
+/** `wholeSinceMs`: what was admitted before this moment may be missing in the tables; 0: nothing is. */
+export type UsageQuery<R> = (tables: UsageTables, wholeSinceMs: number) => Promise<R>;
+
+/** Of an export. */
+const BATCH_RECORDS = 1_000;
+const DAY_MS = 86_400_000;
+const NO_CALLS: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTokens: 0 };
+
+/** The source is the book's from here on. */
+export function openSqlUsageStore(source: UsageSource): Omit<UsageStore, 'prepare'> {
+  let closed = false;
+
+  async function ask<R>(query: CallQuery, work: UsageQuery<R>): Promise<R> {
+    if (closed) throw new LedgerUnavailable('the ledger is closed');
+    try {
+      return await source.use([...new Set(query.accounts)], work);
+    } catch (error) {
+      if (error instanceof LedgerUnavailable) throw error;
+      throw new LedgerUnavailable('the ledger\'s records cannot be read', { cause: error });
+    }
+  }
+
+  return {
+    sums: (query) => ask(query, (tables, wholeSinceMs) => sum(tables, query, wholeSinceMs)),
+    page: (query, wanted) => ask(query, async (tables, wholeSinceMs) =>
+      ({ ...await readPage(tables, query, wanted), wholeSinceMs })),
+    async *records(query) {
+      for (let after: UsageRecord | undefined; ;) {
+        const previous = after;
+        const records = await ask(query, (tables) => readBatch(tables, query, previous));
+        yield* records;
+        after = records.at(-1);
+        if (!after) return;
+      }
+    },
+    close() {
+      closed = true;
+      source.close();
+    },
+  };
+}
+
+async function sum(tables: UsageTables, query: CallQuery, wholeSinceMs: number): Promise<SpendingSums> {
+  let all = NO_CALLS;
+  const [byDay, byKey, byModel] = [
+    new Map<number, SpendingSum>(), new Map<string, SpendingSum>(), new Map<string, SpendingSum>(),
+  ];
+  for (const account of new Set(query.accounts)) {
+    for await (const each of sumCalls(tables, searchOf(query, account))) {
+      all = added(all, each);
+      addTo(byDay, each.day, each);
+      addTo(byKey, each.keyUid, each);
+      addTo(byModel, each.model, each);
+    }
+  }
+  const days = [...byDay].sort(([a], [b]) => a - b).map(([day, ofDay]) => [isoDay(day), ofDay] as const);
+  return { all, byDay: new Map(days), byKey: dearestFirst(byKey), byModel: dearestFirst(byModel), wholeSinceMs };
+}
+
+/** One more than the page has is looked for, which says whether there is a next page. */
+async function readPage(
+  tables: UsageTables, query: CallQuery, { size, before }: { readonly size: number; readonly before?: string },
+): Promise<Omit<CallPage, 'wholeSinceMs'>> {
+  const position = before === undefined ? undefined : parseCursor(before);
+  const found: UsageRecord[] = [];
+  for (const account of new Set(query.accounts)) {
+    const { filter, range } = searchOf(query, account);
+    const search = { filter, range: position ? rangeBefore(range, position) : range };
+    found.push(...await findCalls(tables, search, { order: 'NewestFirst', most: size + 1 }));
+  }
+  const calls = found.sort((a, b) => comparePositions(b, a)).slice(0, size);
+  const last = calls.at(-1);
+  return { calls, next: found.length > size && last ? formatCursor(last) : undefined };
+}
+
+/** The next records of an export; none: it is at its end. */
+async function readBatch(
+  tables: UsageTables, query: CallQuery, previous: UsageRecord | undefined,
+): Promise<UsageRecord[]> {
+  const found: UsageRecord[] = [];
+  for (const account of new Set(query.accounts)) {
+    const { filter, range } = searchOf(query, account);
+    const search = { filter, range: previous ? rangeAfter(range, previous) : range };
+    found.push(...await findCalls(tables, search, { order: 'OldestFirst', most: BATCH_RECORDS }));
+  }
+  return found.sort(comparePositions).slice(0, BATCH_RECORDS);
+}
+
+/** For the address of a page. It names a call, so that it means the same on every replica. */
+function formatCursor({ createdMs, callId }: CallPosition): string {
+  return Buffer.from(`${createdMs} ${callId}`).toString('base64url');
+}
+
+/** undefined: it is none. */
+function parseCursor(text: string): CallPosition | undefined {
+  const [, createdMs, callId] = /^(\d{1,15}) (.+)$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
+  return createdMs === undefined || callId === undefined ? undefined : { createdMs: Number(createdMs), callId };
+}
+
+function addTo<K>(sums: Map<K, SpendingSum>, name: K, each: DaySum): void {
+  sums.set(name, added(sums.get(name) ?? NO_CALLS, each));
+}
+
+function added(a: SpendingSum, b: SpendingSum): SpendingSum {
+  return {
+    calls: a.calls + b.calls, costNanoUsd: a.costNanoUsd + b.costNanoUsd,
+    inputTokens: a.inputTokens + b.inputTokens, outputTokens: a.outputTokens + b.outputTokens,
+  };
+}
+
+function isoDay(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
+
+function dearestFirst(sums: ReadonlyMap<string, SpendingSum>): Map<string, SpendingSum> {
+  return new Map([...sums].sort(([aName, a], [bName, b]) => {
+    if (a.costNanoUsd !== b.costNanoUsd) return a.costNanoUsd > b.costNanoUsd ? -1 : 1;
+    return aName < bName ? -1 : 1;
+  }));
+}

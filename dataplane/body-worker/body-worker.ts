@@ -1,0 +1,46 @@
+/**
+ * Reads and converts request bodies in a thread of its own: those that are large, or that hold so many values that the
+ * event loop would wait for them. The main thread copies the bytes and gets small facts or new bytes back.
+ */
+import { GatewayError } from '../errors.ts';
+import { createFairWorker } from '../fair-worker.ts';
+import type { FairWorkerOptions } from '../fair-worker.ts';
+import { RequestFault } from '../protocol/call-facts.ts';
+import type { BodyJob, BodyReply, BodyResults, BodyTask } from './messages.ts';
+
+export interface BodyWorker {
+  /**
+   * Rejects with RequestFault where the request is at fault, and with GatewayError (too_busy) where the thread ended.
+   * @param key jobs of different keys take turns
+   */
+  run<Task extends BodyTask>(key: string, task: Task, bytes: Uint8Array): Promise<BodyResults[Task['task']]>;
+  close(): Promise<void>;
+}
+
+const RETRY_SECONDS = 1;
+
+/** Starts nothing until a body needs it. */
+export function createBodyWorker({ onFault }: Pick<FairWorkerOptions, 'onFault'>): BodyWorker {
+  const module = new URL('./worker.ts', import.meta.url);
+  const worker = createFairWorker<BodyJob, BodyReply>({ module, onFault });
+  return {
+    async run<Task extends BodyTask>(key: string, task: Task, bytes: Uint8Array) {
+      const result = resultOf(await worker.run(key, { ...task, bytes }));
+      // the thread answers a task with the result of its kind
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return result as BodyResults[Task['task']];
+    },
+    close: () => worker.close(),
+  };
+}
+
+function resultOf(reply: BodyReply | undefined): BodyResults[keyof BodyResults] {
+  if (!reply)
+    throw new GatewayError('too_busy', 'This process could not read the request body. Try again shortly.', {
+      retryAfterSeconds: RETRY_SECONDS,
+    });
+  if (reply.outcome === 'Done') return reply.result;
+  if (reply.outcome === 'Failed') throw reply.error;
+  const { code, message, param } = reply.fault;
+  throw new RequestFault(code, message, param);
+}

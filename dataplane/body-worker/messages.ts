@@ -1,0 +1,32 @@
+/** The messages between the main thread and the thread that reads expensive bodies. Only plain values cross. */
+import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
+import type { RequestFault } from '../protocol/call-facts.ts';
+import type { CountedTexts } from '../protocol/anthropic/count-texts.ts';
+import type { RequestPlan, UpstreamBody } from '../protocol/converter.ts';
+import type { ProviderKind } from '../protocol/provider.ts';
+
+export type BodyTask =
+  | { readonly task: 'Facts'; readonly kind: BodyKind }
+  | {
+    readonly task: 'Convert'; readonly kind: BodyKind; readonly protocol: ProviderKind;
+    readonly plan: Omit<RequestPlan, 'scanned'>;
+  }
+  | { readonly task: 'CountRequest'; readonly protocol: ProviderKind; readonly upstreamModel: string }
+  | { readonly task: 'Texts' };
+
+/** The result of each task. */
+export interface BodyResults {
+  readonly Facts: BodyFacts[BodyKind];
+  readonly Convert: UpstreamBody;
+  readonly CountRequest: UpstreamBody;
+  readonly Texts: CountedTexts;
+}
+
+export type BodyJob = BodyTask & { readonly bytes: Uint8Array };
+
+export type BodyReply =
+  | { readonly outcome: 'Done'; readonly result: BodyResults[keyof BodyResults] }
+  /** The request is at fault. */
+  | { readonly outcome: 'Fault'; readonly fault: Pick<RequestFault, 'code' | 'message' | 'param'> }
+  /** A defect. */
+  | { readonly outcome: 'Failed'; readonly error: unknown };

@@ -1,0 +1,43 @@
+/** The thread that reads and converts bodies that would hold up the event loop for too long. */
+import { parentPort } from 'node:worker_threads';
+import type { Posted, Replied } from '../fair-worker.ts';
+import { collectTexts } from '../protocol/anthropic/count-texts.ts';
+import { converterOf, readFacts } from '../protocol/body-kinds.ts';
+import { RequestFault } from '../protocol/call-facts.ts';
+import { parseBody } from '../protocol/parse-body.ts';
+import { providerOf } from '../protocol/providers.ts';
+import type { BodyJob, BodyReply, BodyResults } from './messages.ts';
+
+function run(job: BodyJob): BodyResults[keyof BodyResults] {
+  const { bytes } = job;
+  const parsed = parseBody(bytes);
+  switch (job.task) {
+    case 'Facts': return readFacts(job.kind, bytes, parsed);
+    case 'Texts': return collectTexts(parsed);
+    case 'Convert': {
+      const converter = converterOf(job.kind, job.protocol);
+      if (!converter) throw new Error(`${job.protocol} has no converter for ${job.kind}`);
+      return converter.request(bytes, parsed, job.plan);
+    }
+    case 'CountRequest': {
+      const { tokenCounter } = providerOf(job.protocol);
+      if (!tokenCounter) throw new Error(`${job.protocol} counts no tokens`);
+      return tokenCounter.request(bytes, parsed, job);
+    }
+  }
+}
+
+function replyTo(job: BodyJob): BodyReply {
+  try {
+    return { outcome: 'Done', result: run(job) };
+  } catch (error) {
+    if (!(error instanceof RequestFault)) return { outcome: 'Failed', error };
+    const { code, message, param } = error;
+    return { outcome: 'Fault', fault: { code, message, param } };
+  }
+}
+
+const port = parentPort;
+port?.on('message', ({ job }: Posted<BodyJob>) => {
+  port.postMessage({ reply: replyTo(job) } satisfies Replied<BodyReply>);
+});

@@ -1,0 +1,135 @@
+/**
+ * A worker thread whose queue is fair: keys take turns, so that one with many jobs delays another by one job at most.
+ * The thread is started by the first job and ended when there was none for a minute. A job is posted when its turn
+ * comes, so that only one is copied to the thread at a time.
+ */
+import { Worker } from 'node:worker_threads';
+
+export interface FairWorkerOptions {
+  /** The thread's module. It answers each Posted<Job> with a Replied<Reply>, in their order. */
+  readonly module: URL;
+  /** Called with the error of a thread that could not be started, or ended by itself. */
+  readonly onFault: (error: unknown) => void;
+  /** The thread is ended after this time without a job. Default: a minute. */
+  readonly idleMs?: number;
+  /** Jobs that wait or run, of one key and in all. Default: no limit. */
+  readonly maxOfKey?: number;
+  readonly maxInAll?: number;
+}
+
+export interface FairWorker<Job, Reply> {
+  /** Resolves with the reply; undefined: the thread failed or is closed, or too many jobs wait. Never rejects. */
+  run(key: string, job: Job): Promise<Reply | undefined>;
+  close(): Promise<void>;
+}
+
+export interface Posted<Job> {
+  readonly job: Job;
+}
+
+export interface Replied<Reply> {
+  readonly reply: Reply;
+}
+
+interface Queued<Job, Reply> {
+  readonly job: Job;
+  readonly done: (reply: Reply | undefined) => void;
+}
+
+const IDLE_MS = 60_000;
+
+/** Starts nothing yet. */
+export function createFairWorker<Job, Reply>(options: FairWorkerOptions): FairWorker<Job, Reply> {
+  return new QueuedWorker(options);
+}
+
+class QueuedWorker<Job, Reply> implements FairWorker<Job, Reply> {
+  readonly #options: FairWorkerOptions;
+  /** In the order of their turns. */
+  readonly #queues = new Map<string, Queued<Job, Reply>[]>();
+  #count = 0;
+  #running: Queued<Job, Reply> | undefined;
+  #runningKey: string | undefined;
+  #worker: Worker | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: FairWorkerOptions) {
+    this.#options = options;
+  }
+
+  run(key: string, job: Job): Promise<Reply | undefined> {
+    const { maxOfKey = Infinity, maxInAll = Infinity } = this.#options;
+    const queue = this.#queues.get(key) ?? [];
+    const ofKey = queue.length + Number(this.#runningKey === key);
+    if (this.#closed || ofKey >= maxOfKey || this.#count >= maxInAll) return Promise.resolve(undefined);
+    return new Promise((done) => {
+      queue.push({ job, done });
+      this.#queues.set(key, queue);
+      this.#count++;
+      this.#next();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const worker = this.#worker;
+    this.#end();
+    await worker?.terminate();
+  }
+
+  #next(): void {
+    if (this.#running) return;
+    const [first] = this.#queues;
+    if (!first) return this.#rest();
+    const [key, queue] = first;
+    const queued = queue.shift();
+    // behind the keys that wait
+    this.#queues.delete(key);
+    if (queue.length > 0) this.#queues.set(key, queue);
+    this.#running = queued;
+    this.#runningKey = key;
+    clearTimeout(this.#idle);
+    this.#worker ??= this.#start();
+    if (queued) this.#worker.postMessage({ job: queued.job } satisfies Posted<Job>, []);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#options.module);
+    worker.unref();
+    worker.on('message', ({ reply }: Replied<Reply>) => this.#finish(reply));
+    worker.on('error', this.#options.onFault);
+    worker.on('exit', () => { if (this.#worker === worker) this.#end(); });
+    return worker;
+  }
+
+  #finish(reply: Reply): void {
+    const running = this.#running;
+    this.#running = undefined;
+    this.#runningKey = undefined;
+    this.#count--;
+    running?.done(reply);
+    this.#next();
+  }
+
+  #rest(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => {
+      const worker = this.#worker;
+      this.#end();
+      void worker?.terminate();
+    }, this.#options.idleMs ?? IDLE_MS).unref();
+  }
+
+  /** Without the thread every job is answered with nothing; the next one starts another thread. */
+  #end(): void {
+    this.#worker = undefined;
+    clearTimeout(this.#idle);
+    const waiting = [this.#running, ...[...this.#queues.values()].flat()];
+    this.#queues.clear();
+    this.#running = undefined;
+    this.#runningKey = undefined;
+    this.#count = 0;
+    for (const queued of waiting) queued?.done(undefined);
+  }
+}

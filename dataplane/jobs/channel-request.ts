@@ -1,0 +1,137 @@
+/**
+ * One request about a job to the channel that created it. It costs nothing, but takes concurrency slots. Its failures
+ * become the same errors as those of calls.
+ */
+import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../errors.ts';
+import type { JobRecord, JobState, SlotLimit } from '../ledger/ledger.ts';
+import { readErrorResponse } from '../pipeline/attempt.ts';
+import type { AttemptFailure } from '../pipeline/attempt.ts';
+import type { PipelineDeps } from '../pipeline/context.ts';
+import { attemptsError, keyIsFull, verdictOf } from '../pipeline/failures.ts';
+import type { FailedAttempts } from '../pipeline/failures.ts';
+import type { AttemptReport } from '../telemetry/call-report.ts';
+import { readRetryAfter } from '../upstream/retry.ts';
+import { UpstreamFailure } from '../upstream/upstream.ts';
+import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
+import { channelOf, channelRemoved } from './job-channel.ts';
+import type { JobChannel } from './job-channel.ts';
+
+export type JobRequestDeps = Pick<PipelineDeps, 'ledger' | 'upstreams' | 'clock' | 'warn'>;
+
+export interface JobRequest {
+  /** Owner of the slots: a request id, or a poll's own id. */
+  readonly callId: string;
+  readonly model: string;
+  readonly at: JobChannel;
+  readonly request: UpstreamRequest;
+  /** Receives the report of this attempt. */
+  readonly attempts: AttemptReport[];
+}
+
+/** A response that describes a job is smaller. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Takes the slots, runs the work and releases the slots. Throws rate_limit_exceeded where one of them is full. */
+export async function withSlots<T>(
+  { ledger }: Pick<JobRequestDeps, 'ledger'>, callId: string, slots: readonly SlotLimit[], work: () => Promise<T>,
+): Promise<T> {
+  if (slots.length === 0) return work();
+  try {
+    const result = await ledger.takeSlots(callId, slots);
+    if (result.outcome === 'Full') throw result.full.scope === 'Key' ? keyIsFull(result.full) : channelIsFull();
+    return await work();
+  } finally {
+    ledger.releaseSlots(callId);
+  }
+}
+
+function channelIsFull(): GatewayError {
+  const message = 'The channel that made this video has its full number of calls in flight. Try again shortly.';
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: 1 });
+}
+
+/**
+ * Resolves with the provider's 2xx response. Throws GatewayError, or UpstreamFailure (Aborted) where the signal was
+ * aborted.
+ */
+export async function sendToChannel(deps: JobRequestDeps, job: JobRequest): Promise<UpstreamResponse> {
+  const { at, request, attempts } = job;
+  const startedAt = deps.clock.monotonicMs();
+  const { id: channel, protocol } = at.target;
+  const report = (outcome: string): void => {
+    attempts.push({ channel, protocol, outcome, durationMs: deps.clock.monotonicMs() - startedAt });
+  };
+  try {
+    const response = await deps.upstreams.send(at.target, request);
+    report(response.status < 300 ? 'ok' : `status_${response.status}`);
+    if (response.status >= 200 && response.status < 300) return response;
+    throw requestError(deps, job, await readErrorResponse(response));
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error;
+    report(error.kind.toLowerCase());
+    if (error.kind === 'Aborted') throw error;
+    throw requestError(deps, job, { kind: 'Broken', failure: error.kind });
+  }
+}
+
+function requestError(
+  { warn, clock }: JobRequestDeps, { at, model }: JobRequest, result: AttemptFailure,
+): GatewayError {
+  if (result.kind === 'Refused' && (result.status === 404 || result.status === 410)) return videoNotFound();
+  const failed: FailedAttempts = { count: 1, last: result, rateLimited: [] };
+  const verdict = verdictOf(result);
+  if (result.kind === 'Refused') {
+    const { status, headers } = result;
+    if (verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(headers, clock.nowMs()));
+    if (verdict === 'credential') warn({ route: at.route, channel: at.channel, status });
+  }
+  return attemptsError(failed, model);
+}
+
+function videoNotFound(): GatewayError {
+  return new GatewayError('not_found', 'The provider has no such video any more: it was deleted, or has expired.');
+}
+
+/**
+ * The whole body of a small response. Throws GatewayError, or UpstreamFailure (Aborted) where the signal was aborted.
+ */
+export async function readWholeBody({ body }: UpstreamResponse): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const piece of body) {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > MAX_BYTES) throw invalidJobResponse();
+    }
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure) || error.kind === 'Aborted') throw error;
+    throw new GatewayError('upstream_error', 'The provider broke off within its answer. Try again.');
+  }
+  return Buffer.concat(pieces, size);
+}
+
+/** The error for a response that does not describe a job. */
+export function invalidJobResponse(): GatewayError {
+  return new GatewayError('upstream_error', 'The provider answered something that is not about a video. Try again.');
+}
+
+/**
+ * Asks a job's provider for its state when no client asks.
+ * @throws GatewayError where the channel is gone or full, or the provider fails.
+ */
+export async function pollJob(
+  deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn'>, job: JobRecord, signal: AbortSignal,
+): Promise<JobState> {
+  const at = channelOf(deps.state.get(), job);
+  if (!at) throw channelRemoved();
+  const callId = `poll_${randomUUID()}`;
+  return withSlots(deps, callId, at.slots, async () => {
+    const response = await sendToChannel(deps, {
+      callId, model: job.origin.model, at, attempts: [],
+      request: { method: 'GET', path: at.videos.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
+    });
+    return at.videos.read(await readWholeBody(response)).state;
+  });
+}

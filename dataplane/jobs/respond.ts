@@ -1,0 +1,39 @@
+/** Sends a provider's response about a video to the client: a description whole, the video's content as a stream. */
+import { GatewayError } from '../errors.ts';
+import type { ClientReply } from '../pipeline/context.ts';
+import { responseHeaders } from '../upstream/headers.ts';
+import { UpstreamFailure } from '../upstream/upstream.ts';
+import type { UpstreamResponse } from '../upstream/upstream.ts';
+import type { BufferedResponse } from './videos.ts';
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** Returns the HTTP status. */
+export function sendBuffered(reply: ClientReply, { response, body }: BufferedResponse): number {
+  reply.send(response.status, { 'content-type': 'application/json', ...responseHeaders(response.headers) }, body);
+  return response.status;
+}
+
+/**
+ * Streams content at the client's pace, with a content-length where the provider sends one. Returns the HTTP status;
+ * throws upstream_error where the provider closes the connection early.
+ */
+export async function streamContent(
+  reply: ClientReply, { status, headers, body }: UpstreamResponse, headOnly: boolean,
+): Promise<number> {
+  const length = headers['content-length'];
+  reply.start(status, {
+    'content-type': 'application/octet-stream',
+    ...responseHeaders(headers),
+    ...length === undefined ? {} : { 'content-length': length },
+  });
+  try {
+    if (headOnly) await body[Symbol.asyncIterator]().return?.();
+    else for await (const piece of body) await reply.write(piece);
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure) || error.kind === 'Aborted') throw error;
+    throw new GatewayError('upstream_error', 'The provider broke off before the end of the video. Try again.');
+  }
+  reply.end(NO_BYTES);
+  return status;
+}

@@ -1,0 +1,54 @@
+/**
+ * Completes the response after the settlement: a whole response with its cost, the last event of a stream, or the error
+ * in the client's dialect.
+ */
+import { formatDecimal } from '../snapshot/decimal.ts';
+import type { SettleResult } from '../ledger/ledger.ts';
+import type { CallRecord, ClientReply, PipelineDeps } from './context.ts';
+import type { SettledOutcome } from './settle.ts';
+
+/** The status and the error that the client saw. */
+export interface ReplyStatus {
+  readonly httpStatus: number;
+  readonly errorCode: string | undefined;
+}
+
+/** The status in logs of a client that left before it got one. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** Sends the rest of the response. */
+export function sendOutcome(
+  { clock }: PipelineDeps, record: CallRecord, { outcome, result }: SettledOutcome,
+): ReplyStatus {
+  const { reply } = record.received;
+  switch (outcome.kind) {
+    case 'Buffered':
+      record.firstByteAt = clock.monotonicMs();
+      if (result) addCostHeaders(outcome.headers, result);
+      reply.send(outcome.status, outcome.headers, outcome.body);
+      return { httpStatus: outcome.status, errorCode: undefined };
+    case 'Streamed':
+      reply.end(outcome.last);
+      return { httpStatus: 200, errorCode: undefined };
+    case 'ProviderFailed':
+      if (!reply.started) return { httpStatus: reply.fail(outcome.error), errorCode: outcome.error.code };
+      reply.end(outcome.last);
+      return { httpStatus: 200, errorCode: outcome.error.code };
+    case 'Error':
+      return { httpStatus: reply.fail(outcome.error), errorCode: outcome.error.code };
+    case 'ClientGone':
+      return { httpStatus: statusSeen(reply), errorCode: undefined };
+  }
+}
+
+function statusSeen({ started }: ClientReply): number {
+  return started ? 200 : CLIENT_CLOSED_REQUEST;
+}
+
+/** Adds the call's cost and what remains under the key's limit. */
+function addCostHeaders(headers: Record<string, string>, result: SettleResult): void {
+  const { record, keyRemainingNanoUsd: remaining } = result;
+  headers['x-modelgateway-cost-usd'] = formatDecimal(record.costNanoUsd, 2);
+  headers['x-modelgateway-remaining-usd'] = remaining === null ? 'Unlimited' : formatDecimal(remaining, 2);
+  if (record.usageSource === 'Estimated') headers['x-modelgateway-usage'] = 'estimated';
+}

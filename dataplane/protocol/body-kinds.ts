@@ -1,0 +1,83 @@
+/**
+ * The kinds of request bodies by name, so that a thread of its own can be told what to read or convert: only names and
+ * plain values cross between threads.
+ */
+import { readChatFacts as readAnthropicFacts } from './anthropic/facts.ts';
+import type { ChatFacts } from './call-facts.ts';
+import type { Converter } from './converter.ts';
+import { findCostFields } from './cost-fields.ts';
+import type { JsonRecord } from './fields.ts';
+import { asksForReasoning } from './hidden-reasoning.ts';
+import { readEmbeddingsFacts } from './openai/embeddings.ts';
+import type { EmbeddingsFacts } from './openai/embeddings.ts';
+import { readChatFacts as readOpenAIFacts } from './openai/facts.ts';
+import { readImagesFacts } from './openai/images.ts';
+import type { ImagesFacts } from './openai/images.ts';
+import { readResponseFacts } from './openai/response-facts.ts';
+import { readVideosFacts } from './openai/videos.ts';
+import type { VideosFacts } from './openai/videos.ts';
+import type { ProviderKind } from './provider.ts';
+import { converterFor, providerOf } from './providers.ts';
+
+interface PriceFacts {
+  /** Paths of fields that change the price where the provider speaks the client's dialect, and that no fact bounds. */
+  readonly costFields: readonly string[];
+  readonly asksForReasoning: boolean;
+}
+
+/** What is read of each kind. */
+export interface BodyFacts {
+  readonly OpenAIChat: ChatFacts & PriceFacts;
+  readonly AnthropicChat: ChatFacts & PriceFacts;
+  readonly Responses: ChatFacts & PriceFacts;
+  readonly Embeddings: EmbeddingsFacts & PriceFacts;
+  readonly Images: ImagesFacts & PriceFacts;
+  readonly Videos: VideosFacts & PriceFacts;
+}
+
+export type BodyKind = keyof BodyFacts;
+
+/** Fields that cost more and that the facts of the kind read and bound. */
+const BOUNDED_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
+  OpenAIChat: new Set(['max_tokens', 'max_completion_tokens', 'n', 'best_of', 'reasoning.max_tokens']),
+  AnthropicChat: new Set(['max_tokens']),
+  Responses: new Set(['max_output_tokens', 'reasoning.max_tokens']),
+  Embeddings: new Set(),
+  Images: new Set(['n']),
+  Videos: new Set(['n']),
+};
+
+const READERS: { readonly [Kind in BodyKind]: (bytes: Uint8Array, parsed: JsonRecord) => BodyFacts[Kind] } = {
+  OpenAIChat: (bytes, parsed) => ({ ...readOpenAIFacts(bytes, parsed), ...priceFacts('OpenAIChat', parsed) }),
+  AnthropicChat: (bytes, parsed) => ({ ...readAnthropicFacts(bytes, parsed), ...priceFacts('AnthropicChat', parsed) }),
+  Responses: (bytes, parsed) => ({ ...readResponseFacts(bytes, parsed), ...priceFacts('Responses', parsed) }),
+  Embeddings: (_bytes, parsed) => ({ ...readEmbeddingsFacts(parsed), ...priceFacts('Embeddings', parsed) }),
+  Images: (_bytes, parsed) => ({ ...readImagesFacts(parsed), ...priceFacts('Images', parsed) }),
+  Videos: (_bytes, parsed) => ({ ...readVideosFacts(parsed), ...priceFacts('Videos', parsed) }),
+};
+
+function priceFacts(kind: BodyKind, parsed: JsonRecord): PriceFacts {
+  const { costFields } = providerOf(kind === 'AnthropicChat' ? 'Anthropic' : 'OpenAI');
+  return {
+    costFields: costFields ? findCostFields(parsed, costFields, BOUNDED_FIELDS[kind]) : [],
+    asksForReasoning: asksForReasoning(parsed),
+  };
+}
+
+/** Throws RequestFault where a field that the gateway needs is missing or wrong. */
+export function readFacts<Kind extends BodyKind>(kind: Kind, bytes: Uint8Array, parsed: JsonRecord): BodyFacts[Kind] {
+  return READERS[kind](bytes, parsed);
+}
+
+/** The converter of JSON bodies of this kind to a provider's protocol; undefined: the provider has no such endpoint. */
+export function converterOf(kind: BodyKind, protocol: ProviderKind): Converter | undefined {
+  const provider = providerOf(protocol);
+  switch (kind) {
+    case 'OpenAIChat': return converterFor('OpenAI', protocol);
+    case 'AnthropicChat': return converterFor('Anthropic', protocol);
+    case 'Responses': return provider.responses;
+    case 'Embeddings': return provider.embeddings;
+    case 'Images': return provider.images;
+    case 'Videos': return provider.videos?.create(undefined);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Bounds the memory of request bodies: of all together, and of those of one key and of one account, so that nobody's
+ * uploads refuse everybody else's.
+ */
+import { GatewayError } from '../errors.ts';
+import type { KeyState } from '../state/state.ts';
+
+/** From this size on, a body is read only once its sender's key is known, and refused first when memory is short. */
+export const LARGE_BODY_BYTES = 64 * 1024;
+/** The share of the budget that is kept for small bodies: large ones do not shut them out. */
+const SMALL_SHARE = 1 / 8;
+/** The shares of one key and of one account. A single body of the largest size always fits. */
+const KEY_SHARE = 1 / 4;
+const ACCOUNT_SHARE = 1 / 2;
+const RETRY_SECONDS = 1;
+
+export interface BodyLimits {
+  readonly maxBodyBytes: number;
+  /** Of all bodies together; at least maxBodyBytes. */
+  readonly maxBufferedBytes: number;
+}
+
+/** Whose body it is. */
+export type BodyOwner = Pick<KeyState, 'uid' | 'account'>;
+
+export class BodyBudget {
+  #used = 0;
+  readonly #keys = new Map<string, number>();
+  readonly #accounts = new Map<string, number>();
+  readonly #all: number;
+  readonly #large: number;
+  readonly #ofKey: number;
+  readonly #ofAccount: number;
+
+  constructor({ maxBodyBytes, maxBufferedBytes }: BodyLimits) {
+    this.#all = Math.max(maxBodyBytes, maxBufferedBytes);
+    this.#large = Math.max(maxBodyBytes, this.#all * (1 - SMALL_SHARE));
+    this.#ofKey = Math.max(maxBodyBytes, this.#all * KEY_SHARE);
+    this.#ofAccount = Math.max(maxBodyBytes, this.#all * ACCOUNT_SHARE);
+  }
+
+  /** More than half of the budget is in use. */
+  get crowded(): boolean {
+    return this.#used > this.#all / 2;
+  }
+
+  /** Takes so many more bytes for a buffer that then has this capacity; returns the refusal where there is no room. */
+  take(bytes: number, capacity: number, owner: BodyOwner | undefined): GatewayError | undefined {
+    const refusal = owner && this.#refuseOwner(bytes, owner);
+    if (refusal) return refusal;
+    if (this.#used + bytes > (capacity >= LARGE_BODY_BYTES ? this.#large : this.#all)) return tooBusy();
+    this.#add(bytes, owner);
+    return undefined;
+  }
+
+  giveBack(bytes: number, owner: BodyOwner | undefined): void {
+    this.#add(-bytes, owner);
+  }
+
+  #refuseOwner(bytes: number, { uid, account }: BodyOwner): GatewayError | undefined {
+    if ((this.#keys.get(uid) ?? 0) + bytes > this.#ofKey) return ownBodies('API key');
+    if ((this.#accounts.get(account) ?? 0) + bytes > this.#ofAccount) return ownBodies('account');
+    return undefined;
+  }
+
+  #add(bytes: number, owner: BodyOwner | undefined): void {
+    this.#used += bytes;
+    if (!owner) return;
+    addTo(this.#keys, owner.uid, bytes);
+    addTo(this.#accounts, owner.account, bytes);
+  }
+}
+
+/** Adds to a count by name; a name whose count is 0 is removed. */
+export function addTo(counts: Map<string, number>, name: string, change: number): number {
+  const count = (counts.get(name) ?? 0) + change;
+  if (count === 0) counts.delete(name);
+  else counts.set(name, count);
+  return count;
+}
+
+function ownBodies(owner: 'API key' | 'account'): GatewayError {
+  const message = `The requests in flight of this ${owner} hold as much memory as one ${owner} may. `
+    + 'Try again when one of them has been answered.';
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
+}
+
+function tooBusy(): GatewayError {
+  const message = 'This process holds as many request bodies as it has memory for. Try again shortly.';
+  return new GatewayError('too_busy', message, { retryAfterSeconds: RETRY_SECONDS });
+}

@@ -1,0 +1,43 @@
+/** [P] Refuses requests whose head two HTTP implementations could read differently. */
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../errors.ts';
+
+/** Node keeps the first of them, and another proxy may keep the last. */
+const ONCE: ReadonlySet<string> = new Set(['authorization', 'content-length', 'host', 'transfer-encoding']);
+/** Where the body ends may be in doubt, and so where the next request begins. */
+const CLOSE = { headers: { connection: 'close' } };
+
+/** Throws invalid_request. */
+export function checkHead(request: Pick<IncomingMessage, 'headers' | 'httpVersion' | 'rawHeaders'>): void {
+  checkRepeated(request.rawHeaders);
+  checkFraming(request);
+  const { headers, httpVersion } = request;
+  const coding = headers['content-encoding'];
+  if (coding !== undefined && coding !== 'identity')
+    throw new GatewayError('invalid_request',
+      'Compressed request bodies are not taken. Send the body without content-encoding.');
+  if (headers.host === undefined && httpVersion === '1.1')
+    throw new GatewayError('invalid_request', 'The Host header is missing; HTTP/1.1 requires it.');
+}
+
+/** `rawHeaders` has names and values in turn. */
+function checkRepeated(rawHeaders: readonly string[]): void {
+  const seen = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? '';
+    if (!ONCE.has(name)) continue;
+    if (seen.has(name))
+      throw new GatewayError('invalid_request', `The ${name} header is sent more than once. Send it once.`, CLOSE);
+    seen.add(name);
+  }
+}
+
+function checkFraming({ headers, httpVersion }: Pick<IncomingMessage, 'headers' | 'httpVersion'>): void {
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined) return;
+  if (httpVersion !== '1.1')
+    throw new GatewayError('invalid_request', 'HTTP/1.0 has no transfer-encoding. Send a content-length.', CLOSE);
+  if (coding.trim().toLowerCase() !== 'chunked' || headers['content-length'] !== undefined)
+    throw new GatewayError('invalid_request',
+      'The only transfer-encoding that is taken is "chunked", without a content-length.', CLOSE);
+}

@@ -1,0 +1,65 @@
+/**
+ * [P] The capabilities of a model in Anthropic's list of models: what holds on every channel that may serve it. What
+ * the gateway does not know of a model is not claimed.
+ */
+import { ANTHROPIC_MODELS, capabilitiesOf, OPENAI_MODELS } from '../../protocol/capabilities.ts';
+import type { Candidate, Offer } from '../../state/state.ts';
+
+interface Support {
+  readonly supported: boolean;
+}
+
+export interface AnthropicCapabilities {
+  readonly batch: Support;
+  readonly citations: Support;
+  readonly code_execution: Support;
+  readonly context_management: Support & Readonly<Record<
+    'clear_thinking_20251015' | 'clear_tool_uses_20250919' | 'compact_20260112', null>>;
+  readonly effort: Support & Readonly<Record<'low' | 'medium' | 'high' | 'max', Support>> & { readonly xhigh: null };
+  readonly image_input: Support;
+  readonly pdf_input: Support;
+  readonly server_tools: Support & Readonly<Record<'code_execution' | 'web_search', Support>>;
+  readonly structured_outputs: Support;
+  readonly thinking: Support & {
+    readonly types: Readonly<Record<'adaptive' | 'between_tools' | 'disabled' | 'enabled', Support>>;
+  };
+}
+
+const NO: Support = { supported: false };
+
+export function anthropicCapabilities({ tiers }: Offer): AnthropicCapabilities {
+  const chats = tiers.flat().filter(({ model }) => model.endpoints.has('Chat'));
+  const everywhere = (holds: (candidate: Candidate) => boolean): Support =>
+    ({ supported: chats.length > 0 && chats.every(holds) });
+  const native = everywhere(isNative);
+  const reasoning = everywhere((candidate) => capabilities(candidate).reasoning);
+  // only the converter is known to take an effort, whatever the model's version
+  const effort = everywhere((candidate) => !isNative(candidate) && capabilities(candidate).reasoning);
+  const serverTools = everywhere((candidate) => isNative(candidate) && candidate.model.allow.has('ServerTools'));
+  const images = everywhere(({ model }) => model.acceptsImages);
+  return {
+    batch: NO,
+    citations: native,
+    code_execution: serverTools,
+    context_management: {
+      ...NO, clear_thinking_20251015: null, clear_tool_uses_20250919: null, compact_20260112: null,
+    },
+    effort: { ...effort, low: effort, medium: effort, high: effort, max: NO, xhigh: null },
+    image_input: images,
+    pdf_input: images,
+    server_tools: { ...serverTools, code_execution: serverTools, web_search: serverTools },
+    structured_outputs: everywhere((candidate) => capabilities(candidate).strictSchemas),
+    thinking: {
+      ...reasoning, types: { adaptive: NO, between_tools: NO, disabled: { supported: true }, enabled: reasoning },
+    },
+  };
+}
+
+function isNative({ target }: Candidate): boolean {
+  return target.protocol === 'Anthropic';
+}
+
+function capabilities(candidate: Candidate): ReturnType<typeof capabilitiesOf> {
+  const known = isNative(candidate) ? ANTHROPIC_MODELS : OPENAI_MODELS;
+  return capabilitiesOf(known, candidate.upstreamModel, candidate.model.capabilities);
+}

@@ -1,0 +1,49 @@
+/**
+ * A gRPC connection to an operator: one of its addresses, its certificate authorities and this proxy's token, all read
+ * anew for each connection, so that new replicas, rotated certificates and renewed tokens are taken over without a
+ * restart.
+ */
+import { readFile } from 'node:fs/promises';
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+
+export interface GrpcChannelOptions {
+  /** "host:port"; a host with several addresses (a headless Service) is any of them. */
+  readonly addresses: readonly string[];
+  /** Undefined: plaintext, and no token; for tests and for one machine. */
+  readonly secure: { readonly caFile: string; readonly tokenFile: string } | undefined;
+  /** The interval of keep-alive pings on an idle connection. */
+  readonly keepaliveMs?: number;
+}
+
+export interface GrpcChannel {
+  readonly client: Client;
+  readonly metadata: Metadata;
+  readonly address: string;
+}
+
+const KEEPALIVE_MS = 10_000;
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+const SHUFFLED = JSON.stringify({ loadBalancingConfig: [{ pick_first: { shuffleAddressList: true } }] });
+
+/** A channel for the `attempt`th connection; it connects with its first call. */
+export async function openGrpcChannel(options: GrpcChannelOptions, attempt: number): Promise<GrpcChannel> {
+  const { addresses, secure, keepaliveMs = KEEPALIVE_MS } = options;
+  const address = addresses[attempt % addresses.length];
+  if (address === undefined) throw new Error('there is no address to connect to');
+  const metadata = new Metadata();
+  if (secure) metadata.set('authorization', `Bearer ${(await readFile(secure.tokenFile, 'utf8')).trim()}`);
+  const trust = secure ? credentials.createSsl(await readFile(secure.caFile)) : credentials.createInsecure();
+  const client = new Client(`dns:${address}`, trust, {
+    'grpc.keepalive_time_ms': keepaliveMs,
+    'grpc.keepalive_timeout_ms': Math.min(10_000, keepaliveMs),
+    'grpc.keepalive_permit_without_calls': 1,
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.service_config': SHUFFLED,
+    'grpc.service_config_disable_resolution': 1,
+    'grpc.enable_http_proxy': 0,
+    'grpc.enable_channelz': 0,
+    // shared connections remember their failures for longer than our own back-off does
+    'grpc.use_local_subchannel_pool': 1,
+  });
+  return { client, metadata, address };
+}

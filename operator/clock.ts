@@ -1,0 +1,36 @@
+/** The control plane's clock, timers and random numbers: functions take them as arguments, so that tests set them. */
+
+/** The part that loops need. */
+export type TimerClock = Pick<Clock, 'nowMs' | 'after'>;
+
+export interface Clock {
+  nowMs(): number;
+  /** Calls a function once after a delay; the function that it returns cancels that. */
+  readonly after: (ms: number, run: () => void) => () => void;
+  /** In [0, 1). */
+  random(): number;
+}
+
+/** Date.now, setTimeout and Math.random. */
+export const SYSTEM_CLOCK: Clock = {
+  nowMs: () => Date.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, Math.max(0, ms));
+    return () => clearTimeout(timer);
+  },
+  random: () => Math.random(),
+};
+
+/** Resolves after `ms`, or as soon as the signal aborts. */
+export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.after(ms, end);
+    signal.addEventListener('abort', end);
+  });
+}

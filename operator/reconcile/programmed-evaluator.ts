@@ -1,0 +1,121 @@
+/**
+ * Computes the condition Programmed from the proxies' acknowledgements. Proxies come and go, so an object that was in
+ * force keeps Programmed=True for a grace period. Many objects are evaluated in slices, so that an edit does not wait
+ * for them.
+ */
+import type { Clock } from '../clock.ts';
+import { RECONCILING } from '../status/conditions.ts';
+import type { Programming } from '../status/conditions.ts';
+import { programmingOf } from '../status/programming.ts';
+import type { ProxyProgress } from '../status/programming.ts';
+import { statusId } from './status-tracker.ts';
+import type { StatusTracker } from './status-tracker.ts';
+
+interface EvaluatorDeps {
+  readonly clock: Clock;
+  readonly tracker: Pick<StatusTracker, 'reprogram' | 'get' | 'list'>;
+  /** The proxies' acknowledgements of an object; undefined: it is not published. */
+  readonly progress: (id: string) => ProxyProgress | undefined;
+  /** Why an object's last version was not published. */
+  readonly fault: (id: string) => string | undefined;
+  /** Called after each slice. */
+  readonly onEvaluated: () => void;
+}
+
+/** How long an object stays Programmed=True although a proxy that has just connected has not acknowledged it. */
+const LATE_MS = 2_000;
+const SLICE_SIZE = 250;
+
+export class ProgrammedEvaluator {
+  readonly #deps: EvaluatorDeps;
+  /** Objects that wait for their slice. */
+  readonly #waiting = new Set<string>();
+  /** Objects that were in force, with the time since which some proxy has not acknowledged them. */
+  readonly #late = new Map<string, number>();
+  #settledMs = 0;
+  /** Proxies may still reconnect: all objects are evaluated again afterwards. */
+  #settling = true;
+  #stopped = false;
+  #slice: (() => void) | undefined;
+  #recheck: (() => void) | undefined;
+
+  constructor(deps: EvaluatorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Starts a period of `ms` in which proxies may still reconnect. */
+  settle(ms: number): void {
+    this.#settledMs = this.#deps.clock.nowMs() + ms;
+    this.#settling = true;
+  }
+
+  /** Schedules an evaluation at the end of that period. */
+  recheck(): void {
+    this.#recheckIn(this.#settledMs - this.#deps.clock.nowMs());
+  }
+
+  evaluate(ids: Iterable<string>): void {
+    this.#deps.tracker.reprogram(ids, (id, before) => this.#evaluate(id, before), this.#deps.clock.nowMs());
+  }
+
+  /** Evaluates in slices: a proxy that comes or goes can touch all objects. */
+  evaluateInSlices(ids: Iterable<string>): void {
+    for (const id of ids) this.#waiting.add(id);
+    if (!this.#slice) this.#evaluateSlice();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#recheck?.();
+    this.#slice?.();
+  }
+
+  #evaluateSlice(): void {
+    this.#slice = undefined;
+    const slice = [...this.#waiting.keys().take(SLICE_SIZE)];
+    for (const id of slice) this.#waiting.delete(id);
+    this.evaluate(slice);
+    this.#deps.onEvaluated();
+    if (this.#waiting.size > 0 && !this.#stopped) this.#slice = this.#deps.clock.after(0, () => this.#evaluateSlice());
+  }
+
+  #evaluate(id: string, before: Programming): Programming {
+    const fault = this.#deps.fault(id);
+    if (fault !== undefined) return { status: 'False', reason:
+      'Rejected', message: `Not given to the proxies, which go on with the last good version: ${fault}` };
+    const now = programmingOf(this.#deps.progress(id));
+    if (now.status === 'True') {
+      this.#late.delete(id);
+      return before.status === 'True' ? before : now; // keeps the message of the transition
+    }
+    if (now.reason === 'Rejected') return now;
+    return this.#withGracePeriod(id, before, now);
+  }
+
+  /** Keeps Programmed=True during the grace period. */
+  #withGracePeriod(id: string, before: Programming, now: Programming): Programming {
+    const nowMs = this.#deps.clock.nowMs();
+    const settling = nowMs < this.#settledMs;
+    if (before.status !== 'True') {
+      this.#late.delete(id);
+      return settling && now.reason === 'NoProxies' ? RECONCILING : now;
+    }
+    const sinceMs = this.#late.get(id) ?? nowMs;
+    this.#late.set(id, sinceMs);
+    this.#recheckIn(LATE_MS);
+    return settling || nowMs - sinceMs < LATE_MS ? before : now;
+  }
+
+  #recheckIn(ms: number): void {
+    if (this.#recheck || this.#stopped) return;
+    this.#recheck = this.#deps.clock.after(Math.max(ms, 1), () => {
+      this.#recheck = undefined;
+      const { tracker, clock } = this.#deps;
+      const leftMs = this.#settledMs - clock.nowMs();
+      if (leftMs > 0) this.#recheckIn(leftMs);
+      for (const id of this.#late.keys()) if (!tracker.get(id)) this.#late.delete(id);
+      this.evaluateInSlices(leftMs > 0 || !this.#settling ? this.#late.keys() : tracker.list().map(statusId));
+      this.#settling = leftMs > 0;
+    });
+  }
+}

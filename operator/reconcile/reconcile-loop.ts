@@ -1,0 +1,134 @@
+/**
+ * Runs a function after changes: debounced, one run at a time, and once more for changes that came during a run. It
+ * also runs at times that a run asked for, and retries failed runs with exponential backoff.
+ */
+import type { Logger } from 'pino';
+import type { TimerClock } from '../clock.ts';
+
+export interface RunResult {
+  /** When to run again although nothing changes; absent: never. */
+  readonly againInMs?: number;
+  /** Whether to run again after a backoff. */
+  readonly retry: boolean;
+}
+
+interface ReconcileLoopOptions {
+  readonly run: () => Promise<RunResult>;
+  /** How long a change waits for further changes. */
+  readonly debounceMs: number;
+  readonly clock: TimerClock;
+  readonly log: Pick<Logger, 'error'>;
+}
+
+const FIRST_RETRY_MS = 1000;
+const LAST_RETRY_MS = 60_000;
+/**
+ * Timers stand still while the machine sleeps and do not follow a clock that is set, so long waits are cut in slices.
+ */
+const LONGEST_SLEEP_MS = 60_000;
+
+type Cancel = () => void;
+
+export class ReconcileLoop {
+  readonly #options: ReconcileLoopOptions;
+  /** Cancels the debounce timer. */
+  #debounce: Cancel | undefined;
+  /** Cancels the timer of the next retry or scheduled run. */
+  #later: Cancel | undefined;
+  #running: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+  #retryMs = FIRST_RETRY_MS;
+  #settling: (() => void)[] = [];
+
+  constructor(options: ReconcileLoopOptions) {
+    this.#options = options;
+  }
+
+  /** The first run, without a wait. Resolves when it has ended. */
+  async start(): Promise<void> {
+    this.#run();
+    await this.#running;
+  }
+
+  /** Something has changed. */
+  changed(): void {
+    if (this.#stopped || this.#debounce) return;
+    const { clock, debounceMs } = this.#options;
+    this.#debounce = clock.after(debounceMs, () => {
+      this.#debounce = undefined;
+      this.#run();
+    });
+  }
+
+  /** Resolves when all changes so far have been processed, successfully or not. */
+  async settled(): Promise<void> {
+    while (this.#debounce || this.#running) await new Promise<void>((resolve) => { this.#settling.push(resolve); });
+  }
+
+  /** Resolves when the run that is under way has ended. Nothing runs after it. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#forget();
+    await this.#running;
+    this.#settle();
+  }
+
+  #run(): void {
+    if (this.#stopped) return;
+    if (this.#running) {
+      this.#again = true;
+      return;
+    }
+    this.#forget();
+    this.#running = this.#runUntilQuiet();
+  }
+
+  async #runUntilQuiet(): Promise<void> {
+    do {
+      this.#again = false;
+      try {
+        this.#wakeAfter(await this.#options.run());
+      } catch (error) {
+        this.#options.log.error({ err: error }, 'the configuration could not be published; it is tried again');
+        this.#wakeAfter({ retry: true });
+      }
+    } while (this.#again && !this.#stopped);
+    this.#running = undefined;
+    this.#settle();
+  }
+
+  #wakeAfter({ againInMs = Infinity, retry }: RunResult): void {
+    this.#later?.();
+    this.#later = undefined;
+    if (this.#stopped) return;
+    const { clock } = this.#options;
+    if (retry) {
+      this.#later = clock.after(Math.min(againInMs, this.#retryMs), () => this.#run());
+      this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
+      return;
+    }
+    this.#retryMs = FIRST_RETRY_MS;
+    if (againInMs !== Infinity) this.#sleep(againInMs, clock.nowMs() + againInMs);
+  }
+
+  /** Waits until `leftMs` have passed or the clock shows `untilMs`, whichever is first: the clock may be set back. */
+  #sleep(leftMs: number, untilMs: number): void {
+    const { clock } = this.#options;
+    const sliceMs = Math.min(leftMs, LONGEST_SLEEP_MS);
+    this.#later = clock.after(sliceMs, () => {
+      if (sliceMs === leftMs || clock.nowMs() >= untilMs) this.#run();
+      else this.#sleep(leftMs - sliceMs, untilMs);
+    });
+  }
+
+  #forget(): void {
+    this.#debounce?.();
+    this.#later?.();
+    this.#debounce = this.#later = undefined;
+  }
+
+  #settle(): void {
+    for (const resolve of this.#settling.splice(0)) resolve();
+  }
+}

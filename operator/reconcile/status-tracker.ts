@@ -1,0 +1,285 @@
+/**
+ * The desired status of every object: its findings, the proxies' acknowledgements and its last known spending, merged
+ * into conditions whose transition times survive from one reconciliation to the next.
+ */
+import type { Condition } from '#crds/types.gen.ts';
+import type { SnapshotFault } from '#snapshot/faults.ts';
+import { RECONCILING, PROGRAMMED, conditionsOf, mergeConditions } from '../status/conditions.ts';
+import type { Programming } from '../status/conditions.ts';
+import type { Findings, StatusFields } from '../status/findings.ts';
+import { freshRefusals, refusalConditions } from '../status/refusals.ts';
+import type { Refusal } from '../status/refusals.ts';
+import { sameJson } from '../status/same-json.ts';
+import type { SpendingStatus } from '../status/spending.ts';
+
+/** One object's status, as a status subresource would have it. */
+export interface ObjectStatus {
+  readonly kind: Findings['kind'];
+  readonly namespace: string;
+  readonly name: string;
+  readonly status: StatusFields & { readonly observedGeneration: number; readonly conditions: readonly Condition[] };
+}
+
+export interface StatusTracker {
+  /**
+   * Replaces all findings and removes objects without any. `before` gives the live status of an object that is not
+   * tracked yet, so that its transition times continue.
+   */
+  observe(findings: readonly Findings[], nowMs: number, before?: (id: string) => EarlierStatus | undefined): void;
+  /** The proxies have put the last observed state in force. */
+  programmed(nowMs: number): void;
+  /** The proxies rejected the last observed state and keep the one before. */
+  rejected(faults: readonly SnapshotFault[], nowMs: number): void;
+  /** Records an object's spending. */
+  spent(id: string, spending: SpendingStatus, nowMs: number): void;
+  /** Whether an object's spending is recorded. */
+  hasSpending(id: string): boolean;
+  /** Records a provider's refusal of a ModelRoute's credential, address or model name. */
+  refused(id: string, refusal: Refusal): void;
+  /** Removes refusals that have not been repeated lately. */
+  expire(nowMs: number): void;
+  /** Updates Programmed of published objects: `next` computes it from what it was. */
+  reprogram(ids: Iterable<string>, next: (id: string, before: Programming) => Programming, nowMs: number): void;
+  /** All statuses, sorted by kind, namespace and name. */
+  list(): ObjectStatus[];
+  /** By "Kind namespace/name". */
+  get(id: string): ObjectStatus | undefined;
+  /** Forgets everything; the next observation continues from the live statuses. */
+  clear(): void;
+}
+
+/** A live status that an earlier process or leader has written. */
+interface EarlierStatus {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+}
+
+interface Entry {
+  readonly findings: Findings;
+  readonly programming: Programming;
+  /** The generation that the proxies have put in force. */
+  readonly programmedGeneration?: number;
+  readonly spending?: SpendingStatus;
+  /** Refusals of the current generation. */
+  readonly refusals?: readonly Refusal[];
+  readonly conditions: readonly Condition[];
+}
+
+/** Programmed of an accepted object that is not published: its key does not exist yet. */
+const NOTHING_TO_PROGRAM: Programming = {
+  status: 'Unknown', reason: 'Pending', message: 'There is nothing yet that the proxies could have in force.',
+};
+const HELD_UP: Programming = {
+  status: 'False', reason: 'Reconciling', message:
+    'Other objects were refused; the proxies go on with the last good state, which this version is not part of.',
+};
+
+/** "Kind namespace/name". */
+export function statusId({ kind, namespace, name }: Pick<Findings, 'kind' | 'namespace' | 'name'>): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+/** `onChanged` is called for each object whose status changed or which was removed. */
+export function createStatusTracker(onChanged: (id: string) => void = () => undefined): StatusTracker {
+  const entries = openEntries(onChanged);
+  const { byId, update } = entries;
+  let observed: readonly Findings[] = [];
+  return {
+    ...refusalsOf(entries),
+    observe(findings, nowMs, before) {
+      observed = findings;
+      const gone = new Set(byId.keys());
+      for (const found of findings) {
+        const id = statusId(found);
+        gone.delete(id);
+        observeOne(entries, found, { id, nowMs, before });
+      }
+      for (const id of gone) if (byId.delete(id)) onChanged(id);
+    },
+    reprogram(ids, next, nowMs) {
+      for (const id of ids) {
+        const entry = byId.get(id);
+        if (!entry?.findings.published) continue;
+        const programming = next(id, entry.programming);
+        if (!sameJson(programming, entry.programming)) update(id, entryWith(entry, programming), nowMs);
+      }
+    },
+    programmed: (nowMs) => programAll(entries, () => PROGRAMMED, nowMs),
+    rejected(faults, nowMs) {
+      const messages = messagesByObject(faults);
+      programAll(entries, (entry, id) => programmingAfterRejection(entry, messages.get(id)), nowMs);
+    },
+    spent(id, spending, nowMs) {
+      const entry = byId.get(id);
+      if (entry && !sameJson(entry.spending, spending)) update(id, { ...entry, spending }, nowMs);
+    },
+    hasSpending: (id) => byId.get(id)?.spending !== undefined,
+    list: () => listStatuses(observed, byId),
+    get(id) {
+      const entry = byId.get(id);
+      return entry && statusOf(entry);
+    },
+    clear() {
+      observed = [];
+      byId.clear();
+    },
+  };
+}
+
+interface Entries {
+  readonly byId: Map<string, Entry>;
+  /** Stores an entry with the conditions that follow from it. */
+  readonly update: (id: string, entry: Entry, nowMs: number) => void;
+}
+
+function openEntries(onChanged: (id: string) => void): Entries {
+  const byId = new Map<string, Entry>();
+  return {
+    byId,
+    update(id, entry, nowMs) {
+      const { findings, programming, spending, refusals = [] } = entry;
+      const desired = [
+        ...conditionsOf(findings, programming, spending?.spent), ...spending?.conditions ?? [],
+        ...refusalConditions(refusals),
+      ];
+      const { generation } = findings;
+      byId.set(id, { ...entry, conditions: mergeConditions(entry.conditions, desired, { generation, nowMs }) });
+      onChanged(id);
+    },
+  };
+}
+
+interface Observation {
+  readonly id: string;
+  readonly nowMs: number;
+  readonly before: ((id: string) => EarlierStatus | undefined) | undefined;
+}
+
+function observeOne({ byId, update }: Entries, found: Findings, { id, nowMs, before }: Observation): void {
+  const known = byId.get(id);
+  if (known?.findings === found) return;
+  if (known && isUnchanged(known, found)) byId.set(id, { ...known, findings: found });
+  else update(id, nextEntry(found, known ?? entryBefore(found, before?.(id))), nowMs);
+}
+
+function programAll(
+  { byId, update }: Entries, programming: (entry: Entry, id: string) => Programming, nowMs: number,
+): void {
+  for (const [id, entry] of byId) {
+    const next = entry.findings.published ? programming(entry, id) : NOTHING_TO_PROGRAM;
+    if (next !== entry.programming || !isProgrammed(entry)) update(id, entryWith(entry, next), nowMs);
+  }
+}
+
+function refusalsOf({ byId, update }: Entries): Pick<StatusTracker, 'refused' | 'expire'> {
+  /** Objects with refusals: a few of perhaps a hundred thousand. */
+  const refused = new Set<string>();
+  return {
+    refused(id, refusal) {
+      const entry = byId.get(id);
+      if (!entry) return;
+      const refusals = freshRefusals([...entry.refusals ?? [], refusal], refusal.atMs);
+      update(id, { ...entry, refusals }, refusal.atMs);
+      refused.add(id);
+    },
+    expire(nowMs) {
+      for (const id of refused) {
+        const entry = byId.get(id);
+        const refusals = freshRefusals(entry?.refusals ?? [], nowMs);
+        if (refusals.length === 0) refused.delete(id);
+        if (entry && refusals.length !== (entry.refusals?.length ?? 0)) update(id, { ...entry, refusals }, nowMs);
+      }
+    },
+  };
+}
+
+function listStatuses(observed: readonly Findings[], entries: ReadonlyMap<string, Entry>): ObjectStatus[] {
+  return observed.flatMap((findings) => {
+    const entry = entries.get(statusId(findings));
+    return entry ? [statusOf(entry)] : [];
+  });
+}
+
+/** `message`: why the proxies rejected the object itself. */
+function programmingAfterRejection({ programmedGeneration, findings }: Entry, message:
+  | string | undefined): Programming {
+  if (message !== undefined) return { status: 'False', reason: 'Rejected', message };
+  return programmedGeneration === findings.generation ? PROGRAMMED : HELD_UP;
+}
+
+/** False: the proxies have the object in force, but its generation is not recorded yet. */
+function isProgrammed({ programming, programmedGeneration, findings }: Entry): boolean {
+  return programming.status !== 'True' || programmedGeneration === findings.generation;
+}
+
+/** An object's entry with new findings. Refusals of an earlier generation are dropped: the edit may have fixed them. */
+function nextEntry(findings: Findings, old: Entry | undefined): Entry {
+  const edited = old?.findings.generation !== findings.generation;
+  return {
+    conditions: [], ...old, findings, programming: programmingBefore(findings, old), ...edited ? { refusals: [] } : {},
+  };
+}
+
+function entryWith(entry: Entry, programming: Programming): Entry {
+  return { ...entry, ...programming.status === 'True' &&
+    { programmedGeneration: entry.findings.generation }, programming };
+}
+
+function isUnchanged(entry: Entry, findings: Findings): boolean {
+  return programmingBefore(findings, entry) === entry.programming && sameJson(entry.findings, findings);
+}
+
+function statusOf({ findings, spending, conditions }: Entry): ObjectStatus {
+  const { kind, namespace, name, generation, fields } = findings;
+  return {
+    kind, namespace, name, status: { observedGeneration: generation, ...fields, ...spending?.fields, conditions },
+  };
+}
+
+/** Continues from a live status: its transition times stay, and what was programmed counts as programmed. */
+function entryBefore(findings: Findings, before: EarlierStatus | undefined): Entry | undefined {
+  // without an observedGeneration the conditions are the schema's defaults
+  if (!before?.conditions || before.observedGeneration === undefined) return undefined;
+  const { conditions, observedGeneration } = before;
+  const spending = spendingBefore(conditions);
+  const known = { findings: { ...findings, generation: observedGeneration }, conditions, ...spending && { spending } };
+  const programmed = conditions.find(({ type, status, observedGeneration: generation }) =>
+    type === 'Programmed' && status === 'True' && generation === findings.generation);
+  if (!programmed) return { ...known, programming: RECONCILING };
+  const programming: Programming = { status: 'True', reason: 'Programmed', message: programmed.message };
+  return { ...known, programming, programmedGeneration: findings.generation };
+}
+
+const WARNINGS = { QuotaLow: 'AboveThreshold', QuotaExhausted:
+  'LimitReached', BalanceLow: 'AboveThreshold', BalanceExhausted: 'LimitReached' } as const;
+
+function isWarning(type: string): type is keyof typeof WARNINGS {
+  return Object.hasOwn(WARNINGS, type);
+}
+
+/** Warnings about spending stay until the ledger has been read; amounts are left out until then. */
+function spendingBefore(conditions: readonly Condition[]): SpendingStatus | undefined {
+  const warnings = conditions.flatMap(({ type, status, message }) =>
+    isWarning(type) ? [{ type, status, reason: WARNINGS[type], message }] : []);
+  const exhausted = warnings.find(({ reason }) => reason === 'LimitReached');
+  if (warnings.length === 0) return undefined;
+  return { fields: {}, conditions: warnings, ...exhausted &&
+    { spent: { reason: 'LimitReached', message: exhausted.message } } };
+}
+
+/** Programmed stays as it was while the object's generation is unchanged, so that it does not flicker. */
+function programmingBefore({ generation, published }: Findings, old: Entry | undefined): Programming {
+  if (!published) return NOTHING_TO_PROGRAM;
+  return old?.programmedGeneration === generation ? old.programming : RECONCILING;
+}
+
+/** The faults' messages by "Kind namespace/name", joined where an object has several. */
+export function messagesByObject(faults: readonly SnapshotFault[]): ReadonlyMap<string, string> {
+  const messages = new Map<string, string>();
+  for (const fault of faults) {
+    const id = statusId(fault);
+    const before = messages.get(id);
+    messages.set(id, before === undefined ? fault.message : `${before}; ${fault.message}`);
+  }
+  return messages;
+}

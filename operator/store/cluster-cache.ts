@@ -1,0 +1,120 @@
+/**
+ * The operator's cache of the cluster for the console: objects with their latest statuses. It does not check who may
+ * see them. Lists are kept, and only changed objects are refreshed: a change costs the same at ten thousand objects as
+ * at one.
+ */
+import type { Kind, Resource } from '#crds/types.gen.ts';
+import { isOfKind } from './live-objects.ts';
+import type { LiveObjects } from './live-objects.ts';
+import { isNewer } from './relevance.ts';
+import { objectId } from './resources.ts';
+
+export interface ClusterCache {
+  /** Everything has been read at least once. */
+  readonly isComplete: boolean;
+  /** The same list as long as nothing has changed. */
+  list<K extends Kind>(kind: K): readonly Extract<Resource, { kind: K }>[];
+  /** The namespaces that are known. */
+  namespaces(): ReadonlySet<string>;
+  /** Waits until a watch has reported this version of an object, or its deletion; at most WAIT_MS. */
+  waitFor(id: string, write: { readonly uid: string; readonly resourceVersion: string | undefined }): Promise<void>;
+}
+
+interface ClusterCacheOptions {
+  readonly objects: Pick<LiveObjects, 'ofKind' | 'current' | 'live'>;
+  readonly namespaces: () => Iterable<string>;
+  /** Whether objects of this namespace are read at all. */
+  readonly covers: (namespace: string) => boolean;
+  /** Calls a function once after a delay; the function that it returns cancels that. */
+  readonly after: (ms: number, run: () => void) => () => void;
+}
+
+/** The longest wait for a watch event; a slow watch shows in its own metrics. */
+const WAIT_MS = 2_000;
+/** With this many dirty ids the cache refreshes unasked, since ids of deleted objects would add up. */
+const MAX_DIRTY = 10_000;
+const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const satisfies readonly Kind[];
+
+interface KeptKind {
+  readonly byId: Map<string, Resource>;
+  list: readonly Resource[] | undefined;
+}
+
+/** `changed` and `complete` are called by the part that reads the cluster. */
+export function createClusterCache({
+  objects, namespaces, covers, after,
+}: ClusterCacheOptions): ClusterCache & { changed(id: string): void; complete(): void } {
+  const kinds = new Map<string, KeptKind>();
+  let dirty = new Set<string>();
+  const waiting = new Map<string, Set<() => void>>();
+  let isComplete = false;
+  /** Nothing is recorded before the first list. */
+  let inUse = false;
+
+  function begin(): void {
+    inUse = true;
+    for (const kind of KINDS) for (const object of objects.ofKind(kind)) dirty.add(objectId(object));
+  }
+
+  function keptKind(kind: string): KeptKind {
+    const kept = kinds.get(kind) ?? { byId: new Map<string, Resource>(), list: undefined };
+    kinds.set(kind, kept);
+    return kept;
+  }
+
+  function refresh(): void {
+    for (const id of dirty) {
+      const kept = keptKind(id.slice(0, id.indexOf(' ')));
+      const current = objects.current(id);
+      kept.list = undefined;
+      if (current) kept.byId.set(id, current);
+      else kept.byId.delete(id);
+    }
+    dirty = new Set();
+  }
+
+  function isThere(id: string, uid: string, resourceVersion: string | undefined): boolean {
+    const live = objects.live(id);
+    if (resourceVersion === undefined) return live?.uid !== uid;
+    return live !== undefined && (live.uid !== uid || !isNewer(resourceVersion, live.resourceVersion));
+  }
+
+  return {
+    get isComplete() { return isComplete; },
+    complete() { isComplete = true; },
+    changed(id) {
+      if (inUse) dirty.add(id);
+      if (dirty.size >= MAX_DIRTY) refresh();
+      for (const look of waiting.get(id) ?? []) look();
+    },
+    list<K extends Kind>(kind: K) {
+      if (!inUse) begin();
+      refresh();
+      const kept = keptKind(kind);
+      kept.list ??= [...kept.byId.values()];
+      return isOfKind(kept.list, kind) ? kept.list : [];
+    },
+    namespaces() {
+      const known = new Set(namespaces());
+      for (const kind of ['ApiKey', 'Account'] as const)
+        for (const { metadata } of objects.ofKind(kind)) known.add(metadata.namespace);
+      return known;
+    },
+    async waitFor(id, { uid, resourceVersion }) {
+      const namespace = id.slice(id.indexOf(' ') + 1, id.indexOf('/'));
+      if (!covers(namespace) || isThere(id, uid, resourceVersion)) return;
+      const looks = waiting.get(id) ?? new Set();
+      waiting.set(id, looks);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const cancel = after(WAIT_MS, resolve);
+      const look = (): void => {
+        if (isThere(id, uid, resourceVersion)) resolve();
+      };
+      looks.add(look);
+      await promise;
+      cancel();
+      looks.delete(look);
+      if (looks.size === 0) waiting.delete(id);
+    },
+  };
+}

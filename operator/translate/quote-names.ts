@@ -1,0 +1,18 @@
+/**
+ * [P] Lists of names in messages, and the order of names.
+ */
+
+const MAX_NAMES = 10;
+
+/** Quotes and sorts names; a long list is cut, with the number of further names. */
+export function quoteNames(names: Iterable<string>): string {
+  const sorted = [...new Set(names)].sort(compareText);
+  const shown = sorted.slice(0, MAX_NAMES).map((name) => `"${name}"`).join(', ');
+  return sorted.length > MAX_NAMES ? `${shown} and ${sorted.length - MAX_NAMES} more` : shown;
+}
+
+/** Order by code units, the same on every machine. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,83 @@
+/** What a model does not take is left out of a converted call, and the answer names it. */
+import assert from 'node:assert/strict';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { message, post, startWorld, tidyUp } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
+import { openaiChat, openaiStream } from '../../support/provider-answers.ts';
+
+const ROUTE = `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: capable}
+spec:
+  models:
+  - name: stated-model
+    contextTokens: 100000
+    maxOutputTokens: 4000
+    capabilities: {reasoning: false, temperature: true, toolDescriptionLength: 60}
+  - {name: gpt-4o, contextTokens: 100000, maxOutputTokens: 4000}
+  channels:
+  - {name: direct, protocol: OpenAI, baseUrl: "URL/v1"}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: capable}
+spec:
+  models:
+  - {name: stated-model, vendor: V, quotaType: Token, modelRatio: "1"}
+  - {name: gpt-4o, vendor: V, quotaType: Token, modelRatio: "1"}
+`;
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ files: ({ openaiUrl }) => ({ 'capable.yaml': ROUTE.replace('URL', openaiUrl) }) });
+});
+afterAll(() => world.stop());
+afterEach(() => tidyUp(world));
+
+const EFFORT = { output_config: { effort: 'high' } };
+const sentBody = async (): Promise<Record<string, unknown>> =>
+  JSON.parse((await world.openai.request(0)).body.toString()) as Record<string, unknown>;
+
+describe('a model of which the route states what it takes', () => {
+  it('gets no effort, and the answer says so', async () => {
+    world.openai.script(openaiChat({ content: 'ok' }));
+    const answer = await post(world, '/v1/messages', message('stated-model', { ...EFFORT, temperature: 0.5 }));
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('x-modelgateway-dropped'), 'output_config.effort');
+    const sent = await sentBody();
+    assert.deepEqual([sent['reasoning_effort'], sent['temperature']], [undefined, 0.5]);
+  });
+
+  it('gets the whole of a long description in the system message', async () => {
+    world.openai.script(openaiChat({ content: 'ok' }));
+    const description = `Reads a file. ${'It has many rules. '.repeat(10)}`;
+    const tools = [{ name: 'Read', description, input_schema: { type: 'object', properties: {} } }];
+    await post(world, '/v1/messages', message('stated-model', { tools, system: 'Be brief.' }));
+    const { tools: sent, messages } = await sentBody() as {
+      tools: { function: { description: string } }[]; messages: { role: string; content: string }[];
+    };
+    assert.ok((sent[0]?.function.description.length ?? 99) <= 60);
+    assert.deepEqual(messages[0], {
+      role: 'system', content: `Be brief.\n\nDescription of the tool "Read":\n${description}`,
+    });
+  });
+});
+
+describe('a well-known model', () => {
+  it('gets no effort in a stream either', async () => {
+    world.openai.script(openaiStream(['ok']));
+    const answer = await post(world, '/v1/messages', message('gpt-4o', { ...EFFORT, stream: true }));
+    assert.match(answer.text, /message_stop/);
+    assert.equal(answer.headers.get('x-modelgateway-dropped'), 'output_config.effort');
+  });
+
+  it('gets a call of its own protocol as it is', async () => {
+    world.openai.script(openaiChat({ content: 'ok' }));
+    const answer = await post(world, '/v1/chat/completions', {
+      model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }], reasoning_effort: 'high',
+    });
+    assert.equal(answer.headers.get('x-modelgateway-dropped'), null);
+    assert.equal((await sentBody())['reasoning_effort'], 'high');
+  });
+});

@@ -1,0 +1,194 @@
+/** The edge as hostile or broken clients find it, what never crosses it, and what no log has (docs/http.md). */
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { KEYS, PROVIDER_KEYS } from '../../support/manifests.ts';
+import {
+  anthropicMessage, breakAt, openaiChat, openaiEmbeddings, openaiError, openaiImages, openaiStream,
+} from '../../support/provider-answers.ts';
+import { CUT } from '../../support/mock-provider.ts';
+import { chat, get, message, post, startWorld, tidyUp } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
+
+const MAX_BODY = 2000;
+let world: World;
+beforeAll(async () => { world = await startWorld({ maxBodyBytes: MAX_BODY }); });
+afterAll(() => world.stop());
+afterEach(() => tidyUp(world));
+
+/** Bytes as they are, on a connection of their own; what comes back until it is closed. */
+function raw(text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(Number(new URL(world.gateway.url).port), '127.0.0.1', () => socket.write(text));
+    socket.setEncoding('utf8').on('data', (piece: string) => { answer += piece; });
+    socket.once('close', () => resolve(answer)).once('error', reject);
+  });
+}
+
+describe('paths', () => {
+  it('that cannot be decoded are refused in the dialect of the path, and harm nobody', async () => {
+    for (const path of ['/v1/models/%ZZ', '/%', '/v1/chat/completions%']) {
+      const answer = await get(world, path, { 'no-key': '1' });
+      assert.deepEqual([answer.status, answer.json().error.type], [400, 'invalid_request_error']);
+      assert.match(answer.json().error.message, /"%"/);
+    }
+    const answer = await get(world, '/v1/messages/%ZZ', { 'no-key': '1' });
+    assert.deepEqual(
+      [answer.status, answer.json().type, answer.json().error.type], [400, 'error', 'invalid_request_error'],
+    );
+    assert.equal((await get(world, '/v1/models')).status, 200);
+  });
+  it('of any length have an answer', async () => {
+    for (const path of [`/v1/usage/${'x'.repeat(5000)}`, `/v1/models/${'x'.repeat(5000)}`, `/${'x'.repeat(5000)}`]) {
+      const answer = await get(world, path);
+      assert.equal(answer.status, 404);
+      assert.ok(answer.text.length < 1000);
+    }
+  });
+});
+
+describe('what is not HTTP', () => {
+  it('gets an error with ids all the same', async () => {
+    for (const [text, status] of [
+      ['nonsense\r\n\r\n', 400], [`GET /v1/models HTTP/1.1\r\nhost: a\r\nx-long: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+      ['POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{}', 400],
+    ] as const) {
+      const answer = await raw(text);
+      assert.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer);
+      const [, id] = /^x-request-id: (req_[0-9a-f]{32})\r$/m.exec(answer) ?? [];
+      assert.ok(id && answer.includes(`\nrequest-id: ${id}\r`));
+      assert.equal(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).error.type, 'invalid_request_error');
+    }
+  });
+});
+
+describe('bodies', () => {
+  it('may be as large as the limit and not a byte larger, with and without a length', async () => {
+    world.openai.script(openaiChat());
+    const sized = (size: number): string => {
+      const empty = JSON.stringify(chat('gpt-model', { user: '' }));
+      return empty.replace('"user":""', `"user":"${'x'.repeat(size - empty.length)}"`);
+    };
+    assert.equal((await post(world, '/v1/chat/completions', sized(MAX_BODY))).status, 200);
+    assert.equal((await post(world, '/v1/chat/completions', sized(MAX_BODY + 1))).status, 413);
+    const chunked = async (path: string, size: number): Promise<string> => raw(
+      `POST ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-api-key: ${KEYS.main}\r\ntransfer-encoding: ` +
+      `chunked\r\n\r\n${size.toString(16)}\r\n${sized(size)}\r\n0\r\n\r\n`);
+    assert.match(await chunked('/v1/chat/completions', MAX_BODY), /^HTTP\/1\.1 200 /);
+    const large = await chunked('/v1/messages', MAX_BODY + 1);
+    assert.match(large, /^HTTP\/1\.1 413 .*"type":"request_too_large"/s);
+    assert.match(large, /2000 bytes/, 'it says how much is allowed');
+  });
+  it('that are compressed are refused in words', async () => {
+    const answer = await post(world, '/v1/chat/completions', 'x', { 'content-encoding': 'gzip' });
+    assert.equal(answer.status, 400);
+    assert.match(answer.json().error.message, /[Cc]ompressed/);
+  });
+  it('need no content-type', async () => {
+    world.openai.script(openaiChat());
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=utf-8'])
+      assert.equal((await post(world, '/v1/chat/completions', chat(), { 'content-type': type })).status, 200);
+  });
+});
+
+describe('headers on the wire', () => {
+  it('of the connection, cookies and credentials stay here; repeated ones travel joined', async () => {
+    world.openai.script({ ...openaiChat(), headers: {
+      connection: 'x-of-provider', 'x-of-provider':
+        '1', 'set-cookie': ['a=b', 'c=d'], 'x-modelgateway-cost-usd': '0.00', 'x-told': 'yes',
+    } });
+    const body = JSON.stringify(chat());
+    const answer = await raw([
+      'POST /v1/chat/completions HTTP/1.1', 'host: gateway.example', 'connection: close, x-of-client', 'x-of-client: 1',
+      'keep-alive: timeout=5', 'te: trailers',
+      'proxy-authorization: Basic ' +
+        'dXNlcjpwYXNz', 'cookie: session=1', `x-api-key: ${KEYS.main}`, `authorization: Bearer ${KEYS.main}`,
+      'openai-beta: one', 'openai-beta: two', 'x-modelgateway-group: vip', `content-length: ${Buffer.byteLength(
+        body,
+      )}`, '', body,
+    ].join('\r\n'));
+    assert.match(answer, /^HTTP\/1\.1 200 /);
+    const { headers, rawHeaders } = await world.openai.request(0);
+    for (const name of [
+      'x-of-client', 'keep-alive', 'te', 'proxy-authorization', 'cookie', 'x-api-key', 'x-modelgateway-group',
+    ]) assert.equal(headers[name], undefined, name);
+    assert.equal(headers.host, new URL(world.openai.url).host);
+    assert.equal(headers['openai-beta'], 'one, two');
+    assert.equal(headers.authorization, `Bearer ${PROVIDER_KEYS.openai}`);
+    assert.ok(!rawHeaders.join('\n').includes(KEYS.main));
+    const [head = ''] = answer.split('\r\n\r\n');
+    assert.match(head, /^x-told: yes\r$/m);
+    for (const name of ['x-of-provider', 'set-cookie', 'openai-organization'])
+      assert.doesNotMatch(head, new RegExp(`^${name}:`, 'im'));
+    assert.match(head, /^x-modelgateway-cost-usd: 0\.0000\d+\r$/m, 'the gateway\'s own figure, not the provider\'s');
+  });
+});
+
+describe('the log', () => {
+  const PROMPT = 'the-prompt-that-nobody-else-may-read';
+  const ANSWER = 'the-answer-that-nobody-else-may-read';
+  const said = { messages: [{ role: 'user', content: PROMPT }] };
+
+  it('has one line per call, with its ids and figures', async () => {
+    const first = world.gateway.logs.length;
+    world.openai.script(openaiChat({ usage: { prompt_tokens: 100, completion_tokens: 50 } }));
+    const answer = await post(world, '/v1/chat/completions', chat());
+    await get(world, '/v1/models');
+    await get(world, '/v1/key', { 'no-key': '1' });
+    const lines = world.gateway.logs.slice(first).map((line) => JSON.parse(line));
+    assert.deepEqual(lines.map(({ endpoint, status }) =>
+      [endpoint, status]), [['chat_completions', 200], ['models', 200], ['key', 401]]);
+    const [call] = lines;
+    assert.equal(call.request_id, answer.headers.get('x-request-id'));
+    assert.deepEqual([
+      call.key, call.account, call.model, call.group, call.input_tokens, call.output_tokens, call.cost_usd,
+    ], ['team/main', 'team/team', 'gpt-model', 'main', 100, 50, '0.00075']);
+  });
+  it('never holds a prompt or an answer, however the call ends', async () => {
+    world.anthropic.script(anthropicMessage({ content: ANSWER }));
+    world.openai.script(openaiChat({ content: ANSWER }));
+    await post(world, '/v1/chat/completions', chat('gpt-model', said));
+    await post(world, '/v1/messages', message('claude-model', said));
+    await post(world, '/v1/messages', message('gpt-model', said));
+    world.openai.script(breakAt(openaiStream([ANSWER, ANSWER]), 2, CUT));
+    await post(world, '/v1/chat/completions', chat('gpt-model', { ...said, stream: true }));
+    for (const status of [400, 401, 429, 500]) {
+      world.openai.script(openaiError(status, `cannot answer ${PROMPT}`));
+      await post(world, '/v1/chat/completions', chat('gpt-model', said));
+    }
+    world.openai.script({ steps: [`<html>${PROMPT}`] });
+    await post(world, '/v1/chat/completions', chat('gpt-model', said));
+    await post(world, '/v1/chat/completions', `{"model": "gpt-model", "messages": [{"content": "${PROMPT}`);
+    await post(world, '/v1/chat/completions', chat('gpt-model', { messages: PROMPT }));
+    await post(world, '/v1/chat/completions', chat(PROMPT, said));
+    world.openai.script(openaiEmbeddings([[1]], 5));
+    await post(world, '/v1/embeddings', { model: 'embed-model', input: PROMPT });
+    world.openai.script(openaiImages());
+    await post(world, '/v1/images/generations', { model: 'image-model', prompt: PROMPT });
+    await post(world, '/v1/messages/count_tokens', message('gpt-model', said));
+    await get(world, `/v1/models/${PROMPT}`);
+    await get(world, `/nothing/${PROMPT}?q=${PROMPT}`);
+    const text = world.gateway.logs.join('');
+    assert.ok(!text.includes(PROMPT) && !text.includes(ANSWER));
+  });
+  it('never holds a key that was refused, nor does the answer', async () => {
+    const refused = 'sk-refused-00000000000000000000000000000000';
+    const texts = await Promise.all([
+      get(
+        world, '/v1/models', { 'x-api-key': refused },
+      ), get(world, '/v1/models', { authorization: `Bearer ${refused}` }),
+      get(
+        world, '/v1/models', { authorization: refused },
+      ), get(world, '/v1/models', { authorization: `Bearer ${refused} x` }),
+      get(
+        world, '/v1/models', { 'x-api-key': refused, authorization: `Bearer ${KEYS.main}` },
+      ), get(world, `/v1/models?api_key=${refused}`, { 'no-key': '1' }),
+    ]);
+    for (const { status, text } of texts) {
+      assert.equal(status, 401);
+      assert.ok(!text.includes('sk-refused'));
+    }
+    assert.ok(!world.gateway.logs.join('').includes('sk-refused'));
+  });
+});

@@ -1,0 +1,42 @@
+/** What the gateway's address answers, for people and for programs. */
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { get, post, startWorld } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
+
+const NO_KEY = { 'no-key': '1' };
+
+describe('GET /', () => {
+  let world: World;
+  let knownConsole: string | undefined;
+  beforeAll(async () => { world = await startWorld({ consoleUrl: () => knownConsole }); });
+  afterAll(() => world.stop());
+
+  it('is a page for people, with the base URLs of both SDKs, the prices and the console', async () => {
+    knownConsole = 'https://console.example';
+    const page = await get(world, '/', { ...NO_KEY, accept: 'text/html,*/*;q=0.8' });
+    assert.equal(page.status, 200);
+    assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+    assert.ok(page.text.includes(`<code id="base-openai">${world.gateway.url}/v1</code>`));
+    assert.ok(page.text.includes(`<code id="base-anthropic">${world.gateway.url}</code>`));
+    assert.match(page.text, /<a href="pricing">.*<a href="https:\/\/console\.example">Console<\/a>/s);
+  });
+  it('is JSON for programs', async () => {
+    knownConsole = undefined;
+    const { url } = world.gateway;
+    assert.deepEqual((await get(world, '/', { ...NO_KEY, accept: 'application/json' })).json(), {
+      object: 'gateway', name: 'Model Gateway', base_urls: { openai: `${url}/v1`, anthropic: url },
+      models: `${url}/v1/models`, pricing: `${url}/pricing.json`, console: null,
+    });
+  });
+  it('tells the address that a proxy in front was called by', async () => {
+    const headers = { ...NO_KEY, 'accept': 'application/json', 'x-forwarded-proto': 'https' };
+    const { base_urls: addresses } = (await get(world, '/', headers)).json();
+    assert.equal(addresses.anthropic, world.gateway.url.replace('http:', 'https:'));
+  });
+  it('takes no POST', async () => {
+    const answer = await post(world, '/', {});
+    assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, HEAD']);
+  });
+});

@@ -1,0 +1,65 @@
+/** Refusals from the head alone: no byte of these bodies is waited for. */
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { startWorld } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
+import { KEYS } from '../../support/manifests.ts';
+import { BROKE_KEY, brokeManifest, requestHead, send } from './support.ts';
+
+const CHAT = '/v1/chat/completions';
+const HOST = 'Host: gateway';
+const LARGE = 'Content-Length: 1000000';
+const OWN_KEY = `Authorization: Bearer ${KEYS.main}`;
+
+describe('from the head alone', () => {
+  let world: World;
+  beforeAll(async () => { world = await startWorld({ files: () => ({ 'broke.yaml': brokeManifest() }) }); });
+  afterAll(() => world.stop());
+
+  /** The status of a request whose body never comes. */
+  async function statusOf(headers: readonly string[], version?: string): Promise<string> {
+    const { socket, response } = await send(world.gateway.url, requestHead(CHAT, headers, version));
+    const text = await response;
+    socket.destroy();
+    return `${text.slice(9, 12)} ${/"code":"?(\w+)/.exec(text)?.[1] ?? ''}`;
+  }
+
+  it('an unknown or disabled key is refused, however small the body', async () => {
+    const unknown = 'Authorization: Bearer sk-nobody';
+    for (const key of [unknown, `Authorization: Bearer ${KEYS.disabled}`])
+      for (const length of ['Content-Length: 10', LARGE, 'Transfer-Encoding: chunked'])
+        assert.equal(await statusOf([HOST, key, length]), '401 invalid_api_key');
+  });
+
+  it('a key whose account has nothing left is refused before a large body', async () => {
+    const key = `Authorization: Bearer ${BROKE_KEY}`;
+    assert.equal(await statusOf([HOST, key, LARGE]), '402 credit_balance_exhausted');
+    assert.equal(await statusOf([HOST, key, 'Transfer-Encoding: chunked']), '402 credit_balance_exhausted');
+  });
+
+  it('the uploads of a key are bounded by its slots', async () => {
+    const key = `Authorization: Bearer ${KEYS.serial}`;
+    const first = await send(world.gateway.url, requestHead(CHAT, [HOST, key, LARGE, 'Expect: 100-continue']));
+    // 100 Continue: the first body is being read
+    await new Promise<void>((resolve) => { first.socket.once('data', () => resolve()); });
+    assert.equal(await statusOf([HOST, key, LARGE]), '429 rate_limit_exceeded');
+    first.socket.destroy();
+  });
+
+  it('a header that proxies read differently is refused: the first or the last of two', async () => {
+    assert.equal(await statusOf([HOST, OWN_KEY, `Authorization: Bearer ${KEYS.small}`, LARGE]), '400 invalid_value');
+    assert.equal(await statusOf([HOST, OWN_KEY, OWN_KEY, LARGE]), '400 invalid_value');
+    assert.equal(await statusOf([HOST, 'Host: other', OWN_KEY, LARGE]), '400 invalid_value');
+  });
+
+  it('a framing that proxies read differently is refused', async () => {
+    const oddities = [
+      ['Transfer-Encoding: gzip, chunked'], ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'],
+      ['Transfer-Encoding: chunked', 'Content-Length: 5'], ['Transfer-Encoding: chunked, chunked'],
+      ['Transfer-Encoding: identity'], ['Transfer-Encoding: xchunked'], ['Transfer-Encoding: chunked;q=1'],
+      ['Transfer-Encoding:\x0bchunked'], ['Content-Length: 5', 'Content-Length: 6'], ['Content-Length: +5'],
+    ];
+    for (const oddity of oddities) assert.match(await statusOf([HOST, OWN_KEY, ...oddity]), /^400/, oddity.join(', '));
+    assert.match(await statusOf([HOST, OWN_KEY, 'Transfer-Encoding: chunked'], '1.0'), /^400/);
+  });
+});

@@ -1,0 +1,67 @@
+/** Calls that make their provider time out: it may charge for them, although nothing comes back. */
+import assert from 'node:assert/strict';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { STALL } from '../../support/mock-provider.ts';
+import { openaiStream } from '../../support/provider-answers.ts';
+import { chat, get, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
+import { metric, routeManifest } from './route-world.ts';
+
+const TIMEOUTS = 'timeouts: {firstByteSeconds: 1, wholeSeconds: 1, idleSeconds: 1}';
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({ files: ({ openaiUrl }) => ({
+    'timeouts.yaml': routeManifest('free', openaiUrl, { channel: TIMEOUTS })
+      + routeManifest('billed', openaiUrl, { channel: TIMEOUTS, spec: '  onTimeout: BillHold' })
+      + routeManifest('films', openaiUrl, {
+        channel: TIMEOUTS, spec: '  onTimeout: BillHold', model: 'endpoints: [Images]',
+        quota: 'quotaType: Request, requestUsd: "0.04"',
+      }),
+  }) });
+});
+afterAll(() => world.stop());
+afterEach(() => tidyUp(world));
+
+describe('a provider that times out before any output', () => {
+  it('is not paid by default', async () => {
+    world.openai.script({ beforeHead: [STALL], steps: [] });
+    const { spent } = await spending(world);
+    const answer = await post(world, '/v1/chat/completions', chat('free-model'));
+    assert.equal(answer.status, 502);
+    assert.equal((await spending(world)).spent, spent);
+    const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`)).json();
+    assert.deepEqual([usage.status, usage.cost_usd], ['Failed', '0.00']);
+  });
+  it('is paid the hold under BillHold, whether it streams or not, and whether it sends comments or not', async () => {
+    for (const stream of [true, false]) {
+      const comments = { ...openaiStream([]), steps: [': thinking\n\n', STALL] };
+      world.openai.script({ beforeHead: [STALL], steps: [] }, stream ? comments : { beforeHead: [STALL], steps: [] });
+      for (const _each of [1, 2]) {
+        const body = chat('billed-model', { stream, max_tokens: 500 });
+        const answer = await post(world, '/v1/chat/completions', body);
+        const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`)).json();
+        assert.deepEqual([usage.status, usage.usage_source, usage.output_tokens], ['ProviderCut', 'Partial', 500]);
+        const input = Buffer.byteLength(JSON.stringify(body)) + 128 + 16;
+        assert.equal(usage.input_tokens, input);
+        assert.equal(Number(usage.cost_usd), (input * 3_125 + 500 * 10_000) / 1e9);
+      }
+    }
+  });
+  it('is paid its price per request', async () => {
+    world.openai.script({ beforeHead: [STALL], steps: [] });
+    const { spent } = await spending(world);
+    await post(world, '/v1/images/generations', { model: 'films-model', prompt: 'a cat', n: 2 });
+    assert.equal((await spending(world)).spent - spent, 80_000_000n);
+  });
+});
+
+it('a key that provokes timeouts is in the metrics', async () => {
+  const series = 'modelgateway_key_timeouts_total{key="team/main"}';
+  const before = await metric(world, series);
+  world.openai.script({ beforeHead: [STALL], steps: [] });
+  await post(world, '/v1/chat/completions', chat('free-model'));
+  world.openai.script({ ...openaiStream(['a']), steps: [...openaiStream(['a']).steps.slice(0, 2), STALL] });
+  await post(world, '/v1/chat/completions', chat('free-model', { stream: true }));
+  assert.equal(await metric(world, series) - before, 2);
+});

@@ -1,0 +1,278 @@
+/**
+ * A ledger that cannot promise: nothing is admitted, nothing is finished unbilled, and what was finished is billed once
+ * later.
+ */
+import assert from 'node:assert/strict';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
+import { FAULT } from '#ledger/embedded/faults.ts';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { chat, get, message, nothingLeaks, post, spending, startWorld } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
+import { KEYS } from '../../support/manifests.ts';
+import { gate } from '../../support/mock-provider.ts';
+import {
+  anthropicMessage, anthropicStream, gated, insertAt, openaiChat, openaiStream,
+} from '../../support/provider-answers.ts';
+import { assertBalanced, readBooks } from '../../support/api/books.ts';
+import { ask, nanoUsd } from '../../support/api/client.ts';
+import type { Usage } from '../../support/api/client.ts';
+import { eventually } from '../../support/api/process.ts';
+
+/** Time as the test says: the clock of leases, all ticks, and a settlement's timeout. */
+class Time {
+  monotonicMs = 1_000_000;
+  /** Of everybody who waits for the ledger now: how long, and how to end that. */
+  waiting: { readonly ms: number; readonly expire: () => void }[] = [];
+  readonly #ticks: (() => void)[] = [];
+
+  readonly every = (_intervalMs: number, tick: () => void): (() => void) => {
+    this.#ticks.push(tick);
+    return () => undefined;
+  };
+
+  readonly withTimeout = <T>(ms: number, work: Promise<T>): Promise<T> => new Promise((resolve, reject) => {
+    const expire = (): void => reject(new LedgerUnavailable('late'));
+    this.waiting.push({ ms, expire });
+    work.then(resolve, reject);
+    if (ms === 0) setImmediate(expire);
+  });
+
+  /** Lets so much time pass, in steps of the renewals' interval. */
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 1_000) {
+      this.monotonicMs += 1_000;
+      for (const tick of this.#ticks) tick();
+      await new Promise(setImmediate);
+    }
+  }
+}
+
+const time = new Time();
+const faults = new Int32Array(new SharedArrayBuffer(4));
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    faults, monotonicMs: () => time.monotonicMs, timers: { every: time.every, withTimeout: time.withTimeout },
+  });
+});
+afterAll(() => (world as World | undefined)?.stop());
+beforeEach(() => { time.waiting = []; });
+afterEach(async () => {
+  setFault(FAULT.none);
+  await eventually('the ledger works again, and nothing is left', () => nothingLeaks(world) &&
+    readBooks(world.gateway.dataDir).holds.length === 0);
+  assertBalanced(readBooks(world.gateway.dataDir));
+  world.openai.clear();
+  world.anthropic.clear();
+});
+
+function setFault(fault: number): void {
+  Atomics.store(faults, 0, fault);
+  Atomics.notify(faults, 0);
+}
+
+const CALLS = [
+  { name: 'OpenAI, whole', path: '/v1/chat/completions', body: chat() },
+  { name: 'OpenAI, stream', path: '/v1/chat/completions', body: chat('gpt-model', { stream: true }) },
+  { name: 'Anthropic, whole', path: '/v1/messages', body: message() },
+  { name: 'Anthropic, stream', path: '/v1/messages', body: message('claude-model', { stream: true }) },
+] as const;
+const USAGE = { prompt_tokens: 11, completion_tokens: 33 };
+const COST = 11n * 2_500n + 33n * 10_000n;
+
+function assertUnavailable(path: string, answer: { status: number; headers: Headers; text: string }): void {
+  assert.equal(answer.status, 503, answer.text);
+  assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+  assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
+  const { type, error } = JSON.parse(answer.text);
+  if (path === '/v1/messages') assert.deepEqual([type, error.type], ['error', 'api_error']);
+  else assert.deepEqual([error.type, error.code], ['server_error', 'ledger_unavailable']);
+}
+
+async function usageOf(id: string): Promise<Usage> {
+  return (await get(world, `/v1/usage/${id}`)).json();
+}
+
+describe('a ledger whose file takes nothing', () => {
+  for (const fault of ['commitFails', 'stalls'] as const)
+    it(`admits nothing: 503 with retry-after in both dialects, no provider is called (${fault})`, async () => {
+      const before = await spending(world);
+      setFault(FAULT[fault]);
+      // at once: holds that come late, and then holds that are refused because the ledger is known to fail
+      for (let round = 0; round < 2; round++)
+        for (const [index, answer] of (await Promise.all(CALLS.map(({ path, body }) =>
+          post(world, path, body)))).entries()) assertUnavailable(CALLS[index]!.path, answer);
+      assert.equal(world.openai.requests.length + world.anthropic.requests.length, 0);
+      setFault(FAULT.none);
+      world.openai.script(openaiChat({ usage: USAGE }));
+      await eventually('calls are taken again', async () =>
+        (await post(world, '/v1/chat/completions', chat())).status === 200);
+      assert.deepEqual(await spending(world), { spent: before.spent + COST, held: 0n });
+    });
+
+  it('that answers nobody is no reason for a 401 anywhere', async () => {
+    const { ledger } = world.gateway;
+    const down = (): Promise<never> => Promise.reject(new LedgerUnavailable('down'));
+    // in the place of its class's methods
+    const answers = { hold: down, takeSlots: down, readKey: down, readAccount: down, readUsage: down };
+    Object.assign(ledger, answers);
+    try {
+      for (const { path, body } of CALLS) assertUnavailable(path, await post(world, path, body));
+      for (const path of ['/v1/key', '/v1/usage/req_1']) assertUnavailable(path, await get(world, path));
+      assertUnavailable(
+        '/v1/chat/completions', await post(world, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.serial }),
+      );
+      assert.equal((await get(world, '/v1/models')).status, 200, 'what needs no ledger goes on');
+    } finally {
+      for (const name of Object.keys(answers)) Reflect.deleteProperty(ledger, name);
+    }
+  });
+});
+
+describe('a settlement that cannot be committed', () => {
+  it('of a stream: an error event in the place of its end, and it is billed once later', async () => {
+    const before = await spending(world);
+    const waiting = gate();
+    world.openai.script(insertAt(openaiStream(['hel', 'lo'], { usage: USAGE }), 2, waiting));
+    const asked = ask(
+      world.gateway.url, { path: '/v1/chat/completions', key: KEYS.main, body: chat('gpt-model', { stream: true }) },
+    );
+    await waiting.reached;
+    setFault(FAULT.commitFails);
+    waiting.open();
+    const { ms, expire } = await eventually('the settlement is waited for', () => time.waiting[0]);
+    assert.equal(ms, 20_000);
+    expire();
+    const seen = await asked;
+    assert.equal(seen.status, 200);
+    assert.ok(seen.text.includes('"lo"') && !seen.text.includes('[DONE]'), seen.text);
+    assert.match(seen.text, /data: \{"error":\{.*"code":"ledger_unavailable"/);
+    setFault(FAULT.none);
+    await billedOnce(seen.id, before.spent);
+  });
+  it('of a stream in Anthropic\'s dialect likewise', async () => {
+    const waiting = gate();
+    world.anthropic.script(insertAt(anthropicStream(), 2, waiting));
+    const asked =
+      ask(world.gateway.url, { path: '/v1/messages', key: KEYS.main, body: message('claude-model', { stream: true }) });
+    await waiting.reached;
+    setFault(FAULT.stalls);
+    waiting.open();
+    (await eventually('the settlement is waited for', () => time.waiting[0])).expire();
+    const seen = await asked;
+    assert.match(seen.text, /event: error\ndata: \{"type":"error","error":\{"type":"api_error"/);
+    assert.ok(!seen.text.includes('message_stop'));
+  });
+  it('of a whole answer: 503 with retry-after, and it is billed once later', async () => {
+    const before = await spending(world);
+    const waiting = gated(openaiChat({ usage: USAGE }));
+    world.openai.script(waiting.reply);
+    const asked = post(world, '/v1/chat/completions', chat());
+    await waiting.gate.reached;
+    setFault(FAULT.commitFails);
+    waiting.gate.open();
+    (await eventually('the settlement is waited for', () => time.waiting[0])).expire();
+    const answer = await asked;
+    assertUnavailable('/v1/chat/completions', answer);
+    setFault(FAULT.none);
+    await billedOnce(answer.headers.get('x-request-id') ?? '', before.spent);
+    await eventually('the log tells what it came to', () => world.gateway.logs.some((line) =>
+      line.includes('"billed late"') && line.includes(answer.headers.get('x-request-id') ?? '?')));
+  });
+  it('that comes before the timeout is not noticed by the client', async () => {
+    const waiting = gated(anthropicMessage());
+    world.anthropic.script(waiting.reply);
+    const asked = post(world, '/v1/messages', message());
+    await waiting.gate.reached;
+    setFault(FAULT.commitFails);
+    waiting.gate.open();
+    await eventually('the settlement is waited for', () => time.waiting[0]);
+    setFault(FAULT.none);
+    const answer = await asked;
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.000045');
+  });
+
+  async function billedOnce(id: string, spentBefore: bigint): Promise<void> {
+    await eventually('the settlement is in the file', () =>
+      readBooks(world.gateway.dataDir).records.some((record) => record.id === id));
+    const usage = await usageOf(id);
+    assert.deepEqual([usage.status, nanoUsd(usage.cost_usd)], ['Succeeded', COST]);
+    assert.deepEqual(await spending(world), { spent: spentBefore + COST, held: 0n });
+  }
+});
+
+describe('holds that cannot be renewed', () => {
+  it('for 20 s: running streams end with an error, at once, and are billed for what they produced', async () => {
+    const stopping = gate();
+    world.openai.script(insertAt(openaiStream(['x'.repeat(40), 'never'], { usage: USAGE }), 2, stopping));
+    world.anthropic.script(insertAt(anthropicStream(['x'.repeat(40), 'never']), 3, stopping));
+    const streams = [CALLS[1], CALLS[3]].map(({ path, body }) => {
+      const begun = Promise.withResolvers<void>();
+      const ended = ask(world.gateway.url, { path, body, key: KEYS.main, onText: (text) => { if (text.includes('xxx'))
+        begun.resolve(); } });
+      return { begun: begun.promise, ended };
+    });
+    for (const { begun } of streams) await begun;
+    let over = 0;
+    for (const { ended } of streams) void ended.then(() => { over++; });
+    setFault(FAULT.commitFails);
+    await failedRenewal();
+    await time.pass(18_000);
+    assert.equal(over, 0, 'given up too early');
+    await time.pass(2_000);
+    // while the ledger still fails
+    const [openai, anthropic] = await Promise.all(streams.map(({ ended }) => ended));
+    assert.match(openai!.text, /data: \{"error":\{.*"code":"ledger_unavailable"/);
+    assert.match(anthropic!.text, /event: error\ndata: \{"type":"error","error":\{"type":"api_error"/);
+    assert.ok(!openai!.text.includes('[DONE]') && !anthropic!.text.includes('message_stop'));
+    for (const provider of [world.openai, world.anthropic]) {
+      const request = await provider.request(0);
+      await request.over;
+      assert.ok(request.clientGone, 'the provider was not stopped');
+    }
+    setFault(FAULT.none);
+    await eventually('both are in the books', () => nothingLeaks(world));
+    for (const { id } of [openai!, anthropic!]) {
+      const usage = await usageOf(id);
+      assert.deepEqual([usage.usage_source, usage.output_tokens], ['Partial', 10]);
+      assert.ok(usage.input_tokens > 0 && nanoUsd(usage.cost_usd) > 0n);
+    }
+  });
+  it('for less: they go on', async () => {
+    const waiting = gate();
+    world.openai.script(insertAt(openaiStream(['a', 'b'], { usage: USAGE }), 2, waiting));
+    const asked = ask(world.gateway.url, { path: '/v1/chat/completions', key: KEYS.main, body: CALLS[1].body });
+    await waiting.reached;
+    setFault(FAULT.commitFails);
+    await failedRenewal();
+    await time.pass(17_000);
+    setFault(FAULT.none);
+    await eventually('the ledger works again', async () => {
+      await time.pass(0);
+      return world.gateway.ledger.recordProgress(new Map()).then(() => true, () => false);
+    });
+    const renewals = await renewalCount('ok');
+    await eventually('the holds are renewed', async () => { time.monotonicMs -=
+      1_000; await time.pass(1_000); return await renewalCount('ok') > renewals; });
+    await time.pass(17_000);
+    waiting.open();
+    assert.ok((await asked).ended);
+  });
+
+  /** Once the ledger knows that it fails, which a call finds out, renewals are refused at once. */
+  async function failedRenewal(): Promise<void> {
+    assert.equal((await post(world, '/v1/chat/completions', chat())).status, 503);
+    const failed = await renewalCount('unavailable');
+    await time.pass(1_000);
+    await eventually('a renewal has failed', async () => await renewalCount('unavailable') > failed);
+  }
+
+  async function renewalCount(outcome: string): Promise<number> {
+    const text = await (await fetch(`${world.gateway.adminUrl}/metrics`)).text();
+    const line = text.split('\n').find((each) =>
+      /ledger.*_count\{/.test(each) && each.includes('operation="progress"') && each.includes(`outcome="${outcome}"`));
+    return Number(line?.split(' ').at(-1) ?? 0);
+  }
+});

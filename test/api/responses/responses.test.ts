@@ -1,0 +1,162 @@
+/**
+ * Responses over HTTP: billed at every end that they can have, bounded like every chat, and only where their protocol
+ * is spoken.
+ */
+import assert from 'node:assert/strict';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { openaiError } from '../../support/provider-answers.ts';
+import { openaiResponse, openaiResponseStream } from '../../support/response-answers.ts';
+import { get, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
+import type { Answer, World } from '../../support/api/world.ts';
+import { KEYS } from '../../support/manifests.ts';
+
+/** Nano-USD per token of gpt-model. */
+const PRICE = { input: 2_500n, cached: 1_250n, output: 10_000n };
+const USAGE = { input_tokens: 100, cached: 40, output_tokens: 7 };
+const COST = 60n * PRICE.input + 40n * PRICE.cached + 7n * PRICE.output;
+
+let world: World;
+beforeAll(async () => { world = await startWorld(); });
+afterAll(() => world.stop());
+afterEach(() => tidyUp(world));
+
+async function costOf(call: () => Promise<Answer>): Promise<{ answer: Answer; cost: bigint }> {
+  const { spent } = await spending(world);
+  const answer = await call();
+  return { answer, cost: (await spending(world)).spent - spent };
+}
+
+const ask = (more: object = {}, model = 'gpt-model'): Promise<Answer> =>
+  post(world, '/v1/responses', { model, input: 'hello', ...more });
+
+describe('a response', () => {
+  it('passes through, and is billed by its figures', async () => {
+    world.openai.script(openaiResponse('hello', USAGE));
+    const { answer, cost } = await costOf(() => ask({ store: false, metadata: { a: 'b' } }));
+    assert.deepEqual([answer.status, answer.json().output[0].content[0].text, cost], [200, 'hello', COST]);
+    const sent = await world.openai.request(0);
+    assert.deepEqual([sent.path, sent.json()], ['/v1/responses', {
+      model: 'gpt-model', input: 'hello', store: false, metadata: { a: 'b' }, max_output_tokens: 4000,
+    }]);
+    assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.00027');
+  });
+  it('is asked of its provider under its own name, with a wish that is too high lowered', async () => {
+    world.openai.script(openaiResponse());
+    await ask({ max_output_tokens: 100_000 }, 'renamed-model');
+    assert.deepEqual(
+      (await world.openai.request(0)).json(), { model: 'upstream-name-7', input: 'hello', max_output_tokens: 4000 },
+    );
+  });
+  it('is lowered to what the key can pay', async () => {
+    world.openai.script(openaiResponse());
+    const answer =
+      await post(world, '/v1/responses', { model: 'gpt-model', input: 'hello' }, { 'x-api-key': KEYS.small });
+    const lowered = Number(answer.headers.get('x-modelgateway-max-tokens'));
+    assert.ok(lowered >= 256 && lowered < 1000, answer.text);
+    assert.equal((await world.openai.request(0)).json()['max_output_tokens'], lowered);
+  });
+  it('that is incomplete is billed; that has failed with figures, too; without any, it costs nothing', async () => {
+    for (const [status, usage, expected] of [
+      ['incomplete', USAGE, COST], ['failed', USAGE, COST], ['failed', null, 0n],
+    ] as const) {
+      world.openai.script(openaiResponse(status === 'failed' ? '' : 'hel', usage, status));
+      const { answer, cost } = await costOf(() => ask());
+      assert.deepEqual([answer.status, answer.json().status, cost], [200, status, expected]);
+    }
+  });
+  it('without figures is estimated, and says so', async () => {
+    world.openai.script(openaiResponse('twelve bytes', null));
+    const { answer, cost } = await costOf(() => ask());
+    assert.equal(answer.headers.get('x-modelgateway-usage'), 'estimated');
+    assert.ok(cost > 3n * PRICE.output && cost < 3n * PRICE.output + 100n * PRICE.input);
+  });
+  it('that its provider refuses is told, and free', async () => {
+    world.openai.script(openaiError(400, 'no such verbosity'));
+    const { answer, cost } = await costOf(() => ask());
+    assert.deepEqual([answer.status, answer.json().error.message, cost], [400, 'no such verbosity', 0n]);
+  });
+});
+
+describe('a stream of one', () => {
+  for (const end of ['completed', 'incomplete', 'failed'] as const) {
+    it(`that ends ${end} is billed by its last event`, async () => {
+      world.openai.script(openaiResponseStream(['hel', 'lo'], { usage: USAGE, end }));
+      const { answer, cost } = await costOf(() => ask({ stream: true }));
+      assert.equal(cost, COST);
+      assert.match(answer.text, new RegExp(`event: response\\.${end}\\n`));
+      assert.match(answer.text, /"delta":"hel"/);
+    });
+  }
+  it('whose last event is the first to speak of output is billed by it', async () => {
+    world.openai.script(openaiResponseStream([], { usage: USAGE, end: 'failed' }));
+    assert.equal((await costOf(() => ask({ stream: true }))).cost, COST);
+  });
+  it('that fails before any output costs nothing', async () => {
+    world.openai.script(openaiResponseStream([], { usage: null, end: 'error' }));
+    assert.equal((await costOf(() => ask({ stream: true }))).cost, 0n);
+  });
+  for (const end of ['error', 'cut']) {
+    it(`that ${end === 'cut' ? 'is cut' : 'ends with an error'} is billed by what was seen, and says so`, async () => {
+      world.openai.script(openaiResponseStream(['four', 'four'], { end }));
+      const { answer, cost } = await costOf(() => ask({ stream: true }));
+      assert.ok(cost >= 2n * PRICE.output && cost < 2n * PRICE.output + 100n * PRICE.input, String(cost));
+      assert.match(answer.text, /data: \{"error":\{"message":/);
+      assert.doesNotMatch(answer.text, /response\.completed/);
+    });
+  }
+});
+
+describe('what responses are refused for', () => {
+  const refused: readonly [what: string, body: object, code: string, param: string][] = [
+    ['an earlier response', { previous_response_id: 'resp_1' }, 'unsupported_parameter', 'previous_response_id'],
+    ['a conversation', { conversation: 'conv_1' }, 'unsupported_parameter', 'conversation'],
+    ['an item by reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'unsupported_parameter', 'input[0]'],
+    ['background', { background: true }, 'unsupported_parameter', 'background'],
+    ['a search', { tools: [{ type: 'web_search' }] }, 'not_allowed', 'tools[0].type'],
+    ['a file by id', { input: [{
+      role: 'user', content: [{ type: 'input_file', file_id: 'f' }],
+    }] }, 'not_allowed', 'input[0].content[0].file_id'],
+    ['a name in another case', { Previous_Response_Id: 'resp_1' }, 'invalid_value', 'Previous_Response_Id'],
+  ];
+  for (const [what, body, code, param] of refused) {
+    it(`is ${what}`, async () => {
+      const answer = await ask(body);
+      assert.deepEqual([answer.status, answer.json().error.code, answer.json().error.param], [400, code, param]);
+      assert.equal(world.openai.requests.length, 0);
+    });
+  }
+  it('is a search for a model that may not, but not for one that may', async () => {
+    world.openai.script(openaiResponse());
+    assert.equal((await ask({ tools: [{ type: 'web_search' }] }, 'tools-model')).status, 200);
+    assert.equal((await ask({ previous_response_id: 'resp_1' }, 'tools-model')).status, 400);
+  });
+  it('is a model whose provider speaks the other protocol, with where to call it', async () => {
+    const answer = await ask({}, 'claude-model');
+    assert.deepEqual([answer.status, answer.json().error.code], [400, 'wrong_endpoint']);
+    assert.match(answer.json().error.message, /\/v1\/chat\/completions/);
+    assert.equal(
+      (await ask({}, 'embed-model')).json().error.message, 'embed-model makes embeddings: POST /v1/embeddings',
+    );
+    assert.doesNotMatch((await ask({}, 'nothing')).json().error.message, /chat\/completions/);
+  });
+});
+
+describe('responses that were made', () => {
+  for (const [method, path] of [
+    ['GET', '/v1/responses/resp_1'], [
+      'DELETE', '/v1/responses/resp_1',
+    ], ['POST', '/v1/responses/resp_1/cancel'], ['GET', '/v1/responses/resp_1/input_items'],
+    [
+      'POST', '/v1/responses/compact',
+    ], ['POST', '/v1/responses/input_tokens'], ['POST', '/v1/conversations'], ['GET', '/v1/conversations/conv_1/items'],
+  ] as const) {
+    it(`are not kept: ${method} ${path} says what to do`, async () => {
+      const response =
+        await fetch(world.gateway.url + path, { method, headers: { authorization: `Bearer ${KEYS.main}` } });
+      const { error } = await response.json() as { error: { code: string; message: string } };
+      assert.deepEqual([response.status, error.code], [404, 'not_found']);
+      assert.match(error.message, /input|count_tokens/);
+    });
+  }
+  it('are posted, not fetched', async () => assert.equal((await get(world, '/v1/responses')).status, 405));
+});

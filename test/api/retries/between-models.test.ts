@@ -1,0 +1,99 @@
+/** Retries whose next channel belongs to another account, member or model. */
+import assert from 'node:assert/strict';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { keyManifest } from '../../support/manifests.ts';
+import { gate } from '../../support/mock-provider.ts';
+import { openaiChat, openaiError } from '../../support/provider-answers.ts';
+import { chat, post, startWorld, tidyUp } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
+
+const MOVING = 'sk-test-moving-0000000000000000000000000000';
+const TWICE = 'sk-test-twice-00000000000000000000000000000';
+const movingKey = (account: string): string =>
+  keyManifest('moving', MOVING, `groupRef: {name: twice}\naccountRef: {name: ${account}}`);
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => ({
+    'moving.yaml': movingKey('team'),
+    'twice.yaml': `${keyManifest('twice', TWICE, 'groupRef: {name: smart}')}
+apiVersion: modelgateway.dev/v1alpha1
+kind: Account
+metadata: {name: rich, namespace: team}
+spec: {grants: [{name: start, usd: "5000"}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: small}
+spec:
+  models: [{name: flat-model, contextTokens: 1000, maxOutputTokens: 100},
+    {name: shared-model, contextTokens: 1000, maxOutputTokens: 100}]
+  channels: [{name: only, protocol: OpenAI, baseUrl: ${openaiUrl}/v1}]
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: large}
+spec:
+  models: [{name: flat-model, contextTokens: 9000, maxOutputTokens: 8000}]
+  channels: [{name: only, protocol: OpenAI, baseUrl: ${anthropicUrl}/v1, priority: 1}]
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: twice}
+spec: {allowedNamespaces: {from: All}, routes: [{routeRef: {name: small}}, {routeRef: {name: large}}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: dear}
+spec: {priceRatio: "2", allowedNamespaces: {from: All}, routes: [{routeRef: {name: small}}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: smart}
+spec: {type: Automatic, allowedNamespaces: {from: All}, members: [{name: twice}, {name: dear}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: flat}
+spec:
+  models:
+  - {name: flat-model, vendor: V, quotaType: Request, requestUsd: "0.01"}
+  - {name: shared-model, vendor: V, quotaType: Token, modelRatio: "1"}
+`,
+  }) });
+});
+afterAll(() => world.stop());
+afterEach(() => tidyUp(world));
+
+describe('a retry', () => {
+  it('after the key moved to another account is refused, and leaves both accounts as they were', async () => {
+    const waiting = gate();
+    world.openai.script({ ...openaiError(500), beforeHead: [waiting] });
+    world.anthropic.script(openaiChat());
+    const call = post(world, '/v1/chat/completions', chat('flat-model', { max_tokens: 50 }), { 'x-api-key': MOVING });
+    await waiting.reached;
+    await world.gateway.write('moving.yaml', movingKey('rich'));
+    waiting.open();
+    // one price for both channels: nothing has to be held again, or else it is refused
+    assert.ok([200, 401].includes((await call).status));
+    world.openai.script(openaiChat());
+    assert.equal(
+      (await post(world, '/v1/chat/completions', chat('gpt-model'))).status, 200, 'the old account is locked out',
+    );
+    await world.gateway.write('moving.yaml', movingKey('team'));
+  });
+  it('asks no channel twice, although two members share it', async () => {
+    world.openai.script(openaiError(500));
+    const answer =
+      await post(world, '/v1/chat/completions', chat('shared-model', { max_tokens: 50 }), { 'x-api-key': TWICE });
+    assert.equal(answer.status, 502);
+    assert.equal(world.openai.requests.length, 1);
+  });
+  it('is sent with the next model\'s own output limit', async () => {
+    world.openai.script(openaiError(500));
+    world.anthropic.script(openaiChat());
+    assert.equal((await post(world, '/v1/chat/completions', chat('flat-model'), { 'x-api-key': MOVING })).status, 200);
+    assert.equal((await world.openai.request(0)).json()['max_completion_tokens'], 100);
+    assert.equal((await world.anthropic.request(0)).json()['max_completion_tokens'], 8000);
+  });
+});

@@ -1,0 +1,171 @@
+/** Which channel serves a call: priorities, weights, thresholds, Automatic groups. */
+import assert from 'node:assert/strict';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { keyManifest } from '../../support/manifests.ts';
+import { refusingUrl, startMockProvider } from '../../support/mock-provider.ts';
+import type { MockProvider } from '../../support/mock-provider.ts';
+import { gated, openaiChat, openaiError } from '../../support/provider-answers.ts';
+import { chat, get, nothingLeaks, post, spending, startWorld } from '../../support/api/world.ts';
+import type { Answer, World } from '../../support/api/world.ts';
+
+let world: World;
+const providers: Record<'first' | 'second' | 'third', MockProvider> = {} as never;
+const KEY = (name: string): string => `sk-test-${name}-`.padEnd(40, '0');
+const header = (name: string): Record<string, string> => ({ 'x-api-key': KEY(name) });
+
+function manifest(dead: string): string {
+  const model = (name: string): string => `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000}`;
+  const channel = (name: string, url: string, more = ''): string =>
+    `{name: ${name}, protocol: OpenAI, baseUrl: ${url}/v1${more}}`;
+  const { first, second, third } = providers;
+  const route = (name: string, channels: string[], more = ''): string => `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: ${name}, labels: {of: ${name}}}
+spec: {models: [${model(`${name}-model`)}], channels: [${channels.join(', ')}]${more}}
+---`;
+  return [
+    route('tiers', [channel(
+      'a', first.url, ', priority: 0',
+    ), channel('b', second.url, ', priority: 1'), channel('c', third.url, ', priority: 2')]),
+    route('weights', [channel('a', first.url, ', weight: 300'), channel('b', second.url, ', weight: 100')]),
+    route('limited', [
+      channel('a', first.url, ', maxConcurrency: 1'), channel('b', second.url, ', priority: 1, maxConcurrency: 1'),
+    ]),
+    route('dead', [channel('a', dead), channel('b', second.url, ', priority: 1')]),
+    route('slow', [channel(
+      'a', first.url, ', timeouts: {connectSeconds: 1, firstByteSeconds: 1, wholeSeconds: 1, idleSeconds: 1}',
+    ), channel('b', second.url, ', priority: 1')]),
+    route('once', [channel('a', first.url), channel('b', second.url, ', priority: 1')], ', retry: {attempts: 0}'),
+  ].join('') + `
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: vip}
+spec: {displayName: VIP, priceRatio: "2", allowedNamespaces: {from: All},
+  routes: [{routeRef: {name: limited}, channels: [a]}, {routeRef: {name: tiers}, channels: [a]}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: standard}
+spec: {displayName: Standard, priceRatio: "1", allowedNamespaces: {from: All},
+  routes: [{routeRef: {name: limited}, channels: [b]}, {routeRef: {name: tiers}, channels: [b]}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: smart}
+spec: {type: Automatic, priceRatio: "1.5", allowedNamespaces: {from: All}, members: [{name: vip}, {name: standard}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: capped}
+spec: {allowedNamespaces: {from: All}, routes: [{routeRef: {name: tiers}, channels: [a], maxConcurrency: 1}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: routing}
+spec:
+  models:
+${['tiers', 'weights', 'limited', 'dead', 'slow', 'once'].map((name) =>
+  `  - {name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`).join('\n')}
+`;
+}
+
+beforeAll(async () => {
+  for (const name of ['first', 'second', 'third'] as const) providers[name] = await startMockProvider();
+  const dead = await refusingUrl();
+  world = await startWorld({ files: () => ({
+    'routing.yaml': manifest(dead),
+    'routing-keys.yaml':
+      ['smart', 'capped', 'vip'].map((name) => keyManifest(name, KEY(name), `groupRef: {name: ${name}}`)).join(''),
+  }) });
+});
+afterAll(async () => {
+  await world.stop();
+  for (const provider of Object.values(providers)) await provider.stop();
+});
+afterEach(() => {
+  for (const provider of Object.values(providers)) provider.clear();
+  assert.ok(nothingLeaks(world));
+});
+
+/** A body that can have 1000 tokens. */
+const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
+const ok = (content: string): ReturnType<typeof openaiChat> =>
+  openaiChat({ content, usage: { prompt_tokens: 1000, completion_tokens: 1000 } });
+const call = (
+  model: string, headers: Record<string, string> = {}, more: Record<string, unknown> = {},
+): Promise<Answer> => post(world, '/v1/chat/completions', chat(model, { messages: LONG, ...more }), headers);
+const said = (answer: Answer): unknown => answer.json().choices[0].message.content;
+
+describe('channels', () => {
+  it('of a lower priority number come first', async () => {
+    providers.first.script(ok('a'));
+    for (let n = 0; n < 5; n++) assert.equal(said(await call('tiers-model')), 'a');
+    assert.equal(providers.second.requests.length, 0);
+  });
+  it('of equal priority share by weight', async () => {
+    providers.first.script(ok('a'));
+    providers.second.script(ok('b'));
+    for (let n = 0; n < 80; n++) await call('weights-model');
+    const share = providers.first.requests.length;
+    assert.ok(share > 40 && share < 76, `${share} of 80`); // 60 expected; either bound is 5 standard deviations away
+  });
+  it('that are full are skipped; when all are, 429', async () => {
+    const a = gated(ok('a'));
+    const b = gated(ok('b'));
+    providers.first.script(a.reply);
+    providers.second.script(b.reply);
+    const one = call('limited-model');
+    await a.gate.reached;
+    const two = call('limited-model');
+    await b.gate.reached;
+    const three = await call('limited-model');
+    assert.equal(three.status, 429);
+    assert.ok(three.headers.get('retry-after'));
+    a.gate.open();
+    b.gate.open();
+    assert.deepEqual([said(await one), said(await two)], ['a', 'b']);
+    assert.deepEqual([providers.first.mostInFlight, providers.second.mostInFlight], [1, 1]);
+  });
+  it('hold a group\'s own threshold, whatever other groups do', async () => {
+    const waiting = gated(ok('a'));
+    providers.first.script(waiting.reply, ok('a'));
+    const mine = call('tiers-model', header('capped'));
+    await waiting.gate.reached;
+    assert.equal((await call('tiers-model', header('capped'))).status, 429);
+    assert.equal((await call('tiers-model')).status, 200);
+    waiting.gate.open();
+    assert.equal((await mine).status, 200);
+  });
+});
+
+describe('an Automatic group', () => {
+  // 1000 tokens in and 1000 out at $2 a million each are $0.004 at ratio 1
+  it('is served by its first member, at that member\'s ratio times its own', async () => {
+    providers.first.script(ok('a'));
+    const answer = await call('tiers-model', header('smart'));
+    assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.012');
+    const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`, header('smart'))).json();
+    assert.equal(usage.group, 'vip');
+  });
+  it('goes on to the next when the first has no free slot', async () => {
+    const waiting = gated(ok('a'));
+    providers.first.script(waiting.reply);
+    providers.second.script(ok('b'));
+    const first = call('limited-model', header('smart'));
+    await waiting.gate.reached;
+    const second = await call('limited-model', header('smart'));
+    assert.equal(said(second), 'b');
+    assert.equal(second.headers.get('x-modelgateway-cost-usd'), '0.006');
+    waiting.gate.open();
+    assert.equal((await first).headers.get('x-modelgateway-cost-usd'), '0.012');
+  });
+  it('goes on when the first fails, and bills the member that served', async () => {
+    providers.first.script(openaiError(503));
+    providers.second.script(ok('b'));
+    const answer = await call('tiers-model', header('smart'));
+    assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.006');
+    const { held } = await spending(world, 'smart');
+    assert.equal(held, 0n);
+  });
+});

@@ -1,0 +1,50 @@
+/** GET /v1/usage/{id}: the record of a call (docs/http.md). */
+import assert from 'node:assert/strict';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { breakAt, openaiChat, openaiError, openaiStream, anthropicMessage } from '../../support/provider-answers.ts';
+import { CUT } from '../../support/mock-provider.ts';
+import { chat, get, message, post, startWorld, tidyUp } from '../../support/api/world.ts';
+import type { Answer, Json, World } from '../../support/api/world.ts';
+
+let world: World;
+beforeAll(async () => { world = await startWorld({ nowMs: () => Date.parse('2026-03-31T15:00:00Z') }); });
+afterAll(() => world.stop());
+afterEach(() => tidyUp(world));
+
+const usageOf = async (id: string | null): Promise<Json> => (await get(world, `/v1/usage/${id}`)).json();
+
+describe('GET /v1/usage/{id}', () => {
+  it('tells of any call that money was held for, however it ended', async () => {
+    const status = async (answer: Answer): Promise<unknown> => {
+      const { status: ended, cost_usd: cost, usage_source: source } = await usageOf(answer.headers.get('x-request-id'));
+      return [ended, Number(cost) > 0, source];
+    };
+    world.openai.script(openaiChat());
+    assert.deepEqual(await status(await post(world, '/v1/chat/completions', chat())), ['Succeeded', true, 'Provider']);
+    world.openai.script(openaiError(500));
+    assert.deepEqual(await status(await post(world, '/v1/chat/completions', chat())), ['Failed', false, 'Provider']);
+    world.openai.script(breakAt(openaiStream(['a', 'b']), 2, CUT));
+    assert.deepEqual(await status(await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }))), [
+      'ProviderCut', true, 'Partial',
+    ]);
+  });
+  it('has exactly the fields of the contract', async () => {
+    world.anthropic.script(anthropicMessage({ usage: { input_tokens:
+      5, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 } }));
+    const answer = await post(world, '/v1/messages', message());
+    const { duration_ms: duration, ...rest } = await usageOf(answer.headers.get('x-request-id'));
+    assert.equal(typeof duration, 'number');
+    assert.deepEqual(rest, {
+      object: 'usage', id: answer.headers.get('x-request-id'), created_at:
+        '2026-03-31T15:00:00Z', model: 'claude-model', group: 'main', channel: 'anthropic/direct',
+      status: 'Succeeded', input_tokens:
+        5, cached_tokens: 3, cache_write_tokens: 4, cache_write_5m_tokens: 4, cache_write_1h_tokens: 0,
+        output_tokens: 2, usage_source: 'Provider',
+      cost_usd: answer.headers.get('x-modelgateway-cost-usd'), unbilled_usd: '0.00',
+    });
+  });
+  it('unknown: 404 not_found', async () => {
+    const answer = await get(world, '/v1/usage/req_00000000000000000000000000000000');
+    assert.deepEqual([answer.status, answer.json().error.code], [404, 'not_found']);
+  });
+});

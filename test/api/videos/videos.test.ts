@@ -1,0 +1,454 @@
+/**
+ * Videos over HTTP: paid when they are made, given back once when they fail, and nobody's but the key's that made them.
+ */
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
+import { LedgerUnavailable } from '../../../dataplane/ledger/ledger.ts';
+import { KEYS } from '../../support/manifests.ts';
+import { CUT, gate } from '../../support/mock-provider.ts';
+import { openaiError } from '../../support/provider-answers.ts';
+import { filmOf, serveVideos } from '../../support/video-provider.ts';
+import type { VideoJobs } from '../../support/video-provider.ts';
+import { get, nothingLeaks, post, spending, startWorld } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
+
+const PRICE = 120_000_000n;
+
+function route(urls: { openaiUrl: string; anthropicUrl: string }, channel = 'direct', threshold = 3): string {
+  return `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: films}
+spec:
+  models:
+  - {name: film-model, endpoints: [Videos], inputs: [Text, Image]}
+  channels:
+  - {name: ${channel}, protocol: OpenAI, baseUrl: "${urls.openaiUrl}/v1", maxConcurrency: ${threshold},
+      models: [{name: film-model, upstreamName: up}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: nofilms}
+spec:
+  models: [{name: claude-film, endpoints: [Videos]}]
+  channels: [{name: direct, protocol: Anthropic, baseUrl: "${urls.anthropicUrl}"}]
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: films}
+spec:
+  models:
+  - {name: film-model, vendor: Films, quotaType: Request, requestUsd: "0.12"}
+  - {name: claude-film, vendor: Films, quotaType: Request, requestUsd: "0.12"}
+`;
+}
+
+let world: World;
+let jobs: VideoJobs;
+let nowMs = Date.parse('2026-11-21T12:00:00Z');
+let tick: () => void = () => undefined;
+
+beforeAll(async () => {
+  world = await startWorld({
+    files: (urls) => ({ 'films.yaml': route(urls) }),
+    nowMs: () => nowMs,
+    timers: { every: (_ms, each) => { tick = each; return () => { tick = () => undefined; }; } },
+  });
+});
+afterAll(() => world.stop());
+beforeEach(() => {
+  world.openai.clear();
+  jobs = serveVideos(world.openai);
+});
+
+/** Made through the gateway; the provider's id, which differs from test to test. */
+async function make(
+  more: Record<string, unknown> = {}, headers: Record<string, string> = {},
+): Promise<{ id: string; requestId: string }> {
+  const answer = await post(world, '/v1/videos', { model: 'film-model', prompt: 'a river', ...more }, headers);
+  assert.equal(answer.status, 200, answer.text);
+  return { id: answer.json().id, requestId: answer.headers.get('x-request-id') ?? '' };
+}
+
+async function remove(id: string): Promise<Response> {
+  return fetch(
+    `${world.gateway.url}/v1/videos/${id}`, { method: 'DELETE', headers: { authorization: `Bearer ${KEYS.main}` } },
+  );
+}
+
+/** As often as needed for the poller to hear of it. */
+async function poll(until: () => Promise<boolean>): Promise<void> {
+  for (let turns = 0; turns < 2000; turns++) {
+    if (turns % 20 === 0) {
+      nowMs += 10_000;
+      tick();
+    }
+    if (await until()) return;
+    await new Promise((resolve) => { setImmediate(resolve); });
+  }
+  assert.fail('the poller did not hear of it');
+}
+
+async function statusOf(requestId: string): Promise<string> {
+  return (await world.gateway.ledger.readUsage('team/main', requestId))?.status ?? '';
+}
+
+describe('a video', () => {
+  it('is paid when it is made, by number', async () => {
+    const before = (await spending(world)).spent;
+    const answer = await post(world, '/v1/videos', { model: 'film-model', prompt: 'a river', n: 2, seconds: '8' });
+    assert.deepEqual([answer.status, answer.headers.get('x-modelgateway-cost-usd')], [200, '0.24']);
+    assert.deepEqual((await world.openai.request(0)).json(), { model: 'up', prompt: 'a river', n: 2, seconds: '8' });
+    assert.equal((await spending(world)).spent - before, 2n * PRICE);
+    assert.ok(nothingLeaks(world));
+  });
+  it('is made from a form as it came, with its file', async () => {
+    const form = new FormData();
+    form.set('model', 'film-model');
+    form.set('prompt', 'a river');
+    form.set(
+      'input_reference', new Blob([new Uint8Array([0x89, 80, 78, 71, 13, 10, 0])], { type: 'image/png' }), 'a.png',
+    );
+    const response = await fetch(`${world.gateway.url}/v1/videos`, {
+      method: 'POST', headers: { authorization: `Bearer ${KEYS.main}` }, body: form,
+    });
+    assert.equal(response.status, 200);
+    const sent = await world.openai.request(0);
+    assert.match(sent.headers['content-type'] ?? '', /^multipart\/form-data; boundary=/);
+    const received = await new Response(
+      new Uint8Array(sent.body), { headers: { 'content-type': sent.headers['content-type'] ?? '' } },
+    ).formData();
+    assert.equal(received.get('model'), 'up');
+    const file = received.get('input_reference');
+    assert.ok(file instanceof File && file.size === 7 && file.type === 'image/png');
+  });
+  it('that its provider refuses costs nothing', async () => {
+    const before = await spending(world);
+    world.openai.script(openaiError(400, 'bad size'));
+    assert.equal((await post(world, '/v1/videos', { model: 'film-model', prompt: 'x' })).status, 400);
+    assert.deepEqual(await spending(world), before);
+  });
+  it('that has failed at once costs nothing, and its client is told', async () => {
+    jobs = serveVideos(world.openai, { firstStatus: 'failed' });
+    const before = await spending(world);
+    const answer = await post(world, '/v1/videos', { model: 'film-model', prompt: 'x' });
+    assert.deepEqual(
+      [answer.status, answer.json().status, answer.headers.get('x-modelgateway-cost-usd')], [200, 'failed', '0.00'],
+    );
+    assert.deepEqual(await spending(world), before);
+    assert.equal((await get(world, `/v1/videos/${answer.json().id}`)).status, 404);
+  });
+  it('whose answer names none costs nothing', async () => {
+    const before = await spending(world);
+    world.openai.script({ steps: ['{"object":"video"}'] });
+    assert.equal((await post(world, '/v1/videos', { model: 'film-model', prompt: 'x' })).status, 502);
+    assert.deepEqual(await spending(world), before);
+  });
+  for (const [what, body, status, code] of [
+    [
+      'no prompt', { model: 'film-model' }, 400, 'invalid_value',
+    ], ['an unknown model', { model: 'nothing', prompt: 'x' }, 404, 'model_not_found'],
+    [
+      'a model that makes none', { model: 'gpt-model', prompt: 'x' }, 400, 'wrong_endpoint',
+    ], ['a model of the other protocol', { model: 'claude-film', prompt: 'x' }, 404, 'model_not_found'],
+    ['a file that is kept', {
+      model: 'film-model', prompt: 'x', input_reference: { file_id: 'file_1' },
+    }, 400, 'not_allowed'],
+  ] as const) {
+    it(`with ${what} is refused`, async () => {
+      const answer = await post(world, '/v1/videos', body);
+      assert.deepEqual([answer.status, answer.json().error.code], [status, code]);
+      assert.equal(world.openai.requests.length, 0);
+    });
+  }
+  it('from a broken form is refused', async () => {
+    const answer =
+      await post(world, '/v1/videos', '--x\r\nbroken', { 'content-type': 'multipart/form-data; boundary=x' });
+    assert.deepEqual([answer.status, answer.json().error.code], [400, 'invalid_value']);
+  });
+});
+
+describe('asking for a video', () => {
+  it('is free, and tells the provider\'s own words', async () => {
+    const { id } = await make();
+    const before = await spending(world);
+    jobs.set(id, 'in_progress');
+    const answer = await get(world, `/v1/videos/${id}`);
+    assert.deepEqual([answer.status, answer.json().status, answer.json().id], [200, 'in_progress', id]);
+    assert.equal((await world.openai.request(1)).path, `/v1/videos/${id}`);
+    assert.deepEqual(await spending(world), before);
+    assert.ok(nothingLeaks(world));
+  });
+  it('gives a failed one back, once', async () => {
+    const before = (await spending(world)).spent;
+    const { id, requestId } = await make();
+    jobs.set(id, 'failed');
+    for (let times = 0; times < 3; times++)
+      assert.equal((await get(world, `/v1/videos/${id}`)).json().status, 'failed');
+    assert.equal((await spending(world)).spent, before);
+    assert.equal(await statusOf(requestId), 'Refunded');
+    const usage = (await get(world, `/v1/usage/${requestId}`)).json();
+    assert.deepEqual([usage.status, usage.cost_usd], ['Refunded', '0.00']);
+    await poll(() => Promise.resolve(true));
+    assert.equal((await spending(world)).spent, before);
+  });
+  it('keeps a completed one paid, whatever is said later', async () => {
+    const { id, requestId } = await make();
+    jobs.set(id, 'completed');
+    await get(world, `/v1/videos/${id}`);
+    jobs.set(id, 'failed');
+    await get(world, `/v1/videos/${id}`);
+    assert.equal(await statusOf(requestId), 'Succeeded');
+  });
+  it('is for nobody else, who is told the same as of one that never was', async () => {
+    const { id } = await make();
+    for (const path of [`/v1/videos/${id}`, `/v1/videos/${id}/content`]) {
+      const [other, never] =
+        [await get(world, path, { 'x-api-key': KEYS.small }), await get(world, path.replace(id, 'video_never'))];
+      assert.deepEqual([other.status, other.json().error.message], [404, never.json().error.message]);
+    }
+    const response =
+      await fetch(`${world.gateway.url}/v1/videos/${id}`, { method: 'DELETE', headers: { 'x-api-key': KEYS.small } });
+    assert.equal(response.status, 404);
+    assert.equal((await get(world, `/v1/videos/${id}`, { 'no-key': '1' })).status, 401);
+    assert.ok(world.openai.requests.every(({ path }) => !path.endsWith('/content')));
+    assert.equal(jobs.deleted.length, 0);
+  });
+  it('tells what went wrong at the provider', async () => {
+    const { id } = await make();
+    for (const [status, told, code] of [[500, 502, 'upstream_error'], [
+      401, 502, 'upstream_error',
+    ], [404, 404, 'not_found'], [429, 429, 'rate_limit_exceeded'], [409, 409, null]] as const) {
+      world.openai.script(openaiError(status, 'no'));
+      const answer = await get(world, `/v1/videos/${id}`);
+      assert.deepEqual([answer.status, answer.json().error.code], [told, code], answer.text);
+    }
+    world.openai.script({ steps: ['<html>'] });
+    assert.equal((await get(world, `/v1/videos/${id}`)).status, 502);
+    assert.ok(nothingLeaks(world));
+  });
+  it('tells of a failure only once it is given back', async () => {
+    const { ledger } = world.gateway;
+    const { id, requestId } = await make();
+    jobs.set(id, 'failed');
+    const finishJob = ledger.finishJob.bind(ledger);
+    ledger.finishJob = () => Promise.reject(new LedgerUnavailable('for a test'));
+    try {
+      const answer = await get(world, `/v1/videos/${id}`);
+      assert.deepEqual(
+        [answer.status, answer.json().error.code, await statusOf(requestId)], [503, 'ledger_unavailable', 'Succeeded'],
+      );
+    } finally {
+      ledger.finishJob = finishJob;
+    }
+    assert.equal((await get(world, `/v1/videos/${id}`)).json().status, 'failed');
+    assert.equal(await statusOf(requestId), 'Refunded');
+  });
+  it('takes a slot of its key', async () => {
+    const { id } = await make({}, { 'x-api-key': KEYS.serial });
+    const holding = gate();
+    world.openai.script({ headers: { 'content-type': 'video/mp4' }, steps: [holding, 'film'] });
+    const downloading = get(world, `/v1/videos/${id}/content`, { 'x-api-key': KEYS.serial });
+    await holding.reached;
+    assert.equal((await get(world, `/v1/videos/${id}`, { 'x-api-key': KEYS.serial })).status, 429);
+    holding.open();
+    assert.equal((await downloading).text, 'film');
+    assert.equal((await get(world, '/v1/key', { 'x-api-key': KEYS.serial })).json().spent_usd, '0.12');
+  });
+  it('takes a slot of its channel', async () => {
+    const { id } = await make();
+    const holding = gate();
+    world.openai.script({ beforeHead: [holding], steps: ['{"id":"x"}'] });
+    const waiting = [1, 2, 3].map(() => get(world, `/v1/videos/${id}`));
+    await Promise.all([1, 2, 3].map((index) => world.openai.request(index)));
+    const answer = await get(world, `/v1/videos/${id}`);
+    assert.deepEqual(
+      [answer.status, answer.json().error.code, answer.headers.get('retry-after')], [429, 'rate_limit_exceeded', '1'],
+    );
+    holding.open();
+    await Promise.all(waiting);
+    assert.ok(nothingLeaks(world));
+  });
+});
+
+describe('a video\'s content', () => {
+  it('comes as it is, with its length', async () => {
+    const { id } = await make();
+    const response = await fetch(
+      `${world.gateway.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${KEYS.main}` } },
+    );
+    assert.deepEqual([
+      response.status, response.headers.get('content-type'), response.headers.get('content-length'),
+    ], [200, 'video/mp4', String(filmOf(id).length)]);
+    assert.ok(Buffer.from(await response.arrayBuffer()).equals(filmOf(id)));
+    assert.ok(nothingLeaks(world));
+  });
+  it('comes in part, and in another variant', async () => {
+    const { id } = await make();
+    const part = await get(world, `/v1/videos/${id}/content`, { range: 'bytes=5-9' });
+    assert.deepEqual([
+      part.status, part.text, part.headers.get('content-range'),
+    ], [206, filmOf(id).toString().slice(5, 10), `bytes 5-9/${filmOf(id).length}`]);
+    assert.equal((await get(world, `/v1/videos/${id}/content?variant=thumbnail`)).text, 'thumb');
+    assert.equal((await world.openai.request(2)).path, `/v1/videos/${id}/content?variant=thumbnail`);
+  });
+  it('is told of without coming', async () => {
+    const { id } = await make();
+    const response = await fetch(`${world.gateway.url}/v1/videos/${id}/content`, {
+      method: 'HEAD', headers: { authorization: `Bearer ${KEYS.main}` },
+    });
+    assert.deepEqual([
+      response.status, response.headers.get('content-length'), await response.text(),
+    ], [200, String(filmOf(id).length), '']);
+  });
+  it('that breaks off does not look whole', async () => {
+    const { id } = await make();
+    world.openai.script({ headers: { 'content-type': 'video/mp4' }, steps: ['half a film', CUT] });
+    await assert.rejects(async () => (await fetch(
+      `${world.gateway.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${KEYS.main}` } },
+    )).text());
+    assert.ok(nothingLeaks(world));
+  });
+  it('is stopped when its client leaves', async () => {
+    const { id } = await make();
+    const holding = gate();
+    world.openai.script({ headers: { 'content-type': 'video/mp4' }, steps: ['some', holding, 'more'] });
+    const leaving = new AbortController();
+    const response = await fetch(`${world.gateway.url}/v1/videos/${id}/content`, {
+      headers: { authorization: `Bearer ${KEYS.main}` }, signal: leaving.signal,
+    });
+    assert.equal(response.status, 200);
+    leaving.abort();
+    const asked = await world.openai.request(1);
+    await asked.over;
+    assert.ok(asked.clientGone);
+    holding.open();
+  });
+});
+
+describe('deleting a video', () => {
+  it('that is complete keeps it paid', async () => {
+    const { id, requestId } = await make();
+    jobs.set(id, 'completed');
+    const response = await remove(id);
+    assert.deepEqual([response.status, await response.json()], [200, { id, object: 'video.deleted', deleted: true }]);
+    assert.deepEqual([jobs.deleted, await statusOf(requestId)], [[id], 'Succeeded']);
+    assert.equal((await get(world, `/v1/videos/${id}`)).status, 404);
+  });
+  it('that runs keeps it paid, and nobody asks for it any more', async () => {
+    const { id, requestId } = await make();
+    assert.equal((await remove(id)).status, 200);
+    const asked = world.openai.requests.length;
+    nowMs += 120_000;
+    tick();
+    await world.gateway.ledger.claimJobs(nowMs, 1, 0);
+    assert.equal(world.openai.requests.filter(({ path }) => path.endsWith(id)).length, asked - 1);
+    assert.equal(await statusOf(requestId), 'Succeeded');
+  });
+  it('that has failed gives it back, although nobody had heard', async () => {
+    const before = (await spending(world)).spent;
+    const { id, requestId } = await make();
+    jobs.set(id, 'failed');
+    assert.equal((await remove(id)).status, 200);
+    assert.deepEqual([await statusOf(requestId), (await spending(world)).spent], ['Refunded', before]);
+  });
+  it('is not claimed where the provider refuses it', async () => {
+    const { id } = await make();
+    world.openai.script({ steps: [`{"id":"${id}","status":"queued"}`] }, openaiError(400, 'still running'));
+    const response = await remove(id);
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), /still running/);
+  });
+});
+
+describe('the poller', () => {
+  it('gives a failed video back although its client never asks', async () => {
+    const before = (await spending(world)).spent;
+    const { id, requestId } = await make();
+    assert.equal((await spending(world)).spent, before + PRICE);
+    jobs.set(id, 'failed');
+    await poll(async () => await statusOf(requestId) === 'Refunded');
+    assert.equal((await spending(world)).spent, before);
+    await poll(() => Promise.resolve(world.gateway.logs.some((line) =>
+      line.includes('job ended') && line.includes(requestId) && line.includes('Failed'))));
+    const metrics = await (await fetch(`${world.gateway.adminUrl}/metrics`)).text();
+    assert.match(metrics, /modelgateway_jobs_ended_total\{model="film-model",group="main",end="Failed"\} \d/);
+    assert.equal((await get(world, `/v1/videos/${id}`)).json().status, 'failed');
+    assert.equal((await spending(world)).spent, before);
+  });
+  it('goes on over a provider\'s failures', async () => {
+    const { id, requestId } = await make();
+    world.openai.script(
+      openaiError(500), openaiError(404), openaiError(429), { steps: [`{"id":"${id}","status":"failed"}`] },
+    );
+    await poll(async () => await statusOf(requestId) === 'Refunded');
+  });
+});
+
+describe('a client that leaves before it hears of its video', () => {
+  it('has paid for it, and gets it back when it fails', async () => {
+    const before = (await spending(world)).spent;
+    const holding = gate();
+    world.openai.script({ beforeHead: [holding], steps: ['{"id":"video_orphan","status":"queued"}'] });
+    const leaving = new AbortController();
+    const call = fetch(`${world.gateway.url}/v1/videos`, {
+      method: 'POST', signal: leaving.signal, headers: { 'content-type': 'application/json', authorization:
+        `Bearer ${KEYS.main}` }, body: JSON.stringify({ model: 'film-model', prompt: 'x' }),
+    });
+    await holding.reached;
+    leaving.abort();
+    await assert.rejects(call);
+    holding.open();
+    world.openai.script({ steps: ['{"id":"video_orphan","status":"queued"}'] });
+    await poll(async () => await world.gateway.ledger.readJob('team/main', 'video_orphan') !== undefined);
+    assert.equal((await spending(world)).spent, before + PRICE);
+    world.openai.script({ steps: ['{"id":"video_orphan","status":"failed"}'] });
+    await poll(async () => (await spending(world)).spent === before);
+  });
+});
+
+describe('an edit of the route', () => {
+  const urls = (): { openaiUrl: string; anthropicUrl: string } =>
+    ({ openaiUrl: world.openai.url, anthropicUrl: world.anthropic.url });
+
+  it('that keeps the channel keeps its videos', async () => {
+    const { id } = await make();
+    await world.gateway.write('films.yaml', route(urls(), 'direct', 5));
+    assert.equal((await get(world, `/v1/videos/${id}`)).status, 200);
+  });
+  it('that takes the channel away is told, and its return brings them back', async () => {
+    const { id } = await make();
+    await world.gateway.write('films.yaml', route(urls(), 'renamed'));
+    const answer = await get(world, `/v1/videos/${id}`);
+    assert.deepEqual([answer.status, answer.json().error.code], [502, 'upstream_error']);
+    assert.match(answer.json().error.message, /no longer configured/);
+    await world.gateway.write('films.yaml', route(urls()));
+    assert.equal((await get(world, `/v1/videos/${id}`)).status, 200);
+  });
+});
+
+describe('what is not served', () => {
+  for (const [method, path, words] of [
+    [
+      'GET', '/v1/videos', /Keep the id/,
+    ], ['POST', '/v1/videos/video_1/remix', /Make a new one/], ['POST', '/v1/videos/edits', /Make a new one/],
+    [
+      'POST', '/v1/videos/extensions', /Make a new one/,
+    ], ['POST', '/v1/videos/characters', /Describe them/], ['GET', '/v1/videos/characters/c', /Describe them/],
+    ['POST', '/v1/images/edits', /generated only/],
+  ] as const) {
+    it(`says what to do instead: ${method} ${path}`, async () => {
+      const response =
+        await fetch(world.gateway.url + path, { method, headers: { authorization: `Bearer ${KEYS.main}` } });
+      const { error } = await response.json() as { error: { code: string; message: string } };
+      assert.deepEqual([response.status, error.code], [404, 'not_found']);
+      assert.match(error.message, words);
+    });
+  }
+  it('is told from a wrong method', async () => {
+    const response = await fetch(
+      `${world.gateway.url}/v1/videos/video_1`, { method: 'PUT', headers: { authorization: `Bearer ${KEYS.main}` } },
+    );
+    assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, DELETE']);
+  });
+});

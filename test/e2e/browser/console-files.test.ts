@@ -1,0 +1,342 @@
+/**
+ * The console of one machine, all of its stories, as its admin goes through them: `mgw run`, a real Chromium, calls by
+ * a real SDK.
+ */
+import assert from 'node:assert/strict';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { openEmbeddedLedger } from '#ledger/embedded.ts';
+import { startMgw, tempFolder } from '../../support/cli.ts';
+import type { RunningCli } from '../../support/cli.ts';
+import { need } from '../../support/needs.ts';
+import { fillLedger, platformManifests, teamManifests } from './console-scene.ts';
+import { openStage } from './console-stage.ts';
+import type { Stage, Visitor } from './console-stage.ts';
+import {
+  call, downloadCsv, eventually, isTaken, remove, rotate, rowOf, shownKey, showToken, untilRefused, untilTaken,
+} from './console-stories.ts';
+import { pattern } from '../../support/pattern.ts';
+
+const chromium = await need('chromium');
+
+describe.skipIf(chromium.skip)('the console of one machine in a browser', () => {
+  let folder: Awaited<ReturnType<typeof tempFolder>>;
+  let demo: RunningCli;
+  let gateway: RunningCli;
+  let stage: Stage;
+  let admin: Visitor;
+  let page: Page;
+  let url = '';
+  let sdkUrl = '';
+  let token = '';
+  let made = '';
+
+  const manifestPath = (name: string): string => join(folder.path, 'manifests', name);
+  const manifest = (name: string): Promise<string> => readFile(manifestPath(name), 'utf8');
+  const at = (path: string) => (address: URL): boolean => address.pathname === path;
+
+  beforeAll(async () => {
+    folder = await tempFolder();
+    demo = startMgw(['demo-provider', '--listen', '127.0.0.1:0']);
+    const [, demoUrl = ''] = await demo.until(/the demo provider answers on (\S+)/);
+    await mkdir(join(folder.path, 'manifests'));
+    await writeFile(manifestPath('platform.yaml'), platformManifests(demoUrl));
+    for (const team of ['research', 'support']) await writeFile(manifestPath(`${team}.yaml`), teamManifests(team));
+    await mkdir(join(folder.path, 'data'));
+    const clock = { nowMs: 0 };
+    const ledger = await openEmbeddedLedger({ path: join(folder.path, 'data', 'ledger.db'), clock: () => clock.nowMs });
+    await fillLedger(ledger, { clock, uidOf: (namespace, name) => `${namespace}/${name}`, nowMs: Date.now() });
+    gateway = startMgw([
+      'run', '--config', 'manifests', '--data', 'data', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
+      '--console', '127.0.0.1:0', '--hello',
+    ], { cwd: folder.path });
+    const [, consoleUrl = '', tokenFile = ''] = await gateway.until(/Console +(http:\S+): .* in (\S+)\n/);
+    url = consoleUrl;
+    token = (await readFile(join(folder.path, tokenFile), 'utf8')).trim();
+    [, sdkUrl = ''] = await gateway.until(/Prices +(http:\S+)\/pricing/);
+    stage = await openStage(chromium.path, join(folder.path, 'pictures'));
+    admin = await stage.visitor();
+    ({ page } = admin);
+    await admin.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  });
+  afterAll(async () => {
+    try {
+      await stage?.close();
+    } finally {
+      for (const cli of [gateway, demo]) await cli?.[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    }
+  });
+
+  test('signing in: not with another token, then where one wanted to go', async () => {
+    await page.goto(`${url}/wallet`);
+    assert.equal(new URL(page.url()).pathname, '/sign-in');
+    await admin.inspect('sign-in');
+    admin.expectStatus(422);
+    await showToken(admin, 'Admin token', 'mgw-nobody');
+    await page.getByText('This is not the admin token').waitFor();
+    await showToken(admin, 'Admin token', token);
+    await page.waitForURL(at('/wallet'));
+    assert.equal(await page.evaluate('document.cookie'), '', 'scripts see no cookie');
+  });
+
+  test('the keys: all columns, search, filters, sort', async () => {
+    await page.goto(`${url}/keys`);
+    assert.equal(await page.locator('#keys-table tbody tr').count(), 8);
+    assert.match(await rowOf(
+      page, 'nightly-evals',
+    ).innerText(), /research[\s\S]*sk-[\s\S]*batch[\s\S]*of \$60\.00[\s\S]*this month[\s\S]*Ready/);
+    await admin.inspect('keys');
+    await page.getByRole('searchbox').pressSequentially('support');
+    await page.getByRole('status').getByText('3 of 8 keys').waitFor();
+    await page.getByRole('combobox', { name: 'Enabled', exact: true }).selectOption('Disabled');
+    await page.getByRole('status').getByText('1 of 8 keys').waitFor();
+    assert.deepEqual(await page.locator('#keys-table tbody th').allInnerTexts(), ['voice-pilot\nsupport']);
+    await page.getByRole('searchbox').fill('no such key');
+    await page.getByText('No key matches').waitFor();
+    await admin.inspect('keys-no-match');
+    await page.getByRole('link', { name: 'Show all keys' }).click();
+    await page.getByRole('link', { name: 'Spent of limit' }).click();
+    await page.waitForURL(/sort=-?spent/);
+    const first = await page.locator('#keys-table tbody th').first().innerText();
+    await page.getByRole('link', { name: 'Spent of limit' }).click();
+    await page.waitForURL((address) => address.search !== '' && !address.search.includes(first));
+    assert.equal(await page.locator('#keys-table thead [aria-sort]').count(), 1);
+  });
+
+  test('the wallet: charts, ranges, calls with their filter, pages and CSV', async () => {
+    await page.goto(`${url}/wallet`);
+    await page.getByRole('link', { name: 'main' }).first().click();
+    await page.waitForURL(at('/wallet/research/main'));
+    await page.getByRole('link', { name: '30 days' }).click();
+    await page.waitForURL(/days=30|\/main$/);
+    await page.locator('.chart .column').nth(20).waitFor();
+    await admin.inspect('wallet');
+    await page.getByText('As a table').click();
+    assert.ok(await page.locator('.chart table tbody tr').count() > 20);
+    const [, sum = ''] = /\$([\d,.]+) for/.exec(await page.locator('.chart figcaption').innerText()) ?? [];
+    assert.ok(Number(sum) > 50, sum);
+    await page.getByRole('link', { name: 'All calls' }).click();
+    await page.locator('.calls tbody tr').nth(49).waitFor();
+    await admin.inspect('calls');
+    const newest = await page.locator('.calls tbody th').first().innerText();
+    await page.getByRole('link', { name: 'Older' }).click();
+    await page.waitForURL(/before=/);
+    assert.notEqual(await page.locator('.calls tbody th').first().innerText(), newest);
+    await page.getByLabel('Key', { exact: true }).fill('ci-bot');
+    await page.getByLabel('Status').selectOption('Failed');
+    await admin.press('Apply');
+    await page.waitForURL(/status=Failed/);
+    const shown = await page.locator('.calls tbody tr').count();
+    assert.ok(shown > 0);
+    const lines = await downloadCsv(page);
+    assert.equal(lines.length, shown);
+    assert.ok(lines.every((line) => line.includes('ci-bot') && line.includes('Failed')));
+    await page.getByLabel('Model').fill('no-such-model');
+    await admin.press('Apply');
+    await page.getByText('No call matches').waitFor();
+    await admin.inspect('calls-none');
+  });
+
+  test('creating: a refusal at the field, the key once, copied, and a call with it', async () => {
+    await page.goto(`${url}/keys`);
+    await page.getByRole('link', { name: 'Create key' }).click();
+    await page.getByLabel('Namespace').selectOption('research');
+    await admin.press('Continue');
+    await page.getByLabel('Name', { exact: true }).fill('from-browser');
+    await page.locator('input[name=group][value=priority]').check();
+    await page.getByLabel('A limit in US dollars').check();
+    await page.locator('input[name=limitUsd]').fill('lots');
+    await admin.inspect('key-new');
+    admin.expectStatus(422);
+    await admin.press('Create key');
+    await page.locator('#f-limitUsd-fault').waitFor();
+    assert.equal(await page.locator('input[name=name]').inputValue(), 'from-browser');
+    assert.equal(await page.locator('input[name=limitUsd]').getAttribute('aria-invalid'), 'true');
+    await admin.inspect('key-new-refused');
+    await page.locator('input[name=limitUsd]').fill('3');
+    await admin.press('Create key');
+    made = await shownKey(admin);
+    await admin.inspect('key-made');
+    await page.locator('button[data-copy=key-text]').click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), made);
+    const snippet = await page.locator('#snippet-openai-ts').innerText();
+    assert.ok(snippet.includes(`${sdkUrl}/v1`) && snippet.includes(made));
+    assert.notEqual(await call(sdkUrl, made), '');
+    assert.match(await manifest('research-from-browser.yaml'), /limitUsd: "3"/);
+    await page.reload();
+    assert.ok(!(await page.content()).includes(made), 'it is shown once');
+    await admin.inspect('key-made-over');
+  });
+
+  test('its spending comes into the list by itself, and into the wallet', async () => {
+    await page.goto(`${url}/keys?q=from-browser`);
+    await page.evaluate('window.stays = document.querySelector("#keys-table tbody tr")');
+    await call(sdkUrl, made);
+    await rowOf(page, 'from-browser').getByText(/^\$0\.00\d+|^< ?\$0\.01|^\$0\.0[1-9]/).first().waitFor();
+    assert.equal(await page.evaluate('window.stays.isConnected'), true, 'the row was not replaced');
+    await page.goto(`${url}/wallet/research/main?key=from-browser`);
+    await eventually('both calls are in the wallet', async () => { // the ledger writes its file a little later
+      await page.reload();
+      return await page.locator('.calls tbody tr').count() === 2;
+    });
+    assert.match(
+      await page.locator('.calls tbody tr').first().innerText(),
+      /from-browser[\s\S]*gpt-4o[\s\S]*Succeeded[\s\S]*\$0\.\d+/,
+    );
+    await page.goto(`${url}/wallet`);
+    await admin.inspect('wallets');
+  });
+
+  test('editing: a refusal at the field, one value of the text changed, and what others did meanwhile', async () => {
+    const before = await manifest('research.yaml');
+    await page.goto(`${url}/keys/research/nightly-evals`);
+    await admin.inspect('key-edit');
+    admin.expectStatus(422);
+    await page.locator('input[name=limitUsd]').fill('-1');
+    await admin.press('Save');
+    await page.locator('#f-limitUsd-fault').waitFor();
+    await page.locator('input[name=limitUsd]').fill('75.50');
+    await admin.press('Save');
+    await page.waitForURL(/nightly-evals\?done=/);
+    assert.equal(await manifest('research.yaml'), before.replace('"60.00"', '"75.50"'));
+
+    const theirs = before.replace('"60.00"', '"90.00"');
+    await writeFile(manifestPath('research.yaml'), theirs);
+    admin.expectStatus(409);
+    await page.locator('input[name=limitUsd]').fill('80');
+    await admin.press('Save');
+    await page.locator('#conflict').waitFor();
+    assert.match(await page.locator('#conflict tr[data-field]').innerText(), /75\.50[\s\S]*90[\s\S]*80/);
+    assert.equal(await manifest('research.yaml'), theirs, 'nothing is overwritten');
+    await admin.inspect('key-edit-conflict');
+    await admin.press('Apply on top of the new state');
+    await page.waitForURL(/nightly-evals\?done=/);
+    assert.equal(await manifest('research.yaml'), theirs.replace('"90.00"', '"80"'));
+  });
+
+  test('rotating: a new key once, and the old one is refused', async () => {
+    const next = await rotate(admin, `${url}/keys/research/from-browser`);
+    assert.notEqual(next, made);
+    assert.deepEqual([await isTaken(sdkUrl, made), await isTaken(sdkUrl, next)], [false, true], 'at once');
+    made = next;
+  });
+
+  test('switching off refuses calls, and on takes them again', async () => {
+    await page.goto(`${url}/keys?q=from-browser`);
+    // the switch moves before it
+    const answered = page.waitForResponse((response) => response.request().method() === 'POST');
+    await rowOf(page, 'from-browser').getByRole('switch').click();
+    await answered;
+    assert.equal(await isTaken(sdkUrl, made), false, 'at once');
+    await rowOf(page, 'from-browser').getByText('Disabled').waitFor();
+    await rowOf(page, 'from-browser').getByRole('switch').press('Space');
+    await rowOf(page, 'from-browser').getByText('Ready', { exact: true }).waitFor();
+    await untilTaken(sdkUrl, made);
+  });
+
+  test('deleting asks for the name', async () => {
+    await page.goto(`${url}/keys?q=from-browser`);
+    await rowOf(page, 'from-browser').getByRole('link', { name: 'Delete' }).click();
+    await admin.inspect('key-delete');
+    await remove(admin, `${url}/keys/research/from-browser`, 'from-browser');
+    await untilRefused(sdkUrl, made);
+    assert.deepEqual(
+      (await readdir(join(folder.path, 'manifests'))).sort(), ['platform.yaml', 'research.yaml', 'support.yaml'],
+    );
+    await page.goto(`${url}/wallet/research/main`);
+    await page.getByRole('link', { name: 'Key from-browser' }).waitFor(); // what it has spent stays
+  });
+
+  test('granting credit: a refusal at the field, then a line more in the manifest', async () => {
+    await page.goto(`${url}/wallet/support/main`);
+    admin.expectStatus(422);
+    await page.getByLabel('Amount in USD').fill('lots');
+    await admin.press('Grant');
+    await page.locator('#grant-usd-fault').waitFor();
+    await admin.inspect('wallet-grant-refused');
+    await page.getByLabel('Name', { exact: true }).fill('extra');
+    await page.getByLabel('Amount in USD').fill('12.50');
+    await page.getByLabel('Reason').fill('For the voice pilot');
+    await admin.press('Grant');
+    await page.getByText('Granted: 12.5').waitFor();
+    const text = await manifest('support.yaml');
+    assert.match(text, pattern(
+      /November's budget, as agreed with finance"\}/,
+      /\n {2}- name: extra\n {4}usd: "12\.50?"\n {4}reason: For the voice pilot\n---/,
+    ));
+    assert.match(text, /^# Whoever needs more credit asks finance\.\n/);
+    await page.goto(`${url}/wallet`);
+    await page.getByText('$262.50').waitFor();
+  });
+
+  test('prices, and what a call would cost', async () => {
+    await page.getByRole('link', { name: 'Prices' }).click();
+    await page.getByLabel('Model to price').selectOption('claude-sonnet-4-6');
+    await page.getByLabel('Input tokens').fill('1000000');
+    await page.getByLabel('Cached input').fill('0');
+    await page.getByLabel('Output tokens').fill('0');
+    await page.locator('[data-sum]', { hasText: /^\$3\.00$/ }).waitFor();
+    await page.getByLabel('At the prices of').selectOption({ value: 'batch' });
+    await page.locator('[data-sum]', { hasText: /^\$1\.50$/ }).waitFor();
+    await admin.inspect('prices');
+  });
+
+  test('an address that leads nowhere says so in the console\'s layout', async () => {
+    admin.expectStatus(404);
+    await page.goto(`${url}/keys/research/never-was`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await admin.inspect('fault');
+  });
+
+  test('signing out', async () => {
+    await page.goto(`${url}/keys`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('You are signed out.').waitFor();
+    await page.goBack();
+    await page.waitForURL((address) => address.pathname === '/sign-in');
+  });
+
+  test('without scripts: keys, form, switch, wallet and prices by forms and links alone', async () => {
+    const plain = await stage.visitor({ javaScriptEnabled: false });
+    const { page: sheet, press } = plain;
+    await sheet.goto(url);
+    await showToken(plain, 'Admin token', token);
+    await sheet.getByRole('searchbox').fill('paper');
+    await press('Apply');
+    assert.equal(await sheet.locator('#keys-table tbody tr').count(), 1);
+    await rowOf(sheet, 'paper-search').getByRole('switch').click();
+    await rowOf(sheet, 'paper-search').getByRole('switch', { checked: false }).waitFor();
+    assert.match(sheet.url(), /q=paper/, 'the view stays');
+    await sheet.goto(`${url}/keys/new?namespace=support`);
+    await sheet.getByLabel('Name', { exact: true }).fill('plain');
+    await sheet.locator('input[name=group][value=standard]').check();
+    await press('Create key');
+    const key = sheet.locator('#key-text');
+    for (let looks = 0; looks < 100 && await key.count() === 0; looks++) await sheet.reload();
+    assert.match(await call(sdkUrl, await key.innerText()), /./);
+    assert.equal(await sheet.locator('button[data-copy]:visible').count(), 0, 'what needs scripts is not there');
+    await sheet.goto(`${url}/keys/support/plain`);
+    await sheet.locator('input[name=maxConcurrency]').fill('4');
+    await press('Save');
+    assert.match(await manifest('support-plain.yaml'), /maxConcurrency: 4/);
+    await sheet.goto(`${url}/keys/support/plain/delete`);
+    await sheet.locator('input[name=confirm]').fill('plain');
+    await press('Delete this key');
+    await sheet.waitForURL(at('/keys'));
+    await sheet.goto(`${url}/wallet/support/main/calls`);
+    await sheet.getByLabel('Status').selectOption('Client left');
+    await press('Apply');
+    assert.ok(await sheet.locator('.calls tbody tr').count() > 0);
+    await sheet.goto(`${url}/prices`);
+    await sheet.getByLabel('Model to price').selectOption('gpt-4o');
+    await sheet.getByLabel('Output tokens').fill('1000000');
+    await press('Calculate');
+    assert.match(await sheet.locator('[data-sum]').innerText(), /^\$10\.\d+$/);
+    await sheet.getByRole('button', { name: 'Sign out' }).click();
+    await sheet.getByText('You are signed out.').waitFor();
+  });
+});

@@ -1,0 +1,96 @@
+/**
+ * A real Chromium for the console's tests: one browser for a suite, a context for each person, and one inspection that
+ * every page passes, in both themes and two widths: nothing for axe to find, nothing wider than the screen, and a
+ * picture in the folder that MGW_SCREENSHOTS names. Whatever the browser complains of (errors, refused content, failed
+ * requests) is collected.
+ */
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { axeFaults, isOfHaste, openBrowser, overflow, themeOf } from '../../support/browser.ts';
+
+/** Two cores may be busy with other suites. */
+export const PATIENCE_MS = 60_000;
+const DESK = { width: 1280, height: 860 };
+const PHONE = { width: 390, height: 844 };
+const WIDTHS = [DESK, PHONE];
+const THEMES = ['light', 'dark'] as const;
+
+export interface Visitor {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Looks at the page that is open. `name` is of its pictures. */
+  readonly inspect: (name: string) => Promise<void>;
+  /** Submits the form whose button is called so. */
+  readonly press: (name: string) => Promise<void>;
+  /** The browser writes a line for each answer of 400 and above: this one is meant to be. */
+  readonly expectStatus: (status: number) => void;
+}
+
+export interface Stage {
+  visitor(options?: BrowserContextOptions): Promise<Visitor>;
+  /** Fails where a browser has complained. */
+  close(): Promise<void>;
+}
+
+export async function openStage(chromiumPath: string, pictures: string): Promise<Stage> {
+  const browser: Browser = await openBrowser(chromiumPath);
+  const folder = process.env['MGW_SCREENSHOTS'] ?? pictures;
+  await mkdir(folder, { recursive: true });
+  const complaints: string[] = [];
+  return {
+    async visitor(options = {}) {
+      const context =
+        await browser.newContext({ viewport: DESK, colorScheme: 'light', timezoneId: 'Europe/Berlin', ...options });
+      context.setDefaultTimeout(PATIENCE_MS);
+      const page = await context.newPage();
+      const expected: number[] = [];
+      listen(page, complaints, expected);
+      return {
+        page, context,
+        inspect: (name) => inspect(page, name, folder),
+        press: (name) => page.locator('main').getByRole('button', { name, exact: true }).click(),
+        expectStatus: (status) => { expected.push(status); },
+      };
+    },
+    async close() {
+      await browser.close();
+      assert.deepEqual(complaints, []);
+    },
+  };
+}
+
+function listen(page: Page, complaints: string[], expected: number[]): void {
+  const note = (text: string): void => { complaints.push(`${page.url()}: ${text}`); };
+  page.on('console', (message) => {
+    if (isOfHaste(message.text())) return;
+    const [, status] = /status of (\d+)/.exec(message.text()) ?? [];
+    const at = expected.indexOf(Number(status));
+    if (at >= 0) expected.splice(at, 1);
+    else note(message.text());
+  });
+  page.on('pageerror', (error) => note(error.message));
+  page.on('requestfailed', (request) => {
+    const why = request.failure()?.errorText ?? '';
+    // a poll that the next page interrupts, and a file that is saved instead of shown
+    if (why !== 'net::ERR_ABORTED') note(`failed: ${request.url()} ${why}`);
+  });
+}
+
+async function inspect(page: Page, name: string, folder: string): Promise<void> {
+  for (const viewport of WIDTHS) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of THEMES) {
+      const where = `${name}, ${colorScheme}, ${viewport.width} wide`;
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      assert.equal(await themeOf(page), colorScheme, where);
+      assert.equal(await overflow(page), 0, `${where}: wider than the screen`);
+      assert.deepEqual(await axeFaults(page), [], where);
+      await page.evaluate('scrollTo(0, 0)');
+      await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${viewport.width}.png`), fullPage: true });
+    }
+  }
+  await page.setViewportSize(DESK);
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+}

@@ -1,0 +1,98 @@
+/** What people do with a key, in the browser and with an SDK; the same on one machine and in a cluster. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import OpenAI, { AuthenticationError } from 'openai';
+import type { Locator, Page } from 'playwright-core';
+import { PATIENCE_MS } from './console-stage.ts';
+import type { Visitor } from './console-stage.ts';
+
+const LOOK_AGAIN_MS = 200;
+
+/** One call, as a program makes it. Resolves with the model's words. */
+export async function call(sdkUrl: string, apiKey: string): Promise<string> {
+  const client = new OpenAI({ apiKey, baseURL: `${sdkUrl}/v1`, maxRetries: 0 });
+  const { choices } =
+    await client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello' }] });
+  return choices[0]?.message.content ?? '';
+}
+
+/** Looks again until it is so. */
+export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (const deadline = performance.now() + PATIENCE_MS; !await holds(); await delay(LOOK_AGAIN_MS))
+    assert.ok(performance.now() < deadline, `${what}: not in time`);
+}
+
+/** Proxies learn of a change a moment after the console has answered. */
+export function untilTaken(sdkUrl: string, key: string): Promise<void> {
+  return eventually('calls with the key are taken', () => isTaken(sdkUrl, key));
+}
+
+export function untilRefused(sdkUrl: string, key: string): Promise<void> {
+  return eventually('calls with the key are refused', async () => !await isTaken(sdkUrl, key));
+}
+
+/** Whether a call with the key is answered at this moment. */
+export async function isTaken(sdkUrl: string, key: string): Promise<boolean> {
+  try {
+    return await call(sdkUrl, key) !== '';
+  } catch (error) {
+    if (error instanceof AuthenticationError) return false;
+    throw error;
+  }
+}
+
+/** The row of a key in the list. */
+export function rowOf(page: Page, name: string): Locator {
+  return page.locator('#keys-table tbody tr', { hasText: name });
+}
+
+/** On whatever page one is sent to the sign-in from. */
+export async function showToken({ page, press }: Visitor, label: string, token: string): Promise<void> {
+  await page.getByLabel(label).fill(token);
+  await press('Sign in');
+}
+
+/** The key that is shown on the page after it was made. */
+export async function shownKey({ page }: Visitor): Promise<string> {
+  const text = await page.locator('#key-text').innerText();
+  assert.match(text, /^sk-\w{48}$/);
+  assert.ok(!page.url().includes(text));
+  return text;
+}
+
+/** Rotates it with nothing left of the old one. Resolves with the new one. */
+export async function rotate(visitor: Visitor, keyUrl: string): Promise<string> {
+  const { page, press } = visitor;
+  await page.goto(keyUrl);
+  await page.getByRole('link', { name: 'Rotate', exact: true }).click();
+  await visitor.inspect('key-rotate');
+  await page.locator('input[name=overlap][value="0"]').check();
+  await press('Make a new key');
+  return shownKey(visitor);
+}
+
+/** Deletes it, with a wrong name first. */
+export async function remove(visitor: Visitor, keyUrl: string, name: string): Promise<void> {
+  const { page, press } = visitor;
+  await page.goto(`${keyUrl}/delete`);
+  visitor.expectStatus(422);
+  await page.locator('input[name=confirm]').fill('another');
+  await press('Delete this key');
+  await page.locator('#f-confirm-fault').waitFor();
+  await page.locator('input[name=confirm]').fill(name);
+  await press('Delete this key');
+  await page.waitForURL((address) => address.pathname === '/keys');
+  await page.getByRole('status').first().waitFor();
+  assert.equal(await rowOf(page, name).count(), 0);
+}
+
+/** What the CSV link of a page of calls gives, without its head. */
+export async function downloadCsv(page: Page): Promise<readonly string[]> {
+  const [download] =
+    await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download as CSV' }).click()]);
+  assert.match(download.suggestedFilename(), /\.csv$/);
+  const [head = '', ...lines] = (await readFile(await download.path(), 'utf8')).trimEnd().split(/\r?\n/);
+  assert.match(head, /model.*cost/i);
+  return lines;
+}

@@ -1,0 +1,101 @@
+/** A minute of chaos; and that the reconciliation sees what it is there to see. Longer: `npm run chaos`. */
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { seedOfRun } from '../../support/api/scene.ts';
+import { closeConnections } from '../../../tools/chaos/client.ts';
+import type { LedgerRecord } from '../../../tools/chaos/ledger-file.ts';
+import { planRound } from '../../../tools/chaos/plan.ts';
+import { reconcile } from '../../../tools/chaos/reconcile.ts';
+import type { Evidence } from '../../../tools/chaos/reconcile.ts';
+import { openWorld, playRound } from '../../../tools/chaos/round.ts';
+import type { RoundResult, World } from '../../../tools/chaos/round.ts';
+
+const FIXED_SEED = 20_261_101;
+const randomSeed = seedOfRun();
+
+let world: World;
+let played: RoundResult;
+beforeAll(async () => { world = await openWorld(); });
+afterAll(async () => {
+  await world.stop();
+  closeConnections();
+});
+
+describe('chaos', () => {
+  for (const [seed, round] of [[FIXED_SEED, 1], [FIXED_SEED, 2], [randomSeed, 1]] as const)
+    it(`nothing is overspent, lost or leaked (npm run chaos -- --seed ${seed} --round ${round})`, async () => {
+      played = await playRound(world, seed, round);
+      assert.deepEqual(played.violations, []);
+      const succeeded = played.evidence.records.filter(({ status }) => status === 'Succeeded');
+      assert.ok(succeeded.length > 10, `only ${succeeded.length} calls succeeded`);
+    });
+
+  it('a seed decides everything', () => {
+    assert.deepEqual(planRound(7, 3), planRound(7, 3));
+    assert.notDeepEqual(planRound(7, 3).calls, planRound(8, 3).calls);
+  });
+});
+
+describe('the reconciliation of the last round finds', () => {
+  const succeeded = (): LedgerRecord => {
+    const seen =
+      new Set(played.evidence.calls.filter(({ status, end }) => status === 200 && end === 'Whole').map(({ id }) => id));
+    const found = played.evidence.records.find(({ id, model, costNanoUsd }) =>
+      seen.has(id) && model !== 'flat-model' && model !== 'image-model' && costNanoUsd > 0n);
+    assert.ok(found);
+    return found;
+  };
+  const replaced = (record: LedgerRecord, change: Partial<LedgerRecord>): Evidence =>
+    ({ ...played.evidence, records:
+      played.evidence.records.map((each) => each === record ? { ...each, ...change } : each) });
+
+  it('a lost call', () => {
+    const lost = succeeded();
+    assert.match(reconcile({ ...played.evidence, records:
+      played.evidence.records.filter((each) => each !== lost) }).join(), /it is lost/);
+  });
+  it('a nano-dollar too much, and one too little', () => {
+    const record = succeeded();
+    for (const by of [1n, -1n])
+      assert.match(reconcile(replaced(record, { costNanoUsd: record.costNanoUsd + by })).join(), /its price is/);
+  });
+  it('a token that was not reported', () => {
+    const record = succeeded();
+    assert.equal(reconcile(replaced(record, { tokens: { ...record.tokens, cacheWrite1h: 1 } })).length, 1);
+  });
+  it('a call that is billed twice', () => {
+    const record = succeeded();
+    assert.match(reconcile({
+      ...played.evidence, records: [...played.evidence.records, { ...record, id: 'req_again' }],
+    }).join(), /belongs to no call/);
+  });
+  it('a call that is free although the provider completed it', () => {
+    const free = { status: 'Failed', costNanoUsd: 0n, unbilledNanoUsd: 0n };
+    assert.notDeepEqual(reconcile(replaced(succeeded(), free)), []);
+  });
+  it('a limit that was passed', () => {
+    const [first] = played.evidence.samples;
+    assert.ok(first);
+    const { tally } = first;
+    const beyond = { ...first, tally: {
+      ...tally, accountSpent: { ...tally.accountSpent, shared: tally.accountSpent.shared + 10n ** 13n },
+    } };
+    assert.match(reconcile({
+      ...played.evidence, samples: [...played.evidence.samples, beyond],
+    }).join(), /account shared has spent/);
+  });
+  it('a channel with too many calls', () => {
+    const attempt = played.evidence.attempts.find(({ markedMs }) => markedMs !== undefined);
+    assert.ok(attempt);
+    const crowd = Array.from({ length: 50 }, () => ({ ...attempt, markedMs: attempt.arrivedMs + 1 }));
+    assert.match(
+      reconcile({ ...played.evidence, attempts: [...played.evidence.attempts, ...crowd] }).join(), /calls at once/,
+    );
+  });
+  it('a secret or a defect in the log', () => {
+    const { output } = played.evidence;
+    assert.match(reconcile({ ...played.evidence, output: `${output}\nchaosprompt call` }).join(), /shows a secret/);
+    assert.match(reconcile({ ...played.evidence, output:
+      `${output}\n{"level":"error","msg":"defect"}` }).join(), /tells of a defect/);
+  });
+});

@@ -1,0 +1,17 @@
+/** Every alert of the chart has its heading in docs/operations.md, by which runbook_url finds it, and what to do. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it } from 'vitest';
+import { parse } from 'yaml';
+import { CHART, ROOT } from './situations.ts';
+
+it('every alert is explained, with its severity, and none that there is not', async () => {
+  const rules = parse((await readFile(join(CHART, 'alerts.yaml'), 'utf8')).replaceAll(
+    'NAMESPACE', 'ns',
+  )) as { alert: string; labels: { severity: string } }[];
+  const page = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
+  const explained = [...page.matchAll(/^### (ModelGateway\w+)\n\n\*(\w+)\.\* .{80,}$/gm)].map(([, name, severity]) =>
+    `${name} ${severity}`);
+  assert.deepEqual(explained.toSorted(), rules.map(({ alert, labels }) => `${alert} ${labels.severity}`).toSorted());
+});

@@ -1,0 +1,180 @@
+/**
+ * What the charts render: goldens, one per situation, rewritten by GOLDEN=write; helm lint; values that are refused.
+ */
+import assert from 'node:assert/strict';
+import { glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'vitest';
+import { parse } from 'yaml';
+import { needHelm, renderedObjects, runHelm } from '../../support/helm.ts';
+import { readValues } from '../../../tools/generate/helm-values.ts';
+import type { HelmValue } from '../../../tools/generate/helm-values.ts';
+import {
+  CHART, CRDS_CHART, NAMESPACE, ROOT, TESTDATA, podTemplates, readSituations, renderAll, renderText,
+} from './situations.ts';
+import type { Situation } from './situations.ts';
+
+const helm = await needHelm();
+const situations = await readSituations();
+
+/** Only what the situation is about; a password or certificate that is made is another one each time. */
+function shown(text: string, { only }: Situation): string {
+  const made = /(\n {2}(?:password|ca\.crt|tls\.crt|tls\.key): )[A-Za-z0-9+/=]{56,}(?=\n)/g;
+  const parts = text.replace(made, '$1MADE').split(/^---\n/m)
+    .filter((part) => part.trim() !== '' &&
+      (only.length === 0 || only.some((name) => part.startsWith(`# Source: model-gateway/templates/${name}.yaml\n`))));
+  return parts.map((part) => `---\n${part.replace(/[ \t]+$/gm, '')}`).join('');
+}
+
+describe.skipIf(helm.skip)('charts/model-gateway', () => {
+  for (const situation of situations) it(`renders ${situation.name}`, async () => {
+    const text = shown(await renderText(helm, situation), situation);
+    for (const name of situation.only) assert.ok(text.includes(`templates/${name}.yaml`), `nothing of ${name}`);
+    const path = join(TESTDATA, `${situation.name}.out.yaml`);
+    if (process.env['GOLDEN'] === 'write') await writeFile(path, text);
+    assert.equal(text, await readFile(path, 'utf8').catch(() =>
+      ''), `${situation.name}.out.yaml differs: GOLDEN=write rewrites it`);
+  });
+
+  it('passes helm lint in every situation', async () => {
+    await runHelm(helm, 'lint', '--strict', CRDS_CHART);
+    await Promise.all(situations.map(({ valuesFile }) =>
+      runHelm(helm, 'lint', '--strict', '--kube-version', '1.36.0', CHART, '--values', valuesFile)));
+  });
+
+  it('lets a stream end before its pod does', async () => {
+    for (const situation of situations) {
+      const values =
+        parse(await readFile(situation.valuesFile, 'utf8')) as { dataplane?: { longestStreamSeconds?: number } } | null;
+      const pod = podTemplates(await renderAll(helm, situation)).find(({ template }) =>
+        template.spec.containers[0].name === 'dataplane')?.template.spec;
+      const args: readonly string[] = pod.containers[0].args;
+      const pauseSeconds = args.includes('--drain-delay') ? Number(args[args.indexOf('--drain-delay') + 1]) : 0;
+      assert.ok(pod.terminationGracePeriodSeconds > (values?.dataplane?.longestStreamSeconds ?? 900) +
+        pauseSeconds, situation.name);
+    }
+  });
+
+  it('names in probes and hooks only ports of the same container, where the kubelet looks for them', async () => {
+    for (const situation of situations) for (const { owner, template } of podTemplates(
+      await renderAll(helm, situation),
+    )) for (const container of template.spec.containers) {
+      const { ports = [], readinessProbe, livenessProbe, startupProbe, lifecycle } = container;
+      const own = ports.map(({ name }: { name: string }) => name);
+      for (const hook of [readinessProbe, livenessProbe, startupProbe, lifecycle?.preStop]) {
+        const port = hook?.httpGet?.port ?? hook?.tcpSocket?.port ?? 0;
+        assert.ok(typeof port === 'number' || own.includes(port), `${situation.name} ${owner}: ${port}`);
+      }
+    }
+  });
+
+  it('names no object twice, and nothing of another gateway in the same cluster', async () => {
+    const render = async (namespace: string) => renderedObjects(await runHelm(
+      helm, 'template', 'gw', CHART, '--namespace', namespace,
+    )).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
+    const [one, two] = await Promise.all([render('one'), render('two')]);
+    assert.equal(new Set([...one, ...two]).size, one.length + two.length);
+  });
+});
+
+const REFUSED: readonly [what: string, args: readonly string[], because: RegExp][] = [
+  ['an unknown value', ['replicas=3'], /replicas/],
+  ['a misspelt value of a workload', ['dataplane.nodeselector.zone=a'], /nodeselector/],
+  ['a value of one workload at another', ['valkey.longestStreamSeconds=1'], /longestStreamSeconds/],
+  ['replicas that are text', ['operator.replicas=two'], /operator\/replicas|operator\.replicas/],
+  ['no operator', ['operator.replicas=0'], /replicas/],
+  ['an unknown ledger', ['ledger.type=Memcached'], /ledger/],
+  ['a ledger that is no Valkey', ['ledger.type=External', 'ledger.external.url=postgres://db'], /ledger/],
+  ['a password in the ledger\'s address', [
+    'ledger.type=External', 'ledger.external.url=valkey://user:secret@host:6379',
+  ], /ledger/],
+  ['an external ledger without an address', ['ledger.type=External'], /ledger\.external\.url/],
+  ['an answer of the ledger that may take longer than its leases', ['ledger.timeoutMs=2001'], /timeoutMs/],
+  ['a namespace that can be none', ['operator.watchNamespaces={Team_A}'], /watchNamespaces/],
+  ['a port that is none', ['service.port=70000'], /port/],
+  ['a size that is none', ['dataplane.maxBody=64 apples'], /maxBody/],
+  ['an unknown log level', ['dataplane.logLevel=loud'], /logLevel/],
+  ['autoscaling by nothing', ['dataplane.autoscaling.cpuUtilization=0'], /nothing to scale by/],
+  ['a route to no Gateway', ['httpRoute.enabled=true'], /parentRefs/],
+];
+
+describe.skipIf(helm.skip)('values that are refused', () => {
+  for (const [what, settings, because] of REFUSED) it(what, async () => {
+    await assert.rejects(
+      runHelm(helm, 'template', 'gw', CHART, ...settings.flatMap((each) => ['--set', each])), because,
+    );
+  });
+});
+
+describe.skipIf(helm.skip)('docs/helm.md', async () => {
+  const page = await readFile(join(ROOT, 'docs/helm.md'), 'utf8');
+  const values = readValues(await readFile(join(CHART, 'values.yaml'), 'utf8'));
+
+  it('has values that the chart takes', async () => {
+    // manifests are no values
+    const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, block = '']) => block).filter((block) =>
+      !block.startsWith('apiVersion:'));
+    assert.ok(blocks.length >= 4);
+    const folder = await mkdtemp(join(tmpdir(), 'mgw-helm-docs-'));
+    try {
+      for (const [index, block] of blocks.entries()) {
+        const file = join(folder, `${index}.yaml`);
+        await writeFile(file, block);
+        await runHelm(helm, 'lint', '--strict', CHART, '--values', file);
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('names values that there are', () => {
+    const paths = (each: readonly HelmValue[]): string[] =>
+      each.flatMap((value) => [value.path.join('.'), ...paths(value.children)]);
+    const all = paths(values);
+    const inherited = all.flatMap((path) =>
+      ['operator', 'dataplane', 'valkey', 'edge', 'demo', 'test'].map((name) => path.replace(/^workload\b/, name)));
+    const tops = values.map(({ path }) => path[0]);
+    const named = [...page.matchAll(/`([a-z]\w*(?:\.\w+)+)(?:: \w+)?`/g)].map(([, name = '']) => name).filter((name) =>
+      tops.includes(name.split('.')[0] ?? ''));
+    assert.ok(named.length >= 8);
+    assert.deepEqual(named.filter((name) => !all.includes(name) && !inherited.includes(name) &&
+      !name.includes('.resources.')), []);
+  });
+
+  it('no value is without use', async () => {
+    const files = await Array.fromAsync(glob('templates/*', { cwd: CHART }));
+    const templates = (await Promise.all(files.map((file) => readFile(join(CHART, file), 'utf8')))).join('\n');
+    const leaves = (each: readonly HelmValue[]): HelmValue[] =>
+      each.flatMap((value) => value.children.length === 0 ? [value] : leaves(value.children));
+    const unused = leaves(values).map(({ path }) => path.at(-1) ?? '').filter((name) =>
+      !new RegExp(`[.$"]${name}\\b`).test(templates));
+    assert.deepEqual(unused, []);
+  });
+});
+
+describe.skipIf(helm.skip)('charts/model-gateway-crds', () => {
+  it('holds the definitions, unchanged but for labels and annotations', async () => {
+    const objects = renderedObjects(await runHelm(helm, 'template', 'crds', CRDS_CHART, '--namespace', NAMESPACE));
+    assert.equal(objects.length, 5);
+    for (const { metadata: { labels, annotations, ...metadata }, ...object } of objects) {
+      const source = parse(await readFile(join(ROOT, 'crds', `${object.spec.names.singular}.yaml`), 'utf8'));
+      assert.deepEqual({ ...object, metadata }, source);
+      assert.deepEqual(annotations, { 'helm.sh/resource-policy': 'keep' });
+      assert.equal(labels['app.kubernetes.io/part-of'], 'model-gateway');
+    }
+  });
+
+  it('lets go of them where that is wished', async () => {
+    const [first] = renderedObjects(await runHelm(helm, 'template', 'crds', CRDS_CHART, '--set', 'keep=false'));
+    assert.equal(first.metadata.annotations, undefined);
+  });
+});
+
+it('versions of charts and package are one', async () => {
+  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  for (const chart of [CHART, CRDS_CHART]) {
+    const found = parse(await readFile(join(chart, 'Chart.yaml'), 'utf8')) as { version: string; appVersion: string };
+    assert.deepEqual([found.version, found.appVersion], [version, version]);
+  }
+});

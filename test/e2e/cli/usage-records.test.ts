@@ -1,0 +1,136 @@
+/** `mgw usage` on both ledgers: filters and formats. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { openEmbeddedLedger } from '#ledger/embedded.ts';
+import type { Ledger } from '#ledger/ledger.ts';
+import { openValkeyLedger } from '#ledger/valkey.ts';
+import { parseSince } from '../../../bin/commands/usage.ts';
+import { usageWriter } from '../../../bin/usage/format.ts';
+import { holdRequest, NOON_MS, origin, progress, settlement } from '../../unit/dataplane/ledger/calls.ts';
+import { mgw, tempFolder } from '../../support/cli.ts';
+import type { TempFolder } from '../../support/cli.ts';
+import { startValkey, valkey } from '../../support/valkey.ts';
+import type { ValkeyServer } from '../../support/valkey.ts';
+
+const CALLS = [
+  { callId: 'call-1', keyUid: 'key-1', account: 'team-a/a', model: 'model-1', createdMs: NOON_MS },
+  { callId: 'call-2', keyUid: 'key-2', account: 'team-a/a', model: 'model,"2"', createdMs: NOON_MS + 1_000 },
+  { callId: 'call-3', keyUid: 'key-3', account: 'team-b/b', model: '=model-1', createdMs: NOON_MS + 2_000 },
+];
+const DEADLINE_MS = 120_000;
+
+async function fill(ledger: Ledger): Promise<void> {
+  for (const call of CALLS) {
+    await ledger.hold(holdRequest(
+      call.callId, 50_000_000n, { origin: call, limits: { accountCreditNanoUsd: 10n ** 12n } },
+    ));
+    await ledger.settle(settlement(call.callId, 12_500_000n, { origin: origin(call.callId, call) }));
+  }
+}
+
+interface Line {
+  readonly id: string;
+  readonly cost_usd: string;
+  readonly created_at: string;
+}
+
+let folder: TempFolder;
+let server: ValkeyServer | undefined;
+const ledgers: Ledger[] = [];
+const places: { name: string; flags: string[] }[] = [];
+
+beforeAll(async () => {
+  folder = await tempFolder();
+  const file = await openEmbeddedLedger({ path: `${folder.path}/ledger.db` });
+  ledgers.push(file);
+  await fill(file);
+  places.push({ name: 'a file', flags: ['--data', folder.path] });
+  if (valkey.skip) return;
+  server = await startValkey();
+  const shared = await openValkeyLedger({ url: server.url, over: { refillMs: 0 } });
+  ledgers.push(shared);
+  await fill(shared);
+  places.push({ name: 'Valkey', flags: ['--ledger', server.url] });
+});
+afterAll(async () => {
+  for (const ledger of ledgers) await ledger.close();
+  await server?.[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+/** A file has it within seconds of the settlement. */
+async function whenThere(flags: readonly string[]): Promise<Line[]> {
+  const untilMs = performance.now() + DEADLINE_MS;
+  for (;;) {
+    const { exitCode, stdout, stderr } = await mgw(['usage', ...flags, '--format', 'json']);
+    assert.equal(exitCode, 0, stderr);
+    const lines = JSON.parse(stdout) as Line[];
+    if (lines.length === CALLS.length || performance.now() > untilMs) return lines;
+    await sleep(100);
+  }
+}
+
+describe('mgw usage', () => {
+  for (const place of ['a file', 'Valkey']) {
+    const skip = place === 'Valkey' && valkey.skip;
+    it.skipIf(skip)(`tells of each call in ${place}, also while it is in use, and filters`, async () => {
+      const flags = places.find(({ name }) => name === place)?.flags ?? [];
+      const lines = await whenThere(flags);
+      assert.deepEqual(lines.map(({ id, cost_usd, created_at }) => [id, cost_usd, created_at]).toSorted((
+        [a = ''], [b = ''],
+      ) => a.localeCompare(b)), CALLS.map(({ callId, createdMs }) =>
+        [callId, '0.0125', new Date(createdMs).toISOString()]));
+      const ids = async (...filter: string[]): Promise<string[]> => (JSON.parse((await mgw([
+        'usage', ...flags, '--format', 'json', ...filter,
+      ])).stdout) as Line[]).map(({ id }) => id);
+      assert.deepEqual(await ids('--key', 'key-2'), ['call-2']);
+      assert.deepEqual(
+        await ids('--account', 'team-a/a', '--since', new Date(NOON_MS + 1_000).toISOString()), ['call-2'],
+      );
+      assert.deepEqual(await ids('--model', '=model-1'), ['call-3']);
+      assert.deepEqual(await ids('--since', '2199-01-01'), []);
+      const table = (await mgw(['usage', ...flags])).stdout.trimEnd().split('\n');
+      assert.match(table[0] ?? '', /^CREATED +KEY +ACCOUNT/);
+      assert.equal(table.at(-1), '3 calls, 0.0375 USD');
+    });
+  }
+
+  it('says what is missing', async () => {
+    const none = await mgw(['usage']);
+    assert.deepEqual([none.exitCode, none.stdout], [64, '']);
+    assert.match(none.stderr, /--ledger URL, --data DIR or --config DIR/);
+    const missing = await mgw(['usage', '--data', `${folder.path}/nowhere`]);
+    assert.deepEqual([missing.exitCode, /there is no such ledger/.test(missing.stderr)], [1, true]);
+    await folder.write('broken/ledger.db', 'this is no database, and never was one');
+    assert.match((await mgw(['usage', '--data', `${folder.path}/broken`])).stderr, /cannot be read as a ledger/);
+    assert.match((await mgw([
+      'usage', '--ledger', 'valkey://127.0.0.1:1',
+    ])).stderr, /cannot be reached: connect ECONNREFUSED|cannot be reached/);
+  });
+
+  it('writes CSV that spreadsheets read as it is meant', () => {
+    const writer = usageWriter('csv');
+    const record = { ...origin('id', { model: '=1+1, "x"' }), ...progress(5n), status:
+      'Succeeded' as const, unbilledNanoUsd: 0n, durationMs: 3 };
+    const [line = ''] = writer.row(record).split('\r\n');
+    assert.ok(line.includes(`,"'=1+1, ""x""",`), line);
+    assert.ok(line.endsWith(',0.000000005,0.00,3'), line);
+    assert.equal(writer.begin.split(',').length, 18);
+  });
+
+  it('writes JSON that is one list, also of nothing', () => {
+    const writer = usageWriter('json');
+    assert.deepEqual(JSON.parse(writer.begin + writer.end()), []);
+  });
+
+  it('understands times', () => {
+    assert.equal(parseSince('90m', NOON_MS), NOON_MS - 90 * 60_000);
+    assert.equal(parseSince('7d', NOON_MS), NOON_MS - 7 * 86_400_000);
+    assert.equal(parseSince('2026-11-01', NOON_MS), Date.UTC(2026, 10, 1));
+    assert.equal(parseSince('2026-11-01T12:00', NOON_MS), Date.UTC(2026, 10, 1, 12));
+    assert.equal(parseSince('2026-11-01T12:00:00+02:00', NOON_MS), Date.UTC(2026, 10, 1, 10));
+    for (const text of ['', 'yesterday', '7', '7y', '2026-13-01', '12:00'])
+      assert.throws(() => parseSince(text, NOON_MS), /must be a time back/, text);
+  });
+});

@@ -1,0 +1,144 @@
+/**
+ * Client programs as people use them, against both kinds of provider, which refuse what the real APIs refuse. The suite
+ * makes the table of docs/clients.md: nothing in it but ✔ or a documented reason.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { claudeCode, COMMAND_LINES, LIBRARIES } from './clients.ts';
+import type { Command, Limit, Places } from './clients.ts';
+import { MODELS, startClientsGateway } from './gateway.ts';
+import type { ClientsGateway, ProviderKind } from './gateway.ts';
+import { installClients } from './install.ts';
+
+const KINDS: readonly ProviderKind[] = ['OpenAI', 'Anthropic'];
+const RUN_TIMEOUT_MS = 180_000;
+const PAGE = join(import.meta.dirname, '../../../docs/clients.md');
+const TABLE = /(<!-- made by test\/e2e\/clients -->\n)[\s\S]*?(\n<!-- end -->)/;
+
+const installed = await installClients();
+
+describe.skipIf(installed.skip)('clients', () => {
+  let gateway: ClientsGateway;
+  let root: string;
+  const rows: string[] = [];
+
+  beforeAll(async () => {
+    gateway = await startClientsGateway();
+    root = await mkdtemp(join(tmpdir(), 'mgw-clients-'));
+    if (installed.skip !== false) return;
+    await cp(join(import.meta.dirname, 'programs'), join(root, 'programs'), { recursive: true });
+    await symlink(join(installed.npm, 'node_modules'), join(root, 'node_modules'));
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    await rm(root, { recursive: true, force: true });
+  });
+
+  async function placesOf(name: string): Promise<Places> {
+    if (installed.skip !== false) throw new Error(installed.skip);
+    const work = join(root, name.replaceAll(/\W+/g, '-'));
+    await mkdir(work, { recursive: true });
+    return { ...installed, url: gateway.url, key: gateway.key, work };
+  }
+
+  for (const { name, program, limits } of LIBRARIES)
+    it(name, async () => {
+      const places = await placesOf(name);
+      const models = KINDS.flatMap((kind) => MODELS[kind]);
+      const { output } = await run(libraryCommand(places, join(root, 'programs', program), models));
+      const errors = new Map(verdictsIn(output).map(({ model, error }) => [model, error]));
+      rows.push(judge(name, limits, (model) =>
+        (errors.has(model) ? errors.get(model) : `no verdict: ${output.slice(-500)}`), gateway));
+    });
+
+  for (const { name, command, limits } of COMMAND_LINES)
+    it(name, async () => {
+      const places = await placesOf(name);
+      const errors = new Map<string, string | undefined>();
+      for (const model of KINDS.flatMap((kind) => MODELS[kind])) {
+        const { code, output } = await run(await command(model, places));
+        const answered = code === 0 && /I am the demo provider|The ledger agrees/.test(output);
+        errors.set(model, answered ? undefined : `exit code ${code}: ${output.slice(-1000)}`);
+      }
+      rows.push(judge(name, limits, (model) => errors.get(model), gateway));
+    });
+
+  it('Claude Code reports the cost that the ledger has', async () => {
+    const places = await placesOf('cost');
+    for (const model of MODELS.Anthropic) {
+      const before = await gateway.spent();
+      const { output } = await run(await claudeCode(model, places));
+      const { total_cost_usd: reported } = JSON.parse(output.slice(output.indexOf('{'))) as { total_cost_usd: number };
+      assert.equal(reported.toFixed(9), (Number(await gateway.spent() - before) / 1e9).toFixed(9), model);
+    }
+  });
+
+  it('Claude Code says what is wrong with a key, instead of trying again', async () => {
+    const places = await placesOf('wrong-key');
+    const { output } = await run(await claudeCode(MODELS.Anthropic[0], { ...places, key: 'sk-wrong' }));
+    assert.match(output, /This API key is unknown/);
+  });
+
+  it('are in the table of docs/clients.md', async () => {
+    const table = ['| client | OpenAI provider | Anthropic provider |', '|---|---|---|', ...rows].join('\n');
+    console.log(`\n${table}\n`);
+    const page = await readFile(PAGE, 'utf8');
+    assert.match(page, TABLE);
+    const current = page.replace(TABLE, (_, start: string, end: string) => `${start}\n${table}\n${end}`);
+    if (process.env['GOLDEN'] === 'write') await writeFile(PAGE, current);
+    else assert.equal(page, current, 'run this suite with GOLDEN=write');
+  });
+});
+
+/** The client's row of the table. Fails for an error that no limit documents, and for a limit that is none any more. */
+function judge(
+  name: string, limits: readonly Limit[] = [], errorOf: (model: string) => string | undefined, gateway: ClientsGateway,
+): string {
+  const refusals = gateway.takeRefusals();
+  const cells = KINDS.map((kind) => {
+    const reasons = new Set<string>();
+    for (const model of MODELS[kind]) {
+      const limit = limits.find((each) => each.kind === kind && each.models?.includes(model) !== false);
+      const error = errorOf(model);
+      if (!limit) assert.equal(error, undefined, `${name} with ${model}; refused: ${refusals.join('\n')}`);
+      else {
+        assert.match(error ?? 'it works', limit.error, `${name} with ${model}`);
+        reasons.add(limit.reason);
+      }
+    }
+    return reasons.size === 0 ? '✔' : [...reasons].join('; ');
+  });
+  return `| ${name} | ${cells.join(' | ')} |`;
+}
+
+interface Verdict {
+  readonly model: string;
+  readonly error?: string;
+}
+
+function verdictsIn(output: string): Verdict[] {
+  return [...output.matchAll(/^VERDICT (.*)$/gm)].map(([, json = '']) => JSON.parse(json) as Verdict);
+}
+
+function libraryCommand({ url, key, python, work }: Places, program: string, models: readonly string[]): Command {
+  const env = { GATEWAY_URL: url, GATEWAY_KEY: key, MODELS: models.join(','), PYTHONDONTWRITEBYTECODE: '1' };
+  return { file: program.endsWith('.py') ? python : process.execPath, args: [program], env, cwd: work };
+}
+
+/** Runs a client with an empty home and none of this machine's settings. */
+function run({ file, args, env, cwd }: Command): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, {
+      cwd, timeout: RUN_TIMEOUT_MS, stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], HOME: cwd, LANG: 'C.UTF-8', NO_COLOR: '1', ...env },
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => { output += text; });
+    child.on('error', reject).on('close', (code) => resolve({ code, output }));
+  });
+}

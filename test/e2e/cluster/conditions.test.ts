@@ -1,0 +1,285 @@
+/**
+ * Every condition and every reason of the API, as a live object of a real API server has them, each from what leads to
+ * it.
+ */
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { CONDITIONS } from '#crds/conditions.ts';
+import type { ConditionRow } from '#crds/conditions.ts';
+import type { Kind } from '#crds/types.gen.ts';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import type { LedgerReader } from '#ledger/ledger.ts';
+import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
+import { FakeFleet } from './fake-fleet.ts';
+import { SCENE, conditionsOf, isReady, runOperator, startCluster, until } from './support.ts';
+import type { Cluster, Live, Running } from './support.ts';
+
+const missing = await kubeApiserverMissing();
+const MERGE = 'application/merge-patch+json';
+const NANO = 1_000_000_000n;
+
+/** What cannot come about on a server that validates, or that no object keeps for long enough to be seen. */
+const NOT_HERE: ReadonlySet<string> = new Set([
+  // no operator writes them
+  'Accepted Pending', 'ResolvedRefs Pending', 'Reconciling Pending',
+  'Accepted SecretNotFound', 'Accepted SecretInvalid', 'Accepted SecretTaken', 'Accepted SecretPending',
+  'Accepted RouteNotFound', 'Accepted RouteNotAccepted',
+  // each keeps an object from being Ready, not from being Accepted
+  'Accepted ModelNotFound', 'Accepted ChannelNotFound',
+  // a Direct group that the schema takes is accepted
+  'Accepted MemberNotAccepted', 'Ready MemberNotAccepted', 'Stalled MemberNotAccepted',
+  'Ready NotAccepted', 'Stalled SecretPending', // they have a reason of their own
+  'Stalled PartiallyConflicted',
+]);
+
+const API_KEYS: Readonly<Record<string, string>> = {
+  'no-group': 'groupRef: {name: nowhere}, accountRef: {name: team}',
+  'group-refused': 'groupRef: {name: empty}, accountRef: {name: team}',
+  'not-admitted': 'groupRef: {name: closed}, accountRef: {name: team}',
+  'no-account': 'groupRef: {name: main}, accountRef: {name: nobody}',
+  'account-refused': 'groupRef: {name: main}, accountRef: {name: too-rich}',
+  'foreign-account': 'groupRef: {name: main}, accountRef: {name: foreign}',
+  'disabled': 'groupRef: {name: main}, accountRef: {name: team}, enabled: false',
+  'expired': 'groupRef: {name: main}, accountRef: {name: team}, expirationTime: "2020-01-01T00:00:00Z"',
+  'weak': 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided}',
+  'hollow': 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided}',
+  'awaited': 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided}',
+  'taken': 'groupRef: {name: main}, accountRef: {name: team}, key: {secretRef: {name: of-somebody}}',
+  'one': 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided, secretRef: {name: twice}}',
+  'two': 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided, secretRef: {name: twice}}',
+  'no-model': 'groupRef: {name: main}, accountRef: {name: team}, models: [gpt-typo]',
+  'low': 'groupRef: {name: main}, accountRef: {name: team}, quota: {limitUsd: "10"}',
+  'spent': 'groupRef: {name: main}, accountRef: {name: team}, quota: {limitUsd: "5"}',
+};
+const GROUPS: Readonly<Record<string, string>> = {
+  'closed': 'routes: [{routeSelector: {}}]',
+  'empty': 'allowedNamespaces: {from: All}, type: Automatic, members: [{name: ghost}]',
+  'nested': 'type: Automatic, members: [{name: half}]',
+  'half': 'type: Automatic, members: [{name: main}, {name: ghost}]',
+  'no-route': 'routes: [{routeRef: {name: nowhere}}]',
+  'route-refused': 'routes: [{routeRef: {name: bad-url}}]',
+  'typo-model': 'routes: [{routeSelector: {}, models: [gpt-typo]}]',
+  'typo-channel': 'routes: [{routeSelector: {}, channels: [typo]}]',
+};
+
+const situations = (): string => [
+  ...Object.entries(GROUPS).map(([name, spec]) => `kind: Group\nmetadata: {name: ${name}}\nspec: {${spec}}\n`),
+  'kind: Group\nmetadata: {name: misplaced, namespace: team-a}\nspec: {routes: [{routeSelector: {}}]}\n',
+  'kind: Account\nmetadata: {name: too-rich, namespace: team-a}\nspec: {grants: [{name: a, usd: "9000000000"}, ' +
+    '{name: b, usd: "9000000000"}]}\n',
+  'kind: Account\nmetadata: {name: foreign, namespace: team-a}\nspec: {gatewayNamespace: elsewhere}\n',
+  'kind: Account\nmetadata: {name: low, namespace: team-a}\nspec: {grants: [{name: a, usd: "10"}]}\n',
+  'kind: Account\nmetadata: {name: spent, namespace: team-a}\nspec: {grants: [{name: a, usd: "5"}]}\n',
+  'kind: ModelRoute\nmetadata: {name: bad-url}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
+    '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:99999/v1"}]}\n',
+  'kind: ModelRoute\nmetadata: {name: unpriced}\nspec: {models: [{name: free-of-price, contextTokens: 1000, ' +
+    'maxOutputTokens: 100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}]}\n',
+  'kind: ModelRoute\nmetadata: {name: no-secret}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
+    '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, ' +
+    'secretRef: {name: nowhere, key: apiKey}}}]}\n',
+  'kind: ModelRoute\nmetadata: {name: bad-secret}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
+    '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, ' +
+    'secretRef: {name: openai, key: typo}}}]}\n',
+  'kind: PriceCatalog\nmetadata: {name: z-same}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, ' +
+    'modelRatio: "2"}]}\n',
+  'kind: PriceCatalog\nmetadata: {name: z-half}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, ' +
+    'modelRatio: "2"}, {name: other, vendor: OpenAI, quotaType: Token, modelRatio: "2"}]}\n',
+  ...Object.entries(API_KEYS).map(([name, spec]) =>
+    `kind: ApiKey\nmetadata: {name: ${name}, namespace: team-a}\nspec: {${spec}}\n`),
+].join('---\n');
+
+/** Kind, name and what its conditions must come to have; all in team-a or the gateway's namespace. */
+const EXPECTED: readonly [Kind, string, ...string[]][] = [
+  [
+    'ApiKey', 'no-group', 'Accepted=False GroupNotFound', 'Ready=False GroupNotFound', 'Programmed=False NotAccepted',
+    'Stalled=True GroupNotFound',
+  ],
+  ['ApiKey', 'group-refused', 'Accepted=False GroupNotAccepted', 'Stalled=True GroupNotAccepted'],
+  ['ApiKey', 'not-admitted', 'Accepted=False NamespaceNotAllowed', 'Stalled=True NamespaceNotAllowed'],
+  ['ApiKey', 'no-account', 'Accepted=False AccountNotFound', 'Stalled=True AccountNotFound'],
+  ['ApiKey', 'account-refused', 'Accepted=False AccountNotAccepted', 'Stalled=True AccountNotAccepted'],
+  ['ApiKey', 'foreign-account', 'Accepted=False OtherGateway', 'Stalled=True OtherGateway'],
+  ['ApiKey', 'disabled', 'Ready=False Disabled', 'Programmed=True Programmed'],
+  ['ApiKey', 'expired', 'Ready=False Expired'],
+  ['ApiKey', 'weak', 'Accepted=False WeakKey', 'Stalled=True WeakKey'],
+  ['ApiKey', 'hollow', 'Ready=False SecretInvalid', 'Stalled=True SecretInvalid'],
+  ['ApiKey', 'awaited', 'Ready=False SecretPending', 'Reconciling=True SecretPending', 'Programmed=Unknown Pending'],
+  ['ApiKey', 'taken', 'Ready=False SecretTaken', 'Stalled=True SecretTaken'],
+  ['ApiKey', 'two', 'Accepted=False Conflicted', 'Stalled=True Conflicted'],
+  ['ApiKey', 'no-model', 'Ready=False ModelNotFound', 'Stalled=True ModelNotFound'],
+  ['ApiKey', 'low', 'Ready=True Ready', 'QuotaLow=True AboveThreshold'],
+  ['ApiKey', 'spent', 'Ready=False LimitReached', 'QuotaLow=True AboveThreshold', 'QuotaExhausted=True LimitReached'],
+  ['Account', 'too-rich', 'Accepted=False Invalid', 'Stalled=True Invalid'],
+  ['Account', 'low', 'Ready=True Ready', 'BalanceLow=True AboveThreshold'],
+  ['Account', 'spent', 'Ready=False LimitReached', 'BalanceExhausted=True LimitReached'],
+  ['Group', 'empty', 'Accepted=False MemberNotFound', 'Stalled=True MemberNotFound'],
+  ['Group', 'nested', 'Accepted=False MemberNotDirect', 'Stalled=True MemberNotDirect'],
+  ['Group', 'half', 'Accepted=True Accepted', 'Ready=False MemberNotFound'],
+  ['Group', 'no-route', 'Ready=False RouteNotFound', 'Stalled=True RouteNotFound'],
+  ['Group', 'route-refused', 'Ready=False RouteNotAccepted', 'Stalled=True RouteNotAccepted'],
+  ['Group', 'typo-model', 'Ready=False ModelNotFound'],
+  ['Group', 'typo-channel', 'Ready=False ChannelNotFound', 'Stalled=True ChannelNotFound'],
+  ['Group', 'misplaced', 'Accepted=False WrongNamespace', 'Stalled=True WrongNamespace'],
+  ['ModelRoute', 'bad-url', 'Accepted=False Invalid'],
+  ['ModelRoute', 'unpriced', 'ResolvedRefs=True ResolvedRefs', 'Ready=True Ready', 'UnpricedModels=True PriceNotFound'],
+  [
+    'ModelRoute', 'no-secret', 'ResolvedRefs=False SecretNotFound', 'Ready=False SecretNotFound',
+    'Stalled=True SecretNotFound',
+  ],
+  ['ModelRoute', 'bad-secret', 'ResolvedRefs=False SecretInvalid', 'Ready=False SecretInvalid'],
+  ['PriceCatalog', 'z-same', 'Accepted=False Conflicted'],
+  ['PriceCatalog', 'z-half', 'Accepted=True PartiallyConflicted', 'Ready=False Conflicted'],
+];
+
+describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
+  let cluster: Cluster;
+  let run: Running;
+  const fleet = new FakeFleet(0);
+  const seen = new Set<string>();
+  const spent = new Map<string, bigint>();
+  let answers = true;
+
+  const find = async (kind: Kind, name: string): Promise<Live> => {
+    const object = await cluster.get(kind, 'team-a', name) ?? await cluster.get(kind, 'model-gateway', name);
+    for (const { type, reason } of object?.status?.conditions ?? []) seen.add(`${type} ${reason}`);
+    return object;
+  };
+  const has = (kind: Kind, name: string, ...wanted: string[]) =>
+    until(`${kind} ${name}: ${wanted.join(', ')}`, () =>
+      find(kind, name), (object) => wanted.every((each) => conditionsOf(object).includes(each)));
+
+  /** Spending by a key's uid or an account's name. */
+  const ledger: LedgerReader = {
+    readKey: async (uid) => {
+      if (!answers) throw new LedgerUnavailable('gone');
+      const amount = spent.get(uid) ?? 0n;
+      return { nowMs: Date.now(), periodStartMs: null, resetsMs: null, spentNanoUsd: amount, heldNanoUsd:
+        0n, totalSpentNanoUsd: amount, lastUsedMs: null } as Awaited<ReturnType<LedgerReader['readKey']>>;
+    },
+    readAccount: async (account) => {
+      if (!answers) throw new LedgerUnavailable('gone');
+      return { spentNanoUsd: spent.get(account) ?? 0n, heldNanoUsd: 0n };
+    },
+  };
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    await cluster.apply(SCENE);
+    const secret = (name: string, entries: object) => cluster.admin.call('POST', '/api/v1/namespaces/team-a/secrets', {
+      metadata: { name, labels: { 'modelgateway.dev/api-key': name.replace('-key', '') } }, stringData: entries,
+    });
+    await secret('weak-key', { apiKey: 'sk-weak' });
+    await secret('hollow-key', { typo: 'x' });
+    await secret('of-somebody', { password: 'x' });
+    await secret('twice', { apiKey: `sk-${'t'.repeat(40)}` });
+    await cluster.apply(situations());
+    for (const [name, usd] of [['low', 8n], ['spent', 5n]] as const) {
+      spent.set((await cluster.get('ApiKey', 'team-a', name)).metadata.uid, usd * NANO);
+      spent.set(`team-a/${name}`, usd * NANO);
+    }
+    run = runOperator(cluster, { proxies: fleet, ledger, waits: { settleMs: 300, spendingEveryMs: 30_000 } });
+  });
+  afterAll(async () => {
+    await run?.stop();
+    await cluster?.stop();
+  });
+
+  it('say that nobody has it in force where no proxy is connected, and what to do', async () => {
+    const object =
+      await has('Group', 'main', 'Programmed=False NoProxies', 'Ready=False NoProxies', 'Reconciling=True NoProxies');
+    assert.match(JSON.stringify(object.status), /Start the data plane/);
+    fleet.connect(3);
+    fleet.release();
+    await has('Group', 'main', 'Ready=True Ready', 'Programmed=True Programmed', 'Accepted=True Accepted');
+  });
+
+  it('say of each object what is the matter with it', async () => {
+    for (const expected of EXPECTED) await has(...expected);
+    for (const [kind, name] of EXPECTED) {
+      const { status, metadata } = await find(kind, name);
+      assert.equal(status.observedGeneration, metadata.generation);
+      for (const { type, reason, message } of status.conditions) {
+        const row: ConditionRow | undefined = (CONDITIONS as Record<string, ConditionRow>)[type];
+        assert.ok(row?.reasons.includes(reason), `${kind} ${name}: ${type} ${reason}`);
+        assert.ok(message.length > 0);
+      }
+    }
+  });
+
+  it('tell of proxies that wait or refuse, with their words, and forget when they have it', async () => {
+    fleet.hold();
+    await cluster.apply('kind: Group\nmetadata: {name: late}\nspec: {allowedNamespaces: {from: All}, routes: ' +
+      '[{routeSelector: {}}]}\n');
+    const late = await has(
+      'Group', 'late', 'Programmed=Unknown Reconciling', 'Ready=Unknown Reconciling', 'Reconciling=True Reconciling',
+    );
+    assert.match(JSON.stringify(late.status), /Acknowledged by 0 of 3 proxies so far/);
+    fleet.release();
+    await has('Group', 'late', 'Ready=True Ready');
+    fleet.refuse('Group model-gateway/late', 'routes[0]: too long');
+    const refused =
+      await has('Group', 'late', 'Programmed=False Rejected', 'Ready=False Rejected', 'Stalled=True Rejected');
+    assert.match(JSON.stringify(refused.status), /Refused by 1 of 3 proxies.*proxy-1: routes\[0\]: too long/);
+    fleet.accept('Group model-gateway/late');
+    await has('Group', 'late', 'Ready=True Ready');
+  });
+
+  it('tell what providers refuse', async () => {
+    fleet.tellRefusal({ route: 'openai', channel: 'direct', status: 401 });
+    await has('ModelRoute', 'openai', 'UpstreamRefused=True CredentialRefused');
+    fleet.tellRefusal({ route: 'openai', channel: 'direct', status: 404 });
+    await has('ModelRoute', 'openai', 'UpstreamRefused=True ModelRefused');
+  });
+
+  it('tell why a provider cannot be reached', async () => {
+    for (const [connectError, reason] of [
+      ['ENOTFOUND', 'HostNotFound'], ['ECONNREFUSED', 'ConnectionRefused'], ['ETIMEDOUT', 'ConnectTimedOut'],
+      ['CERT_HAS_EXPIRED', 'TlsFailed'], ['EHOSTUNREACH', 'ConnectFailed'],
+    ] as const) {
+      fleet.tellRefusal({ route: 'openai', channel: 'direct', status: 0, connectError });
+      await has('ModelRoute', 'openai', `UpstreamUnreachable=True ${reason}`);
+    }
+  });
+
+  it('tell of one model with other limits in another route, at both', async () => {
+    await cluster.apply('kind: ModelRoute\nmetadata: {name: resale, namespace: model-gateway}\nspec: {models: ' +
+      '[{name: ' +
+      'gpt, contextTokens: 7, maxOutputTokens: 7}], channels: [{name: c, protocol: OpenAI, baseUrl: ' +
+      '"https://r.test"}]}\n');
+    await has('ModelRoute', 'openai', 'LimitsDiffer=True LimitsDiffer');
+    await has('ModelRoute', 'resale', 'LimitsDiffer=True LimitsDiffer');
+  });
+
+  it('do not change while proxies come and go', async () => {
+    const before = await find('Group', 'main');
+    const writes = run.writes.length;
+    fleet.connect(5);
+    fleet.connect(2);
+    await new Promise((resolve) => { setTimeout(resolve, 300); });
+    assert.deepEqual(run.writes.slice(writes).filter((write) => write.includes('/status')), []);
+    assert.deepEqual((await find('Group', 'main')).status, before.status);
+  });
+
+  it('give spending to a manager of its own, once in half a minute but for thresholds and limits', async () => {
+    const low = await find('ApiKey', 'low');
+    assert.deepEqual([low.status.spentUsd, low.status.remainingUsd], ['8.00', '2.00']);
+    const managers = low.metadata.managedFields.filter(({ subresource }: { subresource?: string }) =>
+      subresource === 'status').map(({ manager }: { manager: string }) => manager);
+    assert.deepEqual(managers.sort(), ['modelgateway-operator.model-gateway', 'modelgateway-spending.model-gateway']);
+    answers = false; // nothing that is known is taken back
+    await cluster.admin.call(
+      'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/low', { spec: { maxConcurrency: 3 } }, MERGE,
+    );
+    await until('the edit is observed', () => find('ApiKey', 'low'), (object) => isReady(object) &&
+      object.status.observedGeneration === object.metadata.generation);
+    assert.equal((await find('ApiKey', 'low')).status.spentUsd, '8.00');
+  });
+
+  it('have all been seen, as far as a server that validates lets them come about', () => {
+    const all =
+      Object.entries(CONDITIONS).flatMap(([type, { reasons }]) => reasons.map((reason) => `${type} ${reason}`));
+    seen.add('Ready Pending'); // the schema's default, which is there only until the operator answers
+    assert.deepEqual(all.filter((each) => !seen.has(each) && !NOT_HERE.has(each)), []);
+    assert.deepEqual([...seen].filter((each) => NOT_HERE.has(each)), []);
+  });
+});

@@ -1,0 +1,250 @@
+/**
+ * What the tests on a real API server share: the server with our kinds in it, an operator with its client, and waiting.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parse, parseAllDocuments } from 'yaml';
+import { readCrdTexts } from '#crds/load.ts';
+import { API_VERSION, PLURALS } from '#crds/types.gen.ts';
+import type { Condition, Kind } from '#crds/types.gen.ts';
+import { openAccess } from '../../../operator/kube/access.ts';
+import { createKubeClient } from '../../../operator/kube/client.ts';
+import type { KubeClient, KubeRequest } from '../../../operator/kube/client.ts';
+import { startClusterManager } from '../../../operator/cluster/manager.ts';
+import type { ClusterManager, ClusterManagerOptions } from '../../../operator/cluster/manager.ts';
+import type { Meter } from '../../../operator/metrics.ts';
+import { kubeClient } from '../../support/kube/client.ts';
+import type { KubeAnswer, KubeClient as Admin } from '../../support/kube/client.ts';
+import { installCrds } from '../../support/kube/install-crds.ts';
+import type { Definition } from '../../support/kube/install-crds.ts';
+import { startKubeApiserver } from '../../support/kube-apiserver.ts';
+import type { KubeApiserver } from '../../support/kube-apiserver.ts';
+import { FakeFleet } from './fake-fleet.ts';
+
+export const GATEWAY_NAMESPACE = 'model-gateway';
+const WITHIN_MS = 120_000;
+const POLL_MS = 20;
+
+/** An object as the server has it. */
+export type Live = KubeAnswer['body'];
+
+export interface Cluster {
+  readonly server: KubeApiserver;
+  /** Somebody who may do everything. */
+  readonly admin: Admin;
+  readonly kubeconfig: string;
+  /** Creates or replaces the objects of a YAML text, as kubectl apply does; rejects with the server's words. */
+  apply(text: string): Promise<void>;
+  get(kind: Kind | 'Secret', namespace: string, name: string): Promise<Live>;
+  list(kind: Kind, namespace?: string): Promise<Live[]>;
+  remove(kind: Kind | 'Secret', namespace: string, name: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * A server with the definitions installed (others than today's where they are given, as YAML texts) and some
+ * namespaces.
+ */
+export async function startCluster(
+  namespaces: readonly string[] = ['team-a', 'team-b'], definitions?: readonly string[],
+): Promise<Cluster> {
+  const server = await startKubeApiserver();
+  const admin = kubeClient(server);
+  const folder = await mkdtemp(join(tmpdir(), 'mgw-cluster-'));
+  const kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, kubeconfigFor(server, server.token), { mode: 0o600 });
+  for (const name of [GATEWAY_NAMESPACE, ...namespaces])
+    await admin.call('POST', '/api/v1/namespaces', { metadata: { name } });
+  await installCrds(admin, (definitions ?? await readCrdTexts()).map((text) => parse(text) as Definition));
+  const cluster: Cluster = {
+    server, admin, kubeconfig,
+    async apply(text) {
+      for (const document of parseAllDocuments(text)) {
+        const object = document.toJS();
+        if (!object) continue;
+        const { kind, metadata: { namespace = GATEWAY_NAMESPACE, name } } = object;
+        const answer = await admin.call('PATCH', `${pathOf(kind, namespace, name)}?fieldManager=test&force=true`, {
+          apiVersion: API_VERSION, ...object, metadata: { ...object.metadata, namespace },
+        }, 'application/apply-patch+yaml');
+        if (answer.status >= 300) throw new Error(answer.body.message);
+      }
+    },
+    async get(kind, namespace, name) {
+      const answer = await admin.call('GET', pathOf(kind, namespace, name));
+      return answer.status === 200 ? answer.body : undefined;
+    },
+    list: async (kind, namespace) => (await admin.call('GET', pathOf(kind, namespace, ''))).body.items,
+    async remove(kind, namespace, name) {
+      const answer = await admin.call('DELETE', pathOf(kind, namespace, name));
+      if (answer.status >= 300) throw new Error(answer.body.message);
+    },
+    async stop() {
+      await admin.close();
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  return cluster;
+}
+
+export function kubeconfigFor({ url, ca }: Pick<KubeApiserver, 'url' | 'ca'>, token: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1', kind: 'Config', 'current-context': 'test',
+    clusters: [{
+      name: 'test', cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
+    }],
+    users: [{ name: 'test', user: { token } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test', namespace: GATEWAY_NAMESPACE } }],
+  });
+}
+
+export function pathOf(kind: Kind | 'Secret', namespace: string | undefined, name: string): string {
+  const base = kind === 'Secret' ? '/api/v1' : `/apis/${API_VERSION}`;
+  const plural = kind === 'Secret' ? 'secrets' : PLURALS[kind];
+  return `${base}${namespace === undefined
+    ? ''
+    : `/namespaces/${namespace}`}/${plural}${name === '' ? '' : `/${name}`}`;
+}
+
+/** Looks again and again; rejects with what it saw last. */
+export async function until<T>(what: string, look: () => Promise<T> | T, holds: (seen: T) => boolean): Promise<T> {
+  const deadline = Date.now() + WITHIN_MS;
+  let seen = await look();
+  while (!holds(seen)) {
+    if (Date.now() > deadline)
+      throw new Error(`${what}: not within ${WITHIN_MS / 1000} s; seen last: ${JSON.stringify(seen)?.slice(0, 2000)}`);
+    await delay(POLL_MS);
+    seen = await look();
+  }
+  return seen;
+}
+
+/** "Ready=True Ready" and so on, for the present generation. */
+export function conditionsOf(object: Live): string[] {
+  const conditions: Condition[] = object?.status?.conditions ?? [];
+  return conditions.map(({ type, status, reason, observedGeneration }) =>
+    `${type}=${status} ${reason}${observedGeneration === object?.metadata.generation ? '' : ' (of before)'}`);
+}
+
+export function isReady(object: Live): boolean {
+  return conditionsOf(object).includes('Ready=True Ready');
+}
+
+/** Counts by "metric label label". */
+export function countingMeter(): Meter & { count(name: string, ...labels: string[]): number } {
+  const counts = new Map<string, number>();
+  const keyOf = (name: string, labels: Readonly<Record<string, string>>): string =>
+    [name, ...Object.values(labels)].join(' ');
+  return {
+    add: (name, labels, value) => void counts.set(keyOf(name, labels), (counts.get(keyOf(name, labels)) ?? 0) + value),
+    set: (name, labels, value) => void counts.set(keyOf(name, labels), value),
+    observe: () => undefined,
+    count: (name, ...labels) => [...counts].filter(([key]) => key === [name, ...labels].join(' ') ||
+      key.startsWith(`${[name, ...labels].join(' ')} `)).reduce((sum, [, value]) => sum + value, 0),
+  };
+}
+
+export interface Running {
+  readonly operator: ClusterManager;
+  readonly fleet: FakeFleet;
+  readonly meter: ReturnType<typeof countingMeter>;
+  readonly logs: unknown[];
+  /** What was written, in order: "POST path". */
+  readonly writes: string[];
+  stop(): Promise<void>;
+  /** Ends it as a kill does: nothing more reaches the server, the Lease stays as it is. */
+  kill(): Promise<void>;
+}
+
+export interface RunOptions extends Partial<Omit<ClusterManagerOptions, 'client' | 'lease'>> {
+  readonly proxies?: FakeFleet;
+  readonly lease?: Partial<ClusterManagerOptions['lease']>;
+  /** Asked before each request that writes; to throw is to lose the request, or its answer if it was sent. */
+  readonly onWrite?: (request: KubeRequest, send: () => Promise<unknown>) => Promise<unknown>;
+  readonly kubeconfig?: string;
+}
+
+let replicas = 0;
+
+/** An operator against this cluster, with quick elections. */
+export function runOperator(
+  cluster: Cluster, { proxies, lease, onWrite, kubeconfig, ...options }: RunOptions = {},
+): Running {
+  const fleet = proxies ?? new FakeFleet();
+  const meter = countingMeter();
+  const logs: unknown[] = [];
+  const writes: string[] = [];
+  const note = (...line: unknown[]): void => void logs.push(line);
+  const real = createKubeClient({ access:
+    openAccess({ kubeconfig: kubeconfig ?? cluster.kubeconfig, nowMs: () => Date.now() }), userAgent: 'test', meter });
+  let dead = false;
+  const client: KubeClient = {
+    async request(request) {
+      if (dead) throw new Error('killed');
+      const isWrite = request.method !== 'GET' && !request.path.includes('/leases');
+      if (isWrite) writes.push(`${request.method} ${request.path}`);
+      return isWrite && onWrite ? onWrite(request, () => real.request(request)) : real.request(request);
+    },
+    watch: (path, signal) => real.watch(path, signal),
+    close: () => real.close(),
+  };
+  const operator = startClusterManager({
+    client, fleet, meter, gatewayNamespace: GATEWAY_NAMESPACE, log: { info: note, warn: note, error: note },
+    waits: { settleMs: 200 }, ...options,
+    lease: { name: 'model-gateway-operator', identity: `replica-${replicas += 1}`, address:
+      `replica-${replicas}:18000`, durationMs: 3000, renewWithinMs: 2000, retryMs: 300, ...lease },
+  });
+  return {
+    operator, fleet, meter, logs, writes,
+    async stop() {
+      await operator.stop();
+      await client.close();
+    },
+    async kill() {
+      dead = true;
+      await client.close();
+      await operator.stop();
+    },
+  };
+}
+
+/** What a platform team writes: a route with its credential, a price, a group for all. */
+export const PLATFORM = `
+apiVersion: v1
+kind: Secret
+metadata: {name: openai}
+stringData: {apiKey: provider-credential}
+---
+kind: ModelRoute
+metadata: {name: openai, labels: {tier: standard}}
+spec:
+  models: [{name: gpt, contextTokens: 1000, maxOutputTokens: 100}]
+  channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1",
+    auth: {type: ApiKey, secretRef: {name: openai, key: apiKey}}}]
+---
+kind: PriceCatalog
+metadata: {name: prices}
+spec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, modelRatio: "1"}]}
+---
+kind: Group
+metadata: {name: main}
+spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
+`;
+
+/** What a team has of it: an account and a key. `more` goes into the key's spec. */
+export function teamManifest(namespace: string, more = ''): string {
+  return `
+kind: Account
+metadata: {name: team, namespace: ${namespace}}
+spec: {grants: [{name: first, usd: "10"}]}
+---
+kind: ApiKey
+metadata: {name: ci, namespace: ${namespace}}
+spec: {groupRef: {name: main}, accountRef: {name: team}${more && `, ${more}`}}
+`;
+}
+
+/** A whole little gateway. */
+export const SCENE = `${PLATFORM}---${teamManifest('team-a')}`;

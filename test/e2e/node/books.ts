@@ -1,0 +1,102 @@
+/** The books on the release's Valkey, read beside whoever writes them, against what callers and the provider saw. */
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { openValkeyReader } from '#ledger/valkey-reader.ts';
+import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
+import type { UsageRecord } from '#ledger/usage-record.ts';
+import { NAMESPACE } from '../charts/situations.ts';
+import type { Call } from './traffic.ts';
+import type { World } from './world.ts';
+
+export interface Books {
+  readonly records: readonly UsageRecord[];
+  /** In the order of the uids asked for. */
+  readonly keys: readonly KeySpending[];
+  readonly account: AccountSpending;
+}
+
+/** Of an account and its keys. */
+export async function readBooks(world: World, account: string, keyUids: readonly string[]): Promise<Books> {
+  const { spec: { clusterIP } } = await world.get(`/api/v1/namespaces/${NAMESPACE}/services/model-gateway-valkey`);
+  const { data: { password } } =
+    await world.get(`/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-password`);
+  const certificate = await world.get(`/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-tls`);
+  const [passwordFile, caFile] = [join(world.node.folder, 'valkey-password'), join(world.node.folder, 'valkey-ca.crt')];
+  await writeFile(passwordFile, Buffer.from(password, 'base64'), { mode: 0o600 });
+  await writeFile(caFile, Buffer.from(certificate.data['ca.crt'], 'base64'));
+  // the certificate is for names and 127.0.0.1, not for a Service's address
+  await using here = await forward(clusterIP, 6379);
+  const reader =
+    openValkeyReader(`valkeys://127.0.0.1:${here.port}/0?password-file=${passwordFile}&ca-file=${caFile}`);
+  try {
+    return {
+      records: await Array.fromAsync(reader.records({ account })),
+      keys: await Promise.all(keyUids.map((uid) => reader.readKey(uid, 'Never'))),
+      account: await reader.readAccount(account),
+    };
+  } finally {
+    reader.close();
+  }
+}
+
+/** A port of this machine that leads to an address. */
+async function forward(host: string, to: number): Promise<AsyncDisposable & { readonly port: number }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(to, host);
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => { near.destroy(); far.destroy(); }).on('close', () => sockets.delete(socket));
+    }
+    near.pipe(far).pipe(near);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** What is wrong with them, in words; `asked` is how many calls the provider was asked to answer. */
+export function reconcile({ records, keys, account }: Books, calls: readonly Call[], asked: number): string[] {
+  const sum = records.reduce((total, { costNanoUsd }) => total + costNanoUsd, 0n);
+  const byId = new Map(records.map((record) => [record.callId, record]));
+  const known = new Set(calls.map(({ id }) => id));
+  const nameless = records.filter(({ callId }) => !known.has(callId)).length;
+  const headless = calls.filter(({ id }) => id === '').length;
+  return [
+    ...calls.flatMap((call) => billed(call, byId.get(call.id))),
+    ...sum === account.spentNanoUsd ? [] : [`the account has spent ${account.spentNanoUsd}, its records say ${sum}`],
+    ...keys.reduce((total, { totalSpentNanoUsd }) => total + totalSpentNanoUsd, 0n) === sum
+      ? []
+      : [`its keys have spent ${keys.map((key) => key.totalSpentNanoUsd).join(' + ')}, the records say ${sum}`],
+    ...[...keys, account].every(({ heldNanoUsd }) => heldNanoUsd === 0n) ? [] : ['money is held although nothing runs'],
+    ...records.length <= asked
+      ? []
+      : [`${records.length} calls are in the books, the provider was asked ${asked} times`],
+    ...nameless <= headless ? [] : [`${nameless} records belong to calls that nobody knows, but only ${headless} ` +
+      `calls ended before they had a name`],
+  ];
+}
+
+/**
+ * A call whose end was seen is billed for what its answer says; one of which something was seen is billed for
+ * something.
+ */
+function billed({ id, status, ended, costNanoUsd, text }: Call, record: UsageRecord | undefined): string[] {
+  if (status !== 200) return record ? [`${id} was refused with ${status}, and billed`] : [];
+  if (!record) return [`${id} was answered and is in no book: ${text.slice(-200)}`];
+  if (ended && costNanoUsd !== undefined) return record.costNanoUsd === costNanoUsd && record.status === 'Succeeded'
+    ? []
+    : [`${id} says that it costs ${costNanoUsd}, the books ${record.costNanoUsd} ${record.status}`];
+  return record.costNanoUsd > 0n ? [] : [`${id} was cut short and is billed nothing`];
+}

@@ -1,0 +1,263 @@
+/**
+ * The chart on a real node, as a platform team runs it: installed under the restricted Pod Security Standard, called
+ * with the official SDKs, upgraded, restarted and killed under traffic, uninstalled and installed again. One node and
+ * one release for all of it, in this order.
+ */
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { CHART, NAMESPACE, ROOT } from '../charts/situations.ts';
+import { nanoUsd } from '../../support/api/client.ts';
+import { readBooks, reconcile } from './books.ts';
+import { failures, isSpent, startTraffic } from './traffic.ts';
+import type { Traffic } from './traffic.ts';
+import {
+  ENTRANCES, eventually, installDefinitions, makeFirstCall, openWorld, RELEASE, VALUES, worldMissing,
+} from './world.ts';
+import type { Pod, World } from './world.ts';
+
+const missing = await worldMissing();
+/** An account with a key that has plenty, and one that is soon used up. */
+const MORE_KEYS = join(import.meta.dirname, 'team-k.yaml');
+const SIDECAR_JOB = join(import.meta.dirname, 'sidecar-job.yaml');
+const LITTLE_NANO_USD = 3_000_000n;
+/** Tries to connect to each place, and says how far it came. */
+const CONNECT = `
+const places = JSON.parse(process.argv[1]);
+const tried = places.map(([name, port]) => new Promise((resolve) => {
+  const socket = require('node:net').connect({ host: name + '.model-gateway.svc', port, timeout: 3000 });
+  const end = (word) => { socket.destroy(); resolve(word); };
+  socket.once('connect', () => end('connected')).once('timeout', () => end('ETIMEDOUT'))
+    .once('error', (error) => end(error.code));
+}));
+Promise.all(tried).then((words) => console.log(JSON.stringify(words)));`;
+const MODEL = 'gpt-4o-mini';
+
+describe.skipIf(missing)('a release on a node', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await openWorld();
+  });
+  afterAll(async () => {
+    await world?.close();
+  });
+
+  it('is installed', async () => {
+    await installDefinitions(world);
+    await world.install();
+    const pods = await world.pods();
+    assert.deepEqual(pods.map(({ component }) => component).sort(), [
+      'dataplane', 'dataplane', 'dataplane', 'demo', 'edge', 'edge', 'operator', 'operator', 'valkey',
+    ]);
+    for (const { name, restarts, readyAfterSeconds } of pods) {
+      console.info(`${name}: ready after ${readyAfterSeconds} s`);
+      assert.equal(restarts, 0, name);
+    }
+  });
+
+  it('answers the first call that helm prints', async () => {
+    const { choices, model } = await makeFirstCall(world) as OpenAI.ChatCompletion;
+    assert.equal(model, MODEL);
+    assert.match(choices[0]?.message.content ?? '', /^Hello there! .*I am the demo provider/);
+  });
+
+  it('serves the official SDKs', async () => {
+    const [urls, apiKey] = [await world.urls(), await world.key('first')];
+    for (const entrance of ENTRANCES) {
+      const openai = new OpenAI({ apiKey, baseURL: `${urls[entrance]}/v1`, organization: null, project: null });
+      const answer =
+        await openai.chat.completions.create({ model: MODEL, messages: [{ role: 'user', content: 'say: hello' }] });
+      assert.equal(answer.choices[0]?.message.content, 'hello');
+      const anthropic = new Anthropic({ apiKey, authToken: null, baseURL: urls[entrance] });
+      const message = await anthropic.messages.stream({
+        model: MODEL, max_tokens: 100, messages: [{ role: 'user', content: 'say: hello' }],
+      }).finalMessage();
+      assert.deepEqual(message.content, [{ type: 'text', text: 'hello' }]);
+      assert.deepEqual((await Array.fromAsync(await openai.models.list())).map(({ id }) => id), [MODEL]);
+    }
+  });
+
+  it('passes helm test', async () => {
+    const said = await world.helm('test', RELEASE, '--logs');
+    assert.match(said, /Phase: +Succeeded/);
+    assert.match(said, /ok {4}every proxy is ready: 3 of 3/);
+  });
+
+  it('lets strangers reach the gateway, and neither its ledger nor its operator nor its demo', async () => {
+    const places = [
+      ['model-gateway', 80], ['model-gateway-fleet', 8080], ['model-gateway-valkey', 6379],
+      ['model-gateway-operator', 18000], ['model-gateway-demo', 4010],
+    ] as const;
+    await world.node.kubectl(
+      'run', 'stranger', '--namespace', 'team-a', '--image', 'model-gateway:0.1.0', '--image-pull-policy', 'Never',
+      '--restart', 'Never', '--command', '--', 'node', '--eval', CONNECT, JSON.stringify(places),
+    );
+    await world.node.kubectl(
+      'wait', '--for', 'jsonpath={.status.phase}=Succeeded', 'pod/stranger', '--namespace', 'team-a', '--timeout=60s',
+    );
+    const said = await world.node.kubectl('logs', 'stranger', '--namespace', 'team-a');
+    // with Envoys before them, the proxies are for these alone
+    assert.deepEqual(JSON.parse(said), ['connected', 'ETIMEDOUT', 'ETIMEDOUT', 'ETIMEDOUT', 'ETIMEDOUT']);
+  });
+
+  it('serves a Job without a key by its sidecar, with the SDK', async () => {
+    const job = (await readFile(SIDECAR_JOB, 'utf8')).replace('SDK-FOLDER', join(ROOT, 'node_modules/openai'));
+    await writeFile(join(world.node.folder, 'job.yaml'), job);
+    await world.node.kubectl('apply', '-f', join(world.node.folder, 'job.yaml'));
+    await world.node.kubectl(
+      'wait', '--for', 'condition=Complete', 'job/assistant', '--namespace', 'team-a', '--timeout=90s',
+    );
+    assert.equal(await world.node.kubectl(
+      'logs', 'job/assistant', '--container', 'assistant', '--namespace', 'team-a',
+    ), 'hello from a sidecar\n');
+  });
+
+  for (const [component, count] of [['dataplane', 3], ['operator', 2], ['edge', 2]] as const) {
+    it(`loses no call while its ${component} is restarted`, async () => {
+      await withoutFailure(async () => {
+        const deployment = component === 'dataplane' ? RELEASE : `${RELEASE}-${component}`;
+        await world.node.kubectl('rollout', 'restart', `deployment/${deployment}`, '--namespace', NAMESPACE);
+        await world.node.kubectl(
+          'rollout', 'status', `deployment/${deployment}`, '--namespace', NAMESPACE, '--timeout=120s',
+        );
+        await world.settled(component, count);
+      });
+    });
+  }
+
+  it('loses no call while it is upgraded', async () => {
+    await withoutFailure(async () => {
+      await world.helm(
+        'upgrade', RELEASE, CHART, '--values', VALUES, '--set', 'dataplane.logLevel=debug,operator.logLevel=debug',
+        '--wait', '--timeout', '120s',
+      );
+      await world.settled('dataplane', 3);
+      await world.settled('operator', 2);
+    });
+  });
+
+  it('shows its whole state at a glance, spending included', async () => {
+    await eventually(
+      'spending is in the status', () => world.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-a/accounts/team-a'),
+      ({ status }) => Number(status.spentUsd) > 0,
+    );
+    const said = await world.node.kubectl('get', 'apikeys,accounts,groups,modelroutes,pricecatalogs', '-A');
+    assert.match(said, /team-a +apikey\S+\/first +standard +team-a +true +0\.0\d+ +5\.00 +4\.9\d+ +True/);
+    assert.match(said, /team-a +account\S+\/team-a +25\.00 +0\.0\d+ +24\.9\d+ +True/);
+    for (const name of [
+      'group.modelgateway.dev/standard', 'modelroute.modelgateway.dev/demo', 'pricecatalog.modelgateway.dev/standard',
+    ]) assert.ok(said.includes(name), said);
+  });
+
+  async function withoutFailure(work: () => Promise<void>): Promise<void> {
+    const traffic = startTraffic({ urls: await world.urls(), keys: [await world.key('first')], lanes: 8, words: 40 });
+    try {
+      await work();
+    } finally {
+      await traffic.stop();
+    }
+    assert.deepEqual(failures(traffic.calls), []);
+    assert.ok(traffic.calls.length > 50, `${traffic.calls.length} calls`);
+  }
+
+  describe('when its pods are killed', () => {
+    let traffic: Traffic;
+    beforeAll(async () => {
+      await world.node.kubectl('apply', '-f', MORE_KEYS);
+      for (const name of ['plenty', 'little']) await world.node.kubectl(
+        'wait', '--for', 'condition=Ready', `apikey/${name}`, '--namespace', 'team-k', '--timeout=60s',
+      );
+      const keys = await Promise.all(['plenty', 'little'].map((name) => world.key(name, 'team-k')));
+      traffic = startTraffic({ urls: await world.urls(), keys, lanes: 8, words: 40 });
+    });
+    afterAll(() => traffic?.stop());
+
+    it('goes on without the leading operator, until one leads again', async () => {
+      const [from, killedAt] = [traffic.calls.length, new Date().toISOString()];
+      const { holderIdentity } = await lease();
+      await kill((await world.pods('operator')).find(({ name }) => name === holderIdentity));
+      // its successor, or itself in a new container
+      await eventually('the Lease is renewed', lease, ({ renewTime }) => renewTime > killedAt);
+      await world.node.kubectl(
+        'patch', 'apikey', 'plenty', '--namespace', 'team-k', '--type', 'merge', '--patch',
+        '{"spec": {"maxConcurrency": 100}}',
+      );
+      await eventually(
+        'an edit is in force', () => world.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/plenty'),
+        ({ metadata, status }) => status.observedGeneration === metadata.generation,
+      );
+      assert.deepEqual(failures(traffic.calls.slice(from)), []);
+    });
+
+    for (const component of [
+      'dataplane', 'valkey', 'edge',
+    ]) it(`comes back after kills of ${component}, one pod after the other`, async () => {
+      const killedMs = Date.now();
+      for (const pod of await world.pods(component)) await kill(pod);
+      const backMs = Date.now();
+      await eventually('calls are answered by every way', async () =>
+        ENTRANCES.filter((via) => traffic.calls.filter((call) => call.sentMs > backMs && call.via === via &&
+          call.ended && call.status === 200).length < 10), (silent) => silent.length === 0);
+      const failed = failures(traffic.calls.filter(({ sentMs }) => sentMs > killedMs));
+      console.info(`${component}: all ready again after ${backMs - killedMs} ms, ${failed.length} calls failed`);
+    });
+
+    it('has every call in the books, once, and nothing else', async () => {
+      const calls = await traffic.stop();
+      const uids = await Promise.all(['plenty', 'little'].map(async (name) =>
+        (await world.get(`/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/${name}`)).metadata.uid as string));
+      const books = await eventually('nothing is held', () =>
+        readBooks(world, 'team-k/team-k', uids), ({ account }) => account.heldNanoUsd === 0n);
+      const asked = (await world.node.kubectl(
+        'logs', 'deployment/model-gateway-demo', '--namespace', NAMESPACE, '--tail=-1',
+      )).split('\n').filter((line) => line.startsWith('POST')).length;
+      assert.deepEqual(reconcile(books, calls, asked), []);
+      console.info(`${calls.length} calls, ${books.records.length} in the books, ${failures(calls).length} failed`);
+      assert.ok(books.keys.every(({ totalSpentNanoUsd }) => totalSpentNanoUsd > 0n));
+      const little = books.keys[1]?.totalSpentNanoUsd ?? 0n;
+      assert.ok(little <= LITTLE_NANO_USD, `${little} of ${LITTLE_NANO_USD} are spent`);
+      assert.ok(calls.some(isSpent), 'the little key was never used up');
+    });
+  });
+
+  /** kill -9; resolves once the pod is ready again, with a new container. */
+  async function kill(pod: Pod | undefined): Promise<void> {
+    assert.ok(pod);
+    await world.node.killContainer(pod.containerId);
+    await eventually(`${pod.name} is back`, async () => (await world.pods()).find(({ name }) =>
+      name === pod.name), (now) => now !== undefined && now.restarts > pod.restarts && now.ready);
+  }
+
+  async function lease(): Promise<{ readonly holderIdentity: string; readonly renewTime: string }> {
+    return (await world.get(`/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${RELEASE}-operator`)).spec;
+  }
+
+  it('says what it takes at rest', async () => {
+    for (const [container, mebibytes] of await world.memory()) console.info(`${container}: ${mebibytes} MiB`);
+  });
+
+  it('keeps accounts and spending when it is uninstalled and installed again', async () => {
+    const spent = async (): Promise<string> =>
+      (await world.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/accounts/team-k')).status.spentUsd;
+    const uid =
+      (await world.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/plenty')).metadata.uid as string;
+    const before = await readBooks(world, 'team-k/team-k', [uid]);
+    await world.helm('uninstall', RELEASE, '--wait', '--timeout', '120s');
+    await eventually('all pods are gone', () =>
+      world.pods(), (pods) => pods.every(({ component }) => component === 'test'));
+    await world.install();
+    const after_ = await readBooks(world, 'team-k/team-k', [uid]);
+    assert.deepEqual(after_.account, before.account);
+    assert.deepEqual(after_.records.length, before.records.length);
+    const openai = new OpenAI({ apiKey: await world.key('plenty', 'team-k'), baseURL:
+      `${(await world.urls()).edge}/v1`, organization: null, project: null });
+    await eventually('calls are answered', () => openai.chat.completions.create({
+      model: MODEL, messages: [{ role: 'user', content: 'say: again' }],
+    }).then(() => true, () => false), (answered) => answered);
+    await eventually('the status has what was spent before', spent, (usd) =>
+      nanoUsd(usd) > before.account.spentNanoUsd);
+  });
+});

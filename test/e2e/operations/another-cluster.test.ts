@@ -1,0 +1,91 @@
+/**
+ * What docs/operations.md says of "Another cluster" on a real API server: which keys are as they were, and which are
+ * new.
+ */
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { parse } from 'yaml';
+import { SCENE, isReady, runOperator, startCluster, until } from '../cluster/support.ts';
+import type { Cluster, Live } from '../cluster/support.ts';
+import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
+import { blockWith, commandsBelow } from './documented.ts';
+
+const missing = await kubeApiserverMissing();
+const SECRETS = '/api/v1/namespaces/team-a/secrets';
+const PROVIDED = `sk-${'p'.repeat(40)}`;
+/** Those whose Secrets are restored as documented, and those of which one thing is done otherwise. */
+const OLD = ['given', 'made', 'rotated'];
+const NEW = ['owned', 'plain'];
+const KEYS = [...OLD, ...NEW];
+/** What is not as it is by default. */
+const KEY_SPECS: Readonly<Record<string, string>> = {
+  given: 'type: Provided', rotated: 'rotation: 3', plain: 'rotation: 3',
+};
+
+const OBJECTS = KEYS.map((name) => `kind: ApiKey
+metadata: {name: ${name}, namespace: team-a}
+spec: {groupRef: {name: main}, accountRef: {name: team}, key: {${KEY_SPECS[name] ?? ''}}}
+`).join('---\n');
+
+describe.skipIf(missing)('another cluster', () => {
+  let cluster: Cluster;
+  beforeAll(async () => { cluster = await startCluster(['team-a']); });
+  afterAll(async () => { await cluster?.stop(); });
+
+  const secretOf = (name: string): Promise<Live> => cluster.get('Secret', 'team-a', `${name}-key`);
+  const keyIn = (secret: Live): string => Buffer.from(secret?.data?.apiKey ?? '', 'base64').toString();
+  const create = async (metadata: object, secret: object): Promise<void> => {
+    const { status, body } = await cluster.admin.call('POST', SECRETS, { ...secret, metadata });
+    assert.equal(status, 201, body.message);
+  };
+
+  it('takes restored Secrets that have label and annotations but no owner; makes other keys anew', async () => {
+    await cluster.apply(SCENE);
+    await cluster.apply(OBJECTS);
+    const label = { 'modelgateway.dev/api-key': 'given' };
+    await create({ name: 'given-key', labels: label }, { stringData: { apiKey: PROVIDED } });
+    const first = runOperator(cluster);
+    for (const name of KEYS) await until(`${name} is ready`, () => cluster.get('ApiKey', 'team-a', name), isReady);
+    await first.stop();
+    const backup = new Map<string, Live>();
+    for (const name of KEYS) backup.set(name, await secretOf(name));
+    // what is another cluster to all of them: nothing is there, and what is applied has other uids
+    for (const name of KEYS) await cluster.remove('ApiKey', 'team-a', name);
+    for (const name of KEYS) await cluster.remove('Secret', 'team-a', `${name}-key`);
+
+    for (const [key, { metadata: { name, labels, annotations, ownerReferences }, type, data }] of backup)
+      await create({
+        name, labels, ...(key === 'plain' ? {} : { annotations }), ...(key === 'owned' ? { ownerReferences } : {}),
+      }, { type, data });
+    await cluster.apply(OBJECTS);
+    const second = runOperator(cluster);
+    for (const name of NEW) await until(`${name} has another key`, async () =>
+      keyIn(await secretOf(name)), (key) => key !== '' && key !== keyIn(backup.get(name)));
+    for (const name of KEYS) {
+      const now = keyIn(await secretOf(name));
+      await until(`${name} is ready`, () => cluster.get('ApiKey', 'team-a', name), (object) => isReady(object) &&
+        object.status.keyHash === hash('sha256', now));
+    }
+    assert.deepEqual(await Promise.all(OLD.map(async (name) => keyIn(await secretOf(name)))), OLD.map((name) =>
+      keyIn(backup.get(name))));
+    assert.equal(keyIn(backup.get('given')), PROVIDED);
+    await second.stop();
+  });
+
+  it('takes the pod that a snapshot is restored in, also where namespaces are restricted', async () => {
+    const [, pod = ''] = /<<'EOF'\n([\s\S]*?)^EOF$/m.exec(blockWith(
+      commandsBelow('operations.md', '### The ledger on Valkey'), 'kind: Pod',
+    )) ?? [];
+    await cluster.admin.call(
+      'PATCH', '/api/v1/namespaces/model-gateway',
+      { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } }, 'application/merge-patch+json',
+    );
+    const make = (object: { spec: object }): ReturnType<Cluster['admin']['call']> =>
+      cluster.admin.call('POST', '/api/v1/namespaces/model-gateway/pods?fieldValidation=Strict&dryRun=All', object);
+    const refused = await make({ ...parse(pod), spec: { ...parse(pod).spec, securityContext: {} } });
+    assert.match(refused.body.message, /violates PodSecurity/);
+    const { status, body } = await make(parse(pod));
+    assert.equal(status, 201, body.message);
+  });
+});

@@ -1,0 +1,27 @@
+/** What a linter says of workflow files: actionlint, built from its Go module. */
+import { execFile } from 'node:child_process';
+import { cacheFolder, findOrBuildOne, goBuild, importing } from './kube/go-build.ts';
+
+const VERSION = '1.7.12';
+const PACKAGE = 'github.com/rhysd/actionlint/cmd/actionlint';
+
+/** The program's path, built if need be, or why it cannot be had. */
+export function findActionlint(env: NodeJS.ProcessEnv): Promise<{
+  readonly path: string;
+} | { readonly missing: string }> {
+  const folder = cacheFolder(env, `actionlint-${VERSION}`);
+  const program = { name: 'actionlint', package:
+    PACKAGE, modules: [`github.com/rhysd/actionlint@v${VERSION}`], files: { 'tools.go': importing(PACKAGE) } };
+  return findOrBuildOne({ folder, name: 'actionlint', build: () => goBuild(folder, program) });
+}
+
+/** What it has to say of files, one line each; empty: nothing. Shell and Python are not looked at. */
+export function lintWorkflows(path: string, files: readonly string[]): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  execFile(path, ['-no-color', '-oneline', '-shellcheck=', '-pyflakes=', ...files], (error, stdout, stderr) => {
+    // it ends with 1 where there are findings
+    if (error && stdout === '') reject(new Error(stderr || error.message, { cause: error }));
+    else resolve(stdout);
+  });
+  return promise;
+}

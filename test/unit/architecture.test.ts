@@ -1,0 +1,307 @@
+/**
+ * The shape of the code, held from the first day: who may import whom, no cycles, no barrels, sizes, purity, and who
+ * puts the parts together. The rules are in test/support/architecture/; the second half of this file plants violations
+ * to show that each rule finds what it forbids.
+ */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'vitest';
+import type { Source, Violation } from '../support/architecture/facts.ts';
+import { DESCRIPTIONS, LAYOUT, PURE } from '../support/architecture/layout.ts';
+import { checkSources } from '../support/architecture/rules.ts';
+import { readSource } from '../support/architecture/source.ts';
+import { pattern } from '../support/pattern.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PRODUCT = ['bin', 'console', 'crds', 'demo', 'dataplane', 'operator', 'web'];
+
+function sourcesIn(folders: readonly string[]): Source[] {
+  return globSync(folders.map((folder) => `${folder}/**/*.ts`), { cwd: ROOT }).sort().map((path) =>
+    ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+}
+
+function told(violations: readonly Violation[], rules?: readonly Violation['rule'][]): string[] {
+  return violations.filter((each) => rules?.includes(each.rule) ?? true).map((each) =>
+    `${each.path}:${each.line} [${each.rule}] ${each.message}`);
+}
+
+describe('the product', () => {
+  const sources = sourcesIn(PRODUCT);
+  const violations = checkSources(sources);
+
+  it('is read at all', () => {
+    assert.ok(sources.length > 100, `${sources.length} files`);
+    for (const path of [
+      'bin/main.ts', 'operator/translate/translate.ts', 'dataplane/pipeline/pipeline.ts', 'crds/schema/schema.ts',
+    ]) {
+      assert.ok(sources.some((source) => source.path === path), path);
+    }
+  });
+  it('keeps to the arrows of the layout', () => assert.deepEqual(told(violations, ['folder', 'arrow', 'package']), []));
+  it('has no cycles', () => assert.deepEqual(told(violations, ['cycle']), []));
+  it('has no barrels', () => assert.deepEqual(told(violations, ['barrel']), []));
+  it('keeps files and functions small', () => assert.deepEqual(told(violations, ['size', 'median']), []));
+  it('keeps pure files pure', () => assert.deepEqual(told(violations, ['purity']), []));
+  it('is put together only by the command line and the composition roots', () =>
+    assert.deepEqual(told(violations, ['wiring']), []));
+  it('uses only public parts of packages and of Node', () => assert.deepEqual(told(violations, ['private']), []));
+  it('explains every any', () => assert.deepEqual(told(violations, ['any']), []));
+  it('has a file behind every line of the tables', () => {
+    for (const part of Object.keys(LAYOUT))
+      assert.ok(sources.some(({ path }) => path === part || path.startsWith(`${part}/`)), `no file in ${part}`);
+    for (const part of Object.keys(DESCRIPTIONS)) assert.ok(LAYOUT[part], `${part} is described, and is no part`);
+    for (const pattern of PURE) assert.ok(sources.some(({ path }) => pattern.test(path)), `nothing matches ${pattern}`);
+  });
+  it('allows no part to import one that may import it', () => {
+    for (const [part, { may }] of Object.entries(LAYOUT)) {
+      for (const other of may.filter((place) => LAYOUT[place] !== undefined)) {
+        assert.ok(!LAYOUT[other]?.may.some((place) => part === place ||
+          part.startsWith(`${place}/`)), `${part} ↔ ${other}`);
+      }
+    }
+  });
+});
+
+describe('the tests and tools', () => {
+  it('are in files of at most 500 lines', () => {
+    const long = sourcesIn(['test', 'tools']).filter(({ path }) => !path.endsWith('.gen.ts')).map((source) =>
+      readSource(source)).filter((file) => file.lines > 500);
+    assert.deepEqual(long.map((file) => `${file.path}: ${file.lines} lines`), []);
+  });
+});
+
+describe('lines', () => {
+  const COLUMNS = 120;
+  const tracked = (...patterns: readonly string[]): string[] =>
+    globSync(patterns, { cwd: ROOT, exclude: (path) => /^node_modules$|\.gen\.ts$/.test(path) }).sort();
+  const tooLong = (path: string, isFree: (line: string) => boolean = () => false): string[] =>
+    readFileSync(join(ROOT, path), 'utf8').split('\n').flatMap((line, index) =>
+      line.length > COLUMNS && !isFree(line) ? [`${path}:${index + 1}: ${line.length} columns`] : []);
+
+  it('of code have at most 120 columns', () => {
+    assert.deepEqual(tracked('*.{ts,js}', `{${[...PRODUCT, 'test', 'tools'].join(',')}}/**/*.{ts,js}`).flatMap((path) =>
+      tooLong(path)), []);
+  });
+
+  it('of Markdown have at most 120 columns, except in tables, in code and in the change log', () => {
+    const found = tracked('*.md', 'docs/**/*.md').filter((path) => path !== 'CHANGELOG.md').flatMap((path) => {
+      let isCode = false;
+      return tooLong(path, (line) => {
+        const isFence = line.trimStart().startsWith('```');
+        if (isFence) isCode = !isCode;
+        return isCode || line.startsWith('|');
+      });
+    });
+    assert.deepEqual(found, []);
+  });
+});
+
+describe('the checker', () => {
+  const check = (files: Record<string, string>): string[] =>
+    told(checkSources(Object.entries(files).map(([path, text]) => ({ path, text }))));
+  const one = (files: Record<string, string>): string => {
+    const found = check(files);
+    assert.equal(found.length, 1, found.join('\n'));
+    return found[0] ?? '';
+  };
+
+  it('finds nothing in what is right', () => {
+    assert.deepEqual(check({
+      'dataplane/snapshot/decimal.ts': 'export const x = (now: number): Date => new Date(now);\n',
+      'dataplane/state/compile.ts': 'import { x } from "#snapshot/decimal.ts";\nimport type { UpstreamTarget } from ' +
+        '"../upstream/upstream.ts";\nexport type T = ReturnType<typeof fetch> & UpstreamTarget;\nexport const y = ' +
+        'x(1);\n',
+      'dataplane/upstream/upstream.ts':
+        'export interface UpstreamTarget { readonly id: string; process: { readonly crypto: 1 } }\n',
+    }), []);
+  });
+
+  const arrows: [from: string, to: string][] = [
+    ['crds/schema/schema.ts', '../../operator/store/resources.ts'],
+    ['operator/translate/translate.ts', '../files/provider.ts'],
+    ['operator/translate/translate.ts', '#ledger/ledger.ts'],
+    ['operator/status/writer.ts', '#ledger/embedded.ts'],
+    ['operator/file.ts', '../dataplane/pipeline/pipeline.ts'],
+    ['console/views/layout.ts', '../../operator/kube/client.ts'],
+    ['console/pages/keys.ts', '../../operator/files/provider.ts'],
+    ['console/access/files.ts', '../server.ts'],
+    ['console/usage/sql-store.ts', '../route.ts'],
+    ['operator/translate/translate.ts', '../../console/route.ts'],
+    ['dataplane/snapshot/validate.ts', '../errors.ts'],
+    ['dataplane/protocol/sse.ts', '../ledger/usage-record.ts'],
+    ['dataplane/ledger/balances.ts', '../state/state.ts'],
+    ['dataplane/state/compile.ts', '../upstream/client.ts'],
+    ['dataplane/state/compile.ts', '../ledger/embedded.ts'],
+    ['dataplane/state/compile.ts', '#crds/types.gen.ts'],
+    ['dataplane/pipeline/pipeline.ts', '../server/app.ts'],
+    ['dataplane/pipeline/pipeline.ts', '../ledger/embedded.ts'],
+    ['dataplane/server/app.ts', '../upstream/client.ts'],
+    ['dataplane/main.ts', '../operator/store/resources.ts'],
+    ['demo/provider.ts', '../dataplane/errors.ts'],
+  ];
+  for (const [from, to] of arrows) {
+    it(`finds ${from} importing ${to}, types included`, () => {
+      assert.match(one({ [from]: `import type { X } from '${to}';\nexport type Y = X;\n` }), /\[arrow\]/);
+    });
+  }
+
+  it('finds packages where they do not belong', () => {
+    assert.match(one({ 'dataplane/pipeline/pipeline.ts':
+      `import { x } from 'fastify';\nexport const y = x;\n` }), /\[package\] .*fastify/);
+    assert.match(one({ 'dataplane/xs/x.ts': 'export const x = 1;\n' }), /\[folder\]/);
+    assert.match(one({ 'dataplane/upstream/client.ts':
+      `import type { X } from '@kubernetes/client-node';\nexport type Y = X;\n` }), /\[package\]/);
+  });
+
+  it('finds imports that are computed', () => {
+    assert.match(one({ 'dataplane/upstream/client.ts':
+      'export const x = (name: string): Promise<unknown> => import(name);\n' }), /\[arrow\] .*run time/);
+  });
+
+  it('finds a cycle, through aliases and types', () => {
+    const found = one({
+      'dataplane/ledger/a.ts': `import type { B } from './b.ts';\nexport type A = B;\n`,
+      'dataplane/ledger/b.ts': `import type { C } from './c.ts';\nexport type B = C;\n`,
+      'dataplane/ledger/c.ts': `import type { A } from '#ledger/a.ts';\nexport type C = A;\n`,
+    });
+    assert.match(found, pattern(
+      /\[cycle\] dataplane\/ledger\/a\.ts → dataplane\/ledger\/b\.ts → /,
+      /dataplane\/ledger\/c\.ts → dataplane\/ledger\/a\.ts/,
+    ));
+  });
+
+  it('finds barrels', () => {
+    for (const text of [
+      `export * from './a.ts';\n`, `export { a } from './a.ts';\n`, `export type { A } from './a.ts';\n`,
+    ]) {
+      assert.match(one({ 'dataplane/ledger/index.ts': text }), /\[barrel\]/);
+    }
+  });
+
+  it('finds what is too big', () => {
+    const lines = (count: number): string => '  f();\n'.repeat(count);
+    assert.match(check({ 'dataplane/server/app.ts':
+      `declare const f: () => void;\n${lines(400)}` }).join(), /app\.ts:1 \[size\] 401 lines/);
+    assert.deepEqual(
+      check({ 'dataplane/server/app.ts': 'export const x = 1;\n', 'dataplane/server/paths.gen.ts': lines(500) }), [],
+    );
+    assert.match(check({ 'dataplane/server/app.ts':
+      `export function long(f: () => void): void {\n${lines(79)}}\n` }).join(), /long has 81 lines/);
+    assert.match(one({ 'dataplane/server/app.ts':
+      'export const many = (a: 1, b: 1, c: 1, d: 1, e: 1): unknown => [a, b, c, d, e];\n' }), /many has 5 parameters/);
+    assert.match(one({ 'dataplane/server/routes/x.ts':
+      'export const x = 1;\n'.replace('1', `[\n${'  1,\n'.repeat(60)}]`) }), /a route of 62 lines/);
+    const branches = Array.from({ length: 10 }, (_, index) => `if (x === ${index}) return ${index};`).join('\n');
+    assert.match(
+      one({ 'dataplane/server/app.ts': `export class K { twisted(x: number): number {\n${branches}\nreturn x; } }\n` }),
+      /twisted has a complexity of 11/,
+    );
+    const body = `{\n${lines(20)}}\n`;
+    assert.match(one({ 'dataplane/server/app.ts': `function a(): void ${body}function b(f: () => void): void ` +
+      `${body}a(); b(a);\n` }), /\[median\] half of the functions/);
+    assert.match(check({ 'dataplane/server/app.ts':
+      `declare const f: () => void;\n${lines(160)}` }).join(), /\[median\] half of the files/);
+  });
+
+  const impure = [
+    'Date.now()', 'new Date()', 'Date()', 'Math.random()', 'Math["random"]()', 'process.env', 'setTimeout(() => 1, 1)',
+    'fetch("x")', 'console.log(1)', 'performance.now()',
+    'crypto.randomUUID()', 'globalThis.fetch("x")', 'globalThis["Date"]', 'import.meta.url',
+    '[1].map(() => Date.now())', '({ x: process })', '(process as unknown)',
+  ];
+  for (const expression of impure) {
+    it(`finds ${expression} in a pure file`, () => {
+      for (const path of [
+        'dataplane/protocol/x.ts', 'dataplane/state/compile-x.ts', 'dataplane/ledger/price.ts',
+        'operator/translate/x.ts', 'console/views/x.ts', 'console/forms/x.ts', 'crds/schema/x.ts',
+      ]) {
+        assert.match(told(
+          checkSources([{ path, text: `export const x = ${expression};\n` }]), ['purity'],
+        ).join(), /\[purity\] uses/);
+      }
+    });
+  }
+
+  it('lets what is handed in be used', () => {
+    assert.deepEqual(check({ 'dataplane/protocol/x.ts': 'export const x = (fetch: () => Date, now: number): unknown ' +
+      '=> [fetch(), new Date(now), { process: 1 }.process, globalThis.Error];\n' }), []);
+  });
+
+  it('finds modules with side effects in pure files, and follows what they import', () => {
+    for (const from of ['node:fs', 'node:path', 'node:timers', 'undici']) {
+      assert.match(told(checkSources([{
+        path: 'dataplane/protocol/x.ts', text: `import { x } from '${from}';\nexport const y = x;\n`,
+      }]), ['purity']).join(), /imports/);
+    }
+    assert.match(one({ 'dataplane/protocol/x.ts': `import { randomBytes, createHash } from 'node:crypto';\nexport ` +
+      `const y = [randomBytes, createHash];\n` }), /imports node:crypto/);
+    assert.deepEqual(check({ 'dataplane/protocol/x.ts': `import { Buffer } from 'node:buffer';\nimport { createHash ` +
+      `} from 'node:crypto';\nexport const y = [Buffer, createHash];\n` }), []);
+    assert.match(one({
+      'dataplane/state/compile.ts': `import { x } from '../upstream/upstream.ts';\nexport const y = x;\n`,
+      'dataplane/upstream/upstream.ts': 'export const x = Date.now();\n',
+    }), /upstream\.ts:1 \[purity\] uses Date\.now \(drawn in by the pure dataplane\/state\/compile\.ts\)/);
+  });
+
+  it('finds wiring outside of the command line', () => {
+    assert.match(check({ 'dataplane/server/app.ts':
+      `import { startDataplane } from '../main.ts';\nexport const x = startDataplane;\n` }).join(), /\[wiring\]/);
+    assert.match(one({ 'dataplane/upstream/client.ts': 'export const x = process.env;\n' }), /\[wiring\] process/);
+    assert.deepEqual(check({ 'bin/main.ts': `import { startDataplane } from '../dataplane/main.ts';\nexport const x ` +
+      `= [startDataplane, process.env];\n` }), []);
+  });
+
+  const privateParts: [text: string, found: RegExp][] = [
+    [`import connect from 'undici/lib/core/connect.js';\nexport const x = ` +
+      `connect;`, /from inside a package: undici\/lib\/core\/connect\.js/],
+    [`import type { X } from '@grpc/grpc-js/build/src/call.js';\nexport type Y = ` +
+      `X;`, /from inside a package: @grpc\/grpc-js/],
+    [`export const x = (): Promise<unknown> => import('pino/lib/tools.js');`, /from inside a package: pino/],
+    [`import { createRequire } from 'node:module';\nexport const x: unknown = ` +
+      `createRequire(import.meta.url)('undici/lib/x.js');`, /createRequire/],
+    [`import { createRequire } from 'node:module';\nconst load = createRequire(import.meta.url);\nexport const x: ` +
+      `unknown = load('pino');`, /createRequire/],
+    ['export const x = (socket: object): symbol[] => Object.getOwnPropertySymbols(socket);', /symbols of an object/],
+    [`export const x = Symbol.for('undici.globalDispatcher.1');`, /symbol "undici/],
+    ['export const x = (name: string): symbol => Symbol.for(name);', /looks up the symbol "name"/],
+    [`export const x = (app: { server: Server }): unknown => ` +
+      `app.server.removeAllListeners('request');`, /by removeAllListeners/],
+    [`export const x = (server: Server): unknown => server['removeAllListeners']();`, /by removeAllListeners/],
+    ['export const x = (server: Server, f: () => void): unknown => server?.removeListener("request", ' +
+      'f);', /by removeListener/],
+    ['export const x = (server: Server, f: () => void): unknown => server.prependListener("request", ' +
+      'f);', /before the server's own/],
+    ['export const x = (): unknown => Object.defineProperty(Pool.prototype, "closed", { value: false ' +
+      '});', /property on Pool\.prototype/],
+    ['export class K extends Pool { static { Object.defineProperties(this.prototype, {}); } ' +
+      '}', /property on this\.prototype/],
+    ['export const x = (): unknown => Reflect.defineProperty(http.Server.prototype, "x", ' +
+      '{});', /property on http\.Server\.prototype/],
+  ];
+  for (const [text, found] of privateParts) {
+    it(`finds private parts in: ${text}`, () => {
+      const violations = told(checkSources([{ path: 'dataplane/upstream/x.ts', text: `${text}\n` }]), ['private']);
+      assert.equal(violations.length, 1, violations.join('\n'));
+      assert.match(violations[0] ?? '', found);
+    });
+  }
+
+  it('lets what is public be used', () => {
+    const text = `import { BinaryReader } from '@bufbuild/protobuf/wire';
+      export class K { [Symbol.for('nodejs.util.inspect.custom')](): string { return 'K'; } }
+      export const x = (socket: Socket, object: object, f: () => void): unknown => [
+        BinaryReader, socket.off('close', f), socket.prependListener('close', f),
+        Object.defineProperty(object, 'x', {}),
+      ];`;
+    assert.deepEqual(told(checkSources([{ path: 'dataplane/snapshot/x.ts', text }]), ['private']), []);
+  });
+
+  it('finds any without a reason', () => {
+    assert.match(one({ 'dataplane/upstream/client.ts': 'export const x = (y: any): unknown => y;\n' }), /\[any\]/);
+    assert.match(one({ 'dataplane/upstream/client.ts': '// oxlint-disable-next-line ' +
+      'typescript/no-explicit-any\nexport const x = (y: any): unknown => y;\n' }), /\[any\]/);
+    assert.deepEqual(check({ 'dataplane/upstream/client.ts': '// oxlint-disable-next-line typescript/no-explicit-any ' +
+      '-- the library says any\nexport const x = (y: any): unknown => y;\n' }), []);
+  });
+});

@@ -1,0 +1,176 @@
+/** A Wallet over objects and calls in memory: two tenants and a platform team, each with rights of their own. */
+import type { FastifyInstance } from 'fastify';
+import type { UsageRecord } from '#ledger/usage-record.ts';
+import { buildConsole } from '../../../console/server.ts';
+import { buildResources } from '../../../operator/store/resources.ts';
+import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../console/usage/usage.ts';
+import { createWorld, keyManifest, TEST_NOW_MS } from '../../support/console-access.ts';
+import type { ConsoleWorld } from '../../support/console-access.ts';
+import { FORM_HEADERS, csrfIn, signIn } from './stand.ts';
+
+const DAY_MS = 86_400_000;
+
+export function accountManifest(namespace: string, name: string, grants: readonly object[] = [{
+  name: 'welcome', usd: '100.00', reason: 'To try it out',
+}], status?: object): unknown {
+  return { apiVersion: 'modelgateway.dev/v1alpha1', kind:
+    'Account', metadata: { namespace, name }, spec: { grants }, ...(status === undefined ? {} : { status }) };
+}
+
+/** A book over a list. */
+export function usageBook(
+  records: readonly UsageRecord[], wholeSinceMs = 0,
+): UsageStore & { readonly asked: CallQuery[]; readonly prepared: string[] } {
+  const asked: CallQuery[] = [];
+  const prepared: string[] = [];
+  const chosen = (query: CallQuery): UsageRecord[] => {
+    asked.push(query);
+    return records.filter((record) => query.accounts.includes(record.account) &&
+      (query.keyUid ?? record.keyUid) === record.keyUid && (query.model ?? record.model) === record.model
+      && (query.status ?? record.status) === record.status && record.createdMs >= (query.sinceMs ?? 0) &&
+        record.createdMs < (query.untilMs ?? Infinity)).sort((a, b) => a.createdMs - b.createdMs);
+  };
+  return {
+    asked, prepared,
+    sums: (query) => Promise.resolve({ ...sumsOf(chosen(query)), wholeSinceMs }),
+    page(query, { size, before }): Promise<CallPage> {
+      const all = chosen(query).toReversed();
+      const from = before === undefined ? 0 : Number(before);
+      return Promise.resolve({ calls: all.slice(from, from +
+        size), next: from + size < all.length ? String(from + size) : undefined, wholeSinceMs });
+    },
+    async *records(query) { yield* chosen(query); },
+    prepare: (accounts) => void prepared.push(...accounts),
+    close: () => undefined,
+  };
+}
+
+function sumsOf(records: readonly UsageRecord[]): Omit<SpendingSums, 'wholeSinceMs'> {
+  const by = (nameOf: (record: UsageRecord) => string): Map<string, SpendingSum> => new Map([...Map.groupBy(
+    records, nameOf,
+  )].map(([name, some]) => [name, sumOf(some)] as const)
+    .sort(([, a], [, b]) => Number(b.costNanoUsd - a.costNanoUsd)));
+  return {
+    all: sumOf(records), byKey: by(({ keyUid }) => keyUid), byModel: by(({ model }) => model),
+    byDay: new Map([...by(({ createdMs }) => new Date(createdMs).toISOString().slice(0, 10))].sort(([a], [b]) =>
+      (a < b ? -1 : 1))),
+  };
+}
+
+function sumOf(records: readonly UsageRecord[]): SpendingSum {
+  return {
+    calls: records.length, costNanoUsd: records.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n),
+    inputTokens: records.reduce((sum, { tokens }) => sum + tokens.input, 0), outputTokens:
+      records.reduce((sum, { tokens }) => sum + tokens.output, 0),
+  };
+}
+
+export function call(callId: string, keyUid: string, more: Partial<UsageRecord> = {}): UsageRecord {
+  return {
+    callId, keyUid, account: 'team-a/main', createdMs: TEST_NOW_MS - 3_600_000, group:
+      'auto-a', model: 'claude-sonnet-4-5', channel: 'anthropic/direct', catalog: 'model-gateway/anthropic@3',
+    status: 'Succeeded', usageSource: 'Provider', tokens: {
+      input: 2000, cached: 10_000, cacheWrite5m: 0, cacheWrite1h: 0, output: 800,
+    }, costNanoUsd: 21_000_000n, unbilledNanoUsd: 0n, durationMs: 2_340, ...more,
+  };
+}
+
+/** Many calls of some keys over 90 days, the same each time. */
+export function manyCalls(count: number, keyUids: readonly string[], account = 'team-a/main'): UsageRecord[] {
+  const models =
+    ['claude-sonnet-4-5', 'gpt-5-mini', 'gemini-2.5-flash', 'claude-opus-4-5', 'gpt-image-1', 'deepseek-chat'];
+  const statuses = [
+    'Succeeded', 'Succeeded', 'Succeeded', 'Succeeded', 'Succeeded', 'Succeeded', 'ClientClosed', 'Failed',
+    'ProviderCut', 'Succeeded',
+  ] as const;
+  let seed = 7;
+  const random = (below: number): number => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    const mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    return (((mixed ^ (mixed >>> 7)) >>> 0) % 65_536) * below >>> 16;
+  };
+  return Array.from({ length: count }, (_, index) => {
+    const age = Math.floor((index / count) ** 0.9 * 90 * DAY_MS);
+    const weekday = new Date(TEST_NOW_MS - 60_000 - age).getUTCDay();
+    const input = random(weekday % 6 === 0 ? 1500 : 6000 + weekday * 800) + 40;
+    const output = random(1500);
+    const status = statuses[random(statuses.length)] ?? 'Succeeded';
+    return call(`req_${index.toString(16).padStart(32, '0')}`, keyUids[random(keyUids.length)] ?? '', {
+      account, status, createdMs: TEST_NOW_MS - 60_000 - age, model: models[Math.min(random(7), random(6))] ??
+        'gpt-5-mini', usageSource: status === 'ClientClosed' ? 'Partial' : 'Provider',
+      tokens: {
+        input, cached: random(3) === 0 ? 10_240 : 0, cacheWrite5m: random(9) === 0 ? 2_048 : 0, cacheWrite1h: 0, output,
+      }, durationMs: 300 + random(14_000),
+      costNanoUsd: status === 'Failed' ? 0n : BigInt(input) * 3_000n + BigInt(output) * 15_000n,
+    });
+  });
+}
+
+export interface WalletStand {
+  readonly app: FastifyInstance;
+  readonly world: ConsoleWorld;
+  /** The page that somebody sees, by their token. */
+  see(
+    token: string, url: string,
+  ): Promise<{ readonly status: number; readonly body: string; readonly headers: Readonly<Record<string, unknown>> }>;
+  /** Posts a form from the page at `from`. */
+  post(
+    token: string, url: string, fields: Readonly<Record<string, string>>, from?: string,
+  ): Promise<{ readonly status: number; readonly body: string; readonly location: string }>;
+}
+
+/** `rita` may only read in team-a, `ulla` sees keys of team-a and no account, `paul` may do everything. */
+const PEOPLE = [
+  { name: 'alice', namespaces: ['team-a'] },
+  { name: 'bob', namespaces: ['team-b'] },
+  { name: 'rita', namespaces: ['team-a'], verbs: ['get', 'list'] },
+  { name: 'ulla', namespaces: ['team-a'], kinds: ['ApiKey'] },
+  { name: 'nobody', namespaces: [] },
+  { name: 'paul', namespaces: ['*'] },
+] as const;
+
+export function walletStand(usage: UsageStore | undefined, manifests: readonly unknown[] = []): WalletStand {
+  const world = createWorld([
+    accountManifest('team-a', 'main', undefined, {
+      observedGeneration: 1, creditUsd: '100', spentUsd: '23.4567', balanceUsd: '76.5433', heldUsd: '0.125',
+      conditions: [{ type: 'Ready', status:
+        'True', reason: 'Ready', message: '', lastTransitionTime: '2026-11-01T09:00:00Z', observedGeneration: 1 }],
+    }),
+    accountManifest('team-b', 'main'),
+    keyManifest(
+      'team-a', 'ci', { accountRef: { name: 'main' } },
+    ), keyManifest('team-a', 'app', { accountRef: { name: 'main' } }),
+    keyManifest('team-b', 'theirs', { accountRef: { name: 'main' } }), ...manifests,
+  ]);
+  const log = { info: () => undefined, warn: () => undefined, error: (fields: unknown, message?: string) => {
+    console.error(message, fields);
+  } };
+  const app = buildConsole({
+    access: world.access(PEOPLE), usage, resources: () => buildResources({
+      objects: world.objects.values(), secrets: [], namespaces: new Map(),
+    }), gatewayNamespace: 'model-gateway',
+    gatewayUrl: 'https://models.example.com', sealingKeys: [new Uint8Array(32).fill(7)], nowMs: () => TEST_NOW_MS, log,
+  });
+  const cookies = new Map<string, string>();
+  const cookieOf = async (token: string): Promise<string> => {
+    const cookie = cookies.get(token) ?? await signIn(app, token);
+    cookies.set(token, cookie);
+    return cookie;
+  };
+  const see: WalletStand['see'] = async (token, url) => {
+    const answer =
+      await app.inject({ method: 'GET', url, headers: { host: 'localhost:8081', cookie: await cookieOf(token) } });
+    return { status: answer.statusCode, body: answer.body, headers: answer.headers };
+  };
+  return {
+    app, world, see,
+    async post(token, url, fields, from = '/wallet/team-a/main') {
+      const csrf = csrfIn((await see(token, from)).body);
+      const answer = await app.inject({
+        method: 'POST', url, headers: { ...FORM_HEADERS, cookie: await cookieOf(token) }, payload:
+          new URLSearchParams({ csrf, ...fields }).toString(),
+      });
+      return { status: answer.statusCode, body: answer.body, location: answer.headers['location'] ?? '' };
+    },
+  };
+}

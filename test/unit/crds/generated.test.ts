@@ -1,0 +1,20 @@
+/** What is generated is what its sources say, and what it promises can be relied on. */
+import assert from 'node:assert/strict';
+import { it } from 'vitest';
+import { CONDITIONS, REASONS, type ConditionRow } from '#crds/conditions.ts';
+import { generateAll, staleFiles } from '../../../tools/generate/generate.ts';
+
+it('nothing generated is stale', async () => {
+  const stale = await staleFiles(await generateAll());
+  assert.deepEqual(stale.map(({ path }) => path), [], 'run npm run generate');
+});
+
+it('every reason belongs to a condition', () => {
+  const rows: readonly ConditionRow[] = Object.values(CONDITIONS);
+  const used = new Set<string>(rows.flatMap(({ reasons }) => reasons));
+  assert.deepEqual(Object.keys(REASONS).filter((reason) => !used.has(reason)), []);
+});
+
+it('conditions and reasons are what metav1.Condition takes', () => {
+  for (const word of [...Object.keys(CONDITIONS), ...Object.keys(REASONS)]) assert.match(word, /^[A-Z][A-Za-z]*$/);
+});

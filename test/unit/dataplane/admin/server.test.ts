@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
+import { afterAll, beforeAll, describe, it, test } from 'vitest';
+import { createAdmin } from '../../../../dataplane/admin/server.ts';
+import type { ReadinessCheck } from '../../../../dataplane/admin/server.ts';
+import { Secret } from '../../../../dataplane/upstream/upstream.ts';
+
+let checks: ReadinessCheck[] = [];
+let dump: () => unknown = () => ({});
+const admin = createAdmin({
+  metrics: { contentType: 'text/plain; version=0.0.4; charset=utf-8', metrics: () => Promise.resolve('up 1\n') },
+  readiness: () => checks,
+  dump: () => dump(),
+});
+let base = '';
+beforeAll(async () => { base = `http://127.0.0.1:${await admin.listen('127.0.0.1', 0)}`; });
+afterAll(() => admin.close());
+
+test('alive', async () => {
+  const response = await fetch(`${base}/healthz`);
+  assert.deepEqual([response.status, await response.json()], [200, { status: 'ok' }]);
+});
+
+test('ready only when every check is; else it says which is not, and why', async () => {
+  checks = [{ name: 'configuration', ok: true }, { name: 'ledger', ok: true }];
+  const ready = await fetch(`${base}/readyz`);
+  assert.deepEqual([ready.status, await ready.json()], [200, { status: 'ready', checks: ['configuration', 'ledger'] }]);
+  const unconfigured = { name: 'configuration', detail: 'none has come yet' };
+  checks = [{ ...unconfigured, ok: false }, { name: 'ledger', ok: true }, { name: 'draining', ok: false }];
+  const unready = await fetch(`${base}/readyz`);
+  const body = { status: 'not ready', not_ready: [unconfigured, { name: 'draining', detail: '' }] };
+  assert.deepEqual([unready.status, await unready.json()], [503, body]);
+});
+
+test('metrics in their own content type', async () => {
+  const response = await fetch(`${base}/metrics`);
+  assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+  assert.equal(await response.text(), 'up 1\n');
+});
+
+test('the dump is JSON with exact integers, and a secret that got into it prints as redacted', async () => {
+  const targets = new Map([['r/c', { apiKey: new Secret('hidden') }]]);
+  dump = () => ({ money: 9_007_199_254_740_993n, targets, models: new Set(['m']) });
+  const response = await fetch(`${base}/config_dump`);
+  assert.match(response.headers.get('content-type') ?? '', /^application\/json/);
+  const text = await response.text();
+  assert.ok(!text.includes('hidden'));
+  const expected = { money: '9007199254740993', targets: { 'r/c': { apiKey: '[redacted]' } }, models: ['m'] };
+  assert.deepEqual(JSON.parse(text), expected);
+});
+
+test('a source that fails is a 500 without its words', async () => {
+  dump = () => { throw new Error('password=hidden'); };
+  const response = await fetch(`${base}/config_dump`);
+  assert.deepEqual([response.status, await response.json()], [500, { error: 'internal error' }]);
+});
+
+test('unknown paths and wrong methods', async () => {
+  const unknown = await fetch(`${base}/debug`);
+  assert.equal(unknown.status, 404);
+  assert.match(unknown.headers.get('content-type') ?? '', /^application\/json/);
+  const headers = { 'content-type': 'application/json' };
+  const wrong = await fetch(`${base}/metrics?x=1`, { method: 'POST', body: '{}', headers });
+  assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD']);
+  assert.deepEqual(await wrong.json(), { error: 'method not allowed' });
+  const head = await fetch(`${base}/healthz`, { method: 'HEAD' });
+  assert.equal(head.status, 200);
+});
+
+describe('the dump', () => {
+  it('never has a hash', async () => {
+    dump = () => ({ keys: [{ hashes: [{ sha256: 'abc' }] }], statuses: [{ keyHash: 'abc' }] });
+    assert.ok(!(await (await fetch(`${base}/config_dump`)).text()).includes('abc'));
+  });
+
+  const address = Object.values(networkInterfaces()).flat().find((each) => each?.family === 'IPv4' && !each.internal);
+  it.skipIf(!address)('is for this machine only, unless its reader may', async () => {
+    const allowed: string[] = [];
+    const sources = { metrics: { contentType: 'text/plain', metrics: () => Promise.resolve('') }, readiness: () => [] };
+    const closed = createAdmin({ ...sources, dump: () => 'shown' });
+    const guarded = createAdmin({
+      ...sources, dump: () => 'shown',
+      mayDump: (token) => {
+        allowed.push(token);
+        return Promise.resolve(token === 'reader');
+      },
+    });
+    const read = async (port: number, headers: Readonly<Record<string, string>> = {}): Promise<number> =>
+      (await fetch(`http://${address?.address}:${port}/config_dump`, { headers })).status;
+    try {
+      const [closedPort, port] = [await closed.listen('0.0.0.0', 0), await guarded.listen('0.0.0.0', 0)];
+      assert.equal(await read(closedPort), 403);
+      assert.equal((await fetch(`http://127.0.0.1:${closedPort}/config_dump`)).status, 200);
+      assert.equal(await read(port), 401);
+      assert.equal(await read(port, { authorization: 'Bearer stranger' }), 403);
+      assert.equal(await read(port, { authorization: 'Bearer reader' }), 200);
+      assert.deepEqual(allowed, ['stranger', 'reader']);
+    } finally {
+      await Promise.all([closed.close(), guarded.close()]);
+    }
+  });
+});

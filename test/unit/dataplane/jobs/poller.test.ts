@@ -1,0 +1,203 @@
+/** The poller with a clock and ticks of its own: when it looks, what it makes of what it sees, and when it stops. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import { pollIntervalAt, startPoller } from '../../../../dataplane/jobs/poller.ts';
+import type { Poller, PollerDeps } from '../../../../dataplane/jobs/poller.ts';
+import type { JobRecord, JobState } from '../../../../dataplane/ledger/ledger.ts';
+
+function job(jobId: string, createdMs = 0, channel = 'route/channel'): JobRecord {
+  return { jobId, state: 'Running', origin: {
+    callId: `call-${jobId}`, keyUid: 'k', account: 'a/a', createdMs, group: 'g', model: 'm', channel, catalog: '',
+  } };
+}
+
+/** A ledger of jobs as claimJobs promises it, and everything that the poller did. */
+class Scene {
+  nowMs = 5_000;
+  readonly looks: string[] = [];
+  readonly ends: string[] = [];
+  readonly troubles: string[] = [];
+  readonly dueMs = new Map<JobRecord, number>();
+  poll: PollerDeps['poll'] = () => Promise.resolve('Running');
+  claimFails = false;
+  ready = true;
+  claims = 0;
+  #tick: () => void = () => undefined;
+  readonly poller: Poller;
+
+  constructor(jobs: readonly JobRecord[]) {
+    for (const each of jobs) this.dueMs.set(each, each.origin.createdMs + 5_000);
+    this.poller = this.start();
+  }
+
+  /** Another replica of the same ledger. */
+  start(): Poller {
+    return startPoller({
+      ledger: { claimJobs: (nowMs, againMs, limit) => this.#claim(nowMs, againMs, limit) },
+      poll: (each, signal) => {
+        this.looks.push(`${each.jobId}@${this.nowMs / 1000}`);
+        return this.poll(each, signal);
+      },
+      recordEnd: (each, end) => {
+        this.ends.push(`${each.jobId} ${end}`);
+        this.dueMs.delete(each);
+        return Promise.resolve();
+      },
+      nowMs: () => this.nowMs,
+      ready: () => this.ready,
+      every: (_ms, tick) => {
+        const before = this.#tick;
+        this.#tick = () => { before(); tick(); };
+        return () => { this.#tick = before; };
+      },
+      onError: (error, each) => void this.troubles.push(`${each?.jobId ?? 'ledger'}: ${String(error)}`),
+    });
+  }
+
+  async #claim(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]> {
+    this.claims++;
+    if (this.claimFails) throw new Error('unavailable');
+    const due = [...this.dueMs].filter(([, at]) => at <= nowMs).slice(0, limit).map(([each]) => each);
+    for (const each of due) this.dueMs.set(each, nowMs + againMs);
+    return due;
+  }
+
+  /** Second by second. */
+  async pass(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second++) {
+      this.#tick();
+      await this.settle();
+      this.nowMs += 1000;
+    }
+  }
+
+  async settle(): Promise<void> {
+    for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => { setImmediate(resolve); });
+  }
+}
+
+describe('the poller', () => {
+  it('looks after seconds at first, and once a minute later on', async () => {
+    const scene = new Scene([job('v')]);
+    await scene.pass(400);
+    const at = scene.looks.map((look) => Number(look.split('@')[1]));
+    assert.equal(at[0], 5);
+    const pauses = at.slice(1).map((second, index) => second - (at[index] ?? 0));
+    assert.ok(pauses.every((pause) => pause >= 3 && pause <= 62), String(pauses));
+    assert.ok(at.length < 25 && pauses.slice(0, 3).every((pause) => pause <= 4), String(pauses));
+    assert.ok((pauses.at(-1) ?? 0) >= 58);
+    await scene.poller.stop();
+  });
+  for (const end of ['Completed', 'Failed'] as const) {
+    it(`puts into the books that a job has ${end.toLowerCase()}, once`, async () => {
+      const scene = new Scene([job('v'), job('w')]);
+      scene.poll = ({ jobId }) => Promise.resolve<JobState>(jobId === 'v' ? end : 'Running');
+      await scene.pass(100);
+      assert.deepEqual(scene.ends, [`v ${end}`]);
+      assert.equal(scene.looks.filter((look) => look.startsWith('v')).length, 1);
+      await scene.poller.stop();
+    });
+  }
+  it('takes a provider\'s failures as no news', async () => {
+    const scene = new Scene([job('v')]);
+    let looks = 0;
+    scene.poll = () => (++looks < 4 ? Promise.reject(new Error('502')) : Promise.resolve('Failed'));
+    await scene.pass(60);
+    assert.deepEqual([scene.ends, scene.troubles], [['v Failed'], ['v: Error: 502', 'v: Error: 502', 'v: Error: 502']]);
+    await scene.poller.stop();
+  });
+  const stuck: readonly [what: string, poll: PollerDeps['poll']][] =
+    [['runs', () => Promise.resolve('Running')], ['cannot be asked about', () => Promise.reject(new Error('gone'))]];
+  for (const [what, poll] of stuck) {
+    it(`gives up a job that still ${what} after a day`, async () => {
+      const scene = new Scene([job('v')]);
+      scene.poll = poll;
+      scene.nowMs = 24 * 3_600_000 - 2_000;
+      await scene.pass(120);
+      assert.deepEqual(scene.ends, ['v GivenUp']);
+      await scene.poller.stop();
+    });
+  }
+  it('says nothing of an old job before there is a configuration', async () => {
+    const scene = new Scene([job('v')]);
+    scene.nowMs = 48 * 3_600_000;
+    scene.ready = false;
+    await scene.pass(5);
+    assert.deepEqual([scene.claims, scene.ends], [0, []]);
+    scene.ready = true;
+    scene.poll = () => Promise.resolve('Failed');
+    await scene.pass(1);
+    assert.deepEqual(scene.ends, ['v Failed']);
+    await scene.poller.stop();
+  });
+  it('hears of a job that ended before it is given up', async () => {
+    const scene = new Scene([job('v')]);
+    scene.poll = () => Promise.resolve('Failed');
+    scene.nowMs = 48 * 3_600_000;
+    await scene.pass(2);
+    assert.deepEqual(scene.ends, ['v Failed']);
+    await scene.poller.stop();
+  });
+  it('is one of many: no two look at a job within a lease', async () => {
+    const scene = new Scene([job('v'), job('w')]);
+    const other = scene.start();
+    await scene.pass(30);
+    assert.deepEqual(scene.looks.filter((look) =>
+      look.startsWith('v')), [...new Set(scene.looks.filter((look) => look.startsWith('v')))]);
+    await scene.poller.stop();
+    await other.stop();
+  });
+  it('stops asking when its lease is over', async () => {
+    const scene = new Scene([job('v')]);
+    const aborted: number[] = [];
+    scene.poll = (_job, signal) => new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => { aborted.push(scene.nowMs); reject(new Error('aborted')); });
+    });
+    await scene.pass(70);
+    assert.deepEqual(aborted, [65_000]);
+    assert.deepEqual(scene.troubles, []);
+    await scene.poller.stop();
+  });
+  for (const [what, channelOf, most] of [['of a channel', () =>
+    'route/channel', 1], ['in all', (index: number) => `route/${index}`, 32]] as const) {
+    it(`asks for ${most} ${what} at once, and for the next as soon as one is answered`, async () => {
+      const scene = new Scene(Array.from({ length: 100 }, (_none, index) => job(`v${index}`, 0, channelOf(index))));
+      const waiting: (() => void)[] = [];
+      scene.poll = () => new Promise((resolve) => { waiting.push(() => resolve('Completed')); });
+      await scene.pass(1);
+      while (waiting.length > 0) {
+        assert.ok(waiting.length <= most);
+        for (const answer of waiting.splice(0)) answer();
+        await scene.settle();
+      }
+      assert.equal(scene.ends.length, 100);
+      await scene.poller.stop();
+    });
+  }
+  it('does not press a ledger that cannot be reached', async () => {
+    const scene = new Scene([job('v')]);
+    scene.claimFails = true;
+    await scene.pass(20);
+    assert.equal(scene.claims, 2);
+    scene.claimFails = false;
+    await scene.pass(10);
+    assert.equal(scene.looks.length > 0, true);
+    await scene.poller.stop();
+  });
+  it('stops: what it asks is stopped, and nothing is begun', async () => {
+    const scene = new Scene([job('v')]);
+    let aborted = false;
+    scene.poll = (_job, signal) => new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => { aborted = true; reject(new Error('aborted')); });
+    });
+    await scene.pass(1);
+    await scene.poller.stop();
+    assert.ok(aborted);
+    const { claims } = scene;
+    await scene.pass(70);
+    assert.deepEqual([scene.claims, scene.looks.length, scene.ends, scene.troubles], [claims, 1, [], []]);
+  });
+  it('pauses between three seconds and a minute', () => {
+    assert.deepEqual([0, 12_000, 40_000, 240_000, 1e9].map(pollIntervalAt), [3_000, 3_000, 10_000, 60_000, 60_000]);
+  });
+});

@@ -1,0 +1,63 @@
+/**
+ * Calls, limits and clocks for the ledger's tests, with defaults for what a test does not care about.
+ */
+import type { HoldRequest, Limits, SlotLimit, Settlement } from '#ledger/ledger.ts';
+import type { CallOrigin, CallProgress } from '#ledger/usage-record.ts';
+
+/** Friday, 20 November 2026, noon UTC. */
+export const NOON_MS = Date.UTC(2026, 10, 20, 12);
+export const DAY_MS = 86_400_000;
+
+export interface TestClock {
+  nowMs: number;
+}
+
+export function testClock(nowMs = NOON_MS): TestClock {
+  return { nowMs };
+}
+
+export function origin(callId: string, over: Partial<CallOrigin> = {}): CallOrigin {
+  return {
+    callId, keyUid: 'key-1', account: 'team-a/team-a', createdMs: NOON_MS, group: 'auto-a', model: 'claude-sonnet-4-5',
+    channel: 'anthropic/direct', catalog: 'model-gateway/anthropic@1', ...over,
+  };
+}
+
+/** Limits far above everything, but for what is given. */
+export function limits(over: Partial<Limits> = {}): Limits {
+  return { keyLimitNanoUsd:
+    null, period: 'Never', keyGeneration: 1n, accountCreditNanoUsd: 1_000_000n, accountGeneration: 1n, ...over };
+}
+
+export function progress(costNanoUsd: bigint, over: Partial<CallProgress> = {}): CallProgress {
+  return { costNanoUsd, tokens: {
+    input: 10, cached: 1, cacheWrite5m: 2, cacheWrite1h: 3, output: Number(costNanoUsd % 1000n),
+  }, usageSource: 'Partial', ...over };
+}
+
+export interface HoldOptions {
+  readonly origin?: Partial<CallOrigin>;
+  readonly limits?: Partial<Limits>;
+  readonly minimum?: bigint;
+  readonly progress?: CallProgress;
+}
+
+export function holdRequest(callId: string, amountNanoUsd: bigint, options: HoldOptions = {}): HoldRequest {
+  return {
+    origin: origin(callId, options.origin), limits: limits(options.limits), amountNanoUsd,
+    minimumNanoUsd: options.minimum ?? amountNanoUsd, progress: options.progress ?? progress(0n),
+  };
+}
+
+export function settlement(
+  callId: string, costNanoUsd: bigint, over: Partial<Settlement> & { origin?: CallOrigin } = {},
+): Settlement {
+  return {
+    callId, progress: progress(costNanoUsd, { usageSource: 'Provider' }), status:
+      'Succeeded', durationMs: 1234, origin: origin(callId), ...over,
+  };
+}
+
+export function slot(scope: SlotLimit['scope'], id: string, limit: number): SlotLimit {
+  return { scope, id: `${scope.toLowerCase()}/${id}`, limit };
+}

@@ -1,0 +1,25 @@
+/**
+ * What the scenarios of the contract are made of.
+ */
+import type { Ledger } from '#ledger/ledger.ts';
+import type { TestClock } from './calls.ts';
+
+export interface LedgerUnderTest {
+  readonly ledger: Ledger;
+  /** The process dies without closing anything, and the next one opens what it has left (and reaps it). */
+  crash(): Promise<LedgerUnderTest>;
+  /** It is closed and opened again. */
+  reopen(): Promise<LedgerUnderTest>;
+  /** Closes it, and those that came after it by a crash or a reopening. */
+  close(): Promise<void>;
+}
+
+export type OpenLedger = (clock: TestClock) => Promise<LedgerUnderTest>;
+
+export type Scenario = (subject: LedgerUnderTest, clock: TestClock) => Promise<void>;
+
+export type AddScenario = (title: string, body: Scenario) => void;
+
+export const HELD = (heldNanoUsd: bigint) => ({ outcome: 'Held', heldNanoUsd });
+export const SHORT = (short: 'Key' | 'Account', availableNanoUsd: bigint) =>
+  ({ outcome: 'Short', short, availableNanoUsd });

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { createLeaseKeeper } from '#ledger/lease.ts';
+import type { LeaseKeeper } from '#ledger/lease.ts';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import type { CallProgress } from '#ledger/usage-record.ts';
+import { progress } from './calls.ts';
+
+/** A keeper on a clock that only the test moves, and a ledger that answers as told. */
+class Bench {
+  readonly renewals: Map<string, CallProgress>[] = [];
+  readonly outcomes: string[] = [];
+  readonly lost: string[] = [];
+  readonly keeper: LeaseKeeper;
+  stopped = false;
+  /** What the ledger does with the next renewals. */
+  answer: () => Promise<void> = async () => undefined;
+  #nowMs = 1_000_000;
+  #tick: () => void = () => undefined;
+  readonly #intervalsMs: number[] = [];
+
+  constructor() {
+    this.keeper = createLeaseKeeper({
+      ledger: {
+        recordProgress: (renewal) => {
+          this.renewals.push(new Map(renewal));
+          return this.answer();
+        },
+      },
+      monotonicMs: () => this.#nowMs,
+      every: (intervalMs, tick) => {
+        this.#intervalsMs.push(intervalMs);
+        this.#tick = tick;
+        return () => {
+          this.stopped = true;
+        };
+      },
+      onRenewal: (outcome) => this.outcomes.push(outcome),
+    });
+    assert.deepEqual(this.#intervalsMs, [1_000]);
+  }
+
+  track(callId: string, current: () => CallProgress = () => progress(1n)): void {
+    this.keeper.track(callId, current, () => this.lost.push(callId));
+  }
+
+  /** Ticks once after so much time, and lets what it began go on. */
+  async tick(afterMs = 1_000): Promise<void> {
+    this.#nowMs += afterMs;
+    this.#tick();
+    await new Promise(setImmediate);
+  }
+}
+
+const unavailable = async (): Promise<void> => {
+  throw new LedgerUnavailable('down');
+};
+
+test('the progress of all running calls in one step, then only what has changed', async () => {
+  const bench = new Bench();
+  let cost = 1n;
+  bench.track('a', () => progress(cost));
+  bench.track('b');
+  await bench.tick();
+  cost = 2n;
+  await bench.tick();
+  bench.keeper.untrack('b');
+  await bench.tick();
+  assert.deepEqual(
+    bench.renewals, [new Map([['a', progress(1n)], ['b', progress(1n)]]), new Map([['a', progress(2n)]]), new Map()],
+  );
+});
+
+test('any field that changes is recorded', async () => {
+  const bench = new Bench();
+  const states: CallProgress[] = [progress(1n), progress(1n, { usageSource: 'Estimated' })];
+  for (const field of ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const)
+    states.push(progress(1n, { tokens: { ...progress(1n).tokens, [field]: 77 } }));
+  let index = 0;
+  bench.track('a', () => states[index]!);
+  for (; index < states.length; index++) await bench.tick();
+  assert.deepEqual(bench.renewals.map((renewal) => renewal.get('a')), states);
+});
+
+test('without calls nothing is asked of the ledger', async () => {
+  const bench = new Bench();
+  await bench.tick();
+  assert.deepEqual(bench.renewals, []);
+  bench.keeper.stop();
+  assert.equal(bench.stopped, true);
+});
+
+test('what could not be recorded is recorded with the next renewal', async () => {
+  const bench = new Bench();
+  bench.track('a');
+  bench.answer = unavailable;
+  await bench.tick();
+  bench.answer = async () => undefined;
+  await bench.tick();
+  await bench.tick();
+  assert.deepEqual(bench.renewals.map(({ size }) => size), [1, 1, 0]);
+  assert.deepEqual(bench.outcomes, ['unavailable', 'ok', 'ok']);
+});
+
+test('20 s without a renewal: every call is lost, once', async () => {
+  const bench = new Bench();
+  bench.track('a');
+  bench.track('b');
+  await bench.tick();
+  bench.answer = unavailable;
+  for (let second = 1; second < 20; second++) await bench.tick();
+  assert.deepEqual(bench.lost, []);
+  bench.track('young');
+  await bench.tick();
+  assert.deepEqual(bench.lost, ['a', 'b']);
+  await bench.tick(5_000);
+  assert.deepEqual(bench.lost, ['a', 'b']);
+  await bench.tick(15_000);
+  assert.deepEqual(bench.lost, ['a', 'b', 'young']);
+});
+
+test('a renewal counts from when it was asked for, and only one runs at a time', async () => {
+  const bench = new Bench();
+  bench.track('a');
+  let finish: () => void = () => undefined;
+  bench.answer = () => new Promise((resolve) => {
+    finish = resolve;
+  });
+  await bench.tick();
+  await bench.tick(15_000);
+  assert.equal(bench.renewals.length, 1);
+  bench.answer = unavailable;
+  finish();
+  await new Promise(setImmediate);
+  await bench.tick(4_000);
+  assert.deepEqual(bench.lost, []);
+  await bench.tick(1_000);
+  assert.deepEqual(bench.lost, ['a']);
+});
+
+test('a process that was stopped for 20 s loses its calls before it renews anything', async () => {
+  const bench = new Bench();
+  bench.track('a');
+  await bench.tick();
+  await bench.tick(60_000);
+  assert.deepEqual(bench.lost, ['a']);
+  assert.deepEqual(bench.renewals.map((renewal) => [...renewal.keys()]), [['a'], []]);
+});
+
+test('a renewal that succeeds again keeps the calls', async () => {
+  const bench = new Bench();
+  bench.track('a');
+  for (let round = 0; round < 4; round++) {
+    bench.answer = unavailable;
+    for (let second = 0; second < 18; second++) await bench.tick();
+    bench.answer = async () => undefined;
+    await bench.tick();
+  }
+  assert.deepEqual(bench.lost, []);
+});
+
+test('a call whose progress cannot be told does not keep the others from being renewed', async () => {
+  const bench = new Bench();
+  bench.track('a', () => { throw new Error('a defect'); });
+  bench.track('b', () => progress(1n));
+  await bench.tick();
+  assert.deepEqual(bench.outcomes, ['unavailable', 'ok'], 'the defect is told, and the renewal goes on');
+});

@@ -1,0 +1,227 @@
+/**
+ * Histories in memory, against the model: with grants that wait for their commit, and with a disk that is written at
+ * times.
+ */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'vitest';
+import { createBalances, NO_MOVEMENT_LOG } from '#ledger/balances.ts';
+import type { Balances, MovementLog, SettledCall } from '#ledger/balances.ts';
+import { JournalEncoder } from '#ledger/embedded/journal-encoder.ts';
+import { encodeHeader } from '#ledger/embedded/journal-format.ts';
+import { readFrames } from '#ledger/embedded/journal-reader.ts';
+import { replayInto } from '#ledger/embedded/recovery.ts';
+import {
+  confirmHold, placeHold, readKeySpending, recordProgress, settleCall, withdrawHold,
+} from '#ledger/ledger-core.ts';
+import type { PendingHold } from '#ledger/ledger-core.ts';
+import { progress, settlement } from './calls.ts';
+import { ACCOUNTS, histories, KEYS, PERIODS, World } from './histories.ts';
+import type { Step } from './histories.ts';
+import {
+  accountSums, createModel, keySums, modelConfirm, modelCrash, modelHold, modelSettle, modelSpending, modelWithdraw,
+} from './model.ts';
+import type { Model } from './model.ts';
+
+/** A journal in memory: what is flushed is on disk. Settlements are remembered, as they are until the file has them. */
+class Disk {
+  readonly #segments: Buffer[] = [];
+  #encoder = new JournalEncoder();
+  #bytes = header(1);
+
+  /** Has the balances tell this disk of their movements. */
+  attach(balances: Balances): void {
+    const recent = new Map<string, SettledCall>();
+    const encoder = this.#encoder;
+    const log: MovementLog = {
+      held: (hold) => encoder.held(hold), withdrawn: (callId) =>
+        encoder.withdrawn(callId), renewed: (hold) => encoder.renewed(hold), job: (job) => encoder.job(job),
+      settled: (call, hold) => {
+        encoder.settled(call, hold);
+        recent.set(call.record.callId, call);
+      },
+    };
+    Object.assign(balances, { log, recent });
+  }
+
+  flush(): void {
+    this.#bytes = Buffer.concat([this.#bytes, this.#encoder.seal()]);
+    this.#encoder.written();
+  }
+
+  /** What was not flushed is lost; another segment begins. */
+  crash(nowMs: number): Balances {
+    this.#segments.push(this.#bytes);
+    this.#encoder = new JournalEncoder();
+    this.#bytes = header(this.#segments.length + 1);
+    return this.read(nowMs);
+  }
+
+  read(nowMs: number): Balances {
+    const balances = createBalances();
+    assert.equal(balances.log, NO_MOVEMENT_LOG);
+    for (const bytes of [...this.#segments, this.#bytes]) {
+      const { bytes: end, torn, damaged } = readFrames(bytes, replayInto(balances, nowMs));
+      assert.deepEqual({ end, torn, damaged }, { end: bytes.length, torn: false, damaged: false });
+    }
+    return balances;
+  }
+}
+
+function header(number: number): Buffer {
+  return encodeHeader({ number, ledgerId: '0011223344556677', whole: false });
+}
+
+class History {
+  readonly world = new World();
+  readonly disk = new Disk();
+  balances = createBalances();
+  model = createModel();
+  readonly #pending = new Map<string, PendingHold>();
+
+  constructor() {
+    this.disk.attach(this.balances);
+  }
+
+  #onDisk: Model = createModel();
+
+  take(step: Step): void {
+    switch (step.kind) {
+      case 'hold': return this.#hold(step);
+      case 'confirm': return this.#decide(step.slot, confirmHold, modelConfirm);
+      case 'withdraw': return this.#decide(step.slot, withdrawHold, modelWithdraw);
+      case 'progress': return this.#progress(step);
+      case 'settle': return this.#settle(step.slot, step.cost);
+      case 'settleAgain': return this.#settleAgain(step.slot);
+      case 'editKey':
+      case 'editAccount': return this.world.edit(step);
+      case 'pass':
+      case 'setBack': return this.world.turnClock(step);
+      case 'flush': return this.#flush();
+      case 'crash': return this.#crash();
+    }
+  }
+
+  #hold(step: Extract<Step, { kind: 'hold' }>): void {
+    const callId = this.world.callId(step.slot);
+    if (this.#pending.has(callId)) return;
+    const request = this.world.request(step);
+    const expected = modelHold(this.model, request, this.world.nowMs);
+    const { result, pending } = placeHold(this.balances, request, this.world.nowMs);
+    assert.deepEqual(result, expected);
+    if (!pending) return;
+    this.#pending.set(callId, pending);
+    this.#assertWithinLimits(request);
+  }
+
+  /** The first promise of all, by the model's sums, as if the grant were confirmed already. */
+  #assertWithinLimits({ origin, limits }: ReturnType<World['request']>): void {
+    const confirmed = structuredClone(this.model);
+    modelConfirm(confirmed, origin.callId);
+    const { admittedMs } = confirmed.calls.get(origin.callId)!;
+    const key = keySums(confirmed, origin.keyUid, limits.period, admittedMs);
+    const account = accountSums(confirmed, origin.account);
+    if (limits.keyLimitNanoUsd !== null) assert.ok(key.spent + key.held <= limits.keyLimitNanoUsd);
+    assert.ok(account.spent + account.held <= limits.accountCreditNanoUsd);
+  }
+
+  #decide(slot: number, inBooks: typeof confirmHold, inModel: typeof modelConfirm): void {
+    const callId = this.world.callId(slot);
+    const pending = this.#pending.get(callId);
+    if (!pending) return;
+    this.#pending.delete(callId);
+    inBooks(this.balances, pending);
+    inModel(this.model, callId);
+  }
+
+  #progress({ slot, cost }: Extract<Step, { kind: 'progress' | 'settle' | 'settleAgain' }>): void {
+    const callId = this.world.callId(slot);
+    recordProgress(this.balances, new Map([[callId, progress(cost)]]), this.world.nowMs);
+    const call = this.model.calls.get(callId);
+    if (call) call.progress = cost;
+  }
+
+  #settle(slot: number, cost: bigint): void {
+    const callId = this.world.callId(slot);
+    this.#pending.delete(callId);
+    const settled = settleCall(this.balances, settlement(callId, cost), this.world.nowMs);
+    const expected = modelSettle(this.model, callId, cost);
+    assert.deepEqual(
+      [settled?.record.costNanoUsd, settled?.record.unbilledNanoUsd], [expected?.billed, expected?.unbilled],
+    );
+    if (!settled) return;
+    this.world.endCall(slot);
+  }
+
+  #settleAgain(slot: number): void {
+    const callId = this.world.previousCallId(slot);
+    const again = settleCall(this.balances, settlement(callId, 999n), this.world.nowMs);
+    const first = this.model.calls.get(callId)?.settled;
+    // what a dead process settled is answered from the file
+    if (again) assert.equal(again.record.costNanoUsd, first?.billed);
+  }
+
+  #flush(): void {
+    this.disk.flush();
+    this.#onDisk = structuredClone(this.model);
+  }
+
+  #crash(): void {
+    const running = [...this.balances.holds.values()].map(({ origin }) => origin.callId);
+    this.balances = this.disk.crash(this.world.nowMs);
+    this.disk.attach(this.balances);
+    this.model = structuredClone(this.#onDisk);
+    modelCrash(this.model);
+    const left = [...this.balances.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
+    for (const { origin, progress } of left)
+      settleCall(
+        this.balances, { callId: origin.callId, progress, status: 'Abandoned', durationMs: 0 }, this.world.nowMs,
+      );
+    this.#pending.clear();
+    this.#flush();
+    assert.equal(this.balances.holds.size, 0);
+    for (let slot = 0; slot < 7; slot++)
+      if (running.includes(this.world.callId(slot)) || this.model.calls.has(this.world.callId(slot)))
+        this.world.endCall(slot);
+  }
+
+  assertAgrees(): void {
+    const { nowMs } = this.world;
+    for (const key of KEYS) {
+      for (const period of PERIODS) {
+        const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = readKeySpending(this.balances, key, { period, nowMs });
+        assert.deepEqual(
+          { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd }, modelSpending(this.model, key, period, nowMs),
+        );
+      }
+    }
+    for (const account of ACCOUNTS) {
+      const book = this.balances.accounts.get(account);
+      assert.deepEqual({ spent: book?.spentNanoUsd ??
+        0n, held: book?.heldNanoUsd ?? 0n }, accountSums(this.model, account));
+    }
+  }
+
+  /** Everything ends: nothing may stay held, and no window beyond the few that are kept. */
+  finish(): void {
+    for (let slot = 0; slot < 7; slot++) this.#settle(slot, 1n);
+    this.assertAgrees();
+    this.#flush();
+    assert.deepEqual([this.balances.holds.size, this.disk.read(this.world.nowMs).holds.size], [0, 0]);
+    for (const { day, month, total, past } of this.balances.keys.values()) {
+      assert.deepEqual([day.holds, month.holds, total.heldNanoUsd], [0, 0, 0n]);
+      assert.ok(past.length <= 4 && past.every(({ holds, heldNanoUsd }) => holds === 0 && heldNanoUsd === 0n));
+    }
+  }
+}
+
+test('every history ends as the model says, to the nano, at every step', () => {
+  fc.assert(fc.property(histories, (steps) => {
+    const history = new History();
+    for (const step of steps) {
+      history.take(step);
+      history.assertAgrees();
+    }
+    history.finish();
+  }), { numRuns: 400 });
+});

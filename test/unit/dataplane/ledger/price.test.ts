@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { describe, test } from 'vitest';
+import { affordableOutputTokens, compilePrice, costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
+import type { CatalogPrice } from '#ledger/price.ts';
+import { NO_TOKENS } from '#ledger/usage-record.ts';
+import type { TokenCounts } from '#ledger/usage-record.ts';
+import { parseDecimal } from '#snapshot/decimal.ts';
+
+const E9 = 10n ** 9n;
+
+function e9(text: string): bigint {
+  const value = parseDecimal(text);
+  assert.ok(value !== undefined, text);
+  return value;
+}
+
+interface TokenRatios {
+  readonly model: string;
+  readonly completion?: string;
+  readonly cache?: string;
+  readonly write?: string;
+  readonly write1h?: string;
+  readonly base?: string;
+}
+
+function tokenPrice({
+  model, completion = '1', cache = '1', write = '1.25', write1h, base = '2',
+}: TokenRatios): CatalogPrice {
+  return {
+    quotaType: 'Token', ratioBaseUsdE9:
+      e9(base), modelRatioE9: e9(model), completionRatioE9: e9(completion), cacheRatioE9: e9(cache),
+    cacheWriteRatioE9:
+      e9(write), ...(write1h === undefined ? {} : { cacheWrite1hRatioE9: e9(write1h) }), requestNanoUsd: 0n,
+  };
+}
+
+function requestPrice(usd: string): CatalogPrice {
+  return { ...tokenPrice({ model: '7' }), quotaType: 'Request', requestNanoUsd: e9(usd) };
+}
+
+function tokens(over: Partial<TokenCounts>): TokenCounts {
+  return { ...NO_TOKENS, ...over };
+}
+
+const SONNET = tokenPrice({ model: '1.5', completion: '5', cache: '0.1' });
+
+describe('the check values of the contract', () => {
+  test('a model of $3/$15 with every cache class costs $0.03375', () => {
+    const used = tokens({ input: 1000, cached: 20_000, cacheWrite5m: 3000, cacheWrite1h: 1000, output: 500 });
+    assert.equal(costNanoUsd(compilePrice(SONNET, e9('1') * E9), { tokens: used, generations: 0 }), 33_750_000n);
+  });
+
+  test('a model of $2.5/$10 at group ratio 0.8, mostly cached, costs $0.0204', () => {
+    const price = compilePrice(tokenPrice({ model: '1.25', completion: '4', cache: '0.5' }), e9('0.8') * E9);
+    assert.equal(
+      costNanoUsd(price, { tokens: tokens({ input: 2000, cached: 10_000, output: 800 }), generations: 0 }), 20_400_000n,
+    );
+  });
+
+  test('a request of $0.04 at group ratio 1.5 costs $0.06', () => {
+    assert.equal(costNanoUsd(
+      compilePrice(requestPrice('0.04'), e9('1.5') * E9), { tokens: NO_TOKENS, generations: 1 },
+    ), 60_000_000n);
+  });
+});
+
+describe('cost', () => {
+  test('list prices come out as the provider prints them', () => {
+    const million = 1_000_000;
+    const price = compilePrice(SONNET, E9 * E9);
+    const cost = (used: Partial<TokenCounts>): bigint => costNanoUsd(price, { tokens: tokens(used), generations: 0 });
+    assert.equal(cost({ input: million }), e9('3'));
+    assert.equal(cost({ output: million }), e9('15'));
+    assert.equal(cost({ cached: million }), e9('0.3'));
+    assert.equal(cost({ cacheWrite5m: million }), e9('3.75'));
+    assert.equal(cost({ cacheWrite1h: million }), e9('6'));
+  });
+
+  test('an automatic group multiplies its ratio with the member\'s', () => {
+    const price = compilePrice(SONNET, e9('0.8') * e9('1.25'));
+    assert.deepEqual(price, compilePrice(SONNET, E9 * E9));
+  });
+
+  test('the default one-hour ratio is 1.6 of the write ratio, exactly, where billionths do not hold it', () => {
+    const price = compilePrice(tokenPrice({ model: '1000', write: '0.000000001' }), E9 * E9);
+    // 10¹² tokens · 0.0000000016 · 1000 · $2/10⁶
+    assert.equal(costNanoUsd(price, { tokens: tokens({ cacheWrite1h: 10 ** 12 }), generations: 0 }), e9('3.2'));
+  });
+
+  test('a given one-hour ratio is used, also when it is 0', () => {
+    const million = tokens({ cacheWrite1h: 1_000_000 });
+    assert.equal(costNanoUsd(
+      compilePrice(tokenPrice({ model: '1', write1h: '0' }), E9 * E9), { tokens: million, generations: 0 },
+    ), 0n);
+    assert.equal(costNanoUsd(
+      compilePrice(tokenPrice({ model: '1', write1h: '3' }), E9 * E9), { tokens: million, generations: 0 },
+    ), e9('6'));
+  });
+
+  test('it is rounded half up, once per call', () => {
+    // half a nano-USD per input token, a quarter per cached one
+    const price = compilePrice(tokenPrice({ model: '0.00025', cache: '0.5' }), E9 * E9);
+    const cost = (used: Partial<TokenCounts>): bigint => costNanoUsd(price, { tokens: tokens(used), generations: 0 });
+    assert.equal(cost({ input: 1 }), 1n);
+    assert.equal(cost({ cached: 1 }), 0n);
+    assert.equal(cost({ cached: 2 }), 1n);
+    assert.equal(cost({ input: 1, cached: 1 }), 1n);
+    assert.equal(cost({ input: 2, cached: 2 }), 2n);
+    assert.equal(cost({ input: 3 }), 2n);
+  });
+
+  test('a price per request ignores tokens and counts generations; a price per token ignores generations', () => {
+    const used = tokens({ input: 1_000_000, output: 1_000_000 });
+    assert.equal(
+      costNanoUsd(compilePrice(requestPrice('0.04'), E9 * E9), { tokens: used, generations: 3 }), e9('0.12'),
+    );
+    assert.equal(costNanoUsd(compilePrice(SONNET, E9 * E9), { tokens: NO_TOKENS, generations: 3 }), 0n);
+  });
+
+  test('ratio 0 is free', () => {
+    const free = compilePrice(SONNET, 0n);
+    assert.equal(costNanoUsd(free, { tokens: tokens({ input: 10 ** 9, output: 10 ** 9 }), generations: 1 }), 0n);
+    assert.equal(
+      affordableOutputTokens(free, 0n, { inputTokens: 10 ** 9, oneHourCache: true }), Number.MAX_SAFE_INTEGER,
+    );
+  });
+
+  test('the largest figures that the API takes stay exact', () => {
+    const most = '9999999999.999999999';
+    const price = compilePrice(tokenPrice({ model: most, completion: most, base: most }), e9(most) * e9(most));
+    const expected = 7n * e9(most) ** 5n;
+    const unit = 10n ** 42n;
+    assert.equal(costNanoUsd(price, { tokens: tokens({ output: 7 }), generations: 0 }), (2n * expected +
+      unit) / (2n * unit));
+  });
+
+  test('figures that are no counts neither lower a price nor throw', () => {
+    const price = compilePrice(SONNET, E9 * E9);
+    const cost = (input: number): bigint =>
+      costNanoUsd(price, { tokens: tokens({ input, output: 1 }), generations: 0 });
+    assert.equal(cost(-5), cost(0));
+    assert.equal(cost(Number.NaN), cost(0));
+    assert.equal(cost(1.5), cost(2));
+    assert.equal(cost(Number.POSITIVE_INFINITY), cost(Number.MAX_SAFE_INTEGER));
+  });
+});
+
+const ratio = fc.oneof(fc.bigInt({
+  min: 0n, max: 20n * E9,
+}), fc.bigInt({ min: 0n, max: 100n }), fc.bigInt({ min: 0n, max: 10n ** 19n - 1n }));
+const count = fc.oneof(fc.nat({ max: 300_000 }), fc.nat({ max: 3 }));
+const anyPrice: fc.Arbitrary<CatalogPrice> = fc.record({
+  quotaType: fc.constantFrom('Token', 'Request'),
+  ratioBaseUsdE9: ratio, modelRatioE9: ratio, completionRatioE9: ratio, cacheRatioE9: ratio, cacheWriteRatioE9: ratio,
+  cacheWrite1hRatioE9: ratio, requestNanoUsd: ratio,
+}, { requiredKeys: [
+  'quotaType', 'ratioBaseUsdE9', 'modelRatioE9', 'completionRatioE9', 'cacheRatioE9', 'cacheWriteRatioE9',
+  'requestNanoUsd',
+] });
+const anyTokens: fc.Arbitrary<TokenCounts> =
+  fc.record({ input: count, cached: count, cacheWrite5m: count, cacheWrite1h: count, output: count });
+const groupRatioE18 = fc.oneof(ratio.map((e9) => e9 * E9), fc.tuple(ratio, ratio).map(([a, b]) => a * b));
+
+/** The contract's formula, term by term, on fractions that are never reduced. */
+function formula(
+  price: CatalogPrice, groupE18: bigint, used: TokenCounts, generations: number,
+): { over: bigint; under: bigint } {
+  if (price.quotaType === 'Request')
+    return { over: price.requestNanoUsd * BigInt(generations) * groupE18, under: 10n ** 18n };
+  const write1h = price.cacheWrite1hRatioE9 === undefined
+    ? { over: price.cacheWriteRatioE9 * 16n, under: 10n * E9 } : { over: price.cacheWrite1hRatioE9, under: E9 };
+  const terms = [
+    { over: BigInt(used.input), under: 1n },
+    { over: BigInt(used.cached) * price.cacheRatioE9, under: E9 },
+    { over: BigInt(used.cacheWrite5m) * price.cacheWriteRatioE9, under: E9 },
+    { over: BigInt(used.cacheWrite1h) * write1h.over, under: write1h.under },
+    { over: BigInt(used.output) * price.completionRatioE9, under: E9 },
+  ];
+  const sum = terms.reduce((a, b) => ({ over: a.over * b.under + b.over * a.under, under: a.under * b.under }));
+  // USD to nano-USD: 10⁹
+  return { over: sum.over * price.modelRatioE9 * price.ratioBaseUsdE9 * groupE18 * E9, under:
+    sum.under * E9 * E9 * 1_000_000n * 10n ** 18n };
+}
+
+describe('properties', () => {
+  test('cost is the formula, rounded half up', () => {
+    fc.assert(fc.property(anyPrice, groupRatioE18, anyTokens, fc.nat({ max:
+      10 }), (price, group, used, generations) => {
+      const { over, under } = formula(price, group, used, generations);
+      let expected = over / under;
+      if ((over % under) * 2n >= under) expected += 1n;
+      assert.equal(costNanoUsd(compilePrice(price, group), { tokens: used, generations }), expected);
+    }), { numRuns: 300 });
+  });
+
+  test('cost never falls when more is consumed', () => {
+    fc.assert(fc.property(anyPrice, groupRatioE18, anyTokens, anyTokens, (price, group, used, more) => {
+      const compiled = compilePrice(price, group);
+      const sum = {
+        input: used.input +
+          more.input, cached: used.cached + more.cached, cacheWrite5m: used.cacheWrite5m + more.cacheWrite5m,
+        cacheWrite1h: used.cacheWrite1h + more.cacheWrite1h, output: used.output + more.output,
+      };
+      assert.ok(costNanoUsd(
+        compiled, { tokens: sum, generations: 2 },
+      ) >= costNanoUsd(compiled, { tokens: used, generations: 1 }));
+    }), { numRuns: 200 });
+  });
+
+  test('the worst case covers every usage within it, however the input splits into classes', () => {
+    fc.assert(fc.property(anyPrice, groupRatioE18, anyTokens, fc.boolean(), (price, group, split, oneHourCache) => {
+      const compiled = compilePrice(price, group);
+      const used = oneHourCache ? split : { ...split, cacheWrite1h: 0 };
+      const inputTokens = used.input + used.cached + used.cacheWrite5m + used.cacheWrite1h;
+      const worst =
+        worstCaseNanoUsd(compiled, { inputTokens, outputTokens: used.output, oneHourCache, generations: 2 });
+      assert.ok(worst >= costNanoUsd(compiled, { tokens: used, generations: 2 }));
+      // and it is no looser than its rounding: some split reaches it
+      const { perToken } = compiled;
+      const classes: (keyof TokenCounts)[] =
+        oneHourCache ? ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h'] : ['input', 'cached', 'cacheWrite5m'];
+      const dearest = classes.reduce((a, b) => (perToken[a] >= perToken[b] ? a : b));
+      const reached =
+        costNanoUsd(compiled, { tokens: tokens({ [dearest]: inputTokens, output: used.output }), generations: 2 });
+      assert.ok(worst - reached <= 1n);
+    }), { numRuns: 300 });
+  });
+
+  test('the affordable output is the largest whose worst case fits', () => {
+    fc.assert(fc.property(anyPrice, groupRatioE18, fc.record({
+      inputTokens: count, oneHourCache: fc.boolean(),
+    }), fc.bigInt({ min: 0n, max: 10n ** 14n }), (price, group, { inputTokens, oneHourCache }, budget) => {
+      const compiled = compilePrice({ ...price, requestNanoUsd: 0n }, group);
+      const worst = (outputTokens: number): bigint =>
+        worstCaseNanoUsd(compiled, { inputTokens, outputTokens, oneHourCache, generations: 0 });
+      const affordable = affordableOutputTokens(compiled, budget, { inputTokens, oneHourCache });
+      if (worst(0) > budget) assert.equal(affordable, 0);
+      else assert.ok(worst(affordable) <= budget);
+      if (affordable < Number.MAX_SAFE_INTEGER) assert.ok(worst(affordable + 1) > budget);
+    }), { numRuns: 300 });
+  });
+});
+
+describe('figures that numbers cannot hold', () => {
+  test('cost what their whole product is', () => {
+    const cent = compilePrice(requestPrice('0.01'), E9 * E9);
+    for (const generations of [900_719_925, 900_719_926, 450_359_962, 450_359_963, 2 ** 40])
+      assert.equal(
+        costNanoUsd(cent, { tokens: NO_TOKENS, generations }), BigInt(generations) * 10_000_000n, `${generations}`,
+      );
+  });
+});

@@ -1,0 +1,176 @@
+/** The tables that usage is read from: sums that triggers keep, the plans of queries, and files of earlier schemas. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, it } from 'vitest';
+import { SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
+import { openFile } from '#ledger/embedded/schema.ts';
+import type { CallStatus } from '#ledger/usage-record.ts';
+import { readUsageFile } from '#ledger/usage-file.ts';
+import { USAGE_QUERIES, UsageTables } from '#ledger/usage-tables.ts';
+import { NOON_MS, progress, origin } from './calls.ts';
+
+const DAY_MS = 86_400_000;
+/** What version 4 of the schema adds. */
+const UNDO_VERSION_4 = `DROP TRIGGER usage_added; DROP TRIGGER usage_changed; DROP TRIGGER usage_removed;
+  DROP TABLE usage_days; DROP INDEX usage_by_account; PRAGMA user_version = 3`;
+
+function inFolder(work: (path: string) => void): void {
+  const folder = mkdtempSync(join(tmpdir(), 'mgw-usage-'));
+  try {
+    work(join(folder, 'ledger.db'));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+interface Call {
+  readonly id: number;
+  readonly account: string;
+  readonly keyUid: string;
+  readonly status: CallStatus;
+  readonly createdMs: number;
+  readonly costNanoUsd: bigint;
+}
+
+const call: fc.Arbitrary<Call> = fc.record({
+  id: fc.nat(20), account: fc.constantFrom('a', 'b'), keyUid: fc.constantFrom('key-1', 'key-2'),
+  status: fc.constantFrom<CallStatus>('Succeeded', 'Failed'),
+  createdMs: fc.integer({ min: NOON_MS - 2 * DAY_MS, max: NOON_MS }),
+  costNanoUsd: fc.oneof(fc.bigInt({ min: 0n, max: 10n ** 9n }), fc.constant(20_000_000_000_000_001n)),
+});
+
+function add(db: DatabaseSync, { id, account, keyUid, status, createdMs, costNanoUsd }: Call): void {
+  const record = {
+    ...origin(`call-${id}`, { account, keyUid, createdMs }), ...progress(costNanoUsd), status,
+    unbilledNanoUsd: 0n, durationMs: 7,
+  };
+  const row = settledRow({ record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: createdMs });
+  db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${row.map(() => '?').join(', ')})`).run(...row);
+}
+
+type Step =
+  | { readonly kind: 'Add' | 'Rewrite'; readonly call: Call }
+  | { readonly kind: 'Refund'; readonly id: number }
+  | { readonly kind: 'Prune'; readonly count: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ kind: fc.constantFrom<('Add' | 'Rewrite')[]>('Add', 'Rewrite'), call }),
+  fc.record({ kind: fc.constant<'Refund'>('Refund'), id: fc.nat(20) }),
+  fc.record({ kind: fc.constant<'Prune'>('Prune'), count: fc.nat(8) }),
+);
+
+function take(db: DatabaseSync, taken: Step): void {
+  switch (taken.kind) {
+    case 'Add': return add(db, taken.call);
+    case 'Rewrite': {
+      const { id, costNanoUsd, status, createdMs } = taken.call;
+      db.prepare('UPDATE usage SET cost_nano_usd = ?, status = ?, created_ms = ?, input = input + 1 WHERE call_id = ?')
+        .run(costNanoUsd, status, createdMs, `call-${id}`);
+      return;
+    }
+    case 'Refund':
+      db.prepare('UPDATE usage SET cost_nano_usd = 0, status = \'Refunded\' WHERE call_id = ?').run(`call-${taken.id}`);
+      return;
+    case 'Prune':
+      db.prepare('DELETE FROM usage WHERE seq <= (SELECT min(seq) - 1 + ? FROM usage)').run(taken.count);
+  }
+}
+
+/** The sums that are kept are those of the records. */
+function assertExact(db: DatabaseSync): void {
+  const rows = (sql: string): unknown[] => {
+    const statement = db.prepare(sql);
+    statement.setReadBigInts(true);
+    return statement.all().map((row) => ({ ...row }));
+  };
+  assert.deepEqual(rows('SELECT * FROM usage_days ORDER BY account, day, key_uid, model, status'),
+    rows(`SELECT account, created_ms / 86400000 AS day, key_uid, model, status, count(*) AS calls,
+      sum(cost_nano_usd) AS cost_nano_usd, sum(input + cached + cache_write_5m + cache_write_1h) AS input_tokens,
+      sum(output) AS output_tokens FROM usage GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`));
+}
+
+describe('sums by day', () => {
+  it('are those of the records, while they come, are rewritten, refunded and pruned', () => {
+    inFolder((path) => {
+      const db = openFile(path);
+      fc.assert(fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        db.exec('BEGIN');
+        for (const each of steps) {
+          take(db, each);
+          assertExact(db);
+        }
+        db.exec('DELETE FROM usage');
+        assert.equal(db.prepare('SELECT count(*) AS n FROM usage_days').get()?.['n'], 0);
+        db.exec('ROLLBACK');
+      }), { numRuns: 30 });
+      db.close();
+    });
+  });
+
+  it('come with the migration of a file of the version before, and are kept on', () => inFolder((path) => {
+    let db = openFile(path);
+    const calls = fc.sample(call, 200);
+    db.exec(UNDO_VERSION_4);
+    for (const each of calls) add(db, each);
+    db.close();
+    for (let opening = 0; opening < 2; opening++) {
+      db = openFile(path);
+      assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 4);
+      assert.equal(db.prepare('SELECT sum(calls) AS n FROM usage_days').get()?.['n'], 200 + opening);
+      assertExact(db);
+      add(db, { ...calls[0] ?? assert.fail(), id: 1_000 + opening });
+      assertExact(db);
+      db.close();
+    }
+    assert.equal([...readUsageFile(path, {})].length, 202);
+  }));
+});
+
+describe('queries of usage', () => {
+  it('search by the indexes, and sort nothing', () => inFolder((path) => {
+    const db = openFile(path);
+    const plan = (sql: string): string => {
+      const parameters = Object.fromEntries([...new Set(sql.match(/:\w+/g))].map((name) => [name.slice(1), 1]));
+      return db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(parameters).map(({ detail }) => String(detail)).join('; ');
+    };
+    const range = '(account=? AND (created_ms,call_id)>(?,?) AND (created_ms,call_id)<(?,?))';
+    for (const order of ['OldestFirst', 'NewestFirst'] as const) {
+      assert.equal(plan(USAGE_QUERIES.calls(order)), `SEARCH usage USING INDEX usage_by_account ${range}`);
+      assert.equal(plan(USAGE_QUERIES.position(order)), `SEARCH usage USING COVERING INDEX usage_by_account ${range}`);
+      assert.equal(plan(USAGE_QUERIES.day(order)),
+        'SEARCH usage_days USING PRIMARY KEY (account=? AND day>? AND day<?)');
+    }
+    assert.equal(plan(USAGE_QUERIES.sums),
+      `SEARCH usage USING INDEX usage_by_account ${range}; USE TEMP B-TREE FOR GROUP BY`);
+    assert.equal(plan(USAGE_QUERIES.daySums), 'SEARCH usage_days USING PRIMARY KEY (account=? AND day=?)');
+    db.close();
+  }));
+
+  it('look at no more calls than a slice has', () => inFolder((path) => {
+    const db = openFile(path);
+    const some = { account: 'a', keyUid: 'key-1', status: 'Succeeded' as const, costNanoUsd: 1n };
+    for (let id = 0; id < 25; id++) add(db, { ...some, id: id + 100, createdMs: NOON_MS + Math.floor(id / 3) });
+    const whole = { from: { createdMs: 0, callId: '' }, to: { createdMs: NOON_MS + DAY_MS, callId: '' } };
+    const tables = new UsageTables(db);
+    for (const order of ['OldestFirst', 'NewestFirst'] as const) {
+      const sizes: number[] = [];
+      const ids: string[] = [];
+      for (let range = whole; ids.length < 25;) {
+        const slice = tables.slice('a', range, { order, size: 10 });
+        const calls = tables.calls({ account: 'a' }, slice, { order, most: 100 });
+        assert.equal(tables.sums({ account: 'a' }, slice)[0]?.calls, calls.length);
+        sizes.push(calls.length);
+        ids.push(...calls.map(({ callId }) => callId));
+        range = order === 'OldestFirst' ? { ...range, from: slice.to } : { ...range, to: slice.from };
+      }
+      assert.deepEqual(sizes, [10, 10, 5]);
+      const all = Array.from({ length: 25 }, (_, id) => `call-${id + 100}`);
+      assert.deepEqual(ids, order === 'OldestFirst' ? all : all.toReversed());
+    }
+    db.close();
+  }));
+});

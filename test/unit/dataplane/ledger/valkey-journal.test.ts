@@ -1,0 +1,277 @@
+/** The journal of a process: what it still has to deliver, and what it can put back. */
+import assert from 'node:assert/strict';
+import fs, { appendFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test, vi } from 'vitest';
+import { openJournal } from '#ledger/valkey/journal.ts';
+import type { SettlementJournal, BucketScope, PendingSettlement } from '#ledger/valkey/journal.ts';
+
+let folder: string;
+let nowMs: number;
+const faults: unknown[] = [];
+
+const open = (): Promise<SettlementJournal> =>
+  openJournal({ folder, onFault: (error) => faults.push(error), monotonicMs: () => nowMs });
+const pending = (callId: string): PendingSettlement =>
+  ({ callId, account: 'team/a', adopt: { name: 'adopt', args: [callId] }, settle: { name: 'settle', args: [callId] } });
+/** As the script tells it. */
+const reply = (callId: string, account = 'team/a'): string[] => ['settled', account, callId, 'key-1', 'rest'];
+const refill = (callId: string, account = 'team/a') =>
+  ({ name: 'refill', args: [callId, 'key-1', account, 'rest', 'job', '5', 'route/channel', ''] });
+const JOB = ['job', '5', 'route/channel'];
+const part = (over: Partial<BucketScope> = {}): BucketScope =>
+  ({ base: '{mgw0}:', epoch: 'epoch-1', accepts: () => true, ...over });
+const all = part();
+
+describe('the journal', () => {
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mgw-journal-'));
+    nowMs = 0;
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+    assert.deepEqual(faults, []);
+  });
+
+  test('has for the next process what was not delivered, and only that', async () => {
+    const first = await open();
+    for (const id of ['a', 'b', 'c']) first.addPending(pending(id));
+    void first.addSettled(reply('a'), JOB);
+    first.addDropped('b');
+    await first.close();
+    const second = await open();
+    assert.deepEqual(second.undelivered, [pending('c')]);
+    assert.deepEqual(await second.refills(all), [refill('a')]);
+    await second.close();
+    assert.equal(statSync(join(folder, 'current.jsonl')).mode & 0o077, 0);
+  });
+
+  test('tells of one part of the accounts', async () => {
+    const journal = await open();
+    void journal.addSettled(reply('a'), JOB);
+    void journal.addSettled(reply('b', 'team/b'), JOB);
+    assert.deepEqual(
+      await journal.refills(part({ accepts: (account) => account === 'team/b' })), [refill('b', 'team/b')],
+    );
+    await journal.close();
+  });
+
+  test('forgets what is older than two of its turns, but not what waits', async () => {
+    const journal = await open();
+    journal.addPending(pending('waiting'));
+    for (const id of ['a', 'b', 'c']) {
+      void journal.addSettled(reply(id), JOB);
+      await journal.refills(all);
+      nowMs += 5 * 60_000 + 1;
+    }
+    void journal.addSettled(reply('d'), JOB);
+    const kept = (await journal.refills(all)).map(({ args: [id] }) => id);
+    assert.ok(kept.includes('d') && !kept.includes('b') && !kept.includes('a'), kept.join());
+    await journal.close();
+    assert.deepEqual((await open().then(async (next) => (await next.close(), next))).undelivered, [pending('waiting')]);
+  });
+
+  test('writes what comes while it writes, and more than it has room for', async () => {
+    const journal = await open();
+    const ids = Array.from({ length: 3_000 }, (_none, n) => `${n}-${'ü€😀'.repeat(n % 9)}`);
+    for (const id of ids.slice(0, 2_000)) void journal.addSettled(reply(id), JOB);
+    const reading = journal.refills(all);
+    for (const id of ids.slice(2_000)) void journal.addSettled(reply(id), JOB);
+    await reading;
+    assert.deepEqual(await journal.refills(all), ids.map((id) => refill(id)));
+    await journal.close();
+  });
+
+  test('reads what an older version wrote', async () => {
+    writeFileSync(join(folder, 'previous.jsonl'),
+      '\n["C","req_1",["settled","team-a/team-a","req_1","key-1","1795176000000","[\\"auto-a\\",\\"m\\",' +
+      '\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30",' +
+      '"30","30","30","20777","24322"],["","0","r/c"]]\n');
+    writeFileSync(join(folder, 'current.jsonl'),
+      '\n["P",{"callId":"req_2","account":"team-a/team-a","adopt":{"name":"adopt","args":["req_2"]},' +
+      '"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a",' +
+      '"adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n');
+    const journal = await open();
+    assert.deepEqual(journal.undelivered, [{
+      callId: 'req_2', account: 'team-a/team-a', adopt: { name: 'adopt', args: ['req_2'] },
+      settle: { name: 'settle', args: ['req_2', '5'] },
+    }]);
+    assert.deepEqual(await journal.refills(all), [{
+      name: 'refill',
+      args: [
+        'req_1', 'key-1', 'team-a/team-a', '1795176000000', '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]',
+        '30', '0', 'Succeeded', '1234', '30', '70', '1', '30', '30', '30', '30',
+        '20777', '24322', '', '0', 'r/c', '',
+      ],
+    }]);
+    await journal.close();
+  });
+
+  test('a line that was not written to its end is none, and does not take the next one with it', async () => {
+    const first = await open();
+    first.addPending(pending('a'));
+    await first.close();
+    appendFileSync(join(folder, 'current.jsonl'), '["C","a",["settl');
+    const second = await open();
+    assert.deepEqual(second.undelivered, [pending('a')]);
+    void second.addSettled(reply('a'), JOB);
+    await second.close();
+    const third = await open();
+    assert.deepEqual(third.undelivered, []);
+    assert.deepEqual(await third.refills(all), [refill('a')]);
+    await third.close();
+    assert.ok(readFileSync(join(folder, 'current.jsonl'), 'utf8').endsWith('\n'));
+  });
+
+  test('knows which settlements are as new as an epoch, also after its files change and in a new process', async () => {
+    const since = async (journal: SettlementJournal, over: Partial<BucketScope>): Promise<string[]> => (
+      (await journal.refills(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id)
+    );
+    const journal = await open();
+    void journal.addSettled(reply('a'), JOB);
+    journal.beginEpoch('{mgw0}:', 'epoch-1');
+    journal.beginEpoch('{mgw1}:', 'another');
+    void journal.addSettled(reply('b'), JOB);
+    journal.beginEpoch('{mgw0}:', 'epoch-2');
+    void journal.addSettled(reply('c'), JOB);
+    assert.deepEqual(await since(journal, {}), ['b', 'c']);
+    // a store that is restored goes on with an epoch of before
+    journal.beginEpoch('{mgw0}:', 'epoch-1');
+    nowMs += 5 * 60_000 + 1;
+    void journal.addSettled(reply('d'), JOB);
+    assert.deepEqual(await since(journal, { epoch: 'epoch-2' }), ['c', 'd']);
+    await journal.close();
+    const next = await open();
+    void next.addSettled(reply('e'), JOB);
+    nowMs += 5 * 60_000 + 1;
+    void next.addSettled(reply('f'), JOB);
+    assert.deepEqual(await since(next, { epoch: 'epoch-1' }).then((ids) => ids.slice(-2)), ['e', 'f']);
+    assert.deepEqual(await since(next, { epoch: 'epoch-3' }), []);
+    assert.deepEqual(await since(next, { base: '{mgw1}:' }), []);
+    await next.close();
+  });
+
+  test('reads whatever an identifier has in it', async () => {
+    const ids = ['a\u2028b', 'c\u2029', 'd\u0085', 'e\rf', 'g\nh', 'ü"'.repeat(40_000)];
+    const journal = await open();
+    for (const id of ids) void journal.addSettled(reply(id), JOB);
+    assert.deepEqual(await journal.refills(all), ids.map((id) => refill(id)));
+    await journal.close();
+  });
+
+  test('what waits is in the newest file as soon as that is there, whoever wrote it', async () => {
+    const first = await open();
+    first.addPending(pending('waiting'));
+    await first.close();
+    renameSync(join(folder, 'current.jsonl'), join(folder, 'previous.jsonl'));
+    const second = await open();
+    await second.refills(all);
+    assert.match(readFileSync(join(folder, 'current.jsonl'), 'utf8'), /waiting/);
+    await second.close();
+  });
+
+  test('files do not take turns while they are read', async () => {
+    const journal = await open();
+    for (let n = 0; n < 500; n++) void journal.addSettled(reply(`before-${n}`), JOB);
+    await journal.refills(all);
+    const reading = journal.refills(all);
+    nowMs += 5 * 60_000 + 1;
+    journal.addPending(pending('a'));
+    assert.equal((await reading).length, 500);
+    await journal.close();
+  });
+
+  test('a write that failed takes nothing with it that still waits', async () => {
+    const probe = await openFile(join(folder, 'probe'), 'w');
+    const proto: unknown = Object.getPrototypeOf(probe);
+    await probe.close();
+    assert.ok(isWriter(proto));
+    const journal = await open();
+    void journal.addSettled(reply('a'), JOB);
+    await journal.refills(all);
+    const write = vi.spyOn(proto, 'appendFile').mockImplementation(async function half(
+      this: { write(bytes: Uint8Array): Promise<unknown> }, bytes: Uint8Array,
+    ) {
+      await this.write(bytes.subarray(0, bytes.length / 2));
+      throw new Error('the disk is full');
+    });
+    journal.addPending(pending('b'));
+    await journal.refills(all);
+    write.mockRestore();
+    assert.deepEqual([...new Set(faults.splice(0).map(String))], ['Error: the disk is full']);
+    void journal.addSettled(reply('c'), JOB);
+    assert.deepEqual(await journal.refills(all), [refill('a'), refill('c')]);
+    await journal.close();
+    const next = await open();
+    await next.close();
+    assert.deepEqual(next.undelivered, [pending('b')]);
+  });
+
+  test('settlements wait in memory while the disk is full, and are given back from there', async () => {
+    const probe = await openFile(join(folder, 'probe'), 'w');
+    const proto: unknown = Object.getPrototypeOf(probe);
+    await probe.close();
+    assert.ok(isWriter(proto));
+    const journal = await open();
+    await journal.addSettled(reply('a'), JOB);
+    const write = vi.spyOn(proto, 'appendFile').mockRejectedValue(new Error('the disk is full'));
+    await journal.addSettled(reply('b'), JOB);
+    assert.deepEqual(await journal.refills(all), [refill('a'), refill('b')]);
+    write.mockRestore();
+    await journal.addSettled(reply('c'), JOB);
+    await journal.close();
+    assert.deepEqual([...new Set(faults.splice(0).map(String))], ['Error: the disk is full']);
+    const next = await open();
+    assert.deepEqual(await next.refills(all), [refill('a'), refill('b'), refill('c')]);
+    await next.close();
+  });
+
+  test('a turn that failed between its two steps loses nothing, and is made up for', async () => {
+    const journal = await open();
+    const settle = async (...ids: string[]): Promise<void> => {
+      for (const id of ids) void journal.addSettled(reply(id), JOB);
+      await journal.refills(all);
+    };
+    journal.addPending(pending('waiting'));
+    await settle('a');
+    const { renameSync: rename } = fs;
+    const failing = vi.spyOn(fs, 'renameSync').mockImplementation((from, to) => {
+      if (String(to).endsWith('current.jsonl')) throw new Error('the disk is full');
+      rename(from, to);
+    });
+    syncBuiltinESMExports();
+    nowMs += 5 * 60_000 + 1;
+    for (const id of ['b', 'c']) await settle(id);
+    failing.mockRestore();
+    syncBuiltinESMExports();
+    assert.ok(faults.splice(0).every((fault) => String(fault) === 'Error: the disk is full'));
+    assert.deepEqual(await journal.refills(all), ['a', 'b', 'c'].map((id) => refill(id)));
+    // the turn that was due, and what is written after it
+    await settle('d');
+    await settle('e');
+    assert.deepEqual(faults, []);
+    assert.deepEqual(await journal.refills(all), ['a', 'b', 'c', 'd', 'e'].map((id) => refill(id)));
+    assert.doesNotMatch(readFileSync(join(folder, 'current.jsonl'), 'utf8'), /"a"/);
+    // each later turn lets go of a file as ever
+    nowMs += 5 * 60_000 + 1;
+    await settle('f');
+    assert.deepEqual((await journal.refills(all)).at(-1), refill('f'));
+    assert.ok(!(await journal.refills(all)).some(({ args: [id] }) => id === 'a'));
+    await journal.close();
+    assert.deepEqual((await open().then(async (next) => (await next.close(), next))).undelivered, [pending('waiting')]);
+  });
+
+  test('says so where something comes when it is closed', async () => {
+    const journal = await open();
+    await journal.close();
+    journal.addPending(pending('late'));
+    assert.deepEqual(faults.splice(0).map(String), ['Error: the journal is closed']);
+  });
+});
+
+function isWriter(value: unknown): value is { appendFile(bytes: Uint8Array): Promise<void> } {
+  return typeof value === 'object' && value !== null && 'appendFile' in value;
+}

@@ -1,0 +1,73 @@
+/** Running calls under thresholds that are new; what users see of it is in test/api/reload/hot-reload.test.ts. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import { CallMap } from '../../../../dataplane/ledger/call-map.ts';
+import type { CallRecord, PipelineDeps } from '../../../../dataplane/pipeline/context.ts';
+import { countRunningCalls } from '../../../../dataplane/pipeline/new-thresholds.ts';
+import type { SlotLimit } from '../../../../dataplane/ledger/ledger.ts';
+
+const KEY: SlotLimit = { scope: 'Key', id: 'key/uid', limit: 1 };
+const GROUP: SlotLimit = { scope: 'Group', id: 'group/g/r/c', limit: 2 };
+const CHANNEL: SlotLimit = { scope: 'Channel', id: 'channel/r/c', limit: 3 };
+
+/** A call that runs on r/c for group g, without any slots; what is in force has `slots`. */
+function scene({ key, slots, offered = 'm', own = [] }: {
+  readonly key?: SlotLimit;
+  readonly offered?: string;
+  readonly slots: readonly SlotLimit[];
+  readonly own?: readonly SlotLimit[];
+}) {
+  const asked: string[] = [];
+  const candidate = (its: readonly SlotLimit[]): object =>
+    ({ group: 'g', model: { name: 'm' }, target: { id: 'r/c' }, slots: its });
+  const record = { received: { requestId: 'req_1' }, sent: true, admitted: {
+    routed: { key: { uid: 'uid' }, keyHash: 'hash' }, candidate: candidate(own),
+  } } as unknown as CallRecord;
+  const state = {
+    groups: new Map([['g', { offers: new Map([[offered, { tiers: [[], [candidate(slots)]] }]]) }]]),
+    channelSlots: new Map([['r/c', CHANNEL]]),
+    credentials: new Map([['hash', { key: { uid: 'uid', ...key && { slot: key } } }]]),
+  };
+  const running = new CallMap<CallRecord>();
+  running.set(record.received.requestId, record);
+  const deps = {
+    running,
+    state: { get: () => state, generation: 2 },
+    ledger: {
+      countSlots: (callId: string, wanted: readonly SlotLimit[]) =>
+        void asked.push(...wanted.map(({ id }) => `${callId} ${id}`)),
+    },
+  } as unknown as Pick<PipelineDeps, 'state' | 'ledger' | 'running'>;
+  return { deps, record, asked };
+}
+
+const take = ({ id }: SlotLimit): string => `req_1 ${id}`;
+
+describe('a running call', () => {
+  it('is given the slots of thresholds that are new to it, and no others', () => {
+    const { deps, asked } = scene({ key: KEY, slots: [GROUP, CHANNEL], own: [CHANNEL] });
+    countRunningCalls(deps);
+    assert.deepEqual(asked, [take(GROUP), take(KEY)]);
+  });
+
+  it('counts under its channel\'s own threshold where its group no longer has the model', () => {
+    const { deps, asked } = scene({ slots: [GROUP, CHANNEL], offered: 'another' });
+    countRunningCalls(deps);
+    assert.deepEqual(asked, [take(CHANNEL)]);
+  });
+
+  it('that has left its channel is not given slots of it', () => {
+    const { deps, asked, record } = scene({ slots: [CHANNEL] });
+    record.sent = false;
+    countRunningCalls(deps);
+    assert.deepEqual(asked, []);
+  });
+
+  it('is not asked about where nothing is new, or before it is admitted', () => {
+    const { deps, asked, record } = scene({ slots: [CHANNEL], own: [CHANNEL] });
+    countRunningCalls(deps);
+    record.admitted = undefined;
+    countRunningCalls(deps);
+    assert.deepEqual(asked, []);
+  });
+});

@@ -1,0 +1,37 @@
+/** A bound on waiting for the ledger. */
+import assert from 'node:assert/strict';
+import { test, vi } from 'vitest';
+import { LedgerUnavailable } from '../../../../dataplane/ledger/ledger.ts';
+import { withTimeout } from '../../../../dataplane/pipeline/settle.ts';
+
+vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+
+const never = new Promise<never>(() => undefined);
+
+test('work that is done in time is its result, or its own failure', async () => {
+  assert.equal(await withTimeout(100, Promise.resolve('done')), 'done');
+  const failure = new LedgerUnavailable('no disk');
+  await assert.rejects(withTimeout(100, Promise.reject(failure)), failure);
+});
+
+test('each waits for its own time', async () => {
+  const done = Promise.withResolvers<string>();
+  const first = assert.rejects(withTimeout(100, never), LedgerUnavailable);
+  vi.advanceTimersByTime(60);
+  const second = withTimeout(100, done.promise);
+  const third = assert.rejects(withTimeout(100, never), LedgerUnavailable);
+  vi.advanceTimersByTime(40);
+  await first;
+  done.resolve('second');
+  assert.equal(await second, 'second');
+  vi.advanceTimersByTime(60);
+  await third;
+});
+
+test('work that fails too late is ignored', async () => {
+  const late = Promise.withResolvers<string>();
+  const timedOut = assert.rejects(withTimeout(0, late.promise), LedgerUnavailable);
+  vi.advanceTimersByTime(1);
+  await timedOut;
+  late.reject(new Error('later still'));
+});

@@ -1,0 +1,102 @@
+/** The other endpoints of OpenAI's shape. */
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import {
+  boundEmbeddingsInput, embeddingsConverter, readEmbeddingsFacts,
+} from '../../../../dataplane/protocol/openai/embeddings.ts';
+import { imagesConverter, readImagesFacts } from '../../../../dataplane/protocol/openai/images.ts';
+import { refusalOf } from './refusal.ts';
+import { byteByByte, replay, STREAM_REQUEST } from './replay.ts';
+
+const PLAN = { upstreamModel: 'up', maxOutputTokens: undefined, outputLimitField: 'max_tokens' } as const;
+const faultParam = (read: () => unknown): string | undefined => refusalOf(read).param;
+
+test('embeddings: a text is at most its bytes, tokens are counted', () => {
+  const bound = (input: unknown, context = 8192): number =>
+    boundEmbeddingsInput(readEmbeddingsFacts({ model: 'e', input }), context);
+  const wrapping = bound([1]) - 1;
+  assert.ok(wrapping >= 0 && wrapping < 20);
+  assert.equal(bound('grün'), 5 + wrapping);
+  assert.equal(bound(['a', 'bc']), 3 + 2 * wrapping);
+  assert.equal(bound([5, 6, 7]), 3 + wrapping);
+  assert.equal(bound([[5, 6], [7]]), 3 + 2 * wrapping);
+  assert.equal(bound(['x'.repeat(10_000), 'y'.repeat(10_000)], 100), 200);
+  assert.equal(readEmbeddingsFacts({ model: 'e', input: ['x'.repeat(9), [1, 2]] }).estimatedTokens, 5);
+});
+
+test('embeddings: anything else is refused by name', () => {
+  for (const [input, param] of [[undefined, 'input'], [null, 'input'], [[], 'input'], [5, 'input'], [{}, 'input'], [
+    ['a', 5], 'input[1]',
+  ], [['a', null], 'input[1]'], [[[1], ['a']], 'input[1]'], [[{ image: 'x' }], 'input[0]']] as const)
+    assert.equal(faultParam(() => readEmbeddingsFacts({ model: 'e', input })), param, JSON.stringify(input));
+  assert.equal(faultParam(() => readEmbeddingsFacts({ input: 'x' })), 'model');
+});
+
+test('embeddings pass through, renamed and metered', () => {
+  const body = Buffer.from('{"model":"e","input":"x","dimensions":256.0}');
+  const sent = embeddingsConverter.request(body, { model: 'e', input: 'x' }, PLAN);
+  assert.deepEqual(
+    [sent.path, Buffer.from(sent.body).toString()], ['/embeddings', '{"model":"up","input":"x","dimensions":256.0}'],
+  );
+  assert.equal(embeddingsConverter.request(body, { model: 'e' }, { ...PLAN, upstreamModel: 'e' }).body, body);
+  const answer =
+    Buffer.from('{"object":"list","data":[{"embedding":[0.1]}],"usage":{"prompt_tokens":8,"total_tokens":8}}');
+  const { body: same, meter } = embeddingsConverter.response(answer);
+  assert.equal(same, answer);
+  assert.deepEqual([meter.final, meter.reported.input, meter.outputBytes], [true, 8, 0]);
+  assert.equal(embeddingsConverter.response(Buffer.from('{"data":[]}')).meter.final, false);
+  for (const wrong of ['x', '[]', '{"error":{}}'])
+    assert.throws(() => embeddingsConverter.response(Buffer.from(wrong)), SyntaxError);
+});
+
+test('images: what is asked for is what is paid for', () => {
+  assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: 3, stream: true }), {
+    model: 'i', stream: true, generations: 3, imageParam: undefined,
+  });
+  assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: null }), {
+    model: 'i', stream: false, generations: 1, imageParam: undefined,
+  });
+  for (const [fields, param] of [[{ n: 0 }, 'n'], [{ n: 11 }, 'n'], [{ n: 1.5 }, 'n'], [{ n: '2' }, 'n'], [
+    { prompt: '' }, 'prompt',
+  ], [{ prompt: 5 }, 'prompt'], [{ model: 1 }, 'model'], [{ stream: 'x' }, 'stream']] as const)
+    assert.equal(faultParam(() => readImagesFacts({ model: 'i', prompt: 'x', ...fields })), param);
+});
+
+test('images pass through, with figures where there are any', () => {
+  const plain = Buffer.from('{"created":1,"data":[{"url":"https://x/1.png"}]}');
+  const { body, meter } = imagesConverter.response(plain);
+  assert.equal(body, plain);
+  assert.deepEqual([meter.final, meter.reported.input, meter.reported.output], [true, 0, 0]);
+  const counted = imagesConverter.response(Buffer.from(
+    '{"created":1,"data":[{"b64_json":"AAAA"}],"usage":{"input_tokens":50,"output_tokens":4160,' +
+    '"total_tokens":4210,"input_tokens_details":{"text_tokens":50,"image_tokens":0}}}'));
+  assert.deepEqual([counted.meter.reported.input, counted.meter.reported.output], [50, 4160]);
+  assert.throws(() => imagesConverter.response(Buffer.from('{"error":"x"}')), SyntaxError);
+});
+
+test('a stream of images holds the latest whole one back until it is over', () => {
+  const partial = 'event: image_generation.partial_image\ndata: ' +
+    '{"type":"image_generation.partial_image","partial_image_index":0,"b64_json":"AA"}\n\n';
+  const completed = (image: string): string =>
+    `event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"${image}",` +
+    '"usage":{"input_tokens":5,"output_tokens":7,"total_tokens":12}}\n\n';
+  const bytes = Buffer.from(partial + completed('AAA') + partial + completed('BBB'));
+  const open = () => imagesConverter.stream(STREAM_REQUEST);
+  const whole = replay(open(), [bytes]);
+  assert.deepEqual([whole.outcome, whole.sent, whole.last], ['Complete', partial + completed('AAA') +
+    partial, completed('BBB')]);
+  assert.deepEqual([whole.meter.final, whole.meter.reported.input, whole.meter.reported.output], [true, 5, 7]);
+  assert.deepEqual(replay(open(), byteByByte(bytes)), whole);
+  assert.equal(replay(open(), [Buffer.from(partial)]).outcome, 'Cut');
+  assert.equal(replay(open(), [Buffer.from(completed('A') + partial)]).outcome, 'Cut');
+  assert.equal(replay(open(), [Buffer.from(`${completed('A')}: ping\n\n`)]).last, `${completed('A')}: ping\n\n`);
+  assert.equal(
+    replay(open(), [Buffer.from(`${completed('A')}data: [DONE]\n\n`)]).last, `${completed('A')}data: [DONE]\n\n`,
+  );
+  assert.equal(replay(
+    open(), [Buffer.from(`${partial}data: {"type":"error","error":{"message":"moderated"}}\n\n`)],
+  ).outcome, 'Failed');
+  assert.equal(
+    replay(open(), [Buffer.from(`${completed('A')}data: {"error":{"message":"broke"}}\n\n`)]).sent, completed('A'),
+  );
+});

@@ -1,0 +1,29 @@
+/**
+ * The Parrot: a provider with a protocol of its own. Only OpenAI's dialect is converted by hand; Anthropic's goes
+ * through it.
+ */
+import { anthropicToOpenai } from '../../../../../dataplane/protocol/anthropic-openai.ts';
+import { chain } from '../../../../../dataplane/protocol/chain.ts';
+import type { Converter } from '../../../../../dataplane/protocol/converter.ts';
+import { openEventStream } from '../../../../../dataplane/protocol/event-stream.ts';
+import { readProviderError } from '../../../../../dataplane/protocol/provider-errors.ts';
+import type { Provider } from '../../../../../dataplane/protocol/provider.ts';
+import { convertResponse, WordsToChunks } from './answer.ts';
+import { convertRequest } from './request.ts';
+
+const openaiToParrot: Converter = {
+  client: 'OpenAI',
+  upstream: 'Parrot',
+  request: convertRequest,
+  response: convertResponse,
+  stream: (request) => openEventStream(new WordsToChunks(request), { client: 'OpenAI', requestId: request.id }),
+};
+
+export const parrot: Provider = {
+  chat: { OpenAI: openaiToParrot, Anthropic: chain(anthropicToOpenai, openaiToParrot) },
+  credential: (apiKey) => ['x-parrot-key', apiKey],
+  defaultHeaders: { 'x-parrot-version': '1' },
+  clientHeaders: [],
+  // any shape of error that has a message in it is understood
+  readError: readProviderError,
+};

@@ -1,0 +1,93 @@
+/** Runs recorded streams through converters, in pieces of any size. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
+import type { Meter, StreamConverter, StreamRequest } from '../../../../dataplane/protocol/converter.ts';
+import { converterFor } from '../../../../dataplane/protocol/providers.ts';
+
+const FIXTURES = join(import.meta.dirname, '../../../fixtures');
+export const TESTDATA = join(import.meta.dirname, '../../../../dataplane/protocol/testdata');
+
+const ANTHROPIC_PROVIDERS = new Set(['anthropic', 'bedrock-proxy']);
+
+interface Recording {
+  readonly name: string;
+  readonly upstream: Dialect;
+  readonly bytes: Buffer;
+}
+
+/** Everything that a stream's client and its gateway get to see. */
+export interface Replay {
+  readonly sent: string;
+  readonly outcome: string;
+  readonly last: string;
+  readonly error: unknown;
+  readonly meter: Meter;
+}
+
+export const STREAM_REQUEST: StreamRequest = {
+  wantsStreamUsage: false, model: 'the-model', estimatedInputTokens: 77, id: 'req-1', createdSeconds: 1_800_000_000,
+};
+
+export function recordings(): Recording[] {
+  return readdirSync(FIXTURES, { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory()).flatMap(({ name: provider }) =>
+    readdirSync(join(FIXTURES, provider)).filter((file) => file.endsWith('.sse')).map((file) => ({
+      name: `${provider}/${file.slice(0, -4)}`,
+      upstream: ANTHROPIC_PROVIDERS.has(provider) ? 'Anthropic' as const : 'OpenAI' as const,
+      bytes: readFileSync(join(FIXTURES, provider, file)),
+    })));
+}
+
+export function recording(name: string): Recording {
+  const found = recordings().find((candidate) => candidate.name === name);
+  if (!found) throw new Error(`no recording ${name}`);
+  return found;
+}
+
+export function openStream(client: Dialect, upstream: Dialect, request: Partial<StreamRequest> = {}): StreamConverter {
+  return converterFor(client, upstream).stream({ ...STREAM_REQUEST, ...request });
+}
+
+/** As the pipeline does it: nothing is pushed any more once the terminal event was seen. */
+export function replay(stream: StreamConverter, pieces: readonly Uint8Array[]): Replay {
+  const sent: Buffer[] = [];
+  for (const piece of pieces) {
+    if (stream.terminal) break;
+    sent.push(Buffer.from(stream.push(piece)));
+  }
+  const end = stream.end();
+  return {
+    sent: Buffer.concat(sent).toString('utf8'),
+    outcome: end.outcome,
+    last: end.outcome === 'Cut' ? '' : Buffer.from(end.last).toString('utf8'),
+    error: end.outcome === 'Failed' ? end.error : undefined,
+    meter: stream.meter,
+  };
+}
+
+/** Pieces that end at these places. */
+export function splitAt(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const cuts = [
+    0, ...[...new Set(places)].filter((place) => place > 0 && place < bytes.length).sort((a, b) => a - b), bytes.length,
+  ];
+  return cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end));
+}
+
+export function byteByByte(bytes: Buffer): Buffer[] {
+  return Array.from(bytes, (_, index) => bytes.subarray(index, index + 1));
+}
+
+/** As a provider sends it: an event at a time. */
+export function byEvent(bytes: Buffer): Buffer[] {
+  return bytes.toString('latin1').split(/(?<=\n\r?\n)/).map((event) => Buffer.from(event, 'latin1'));
+}
+
+/** A stream gives the same however it is cut into pieces. */
+export function assertCutAlike(open: () => StreamConverter, bytes: Buffer, cuts: readonly number[]): void {
+  const expected = replay(open(), byteByByte(bytes));
+  assert.deepEqual(replay(open(), [bytes]), expected);
+  assert.deepEqual(replay(open(), splitAt(bytes, cuts)), expected);
+  assert.deepEqual(replay(open(), byEvent(bytes)), expected);
+}

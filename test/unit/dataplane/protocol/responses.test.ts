@@ -1,0 +1,238 @@
+/** Responses: what a request asks for, what is refused, and what each end of an answer is billed by. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
+import type { ChatFacts } from '../../../../dataplane/protocol/call-facts.ts';
+import type { StreamConverter, StreamEnd } from '../../../../dataplane/protocol/converter.ts';
+import { boundInput } from '../../../../dataplane/protocol/estimate.ts';
+import { readResponseFacts } from '../../../../dataplane/protocol/openai/response-facts.ts';
+import { responsesConverter } from '../../../../dataplane/protocol/openai/responses.ts';
+import { writeEvent } from '../../../../dataplane/protocol/sse.ts';
+import { pattern } from '../../../support/pattern.ts';
+
+function facts(more: object): ChatFacts {
+  const request = { model: 'm', input: 'hi', ...more };
+  return readResponseFacts(Buffer.from(JSON.stringify(request)), request);
+}
+
+describe('a request', () => {
+  it('says what it may cost', () => {
+    const { maxOutputTokens, answers, stream, fixedOutput, units, textBytes } =
+      facts({ max_output_tokens: 500, stream: true });
+    assert.deepEqual([maxOutputTokens, answers, stream, fixedOutput, units], [500, 1, true, false, 1]);
+    assert.equal(textBytes, Buffer.byteLength('{"model":"m","input":"hi","max_output_tokens":500,"stream":true}'));
+    assert.equal(facts({ tools: [{ type: 'function', name: 'f' }] }).fixedOutput, true);
+    assert.equal(facts({ text: { format: { type: 'json_schema', name: 'x', schema: {} } } }).fixedOutput, true);
+    assert.equal(facts({ text: { format: { type: 'text' }, verbosity: 'low' } }).fixedOutput, false);
+  });
+  it('may leave its input to its instructions', () =>
+    assert.equal(facts({ input: undefined, instructions: 'say hi' }).units, 1));
+  it('is no longer for the data of its images', () => {
+    const data = 'A'.repeat(50_000);
+    const { images, textBytes } = facts({ input: [{
+      role: 'user', content: [{ type: 'input_image', image_url: `data:image/png;base64,${data}` }],
+    }] });
+    assert.equal(images, 1);
+    assert.ok(textBytes < 300);
+  });
+  it('may fill the context with what its provider adds to a reasoning item, unless that is in it', () => {
+    const model = { contextTokens: 10_000, imageTokens: 1 };
+    assert.equal(boundInput(facts({ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }), model), 10_000);
+    assert.ok(boundInput(
+      facts({ input: [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'abc' }] }), model,
+    ) < 1000);
+    assert.equal(boundInput(facts({ input: [{ type: 'brand_new_item' }] }), model), 10_000);
+    assert.equal(boundInput(facts({ input: [{
+      role: 'user', content: [{ type: 'input_file', file_data: 'data:application/pdf;base64,AA==' }],
+    }] }), model), 10_000);
+  });
+  it('of plain items is bounded by its bytes', () => {
+    const input = [
+      {
+        role: 'user', content: 'a',
+      }, { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'b', annotations: [] }] },
+      {
+        type: 'function_call', call_id: 'c', name: 'f', arguments: '{}',
+      }, { type: 'function_call_output', call_id: 'c', output: 'done' },
+      { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_text', text: 'done' }] },
+      { type: 'shell_call_output', call_id:
+        'c', output: [{ stdout: 'a', stderr: '', outcome: { type: 'exit', exit_code: 0 } }] },
+    ];
+    assert.deepEqual([facts({ input }).files, facts({ input }).images, facts({ input }).unbounded], [0, 0, []]);
+  });
+
+  const unbounded: readonly [what: string, more: object, feature: string, param: string][] = [
+    ['a search', { tools: [{ type: 'function', name: 'f' }, { type: 'web_search' }] }, 'ServerTools', 'tools[1].type'],
+    ['a remote server of tools', { tools: [{
+      type: 'mcp', server_label: 'x', server_url: 'https://x',
+    }] }, 'ServerTools', 'tools[0].type'],
+    ['code at the provider', { tools: [{
+      type: 'code_interpreter', container: { type: 'auto' },
+    }] }, 'ServerTools', 'tools[0].type'],
+    ['pictures by a tool', { tools: [{ type: 'image_generation' }] }, 'ServerTools', 'tools[0].type'],
+    ['a shell at the provider', { tools: [{
+      type: 'shell', environment: { type: 'container_auto' },
+    }] }, 'ServerTools', 'tools[0].type'],
+    ['a shell nobody knows where', { tools: [{ type: 'shell' }] }, 'ServerTools', 'tools[0].type'],
+    ['a tool of a new type', { tools: [{ type: 'oracle' }] }, 'ServerTools', 'tools[0].type'],
+    ['a search in a namespace', { tools: [{
+      type: 'namespace', name: 'n', tools: [{ type: 'web_search' }],
+    }] }, 'ServerTools', 'tools[0].tools[0].type'],
+    ['a search that joins later', { input: [{
+      type: 'additional_tools', role: 'developer', tools: [{ type: 'web_search' }],
+    }] }, 'ServerTools', 'input[0].tools[0].type'],
+    ['a summary by the provider', { context_management: [{
+      type: 'compaction', compact_threshold: 1000,
+    }] }, 'ServerTools', 'context_management'],
+    ['a summary now', { input: [{ type: 'compaction_trigger' }] }, 'ServerTools', 'input[0].type'],
+    ['a dearer tier', { service_tier: 'priority' }, 'ServiceTiers', 'service_tier'],
+    ['a file that is kept', { input: [{
+      role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }],
+    }] }, 'FileReferences', 'input[0].content[0].file_id'],
+    ['a file by URL', { input: [{
+      role: 'user', content: [{ type: 'input_file', file_url: 'https://x/y.pdf' }],
+    }] }, 'FileReferences', 'input[0].content[0].file_url'],
+    ['sound', { input: [{
+      role: 'user', content: [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }],
+    }] }, 'Audio', 'input[0].content[0]'],
+  ];
+  for (const [what, more, feature, param] of unbounded)
+    it(`for ${what} has no bound`, () => assert.deepEqual(facts(more).unbounded, [{ feature, param }]));
+  for (const tool of ['function', 'custom', 'apply_patch', 'local_shell', 'computer_use_preview'])
+    it(`for the client's tool ${tool} has one`, () =>
+      assert.deepEqual(facts({ tools: [{ type: tool, name: 'x' }] }).unbounded, []));
+  it('for the client\'s own shell and search has one', () => {
+    assert.deepEqual(facts({ tools: [
+      { type: 'shell', environment: { type: 'local' } }, { type: 'tool_search', execution: 'client' },
+    ], service_tier: 'auto' }).unbounded, []);
+  });
+
+  const refused: readonly [what: string, more: object, param: string][] = [
+    ['an earlier response', { previous_response_id: 'resp_1' }, 'previous_response_id'],
+    ['a conversation', { conversation: { id: 'conv_1' } }, 'conversation'],
+    ['a prompt', { prompt: { id: 'pmpt_1' } }, 'prompt'],
+    ['an answer for later', { background: true }, 'background'],
+    ['an item by reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0]'],
+    ['an item by nothing but its id', { input: [{ id: 'msg_1' }] }, 'input[0]'],
+    ['an input that is a number', { input: 7 }, 'input'],
+    ['an item that is a text', { input: ['hi'] }, 'input[0]'],
+    ['no output', { max_output_tokens: 0 }, 'max_output_tokens'],
+    ['no model', { model: '' }, 'model'],
+  ];
+  for (const [what, more, param] of refused)
+    it(`for ${what} is refused`, () =>
+      assert.throws(() => facts(more), (error) => error instanceof RequestFault && error.param === param));
+  it('that says it wants none of that is not', () => {
+    assert.deepEqual(facts({ previous_response_id: null, conversation: null, prompt:
+      null, background: false, store: true, metadata: {}, include: ['reasoning.encrypted_content'] }).unbounded, []);
+  });
+  it('is sent on with its limit, and nothing else changed', () => {
+    const body = '{ "model":"m", "input":"hi", "x":1.50 }';
+    const plan = { upstreamModel: 'm', maxOutputTokens: 300, outputLimitField: 'max_tokens' } as const;
+    const { path, body: sent } = responsesConverter.request(Buffer.from(body), JSON.parse(body), plan);
+    assert.deepEqual([
+      path, Buffer.from(sent).toString(),
+    ], ['/responses', '{ "model":"m", "input":"hi", "x":1.50,"max_output_tokens":300 }']);
+    const request = '{"model":"m","max_output_tokens":9000}';
+    assert.equal(Buffer.from(responsesConverter.request(
+      Buffer.from(request), JSON.parse(request), { ...plan, upstreamModel: 'u' },
+    ).body).toString(), '{"model":"u","max_output_tokens":300}');
+  });
+});
+
+const USAGE = { input_tokens: 100, input_tokens_details: { cached_tokens: 60 }, output_tokens:
+  7, output_tokens_details: { reasoning_tokens: 3 }, total_tokens: 107 };
+const OUTPUT = [{
+  type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hello' }],
+}, { type: 'function_call', name: 'f', arguments: '{}', call_id: 'c' }];
+
+describe('a whole answer', () => {
+  const whole = (response: object): ReturnType<typeof responsesConverter.response> =>
+    responsesConverter.response(Buffer.from(JSON.stringify(response)));
+  it('is billed by its figures', () => {
+    const { meter, failed } = whole({ id: 'r', status: 'completed', output: OUTPUT, usage: USAGE });
+    assert.deepEqual(meter, { reported: {
+      input: 40, cached: 60, cacheWrite5m: undefined, cacheWrite1h: undefined, output: 7,
+    }, final: true, outputBytes: 8 });
+    assert.equal(failed, false);
+  });
+  it('without figures is estimated by what it says', () => assert.deepEqual([whole({
+    status: 'completed', output: OUTPUT,
+  }).meter.final, whole({ status: 'completed', output: OUTPUT }).meter.outputBytes], [false, 8]));
+  it('that has failed costs what it says, or nothing', () => {
+    assert.equal(whole({ status: 'failed', output: [], usage: null, error: { code: 'x', message: 'y' } }).failed, true);
+    assert.equal(whole({ status: 'failed', output: [], usage: USAGE }).failed, false);
+  });
+  it('of another kind is none', () => assert.throws(() => whole({ choices: [] }), SyntaxError));
+});
+
+describe('a stream', () => {
+  const started = (): StreamConverter => responsesConverter.stream({
+    wantsStreamUsage: true, model: 'm', estimatedInputTokens: 5, id: 'req_1', createdSeconds: 0,
+  });
+  const event = (type: string, more: object = {}): Buffer =>
+    writeEvent(JSON.stringify({ type, sequence_number: 1, ...more }), type);
+  const TEXT = event('response.output_text.delta', { item_id: 'i', delta: 'hello' });
+  const HEAD =
+    [event('response.created', { response: { id: 'r', status: 'in_progress', output: [], usage: null } }), TEXT];
+
+  /** In pieces of a few bytes each. */
+  function run(events: readonly Buffer[]): { sent: string; end: StreamEnd; converter: StreamConverter } {
+    const converter = started();
+    const bytes = Buffer.concat(events);
+    let sent = '';
+    for (let at = 0; at < bytes.length; at += 5)
+      sent += Buffer.from(converter.push(bytes.subarray(at, at + 5))).toString();
+    return { sent, end: converter.end(), converter };
+  }
+
+  for (const status of ['completed', 'incomplete'] as const) {
+    it(`ends with response.${status}, billed by it`, () => {
+      const last = event(`response.${status}`, { response: { id: 'r', status, output: OUTPUT, usage: USAGE } });
+      const { sent, end, converter } = run([...HEAD, last]);
+      assert.equal(sent, Buffer.concat(HEAD).toString());
+      assert.ok(end.outcome === 'Complete' && Buffer.from(end.last).equals(last));
+      assert.deepEqual([
+        converter.meter.final, converter.meter.reported.input, converter.meter.reported.cached,
+        converter.meter.reported.output,
+      ], [true, 40, 60, 7]);
+    });
+  }
+  it('that fails is billed by what its last event says, which tells no secret', () => {
+    const error = { code: 'server_error', message: 'key sk-proj-abcdefgh1234 at https://internal.example.com/x' };
+    const { end, converter } = run([
+      ...HEAD, event('response.failed', { response: { id: 'r', status: 'failed', error, usage: USAGE, output: [] } }),
+    ]);
+    assert.ok(end.outcome === 'Failed');
+    const last = Buffer.from(end.last).toString();
+    assert.match(last, pattern(
+      /^event: response\.failed\ndata: \{"type":"response.failed","sequence_number":1,/,
+      /"response":\{"id":"r","status":"failed"/,
+    ));
+    assert.doesNotMatch(last, /sk-proj|internal\.example/);
+    assert.deepEqual([converter.meter.final, converter.meter.reported.output], [true, 7]);
+  });
+  it('that ends with an error tells it in the words of errors', () => {
+    const { end, converter } =
+      run([...HEAD, event('error', { code: 'rate_limit_exceeded', message: 'slow down', param: null })]);
+    assert.ok(end.outcome === 'Failed');
+    assert.match(Buffer.from(end.last).toString(), /"message":"slow down","type":"rate_limit_error"/);
+    assert.deepEqual([converter.meter.final, converter.meter.outputBytes], [false, 5]);
+  });
+  it('that only stops was cut', () => {
+    const { end, converter } = run(HEAD);
+    assert.deepEqual([end.outcome, converter.meter.outputBytes], ['Cut', 5]);
+  });
+  it('that is cut after it had said [DONE] was cut all the same', () =>
+    assert.equal(run([...HEAD, writeEvent('[DONE]')]).end.outcome, 'Cut'));
+  it('passes unknown events and comments', () => {
+    const odd = [Buffer.from(': ping\n\n'), event('response.brand_new', { x: 1 }), Buffer.from('data: not json\n\n')];
+    assert.equal(run(odd).sent, Buffer.concat(odd).toString());
+  });
+  it('counts arguments and reasoning as they come', () => {
+    const { converter } = run([event(
+      'response.function_call_arguments.delta', { delta: '{"a":1}' },
+    ), event('response.reasoning_summary_text.delta', { delta: 'hm' })]);
+    assert.equal(converter.meter.outputBytes, 9);
+  });
+});

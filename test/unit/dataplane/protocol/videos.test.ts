@@ -1,0 +1,75 @@
+/** Requests for videos, and what providers say of the jobs. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import { isJobId, readVideosFacts, videoJobs } from '../../../../dataplane/protocol/openai/videos.ts';
+
+const PLAN = { upstreamModel: 'up', maxOutputTokens: undefined, outputLimitField: 'max_tokens' } as const;
+
+describe('a request for a video', () => {
+  it('says its model and how many', () => {
+    assert.deepEqual(readVideosFacts({ model: 'sora', prompt: 'a river' }), {
+      model: 'sora', generations: 1, imageParam: undefined, unbounded: [],
+    });
+    assert.equal(readVideosFacts({ model: 'sora', prompt: 'a river', n: 3 }).generations, 3);
+    assert.equal(readVideosFacts({ model: 'sora', prompt: 'a river', n: '4' }).generations, 4);
+  });
+  for (const [what, fields, param] of [
+    [
+      'no prompt', { model: 'sora' }, 'prompt',
+    ], ['a file as prompt', { model: 'sora', prompt: { filename: 'x' } }, 'prompt'],
+    ['no model', { prompt: 'x' }, 'model'], [
+      'no video', { model: 'sora', prompt: 'x', n: 0 }, 'n',
+    ], ['too many', { model: 'sora', prompt: 'x', n: '11' }, 'n'],
+    [
+      'half a video', { model: 'sora', prompt: 'x', n: 1.5 }, 'n',
+    ], ['a number in words', { model: 'sora', prompt: 'x', n: 'two' }, 'n'],
+  ] as const)
+    it(`with ${what} is refused`, () => assert.throws(() => readVideosFacts(fields), { name: 'RequestFault', param }));
+
+  it('names the file that its provider keeps', () => {
+    assert.deepEqual(readVideosFacts({ model: 'm', prompt: 'p', input_reference: { file_id: 'file_1' } }).unbounded, [{
+      feature: 'FileReferences', param: 'input_reference.file_id',
+    }]);
+    assert.deepEqual(readVideosFacts({ model: 'm', prompt: 'p', 'input_reference[file_id]': 'file_1' }).unbounded, [{
+      feature: 'FileReferences', param: 'input_reference[file_id]',
+    }]);
+  });
+  it('passes through, with its model renamed', () => {
+    const json = videoJobs.create(undefined)
+      .request(Buffer.from('{"model": "sora", "seconds": "8"}'), { model: 'sora', seconds: '8' }, PLAN);
+    assert.deepEqual([
+      json.path, Buffer.from(json.body).toString(), json.contentType,
+    ], ['/videos', '{"model": "up", "seconds": "8"}', undefined]);
+    const type = 'multipart/form-data; boundary=e';
+    const form = '--e\r\nContent-Disposition: form-data; name="model"\r\n\r\nsora\r\n--e--\r\n';
+    const sent = videoJobs.create(type).request(Buffer.from(form), { model: 'sora' }, PLAN);
+    assert.deepEqual(
+      [sent.path, Buffer.from(sent.body).toString(), sent.contentType], ['/videos', form.replace('sora', 'up'), type],
+    );
+  });
+});
+
+describe('what a provider says of a job', () => {
+  const said = (video: object): ReturnType<typeof videoJobs.read> => videoJobs.read(Buffer.from(JSON.stringify(video)));
+  for (const [status, state] of [
+    ['queued', 'Running'], ['in_progress', 'Running'], ['completed', 'Completed'], ['failed', 'Failed'],
+    [
+      'succeeded', 'Completed',
+    ], ['SUCCESS', 'Completed'], ['cancelled', 'Failed'], ['processing', 'Running'], ['brand_new_word', 'Running'],
+  ] as const)
+    it(`"${status}" means ${state}`, () => assert.deepEqual(said({ id: 'video_1', status }), { id: 'video_1', state }));
+  it('without a status goes on', () => assert.equal(said({ id: 'video_1' }).state, 'Running'));
+  for (const [what, id] of [['none', undefined], ['a number', 7], [
+    'an empty one', '',
+  ], ['a line break', 'a\nb'], ['a space', 'a b'], ['a long one', 'x'.repeat(257)], ['a parent', '..']] as const)
+    it(`needs an id that can be kept: not ${what}`, () =>
+      assert.throws(() => said({ id, status: 'queued' }), SyntaxError));
+  it('ids that clients ask for are held to the same', () => {
+    assert.ok(isJobId('video_68a1') && isJobId('a/b?c') && !isJobId('a b') && !isJobId('.') && !isJobId(''));
+  });
+  it('that has failed at once makes no job to pay for', () => {
+    const { failed, job } = videoJobs.create(undefined)
+      .response(Buffer.from('{"id":"v","status":"failed","error":{"code":"x","message":"no"}}'));
+    assert.deepEqual([failed, job], [true, { id: 'v', state: 'Failed' }]);
+  });
+});

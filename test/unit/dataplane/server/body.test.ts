@@ -1,0 +1,283 @@
+/** Request bodies: whole and exact, however they come, and within the limits of one and of all. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { GatewayError } from '../../../../dataplane/errors.ts';
+import { bodyOf, createBodyReader } from '../../../../dataplane/server/body.ts';
+import { LARGE_BODY_BYTES } from '../../../../dataplane/server/body-budget.ts';
+import type { BodyReader } from '../../../../dataplane/server/body.ts';
+
+/** A request whose body comes in these pieces; `declared`: its content-length. */
+function message(pieces: readonly Uint8Array[], declared?: number): IncomingMessage {
+  const stream = Readable.from(pieces, { objectMode: true });
+  return Object.assign(
+    stream, { headers: declared === undefined ? {} : { 'content-length': String(declared) } },
+  ) as unknown as IncomingMessage;
+}
+
+async function refusal(reader: BodyReader, request: IncomingMessage): Promise<GatewayError> {
+  const error: unknown = await reader.read(request).catch((caught: unknown) => caught);
+  assert.ok(error instanceof GatewayError);
+  return error;
+}
+
+function zeros(bytes: number): IncomingMessage {
+  return message([Buffer.alloc(bytes)], bytes);
+}
+
+const MIB = 2 ** 20;
+
+describe('a body', () => {
+  it('is the bytes that came, in pieces of any size, declared or not', async () => {
+    const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: MIB });
+    await fc.assert(fc.asyncProperty(fc.array(
+      fc.uint8Array({ maxLength: 9000 }), { maxLength: 12 },
+    ), fc.boolean(), async (pieces, declare) => {
+      const whole = Buffer.concat(pieces);
+      const body = await reader.read(message(pieces.filter(({ length }) => length > 0).map((piece) =>
+        Buffer.from(piece)), declare ? whole.length : undefined));
+      assert.deepEqual(body.bytes, whole);
+      body.drop();
+    }), { numRuns: 60 });
+    assert.equal(reader.crowded, false);
+  });
+
+  it('counts until it is dropped', async () => {
+    const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
+    const body = await reader.read(zeros(600));
+    assert.equal(reader.crowded, true);
+    assert.equal((await refusal(reader, zeros(600))).code, 'too_busy');
+    body.drop();
+    assert.equal((await reader.read(zeros(1000))).bytes.length, 1000);
+  });
+
+  it('may have the limit and not a byte more', async () => {
+    const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 10_000 });
+    assert.equal((await reader.read(zeros(1000))).bytes.length, 1000);
+    assert.equal((await refusal(reader, zeros(1001))).code, 'request_too_large');
+    assert.equal((await refusal(reader, message([Buffer.alloc(600), Buffer.alloc(401)]))).code, 'request_too_large');
+  });
+
+  it('that breaks off is refused, and gives its room back', async () => {
+    const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
+    for (let round = 0; round < 5; round++) {
+      const broken = message([Buffer.alloc(400)], 900);
+      broken.once('data', () => broken.destroy(new Error('gone')));
+      assert.equal((await refusal(reader, broken)).code, 'invalid_request');
+    }
+    assert.equal((await reader.read(zeros(1000))).bytes.length, 1000);
+  });
+
+  it('is parsed once, and neither bytes nor value stay when it is dropped', async () => {
+    const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
+    const body = await reader.read(message([Buffer.from('{"model":"x"}')]));
+    assert.deepEqual(body.parse(), { model: 'x' });
+    assert.equal(body.parse(), body.parse());
+    body.drop();
+    assert.equal(body.bytes.length, 0);
+    assert.throws(() => body.parse(), /The body is empty/);
+  });
+
+  it('is empty where there is none', () => {
+    assert.equal(bodyOf({}).bytes.length, 0);
+    assert.equal(bodyOf({ body: 'text' }).bytes.length, 0);
+  });
+});
+
+describe('a body on a connection', () => {
+  interface Arrived {
+    readonly request: IncomingMessage;
+    readonly response: ServerResponse;
+    readonly text: Promise<string>;
+  }
+  const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 10_000 });
+  const arrived: Arrived[] = [];
+  const waiting: ((arrival: Arrived) => void)[] = [];
+  const server = createServer((request, response) => {
+    const text = reader.read(request).then(
+      (body) => {
+        const read = body.bytes.toString();
+        body.drop();
+        return read;
+      },
+      (error: unknown) => (error instanceof GatewayError ? error.code : String(error)),
+    );
+    const next = waiting.shift();
+    if (next) next({ request, response, text });
+    else arrived.push({ request, response, text });
+  });
+  const next = (): Promise<Arrived> => new Promise((resolve) => {
+    const arrival = arrived.shift();
+    if (arrival) resolve(arrival);
+    else waiting.push(resolve);
+  });
+  const dial = async (): Promise<Socket> => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    return socket;
+  };
+  beforeAll(async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('is read whole, in writes of any size, one after the other', async () => {
+    const socket = await dial();
+    const body = fc.string({ unit: fc.constantFrom('a', '0', '\r\n', 'é', '"'), maxLength: 40 });
+    const pipelined = fc.array(body, { minLength: 1, maxLength: 3 });
+    await fc.assert(fc.asyncProperty(pipelined, fc.integer({ min:
+      1, max: 60 }), fc.boolean(), async (bodies, size, chunked) => {
+      const bytes = Buffer.from(bodies.map((each) => requestWith(each, chunked)).join(''));
+      for (let at = 0; at < bytes.length; at += size) socket.write(bytes.subarray(at, at + size));
+      for (const each of bodies) {
+        const { request, response, text } = await next();
+        assert.equal(await text, each);
+        assert.equal(request.complete, true);
+        response.end('ok');
+        await once(response, 'close');
+      }
+    }), { numRuns: 60 });
+    socket.destroy();
+  });
+
+  it('that breaks off is refused, and its request is not complete', async () => {
+    const socket = await dial();
+    socket.write('POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 10\r\n\r\nhalf');
+    const { request, text } = await next();
+    socket.destroy();
+    assert.equal(await text, 'invalid_request');
+    assert.equal(request.complete, false);
+  });
+
+  it('that is answered before it has arrived, or refused, does not hold up the next request', async () => {
+    const socket = await dial();
+    for (const [length, text] of [[4, 'half'], [2000, 'request_too_large']] as const) {
+      const answer = once(socket, 'data');
+      socket.write(`POST / HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n\r\nha`);
+      const first = await next();
+      first.response.writeHead(400).end();
+      await answer;
+      socket.write(`lf${'x'.repeat(length - 4)}${requestWith('second', false)}`);
+      assert.equal(await first.text, text);
+      const second = await next();
+      assert.equal(await second.text, 'second');
+      second.response.end('ok');
+      await once(second.response, 'close');
+    }
+    socket.destroy();
+  });
+});
+
+function requestWith(body: string, chunked: boolean): string {
+  const bytes = Buffer.byteLength(body);
+  const framed = chunked ? `${bytes > 0 ? `${bytes.toString(16)}\r\n${body}\r\n` : ''}0\r\n\r\n` : body;
+  const framing = chunked ? 'transfer-encoding: chunked' : `content-length: ${bytes}`;
+  return `POST / HTTP/1.1\r\nhost: h\r\n${framing}\r\n\r\n${framed}`;
+}
+
+describe('all bodies together', () => {
+  it('have a budget: beyond it a call is told to try again, until others are dropped', async () => {
+    const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: 4 * MIB });
+    const held = [await reader.read(zeros(MIB)), await reader.read(zeros(MIB)), await reader.read(zeros(MIB))];
+    const refused = await refusal(reader, zeros(MIB));
+    assert.equal(refused.code, 'too_busy');
+    assert.equal(refused.details.retryAfterSeconds, 1);
+    held[0]?.drop();
+    held[0]?.drop(); // gives back once
+    const again = await reader.read(zeros(MIB));
+    assert.equal((await refusal(reader, zeros(MIB))).code, 'too_busy');
+    for (const body of [...held, again]) body.drop();
+  });
+
+  it('keep a share for small ones', async () => {
+    const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: 8 * MIB });
+    for (let count = 0; count < 7; count++) await reader.read(zeros(MIB));
+    assert.equal((await refusal(reader, zeros(LARGE_BODY_BYTES))).code, 'too_busy');
+    for (let count = 0; count < 16; count++) await reader.read(zeros(LARGE_BODY_BYTES - 1));
+    assert.equal(
+      (await refusal(reader, message(Array.from({ length: 200 }, () => Buffer.alloc(1000))))).code, 'too_busy',
+    );
+  });
+
+  it('are crowded from half of it on', async () => {
+    const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: 4 * MIB });
+    const bodies = [await reader.read(zeros(MIB)), await reader.read(zeros(MIB))];
+    assert.equal(reader.crowded, false);
+    const third = await reader.read(zeros(1));
+    assert.equal(reader.crowded, true);
+    for (const body of [...bodies, third]) body.drop();
+    assert.equal(reader.crowded, false);
+  });
+
+  it('always have room for one of the largest', async () => {
+    const reader = createBodyReader({ maxBodyBytes: 4 * MIB, maxBufferedBytes: MIB });
+    const body = await reader.read(zeros(4 * MIB));
+    body.drop();
+    await reader.read(zeros(4 * MIB));
+  });
+});
+
+describe('the bodies of one key or account', () => {
+  const limits = { maxBodyBytes: 1000, maxBufferedBytes: 8000 };
+
+  it('have a share of the budget, and leave the rest to others', async () => {
+    const reader = createBodyReader(limits);
+    const [a, b, other] = [{ uid: 'a', account: 'x' }, { uid: 'b', account: 'x' }, { uid: 'c', account: 'y' }];
+    const held = [await reader.read(zeros(1000), a), await reader.read(zeros(1000), a)];
+    const refused = async (owner: typeof a): Promise<string> =>
+      reader.read(zeros(1000), owner).then((body) => { body.drop(); return 'none'; }, (error: GatewayError) =>
+        error.code);
+    assert.equal(await refused(a), 'rate_limit_exceeded');
+    held.push(await reader.read(zeros(1000), b), await reader.read(zeros(1000), b));
+    assert.equal(await refused({ uid: 'd', account: 'x' }), 'rate_limit_exceeded');
+    assert.equal(await refused(other), 'none');
+    for (const body of held) body.drop();
+    assert.equal(await refused(a), 'none');
+  });
+
+  it('count as uploads while they arrive', async () => {
+    const reader = createBodyReader(limits);
+    const reading = reader.read(zeros(10), { uid: 'a', account: 'x' });
+    assert.equal(reader.uploads('a'), 1);
+    (await reading).drop();
+    assert.equal(reader.uploads('a'), 0);
+  });
+});
+
+describe('a body that arrives too slowly', () => {
+  it('is refused once its grace period is over, and a faster one is not', async () => {
+    let nowMs = 0;
+    let tick = (): void => undefined;
+    const clock = {
+      monotonicMs: () => nowMs, every: (_ms: number, run: () => void) => { tick = run; return () => undefined; },
+    };
+    const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: MIB }, clock);
+    const [slow, fast] = [new Readable({ read: () => undefined }), new Readable({ read: () => undefined })];
+    const [slowly, fastly] =
+      [slow, fast].map((stream) => reader.read(Object.assign(stream, { headers: {} }) as unknown as IncomingMessage));
+    slow.push(Buffer.alloc(1000));
+    fast.push(Buffer.alloc(100_000));
+    await once(fast, 'data');
+    nowMs = 14_000;
+    tick();
+    nowMs = 20_000;
+    tick();
+    const error: unknown = await slowly?.catch((caught: unknown) => caught);
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, 'request_timeout');
+    fast.push(null);
+    assert.equal((await fastly)?.bytes.length, 100_000);
+    reader.stop();
+  });
+});

@@ -1,0 +1,120 @@
+/** The official SDKs, unchanged and without a key of their own, through the sidecar to a whole gateway over TLS. */
+import assert from 'node:assert/strict';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { nothingLeaks, spending, startWorld } from '../../../support/api/world.ts';
+import type { World } from '../../../support/api/world.ts';
+import { KEYS, keyManifest } from '../../../support/manifests.ts';
+import { anthropicMessage, anthropicStream, openaiChat, openaiStream } from '../../../support/provider-answers.ts';
+import { makeCertificates, startTestSidecar } from './support.ts';
+import type { Certificates, TestSidecar } from './support.ts';
+
+/** What the webhook sets where an app has none. */
+const DUMMY = 'model-gateway-sidecar';
+const certificates: Certificates = await makeCertificates();
+let world: World;
+let sidecar: TestSidecar;
+let openai: OpenAI;
+let anthropic: Anthropic;
+
+beforeAll(async () => {
+  world = await startWorld({ tls: { certificate: certificates.serving.certificate, key: certificates.serving.key } });
+  sidecar =
+    await startTestSidecar(`https://localhost:${world.gateway.dataplane.tls?.port}`, KEYS.main, certificates.authority);
+  openai =
+    new OpenAI({ apiKey: DUMMY, baseURL: `${sidecar.url}/v1`, organization: null, project: null, maxRetries: 0 });
+  anthropic = new Anthropic({ apiKey: DUMMY, authToken: null, baseURL: sidecar.url, maxRetries: 0 });
+});
+afterAll(async () => {
+  await sidecar.stop();
+  await world.stop();
+});
+
+const HELLO = { model: 'gpt-model', messages: [{ role: 'user' as const, content: 'hello' }] };
+const MESSAGE = { model: 'claude-model', max_tokens: 100, messages: [{ role: 'user' as const, content: 'hello' }] };
+
+describe('OpenAI\'s SDK', () => {
+  it('lists models, is answered, is streamed to, and the pod\'s key pays', async () => {
+    const { spent } = await spending(world);
+    assert.ok((await openai.models.list()).data.some(({ id }) => id === 'gpt-model'));
+    world.openai.script(openaiChat());
+    const { data, response } = await openai.chat.completions.create(HELLO).withResponse();
+    assert.ok(data.choices[0]?.message.content);
+    assert.ok(response.headers.get('x-request-id')?.startsWith('req_'));
+    assert.ok(response.headers.get('x-modelgateway-cost-usd'));
+    world.openai.script(openaiStream());
+    let text = '';
+    for await (const chunk of await openai.chat.completions.create({ ...HELLO, stream: true }))
+      text += chunk.choices[0]?.delta.content ?? '';
+    assert.ok(text.length > 0);
+    assert.ok((await spending(world)).spent > spent);
+    assert.ok(nothingLeaks(world));
+  });
+
+  it('has the gateway\'s own refusals', async () => {
+    await assert.rejects(openai.chat.completions.create({ ...HELLO, model: 'unknown' }), (error) =>
+      error instanceof OpenAI.NotFoundError && error.code === 'model_not_found');
+  });
+});
+
+describe('Anthropic\'s SDK', () => {
+  it('is answered and streamed to', async () => {
+    world.anthropic.script(anthropicMessage());
+    assert.equal((await anthropic.messages.create(MESSAGE)).type, 'message');
+    world.anthropic.script(anthropicStream());
+    const final = await anthropic.messages.stream(MESSAGE).finalMessage();
+    assert.equal(final.role, 'assistant');
+    await assert.rejects(anthropic.messages.create({ ...MESSAGE, model: 'unknown' }), Anthropic.NotFoundError);
+  });
+});
+
+describe('rotation', () => {
+  it('another key is another caller, without a restart, and the old one is refused at the gateway', async () => {
+    const before = await openai.get('/key') as { name: string };
+    await sidecar.writeKey(KEYS.serial);
+    const between = await openai.get('/key') as { name: string };
+    assert.deepEqual([before.name, between.name], ['main', 'serial']);
+    await world.gateway.write(
+      'keys-rotated.yaml', keyManifest('rotated', 'sk-test-rotated-00000000000000000000000000000', ''),
+    );
+    await sidecar.writeKey('sk-test-rotated-00000000000000000000000000000');
+    assert.equal((await openai.get('/key') as { name: string }).name, 'rotated');
+    await sidecar.writeKey('sk-unknown-0000000000000000000000000000000');
+    await assert.rejects(openai.models.list(), OpenAI.AuthenticationError);
+    await sidecar.writeKey(KEYS.main);
+  });
+});
+
+describe('TLS', () => {
+  it('a fleet whose certificate another authority signed, or that has another name, is sent nothing', async () => {
+    const port = world.gateway.dataplane.tls?.port;
+    const logged = world.gateway.logs.length;
+    for (const [url, authority] of [[
+      `https://localhost:${port}`, (await makeCertificates()).authority,
+    ], [`https://127.0.0.1:${port}`, certificates.authority]] as const) {
+      const other = await startTestSidecar(url, KEYS.main, authority);
+      try {
+        assert.equal((await fetch(`${other.url}/v1/models`)).status, 502);
+        assert.match(other.logs.join(), /unreachable/);
+      } finally {
+        await other.stop();
+      }
+    }
+    assert.equal(world.gateway.logs.length, logged);
+  });
+
+  it('the fleet\'s certificate is replaced under way; a faulty one changes nothing', async () => {
+    const { tls } = world.gateway.dataplane;
+    const renewed = await makeCertificates();
+    assert.throws(() => tls?.renew({ certificate: renewed.serving.certificate, key: certificates.serving.key }));
+    assert.ok((await openai.models.list()).data.length > 0);
+    tls?.renew({ certificate: renewed.serving.certificate, key: renewed.serving.key });
+    sidecar.fleet.trust(`${certificates.authority}${renewed.authority}`);
+    assert.ok((await openai.models.list()).data.length > 0);
+    sidecar.fleet.trust(certificates.authority);
+    assert.equal((await fetch(`${sidecar.url}/v1/models`)).status, 502);
+    tls?.renew({ certificate: certificates.serving.certificate, key: certificates.serving.key });
+    assert.ok((await openai.models.list()).data.length > 0);
+  });
+});

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { test } from 'vitest';
+import { orderCandidates } from '../../../../dataplane/upstream/pick.ts';
+
+test('every candidate once, tier after tier', () => {
+  fc.assert(fc.property(fc.array(
+    fc.array(fc.nat({ max: 1000 }), { maxLength: 6 }), { maxLength: 5 },
+  ), fc.nat(), (weights, seed) => {
+    const tiers = weights.map((tier, tierIndex) => tier.map((weight, index) => ({ weight, tierIndex, index })));
+    const ordered = [...orderCandidates(tiers, () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31)];
+    assert.deepEqual(ordered.map(({ tierIndex }) => tierIndex), tiers.flat().map(({ tierIndex }) => tierIndex));
+    assert.equal(new Set(ordered).size, tiers.flat().length);
+  }));
+});
+
+test('the first choice is in proportion to the weights, exactly, over evenly spread numbers', () => {
+  const tier = [{ weight: 1 }, { weight: 3 }, { weight: 6 }];
+  const firsts = tier.map(() => 0);
+  for (let i = 0; i < 1000; i++) {
+    const [first] = orderCandidates([tier], () => i / 1000);
+    firsts[tier.indexOf(first!)]!++;
+  }
+  assert.deepEqual(firsts, [100, 300, 600]);
+});
+
+test('the second choice is in proportion among the rest', () => {
+  const tier = [{ weight: 1 }, { weight: 3 }, { weight: 6 }];
+  const seconds = tier.map(() => 0);
+  for (let i = 0; i < 400; i++) {
+    const numbers = [0.99, i / 400][Symbol.iterator]();
+    const [, second] = orderCandidates([tier], () => numbers.next().value ?? 0);
+    seconds[tier.indexOf(second!)]!++;
+  }
+  assert.deepEqual(seconds, [100, 300, 0]);
+});
+
+test('a single candidate needs no random number', () => {
+  const only = { weight: 5 };
+  assert.deepEqual([...orderCandidates([[only], []], () => assert.fail('asked'))], [only]);
+});

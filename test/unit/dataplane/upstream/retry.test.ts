@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { classify, mayRetry, readRetryAfter } from '../../../../dataplane/upstream/retry.ts';
+import type { Verdict } from '../../../../dataplane/upstream/retry.ts';
+import type { UpstreamFailureKind } from '../../../../dataplane/upstream/upstream.ts';
+
+test('what each status means', () => {
+  const expected: Record<Verdict, number[]> = {
+    ok: [200, 201, 204, 206],
+    refused: [400, 409, 413, 415, 418, 422, 424, 451],
+    credential: [301, 302, 304, 307, 308, 401, 402, 403, 404, 405, 407],
+    rate_limited: [429],
+    overloaded: [529],
+    unavailable: [408, 500, 501, 502, 503, 504, 520, 524, 599],
+    timeout: [], cut: [], aborted: [],
+  };
+  for (const [verdict, statuses] of Object.entries(expected))
+    for (const status of statuses) assert.equal(classify({ status }), verdict, String(status));
+});
+
+test('another channel is tried only where nothing can have been produced, or the provider said so itself', () => {
+  const failures: readonly (readonly [UpstreamFailureKind, boolean])[] =
+    [['Connect', true], ['Reset', true], ['Timeout', false], ['Cut', false], ['Idle', false], ['Aborted', false]];
+  for (const [failure, retry] of failures) assert.equal(mayRetry(classify({ failure })), retry, failure);
+  for (const status of [408, 429, 500, 502, 503, 504, 529])
+    assert.equal(mayRetry(classify({ status })), true, String(status));
+  for (const status of [200, 302, 400, 401, 402, 403, 404, 413, 422])
+    assert.equal(mayRetry(classify({ status })), false, String(status));
+});
+
+test('retry-after: seconds, milliseconds, a date; bounded; nonsense is nothing', () => {
+  const now = Date.parse('2026-11-01T00:00:00Z');
+  const cases: [Record<string, string>, number | undefined][] = [
+    [{}, undefined],
+    [{ 'retry-after': '7' }, 7],
+    [{ 'retry-after': '0.2' }, 1],
+    [{ 'retry-after-ms': '1500', 'retry-after': '9' }, 2],
+    [{ 'retry-after': 'Sun, 01 Nov 2026 00:00:30 GMT' }, 30],
+    [{ 'retry-after': 'Sun, 01 Nov 2020 00:00:30 GMT' }, 0],
+    [{ 'retry-after': '999999' }, 3600],
+    [{ 'retry-after': 'soon' }, undefined],
+    [{ 'retry-after': '-5' }, undefined],
+    [{ 'retry-after': '' }, undefined],
+  ];
+  for (const [headers, seconds] of cases) assert.equal(readRetryAfter(headers, now), seconds, JSON.stringify(headers));
+});

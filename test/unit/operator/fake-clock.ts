@@ -1,0 +1,44 @@
+/** Time that passes only when a test says so. */
+import type { Clock } from '../../../operator/clock.ts';
+import { NOW_MS } from './support.ts';
+
+export interface FakeClock extends Clock {
+  /** Lets time pass, timer by timer, and everything settle in between. */
+  pass(ms: number): Promise<void>;
+}
+
+export function fakeClock(): FakeClock {
+  let nowMs = NOW_MS;
+  const pending = new Set<{ readonly atMs: number; readonly run: () => void }>();
+  return {
+    nowMs: () => nowMs,
+    random: () => 0.5,
+    after(ms, run) {
+      const timer = { atMs: nowMs + ms, run };
+      pending.add(timer);
+      return () => { pending.delete(timer); };
+    },
+    async pass(ms) {
+      const untilMs = nowMs + ms;
+      await settled();
+      for (;;) {
+        const [next] = [...pending].filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs);
+        if (!next) break;
+        pending.delete(next);
+        nowMs = Math.max(nowMs, next.atMs);
+        next.run();
+        await settled();
+      }
+      nowMs = untilMs;
+      await settled();
+    },
+  };
+}
+
+/** All promises that can be are resolved. */
+export async function settled(): Promise<void> {
+  for (let i = 0; i < 12; i++) await new Promise((resolve) => { setImmediate(resolve); });
+}
+
+export const NO_METER = { add: () => undefined, set: () => undefined, observe: () => undefined };
+export const NO_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };

@@ -1,0 +1,238 @@
+/** Manifests as text: where documents end, where mistakes are, and what is no secret's business. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { describe, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { splitDocuments } from '../../../../operator/files/split-documents.ts';
+import { formatDiagnostic } from '../../../../operator/files/diagnostic.ts';
+import { loadText, newLoader, resourcesOf } from '../support.ts';
+
+async function problemsOf(text: string): Promise<string[]> {
+  return (await loadText(text).diagnose()).map(formatDiagnostic);
+}
+
+describe('splitDocuments', () => {
+  const line = fc.constantFrom(
+    '---', '--- # comment', '---\t', '----', '---a', 'a: 1', 'b: |', '  text', '# comment', '', ' ---', '...', '- x',
+  );
+  const stream = fc.array(line).map((lines) => lines.join('\n'));
+
+  test('the texts together are the stream, and each knows its line', () => {
+    fc.assert(fc.property(stream, (text) => {
+      const documents = splitDocuments(text);
+      assert.equal(documents.map((one) => one.text).join(''), text);
+      let before = '';
+      for (const one of documents) {
+        assert.equal(one.firstLine, before.split('\n').length - 1);
+        before += one.text;
+      }
+    }));
+  });
+
+  test('agrees with the YAML parser on where documents end', () => {
+    fc.assert(fc.property(stream, (text) => {
+      const whole = parseAllDocuments(text, { logLevel: 'silent' });
+      fc.pre(Array.isArray(whole) && whole.every(({ errors }) => errors.length === 0));
+      const values = (part: string): unknown[] => {
+        const parsed = parseAllDocuments(part, { logLevel: 'silent' });
+        return Array.isArray(parsed)
+          ? parsed.map((document) => document.toJS() as unknown).filter((value) => value !== null)
+          : [];
+      };
+      assert.deepEqual(splitDocuments(text).flatMap((one) => values(one.text)), values(text));
+    }));
+  });
+
+  test('a byte order mark and Windows line ends are no obstacle', () => {
+    const { namespaces } = resourcesOf('\uFEFFapiVersion: v1\r\nkind: Namespace\r\nmetadata: {name: ' +
+      'one}\r\n---\r\napiVersion: v1\r\nkind: Namespace\r\nmetadata: {name: two}\r\n');
+    assert.deepEqual([...namespaces.keys()], ['one', 'two']);
+  });
+});
+
+describe('mistakes', () => {
+  test('all at once, each with the line of its field', async () => {
+    const problems = await loadText(`# a comment
+apiVersion: modelgateway.dev/v1alpha1
+kind: Account
+metadata: {name: ok, namespace: team-a}
+spec: {}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ApiKey
+metadata:
+  name: Ci
+  namespace: team-a
+spec:
+  groupRef: {name: main}
+  quota:
+    limitUsd: 25
+  enabeld: true
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: main}
+spec:
+  priceRatio: "1,5"
+  routes:
+  - routeSelector: {}
+    routeRef: {name: x}
+---
+kind: Pod
+apiVersion: v1
+---
+- not an object
+`).diagnose();
+    const places = problems.map(({ line, path, object }) => ({ line, path, object }));
+    const team = 'ApiKey team-a/Ci';
+    assert.deepEqual(new Set(places.map((place) => JSON.stringify(place))), new Set([
+      { line: 10, path: 'metadata.name', object: team },
+      { line: 12, path: 'spec.accountRef', object: team },
+      { line: 15, path: 'spec.quota.limitUsd', object: team },
+      { line: 16, path: 'spec.enabeld', object: team },
+      { line: 22, path: 'spec.priceRatio', object: 'Group model-gateway/main' },
+      { line: 24, path: 'spec.routes[0]', object: 'Group model-gateway/main' },
+      { line: 27, path: 'kind' },
+      { line: 30, path: '' },
+    ].map((place) => JSON.stringify({ line: place.line, path: place.path, object: place.object }))));
+    assert.ok(problems.every(({ file, severity, message }) => file === 'test.yaml' && severity === 'Error' &&
+      message !== ''));
+  });
+
+  test('broken YAML is a mistake of its document alone, at its line', async () => {
+    const loaded = loadText('apiVersion: v1\nkind: Namespace\nmetadata: {name: one}\n---\na: [1\nb: ' +
+      '2\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: two}\n');
+    const problems = await loaded.diagnose();
+    assert.ok(problems.length > 0);
+    assert.ok(problems.every(({ line, message }) => line >= 5 && line <= 7 &&
+      message.startsWith('YAML: ')), JSON.stringify(problems));
+    assert.deepEqual([...loaded.resources.namespaces.keys()], ['one', 'two']);
+  });
+
+  test('an object twice names both places', async () => {
+    const account =
+      'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a, namespace: b}\nspec: {}\n';
+    assert.deepEqual(await problemsOf(`${account}---\n${account}`), ['test.yaml:6: error: Account b/a: is there ' +
+      'twice: already in test.yaml:1']);
+    const load = newLoader();
+    const problems =
+      await load([{ path: 'one.yaml', text: account }, { path: 'two.yaml', text: `\n\n${account}` }]).diagnose();
+    assert.deepEqual(
+      problems.map(formatDiagnostic), ['two.yaml:3: error: Account b/a: is there twice: already in one.yaml:1'],
+    );
+  });
+
+  test('a key twice in one map', async () => {
+    assert.deepEqual(await problemsOf('apiVersion: v1\nkind: Namespace\nkind: Namespace\nmetadata: {name: ' +
+      'one}\n'), ['test.yaml:3:1: error: YAML: this key is in its map twice']);
+  });
+
+  test('an unknown kind names the known ones, and an unknown version the right one', async () => {
+    assert.match((await problemsOf('apiVersion: apps/v1\nkind: Deployment\n'))[0] ??
+      '', /:2:1: error: kind: unknown kind "Deployment"; .*ApiKey.*Secret/);
+    assert.match(
+      (await problemsOf('apiVersion: modelgateway.dev/v9\nkind: Account\nmetadata: {name: a}\nspec: {}\n'))[0] ?? '',
+      /:1:1: error: .*apiVersion.*modelgateway\.dev\/v1alpha1/,
+    );
+    assert.match((await problemsOf('apiVersion: v2\nkind: Secret\nmetadata: {name: a}\n'))[0] ??
+      '', /:1:1: error: .*apiVersion: must be v1/);
+    assert.match((await problemsOf('a: 1\n'))[0] ?? '', /kind: required/);
+  });
+
+  test('through anchors and merges, the place is the nearest that there is', async () => {
+    const [problem] = await loadText('apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ' +
+      'a}\nspec:\n  grants:\n  - &one {name: one, usd: "1"}\n  - {<<: *one, name: two, usd: no}\n').diagnose();
+    assert.deepEqual([problem?.line, problem?.path], [7, 'spec.grants[1].usd']);
+  });
+
+  test('aliases cannot blow an object up', async () => {
+    const levels = Array.from({ length: 9 }, (_, index) =>
+      `l${index + 1}: &l${index + 1} [${Array.from({ length: 9 }, () => `*l${index}`).join(', ')}]`);
+    assert.match((await problemsOf(`l0: &l0 [x]\n${levels.join('\n')}\n`))[0] ?? '', /too many aliases/);
+  });
+
+  test('no message repeats a Secret\'s value', async () => {
+    const secret = 'sk-very-secret-value';
+    const texts = [
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {apiKey: [${secret}]}`,
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {apiKey: ${secret}}`,
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: ${secret}`,
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {apiKey: *${secret}}`,
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {apiKey: x, apiKey: ${secret}}`,
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {apiKey: "x" ${secret}}`,
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  apiKey: |x${secret}\n    y`,
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {apiKey: "\\q${secret}"}`,
+      `%${secret}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {apiKey: "x`,
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n\tapiKey: ${secret}`,
+    ];
+    for (const text of texts) {
+      const problems = await problemsOf(text);
+      assert.notDeepEqual(problems, [], text);
+      assert.ok(!problems.join().includes(secret), problems.join());
+    }
+  });
+});
+
+describe('Secrets and Namespaces', () => {
+  test('data is base64, stringData is not, and stringData wins', () => {
+    const { secrets } = resourcesOf('apiVersion: v1\nkind: Secret\ntype: Opaque\nimmutable: true\nmetadata: {name: ' +
+      'a, annotations: {note: x}}\ndata: {one: b25l, two: "dHdv\\n"}\nstringData: {two: zwei, three: "drei"}\n');
+    const secret = secrets.get('model-gateway/a');
+    assert.deepEqual(secret?.data, new Map([['one', 'one'], ['two', 'zwei'], ['three', 'drei']]));
+    assert.deepEqual(secret?.annotations, { note: 'x' });
+  });
+
+  test('values that are no strings, no base64, or in unknown fields are mistakes', async () => {
+    const problems = await loadText('apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  bad: ' +
+      '"%%%"\nstringData:\n  number: 5\n  "bad name": x\nstringdata: {}\n').diagnose();
+    assert.deepEqual(problems.map(({ line, path }) =>
+      [line, path]), [[5, 'data.bad'], [7, 'stringData.number'], [8, 'stringData.bad name'], [9, 'stringdata']]);
+  });
+
+  test('a namespace is known by its manifest, with labels, or because an object names it', () => {
+    const { namespaces } = resourcesOf(
+      'apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a, labels: {team: a}}\n---\napiVersion: ' +
+      'modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a, namespace: team-b}\nspec: {}\n');
+    assert.deepEqual([...namespaces], [['team-a', { team: 'a' }], ['team-b', {}]]);
+  });
+});
+
+describe('objects', () => {
+  const account = (spec: string, meta = '') =>
+    `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a${meta}}\nspec: ${spec}\n`;
+
+  test('have defaults, the gateway\'s namespace, an identity and no status', () => {
+    const [object] = resourcesOf(`${account('{}', ', uid: from-elsewhere')}status: {creditUsd: "7"}\n`).accounts;
+    assert.equal(object?.spec.gatewayNamespace, 'model-gateway');
+    assert.deepEqual(object.metadata, {
+      name: 'a', namespace: 'model-gateway', uid: 'model-gateway/a', labels: {}, annotations: {}, generation: 1,
+    });
+    assert.ok(!('status' in object));
+    assert.ok(Object.isFrozen(object.spec));
+  });
+
+  test('keep a creation time that is one', async () => {
+    const [object] = resourcesOf(account('{}', ', creationTimestamp: "2026-01-01T00:00:00Z"')).accounts;
+    assert.equal(object?.metadata.creationTimestamp, '2026-01-01T00:00:00Z');
+    assert.equal(
+      resourcesOf(account('{}', ', creationTimestamp: null')).accounts[0]?.metadata.creationTimestamp, undefined,
+    );
+    assert.match((await problemsOf(account('{}', ', creationTimestamp: yesterday')))[0] ??
+      '', /metadata.creationTimestamp/);
+  });
+
+  test('have a generation that grows with their spec, and only then, and starts at the time of the start', () => {
+    const load = newLoader(1_800_000_000_000);
+    const generationOf = (text: string): number =>
+      load([{ path: 'a.yaml', text }]).resources.accounts[0]?.metadata.generation ?? 0;
+    const first = generationOf(account('{}'));
+    assert.ok(first > 1_800_000_000_000);
+    assert.equal(generationOf(account('{}', ', labels: {x: "y"}')), first);
+    const second = generationOf(account('{grants: [{name: g, usd: "1"}]}'));
+    assert.ok(second > first);
+    assert.equal(generationOf('# moved\n\n' + account('{grants: [{name: g, usd: "1"}]}')), second);
+    assert.ok(generationOf(account('{}')) > second, 'back to the first spec is a change too');
+    load([]);
+    assert.ok(generationOf(account('{}')) > second, 'made anew');
+  });
+});

@@ -1,0 +1,223 @@
+/** A folder that changes under the provider, as editors, checkouts and ConfigMap mounts change it. */
+import assert from 'node:assert/strict';
+import { chmod, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'vitest';
+import type { TestContext } from 'vitest';
+import { InvalidManifests } from '../../../../operator/files/diagnostic.ts';
+import type { Diagnostic } from '../../../../operator/files/diagnostic.ts';
+import { provideFolder } from '../../../../operator/files/provider.ts';
+import type { FilesProvider } from '../../../../operator/files/provider.ts';
+import type { Resources } from '../../../../operator/store/resources.ts';
+import { newLoader, temporaryFolder } from '../support.ts';
+
+const account = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
+  `${name}, namespace: team}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n`;
+
+/** What the provider tells, one thing after the other. */
+interface Told {
+  readonly provider: FilesProvider;
+  /** The next resources or problems that were not asked for yet. */
+  next(): Promise<{ resources?: Resources; problems?: readonly Diagnostic[] }>;
+  /** How much was told and not asked for. */
+  pending(): number;
+}
+
+async function provide(t: TestContext, folder: string, delay?: (ms: number) => Promise<void>): Promise<Told> {
+  const told: { resources?: Resources; problems?: readonly Diagnostic[] }[] = [];
+  let wake: () => void = () => undefined;
+  const tell = (what: (typeof told)[number]): void => {
+    told.push(what);
+    wake();
+  };
+  const provider = await provideFolder({ folder, load: newLoader(), onResources: (resources) =>
+    tell({ resources }), onProblems: (problems) => tell({ problems }), ...(delay && { delay }) });
+  t.onTestFinished(() => provider.stop());
+  return {
+    provider,
+    pending: () => told.length,
+    async next() {
+      while (told.length === 0) await new Promise<void>((resolve) => { wake = resolve; });
+      return told.shift() ?? {};
+    },
+  };
+}
+
+const namesOf = (resources: Resources | undefined) => resources?.accounts.map(({ metadata, spec }) =>
+  `${metadata.name}=${spec.grants?.[0]?.usd}`).sort((a, b) => a.localeCompare(b));
+
+test('reads every manifest at any depth, and nothing that begins with a dot', async (t) => {
+  const folder = await temporaryFolder(t);
+  await mkdir(join(folder, 'deep/er'), { recursive: true });
+  await mkdir(join(folder, '.git'));
+  await writeFile(join(folder, 'a.yaml'), account('a'));
+  await writeFile(join(folder, 'deep/er/b.yml'), account('b'));
+  await writeFile(join(folder, '.hidden.yaml'), 'not: [a manifest');
+  await writeFile(join(folder, '.git/c.yaml'), 'not: [a manifest');
+  await writeFile(join(folder, 'notes.txt'), 'not: [a manifest');
+  const { provider } = await provide(t, folder);
+  assert.deepEqual(namesOf(provider.resources), ['a=1', 'b=1']);
+  assert.deepEqual(provider.origins.get('Account team/b'), { file: join(folder, 'deep/er/b.yml'), line: 1 });
+});
+
+test('a folder with mistakes does not start, and tells all of them', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'a.yaml'), account('a', 'much'));
+  await writeFile(join(folder, 'b.yaml'), 'kind: [');
+  await assert.rejects(provide(t, folder), (error) => {
+    assert.ok(error instanceof InvalidManifests);
+    assert.deepEqual(
+      [...new Set(error.diagnostics.map(({ file }) => file))], [join(folder, 'a.yaml'), join(folder, 'b.yaml')],
+    );
+    assert.match(error.message, /a\.yaml:4:\d+: error: Account team\/a: spec\.grants\[0\]\.usd: /);
+    return true;
+  });
+});
+
+test('a folder that does not exist is a problem and no crash', async (t) => {
+  const folder = join(await temporaryFolder(t), 'gone');
+  await assert.rejects(provide(t, folder), (error) => error instanceof InvalidManifests &&
+    error.diagnostics[0]?.file === folder);
+});
+
+test('edits, new files and deletions are taken', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'a.yaml'), account('a'));
+  const told = await provide(t, folder);
+  await writeFile(join(folder, 'a.yaml'), account('a', '2'));
+  assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
+  await writeFile(join(folder, 'b.yaml'), account('b'));
+  assert.deepEqual(namesOf((await told.next()).resources), ['a=2', 'b=1']);
+  await rm(join(folder, 'a.yaml'));
+  assert.deepEqual(namesOf((await told.next()).resources), ['b=1']);
+  assert.deepEqual(namesOf(told.provider.resources), ['b=1']);
+});
+
+test('a new folder is watched as well', async (t) => {
+  const folder = await temporaryFolder(t);
+  const told = await provide(t, folder);
+  await mkdir(join(folder, 'new'));
+  await writeFile(join(folder, 'new/a.yaml'), account('a'));
+  assert.deepEqual(namesOf((await told.next()).resources), ['a=1']);
+  await writeFile(join(folder, 'new/a.yaml'), account('a', '2'));
+  assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
+});
+
+test('an editor that writes beside and renames', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'a.yaml'), account('a'));
+  const told = await provide(t, folder);
+  for (const usd of ['2', '3']) {
+    await writeFile(join(folder, '.a.yaml.swp'), account('a', usd));
+    await rename(join(folder, '.a.yaml.swp'), join(folder, 'a.yaml'));
+    assert.deepEqual(namesOf((await told.next()).resources), [`a=${usd}`]);
+  }
+});
+
+test('a mistake keeps the last good state as a whole and is reported; the fix is taken', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'a.yaml'), account('a'));
+  await writeFile(join(folder, 'b.yaml'), account('b'));
+  const told = await provide(t, folder);
+  await writeFile(join(folder, 'a.yaml'), `${account('a', 'two')}---\n${account('c')}`);
+  const { problems } = await told.next();
+  assert.deepEqual(problems?.map(({ file, line, path, object }) => ({ file, line, path, object })), [{
+    file: join(folder, 'a.yaml'), line: 4, path: 'spec.grants[0].usd', object: 'Account team/a',
+  }]);
+  assert.deepEqual(namesOf(told.provider.resources), ['a=1', 'b=1']);
+  await writeFile(join(folder, 'a.yaml'), account('a', '2'));
+  assert.deepEqual((await told.next()).problems, []);
+  assert.deepEqual(namesOf((await told.next()).resources), ['a=2', 'b=1']);
+});
+
+test('a mounted ConfigMap whose links are swapped', async (t) => {
+  const folder = await temporaryFolder(t);
+  const publish = async (version: string, usd: string): Promise<void> => {
+    await mkdir(join(folder, `..${version}`));
+    await writeFile(join(folder, `..${version}`, 'a.yaml'), account('a', usd));
+    await symlink(`..${version}`, join(folder, '..data_tmp'));
+    await rename(join(folder, '..data_tmp'), join(folder, '..data'));
+  };
+  await publish('v1', '1');
+  await symlink('..data/a.yaml', join(folder, 'a.yaml'));
+  const told = await provide(t, folder);
+  assert.deepEqual(namesOf(told.provider.resources), ['a=1']);
+  await publish('v2', '2');
+  assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
+});
+
+test('a folder that is itself a link, swapped where the kernel does not tell', async (t) => {
+  const root = await temporaryFolder(t);
+  for (const [version, usd] of [['v1', '1'], ['v2', '2']] as const) {
+    await mkdir(join(root, version));
+    await writeFile(join(root, version, 'a.yaml'), account('a', usd));
+  }
+  await symlink('v1', join(root, 'current'));
+  const told = await provide(t, join(root, 'current'));
+  await symlink('v2', join(root, 'next'));
+  await rename(join(root, 'next'), join(root, 'current'));
+  assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
+  await writeFile(join(root, 'v2/a.yaml'), account('a', '3'));
+  assert.deepEqual(namesOf((await told.next()).resources), ['a=3']);
+});
+
+test('a file that an editor empties first is given time to be written', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'a.yaml'), account('a'));
+  let waited = 0;
+  const told = await provide(t, folder, async (ms) => {
+    waited += ms;
+    await writeFile(join(folder, 'a.yaml'), account('a', '2'));
+  });
+  await truncate(join(folder, 'a.yaml'), 0);
+  assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
+  assert.ok(waited > 0 && waited < 1000);
+});
+
+test('a file that stays empty is taken as such', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'a.yaml'), account('a'));
+  const told = await provide(t, folder, () => Promise.resolve());
+  await truncate(join(folder, 'a.yaml'), 0);
+  assert.deepEqual(namesOf((await told.next()).resources), []);
+});
+
+test('touching a file tells nothing', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'a.yaml'), account('a'));
+  const told = await provide(t, folder);
+  await utimes(join(folder, 'a.yaml'), new Date(0), new Date(0));
+  await chmod(join(folder, 'a.yaml'), 0o600);
+  await writeFile(join(folder, 'b.yaml'), account('b'));
+  assert.deepEqual(namesOf((await told.next()).resources), ['a=1', 'b=1']);
+  assert.equal(told.pending(), 0);
+});
+
+test('a folder that vanishes keeps the last good state, and is taken again when it is back', async (t) => {
+  const root = await temporaryFolder(t);
+  const folder = join(root, 'config');
+  await mkdir(folder);
+  await writeFile(join(folder, 'a.yaml'), account('a'));
+  const told = await provide(t, folder);
+  await rename(folder, join(root, 'away'));
+  const { problems } = await told.next();
+  assert.equal(problems?.[0]?.file, folder);
+  assert.deepEqual(namesOf(told.provider.resources), ['a=1']);
+  await rename(join(root, 'away'), folder);
+  for (;;) {
+    const { problems: later, resources } = await told.next();
+    if (resources) {
+      assert.deepEqual(namesOf(resources), ['a=1']);
+      break;
+    }
+    assert.ok(later);
+  }
+});
+
+test('a link to a folder around it is no endless loop', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'a.yaml'), account('a'));
+  await symlink('.', join(folder, 'self'));
+  const { provider } = await provide(t, folder);
+  assert.deepEqual(namesOf(provider.resources), ['a=1']);
+});

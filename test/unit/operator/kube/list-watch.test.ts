@@ -1,0 +1,169 @@
+/** The list-watch loop with time and the server in hand: where it goes on, when it lists anew, how long it waits. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import type { WatchEvent } from '../../../../operator/kube/client.ts';
+import { KubeError, KubeUnreachable } from '../../../../operator/kube/errors.ts';
+import { jsonLines } from '../../../../operator/kube/client.ts';
+import { startListWatch } from '../../../../operator/kube/list-watch.ts';
+import { NO_LOG, NO_METER, fakeClock } from '../fake-clock.ts';
+
+const object = (name: string, resourceVersion: string) => ({ metadata: { name, resourceVersion } });
+const event = (type: string, name: string, version: string): WatchEvent => ({ type, object: object(name, version) });
+
+/** A server whose watches end when the test says how. */
+function setUp(answers: readonly (() => unknown)[] = [], idleTimeoutMs = 90_000) {
+  const clock = fakeClock();
+  const requests: string[] = [];
+  const known: string[] = [];
+  const watches: { readonly path: string; readonly push: (
+    event: WatchEvent,
+  ) => void; readonly end: (error?: Error) => void }[] = [];
+  const queue = [...answers];
+  const watch = startListWatch({
+    clock, meter: NO_METER, log: NO_LOG, idleTimeoutMs, pageSize: 2,
+    collection: { resource: 'things', path: '/things', labelSelector: 'a' },
+    client: {
+      request: async ({ path }) => {
+        requests.push(path);
+        const answer = queue.shift();
+        return answer ? answer() : { metadata: { resourceVersion: '10' }, items: [object('one', '5')] };
+      },
+      async *watch(path, signal) {
+        const events: (WatchEvent | Error | 'end')[] = [];
+        let wake = (): void => undefined;
+        const push = (each: WatchEvent | Error | 'end'): void => {
+          events.push(each);
+          wake();
+        };
+        signal.addEventListener('abort', () => push(new KubeUnreachable('aborted')));
+        watches.push({ path, push, end: (error) => push(error ?? 'end') });
+        for (;;) {
+          const next = events.shift();
+          if (next === 'end') return;
+          if (next instanceof Error) throw next;
+          if (next) yield next;
+          else await new Promise<void>((resolve) => { wake = resolve; });
+        }
+      },
+    },
+    onReplace: (objects) => known.push(`= ${objects.map(({ metadata }) => metadata.name).join(' ')}`),
+    onApplied: ({ metadata }) => known.push(`+ ${metadata.name}`),
+    onDeleted: ({ metadata }) => known.push(`- ${metadata.name}`),
+  });
+  const version = (): string | null => new URL(`http://x${watches.at(-1)?.path}`).searchParams.get('resourceVersion');
+  return { clock, requests, known, watches, watch, version };
+}
+
+describe('a list-watch', () => {
+  it('lists in pages what is true now, and watches from there', async () => {
+    const { clock, requests, known, watches, watch, version } = setUp([
+      () => ({ metadata: { resourceVersion: '7', continue: 'more' }, items: [object('a', '1'), object('b', '2')] }),
+      () => ({ metadata: { resourceVersion: '7' }, items: [object('c', '3')] }),
+    ]);
+    await clock.pass(0);
+    assert.deepEqual(requests, ['/things?limit=2&labelSelector=a', '/things?limit=2&continue=more&labelSelector=a']);
+    assert.deepEqual([known, watch.synced, version()], [['= a b c'], true, '7']);
+    watches[0]?.push(event('ADDED', 'd', '8'));
+    watches[0]?.push(event('DELETED', 'a', '9'));
+    watches[0]?.push(event('BOOKMARK', '', '12'));
+    await clock.pass(0);
+    assert.deepEqual(known.slice(1), ['+ d', '- a']);
+    await watch.stop();
+  });
+
+  it('goes on from the last bookmark when the server ends a watch', async () => {
+    const { clock, requests, watches, watch, version } = setUp();
+    await clock.pass(5000);
+    watches[0]?.push(event('BOOKMARK', '', '42'));
+    await clock.pass(0);
+    watches[0]?.end();
+    await clock.pass(1000);
+    assert.deepEqual([requests.length, watches.length, version()], [1, 2, '42']);
+    await watch.stop();
+  });
+
+  it('lists anew where the server has forgotten, as an answer or as an event', async () => {
+    const { clock, known, watches, watch } = setUp();
+    await clock.pass(0);
+    watches[0]?.end(new KubeError('gone', { status: 410 }));
+    await clock.pass(1000);
+    assert.deepEqual([known, watches.length], [['= one', '= one'], 2]);
+    watches[1]?.push({ type: 'ERROR', object: { code: 410, message: 'too old' } });
+    await clock.pass(1000);
+    assert.deepEqual([known.length, watches.length], [3, 3]);
+    await watch.stop();
+  });
+
+  it('takes all in one where pages are forgotten before the last', async () => {
+    const { clock, requests, known, watch } = setUp([
+      () => ({ metadata: { resourceVersion: '7', continue: 'more' }, items: [object('a', '1')] }),
+      () => { throw new KubeError('expired', { status: 410 }); },
+      () => ({ metadata: { resourceVersion: '9' }, items: [object('a', '1'), object('b', '2')] }),
+    ]);
+    await clock.pass(1000);
+    assert.deepEqual([requests.at(-1), known], ['/things?labelSelector=a', ['= a b']]);
+    await watch.stop();
+  });
+
+  it('takes silence for death, and bookmarks for life', async () => {
+    const { clock, watches, watch, version } = setUp([], 1000);
+    await clock.pass(900);
+    watches[0]?.push(event('BOOKMARK', '', '11'));
+    await clock.pass(900);
+    assert.equal(watches.length, 1);
+    await clock.pass(2000);
+    assert.deepEqual([watches.length >= 2, version()], [true, '11']);
+    await watch.stop();
+  });
+
+  it('waits longer and longer for a server that fails, keeps what it knows, and says what is wrong', async () => {
+    const { clock, requests, watches, known, watch } = setUp();
+    await clock.pass(0);
+    const fail = async (): Promise<void> => {
+      watches.at(-1)?.end(new KubeUnreachable('connect ECONNREFUSED'));
+      await clock.pass(0);
+    };
+    await fail();
+    assert.match(watch.problem ?? '', /does not answer.*ECONNREFUSED/);
+    const waits: number[] = [];
+    for (let i = 0; i < 9; i++) {
+      let waited = 0;
+      for (const count = watches.length; watches.length === count; waited += 50) await clock.pass(50);
+      waits.push(waited);
+      await fail();
+    }
+    assert.deepEqual(waits, [...waits].sort((a, b) => a - b));
+    assert.ok((waits[0] ?? 0) <= 200 && (waits.at(-1) ?? 0) >= 20_000 && (waits.at(-1) ?? 0) <= 30_000, waits.join());
+    assert.deepEqual([requests.length, known], [1, ['= one']]);
+    await clock.pass(60_000);
+    watches.at(-1)?.push(event('BOOKMARK', '', '50'));
+    await clock.pass(0);
+    assert.equal(watch.problem, undefined);
+    await watch.stop();
+  });
+
+  it('leaves a server alone for as long as it asks', async () => {
+    const { clock, requests, watch } =
+      setUp([() => { throw new KubeError('too many requests', { status: 429, retryAfterMs: 7000 }); }]);
+    await clock.pass(6900);
+    assert.equal(requests.length, 1);
+    await clock.pass(200);
+    assert.equal(requests.length, 2);
+    await watch.stop();
+  });
+});
+
+describe('lines of JSON', () => {
+  const read = async (...chunks: (string | Uint8Array)[]): Promise<unknown[]> => {
+    const bytes = chunks.map((chunk) => typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk);
+    return Array.fromAsync(jsonLines((async function* () { yield* bytes; })()));
+  };
+  it('may be cut anywhere, within a character too', async () => {
+    const bytes = new TextEncoder().encode('{"a":"ä"}\n{"b":2}\n');
+    for (let at = 0; at <= bytes.length; at++)
+      assert.deepEqual(await read(bytes.subarray(0, at), bytes.subarray(at)), [{ a: 'ä' }, { b: 2 }]);
+  });
+  it('must be whole', async () => {
+    await assert.rejects(read('{"a":1}\n{"b"'), /within a line/);
+  });
+});

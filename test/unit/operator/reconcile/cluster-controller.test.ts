@@ -1,0 +1,152 @@
+/** The loop of a cluster with time in hand: publishing waits for nobody, and what is said follows what proxies say. */
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
+import type { LiveObject } from '../../../../operator/store/live-objects.ts';
+import type { Resources } from '../../../../operator/store/resources.ts';
+import { ClusterController } from '../../../../operator/reconcile/cluster-controller.ts';
+import type { ClusterControllerOptions } from '../../../../operator/reconcile/cluster-controller.ts';
+import { publishable } from '../../../../operator/reconcile/last-good.ts';
+import { translate } from '../../../../operator/translate/translate.ts';
+import type { ProxyProgress } from '../../../../operator/status/programming.ts';
+import { NO_LOG, NO_METER, fakeClock } from '../fake-clock.ts';
+import { GATEWAY_NAMESPACE, NOW_MS, newLoader } from '../support.ts';
+
+const ACCOUNT = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
+  `${name}}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n---\n`;
+const ID = `Account ${GATEWAY_NAMESPACE}/a`;
+
+function setUp(text: string, over: Partial<ClusterControllerOptions> = {}) {
+  const clock = fakeClock();
+  const load = newLoader();
+  const published: Snapshot[] = [];
+  const changed: [string, number | undefined][] = [];
+  const live = new Map<string, LiveObject>();
+  const state: { resources: Resources; progress: ProxyProgress | undefined; writing: boolean } = {
+    resources: load([{ path: 'x', text }]).resources, progress: {
+      connected: 2, acknowledged: 2, rejected: [], convergedMs: 3.2,
+    }, writing: false,
+  };
+  const controller = new ClusterController({
+    gatewayNamespace: GATEWAY_NAMESPACE, clock, meter: NO_METER, log: NO_LOG, onMinted: () => undefined,
+    provider: { resources: () => state.resources, objects: { live: (id: string) => live.get(id) } as never },
+    proxies: { publish: (snapshot) => void published.push(snapshot), progress: () => state.progress },
+    keys: { joined: (resources) =>
+      resources, find: () => undefined, obstacle: () => undefined, write: () => Promise.reject(new Error('hangs')) },
+    writer: { start: () => {
+      state.writing = true;
+    }, stop: async () => { state.writing = false; }, changed: (id, afterMs) => void changed.push([id, afterMs]) },
+    ...over,
+  });
+  const programmed = (id = ID): string => {
+    const condition = controller.status(id)?.conditions.find(({ type }) => type === 'Programmed');
+    return `${condition?.status} ${condition?.reason}: ${condition?.message}`;
+  };
+  return { clock, controller, published, changed, live, state, programmed, edit: (next: string) => {
+    state.resources = load([{ path: 'x', text: next }]).resources;
+  } };
+}
+
+test('a change is published before anything is written of it', async () => {
+  const { clock, controller, published, programmed, edit, state } = setUp(ACCOUNT('a'));
+  await controller.start();
+  assert.equal(programmed(), 'True Programmed: Acknowledged by 2 of 2 proxies in 4 ms.');
+  state.progress = { connected: 2, acknowledged: 0, rejected: [], convergedMs: undefined };
+  edit(ACCOUNT('a', '2'));
+  controller.resourcesChanged();
+  await clock.pass(20);
+  assert.equal(published.length, 2);
+  assert.equal(programmed(), 'Unknown Reconciling: Acknowledged by 0 of 2 proxies so far.');
+  state.progress = { connected: 2, acknowledged: 2, rejected: [], convergedMs: 9 };
+  controller.progressed([ID]);
+  assert.equal(programmed(), 'True Programmed: Acknowledged by 2 of 2 proxies in 9 ms.');
+  await controller.stop();
+});
+
+test('a proxy that has just come changes nothing for two seconds; one that refuses does at once', async () => {
+  const { clock, controller, programmed, state } = setUp(ACCOUNT('a'), { settleMs: 0 });
+  await controller.start();
+  const before = programmed();
+  state.progress = { connected: 3, acknowledged: 2, rejected: [], convergedMs: undefined };
+  controller.progressed([ID]);
+  await clock.pass(1900);
+  assert.equal(programmed(), before);
+  await clock.pass(200);
+  assert.equal(programmed(), 'Unknown Reconciling: Acknowledged by 2 of 3 proxies so far.');
+  state.progress =
+    { connected: 3, acknowledged: 2, rejected: [{ proxy: 'p3', message: 'too long' }], convergedMs: undefined };
+  controller.progressed([ID]);
+  assert.equal(
+    programmed(), 'False Rejected: Refused by 1 of 3 proxies, which go on with the last good version. p3: too long',
+  );
+  await controller.stop();
+});
+
+test('a new leader goes on from what the live objects say, and gives proxies the time to come', async () => {
+  const { clock, controller, programmed, live, state } = setUp(ACCOUNT('a'));
+  state.progress = { connected: 0, acknowledged: 0, rejected: [], convergedMs: undefined };
+  const generation = state.resources.accounts[0]?.metadata.generation ?? 0;
+  const conditions = ['Accepted', 'Programmed', 'Ready'].map((type) => ({ type, status: 'True' as const, reason:
+    type, message: `${type} before`, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: generation }));
+  live.set(ID, { kind: 'Account', namespace: GATEWAY_NAMESPACE, name:
+    'a', uid: 'u', resourceVersion: '1', status: { observedGeneration: generation, conditions } });
+  await controller.start();
+  await controller.lead(true);
+  assert.equal(state.writing, true);
+  assert.equal(programmed(), 'True Programmed: Programmed before');
+  assert.deepEqual(controller.status(ID)?.conditions.map(({ lastTransitionTime }) =>
+    lastTransitionTime), Array(3).fill('2026-01-01T00:00:00Z'));
+  await clock.pass(12_500);
+  assert.match(programmed(), /^False NoProxies: No proxy is connected/);
+  await controller.lead(false);
+  assert.equal(state.writing, false);
+  await controller.stop();
+});
+
+test('what is about to change again is written a little later', async () => {
+  const { controller, changed, state } = setUp(ACCOUNT('a'));
+  state.progress = { connected: 2, acknowledged: 1, rejected: [], convergedMs: undefined };
+  await controller.start();
+  assert.deepEqual(changed, [[ID, 300]]);
+  state.progress = { connected: 2, acknowledged: 2, rejected: [], convergedMs: 8 };
+  controller.progressed([ID]);
+  assert.deepEqual(changed.at(-1), [ID, 0]);
+  await controller.stop();
+});
+
+test('keys are made beside publishing: one that cannot be made holds up nothing', async () => {
+  const key = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: k, namespace: team-a}\nspec: ' +
+    '{groupRef: {name: g}, accountRef: {name: a}}\n';
+  let asked = 0;
+  const { clock, controller, published, edit } = setUp(ACCOUNT('a') + key, {
+    keys: { joined: (resources) =>
+      resources, find: () => undefined, obstacle: () => undefined, write: () => new Promise(() => { asked++; }) },
+  });
+  await controller.start();
+  await controller.lead(true);
+  await clock.pass(10);
+  assert.equal(asked, 1);
+  edit(ACCOUNT('a') + ACCOUNT('b') + key);
+  controller.resourcesChanged();
+  await clock.pass(20);
+  assert.deepEqual([published.at(-1)?.accounts.length, asked], [2, 1]);
+});
+
+test('one object\'s fault holds up nobody else: it stays as it was last good, or out', () => {
+  const load = newLoader();
+  const snapshotOf = (text: string): Snapshot =>
+    translate(load([{ path: 'x', text }]).resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS }).snapshot;
+  const good = snapshotOf(ACCOUNT('a') + ACCOUNT('b'));
+  const group = { namespace: GATEWAY_NAMESPACE, name:
+    'bad', generation: 1n, displayName: '', priceRatioE9: 1n, access: { $case: 'automatic', value: { members: [] } } };
+  const wanted: Snapshot = { ...snapshotOf(ACCOUNT('a', '5') + ACCOUNT('c')), groups: [group as never] };
+  const result = publishable(wanted, good);
+  assert.deepEqual(result?.faults.map(({ name }) => name), Array(result?.faults.length).fill('bad'));
+  assert.ok((result?.faults.length ?? 0) > 0);
+  assert.deepEqual([result?.snapshot.groups, result?.snapshot.accounts.map(({ name, creditNanoUsd }) =>
+    [name, creditNanoUsd])], [[], [['a', 5_000_000_000n], ['c', 1_000_000_000n]]]);
+  const before = { ...good, groups: [{
+    ...group, access: { $case: 'automatic', value: { members: ['x'] } }, displayName: 'last good',
+  } as never] };
+  assert.equal(publishable(wanted, before)?.snapshot.groups[0]?.displayName, 'last good');
+});

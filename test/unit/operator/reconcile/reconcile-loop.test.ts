@@ -1,0 +1,134 @@
+/** The loop's sense of time: machines that sleep, clocks that are set, and who waits until all is done. */
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { ReconcileLoop } from '../../../../operator/reconcile/reconcile-loop.ts';
+import type { RunResult } from '../../../../operator/reconcile/reconcile-loop.ts';
+
+const DEBOUNCE_MS = 20;
+const HOUR_MS = 3_600_000;
+
+/** Timers count the time that the machine is awake; the clock says what it was set to. */
+function setUp(result: () => RunResult | Promise<RunResult>) {
+  let awakeMs = 0;
+  let aheadMs = 0;
+  let runs = 0;
+  const pending = new Set<{ readonly atMs: number; readonly run: () => void }>();
+  const loop = new ReconcileLoop({
+    debounceMs: DEBOUNCE_MS, log: { error: () => undefined },
+    run: async () => {
+      runs++;
+      return result();
+    },
+    clock: {
+      nowMs: () => awakeMs + aheadMs,
+      after(ms, run) {
+        const timer = { atMs: awakeMs + ms, run };
+        pending.add(timer);
+        return () => { pending.delete(timer); };
+      },
+    },
+  });
+  return {
+    loop, runs: () => runs,
+    /** The clock is set forward, as after a sleep, or back. */
+    setClock: (byMs: number): void => { aheadMs += byMs; },
+    pass: async (ms: number): Promise<void> => {
+      const untilMs = awakeMs + ms;
+      for (;;) {
+        const [next] = [...pending].filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs);
+        if (!next) break;
+        pending.delete(next);
+        awakeMs = next.atMs;
+        next.run();
+        await turns();
+      }
+      awakeMs = untilMs;
+      await turns();
+    },
+  };
+}
+
+async function turns(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => { setImmediate(resolve); });
+}
+
+const again = (againInMs: number) => (): RunResult => ({ againInMs, retry: false });
+
+test('a change is seen to at once, also where the clock went past what the loop sleeps for', async () => {
+  const { loop, runs, setClock, pass } = setUp(again(HOUR_MS / 2));
+  await loop.start();
+  setClock(HOUR_MS);
+  loop.changed();
+  await pass(DEBOUNCE_MS);
+  assert.equal(runs(), 2);
+});
+
+test('what time changes is noticed within a minute of the end of a sleep', async () => {
+  const { loop, runs, setClock, pass } = setUp(again(12 * HOUR_MS));
+  await loop.start();
+  await pass(60_000);
+  assert.equal(runs(), 1);
+  setClock(12 * HOUR_MS);
+  await pass(60_000);
+  assert.equal(runs(), 2);
+});
+
+test('a clock that is set back delays nothing', async () => {
+  const { loop, runs, setClock, pass } = setUp(again(10 * 60_000));
+  await loop.start();
+  setClock(-HOUR_MS);
+  await pass(10 * 60_000 - 1);
+  assert.equal(runs(), 1);
+  await pass(1);
+  assert.equal(runs(), 2);
+});
+
+test('a change makes the run that time would have made', async () => {
+  const { loop, runs, pass } = setUp(again(100));
+  await loop.start();
+  await pass(90);
+  loop.changed();
+  await pass(DEBOUNCE_MS - 1);
+  // at 100 for the time; the change, too, was seen to by it
+  assert.equal(runs(), 2);
+  await pass(90);
+  assert.equal(runs(), 2);
+  await pass(1);
+  assert.equal(runs(), 3);
+});
+
+test('settled resolves at once when idle, else when all changes, also those during a run, are processed', async () => {
+  let release: () => void = () => undefined;
+  const { loop, runs, pass } = setUp(async () => {
+    await new Promise<void>((resolve) => { release = resolve; });
+    return { retry: false };
+  });
+  await loop.settled();
+  let settledAfter = -1;
+  loop.changed();
+  const settled = loop.settled().then(() => { settledAfter = runs(); return undefined; });
+  await pass(DEBOUNCE_MS);
+  loop.changed();
+  release();
+  await turns();
+  assert.deepEqual([runs(), settledAfter], [1, -1]);
+  await pass(DEBOUNCE_MS);
+  assert.deepEqual([runs(), settledAfter], [2, -1]);
+  release();
+  await settled;
+  assert.equal(settledAfter, 2);
+});
+
+test('settled: a loop that fails or is stopped keeps nobody', async () => {
+  const { loop, pass } = setUp(() => { throw new Error('no'); });
+  loop.changed();
+  const failed = loop.settled();
+  await pass(DEBOUNCE_MS);
+  await failed;
+  loop.changed();
+  const stopped = loop.settled();
+  await loop.stop();
+  await stopped;
+  loop.changed();
+  await loop.settled();
+});

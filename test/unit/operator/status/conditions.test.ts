@@ -1,0 +1,126 @@
+/** Conditions over time, and what spending adds to them. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'vitest';
+import type { Condition } from '#crds/types.gen.ts';
+import {
+  RECONCILING, PROGRAMMED, conditionsOf, formatTime, mergeConditions,
+} from '../../../../operator/status/conditions.ts';
+import type { DesiredCondition } from '../../../../operator/status/conditions.ts';
+import { findingsOf } from '../../../../operator/status/findings.ts';
+import { accountSpendingStatus, creditOf, keySpendingStatus } from '../../../../operator/status/spending.ts';
+import { NOW_MS, resourcesOf } from '../support.ts';
+
+const [account] = resourcesOf('apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a}\nspec: ' +
+  '{grants: [{name: one, usd: "10"}, {name: two, usd: "-0.5"}]}\n').accounts;
+assert.ok(account);
+const findings = findingsOf(account);
+const summary = (conditions: readonly (Condition | DesiredCondition)[]) =>
+  conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+
+describe('conditions', () => {
+  test('on the way to the proxies an object is not ready, and being worked on', () => {
+    assert.deepEqual(summary(conditionsOf(findings, RECONCILING)), [
+      'Accepted=True Accepted', 'Programmed=Unknown Reconciling', 'Ready=Unknown Reconciling',
+      'Reconciling=True Reconciling',
+    ]);
+  });
+
+  test('what proxies refuse is stalled with their words', () => {
+    const conditions =
+      conditionsOf(findings, { status: 'False', reason: 'Rejected', message: 'models "x": priced twice' });
+    assert.deepEqual(summary(conditions), [
+      'Accepted=True Accepted', 'Programmed=False Rejected', 'Ready=False Rejected', 'Stalled=True Rejected',
+    ]);
+    assert.equal(conditions[3]?.message, 'models "x": priced twice');
+  });
+
+  test('an object that is not Accepted is not Programmed, whatever the proxies say', () => {
+    assert.deepEqual(summary(conditionsOf({ ...findings, refused: { reason: 'Invalid', message: 'x' } }, PROGRAMMED)), [
+      'Accepted=False Invalid', 'Programmed=False NotAccepted', 'Ready=False Invalid', 'Stalled=True Invalid',
+    ]);
+  });
+
+  test('messages are bounded', () => {
+    const [accepted] =
+      conditionsOf({ ...findings, refused: { reason: 'Invalid', message: 'x'.repeat(40_000) } }, PROGRAMMED);
+    assert.ok((accepted?.message.length ?? 0) <= 2048);
+  });
+
+  test('a transition time moves with the status alone, and what ended is gone', () => {
+    const first = mergeConditions([], conditionsOf(findings, RECONCILING), { generation: 1, nowMs: NOW_MS });
+    assert.ok(first.every(({ lastTransitionTime, observedGeneration }) =>
+      lastTransitionTime === '2026-11-21T12:00:00Z' && observedGeneration === 1));
+    const second = mergeConditions(first, conditionsOf(findings, PROGRAMMED), { generation: 2, nowMs: NOW_MS + 1000 });
+    assert.deepEqual(second.map(({ type, lastTransitionTime, observedGeneration }) =>
+      [type, lastTransitionTime, observedGeneration]), [
+      [
+        'Accepted', '2026-11-21T12:00:00Z', 2,
+      ], ['Programmed', '2026-11-21T12:00:01Z', 2], ['Ready', '2026-11-21T12:00:01Z', 2],
+    ]);
+    const other = mergeConditions(second, conditionsOf(
+      { ...findings, notReady: { reason: 'Disabled', message: 'x' } }, PROGRAMMED,
+    ), { generation: 3, nowMs: NOW_MS + 2000 });
+    assert.deepEqual(other.map(({ lastTransitionTime }) =>
+      lastTransitionTime), ['2026-11-21T12:00:00Z', '2026-11-21T12:00:01Z', '2026-11-21T12:00:02Z']);
+  });
+
+  test('times are whole seconds', () => {
+    assert.equal(formatTime(NOW_MS + 999), '2026-11-21T12:00:00Z');
+  });
+});
+
+describe('spending', () => {
+  const key = (limitUsd: string) => {
+    const [apiKey] = resourcesOf(`apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: a}\nspec: ` +
+      `{groupRef: {name: g}, accountRef: {name: a}, quota: {limitUsd: "${limitUsd}", period: Daily}}\n`).apiKeys;
+    assert.ok(apiKey);
+    return apiKey;
+  };
+  const spending = (spentNanoUsd: bigint) => ({ periodStartMs: NOW_MS, resetsMs:
+    null, spentNanoUsd, heldNanoUsd: 5n, totalSpentNanoUsd: spentNanoUsd + 1n, lastUsedMs: NOW_MS + 1500 });
+
+  test('an unlimited key', () => {
+    assert.deepEqual(keySpendingStatus(key('Unlimited'), spending(25_000_000_000n)), {
+      fields: { periodStartTime: '2026-11-21T12:00:00Z', spentUsd: '25.00', totalSpentUsd:
+        '25.000000001', remainingUsd: 'Unlimited', lastUsedTime: '2026-11-21T12:00:01Z' }, conditions: [],
+    });
+  });
+
+  test('a key that was never used has no times', () => {
+    const { fields } =
+      keySpendingStatus(key('1'), { ...spending(0n), totalSpentNanoUsd: 0n, periodStartMs: null, lastUsedMs: null });
+    assert.deepEqual(fields, { spentUsd: '0.00', totalSpentUsd: '0.00', remainingUsd: '1.00' });
+  });
+
+  for (const [spent, types, remaining] of [
+    [799_999_999n, [], '0.200000001'],
+    [800_000_000n, ['QuotaLow'], '0.20'],
+    [999_999_999n, ['QuotaLow'], '0.000000001'],
+    [1_000_000_000n, ['QuotaLow', 'QuotaExhausted'], '0.00'],
+    [1_500_000_000n, ['QuotaLow', 'QuotaExhausted'], '0.00'],
+  ] as const)
+    test(`${spent} of a key's 10^9 nano-USD`, () => {
+      const status = keySpendingStatus(key('1'), spending(spent));
+      assert.deepEqual(status.conditions.map(({ type }) => type), types);
+      assert.equal(status.fields.remainingUsd, remaining);
+      assert.equal(status.spent?.reason, spent >= 1_000_000_000n ? 'LimitReached' : undefined);
+    });
+
+  test('an account\'s balance is its credit less what is spent, and may be negative', () => {
+    const credit = creditOf(account);
+    assert.equal(credit, 9_500_000_000n);
+    const status = accountSpendingStatus(credit, { spentNanoUsd: 10_000_000_000n, heldNanoUsd: 1n });
+    assert.deepEqual(status.fields, { spentUsd: '10.00', heldUsd: '0.000000001', balanceUsd: '-0.50' });
+    assert.deepEqual(status.conditions.map(({ type }) => type), ['BalanceLow', 'BalanceExhausted']);
+    assert.deepEqual(accountSpendingStatus(credit, { spentNanoUsd: 7_599_999_999n, heldNanoUsd: 0n }).conditions, []);
+    assert.deepEqual(accountSpendingStatus(
+      credit, { spentNanoUsd: 7_600_000_000n, heldNanoUsd: 0n },
+    ).conditions.map(({ type }) => type), ['BalanceLow']);
+  });
+
+  test('what is spent makes an object not ready', () => {
+    assert.deepEqual(summary(conditionsOf(findings, PROGRAMMED, { reason: 'LimitReached', message: 'x' })), [
+      'Accepted=True Accepted', 'Programmed=True Programmed', 'Ready=False LimitReached',
+    ]);
+  });
+});

@@ -1,0 +1,63 @@
+/** What the operator's tests share: manifests as Resources, and a temporary folder. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'vitest';
+import { loadApiKinds } from '#crds/load.ts';
+import { countGenerations } from '../../../operator/files/generations.ts';
+import { createLoader } from '../../../operator/files/load-folder.ts';
+import type { LoadedFolder } from '../../../operator/files/load-folder.ts';
+import type { Resources } from '../../../operator/store/resources.ts';
+
+export const GATEWAY_NAMESPACE = 'model-gateway';
+export const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
+
+const kinds = await loadApiKinds();
+
+/** A group for all, a route with one model, and its price. `more` goes into the route's channel. */
+export function platformManifest(more = ''): string {
+  return `apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: main}
+spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: openai}
+spec:
+  models: [{name: gpt, contextTokens: 10, maxOutputTokens: 5}]
+  channels: [{name: direct, protocol: OpenAI, baseUrl: "https://api.test/v1"${more && `, ${more}`}}]
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: acme}
+spec: {models: [{name: gpt, vendor: Acme, quotaType: Token, modelRatio: "1"}]}
+`;
+}
+
+/** One file's manifests, mistakes included; every object's generation is 1. */
+export function loadText(text: string, path = 'test.yaml'): LoadedFolder {
+  const load = createLoader({ kinds, defaultNamespace: GATEWAY_NAMESPACE }, {
+    assign: (_, object) => ({ ...object, metadata: { ...object.metadata, generation: 1 } }), retain: () => undefined,
+  });
+  return load([{ path, text }]);
+}
+
+/** One file's manifests, which must be without mistakes. */
+export function resourcesOf(text: string): Resources {
+  const { resources, isValid } = loadText(text);
+  if (!isValid) throw new Error(`a manifest has a mistake: ${text}`);
+  return resources;
+}
+
+/** A loader as startOperator makes it. */
+export function newLoader(startMs = 0): ReturnType<typeof createLoader> {
+  return createLoader({ kinds, defaultNamespace: GATEWAY_NAMESPACE }, countGenerations(startMs));
+}
+
+/** A folder that is gone after the test. */
+export async function temporaryFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mgw-operator-'));
+  t.onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}

@@ -1,0 +1,96 @@
+/** From snapshot to snapshot: what is found to be different, and what overtakes the rest. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import { typeUrlOf } from '../../../../dataplane/snapshot/resources.ts';
+import { Period, WhenShort } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+import type { Key } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+import { ResourceCache } from '../../../../operator/xds/resource-cache.ts';
+import { sameKey, sameMessage } from '../../../../operator/xds/same-message.ts';
+import { createSnapshotChanges } from '../../../../operator/xds/snapshot-changes.ts';
+import { accountOf, directGroup, hashOf, routeEntry, snapshotOf } from '../../dataplane/snapshot/objects.ts';
+import { numberedKey } from '../../dataplane/xds/support.ts';
+
+/** Every field of a key with another value. */
+const CHANGES: { readonly [F in keyof Required<Key>]: Key[F] } = {
+  uid: 'other', namespace: 'other', name: 'other', generation: 9n, hashes: [{ sha256: hashOf(9) }], prefix:
+    'other', enabled: false, refusal: 'other', group: 'other', account: 'other/other',
+  limitNanoUsd: 9n, period:
+    Period.DAILY, whenShort: WhenShort.REFUSE, expirationMs: 9n, models: { names: ['other'] }, maxConcurrency: 9,
+  minOutputTokens: 9,
+};
+
+describe('keys', () => {
+  it('are compared in every field', () => {
+    const key = numberedKey(1);
+    assert.ok(sameKey(key, { ...key, hashes: [...key.hashes] }));
+    for (const [field, value] of Object.entries(CHANGES)) {
+      assert.equal(sameKey(key, { ...key, [field]: value }), false, field);
+      assert.equal(sameMessage(key, { ...key, [field]: value }), false, field);
+    }
+    assert.equal(sameKey(key, { ...key, hashes: [{ ...key.hashes[0]!, notAfterMs: 1n }] }), false);
+    assert.ok(sameMessage({ a: 1, b: undefined, c: [1n, { d: 'x' }] }, { a: 1, c: [1n, { d: 'x' }] }));
+    assert.equal(sameMessage({ c: [1n] }, { c: [1n, 2n] }), false);
+  });
+});
+
+describe('changes', () => {
+  const KEYS = typeUrlOf('keys');
+
+  function changesOf(before: readonly Key[], after: readonly Key[]): { names: string[]; urgent: string[] } {
+    const take = createSnapshotChanges(new ResourceCache());
+    take(snapshotOf({ keys: before }));
+    const found = take(snapshotOf({ keys: after })).find(({ typeUrl }) => typeUrl === KEYS);
+    return { names: [...found?.names ?? []].sort(), urgent: [...found?.urgent ?? []].sort() };
+  }
+
+  const keys = [1, 2, 3, 4, 5].map((n) => numberedKey(n));
+  const name = (n: number): string => `team-a/key-${n}`;
+
+  it('are found wherever they are in the list, in any order', () => {
+    assert.deepEqual(changesOf(keys, keys.map((key) => ({ ...key }))), { names: [], urgent: [] });
+    assert.deepEqual(changesOf(keys, keys.toReversed()), { names: [], urgent: [] });
+    assert.deepEqual(changesOf(keys, [...keys.slice(1), numberedKey(6)]).names, [name(1), name(6)]);
+    assert.deepEqual(changesOf(keys, []).names, keys.map((_key, index) => name(index + 1)));
+    assert.deepEqual(changesOf([], keys).names, keys.map((_key, index) => name(index + 1)));
+    assert.deepEqual(changesOf(keys, keys.with(0, numberedKey(1, { prefix: 'x' }))
+      .with(4, numberedKey(5, { prefix: 'x' }))).names, [name(1), name(5)]);
+    assert.deepEqual(changesOf(keys, keys.toSpliced(2, 1)).names, [name(3)]);
+  });
+
+  const tighter: [string, Partial<Key>, Partial<Key>][] = [
+    ['revoked', {}, { enabled: false }], [
+      'refused', {}, { refusal: 'no group' },
+    ], ['expiring', {}, { expirationMs: 5n }], ['expiring sooner', { expirationMs: 9n }, { expirationMs: 5n }],
+    ['limited', {}, { limitNanoUsd: 5n }], [
+      'limited more', { limitNanoUsd: 9n }, { limitNanoUsd: 5n },
+    ], ['with another string', {}, { hashes: [{ sha256: hashOf(8) }] }],
+    [
+      'whose overlap ends', {}, { hashes: [{ sha256: hashOf(1), notAfterMs: 5n }] },
+    ], ['with fewer at a time', { maxConcurrency: 9 }, { maxConcurrency: 5 }],
+  ];
+  for (const [words, before, after] of tighter) {
+    it(`are urgent for a key that is ${words}, and not the other way round`, () => {
+      assert.deepEqual(changesOf([numberedKey(1, before)], [numberedKey(1, after)]).urgent, [name(1)]);
+      const loosened = changesOf([numberedKey(1, after)], [numberedKey(1, before)]);
+      assert.deepEqual(loosened.urgent, words === 'with another string' ? [name(1)] : []);
+      assert.deepEqual(loosened.names, [name(1)]);
+    });
+  }
+
+  it('are urgent for a key that is gone, and for less credit', () => {
+    assert.deepEqual(changesOf(keys, keys.slice(1)).urgent, [name(1)]);
+    const take = createSnapshotChanges(new ResourceCache());
+    take(snapshotOf({ accounts: [accountOf('a', 5n), accountOf('b', 5n)] }));
+    const changes = take(snapshotOf({ accounts: [accountOf('a', 4n), accountOf('b', 6n)] }));
+    assert.deepEqual(changes.flatMap(({ urgent }) => [...urgent]), ['a/a']);
+  });
+
+  it('end with a checkpoint, only where there are any', () => {
+    const take = createSnapshotChanges(new ResourceCache());
+    const count = (changes: ReturnType<typeof take>): number =>
+      changes.reduce((sum, { names }) => sum + names.length, 0);
+    assert.equal(count(take(snapshotOf({ groups: [directGroup('a', [routeEntry('r')])] }))), 2);
+    assert.equal(count(take(snapshotOf({ groups: [directGroup('a', [routeEntry('r')])] }))), 0);
+    assert.equal(count(take(snapshotOf())), 2);
+  });
+});

@@ -1,0 +1,234 @@
+/**
+ * What the provider does with one attempt at one channel: decided by seed, round, call and channel alone. `replyOf`
+ * makes the answer of it, and `truthOf` says what that answer holds: the ground that the books are reconciled with.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CUT, RESET, STALL } from '../../test/support/mock-provider.ts';
+import type { Reply, Step } from '../../test/support/mock-provider.ts';
+import {
+  anthropicError, anthropicMessage, anthropicStream, json, openaiChat, openaiError, openaiImages, openaiStream, sse,
+} from '../../test/support/provider-answers.ts';
+import type { AnthropicUsage, OpenaiUsage } from '../../test/support/provider-answers.ts';
+import type { ChannelName, Protocol } from './config.ts';
+import { between, diceOf, weighted } from './dice.ts';
+import type { Dice } from './dice.ts';
+
+/** What the provider was asked, as far as it decides its answer. */
+export interface Asked {
+  readonly n: number;
+  readonly channel: ChannelName;
+  readonly protocol: Protocol;
+  readonly kind: 'chat' | 'embeddings' | 'images';
+  readonly stream: boolean;
+  /** Output limit; undefined: none was sent. */
+  readonly limit: number | undefined;
+  /** Images, or answers. */
+  readonly answers: number;
+  readonly bodyBytes: number;
+}
+
+/** Figures of an answer as the provider writes them; undefined: left out. They need not be true, or numbers. */
+export interface Figures {
+  /** Anthropic's way of counting: without cached and written ones. */
+  readonly input: unknown;
+  readonly cached: number;
+  /** Anthropic only. */
+  readonly written: number;
+  readonly output: unknown;
+}
+
+type Lie =
+  | 'none' | 'honest' | 'zero' | 'less' | 'more' | 'negative' | 'huge' | 'beyond belief' | 'NaN' | 'text' | 'fraction'
+  | 'half';
+
+export type Fate =
+  | { readonly kind: 'refusal'; readonly status: number; readonly headMs: number }
+  /** Nothing is answered at all. */
+  | { readonly kind: 'silence'; readonly how: 'cut' | 'reset' | 'stall'; readonly headMs: number }
+  | { readonly kind: 'garbage'; readonly what: keyof typeof GARBAGE; readonly headMs: number }
+  | AnswerFate;
+
+export interface AnswerFate {
+  readonly kind: 'answer';
+  readonly headMs: number;
+  readonly pieces: readonly string[];
+  readonly pieceMs: number;
+  readonly lie: Lie;
+  /** undefined: no usage at all. */
+  readonly figures: Figures | undefined;
+  /** Where it is broken off, as a part of its steps, and how; undefined: it ends well. */
+  readonly broken: { readonly part: number; readonly how: 'cut' | 'reset' | 'stall' | 'error event' } | undefined;
+  /** Streams: comments, unknown events and events that are no JSON in between. */
+  readonly noise: boolean;
+}
+
+/** In generated text only, and two bytes long, so that clients can count what they saw of it. */
+export const LETTER = '\u00a7';
+export const LETTER_BYTES = 2;
+const NOT_JSON = '@@NaN@@';
+const GARBAGE = {
+  html: { type: 'text/html', body: '<html><body>502 Bad Gateway</body></html>' },
+  empty: { type: 'application/json', body: '' },
+  truncated: { type: 'application/json', body: '{"id":"x","choices":[{"index":0,"mess' },
+  'other JSON': { type: 'application/json', body: '{"status":"ok"}' },
+  bytes: { type: 'application/octet-stream', body: '\u0000\u0001\u0002 \ufffd' },
+} as const;
+
+export function fateOf(seed: number, round: number, asked: Asked): Fate {
+  const dice = diceOf('fate', seed, round, asked.n, asked.channel);
+  const headMs = dice.chance(0.5) ? 0 : dice.int(dice.chance(0.2) ? 900 : 150);
+  switch (weighted(dice, { answer: 84, refusal: 9, silence: 4, garbage: 3 })) {
+    case 'refusal': return {
+      kind: 'refusal', headMs, status: dice.pick([429, 429, 500, 503, 529, 529, 408, 400, 401]),
+    };
+    case 'silence': return { kind: 'silence', headMs, how: weighted(dice, { cut: 3, reset: 3, stall: 2 }) };
+    case 'garbage': return {
+      kind: 'garbage', headMs, what: dice.pick(['html', 'empty', 'truncated', 'other JSON', 'bytes'] as const),
+    };
+    case 'answer': return answerFate(dice, asked, headMs);
+  }
+}
+
+function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
+  const limit = asked.limit ?? 1_000;
+  const pieces =
+    Array.from({ length: Math.min(limit, between(dice, 1, 14)) }, () => LETTER.repeat(between(dice, 1, 60)));
+  const lie = weighted<Lie>(dice, { honest: 58, none:
+    10, zero: 3, less: 4, more: 7, negative: 3, huge: 0.3, 'beyond belief': 3, NaN: 3, text: 2, fraction: 3, half: 3 });
+  const honest: Figures = {
+    input: 20 + dice.int(asked.bodyBytes >> 2), cached: dice.chance(0.3) ? dice.int(100) : 0,
+    written: asked.protocol === 'Anthropic' && dice.chance(0.2) ? dice.int(100) : 0,
+    output: between(dice, pieces.length, limit),
+  };
+  return {
+    kind: 'answer', headMs, pieces, lie, pieceMs: dice.chance(0.5) ? 0 : dice.int(120),
+    figures: lie === 'none' ? undefined : lied(dice, lie, honest, limit),
+    broken: dice.chance(0.2)
+      ? { part: dice.next(), how: weighted(dice, { cut: 3, reset: 3, stall: 2, 'error event': 2 }) }
+      : undefined,
+    noise: dice.chance(0.1),
+  };
+}
+
+function lied(dice: Dice, lie: Exclude<Lie, 'none'>, honest: Figures, limit: number): Figures {
+  switch (lie) {
+    case 'honest': return honest;
+    case 'zero': return { ...honest, input: 0, cached: 0, written: 0, output: 0 };
+    case 'less': return { ...honest, output: 1 };
+    case 'more': return { ...honest, output: limit * between(dice, 2, 12) };
+    case 'negative': return { ...honest, output: -between(dice, 1, 5_000) };
+    case 'huge': return { ...honest, output: 2 ** 31 - 1 };
+    case 'beyond belief': return { ...honest, output: dice.pick([2 ** 31, 2 ** 53 + 2, 1e300]) };
+    case 'NaN': return { ...honest, output: NOT_JSON };
+    case 'text': return { ...honest, output: '12' };
+    case 'fraction': return { ...honest, output: between(dice, 1, limit - 1) + 0.25 };
+    case 'half': return { ...honest, output: undefined };
+  }
+}
+
+/** `marked` is called as the last step begins: everything before it is with the gateway's machine. */
+export function replyOf(fate: Fate, asked: Asked, marked: () => void): Reply {
+  const before = [wait(fate.headMs)];
+  switch (fate.kind) {
+    case 'refusal': return { ...refusal(fate.status, asked.protocol), beforeHead: [...before, mark(marked)] };
+    case 'silence': return { beforeHead: [...before, mark(marked), ENDS[fate.how]], steps: [] };
+    case 'garbage': return { headers: { 'content-type':
+      GARBAGE[fate.what].type }, beforeHead: [...before, mark(marked)], steps: [GARBAGE[fate.what].body] };
+    case 'answer': return { ...answered(fate, asked, mark(marked)), beforeHead: before };
+  }
+}
+
+const ENDS = { cut: CUT, reset: RESET, stall: STALL } as const;
+
+function refusal(status: number, protocol: Protocol): Reply {
+  const headers = status === 429 ? { 'retry-after': '1' } : {};
+  return protocol === 'OpenAI'
+    ? openaiError(status, 'refused by the mock', { headers })
+    : anthropicError(status, status === 529 ? 'overloaded_error' : 'api_error', 'refused by the mock', headers);
+}
+
+function answered(fate: AnswerFate, asked: Asked, marked: Step): Reply {
+  const whole = wholeAnswer(fate, asked);
+  const steps = asked.stream ? paced(fate, whole.steps) : halved(whole.steps);
+  if (!fate.broken) return { ...whole, steps: steps.toSpliced(-1, 0, marked) };
+  const at = Math.floor(fate.broken.part * steps.length);
+  return { ...whole, steps: [...steps.slice(0, at), marked, ...brokenEnd(fate.broken.how, asked)] };
+}
+
+function brokenEnd(how: NonNullable<AnswerFate['broken']>['how'], { protocol, stream }: Asked): Step[] {
+  if (how !== 'error event') return [ENDS[how]];
+  if (!stream) return [CUT];
+  return [protocol === 'OpenAI'
+    ? sse({ data: { error: { message: 'the mock is tired', type: 'server_error', code: null } } })
+    : sse({
+      event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'the mock is tired' } },
+    })];
+}
+
+function wholeAnswer(fate: AnswerFate, asked: Asked): Reply {
+  const { figures, pieces } = fate;
+  if (asked.kind === 'images') return openaiImages(asked.answers);
+  if (asked.kind === 'embeddings') return withoutQuotes(json({ object: 'list', model: 'mock', data: [{
+    object: 'embedding', index: 0, embedding: [0.5],
+  }], ...(figures ? { usage: openaiFigures(figures) } : {}) }));
+  if (asked.protocol === 'OpenAI') {
+    const usage = figures ? openaiFigures(figures) : null;
+    return withoutQuotes(asked.stream ? openaiStream(pieces, { usage }) : openaiChat({ content: pieces, usage }));
+  }
+  const usage = figures ? anthropicFigures(figures) : null;
+  return withoutQuotes(asked.stream
+    ? anthropicStream(pieces, { usage })
+    : anthropicMessage({ content: pieces, usage }));
+}
+
+/** The mock's types are for true figures; a total would correct a lie. */
+function openaiFigures({ input, cached, output }: Figures): OpenaiUsage {
+  const prompt = typeof input === 'number' ? input + cached : input;
+  return { prompt_tokens: prompt, completion_tokens:
+    output, total_tokens: undefined, prompt_tokens_details: { cached_tokens: cached } } as unknown as OpenaiUsage;
+}
+
+function anthropicFigures({ input, cached, written, output }: Figures): AnthropicUsage {
+  return {
+    input_tokens: input, cache_read_input_tokens: cached, cache_creation_input_tokens: written, output_tokens: output,
+  } as unknown as AnthropicUsage;
+}
+
+/** JSON has no NaN; this provider writes one all the same. */
+function withoutQuotes(reply: Reply): Reply {
+  const strip = (text: string): string => text.replaceAll(`"${NOT_JSON}"`, 'NaN');
+  return { ...reply, steps: reply.steps.map((step): Step => {
+    if (typeof step === 'string') return strip(step);
+    return 'bytes' in step && typeof step.bytes === 'string' ? { ...step, bytes: strip(step.bytes) } : step;
+  }) };
+}
+
+/** One piece after the other, with time and noise in between. */
+function paced({ pieceMs, noise }: AnswerFate, steps: readonly Step[]): Step[] {
+  const noises = [': still here\n\n', 'data: {"no": json\n\n', 'event: unheard-of\ndata: {"type":"unheard-of"}\n\n'];
+  return steps.flatMap((step, index) => [
+    ...(pieceMs > 0 && index > 0 ? [wait(pieceMs)] : []),
+    ...(noise && index > 0 && index <= noises.length ? [noises[index - 1] as string] : []),
+    step,
+  ]);
+}
+
+/** Two pieces, so that it can be broken off between them. */
+function halved(steps: readonly Step[]): Step[] {
+  const bytes = Buffer.concat(steps.map((step) =>
+    Buffer.from(typeof step === 'object' && 'bytes' in step ? step.bytes as string : '')));
+  return [bytes.subarray(0, bytes.length >> 1), bytes.subarray(bytes.length >> 1)];
+}
+
+function wait(ms: number): Step {
+  return gateOf(async () => { if (ms > 0) await sleep(ms); });
+}
+
+function mark(marked: () => void): Step {
+  return gateOf(() => Promise.resolve(marked()));
+}
+
+/** A gate that opens by itself. */
+function gateOf(pass: () => Promise<void>): Step {
+  return { kind: 'gate', reached: Promise.resolve(), open: () => undefined, pass };
+}

@@ -1,0 +1,80 @@
+/** The books on Valkey, read beside whoever writes them: for samples while calls run, and for the reconciliation. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openValkeyReader } from '#ledger/valkey-reader.ts';
+import type { ValkeyReader } from '#ledger/valkey-reader.ts';
+import type { ValkeyServer } from '../../test/support/valkey.ts';
+import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';
+import { byName, uidOf } from './ledger-file.ts';
+import type { LedgerRecord, Tally } from './ledger-file.ts';
+import type { Sample, Watch } from './watch.ts';
+
+const PAUSE_MS = 60;
+
+export interface FleetBooks {
+  tally(): Promise<Tally>;
+  records(): Promise<LedgerRecord[]>;
+  /** What is left that nobody uses: names of keys in the store. */
+  leaks(): Promise<string[]>;
+  watch(): Watch;
+  close(): void;
+}
+
+export function openBooks(server: ValkeyServer): FleetBooks {
+  const reader = openValkeyReader(server.url);
+  const tally = (): Promise<Tally> => readTally(reader);
+  return {
+    tally,
+    async records() {
+      const records = await Array.fromAsync(reader.records({}));
+      return records.map(({ callId, keyUid, ...record }, seq) => ({ ...record, seq, id: callId, key: keyUid }));
+    },
+    async leaks() {
+      // what a dead process had leaves its slot when somebody wants it; until then its lease is over
+      const slots = asNames(await server.command('KEYS', '{mgw0}:z:*'));
+      const taken = await Promise.all(slots.map(async (name) =>
+        [name, Number(await server.command('ZCOUNT', name, String(Date.now()), '+inf'))] as const));
+      return [...asNames(await server.command('KEYS', '{mgw0}:[ou]:*')), ...taken.filter(([, count]) =>
+        count > 0).map(([name]) => name)];
+    },
+    watch() {
+      const samples: Sample[] = [];
+      const stopping = new AbortController();
+      const watching = (async () => {
+        while (!stopping.signal.aborted) {
+          const fromMs = Date.now();
+          // while the server is away there is nothing to see
+          const seen = await tally().catch(() => undefined);
+          if (seen) samples.push({ fromMs, toMs: Date.now(), tally: seen });
+          await sleep(PAUSE_MS);
+        }
+      })();
+      return {
+        async stop() {
+          stopping.abort();
+          await watching;
+          return samples;
+        },
+      };
+    },
+    close: () => reader.close(),
+  };
+}
+
+/** Each key's and each account's figures are of one moment. How many calls a key has at once is not told. */
+async function readTally(reader: ValkeyReader): Promise<Tally> {
+  const [keys, accounts] = await Promise.all([
+    Promise.all(KEY_NAMES.map(async (name) => [name, await reader.readKey(uidOf(name), KEYS[name].period)] as const)),
+    Promise.all(ACCOUNT_NAMES.map(async (name) => [name, await reader.readAccount(`team/${name}`)] as const)),
+  ]);
+  const [key, account] = [new Map(keys), new Map(accounts)];
+  return {
+    spent: byName(KEY_NAMES, (name) => key.get(name)?.spentNanoUsd ?? 0n), held:
+      byName(KEY_NAMES, (name) => key.get(name)?.heldNanoUsd ?? 0n), holds: byName(KEY_NAMES, () => 0),
+    accountSpent: byName(ACCOUNT_NAMES, (name) => account.get(name)?.spentNanoUsd ?? 0n), accountHeld:
+      byName(ACCOUNT_NAMES, (name) => account.get(name)?.heldNanoUsd ?? 0n),
+  };
+}
+
+function asNames(reply: unknown): string[] {
+  return Array.isArray(reply) ? reply.map(String) : [];
+}

@@ -1,0 +1,219 @@
+/**
+ * One call, what the provider did with it, and its record in the books: do they agree? Named checks, each of which says
+ * what is wrong, or nothing.
+ */
+import { FIRST_BYTE_MS, WHOLE_MS } from './config.ts';
+import type { CallLog } from './client.ts';
+import { KEYS } from './config.ts';
+import type { Fate } from './fate.ts';
+import type { Happened, Version } from './gateway.ts';
+import {
+  estimatedInput, estimatedOutput, expectedTokens, NO_TOKENS, priceOf, reportedOf, textBytesOf,
+} from './oracle.ts';
+import { uidOf } from './ledger-file.ts';
+import type { LedgerRecord, Tokens } from './ledger-file.ts';
+import type { Attempt } from './provider-process.ts';
+
+export interface Case {
+  readonly call: CallLog;
+  /** Its requests at the provider, in their order. */
+  readonly attempts: readonly Attempt[];
+  readonly record: LedgerRecord | undefined;
+  readonly happened: Happened;
+}
+
+type Check = (each: Case & { readonly record: LedgerRecord }) => string | undefined;
+
+/** Undefined: they agree. */
+export function judge(each: Case): string | undefined {
+  const { record } = each;
+  if (!record) return missing(each);
+  for (const check of [belongs, status, price, tokens, covered, told]) {
+    const complaint = check({ ...each, record });
+    if (complaint !== undefined) return complaint;
+  }
+  return undefined;
+}
+
+function missing({ call, attempts }: Case): string | undefined {
+  if (call.status === 200 && call.end !== 'None') return 'the client saw its end, and it is lost';
+  if (attempts.length > 0) return 'the provider had it, and it is lost';
+  return undefined;
+}
+
+const belongs: Check = ({ call: { plan, sentMs }, record }) => {
+  if (record.key !== uidOf(plan.key) || record.account !== `team/${KEYS[plan.key].account}`)
+    return `it is in the books of ${record.key}, ${record.account}`;
+  if (record.model !== plan.model) return `it is in the books as ${record.model}`;
+  return record.createdMs < sentMs - 1 ? 'it was admitted before it was sent' : undefined;
+};
+
+/** How it ended, by what its client and its provider know. */
+const status: Check = (each) => {
+  const { call, record } = each;
+  if (call.status === 200 && call.end === 'Whole' && record.status !== 'Succeeded')
+    return `the client saw its end, and the books say ${record.status}`;
+  switch (record.status) {
+    case 'Succeeded': return isComplete(each) ? undefined : 'it succeeded, and the provider did not complete it';
+    case 'Failed': return mayBeFree(each) ? undefined : 'it is free, and the provider worked on it';
+    case 'ProviderCut': return isComplete(each) &&
+      !wasGivenUp(each) ? 'the provider completed it, and the books say that it was cut' : undefined;
+    case 'ClientClosed': return call.left || call.end === 'None' ? undefined : 'its client did not leave';
+    case 'Abandoned': return each.happened.kills.some((ms) => ms >= record.createdMs)
+      ? undefined
+      : 'it was abandoned, and no process was killed';
+    default: return `its status is ${record.status}`;
+  }
+};
+
+/**
+ * Cost and what was written off are the price of the tokens in the books, at a price that was in force when it was
+ * admitted.
+ */
+const price: Check = (each) => {
+  const { call: { plan }, attempts, record, happened } = each;
+  const { group, model } = record;
+  const total = record.costNanoUsd + record.unbilledNanoUsd;
+  const free = record.status === 'Failed' ? isFreeFailure(each) : total === 0n && record.status === 'ClientClosed';
+  if (free)
+    return total === 0n ? undefined : 'a call that failed was billed';
+  const prices = inForce(happened.versions, record.createdMs).map(({ config }) =>
+    priceOf(config, { key: plan.key, group, model, tokens: record.tokens, generations: plan.generations }));
+  if (!prices.includes(total))
+    return `it cost ${total}, and its price is ${prices.join(' or ')} (${attempts.length} attempts)`;
+  return undefined;
+};
+
+const tokens: Check = (each) => {
+  const { call: { plan }, record } = each;
+  if ((record.status === 'Failed' && isFreeFailure(each)) || isPerRequest(each)) return undefined;
+  const { fate, asked } = each.attempts.at(-1) ?? {};
+  if (record.status === 'ClientClosed' && same(record.tokens, NO_TOKENS))
+    return mayBeFree(each) || saidNothing(fate) ? undefined : 'its client left, and it is free';
+  if (record.status !== 'Succeeded') return partTokens(each);
+  if (fate?.kind !== 'answer' || !asked) return 'it succeeded without an answer';
+  const expected = expectedTokens(plan, fate, asked);
+  if (!same(record.tokens, expected.tokens))
+    return `${show(record.tokens)} are billed, and ${show(expected.tokens)} were reported (${fate.lie})`;
+  return record.usageSource === expected.source
+    ? undefined
+    : `its figures are ${expected.source}, and the books say ${record.usageSource}`;
+};
+
+/** Of a call that was cut short: its input at least, and no more than what was there. */
+function partTokens({ call, attempts, record }: Case & { readonly record: LedgerRecord }): string | undefined {
+  const last = attempts.at(-1);
+  const { output, ...input } = record.tokens;
+  const estimate = { ...NO_TOKENS, input: estimatedInput(call.plan) };
+  const reported = last?.fate.kind === 'answer' ? reportedOf(last.fate, last.asked) : undefined;
+  if (!same({ ...input, output: 0 }, estimate) &&
+    !(reported?.input && same({ ...input, output: 0 }, { ...reported.input, output: 0 })))
+    return `${show(record.tokens)} are billed: neither the estimated input of ${estimate.input} nor the reported one`;
+  const most = Math.max(last ? mostOutput(last) : 0, reported?.output ?? 0);
+  if (output > most) return `${output} tokens of output are billed, and at most ${most} were there`;
+  const least = record.status === 'Abandoned' ||
+    !last ? 0 : Math.min(estimatedOutput(call.textBytes, last.asked), reported?.output ?? Number.POSITIVE_INFINITY);
+  return output < least ? `${output} tokens of output are billed, and the client saw ${least}` : undefined;
+}
+
+/** Before an answer that is not a stream is whole, its bytes are all that is known of it. */
+function mostOutput({ fate, asked, produced }: Attempt): number {
+  if (asked.kind !== 'chat') return 0;
+  return Math.max(1, estimatedOutput(asked.stream &&
+    fate.kind === 'answer' ? textBytesOf(fate) : produced.bytes, asked));
+}
+
+/** Figures are capped at what was held for them, so that none costs more, whatever a provider reports. */
+const covered: Check = ({ record }) =>
+  record.unbilledNanoUsd > 0n ? `${record.unbilledNanoUsd} nano-USD were written off` : undefined;
+
+/** What the client was told it cost. */
+const told: Check = ({ call, record }) => {
+  if (call.costUsd === undefined) return undefined;
+  const [whole = '0', fraction = ''] = call.costUsd.split('.');
+  const said = BigInt(whole + fraction.padEnd(9, '0'));
+  return said === record.costNanoUsd
+    ? undefined
+    : `its client was told ${said}, and the books say ${record.costNanoUsd}`;
+};
+
+/** Everything but the end of its connection was handed to the gateway's machine. */
+function isComplete({ attempts }: Case): boolean {
+  const last = attempts.at(-1);
+  return last?.fate.kind === 'answer' && !last.fate.broken && last.markedMs !== undefined;
+}
+
+/** The provider failed it before any output, or never had it. */
+function mayBeFree(each: Case): boolean {
+  const last = each.attempts.at(-1);
+  if (last?.fate.kind !== 'answer') return true;
+  const { fate, asked, produced } = last;
+  if (fate.lie === 'NaN' && !asked.stream) return true;
+  if (wasGivenUp(each)) return true;
+  if (!fate.broken) return false;
+  // a reset overtakes what was sent before it; the opening of a stream is no output yet
+  return fate.broken.how === 'reset' || produced.bytes === 0 || (asked.stream && produced.tokens === 0);
+}
+
+/**
+ * A process that could not renew its holds for so long ends its calls, while their providers may be at work: their
+ * input is owed, or what the provider said at last.
+ */
+const HOLD_LOST_MS = 20_000;
+
+function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record: LedgerRecord }): boolean {
+  if (record.usageSource === 'Estimated') return false;
+  const told = call.status === 503 || (call.status === 200 && call.end === 'Error');
+  if (told) return call.overMs - call.sentMs >= HOLD_LOST_MS;
+  // who had left was told nothing, and its call went on
+  return call.left && record.durationMs >= HOLD_LOST_MS;
+}
+
+/**
+ * As failures are; not where its hold was lost while the provider was at work on it, which then is broken off. One that
+ * failed by itself may be told as late: its gateway stood still, or waited for the ledger.
+ */
+function isFreeFailure(each: Case & { readonly record: LedgerRecord }): boolean {
+  if (!hadLostItsHold(each)) return true;
+  const last = each.attempts.at(-1);
+  return last?.overMs !== undefined && !last.gone && each.record.costNanoUsd === 0n &&
+    same(each.record.tokens, NO_TOKENS);
+}
+
+/** The provider claims that it took nothing. */
+function saidNothing(fate: Fate | undefined): boolean {
+  return fate?.kind === 'answer' && fate.lie === 'zero';
+}
+
+/** The gateway may have lost patience: it stood still, or the provider took its time. */
+function wasGivenUp({ attempts, happened }: Case): boolean {
+  const last = attempts.at(-1);
+  if (!last) return false;
+  const overMs = last.overMs ?? Number.POSITIVE_INFINITY;
+  if (overMs - last.arrivedMs > 0.8 * Math.min(FIRST_BYTE_MS, WHOLE_MS)) return true;
+  return happened.pauses.some(({ fromMs, toMs }) => fromMs < overMs && toMs > last.arrivedMs);
+}
+
+function isPerRequest({ call: { plan }, happened }: Case): boolean {
+  return happened.versions[0]?.config.prices[plan.model].quotaType === 'Request';
+}
+
+/** What takes effect between two turns of the event loop is seen a little later. */
+const SLACK_MS = 50;
+
+/** Versions that may have been in force at a moment. */
+export function inForce(versions: readonly Version[], fromMs: number, toMs = fromMs): Version[] {
+  return versions.filter(({ writtenMs }, index) => {
+    const next = versions[index + 1];
+    return writtenMs <= toMs && (next === undefined || next.inForceMs + SLACK_MS >= fromMs);
+  });
+}
+
+function same(a: Tokens, b: Tokens): boolean {
+  return a.input === b.input && a.cached === b.cached && a.cacheWrite5m === b.cacheWrite5m &&
+    a.cacheWrite1h === b.cacheWrite1h && a.output === b.output;
+}
+
+function show({ input, cached, cacheWrite5m, cacheWrite1h, output }: Tokens): string {
+  return `${input}+${cached}+${cacheWrite5m}+${cacheWrite1h}/${output} tokens`;
+}

@@ -1,0 +1,240 @@
+/**
+ * Everything that is decided about a round before it begins, from its seed and number alone: the configuration, every
+ * call and how its client behaves, every blow to the gateway and every edit. What the provider does is decided likewise
+ * (fate.ts).
+ */
+import { CHAT_MODELS, GROUP_NAMES, KEY_NAMES, KEYS } from './config.ts';
+import type { AccountName, Config, Edit, KeyConfig, KeyName, ModelName, Price } from './config.ts';
+import { between, diceOf, weighted } from './dice.ts';
+import type { Dice } from './dice.ts';
+
+/** What a client does of its own accord; `stays`: nothing. */
+export type Leaving =
+  | { readonly stage: 'stays' | 'half body' | 'sent' | 'head' | 'before end' }
+  | { readonly stage: 'waits'; readonly ms: number }
+  | { readonly stage: 'mid-stream'; readonly pieces: number };
+
+export interface CallPlan {
+  /** Unique in its round; stands in the prompt. */
+  readonly n: number;
+  /** After the round's start. */
+  readonly startMs: number;
+  readonly key: KeyName;
+  readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/embeddings' | '/v1/images/generations';
+  readonly model: ModelName;
+  readonly stream: boolean;
+  /** The body, complete; a client may send less of it. */
+  readonly body: string;
+  /** Output limit that the client wishes for; undefined: none. */
+  readonly maxTokens: number | undefined;
+  /** What a price per request is multiplied by. */
+  readonly generations: number;
+  readonly fault: 'none' | 'broken JSON' | 'dripped' | 'slow reader';
+  readonly leaving: Leaving;
+}
+
+export type Blow =
+  /** `atEnd`: in the moment in which a client has seen the end of its answer. */
+  | { readonly kind: 'kill'; readonly atEnd: boolean }
+  | { readonly kind: 'stop'; readonly ms: number; readonly thenKill: boolean }
+  | { readonly kind: 'terminate' }
+  | { readonly kind: 'edit'; readonly edit: Edit };
+
+export interface RoundPlan {
+  readonly seed: number;
+  readonly round: number;
+  /** Limits and credits are what may be spent beyond what is spent at the start of the round. */
+  readonly config: Config;
+  readonly calls: readonly CallPlan[];
+  /** `restMs`: after the one before, which may have taken long. */
+  readonly blows: readonly (Blow & { readonly atMs: number; readonly restMs: number })[];
+}
+
+/** In which calls begin and blows fall. */
+export const LOAD_MS = 5_000;
+const CALLS = [120, 320] as const;
+const MILLI_USD = 1_000_000n;
+
+export function planRound(seed: number, round: number): RoundPlan {
+  const dice = diceOf('round', seed, round);
+  const config = planConfig(dice);
+  const count = between(dice, ...CALLS);
+  return {
+    seed, round, config,
+    calls: Array.from({ length: count }, (_, n) => planCall(diceOf('call', seed, round, n), n)),
+    blows: planBlows(dice),
+  };
+}
+
+function planConfig(dice: Dice): Config {
+  const money = (least: number, most: number): bigint => BigInt(between(dice, least, most)) * MILLI_USD +
+    BigInt(dice.int(1_000_000));
+  const key = (limitNanoUsd: bigint | null, maxConcurrency: number | null = null): KeyConfig =>
+    ({ limitNanoUsd, maxConcurrency, enabled: true, rotation: 0 });
+  return {
+    keys: {
+      free: key(null), lower: key(money(5, 60)), refuse: key(money(10, 120)), smart: key(money(50, 400)),
+      cheap: key(null, between(dice, 2, 5)), dear:
+        key(money(40, 300)), daily: key(money(40, 300)), solo: key(null, between(dice, 3, 9)),
+    },
+    creditsNanoUsd: { shared: money(300, 1500), own: money(100, 600) },
+    ratios: { main: '1', cheap: ratio(dice, 0.3, 0.9), dear: ratio(dice, 1.1, 3), smart: ratio(dice, 0.8, 1.3) },
+    prices: {
+      'gpt-model':
+        tokenPrice(dice, 1.25, 4), 'claude-model': tokenPrice(dice, 1.5, 5), 'mixed-model': tokenPrice(dice, 0.9, 3),
+      'embed-model':
+        tokenPrice(dice, 0.02, 1), 'image-model': requestPrice(dice, 0.004), 'flat-model': requestPrice(dice, 0.002),
+    },
+  };
+}
+
+function tokenPrice(dice: Dice, model: number, completion: number): Price {
+  return {
+    quotaType: 'Token', modelRatio:
+      ratio(dice, model * 0.8, model * 1.2), completionRatio: ratio(dice, completion * 0.8, completion * 1.2),
+    cacheRatio: ratio(dice, 0.1, 0.6), cacheWriteRatio:
+      ratio(dice, 1.1, 1.4), cacheWrite1hRatio: ratio(dice, 1.8, 2.2), requestUsd: '0',
+  };
+}
+
+function requestPrice(dice: Dice, usd: number): Price {
+  return { quotaType: 'Request', modelRatio: '0', completionRatio:
+    '1', cacheRatio: '1', cacheWriteRatio: '1', cacheWrite1hRatio: '1', requestUsd: ratio(dice, usd * 0.5, usd * 1.5) };
+}
+
+/** With as many digits as are allowed, so that rounding happens. */
+function ratio(dice: Dice, least: number, most: number): string {
+  return (least + dice.next() * (most - least)).toFixed(9);
+}
+
+function planBlows(dice: Dice): RoundPlan['blows'] {
+  const blows: RoundPlan['blows'][number][] = [];
+  for (let left = between(dice, 2, 7); left > 0; left--)
+    blows.push({ atMs: dice.int(LOAD_MS), restMs: 0, kind: 'edit', edit: planEdit(dice) });
+  for (let left = Number(weighted(dice, { 0: 1, 1: 4, 2: 4, 3: 2 })); left > 0; left--)
+    blows.push({ atMs: 300 + dice.int(LOAD_MS - 300), restMs: dice.int(900), ...planStrike(dice) });
+  return blows.sort((a, b) => a.atMs - b.atMs);
+}
+
+function planStrike(dice: Dice): Blow {
+  switch (weighted(dice, { kill: 5, stop: 3, terminate: 2 })) {
+    case 'kill': return { kind: 'kill', atEnd: dice.chance(0.6) };
+    case 'stop': return {
+      kind: 'stop', ms: dice.chance(0.3) ? 2_500 : between(dice, 50, 900), thenKill: dice.chance(0.35),
+    };
+    case 'terminate': return { kind: 'terminate' };
+  }
+}
+
+export function planEdit(dice: Dice): Edit {
+  const money = (most: number): bigint => BigInt(between(dice, -most / 2, most)) * MILLI_USD;
+  const limited = dice.pick(['lower', 'refuse', 'smart', 'dear', 'daily'] as const);
+  switch (weighted(dice, { limit: 4, credit: 4, price: 3, ratio: 2, rotate: 1, enable: 1, concurrency: 1 })) {
+    case 'limit': return { kind: 'limit', key: limited, addNanoUsd: money(150) };
+    case 'credit': return {
+      kind: 'credit', account: dice.pick<AccountName>(['shared', 'own']), addNanoUsd: money(800),
+    };
+    case 'price': return planPrice(dice);
+    case 'ratio': return { kind: 'ratio', group: dice.pick(GROUP_NAMES), ratio: ratio(dice, 0.5, 2) };
+    case 'rotate': return { kind: 'rotate', key: dice.pick(KEY_NAMES) };
+    case 'enable': return { kind: 'enable', key: dice.pick(KEY_NAMES), enabled: dice.chance(0.5) };
+    case 'concurrency': return {
+      kind: 'concurrency', key: dice.pick(KEY_NAMES), most: dice.chance(0.3) ? null : between(dice, 1, 10),
+    };
+  }
+}
+
+function planPrice(dice: Dice): Edit {
+  const model =
+    dice.pick<ModelName>(['gpt-model', 'claude-model', 'mixed-model', 'flat-model', 'image-model', 'embed-model']);
+  return { kind: 'price', model, ratio: model === 'flat-model' ||
+    model === 'image-model' ? ratio(dice, 0.001, 0.006) : ratio(dice, 0.5, 2) };
+}
+
+function planCall(dice: Dice, n: number): CallPlan {
+  const key = dice.pick(KEY_NAMES);
+  const common = { n, key, startMs: dice.int(LOAD_MS), fault:
+    weighted(dice, { none: 90, 'broken JSON': 2, dripped: 4, 'slow reader': 4 }), leaving: planLeaving(dice) };
+  switch (weighted(dice, { chat: 88, images: 7, embeddings: 5 })) {
+    case 'images': return planImages(dice, common);
+    case 'embeddings': return { ...common, path: '/v1/embeddings', model: 'embed-model', stream: false, maxTokens:
+      undefined, generations: 1, body: JSON.stringify({ model: 'embed-model', input: promptOf(dice, n) }) };
+    case 'chat': return planChat(dice, common);
+  }
+}
+
+type Common = Pick<CallPlan, 'n' | 'key' | 'startMs' | 'fault' | 'leaving'>;
+
+function planImages(dice: Dice, common: Common): CallPlan {
+  const generations = between(dice, 1, 4);
+  const body = JSON.stringify({ model: 'image-model', prompt: promptOf(dice, common.n), n: generations });
+  return { ...common, path:
+    '/v1/images/generations', model: 'image-model', stream: false, maxTokens: undefined, generations, body };
+}
+
+const PIXELS = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const TOOL_SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
+
+function planChat(dice: Dice, common: Common): CallPlan {
+  const anthropic = dice.chance(0.45);
+  // group cheap has the OpenAI route only
+  const model =
+    KEYS[common.key].group === 'cheap' ? dice.pick(['gpt-model', 'flat-model'] as const) : dice.pick(CHAT_MODELS);
+  const stream = dice.chance(0.6);
+  const maxTokens = dice.chance(0.85) ? between(dice, 20, 1_200) : undefined;
+  const answers = !anthropic && dice.chance(0.05) ? between(dice, 2, 3) : 1;
+  const convertsOnly = model === 'mixed-model' || (model === 'claude-model' && !anthropic);
+  const text = promptOf(dice, common.n);
+  const content = dice.chance(0.1) ? [{ type: 'text', text }, imagePart(anthropic)] : text;
+  const fields = {
+    model, stream, messages: [{ role: 'user', content }],
+    ...(maxTokens === undefined
+      ? {}
+      : { [anthropic || dice.chance(0.5) ? 'max_tokens' : 'max_completion_tokens']: maxTokens }),
+    ...(dice.chance(0.06) ? { tools: [toolOf(anthropic)] } : {}),
+    ...(answers > 1 && !convertsOnly ? { n: answers } : {}),
+    ...(!anthropic && stream && dice.chance(0.3) ? { stream_options: { include_usage: true } } : {}),
+  };
+  return { ...common, path: anthropic ? '/v1/messages' : '/v1/chat/completions', model, stream, maxTokens, generations:
+    convertsOnly ? 1 : answers, body: JSON.stringify(fields) };
+}
+
+function imagePart(anthropic: boolean): unknown {
+  return anthropic
+    ? { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXELS } }
+    : { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXELS}` } };
+}
+
+function toolOf(anthropic: boolean): unknown {
+  return anthropic
+    ? { name: 'weather', description: 'tells the weather', input_schema: TOOL_SCHEMA }
+    : { type: 'function', function: { name: 'weather', description: 'tells the weather', parameters: TOOL_SCHEMA } };
+}
+
+/** Stands in every prompt; no log may show it. */
+export const PROMPT_MARK = 'chaosprompt';
+
+/** Four bytes longer with each call, so that what is estimated of a call tells it from others. */
+function promptOf(dice: Dice, n: number): string {
+  return `${PROMPT_MARK} call ${String(n).padStart(5, '0')} `.padEnd(200 + 4 * n + 2_000 * dice.int(2), 'x');
+}
+
+/** Which call a body of promptOf belongs to; undefined: none. */
+export function callIn(body: string): number | undefined {
+  const digits = /chaosprompt call (\d{5}) /.exec(body)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+function planLeaving(dice: Dice): Leaving {
+  switch (weighted(
+    dice, { stays: 68, 'half body': 3, sent: 3, waits: 10, head: 3, 'mid-stream': 9, 'before end': 4 },
+  )) {
+    case 'stays': return { stage: 'stays' };
+    case 'half body': return { stage: 'half body' };
+    case 'sent': return { stage: 'sent' };
+    case 'head': return { stage: 'head' };
+    case 'before end': return { stage: 'before end' };
+    case 'waits': return { stage: 'waits', ms: dice.int(1_200) };
+    case 'mid-stream': return { stage: 'mid-stream', pieces: between(dice, 1, 6) };
+  }
+}

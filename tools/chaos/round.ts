@@ -1,0 +1,189 @@
+/**
+ * One round: its configuration put in force, its clients and its blows let loose, quiet again, and everything
+ * reconciled.
+ */
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { assertBalanced, readBooks } from '../../test/support/api/books.ts';
+import { refusingUrl } from '../../test/support/mock-provider.ts';
+import { ACCOUNT_NAMES, edited, KEY_NAMES, KEYS, keyString } from './config.ts';
+import type { Config, KeyName } from './config.ts';
+import { send } from './client.ts';
+import type { CallLog } from './client.ts';
+import { ANSWER_MS, startChaosGateway, sumOfMetric } from './gateway.ts';
+import type { Gateway } from './gateway.ts';
+import { byName, readRecords, readTally, uidOf } from './ledger-file.ts';
+import type { Tally } from './ledger-file.ts';
+import { planRound } from './plan.ts';
+import type { RoundPlan } from './plan.ts';
+import { startProvider } from './provider.ts';
+import type { ChaosProvider } from './provider.ts';
+import { reconcile } from './reconcile.ts';
+import type { Evidence } from './reconcile.ts';
+import { watchLedger } from './watch.ts';
+
+/** What outlives a round: the provider, the gateway's data, and where its books stood. */
+export interface World {
+  readonly provider: ChaosProvider;
+  gateway: Gateway | undefined;
+  lastSeq: number;
+  /** Of the key strings: they differ from round to round. */
+  rounds: number;
+  stop(): Promise<void>;
+}
+
+export interface RoundResult {
+  readonly plan: RoundPlan;
+  readonly evidence: Evidence;
+  readonly violations: readonly string[];
+  readonly durationMs: number;
+}
+
+export async function openWorld(): Promise<World> {
+  const provider = await startProvider();
+  const world: World = {
+    provider, gateway: undefined, lastSeq: 0, rounds: 0,
+    async stop() {
+      await world.gateway?.close();
+      await provider.stop();
+    },
+  };
+  return world;
+}
+
+export async function playRound(world: World, seed: number, round: number): Promise<RoundResult> {
+  const startedMs = performance.now();
+  const plan = planRound(seed, round);
+  await world.provider.startRound(seed, round);
+  const config = absolute(plan.config, world);
+  const gateway = await ready(world, config);
+  const watch = watchLedger(gateway.dataDir);
+  const ends = new EventEmitter();
+  const [calls] =
+    await Promise.all([Promise.all(plan.calls.map((each) => call(gateway, each, ends))), strike(gateway, plan, ends)]);
+  const unrest = await quiet(world, gateway);
+  const samples = await watch.stop();
+  const { attempts, strange } = await world.provider.log();
+  const records = readRecords(gateway.dataDir, world.lastSeq);
+  world.lastSeq = records.at(-1)?.seq ?? world.lastSeq;
+  const evidence: Evidence = { calls, attempts, records, samples, happened:
+    gateway.happened(), output: gateway.takeOutput(), providerPort: new URL(world.provider.url).port };
+  const violations = [...unrest, ...strange.map((each) =>
+    `the provider was sent ${each}`), ...await books(gateway), ...reconcile(evidence)];
+  return { plan, evidence, violations, durationMs: performance.now() - startedMs };
+}
+
+/** Limits are beyond what is spent already, and key strings are new ones. */
+function absolute(config: Config, world: World): Config {
+  const tally = world.gateway && readTally(world.gateway.dataDir);
+  const rotation = 100 * world.rounds++;
+  return {
+    ...config,
+    keys: byName(KEY_NAMES, (name) => {
+      const { limitNanoUsd, ...rest } = config.keys[name];
+      return { ...rest, rotation, limitNanoUsd: limitNanoUsd === null ? null : limitNanoUsd +
+        (tally?.spent[name] ?? 0n) };
+    }),
+    creditsNanoUsd: byName(ACCOUNT_NAMES, (name) => config.creditsNanoUsd[name] + (tally?.accountSpent[name] ?? 0n)),
+  };
+}
+
+async function ready(world: World, config: Config): Promise<Gateway> {
+  if (world.gateway) await world.gateway.apply(config);
+  else world.gateway = await startChaosGateway({ url: world.provider.url, nobody: await refusingUrl() }, config);
+  // what was in force before this round is none of its business
+  world.gateway.happened();
+  return world.gateway;
+}
+
+/** `ends` is told when its client has seen the end of its answer. */
+async function call(gateway: Gateway, plan: RoundPlan['calls'][number], ends: EventEmitter): Promise<CallLog> {
+  await sleep(plan.startMs);
+  const url = await gateway.url();
+  return send({ url, key: keyString(plan.key, gateway.config.keys[plan.key].rotation), plan, ended: () => {
+    ends.emit('end');
+  } });
+}
+
+/** Blows fall one after the other; edits go on beside them, one after the other likewise. */
+async function strike(gateway: Gateway, { blows }: RoundPlan, ends: EventEmitter): Promise<void> {
+  const startedMs = Date.now();
+  let edits = Promise.resolve();
+  for (const blow of blows) {
+    await sleep(Math.max(blow.restMs, startedMs + blow.atMs - Date.now()));
+    switch (blow.kind) {
+      case 'kill':
+        if (blow.atEnd) await Promise.race([once(ends, 'end'), sleep(END_PATIENCE_MS)]);
+        await gateway.kill();
+        break;
+      case 'stop': await gateway.stop(blow.ms, blow.thenKill); break;
+      case 'terminate': await gateway.terminate(); break;
+      case 'edit':
+        edits = edits.then(() => gateway.apply(edited(gateway.config, blow.edit)));
+    }
+  }
+  await edits;
+}
+
+/** Perhaps no answer comes any more. */
+const END_PATIENCE_MS = 1_000;
+const QUIET_MS = 20_000;
+/** So often in a row nothing is held. */
+const LOOKS = 4;
+
+/** Waits until nothing is held or taken; says what does not come to rest. */
+async function quiet(world: World, gateway: Gateway): Promise<string[]> {
+  const untilMs = Date.now() + QUIET_MS;
+  let [still, busy] = [0, ''];
+  while (still < LOOKS && Date.now() < untilMs) {
+    busy = await unrest(world, gateway);
+    still = busy === '' ? still + 1 : 0;
+    await sleep(50);
+  }
+  return still < LOOKS ? [`it does not come to rest: ${busy}`] : [];
+}
+
+async function unrest({ provider }: World, gateway: Gateway): Promise<string> {
+  const page = await gateway.metrics();
+  const gauges = ['modelgateway_holds', 'modelgateway_held_usd', 'modelgateway_slots_in_use'].map((name) =>
+    [name, sumOfMetric(page, name)] as const);
+  const held = readTally(gateway.dataDir);
+  const left = held ? KEY_NAMES.filter((name) => held.holds[name] > 0).map((name) =>
+    [`holds of ${name} in the file`, held.holds[name]] as const) : [];
+  const { inFlight } = await provider.log();
+  return [...gauges, ...left, ['calls at the provider', inFlight] as const].filter(([, count]) =>
+    count !== 0).map(([name, count]) => `${name} ${count}`).join(', ');
+}
+
+/** The books as a whole, and what keys are told of them. */
+async function books(gateway: Gateway): Promise<string[]> {
+  try {
+    assertBalanced(readBooks(gateway.dataDir));
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+  const tally = readTally(gateway.dataDir);
+  if (!tally) return ['there is no ledger'];
+  const told = await Promise.all(KEY_NAMES.filter((name) => gateway.config.keys[name].enabled).map((name) =>
+    keyTells(gateway, name, tally)));
+  return told.flat();
+}
+
+async function keyTells(gateway: Gateway, name: KeyName, tally: Tally): Promise<string[]> {
+  const { config } = gateway;
+  const response = await fetch(`${await gateway.url()}/v1/key`, { headers: { authorization:
+    `Bearer ${keyString(name, config.keys[name].rotation)}` }, signal: AbortSignal.timeout(ANSWER_MS) });
+  const body = await response.json() as { spent_usd?: string; held_usd?: string; balance_usd?: string };
+  const balance = config.creditsNanoUsd[KEYS[name].account] - tally.accountSpent[KEYS[name].account];
+  const expected = [tally.spent[name], 0n, balance].map(String).join(', ');
+  const said = [body.spent_usd, body.held_usd, body.balance_usd].map((each) => String(nano(each ?? ''))).join(', ');
+  return response.status === 200 && said === expected
+    ? []
+    : [`${uidOf(name)} is told ${response.status}: spent, held, balance ${said}; the books say ${expected}`];
+}
+
+function nano(decimalUsd: string): bigint {
+  const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimalUsd) ?? [];
+  const amount = BigInt(whole + fraction.padEnd(9, '0'));
+  return sign === '-' ? -amount : amount;
+}

@@ -1,0 +1,78 @@
+/** What a round came to: one line for it, and a table for all of them. */
+import type { CallLog } from './client.ts';
+import { usd } from './config.ts';
+import type { RoundResult } from './round.ts';
+
+export interface Summary {
+  readonly round: number;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly spentNanoUsd: bigint;
+  readonly unbilledNanoUsd: bigint;
+  readonly mostHeldNanoUsd: bigint;
+  /** Until an edit was in force. */
+  readonly slowestEditMs: number;
+  readonly seconds: number;
+  readonly violations: number;
+}
+
+export function summarise({ plan, evidence, violations, durationMs }: RoundResult): Summary {
+  const { calls, attempts, records, happened, samples } = evidence;
+  const by = (status: string): number => records.filter((record) => record.status === status).length;
+  return {
+    round: plan.round,
+    counts: {
+      calls: calls.length, requests:
+        attempts.length, ended: calls.filter(({ status, end }) => status === 200 && end === 'Whole').length,
+      left: calls.filter(({ left }) => left).length, refused: calls.filter(({ status }) =>
+        status >= 400).length, broken: calls.filter(({ left, end }) => !left && end !== 'Whole').length,
+      succeeded: by('Succeeded'), failed: by('Failed'), cut: by('ProviderCut'), closed: by('ClientClosed'), abandoned:
+        by('Abandoned'), estimated: records.filter(({ usageSource }) => usageSource === 'Estimated').length,
+      lowered: calls.filter(({ maxTokens }) => maxTokens !== undefined).length,
+      ...statuses(calls),
+      kills: happened.kills.length, stops: plan.blows.filter(({ kind }) => kind === 'stop').length, terms:
+        happened.drains.length, edits: happened.versions.length - 1, samples: samples.length,
+    },
+    spentNanoUsd: records.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n),
+    unbilledNanoUsd: records.reduce((sum, { unbilledNanoUsd }) => sum + unbilledNanoUsd, 0n),
+    mostHeldNanoUsd: samples.reduce((most, { tally: { accountHeld } }) => { const held =
+      accountHeld.shared + accountHeld.own; return held > most ? held : most; }, 0n),
+    slowestEditMs: Math.max(0, ...happened.versions.slice(1).map(({ writtenMs, inForceMs }) => inForceMs - writtenMs)),
+    seconds: durationMs / 1_000,
+    violations: violations.length,
+  };
+}
+
+const ANSWERS = [400, 401, 402, 429, 502, 503, 529] as const;
+
+function statuses(calls: readonly CallLog[]): Record<string, number> {
+  return Object.fromEntries(ANSWERS.map((status) =>
+    [`answered ${status}`, calls.filter((call) => call.status === status).length]));
+}
+
+export function lineOf({ round, counts, spentNanoUsd, unbilledNanoUsd, violations, seconds }: Summary): string {
+  const { calls, ended, left, refused, broken, kills, stops, terms, edits, abandoned } = counts;
+  return `round ${round}: ${calls} calls (${ended} ended, ${left} left, ${refused} refused, ${broken} broken off, ` +
+    `${abandoned} abandoned), ${kills} kills, ${stops} stops, ${terms} terms, ${edits} edits; `
+    + `spent ${usd(spentNanoUsd)}, written off ${usd(unbilledNanoUsd)}; ${violations === 0
+      ? 'reconciled'
+      : `${violations} VIOLATIONS`} (${seconds.toFixed(1)} s)`;
+}
+
+export function table(summaries: readonly Summary[]): string {
+  const total = (name: string): number => summaries.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);
+  const names = Object.keys(summaries[0]?.counts ?? {});
+  const money = (read: (summary: Summary) => bigint): string =>
+    usd(summaries.reduce((sum, summary) => sum + read(summary), 0n));
+  const rows: [string, string | number][] = [
+    ['rounds', summaries.length],
+    ...names.map((name): [string, number] => [name, total(name)]),
+    ['spent, USD', money(({ spentNanoUsd }) => spentNanoUsd)],
+    ['written off, USD', money(({ unbilledNanoUsd }) => unbilledNanoUsd)],
+    ['most held at once, USD', usd(summaries.reduce((most, { mostHeldNanoUsd }) =>
+      mostHeldNanoUsd > most ? mostHeldNanoUsd : most, 0n))],
+    ['slowest edit, ms', Math.max(0, ...summaries.map(({ slowestEditMs }) => slowestEditMs))],
+    ['violations', summaries.reduce((sum, { violations }) => sum + violations, 0)],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${String(value).padStart(16)}`).join('\n');
+}

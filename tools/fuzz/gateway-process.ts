@@ -1,0 +1,39 @@
+/**
+ * A gateway in a process of its own, to be measured: forked with the provider's address as its argument. It tells its
+ * URL when it is ready, and its memory, after a collection, whenever it is asked.
+ */
+import { startGateway } from '../../test/support/gateway.ts';
+import { cancelling, keysManifest, platformManifest } from '../../test/support/manifests.ts';
+
+const [openaiUrl = '', maxBodyBytes, maxBufferedBytes] = process.argv.slice(2);
+
+const platform = cancelling(platformManifest({ openaiUrl, anthropicUrl: openaiUrl }));
+const gateway = await startGateway({
+  files: { 'keys.yaml': keysManifest(), 'platform.yaml': platform },
+  ...(maxBodyBytes === undefined ? {} : { maxBodyBytes: Number(maxBodyBytes) }),
+  ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes: Number(maxBufferedBytes) }),
+});
+let peakRss = 0;
+const watch = setInterval(() => { peakRss = Math.max(peakRss, process.memoryUsage.rss()); }, 5);
+
+process.on('message', (message) => {
+  if (message === 'memory') void tell();
+  else {
+    clearInterval(watch);
+    void gateway.stop().then(() => process.disconnect?.());
+  }
+});
+
+/** After what is garbage is gone, its finalizers too. */
+async function tell(): Promise<void> {
+  (gateway.logs as string[]).length = 0;
+  for (let round = 0; round < 3; round++) {
+    globalThis.gc?.();
+    await new Promise((resolve) => { setTimeout(resolve, 20); });
+  }
+  const { rss, heapUsed, external } = process.memoryUsage();
+  process.send?.({ rss, held: heapUsed + external, peakRss, holds: gateway.ledger.gauges().holds });
+  peakRss = 0;
+}
+
+process.send?.({ url: gateway.url });

@@ -1,0 +1,57 @@
+/**
+ * The projects of `npm test`. Each test file has a process of its own: tests kill servers, replace timers and hold
+ * locks on files. The limit of two at a time is the one that the time limits within the tests are made for.
+ */
+import { defineConfig } from 'vitest/config';
+import { TotalsReporter } from './test/support/totals-reporter.ts';
+
+/** The slowest preparation is a Kubernetes API server that is built from source, once per machine. */
+const HOOK_TIMEOUT_MS = 30 * 60_000;
+const SHARED = {
+  environment: 'node',
+  pool: 'forks',
+  isolate: true,
+  hookTimeout: HOOK_TIMEOUT_MS,
+  // Tests rely on the order of node:test: hooks run in the order in which they are written.
+  sequence: { hooks: 'list', groupOrder: 2 },
+  // Node runs the TypeScript of the tests as it runs the product.
+  experimental: { viteModuleRunner: false },
+} as const;
+const TWO_AT_A_TIME = { maxWorkers: 2 } as const;
+
+export default defineConfig({
+  test: {
+    reporters: ['default', new TotalsReporter()],
+    coverage: {
+      provider: 'v8',
+      include: ['bin', 'console', 'crds', 'dataplane', 'demo', 'operator', 'web'].map((part) => `${part}/**/*.ts`),
+      exclude: ['**/*.gen.ts'],
+      reportsDirectory: '.cache/coverage',
+    },
+    projects: [
+      {
+        test: {
+          ...SHARED, ...TWO_AT_A_TIME, name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 120_000,
+        },
+      },
+      {
+        test: { ...SHARED, ...TWO_AT_A_TIME, name: 'api', include: ['test/api/**/*.test.ts'], testTimeout: 120_000 },
+      },
+      // Servers, clusters and browsers of their own.
+      {
+        test: {
+          ...SHARED, ...TWO_AT_A_TIME,
+          name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ['test/e2e/node/**'], testTimeout: 600_000,
+        },
+      },
+      // A Kubernetes node needs the machine alone, since its time limits are not made for a busy one: it runs first.
+      // The order is not 0, which Vitest takes for "last" where only one file runs at a time.
+      {
+        test: {
+          ...SHARED, sequence: { ...SHARED.sequence, groupOrder: 1 }, fileParallelism: false,
+          name: 'node', include: ['test/e2e/node/**/*.test.ts'], testTimeout: 600_000,
+        },
+      },
+    ],
+  },
+});

@@ -1,0 +1,73 @@
+/** [P] What a model is: its endpoints, what it takes and makes, and its limits, for pages and lists of models. */
+
+export type Endpoint = 'Chat' | 'Embeddings' | 'Images' | 'Videos';
+export type Modality = 'text' | 'image' | 'video' | 'audio' | 'embedding';
+
+export interface ModelFacts {
+  readonly endpoints: readonly Endpoint[];
+  readonly inputs: readonly Modality[];
+  readonly outputs: readonly Modality[];
+  /** null: not stated. */
+  readonly contextTokens: number | null;
+  /** null: not stated, or the model makes no tokens. */
+  readonly maxOutputTokens: number | null;
+}
+
+/** A model as one route serves it; 0 tokens: not stated. */
+export interface ServedModel {
+  readonly endpoints: Iterable<Endpoint>;
+  readonly acceptsImages: boolean;
+  readonly contextTokens: number;
+  readonly maxOutputTokens: number;
+}
+
+export const ENDPOINTS: readonly Endpoint[] = ['Chat', 'Embeddings', 'Images', 'Videos'];
+/** The paths of each endpoint. */
+export const ENDPOINT_PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
+  Chat: ['/v1/chat/completions', '/v1/messages'],
+  Embeddings: ['/v1/embeddings'],
+  Images: ['/v1/images/generations'],
+  Videos: ['/v1/videos'],
+};
+const OUTPUTS: Readonly<Record<Endpoint, Modality>> = {
+  Chat: 'text', Embeddings: 'embedding', Images: 'image', Videos: 'video',
+};
+
+/** A model's facts over all routes that serve it: what any of them takes, within limits that hold on each. */
+export function modelFacts(served: Iterable<ServedModel>): ModelFacts {
+  const all = [...served];
+  const offered = new Set(all.flatMap(({ endpoints }) => [...endpoints]));
+  const endpoints = ENDPOINTS.filter((endpoint) => offered.has(endpoint));
+  return {
+    endpoints,
+    inputs: all.some(({ acceptsImages }) => acceptsImages) ? ['text', 'image'] : ['text'],
+    outputs: endpoints.map((endpoint) => OUTPUTS[endpoint]),
+    contextTokens: smallest(all.map(({ contextTokens }) => contextTokens)),
+    maxOutputTokens: smallest(all.map(({ maxOutputTokens }) => maxOutputTokens)),
+  };
+}
+
+/** The facts as lists of models have them, beside OpenAI's own fields; the names are those that others use too. */
+export interface ModelFactsJson {
+  /** Paths. */
+  readonly endpoints: readonly string[];
+  readonly input_modalities: readonly Modality[];
+  readonly output_modalities: readonly Modality[];
+  readonly context_length: number | null;
+  readonly max_output_tokens: number | null;
+}
+
+export function modelFactsJson(facts: ModelFacts): ModelFactsJson {
+  return {
+    endpoints: facts.endpoints.flatMap((endpoint) => ENDPOINT_PATHS[endpoint]),
+    input_modalities: facts.inputs,
+    output_modalities: facts.outputs,
+    context_length: facts.contextTokens,
+    max_output_tokens: facts.maxOutputTokens,
+  };
+}
+
+function smallest(limits: readonly number[]): number | null {
+  const stated = limits.filter((limit) => limit > 0);
+  return stated.length === 0 ? null : Math.min(...stated);
+}

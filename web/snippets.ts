@@ -1,0 +1,167 @@
+/** [P] A first call to a model, to copy as it stands: in curl, Python and TypeScript, for the model's endpoint. */
+import type { Endpoint } from './pricing/model-facts.ts';
+
+interface SnippetOptions {
+  /** The gateway's address without a path. */
+  readonly url: string;
+  /** undefined: the snippets read it from the environment variable MGW_KEY. */
+  readonly key?: string | undefined;
+  readonly model: string;
+  readonly endpoint: Endpoint;
+}
+
+export interface Snippet {
+  readonly id: string;
+  readonly label: string;
+  readonly code: string;
+}
+
+/** Placeholders for an unknown address and an unknown model. */
+export const EXAMPLE_URL = 'https://gateway.example';
+export const EXAMPLE_MODEL = 'MODEL';
+
+/** What snippets of one call share, as each language writes it. */
+interface Parts {
+  /** Without a path, and with /v1. */
+  readonly base: string;
+  readonly v1: string;
+  readonly model: string;
+  readonly python: { readonly imports: string; readonly key: string };
+  readonly typescript: { readonly key: string };
+  /** curl's command; `body` stands behind the model. */
+  readonly post: (path: string, body: string) => string;
+}
+
+/** In the order in which people look for them. */
+export function snippetsOf(options: SnippetOptions): Snippet[] {
+  return BY_ENDPOINT[options.endpoint](partsOf(options));
+}
+
+const BY_ENDPOINT: Readonly<Record<Endpoint, (parts: Parts) => Snippet[]>> = {
+  Chat: (parts) => {
+    const { model, post, base, python, typescript } = parts;
+    const messages = '[{"role": "user", "content": "Hello"}]';
+    return [
+      { id: 'curl', label: 'curl', code: post('/v1/chat/completions', `"messages": ${messages}`) },
+      { id: 'openai-python', label: 'OpenAI SDK, Python', code: `${openaiPython(parts)}
+completion = client.chat.completions.create(
+    model=${model},
+    messages=${messages},
+)
+print(completion.choices[0].message.content)` },
+      { id: 'openai-ts', label: 'OpenAI SDK, TypeScript', code: `${openaiTypescript(parts)}
+const completion = await client.chat.completions.create({
+  model: ${model},
+  messages: [{ role: "user", content: "Hello" }],
+});
+console.log(completion.choices[0].message.content);` },
+      { id: 'anthropic-python', label: 'Anthropic SDK, Python', code: `${python.imports}from anthropic import Anthropic
+
+client = Anthropic(
+    base_url=${base},
+    api_key=${python.key},
+)
+message = client.messages.create(
+    model=${model},
+    max_tokens=1024,
+    messages=${messages},
+)
+print(message.content[0].text)` },
+      { id: 'anthropic-ts', label: 'Anthropic SDK, TypeScript', code: `import Anthropic from "@anthropic-ai/sdk";
+
+const client = new Anthropic({
+  baseURL: ${base},
+  apiKey: ${typescript.key},
+});
+const message = await client.messages.create({
+  model: ${model},
+  max_tokens: 1024,
+  messages: [{ role: "user", content: "Hello" }],
+});
+console.log(message.content);` },
+    ];
+  },
+  Embeddings: (parts) => openaiSnippets(parts, {
+    curl: parts.post('/v1/embeddings', '"input": "Hello"'),
+    python: `response = client.embeddings.create(model=${parts.model}, input="Hello")
+print(response.data[0].embedding)`,
+    typescript: `const response = await client.embeddings.create({ model: ${parts.model}, input: "Hello" });
+console.log(response.data[0].embedding);`,
+  }),
+  Images: (parts) => openaiSnippets(parts, {
+    curl: parts.post('/v1/images/generations', '"prompt": "A lighthouse at dawn"'),
+    python: `response = client.images.generate(model=${parts.model}, prompt="A lighthouse at dawn")
+print(response.data[0])`,
+    typescript: `const response = await client.images.generate({
+  model: ${parts.model},
+  prompt: "A lighthouse at dawn",
+});
+console.log(response.data?.[0]);`,
+  }),
+  Videos: (parts) => openaiSnippets(parts, {
+    curl: parts.post('/v1/videos', '"prompt": "A lighthouse at dawn"'),
+    python: `video = client.videos.create_and_poll(model=${parts.model}, prompt="A lighthouse at dawn")
+client.videos.download_content(video.id).write_to_file("video.mp4")`,
+    typescript: `let video = await client.videos.create({ model: ${parts.model}, prompt: "A lighthouse at dawn" });
+while (video.status === "queued" || video.status === "in_progress") {
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  video = await client.videos.retrieve(video.id);
+}
+console.log(video.status, video.id);`,
+  }),
+};
+
+function openaiSnippets(
+  parts: Parts, { curl, python, typescript }: Readonly<Record<'curl' | 'python' | 'typescript', string>>,
+): Snippet[] {
+  return [
+    { id: 'curl', label: 'curl', code: curl },
+    { id: 'openai-python', label: 'OpenAI SDK, Python', code: `${openaiPython(parts)}\n${python}` },
+    { id: 'openai-ts', label: 'OpenAI SDK, TypeScript', code: `${openaiTypescript(parts)}\n${typescript}` },
+  ];
+}
+
+function openaiPython({ python, v1 }: Parts): string {
+  return `${python.imports}from openai import OpenAI
+
+client = OpenAI(
+    base_url=${v1},
+    api_key=${python.key},
+)`;
+}
+
+function openaiTypescript({ typescript, v1 }: Parts): string {
+  return `import OpenAI from "openai";
+
+const client = new OpenAI({
+  baseURL: ${v1},
+  apiKey: ${typescript.key},
+});`;
+}
+
+function partsOf({ url, key, model }: SnippetOptions): Parts {
+  const base = url.replace(/\/+$/, '');
+  const quoted = JSON.stringify(model);
+  const bearer = key === undefined ? '"Authorization: Bearer $MGW_KEY"' : shell(`Authorization: Bearer ${key}`);
+  return {
+    base: JSON.stringify(base),
+    v1: JSON.stringify(`${base}/v1`),
+    model: quoted,
+    python: key === undefined
+      ? { imports: 'import os\n\n', key: 'os.environ["MGW_KEY"]' }
+      : { imports: '', key: JSON.stringify(key) },
+    typescript: { key: key === undefined ? 'process.env.MGW_KEY' : JSON.stringify(key) },
+    post: (path, body) => `curl ${shell(base + path)} \\
+  -H ${bearer} \\
+  -H 'Content-Type: application/json' \\
+  -d ${shell(`{
+    "model": ${quoted},
+    ${body}
+  }`)}`,
+  };
+}
+
+/** One word to a shell, whatever is in it. */
+function shell(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
