@@ -26,8 +26,13 @@ export interface PricingRow {
   readonly completionRatioE9: bigint;
   readonly cacheRatioE9: bigint;
   readonly cacheWriteRatioE9: bigint;
-  /** Which of them the catalog gives; the others are defaults that pages do not show as prices. */
-  readonly stated: { readonly cache: boolean; readonly cacheWrite5m: boolean; readonly cacheWrite1h: boolean };
+  /**
+   * Which of them pages show as prices: cache ratios that the catalog gives, and the completion ratio of a model that
+   * makes tokens.
+   */
+  readonly stated: {
+    readonly output: boolean; readonly cache: boolean; readonly cacheWrite5m: boolean; readonly cacheWrite1h: boolean;
+  };
   /** In 10^-10, so that the default (cacheWriteRatio x 1.6) is exact. */
   readonly cacheWrite1hRatioE10: bigint;
   readonly requestNanoUsd: bigint;

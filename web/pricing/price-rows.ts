@@ -105,6 +105,7 @@ function pricingRow(
     cacheWrite1hRatioE10:
       price.cacheWrite1hRatioE9 === undefined ? price.cacheWriteRatioE9 * 16n : price.cacheWrite1hRatioE9 * 10n,
     stated: {
+      output: facts === undefined || facts.endpoints.includes('Chat'),
       cache: !price.cacheRatioDefaulted,
       cacheWrite5m: !price.cacheWriteRatioDefaulted,
       cacheWrite1h: !price.cacheWriteRatioDefaulted || price.cacheWrite1hRatioE9 !== undefined,

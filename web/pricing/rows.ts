@@ -2,7 +2,7 @@
  * [P] Sorts and filters rows. Each row gets its exact rank in every column once per price list; the page carries the
  * ranks, so that the browser sorts by whole numbers.
  */
-import { usesOf } from './facts.ts';
+import { contextOf, usesOf } from './facts.ts';
 import { COLUMNS } from './query.ts';
 import type { Column, PricingQuery } from './query.ts';
 import type { OfferingGroup, PricingRow } from './price-list.ts';
@@ -32,6 +32,7 @@ interface ColumnOrder {
 let collator: Intl.Collator | undefined;
 const always = (): boolean => true;
 const isToken = ({ quotaType }: PricingRow): boolean => quotaType === 'Token';
+const hasOutput = (row: PricingRow): boolean => isToken(row) && row.stated.output;
 const hasCache = (row: PricingRow): boolean => isToken(row) && row.stated.cache;
 
 const ORDERS: Readonly<Record<Column, ColumnOrder>> = {
@@ -39,7 +40,7 @@ const ORDERS: Readonly<Record<Column, ColumnOrder>> = {
   vendor: { compare: (a, b) => compareNames(a.vendor, b.vendor), applies: always },
   type: { compare: (a, b) => Number(!isToken(a)) - Number(!isToken(b)), applies: always },
   model_ratio: { compare: (a, b) => compareBigints(a.modelRatioE9, b.modelRatioE9), applies: isToken },
-  completion_ratio: { compare: (a, b) => compareBigints(a.completionRatioE9, b.completionRatioE9), applies: isToken },
+  completion_ratio: { compare: (a, b) => compareBigints(a.completionRatioE9, b.completionRatioE9), applies: hasOutput },
   cache_ratio: { compare: (a, b) => compareBigints(a.cacheRatioE9, b.cacheRatioE9), applies: hasCache },
   groups: { compare: (a, b) => a.enabledGroups.length - b.enabledGroups.length, applies: always },
 };
@@ -67,13 +68,14 @@ export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, g
   });
 }
 
-function rowFilter({ text, vendor, quotaType, use }: PricingQuery, group:
+function rowFilter({ text, vendor, quotaType, use, context = 0 }: PricingQuery, group:
   | OfferingGroup | undefined): (row: PricingRow) => boolean {
   const words = text.toLowerCase().split(/\s+/);
   return (row) => {
     if (vendor !== undefined && row.vendor !== vendor) return false;
     if (quotaType && row.quotaType !== quotaType) return false;
     if (use && !usesOf(row).includes(use)) return false;
+    if (contextOf(row) < context) return false;
     if (group && !group.offers.has(row.modelName)) return false;
     const searched = `${row.modelName} ${row.vendor}`.toLowerCase();
     return words.every((word) => searched.includes(word));
