@@ -22,7 +22,7 @@ const LABELS: Readonly<Record<CountName, string>> = {
   output: 'Output tokens',
   generations: 'Images, videos or requests',
 };
-/** As the sum says it. */
+/** The words for each count in the written-out sum. */
 const WORDS: Readonly<Record<CountName, string>> = {
   input: 'input', cached: 'cached', cacheWrite5m: 'written for 5 min', cacheWrite1h: 'written for 1 h',
   output: 'output', generations: '',

@@ -44,7 +44,7 @@ interface PricingJsonRow extends FactsOrNull {
   readonly enabled_groups: readonly string[];
 }
 
-/** Of a model that no route serves, all null. */
+/** A model's facts; all null where no route serves the model. */
 type FactsOrNull = { readonly [F in keyof ModelFactsJson]: ModelFactsJson[F] | null };
 
 export const QUOTA_TYPE_NAMES = { Token: 'Token-based', Request: 'Per-request' } as const;

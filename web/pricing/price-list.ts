@@ -1,6 +1,6 @@
 /**
- * [P] The price page's data: rows with their ratios, groups with theirs, and each group's price of each model. It is
- * computed from a snapshot; a proxy's State is one.
+ * [P] The price page's data: models and groups with their ratios, and each group's price of each model. It is computed
+ * from a snapshot; a proxy's State has this shape.
  */
 import type { ModelFacts } from './model-facts.ts';
 
@@ -46,7 +46,7 @@ export interface PricingGroup {
   readonly name: string;
   readonly displayName: string;
   readonly priceRatioE9: bigint;
-  /** Of an Automatic group, in order of preference; undefined: it is Direct. */
+  /** An Automatic group's members, in order of preference; undefined: the group is Direct. */
   readonly members: readonly PricingMember[] | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface PricedOffer {
 }
 
 export interface PricedCandidate {
-  /** The Direct group that serves. */
+  /** The Direct group that serves the call. */
   readonly group: string;
   /** undefined: no price. */
   readonly price: PriceFigures | undefined;
@@ -74,12 +74,12 @@ export interface PricedCandidate {
 export interface OfferingGroup {
   readonly name: string;
   readonly displayName: string;
-  /** By model. */
+  /** Offers by model. */
   readonly offers: ReadonlyMap<string, PricedOffer>;
 }
 
 export interface PriceList {
   readonly pricing: { readonly groups: readonly PricingGroup[]; readonly rows: readonly PricingRow[] };
-  /** By name. */
+  /** Groups by name. */
   readonly groups: ReadonlyMap<string, OfferingGroup>;
 }

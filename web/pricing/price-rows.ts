@@ -116,7 +116,7 @@ function pricingRow(
   };
 }
 
-/** By code units: the same order on every machine, whatever its locale. */
+/** Compares by code units: the order does not depend on the machine's locale. */
 function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }

@@ -9,7 +9,7 @@ import type { OfferingGroup, PricingRow } from './price-list.ts';
 
 export interface RankedRow {
   readonly row: PricingRow;
-  /** By column, equal values alike; -1 where the column does not apply: last in either direction. */
+  /** The rank in each column: equal values share one; -1, always sorted last, where the column does not apply. */
   readonly ranks: Readonly<Record<Column, number>>;
 }
 
@@ -55,7 +55,7 @@ export function rankRows(rows: readonly PricingRow[]): RankedRow[] {
   });
 }
 
-/** All rows in the query's order, those that it leaves out not visible. `group` is the query's. */
+/** Sorts all rows by the query and marks those that it leaves out as not visible. `group` is the query's. */
 export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, group:
   | OfferingGroup | undefined): ArrangedRow[] {
   const matches = rowFilter(query, group);
@@ -105,7 +105,7 @@ function rankColumn(rows: readonly PricingRow[], { compare, applies }: ColumnOrd
   return ranks;
 }
 
-/** As people order names (gpt-4 before gpt-10); never equal for different ones. */
+/** Compares names as people order them (gpt-4 before gpt-10); different names are never equal. */
 function compareNames(a: string, b: string): number {
   collator ??= new Intl.Collator('en', { numeric: true });
   return collator.compare(a, b) || compareUnits(a, b);

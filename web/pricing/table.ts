@@ -120,7 +120,7 @@ ${renderRatios(row, dollarsOf(row, view.group))}\
 <td role="cell">${renderGroups(row.enabledGroups, view.chosenDisplayName)}</td>`;
 }
 
-/** At the chosen group's prices where it offers the model, else at base prices. */
+/** The row's dollars at the chosen group's prices where it offers the model, else at base prices. */
 function dollarsOf(row: PricingRow, group: OfferingGroup | undefined): RowDollars {
   const offer = group?.offers.get(row.modelName);
   return (offer && offerDollars(offer)) ?? baseDollars(row);
