@@ -45,7 +45,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** As often as a cluster's statuses follow spending. */
+/** The same interval at which statuses follow spending in a cluster. */
 const STATUS_INTERVAL_MS = 30_000;
 const WARNING_INTERVAL_MS = 1_000;
 const FIRST_STATUSES_MS = 50;

@@ -12,7 +12,7 @@ import type { AttemptFailure } from './attempt.ts';
 export interface FailedAttempts {
   count: number;
   last: AttemptFailure | undefined;
-  /** Of each 429, the seconds that the provider asks to wait, if it says. */
+  /** An entry for each 429: the seconds that the provider asks to wait, if it says. */
   readonly rateLimited: (number | undefined)[];
 }
 

@@ -14,9 +14,9 @@ export interface Funds {
   /** The quota, or the account's credit. */
   readonly limitNanoUsd: bigint;
   readonly spentNanoUsd: bigint;
-  /** Of the quota's period; null for an account and for Never. */
+  /** The quota's period; null for an account, and for a quota without a period. */
   readonly period: Pick<KeySpending, 'periodStartMs' | 'resetsMs'> | null;
-  /** Without a path; undefined: nobody has told where the console is. */
+  /** The console's address without a path; undefined: it is not known. */
   readonly consoleUrl: string | undefined;
 }
 

@@ -51,7 +51,7 @@ export function compileOffers(
   return offers;
 }
 
-/** Those that a filter names; without a filter all. */
+/** The items that a filter names; all of them without a filter. */
 function withNames<T extends { readonly name: string }>(
   all: readonly T[], names: readonly string[] | undefined,
 ): readonly T[] {
@@ -86,7 +86,7 @@ function slotsOf(group: string, { target, slot }: CompiledChannel, limits: Reado
   return slots;
 }
 
-/** Where several entries let in one channel, only the first counts. */
+/** Adds a candidate unless an earlier entry of the group already offers its channel. */
 function addCandidate(candidates: Map<string, Candidate[]>, candidate: Candidate): void {
   const list = candidates.get(candidate.model.name);
   if (!list) candidates.set(candidate.model.name, [candidate]);

@@ -20,7 +20,7 @@ interface PresentKey {
   readonly state: 'Present';
   readonly sha256: string;
   readonly prefix: string;
-  /** Generated keys: which rotation made it. */
+  /** The rotation that made a generated key. */
   readonly rotation: number | undefined;
   readonly previous: readonly PreviousKey[];
 }

@@ -1,4 +1,4 @@
-/** One round on a fleet: clients and blows let loose, quiet again, and everything reconciled as for one gateway. */
+/** A round on a fleet: clients call while faults strike, then all is quiet and reconciled as for one gateway. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ACCOUNT_NAMES, KEY_NAMES, keyString } from './config.ts';
 import { send } from './client.ts';
@@ -109,7 +109,7 @@ function planBlows(dice: Dice): Blow[] {
   });
 }
 
-/** One after the other, over the time in which calls come. */
+/** Strikes one fault after another while calls come. */
 async function strike(world: FleetWorld, blows: readonly Blow[]): Promise<void> {
   const draining: Promise<void>[] = [];
   for (const blow of blows) {

@@ -33,7 +33,7 @@ export interface FleetWorld extends AsyncDisposable {
   readonly versions: Version[];
   /** What must never happen. */
   readonly violations: string[];
-  /** Of a member, or of its next process. */
+  /** The address of a member's process, or of its next one. */
   url(member: number): Promise<string>;
   kill(member: number): Promise<void>;
   stop(member: number, ms: number): Promise<void>;
@@ -95,7 +95,7 @@ class World implements FleetWorld {
     this.versions = [{ config, writtenMs: 0, inForceMs: 0 }];
   }
 
-  /** One after the other: they share what is left of the machine. */
+  /** Starts the members one after another, because they share the machine. */
   async begin(): Promise<void> {
     for (let member = 0; member < MEMBERS; member++) await (this.#members[member] = this.#start(member));
   }

@@ -18,10 +18,10 @@ export interface UsageView {
   /** "route/channel" */
   readonly channel: string;
   readonly status: CallStatus;
-  /** Those neither cached nor written to a cache. */
+  /** Input that is neither read from a cache nor written to one. */
   readonly input_tokens: number;
   readonly cached_tokens: number;
-  /** Of five minutes and of an hour together. */
+  /** The sum of five-minute and one-hour cache writes. */
   readonly cache_write_tokens: number;
   readonly cache_write_5m_tokens: number;
   readonly cache_write_1h_tokens: number;

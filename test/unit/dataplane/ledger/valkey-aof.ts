@@ -118,6 +118,9 @@ export async function muteable({ port }: ValkeyServer): Promise<Muted> {
   };
 }
 
+/** Ends each reply of a batch. */
+const REPLY_END = '\x1e';
+
 /** Of what one connection has received, by RESP: bulk strings that the ledger's script begins with `ok`. */
 function countAnswers(text: string): number {
   let count = 0;
@@ -126,7 +129,8 @@ function countAnswers(text: string): number {
     if (end < 0) return count;
     const length = text[at] === '$' ? Number(text.slice(at + 1, end)) : -1;
     at = end + 2 + (length < 0 ? 0 : length + 2);
-    if (length >= 0 && at <= text.length && /^ok(\x1e|$)/.test(text.slice(end + 2, at - 2))) count += 1;
+    const [first] = text.slice(end + 2, at - 2).split(REPLY_END);
+    if (length >= 0 && at <= text.length && first === 'ok') count += 1;
   }
   return count;
 }
