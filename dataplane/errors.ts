@@ -93,7 +93,12 @@ export const ERRORS = {
   request_too_large: {
     status: 413, openaiType: 'invalid_request_error', openaiCode: 'request_too_large',
     anthropicType: 'request_too_large',
-    when: 'the body is larger than --max-body',
+    when: 'the body is larger than --max-body, as it is sent or decoded',
+  },
+  unsupported_encoding: {
+    status: 415, openaiType: 'invalid_request_error', openaiCode: 'unsupported_encoding',
+    anthropicType: 'invalid_request_error',
+    when: 'a content-encoding other than gzip, deflate, br and zstd',
   },
   request_timeout: {
     status: 408, openaiType: 'invalid_request_error', openaiCode: 'request_timeout',
@@ -154,7 +159,7 @@ export interface ErrorDetails {
   /** The field at fault, as a path: `messages[0].content`. */
   readonly param?: string;
   readonly retryAfterSeconds?: number;
-  /** Of upstream_refused: the provider's own words, which replace the row's. */
+  /** For upstream_refused: the provider's status, type and code, which replace the table's. */
   readonly provider?: { readonly status: number; readonly type?: string; readonly code?: string | null };
   /** Further response headers, lower case (allow). */
   readonly headers?: Readonly<Record<string, string>>;

@@ -48,7 +48,7 @@ export class RequestBody {
     this.#thread = thread;
   }
 
-  /** As it was sent; empty once dropped. */
+  /** The body as it was sent, decoded; empty once it is dropped. */
   get bytes(): Buffer {
     return this.#bytes;
   }

@@ -1,6 +1,7 @@
 /**
- * Request bodies, read whole and within limits: of one body, and of all bodies that this process holds at a time. The
- * bytes go into one growing buffer: a body may come in pieces of one byte, each of which costs a hundred as a Buffer.
+ * Request bodies, read whole, decoded, and within limits: of one body, and of all bodies that this process holds at a
+ * time. The bytes go into one growing buffer: a body may come in pieces of one byte, each of which costs a hundred as a
+ * Buffer.
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyWorker } from '../body-worker/body-worker.ts';
@@ -10,6 +11,7 @@ import { GatewayError } from '../errors.ts';
 import { RequestBody } from '../pipeline/request-body.ts';
 import { addTo, BodyBudget } from './body-budget.ts';
 import type { BodyLimits, BodyOwner } from './body-budget.ts';
+import { decodeBody, isEncoded } from './decode-body.ts';
 
 const INITIAL_CAPACITY = 4096;
 const NO_BYTES = Buffer.alloc(0);
@@ -17,7 +19,6 @@ const NO_BYTES = Buffer.alloc(0);
 const MIN_BYTES_PER_SECOND = 1024;
 const GRACE_MS = 15_000;
 const RATE_CHECK_MS = 1_000;
-
 
 /** Times the uploads. */
 export type UploadClock = Pick<Clock, 'monotonicMs'> & Partial<Pick<Timers, 'every'>>;
@@ -38,7 +39,7 @@ export interface BodyReader {
   stop(): void;
 }
 
-/** One reader for the process: it has the budget of all bodies. Its timer does not keep the process alive. */
+/** Creates the process's body reader, which keeps the budget of all bodies; its timer is unreferenced. */
 export function createBodyReader(
   limits: BodyLimits, clock: UploadClock = SYSTEM_CLOCK, worker?: BodyThreads,
 ): BodyReader {
@@ -54,8 +55,8 @@ export function createBodyReader(
     uploads: (keyUid) => uploads.get(keyUid) ?? 0,
     stop,
     async read(message, owner) {
-      const buffer =
-        new BodyBuffer({ maxBytes: limits.maxBodyBytes, budget, owner, worker, declared: lengthOf(message) });
+      const declared = isEncoded(message) ? undefined : lengthOf(message);
+      const buffer = new BodyBuffer({ maxBytes: limits.maxBodyBytes, budget, owner, worker, declared });
       if (owner) addTo(uploads, owner.uid, 1);
       try {
         return await receiveBody(message, buffer, { open, startedMs: clock.monotonicMs() });
@@ -69,6 +70,8 @@ export function createBodyReader(
 interface Upload {
   readonly buffer: BodyBuffer;
   readonly startedMs: number;
+  /** Bytes so far, as they were sent. */
+  received: number;
   readonly refuse: (error: GatewayError) => void;
 }
 
@@ -87,29 +90,40 @@ function receiveBody(message: IncomingMessage, buffer: BodyBuffer, { open, start
     const refuse = (error: GatewayError): void => {
       open.delete(upload);
       buffer.release();
-      message.off('data', take).resume();
+      message.off('data', count);
+      decoded.bytes.off('data', take).off('end', finish);
+      decoded.stop();
       reject(error);
     };
-    const upload = { buffer, startedMs, refuse };
+    const decoded = decodeBody(message, refuse);
+    const upload = { buffer, startedMs, received: 0, refuse };
+    const count = ({ length }: Buffer): void => {
+      upload.received += length;
+      if (upload.received > buffer.maxBytes) refuse(tooLarge(buffer.maxBytes));
+    };
     const take = (chunk: Buffer): void => {
       const refusal = buffer.append(chunk);
       if (refusal) refuse(refusal);
     };
-    open.add(upload);
-    if (buffer.isDeclaredTooLarge) refuse(tooLarge(buffer.maxBytes));
-    else message.on('data', take);
-    // each comes once
-    message.on('end', () => {
+    const finish = (): void => {
       open.delete(upload);
       resolve(buffer.toBody());
-    });
-    message.on('error', (cause) => refuse(incomplete(cause)));
+    };
+    open.add(upload);
+    if (isTooLarge(message, buffer.maxBytes)) return refuse(tooLarge(buffer.maxBytes));
+    decoded.bytes.on('data', take).on('end', finish);
+    message.on('data', count);
   });
 }
 
-function isTooSlow({ buffer, startedMs }: Upload, nowMs: number): boolean {
+/** Whether content-length exceeds the limit; decoded bytes are counted as they arrive. */
+function isTooLarge(message: IncomingMessage, maxBytes: number): boolean {
+  return (lengthOf(message) ?? 0) > maxBytes;
+}
+
+function isTooSlow({ received, startedMs }: Upload, nowMs: number): boolean {
   const elapsedMs = nowMs - startedMs;
-  return elapsedMs > GRACE_MS && buffer.length < (elapsedMs / 1000) * MIN_BYTES_PER_SECOND;
+  return elapsedMs > GRACE_MS && received < (elapsedMs / 1000) * MIN_BYTES_PER_SECOND;
 }
 
 /** The body that was read of a request; an empty one where it has none. */
@@ -122,11 +136,11 @@ interface BodyBufferOptions {
   readonly budget: BodyBudget;
   readonly owner: BodyOwner | undefined;
   readonly worker: BodyThreads | undefined;
-  /** The content-length; undefined: chunked. */
+  /** The number of bytes to come; undefined: it is not known. */
   readonly declared: number | undefined;
 }
 
-/** One body while it arrives. */
+/** A body that is still arriving. */
 class BodyBuffer {
   readonly maxBytes: number;
   /** Bytes so far. */
@@ -144,10 +158,6 @@ class BodyBuffer {
     this.#owner = owner;
     this.#worker = worker;
     this.#declared = declared;
-  }
-
-  get isDeclaredTooLarge(): boolean {
-    return Number.isFinite(this.#declared) && this.#declared > this.maxBytes;
   }
 
   /** Returns why the body is refused, if it is. */
@@ -187,11 +197,6 @@ class BodyBuffer {
     this.#buffer = larger;
     return undefined;
   }
-}
-
-/** The client has left, or its framing is broken. */
-function incomplete(cause: Error): GatewayError {
-  return new GatewayError('invalid_request', 'The request body did not arrive whole.', { cause });
 }
 
 function tooLarge(maxBodyBytes: number): GatewayError {

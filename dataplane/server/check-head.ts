@@ -1,21 +1,19 @@
-/** [P] Refuses requests whose head two HTTP implementations could read differently. */
+/** Refuses requests whose head two HTTP implementations could read differently. */
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
+import { checkEncoding } from './decode-body.ts';
 
 /** Node keeps the first of them, and another proxy may keep the last. */
 const ONCE: ReadonlySet<string> = new Set(['authorization', 'content-length', 'host', 'transfer-encoding']);
-/** Where the body ends may be in doubt, and so where the next request begins. */
+/** The connection is closed where the end of the body, and so the start of the next request, is in doubt. */
 const CLOSE = { headers: { connection: 'close' } };
 
-/** Throws invalid_request. */
+/** Throws invalid_request and unsupported_encoding. */
 export function checkHead(request: Pick<IncomingMessage, 'headers' | 'httpVersion' | 'rawHeaders'>): void {
   checkRepeated(request.rawHeaders);
   checkFraming(request);
   const { headers, httpVersion } = request;
-  const coding = headers['content-encoding'];
-  if (coding !== undefined && coding !== 'identity')
-    throw new GatewayError('invalid_request',
-      'Compressed request bodies are not taken. Send the body without content-encoding.');
+  checkEncoding(request);
   if (headers.host === undefined && httpVersion === '1.1')
     throw new GatewayError('invalid_request', 'The Host header is missing; HTTP/1.1 requires it.');
 }

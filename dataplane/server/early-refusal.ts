@@ -11,6 +11,7 @@ import { LARGE_BODY_BYTES } from './body-budget.ts';
 import type { Caller } from './caller.ts';
 import { checkHead } from './check-head.ts';
 import type { Connections } from './connections.ts';
+import { isEncoded } from './decode-body.ts';
 import type { ServerDeps } from './deps.ts';
 import { notFound } from './not-found.ts';
 
@@ -50,12 +51,12 @@ function checkProcess({ shutdown, configured }: ServerDeps, { socket }: FastifyR
     });
 }
 
-function mayBeLarge({ headers }: FastifyRequest): boolean {
+function mayBeLarge({ headers, raw }: FastifyRequest): boolean {
   const length = headers['content-length'];
-  return length === undefined || Number(length) >= LARGE_BODY_BYTES;
+  return length === undefined || Number(length) >= LARGE_BODY_BYTES || isEncoded(raw);
 }
 
-/** Only endpoints that cost nothing name themselves in their route. */
+/** Whether the endpoint costs nothing: only such endpoints have a name in their route. */
 function isFree({ routeOptions: { config } }: FastifyRequest): boolean {
   return config.endpoint !== undefined;
 }

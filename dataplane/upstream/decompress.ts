@@ -4,19 +4,11 @@
  */
 import { pipeline } from 'node:stream';
 import type { Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { decodersOf } from '../content-coding.ts';
 import { UpstreamFailure } from './upstream.ts';
 import type { UpstreamResponse } from './upstream.ts';
 
 type Body = AsyncIterable<Uint8Array>;
-
-const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
-  ['gzip', () => createGunzip()],
-  ['x-gzip', () => createGunzip()],
-  ['deflate', () => createInflate()],
-  ['br', () => createBrotliDecompress()],
-  ['zstd', () => createZstdDecompress()],
-]);
 
 /**
  * Text compresses 3- to 20-fold. Beyond FREE_BYTES an answer may be at most MAX_INFLATION times its compressed size.
@@ -31,19 +23,10 @@ export function decodeAnswer(response: UpstreamResponse): UpstreamResponse | und
   const { status, headers, body } = response;
   const encoding = headers['content-encoding'];
   if (encoding === undefined || encoding === 'identity') return response;
-  const decode = decoderFor(encoding);
-  if (!decode) return undefined;
+  const makers = decodersOf(encoding);
+  if (!makers) return undefined;
   const { 'content-encoding': _encoding, 'content-length': _length, ...plain } = headers;
-  return { status, headers: plain, body: decode(body) };
-}
-
-function decoderFor(contentEncoding: string): ((body: Body) => Body) | undefined {
-  const names = contentEncoding.toLowerCase().split(',').map((name) => name.trim());
-  const encodings = names.filter((name) => name !== '' && name !== 'identity');
-  const makers = encodings.map((name) => DECODERS.get(name)).filter((maker) => maker !== undefined);
-  if (makers.length !== encodings.length) return undefined;
-  // the header lists encodings in the order in which they were applied, so they are undone from its end
-  return (body) => makers.reduceRight((inner, maker) => decode(inner, maker()), body);
+  return { status, headers: plain, body: makers.reduce((inner, make) => decode(inner, make()), body) };
 }
 
 async function* decode(body: Body, decoder: Transform): AsyncGenerator<Uint8Array, void, undefined> {

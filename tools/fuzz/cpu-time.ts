@@ -84,7 +84,7 @@ const TYPES = [
   'image_url', 'file', 'thinking', 'reasoning', 'x_image', 'function_call_output', 'container_upload',
 ] as const;
 
-/** One item again and again, up to a size. */
+/** Repeats an item up to a size. */
 function repeated(item: (index: number) => string, bytes: number): string {
   const items: string[] = [];
   for (let [index, length] = [0, 0]; length < bytes; index++) {

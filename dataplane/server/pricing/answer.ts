@@ -26,7 +26,7 @@ export interface PricingRequest {
   readonly search: string;
   readonly accept: string | undefined;
   readonly ifNoneMatch: string | undefined;
-  /** Where the client has reached the gateway, such as https://gateway.example; undefined: it does not say. */
+  /** The address that the client called, such as https://gateway.example; undefined: it does not say. */
   readonly origin?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export interface PricingOptions {
   readonly title?: string;
   /** Where people find the console; undefined: not known. */
   readonly consoleUrl?: string | undefined;
-  /** For views that are not cached. */
+  /** The budget for views that are not cached. */
   readonly limit?: RenderBudget;
 }
 

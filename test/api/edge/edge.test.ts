@@ -80,10 +80,14 @@ describe('bodies', () => {
     assert.match(large, /^HTTP\/1\.1 413 .*"type":"request_too_large"/s);
     assert.match(large, /2000 bytes/, 'it says how much is allowed');
   });
-  it('that are compressed are refused in words', async () => {
-    const answer = await post(world, '/v1/chat/completions', 'x', { 'content-encoding': 'gzip' });
-    assert.equal(answer.status, 400);
-    assert.match(answer.json().error.message, /[Cc]ompressed/);
+  it('in an encoding that is unknown, or in two at once, are refused with those that are known', async () => {
+    for (const encoding of ['lzma', 'gzip, br', 'gzip,lzma']) {
+      const answer = await post(world, '/v1/messages', 'x', { 'content-encoding': encoding });
+      assert.equal(answer.status, 415, encoding);
+      assert.equal(answer.headers.get('accept-encoding'), 'gzip, deflate, br, zstd');
+      assert.equal(answer.json().error.type, 'invalid_request_error');
+      assert.ok(answer.json().error.message.includes(`"${encoding}"`));
+    }
   });
   it('need no content-type', async () => {
     world.openai.script(openaiChat());

@@ -78,6 +78,8 @@ describe('/pricing.json', () => {
       context_length: null, max_output_tokens: null,
     });
     assert.equal(rowOf(list, 'claude-model').cache_write_1h_ratio, '2', '1.6 times the 5-minute one');
+    const { model_ratio: input, completion_ratio: output, cache_ratio: cache } = rowOf(list, 'embed-model');
+    assert.deepEqual([input, output, cache], ['0.01', null, null], 'embeddings have no output tokens');
   });
   it('lists a price without a route with no group, and no model without a price', async () => {
     const list = (await get(world, '/pricing.json', NO_KEY)).json();

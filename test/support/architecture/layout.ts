@@ -83,13 +83,15 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
 
   'dataplane/errors.ts': { may: [] },
   'dataplane/clock.ts': { may: [] },
+  'dataplane/content-coding.ts': { may: [] },
   'dataplane/listen.ts': { may: [] },
   'dataplane/fair-worker.ts': { may: [] },
   'dataplane/body-worker': { may: ['dataplane/errors.ts', 'dataplane/fair-worker.ts', 'dataplane/protocol'] },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
+  'dataplane/sealing': { may: [] },
   'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
-  'dataplane/upstream': { may: [], packages: ['undici'] },
+  'dataplane/upstream': { may: ['dataplane/content-coding.ts'], packages: ['undici'] },
   'dataplane/state': { may: [
     'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'web/pricing/model-facts.ts', 'dataplane/snapshot',
     'dataplane/protocol/call-facts.ts',
@@ -121,8 +123,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/tokenizer': { may: ['dataplane/fair-worker.ts'], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
     may: [
-      'web', 'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/listen.ts',
-      'dataplane/jobs',
+      'web', 'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/content-coding.ts', 'dataplane/errors.ts',
+      'dataplane/listen.ts', 'dataplane/jobs',
       'dataplane/snapshot',
       'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts',
       ...LEDGER_CONTRACT,
@@ -179,6 +181,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/snapshot': 'the contract of operator and data plane, its validation, exact decimals',
   'dataplane/protocol': 'the dialects: facts of a request, converters, streams',
   'dataplane/ledger': 'the promises, the embedded ledger and the one on Valkey, prices',
+  'dataplane/content-coding.ts': 'the decoders of gzip, deflate, br and zstd',
   'dataplane/errors.ts': 'the one table of what callers are told, in both dialects',
   'dataplane/clock.ts': 'the clock and timers that parts are given',
   'dataplane/state': 'snapshot → lookup maps; the state in force, swapped as a whole; the look-up of limits',
@@ -192,6 +195,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/telemetry': 'metrics and logs',
   'dataplane/admin': 'the admin port',
   'dataplane/fair-worker.ts': 'a worker thread in which keys take turns',
+  'dataplane/sealing': 'what clients keep for the gateway between two calls, encrypted',
   'dataplane/body-worker': 'the thread that reads expensive bodies',
 };
 
@@ -235,7 +239,7 @@ export const PURE: readonly RegExp[] = [
  */
 export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'node:buffer': [],
-  'node:crypto': ['createHash', 'hash'],
+  'node:crypto': ['createHash', 'createHmac', 'hash', 'hkdfSync', 'timingSafeEqual'],
   '@bufbuild/protobuf': [],
   '@bufbuild/protobuf/wire': [],
   '@marcbachmann/cel-js': [],

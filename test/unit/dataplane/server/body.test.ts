@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { GatewayError } from '../../../../dataplane/errors.ts';
@@ -14,11 +15,17 @@ import { LARGE_BODY_BYTES } from '../../../../dataplane/server/body-budget.ts';
 import type { BodyReader } from '../../../../dataplane/server/body.ts';
 
 /** A request whose body comes in these pieces; `declared`: its content-length. */
-function message(pieces: readonly Uint8Array[], declared?: number): IncomingMessage {
-  const stream = Readable.from(pieces, { objectMode: true });
-  return Object.assign(
-    stream, { headers: declared === undefined ? {} : { 'content-length': String(declared) } },
-  ) as unknown as IncomingMessage;
+function message(pieces: readonly Uint8Array[], declared?: number, encoding?: string): IncomingMessage {
+  const headers = {
+    ...declared !== undefined && { 'content-length': String(declared) },
+    ...encoding !== undefined && { 'content-encoding': encoding },
+  };
+  return Object.assign(Readable.from(pieces, { objectMode: true }), { headers }) as unknown as IncomingMessage;
+}
+
+function gzipped(bytes: Uint8Array): IncomingMessage {
+  const encoded = gzipSync(bytes);
+  return message([encoded], encoded.length, 'gzip');
 }
 
 async function refusal(reader: BodyReader, request: IncomingMessage): Promise<GatewayError> {
@@ -62,6 +69,26 @@ describe('a body', () => {
     assert.equal((await reader.read(zeros(1000))).bytes.length, 1000);
     assert.equal((await refusal(reader, zeros(1001))).code, 'request_too_large');
     assert.equal((await refusal(reader, message([Buffer.alloc(600), Buffer.alloc(401)]))).code, 'request_too_large');
+  });
+
+  it('that is compressed counts as it is decoded, until it is dropped', async () => {
+    const reader = createBodyReader({ maxBodyBytes: 100_000, maxBufferedBytes: 100_000 });
+    const body = await reader.read(gzipped(Buffer.alloc(100_000)));
+    assert.equal(body.bytes.length, 100_000);
+    assert.equal((await refusal(reader, gzipped(Buffer.alloc(1000)))).code, 'too_busy');
+    body.drop();
+    assert.equal((await reader.read(gzipped(Buffer.alloc(0)))).bytes.length, 0);
+    assert.equal(reader.crowded, false);
+  });
+
+  it('that is compressed may have the limit, compressed and decoded', async () => {
+    const reader = createBodyReader({ maxBodyBytes: 100_000, maxBufferedBytes: 100_000 });
+    assert.equal((await refusal(reader, gzipped(Buffer.alloc(100_001)))).code, 'request_too_large');
+    const members = Buffer.concat(Array.from({ length: 6_000 }, () => gzipSync('')));
+    assert.ok(members.length > 100_000, 'it decodes to nothing, and is too large all the same');
+    for (const declared of [members.length, undefined])
+      assert.equal((await refusal(reader, message([members], declared, 'gzip'))).code, 'request_too_large');
+    assert.equal((await reader.read(gzipped(Buffer.alloc(100_000)))).bytes.length, 100_000);
   });
 
   it('that breaks off is refused, and gives its room back', async () => {

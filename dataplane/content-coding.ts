@@ -1,0 +1,32 @@
+/** HTTP's content codings, of requests and of providers' answers. */
+import type { Transform } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+
+/** Decoded bytes that a decoder hands on at a time. */
+const CHUNK_BYTES = 64 * 1024;
+/** RFC 9659 allows a window of 8 MiB; what asks for more would cost memory that nothing counts. */
+const ZSTD_OPTIONS = { chunkSize: CHUNK_BYTES, params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ['gzip', () => createGunzip({ chunkSize: CHUNK_BYTES })],
+  ['x-gzip', () => createGunzip({ chunkSize: CHUNK_BYTES })],
+  ['deflate', () => createInflate({ chunkSize: CHUNK_BYTES })],
+  ['br', () => createBrotliDecompress({ chunkSize: CHUNK_BYTES })],
+  ['zstd', () => createZstdDecompress(ZSTD_OPTIONS)],
+]);
+
+/** The value of Accept-Encoding that names what can be decoded. */
+export const DECODED_CODINGS = 'gzip, deflate, br, zstd';
+
+/**
+ * What makes the decoders of a Content-Encoding header, in the order in which they are applied; none for "identity".
+ * Undefined: one of the codings is unknown.
+ */
+export function decodersOf(contentEncoding: string): readonly (() => Transform)[] | undefined {
+  const names = contentEncoding.toLowerCase().split(',').map((name) => name.trim());
+  const codings = names.filter((name) => name !== '' && name !== 'identity');
+  const makers = codings.map((name) => DECODERS.get(name)).filter((maker) => maker !== undefined);
+  if (makers.length !== codings.length) return undefined;
+  // the header lists codings in the order in which they were applied, so they are undone from its end
+  return makers.toReversed();
+}

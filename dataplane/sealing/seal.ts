@@ -1,0 +1,100 @@
+/**
+ * Seals what clients keep for the gateway between two calls: encrypted reasoning, ids of stored responses. A sealed
+ * value names the channel that made it, so a later call finds its way back although the gateway keeps no state, and
+ * every replica with the same key reads it. Nobody else can read it or make one.
+ *
+ *   mgw1_<kind>_<base64url of: 96-bit nonce, ciphertext, 128-bit tag>
+ *
+ * The letters are those of ids and URL paths. AES-256-GCM authenticates version and kind beside the content, so a value
+ * of one kind never passes as one of another.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+const CIPHER = 'aes-256-gcm';
+const VERSION = 'mgw1';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_BYTES = 32;
+/** Before the channel's name: its length in bytes. */
+const LENGTH_BYTES = 2;
+const KIND = /^[a-z]{1,16}$/;
+const SEALED = /^(mgw1_([a-z]{1,16}))_([\w-]+)$/;
+
+export interface Opened {
+  readonly kind: string;
+  /** The id of the channel that made the data. */
+  readonly channel: string;
+  readonly data: string;
+}
+
+export interface Sealer {
+  /** `kind` has 1 to 16 letters from a to z, and stays readable. Throws where it has not. */
+  seal(kind: string, channel: string, data: string): string;
+  /** Undefined: it was not sealed under one of these keys, or it was changed. */
+  open(sealed: string): Opened | undefined;
+}
+
+/** Seals under the first key, and opens what was sealed under any. Throws where a key does not have 32 bytes. */
+export function createSealer(keys: readonly Uint8Array[]): Sealer {
+  const [current] = keys;
+  if (!current || keys.some((key) => key.length !== KEY_BYTES))
+    throw new Error(`sealing needs at least one key, and each must have ${KEY_BYTES} bytes`);
+  return {
+    seal: (kind, channel, data) => seal(current, kind, pack(channel, data)),
+    open: (sealed) => open(keys, sealed),
+  };
+}
+
+/** Whether the text looks like a value that a gateway sealed, perhaps another one. No provider understands it. */
+export function isSealed(text: string): boolean {
+  return text.startsWith(`${VERSION}_`) && SEALED.test(text);
+}
+
+function seal(key: Uint8Array, kind: string, plain: Uint8Array): string {
+  if (!KIND.test(kind)) throw new Error('the kind of a sealed value has 1 to 16 letters from a to z');
+  const nonce = randomBytes(NONCE_BYTES);
+  const head = `${VERSION}_${kind}`;
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(head));
+  const encrypted = [cipher.update(plain), cipher.final()];
+  return `${head}_${Buffer.concat([nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url')}`;
+}
+
+function open(keys: readonly Uint8Array[], sealed: string): Opened | undefined {
+  if (!sealed.startsWith(`${VERSION}_`)) return undefined;
+  const [, head, kind, encoded] = SEALED.exec(sealed) ?? [];
+  if (head === undefined || kind === undefined || encoded === undefined) return undefined;
+  const bytes = Buffer.from(encoded, 'base64url');
+  if (bytes.length < NONCE_BYTES + TAG_BYTES + LENGTH_BYTES) return undefined;
+  for (const key of keys) {
+    const plain = decrypt(key, head, bytes);
+    if (plain) return { kind, ...unpack(plain) };
+  }
+  return undefined;
+}
+
+/** Undefined: it was sealed under another key, or changed. */
+function decrypt(key: Uint8Array, head: string, bytes: Buffer): Buffer | undefined {
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+    .setAAD(Buffer.from(head))
+    .setAuthTag(bytes.subarray(-TAG_BYTES));
+  const plain = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+  try {
+    decipher.final();
+  } catch {
+    // the only thing that final() reports is a tag that does not fit
+    return undefined;
+  }
+  return plain;
+}
+
+function pack(channel: string, data: string): Uint8Array {
+  const name = Buffer.from(channel);
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeUInt16BE(name.length);
+  return Buffer.concat([length, name, Buffer.from(data)]);
+}
+
+function unpack(plain: Buffer): Pick<Opened, 'channel' | 'data'> {
+  const end = LENGTH_BYTES + plain.readUInt16BE(0);
+  return { channel: plain.toString('utf8', LENGTH_BYTES, end), data: plain.toString('utf8', end) };
+}
