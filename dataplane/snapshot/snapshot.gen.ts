@@ -553,10 +553,12 @@ export interface Group {
   readonly generation: bigint;
   readonly displayName: string;
   readonly priceRatioE9: bigint;
-  readonly access: { readonly $case: "direct"; readonly value: DirectAccess } | {
-    readonly $case: "automatic";
-    readonly value: AutomaticAccess;
-  } | undefined;
+  readonly access:
+    | { readonly $case: "direct"; readonly value: DirectAccess }
+    | { readonly $case: "automatic"; readonly value: AutomaticAccess }
+    | undefined;
+  /** not open to all namespaces: no anonymous price list names it */
+  readonly restricted: boolean;
 }
 
 export interface DirectAccess {
@@ -1254,7 +1256,15 @@ export const Account: MessageFns<Account> = {
 };
 
 function createBaseGroup(): Group {
-  return { namespace: "", name: "", generation: 0n, displayName: "", priceRatioE9: 0n, access: undefined };
+  return {
+    namespace: "",
+    name: "",
+    generation: 0n,
+    displayName: "",
+    priceRatioE9: 0n,
+    access: undefined,
+    restricted: false,
+  };
 }
 
 export const Group: MessageFns<Group> = {
@@ -1287,6 +1297,9 @@ export const Group: MessageFns<Group> = {
       case "automatic":
         AutomaticAccess.encode(message.access.value, writer.uint32(58).fork()).join();
         break;
+    }
+    if (message.restricted !== false) {
+      writer.uint32(64).bool(message.restricted);
     }
     return writer;
   },
@@ -1358,6 +1371,14 @@ export const Group: MessageFns<Group> = {
             }
 
             message.access = { $case: "automatic", value: AutomaticAccess.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.restricted = reader.bool();
             continue;
           }
         }
