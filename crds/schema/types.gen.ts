@@ -432,6 +432,12 @@ export interface ModelRouteChannel {
   /** What the provider speaks. OpenAI is any provider compatible with OpenAI's API. */
   readonly protocol: 'OpenAI' | 'Anthropic';
   /**
+   * What the provider serves for chat models. Chat is chat completions or messages, by the protocol. Responses pass through to a
+   * provider that serves them, and are converted to chats for all others. Absent, it is both at OpenAI and Azure, and Chat
+   * elsewhere.
+   */
+  readonly endpoints?: readonly ('Chat' | 'Responses')[];
+  /**
    * The provider's address, as the protocol's own SDK takes it: for OpenAI with /v1, as in https://api.openai.com/v1; for
    * Anthropic without, as in https://api.anthropic.com.
    */

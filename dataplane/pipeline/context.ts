@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
-import type { ConversionNotes, Converter, Meter } from '../protocol/converter.ts';
+import type { ConversionNotes, Converter, Meter, StreamConverter } from '../protocol/converter.ts';
 import type { CurrentState } from '../state/current.ts';
 import type { Candidate, EndpointKind, GroupState, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
@@ -215,6 +215,8 @@ export interface CallRecord {
   meter: Meter | undefined;
   /** The provider produced output, so that a later failure is billed. */
   produced: boolean;
+  /** Writes an error as the event that ends the stream; undefined: as the dialect's error event. */
+  writeFailure: StreamConverter['fail'];
   /** The job that the call created; it outlives the call. */
   jobId: string | undefined;
   /** Aborts the exchange with the provider. */

@@ -70,7 +70,8 @@ export class RequestBody {
   async convert(converter: Converter, protocol: ProviderKind, plan: RequestPlan): Promise<UpstreamBody> {
     if (!this.#thread || !this.#offloaded)
       return converter.request(this.#bytes, this.parse(), { ...plan, scanned: this.#scanned });
-    const task = { task: 'Convert', kind: this.#offloaded, protocol, plan } as const;
+    const { client } = converter;
+    const task = { task: 'Convert', kind: this.#offloaded, protocol, client, plan } as const;
     return this.#thread.worker.run(this.#thread.key, task, this.#bytes);
   }
 

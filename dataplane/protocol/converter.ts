@@ -6,7 +6,8 @@
  */
 import type { StatedCapabilities } from './capabilities.ts';
 import type { JsonObject } from './json-scan.ts';
-import type { Dialect } from './call-facts.ts';
+import type { ChatDialect } from './call-facts.ts';
+import type { ChannelSeal } from './sealed-values.ts';
 
 /**
  * Tokens as the provider reported them, merged over the answer. Undefined means not reported, which is not zero. Input
@@ -45,6 +46,10 @@ export interface RequestPlan {
   readonly scanned?: JsonObject | undefined;
   /** The capabilities that the model's route states; those of well-known models are the defaults of the others. */
   readonly capabilities?: StatedCapabilities | undefined;
+  /** What a converted request does with tools that the provider runs; default: Drop, and name them. */
+  readonly providerTools?: 'Refuse' | 'Drop' | undefined;
+  /** Absent: the gateway has no key to seal with. */
+  readonly seal?: ChannelSeal | undefined;
 }
 
 export interface UpstreamBody {
@@ -67,8 +72,21 @@ export interface ConversionNotes {
   readonly customTools?: ReadonlySet<string>;
   /** The request has OpenAI's deprecated `functions`: the response calls one as function_call. */
   readonly legacyFunctions?: boolean;
+  /** Responses: the client's tools by the names that were sent, except functions that keep their names. */
+  readonly responseTools?: ReadonlyMap<string, ResponseTool>;
+  /** Responses: the members of the request that its response repeats, as JSON without braces. */
+  readonly repeated?: string;
+  /** Responses: the model needs its readable reasoning back, so that it is sealed for the client to keep. */
+  readonly keepsReasoning?: boolean;
   /** Of the second of two chained conversions. */
   readonly inner?: ConversionNotes;
+}
+
+/** A tool as a client of the Responses dialect declared it. */
+export interface ResponseTool {
+  readonly kind: 'Function' | 'Custom' | 'Search';
+  readonly name: string;
+  readonly namespace?: string;
 }
 
 /** A provider's error, independent of dialect. */
@@ -104,6 +122,12 @@ export type StreamEnd =
   /** The provider sent an error in the stream; `last` is that error in the client's dialect. */
   | { readonly outcome: 'Failed'; readonly error: ProviderError; readonly last: Uint8Array };
 
+/** An error of the gateway's, as the dialects with codes of their own have it. */
+export interface StreamFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
 /** Turns a provider's stream into the client's. One per attempt. */
 export interface StreamConverter {
   /**
@@ -113,6 +137,11 @@ export interface StreamConverter {
   push(chunk: Uint8Array): Uint8Array;
   /** The provider's stream is over, or its terminal event was seen. */
   end(): StreamEnd;
+  /**
+   * The bytes that end a stream that has begun with an error of the gateway's, instead of `end` or after it; absent:
+   * the dialect's error event.
+   */
+  readonly fail?: ((error: StreamFailure) => Uint8Array) | undefined;
   /** The terminal event has been read: the rest of the stream can be ignored. */
   readonly terminal: boolean;
   /** As of now; changes with push. */
@@ -120,7 +149,7 @@ export interface StreamConverter {
 }
 
 export interface Converter {
-  readonly client: Dialect;
+  readonly client: ChatDialect;
   /** The provider's protocol. Bytes pass through where it is the client's own. */
   readonly upstream: string;
   /**
@@ -138,7 +167,9 @@ export interface Converter {
 }
 
 /** Values that a converted response needs and the provider's response does not have. */
-export type ResponseContext = Pick<StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes'>;
+export type ResponseContext = Pick<
+  StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes' | 'seal'
+>;
 
 export interface StreamRequest {
   /** OpenAI client: it asked for usage itself; otherwise usage is taken out. */
@@ -152,4 +183,6 @@ export interface StreamRequest {
   readonly createdSeconds: number;
   /** From the request's conversion. */
   readonly notes?: ConversionNotes;
+  /** Absent: the gateway has no key to seal with. */
+  readonly seal?: ChannelSeal | undefined;
 }

@@ -169,6 +169,51 @@ export function endpointToNumber(object: Endpoint): number {
   }
 }
 
+/** What the provider of a channel serves for chat models. */
+export const ChannelEndpoint = {
+  UNSPECIFIED: "CHANNEL_ENDPOINT_UNSPECIFIED",
+  /** CHAT - chat completions or messages */
+  CHAT: "CHANNEL_ENDPOINT_CHAT",
+  RESPONSES: "CHANNEL_ENDPOINT_RESPONSES",
+} as const;
+
+export type ChannelEndpoint = typeof ChannelEndpoint[keyof typeof ChannelEndpoint];
+
+export namespace ChannelEndpoint {
+  export type UNSPECIFIED = typeof ChannelEndpoint.UNSPECIFIED;
+  export type CHAT = typeof ChannelEndpoint.CHAT;
+  export type RESPONSES = typeof ChannelEndpoint.RESPONSES;
+}
+
+export function channelEndpointFromJSON(object: any): ChannelEndpoint {
+  switch (object) {
+    case 0:
+    case "CHANNEL_ENDPOINT_UNSPECIFIED":
+      return ChannelEndpoint.UNSPECIFIED;
+    case 1:
+    case "CHANNEL_ENDPOINT_CHAT":
+      return ChannelEndpoint.CHAT;
+    case 2:
+    case "CHANNEL_ENDPOINT_RESPONSES":
+      return ChannelEndpoint.RESPONSES;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ChannelEndpoint");
+  }
+}
+
+export function channelEndpointToNumber(object: ChannelEndpoint): number {
+  switch (object) {
+    case ChannelEndpoint.UNSPECIFIED:
+      return 0;
+    case ChannelEndpoint.CHAT:
+      return 1;
+    case ChannelEndpoint.RESPONSES:
+      return 2;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ChannelEndpoint");
+  }
+}
+
 export const Input = { UNSPECIFIED: "INPUT_UNSPECIFIED", TEXT: "INPUT_TEXT", IMAGE: "INPUT_IMAGE" } as const;
 
 export type Input = typeof Input[keyof typeof Input];
@@ -579,6 +624,10 @@ export interface AutomaticAccess {
   readonly members: readonly string[];
 }
 
+export interface ChannelEndpoints {
+  readonly endpoints: readonly ChannelEndpoint[];
+}
+
 export interface ModelRoute {
   readonly namespace: string;
   readonly name: string;
@@ -638,6 +687,8 @@ export interface Channel {
     | undefined;
   /** in lower case; a '*' at the end stands for any rest */
   readonly allowedHeaders: readonly string[];
+  /** for chat models; absent: Chat alone */
+  readonly endpoints?: ChannelEndpoints | undefined;
 }
 
 export interface ModelRename {
@@ -1565,6 +1616,66 @@ export const AutomaticAccess: MessageFns<AutomaticAccess> = {
   },
 };
 
+function createBaseChannelEndpoints(): ChannelEndpoints {
+  return { endpoints: [] };
+}
+
+export const ChannelEndpoints: MessageFns<ChannelEndpoints> = {
+  encode(message: ChannelEndpoints, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpoints.length !== 0) {
+      writer.uint32(10).fork();
+      for (const v of message.endpoints) {
+        writer.int32(channelEndpointToNumber(v));
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ChannelEndpoints {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseChannelEndpoints() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag === 8) {
+              message.endpoints.push(channelEndpointFromJSON(reader.int32()));
+
+              continue;
+            }
+
+            if (tag === 10) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.endpoints.push(channelEndpointFromJSON(reader.int32()));
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseModelRoute(): ModelRoute {
   return {
     namespace: "",
@@ -2054,6 +2165,7 @@ function createBaseChannel(): Channel {
     maxConcurrency: undefined,
     timeouts: undefined,
     allowedHeaders: [],
+    endpoints: undefined,
   };
 }
 
@@ -2088,6 +2200,9 @@ export const Channel: MessageFns<Channel> = {
     }
     for (const v of message.allowedHeaders) {
       writer.uint32(82).string(v!);
+    }
+    if (message.endpoints !== undefined) {
+      ChannelEndpoints.encode(message.endpoints, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -2183,6 +2298,14 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.allowedHeaders.push(reader.string());
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.endpoints = ChannelEndpoints.decode(reader, reader.uint32());
             continue;
           }
         }

@@ -113,6 +113,7 @@ spec:
   channels:
   - name: direct
     protocol: OpenAI
+    endpoints: [Chat, Responses]
     baseUrl: ${openaiUrl}/v1
     auth: {type: ApiKey, secretRef: {name: openai, key: apiKey}}
     models: [{name: renamed-model, upstreamName: upstream-name-7}]
