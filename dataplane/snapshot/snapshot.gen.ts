@@ -598,10 +598,12 @@ export interface Group {
   readonly generation: bigint;
   readonly displayName: string;
   readonly priceRatioE9: bigint;
-  readonly access: { readonly $case: "direct"; readonly value: DirectAccess } | {
-    readonly $case: "automatic";
-    readonly value: AutomaticAccess;
-  } | undefined;
+  readonly access:
+    | { readonly $case: "direct"; readonly value: DirectAccess }
+    | { readonly $case: "automatic"; readonly value: AutomaticAccess }
+    | undefined;
+  /** not open to all namespaces: no anonymous price list names it */
+  readonly restricted: boolean;
 }
 
 export interface DirectAccess {
@@ -1305,7 +1307,15 @@ export const Account: MessageFns<Account> = {
 };
 
 function createBaseGroup(): Group {
-  return { namespace: "", name: "", generation: 0n, displayName: "", priceRatioE9: 0n, access: undefined };
+  return {
+    namespace: "",
+    name: "",
+    generation: 0n,
+    displayName: "",
+    priceRatioE9: 0n,
+    access: undefined,
+    restricted: false,
+  };
 }
 
 export const Group: MessageFns<Group> = {
@@ -1338,6 +1348,9 @@ export const Group: MessageFns<Group> = {
       case "automatic":
         AutomaticAccess.encode(message.access.value, writer.uint32(58).fork()).join();
         break;
+    }
+    if (message.restricted !== false) {
+      writer.uint32(64).bool(message.restricted);
     }
     return writer;
   },
@@ -1409,6 +1422,14 @@ export const Group: MessageFns<Group> = {
             }
 
             message.access = { $case: "automatic", value: AutomaticAccess.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.restricted = reader.bool();
             continue;
           }
         }

@@ -46,6 +46,8 @@ export interface PricingGroup {
   readonly name: string;
   readonly displayName: string;
   readonly priceRatioE9: bigint;
+  /** Not open to all namespaces: only who uses the group sees it. */
+  readonly restricted: boolean;
   /** An Automatic group's members, in order of preference; undefined: the group is Direct. */
   readonly members: readonly PricingMember[] | undefined;
 }

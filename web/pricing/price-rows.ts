@@ -66,8 +66,8 @@ export function makePricingGroups(
   const byName = new Map(groups.map((group) => [group.name, group]));
   return groups
     .filter(({ name }) => isShown(name))
-    .map(({ name, displayName, priceRatioE9, memberNames }) => ({
-      name, displayName, priceRatioE9,
+    .map(({ name, displayName, priceRatioE9, restricted, memberNames }) => ({
+      name, displayName, priceRatioE9, restricted,
       members: memberNames?.flatMap((memberName) => {
         const member = byName.get(memberName);
         if (!member) return [];
