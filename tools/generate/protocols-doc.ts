@@ -61,9 +61,9 @@ begins with the assistant gets a message before it, and of more than four cache 
 `;
 
 const THROUGH_CHAT = `What the client sends becomes a chat completion request as above, which is never written, and
-goes on from there as that of an OpenAI client. It differs in this: images and files stay in the results of tools, files may come by URL,
-every item keeps its place, and thinking that the gateway has sealed goes back as the blocks that Anthropic signed.
-What is refused or left out is named as the client wrote it.
+goes on from there as that of an OpenAI client. It differs in this: images and files stay in the results of tools,
+files may come by URL, every item keeps its place, and thinking that the gateway has sealed goes back as the blocks that
+Anthropic signed. What is refused or left out is named as the client wrote it.
 `;
 
 function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {
