@@ -48,6 +48,8 @@ export interface OperatorOptions {
   /** Told of each edit that is not taken, and with an empty list when all is well again. */
   readonly onProblems: (problems: readonly Diagnostic[]) => void;
   readonly clock?: TimerClock;
+  /** See TranslateOptions. */
+  readonly sealingKeys?: readonly string[];
 }
 
 export interface Operator {
@@ -110,7 +112,7 @@ async function startController(options: Started, onCreated: (controller: Control
   let refused: readonly SnapshotFault[] = [];
   let started = false;
   const controller = new Controller(provider.resources, {
-    gatewayNamespace, tracker, clock, log,
+    gatewayNamespace, tracker, clock, log, sealingKeys: options.sealingKeys ?? [],
     publish: async (snapshot) => options.publish(snapshot),
     mint: (resources, nowMs) => mintKeys(resources, nowMs, { gatewayNamespace, minted, onMinted: guarded(options) }),
     onRejected(faults) {

@@ -7,6 +7,7 @@
 import type { StatedCapabilities } from './capabilities.ts';
 import type { JsonObject } from './json-scan.ts';
 import type { Dialect } from './call-facts.ts';
+import type { ChannelSeal } from './sealed-values.ts';
 
 /**
  * Tokens as the provider reported them, merged over the answer. Undefined means not reported, which is not zero. Input
@@ -45,6 +46,8 @@ export interface RequestPlan {
   readonly scanned?: JsonObject | undefined;
   /** The capabilities that the model's route states; those of well-known models are the defaults of the others. */
   readonly capabilities?: StatedCapabilities | undefined;
+  /** Absent: the gateway has no key to seal with. */
+  readonly seal?: ChannelSeal | undefined;
 }
 
 export interface UpstreamBody {
@@ -138,7 +141,9 @@ export interface Converter {
 }
 
 /** Values that a converted response needs and the provider's response does not have. */
-export type ResponseContext = Pick<StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes'>;
+export type ResponseContext = Pick<
+  StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes' | 'seal'
+>;
 
 export interface StreamRequest {
   /** OpenAI client: it asked for usage itself; otherwise usage is taken out. */
@@ -152,4 +157,6 @@ export interface StreamRequest {
   readonly createdSeconds: number;
   /** From the request's conversion. */
   readonly notes?: ConversionNotes;
+  /** Absent: the gateway has no key to seal with. */
+  readonly seal?: ChannelSeal | undefined;
 }

@@ -103,6 +103,7 @@ function candidateOf(
     clientDisconnect: route.clientDisconnect,
     onTimeout: route.onTimeout,
     allowedFields: route.allowedFields,
+    routing: route.routing,
     slots,
     price,
   };

@@ -32,6 +32,7 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     asksForReasoning: facts.asksForReasoning,
     unbounded: facts.unbounded.length > 0 || costFields.length > 0,
     wantsStreamUsage: facts.wantsStreamUsage,
+    affinity: facts.affinity,
     converter: ({ target }) => providerOf(target.protocol).responses,
     unservable: () => wrongEndpoint(facts.model, new Set(['Chat']),
       `The provider of ${facts.model} does not speak OpenAI's protocol, so this model has no responses.`),
