@@ -3,6 +3,7 @@
  * locks on files. The limit of two at a time is the one that the time limits within the tests are made for.
  */
 import { defineConfig } from 'vitest/config';
+import { SlowestFirst } from './test/support/slowest-first.ts';
 import { TotalsReporter } from './test/support/totals-reporter.ts';
 
 /** The slowest preparation is a Kubernetes API server that is built from source, once per machine. */
@@ -22,6 +23,7 @@ const TWO_AT_A_TIME = { maxWorkers: 2 } as const;
 export default defineConfig({
   test: {
     reporters: ['default', new TotalsReporter()],
+    sequence: { sequencer: SlowestFirst },
     coverage: {
       provider: 'v8',
       include: ['bin', 'console', 'crds', 'dataplane', 'demo', 'operator', 'web'].map((part) => `${part}/**/*.ts`),

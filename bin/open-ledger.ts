@@ -9,26 +9,26 @@ import type { RefillSource } from '../dataplane/ledger/valkey/refill.ts';
 import type { LedgerLocation } from './options.ts';
 
 interface LedgerFlags {
-  /** Undefined: ledger.db in the data folder. */
+  /** The location of the ledger; undefined: ledger.db in the data folder. */
   readonly place: LedgerLocation | undefined;
-  /** For a file: what an acknowledged step survives. */
+  /** What an acknowledged step of a ledger file survives; a shared ledger has settings of its own. */
   readonly sync: 'normal' | 'full';
-  /** Undefined: nothing is kept here; only for a shared one. */
+  /** The folder of the ledger's files; undefined for a shared ledger whose journal is not kept. */
   readonly dataDir: string | undefined;
   readonly log: Logger;
-  /** True where objects come from files, whose generations each process counts for itself. */
+  /** Whether objects come from files: then each process counts generations of its own. */
   readonly ownGenerations?: boolean;
-  /** For a shared one that begins anew. */
+  /** What refills a shared ledger whose store is empty. */
   readonly refill?: RefillSource;
 }
 
 /**
- * Rejects with words for people where it cannot be used. A shared ledger that cannot be reached is opened, and refuses
- * calls until it can.
+ * Rejects with a message for users if the ledger cannot be used. A shared ledger that cannot be reached is opened all
+ * the same, and refuses calls until it can be.
  */
 export async function openLedger({ place, sync, dataDir, log, ownGenerations, refill }: LedgerFlags): Promise<Ledger> {
   if (place?.kind === 'valkey') {
-    // the client is loaded only by who needs it
+    // loads the client only where it is needed
     const { openValkeyLedger } = await import('../dataplane/ledger/valkey.ts');
     return openValkeyLedger({ url: place.url, dataDir, onEvent: (event) =>
       tell(log, event), ownGenerations: ownGenerations ?? false, ...(refill ? { refill } : {}) });

@@ -13,7 +13,7 @@ export const SYSTEM_CLOCK: Clock = { nowMs: () => Date.now(), monotonicMs: () =>
 /** Calls `tick` every `intervalMs` until the function that it returns is called. */
 export type Every = (intervalMs: number, tick: () => void) => () => void;
 
-/** By Node's interval, which does not keep the process alive. */
+/** Runs a tick at each interval; the timer does not keep the process alive. */
 export const every: Every = (intervalMs, tick) => {
   const timer = setInterval(tick, intervalMs).unref();
   return () => clearInterval(timer);

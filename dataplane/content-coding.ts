@@ -15,7 +15,7 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
   ['zstd', () => createZstdDecompress(ZSTD_OPTIONS)],
 ]);
 
-/** For Accept-Encoding. */
+/** The value of Accept-Encoding that names what can be decoded. */
 export const DECODED_CODINGS = 'gzip, deflate, br, zstd';
 
 /**

@@ -159,7 +159,7 @@ export interface ErrorDetails {
   /** The field at fault, as a path: `messages[0].content`. */
   readonly param?: string;
   readonly retryAfterSeconds?: number;
-  /** Of upstream_refused: the provider's own words, which replace the row's. */
+  /** For upstream_refused: the provider's status, type and code, which replace the table's. */
   readonly provider?: { readonly status: number; readonly type?: string; readonly code?: string | null };
   /** Further response headers, lower case (allow). */
   readonly headers?: Readonly<Record<string, string>>;

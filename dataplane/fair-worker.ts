@@ -45,7 +45,7 @@ export function createFairWorker<Job, Reply>(options: FairWorkerOptions): FairWo
 
 class QueuedWorker<Job, Reply> implements FairWorker<Job, Reply> {
   readonly #options: FairWorkerOptions;
-  /** In the order of their turns. */
+  /** Jobs by key; keys take turns in this order. */
   readonly #queues = new Map<string, Queued<Job, Reply>[]>();
   #count = 0;
   #running: Queued<Job, Reply> | undefined;
@@ -121,7 +121,7 @@ class QueuedWorker<Job, Reply> implements FairWorker<Job, Reply> {
     }, this.#options.idleMs ?? IDLE_MS).unref();
   }
 
-  /** Without the thread every job is answered with nothing; the next one starts another thread. */
+  /** Ends the thread: every waiting job resolves to undefined, and the next job starts another thread. */
   #end(): void {
     this.#worker = undefined;
     clearTimeout(this.#idle);

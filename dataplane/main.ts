@@ -64,7 +64,7 @@ export interface DataplaneOptions {
   readonly onRouteWarning?: (warning: RouteWarning) => void;
   /** Where people find the console, without a path; it may become known later. */
   readonly consoleUrl?: () => string | undefined;
-  /** For the metrics, where the configuration comes over the network. */
+  /** Figures of xDS for the metrics; absent where the configuration does not come over the network. */
   readonly distribution?: () => DistributionFigures;
   /** Whether the configuration is too old to be trusted: calls are refused then. */
   readonly configExpired?: () => boolean;

@@ -11,9 +11,9 @@ import type { XdsClient, XdsClientOptions } from './xds/client.ts';
 type Distribution = Pick<XdsClientOptions, 'addresses' | 'secure' | 'nodeId' | 'cache'>;
 
 export interface ProxyOptions extends Omit<DataplaneOptions, 'onRouteWarning' | 'distribution' | 'dump'> {
-  /** Where the configuration comes from. */
+  /** The source of the configuration. */
   readonly xds: Distribution;
-  /** Without an operator for this long, calls are refused: keys may have been revoked meanwhile. */
+  /** After so long without an operator, calls are refused: keys may have been revoked meanwhile. */
   readonly maxConfigAgeMs: number;
   /** The folder of the TLS port's certificate, which is reloaded when it changes. */
   readonly tlsFolder?: string;

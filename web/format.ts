@@ -6,7 +6,7 @@ import { formatDecimal, ONE_E9 } from './decimal.ts';
 import { html } from './html.ts';
 import type { Html } from './html.ts';
 
-/** "$1,234.56": nano-USD rounded half up (away from zero) to so many places, 0 to 9, with thousands apart. */
+/** "$1,234.56": nano-USD rounded half away from zero to 0 to 9 places, with thousands separated. */
 export function formatUsd(nanoUsd: bigint, places = 2): string {
   const unit = 10n ** BigInt(9 - places);
   const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;

@@ -64,7 +64,7 @@ ${renderAddress('anthropic', 'Base URL for Anthropic’s SDK', base)}
 ${consoleUrl === undefined ? NOTHING : html`<dt>Your keys and credit</dt><dd><a href="${consoleUrl}">Console</a></dd>`}
 </dl>
 </main>
-<footer><p>For programs: this address with <code>Accept: application/json</code></p></footer>
+<footer><p>Programs that call this address get the same as JSON.</p></footer>
 </body>
 </html>
 `.markup;

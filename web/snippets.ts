@@ -22,7 +22,7 @@ export const EXAMPLE_MODEL = 'MODEL';
 
 /** What snippets of one call share, as each language writes it. */
 interface Parts {
-  /** Without a path, and with /v1. */
+  /** The gateway's address with /v1. */
   readonly base: string;
   readonly v1: string;
   readonly model: string;
@@ -32,7 +32,7 @@ interface Parts {
   readonly post: (path: string, body: string) => string;
 }
 
-/** In the order in which people look for them. */
+/** Example calls, in the order in which people look for them. */
 export function snippetsOf(options: SnippetOptions): Snippet[] {
   return BY_ENDPOINT[options.endpoint](partsOf(options));
 }
@@ -161,7 +161,7 @@ function partsOf({ url, key, model }: SnippetOptions): Parts {
   };
 }
 
-/** One word to a shell, whatever is in it. */
+/** Quotes text as a single word of a shell. */
 function shell(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

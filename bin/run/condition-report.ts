@@ -21,7 +21,7 @@ interface ConditionReport {
 }
 
 export function createConditionReport(print: (line: string) => void): ConditionReport {
-  /** By object; only of those of which there is something to say. */
+  /** The last lines reported, by object; objects without a report are left out. */
   const known = new Map<string, readonly string[]>();
   return {
     update(changes) {

@@ -106,7 +106,7 @@ function portsOf({ listen, admin, tlsListen }: DataplaneFlags): readonly FlagAdd
   ];
 }
 
-/** Where the fleet is reached over TLS too. */
+/** Options of the TLS listener, where one is configured. */
 async function tlsOf(flags: DataplaneFlags): Promise<Pick<ProxyOptions, 'tls' | 'tlsFolder'>> {
   const { tlsListen: listen, tls: folder } = flags;
   if (listen === undefined || folder === undefined) return {};

@@ -45,7 +45,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** As often as a cluster's statuses follow spending. */
+/** The same interval at which statuses follow spending in a cluster. */
 const STATUS_INTERVAL_MS = 30_000;
 const WARNING_INTERVAL_MS = 1_000;
 const FIRST_STATUSES_MS = 50;
@@ -115,7 +115,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     async stop() {
       clearInterval(timer);
       clearTimeout(refreshSoon);
-      await Promise.all([started.drain(), operator.stop()]);
+      // running calls and requests on open connections still need the configuration, above all revoked keys
+      await started.drain();
+      await operator.stop();
     },
   };
 }

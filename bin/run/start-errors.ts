@@ -25,7 +25,7 @@ export function explainStart(error: unknown, addresses: readonly FlagAddress[]):
   return message.includes('ledger') ? new CommandFailed(`${message}${adviceOn(message)}`, undefined, error) : error;
 }
 
-/** Where the message does not say itself what can be done. */
+/** What to do about errors whose own message does not say it. */
 function adviceOn(message: string): string {
   if (message.includes('in use by another process'))
     return '\nEnd the other process, or choose another place with --data or --ledger.';

@@ -4,7 +4,7 @@ import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 
 interface ConsoleFacts {
   readonly url: string;
-  /** The admin token, where it was made just now; it is never told again. */
+  /** The admin token, if it was made at this start; it is not printed again. */
   readonly newToken: string | undefined;
   readonly tokenFile: string;
 }
@@ -16,14 +16,14 @@ interface StartMessageFacts {
   /** undefined: there is none. */
   readonly console: ConsoleFacts | undefined;
   readonly configDir: string;
-  /** The key, where it was just made and may be shown; it is never shown again. */
+  /** The key, if it was made at this start and may be printed; it is not printed again. */
   readonly key: string | undefined;
   /** The file that keeps it; undefined: no key was ever generated. */
   readonly keyFile: string | undefined;
   readonly snapshot: Snapshot;
 }
 
-/** The whole text, with a line break at its end. */
+/** The whole message, with a line break at its end. */
 export function startMessage(facts: StartMessageFacts): string {
   const { url, adminUrl, demoUrl, configDir, key, keyFile, console } = facts;
   const places = [
@@ -53,8 +53,8 @@ function keyLines(key: string | undefined, keyFile: string): string[] {
 }
 
 /**
- * Calls that answer as they stand: with the key itself while it may be shown, later with a shell substitution that
- * reads it.
+ * Example calls that can be pasted as they are: with the key itself if it may be printed, else with a shell
+ * substitution that reads its file.
  */
 function tryLines({ url, key, snapshot }: StartMessageFacts, keyFile: string): string[] {
   const shellKey = key ?? `$(sed -n 's/^ *apiKey: *//p' '${keyFile}')`;

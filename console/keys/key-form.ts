@@ -24,7 +24,7 @@ export const FIELD_LABELS: Readonly<Record<KeyField, string>> = {
     'Calls at once', keyType: 'Where the key comes from', secret: 'Secret', overlap: 'The old key', confirm: 'Name',
 };
 
-/** What somebody else has made of a field meanwhile, beside it. */
+/** The change that somebody else has made to a field meanwhile. */
 function changedMeanwhile(field: EditField, others: readonly ConcurrentChange[]): Html {
   const change = others.find((each) => each.field === field);
   if (!change) return NOTHING;

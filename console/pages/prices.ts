@@ -94,8 +94,8 @@ export function compilePriceList({
         prices: prices.values(), groups: offering.values(),
         served: routes.flatMap(({ models }) => models.map(servedModel)),
       }),
-      groups: makePricingGroups(groups.map(({ name, displayName, priceRatioE9, access }) => ({
-        name, displayName, priceRatioE9,
+      groups: makePricingGroups(groups.map(({ name, displayName, priceRatioE9, restricted, access }) => ({
+        name, displayName, priceRatioE9, restricted,
         memberNames: access?.$case === 'automatic' ? access.value.members : undefined,
       })), (name) => [...offering.get(name)?.offers.keys() ?? []].some((model) => prices.has(model))),
     },

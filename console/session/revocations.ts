@@ -12,7 +12,7 @@ import { SESSION_MS } from './session.ts';
 import type { Session } from './session.ts';
 
 interface RevocationBounds {
-  /** Sessions, of all tokens. */
+  /** The most sessions of all tokens together. */
   readonly most: number;
   /** Beyond it only sessions of the same token end, so nobody ends those of others by signing in and out. */
   readonly mostOfToken: number;
@@ -151,7 +151,7 @@ export function createRevocationList({ most, mostOfToken }: RevocationBounds = B
 type BegunEntry = readonly [id: string, begunMs: number];
 type TokenEntry = readonly [token: string, upToMs: number, begun: readonly BegunEntry[]];
 
-/** What is no entry is left out. */
+/** Parses a list; malformed entries are left out. */
 function parseList(text: string): { readonly upToMs: number; readonly tokens: readonly TokenEntry[] } {
   const list = parseJson(text);
   if (!isJsonObject(list)) return { upToMs: 0, tokens: [] };

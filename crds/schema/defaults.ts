@@ -1,6 +1,6 @@
 /**
- * [P] What an API server does to an object before it judges it, in its order: fields that the schema does not know are
- * noted and dropped, nulls are dropped where null means nothing, defaults are filled in.
+ * [P] Prepares an object as an API server does before validation, in the same order: it reports and drops unknown
+ * fields, drops nulls where null has no meaning, and fills in defaults.
  */
 import { fieldError, type FieldError, type Segment } from './field-path.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
@@ -18,7 +18,7 @@ export function normalise(object: JsonObject, root: SchemaNode): Normalised {
 }
 
 interface Found {
-  /** Of the value that the walk has come to. */
+  /** The path of the value being visited. */
   readonly path: Segment[];
   readonly errors: FieldError[];
 }
@@ -60,7 +60,7 @@ function normaliseBelow(value: Json, node: SchemaNode, { found, segment }: Step)
   return result;
 }
 
-/** A map's key may be any text, one that means something else in an assignment too. */
+/** Sets a field of any name: a plain assignment to "__proto__" would do something else. */
 function setField(object: Record<string, Json>, field: string, value: Json): void {
   if (field !== '__proto__') object[field] = value;
   else Object.defineProperty(object, field, { value, enumerable: true, configurable: true, writable: true });
@@ -71,7 +71,7 @@ function childNode(node: SchemaNode, field: string): SchemaNode | undefined {
   return node.additionalProperties;
 }
 
-/** Of metadata the schema says only that it is an object. */
+/** Whether the schema describes the object's fields; for metadata it does not. */
 function hasFields(node: SchemaNode): boolean {
   return node.properties !== undefined || node.additionalProperties !== undefined;
 }

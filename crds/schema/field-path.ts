@@ -1,11 +1,11 @@
-/** Where in an object a mistake is, and what it is. */
+/** A mistake in an object: the path of the field, and what is wrong with it. */
 
 /** A field's name or a list's index. */
 export type Segment = string | number;
 export type FieldPath = readonly Segment[];
 
 export interface FieldError {
-  /** As Kubernetes writes paths: `spec.models[0].name`; empty for the object itself. */
+  /** The path as Kubernetes writes it: `spec.models[0].name`; empty for the object itself. */
   readonly path: string;
   readonly segments: FieldPath;
   readonly message: string;

@@ -34,7 +34,7 @@ export interface Rule {
   readonly rule: string;
   readonly message: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired';
-  /** Of the field at fault, relative to the node: `.routes`. */
+  /** The path of the field at fault, relative to the node: `.routes`. */
   readonly fieldPath?: string;
 }
 

@@ -11,7 +11,7 @@ export function duplicateErrors(value: Json, root: SchemaNode): FieldError[] {
 }
 
 interface Found {
-  /** Of the value that the walk has come to. */
+  /** The path of the value being visited. */
   readonly path: Segment[];
   readonly errors: FieldError[];
 }

@@ -13,7 +13,7 @@ import { compileRules, type IsBlocked, type RulesCheck } from './rules.ts';
 import { compileStructure, type StructureCheck } from './structure.ts';
 
 export interface Admission {
-  /** With defaults, without unknown fields, and without a status, which is not its author's to write. */
+  /** The object with defaults, and without unknown fields and status: authors do not write statuses. */
   readonly object: JsonObject;
   /** Empty: the object would be accepted. */
   readonly errors: readonly FieldError[];

@@ -187,7 +187,7 @@ export interface ApiKeyKey {
 export interface ApiKeyStatus {
   /** The metadata.generation that this status speaks of. */
   readonly observedGeneration?: number;
-  /** The SHA-256 of the key in force, 64 lower-case hexadecimal digits. */
+  /** Tells which key is in force, by 64 hexadecimal digits that only the gateway can compute from it. */
   readonly keyHash?: string;
   /** The first characters of the key in force, to recognise it by. */
   readonly keyPrefix?: string;
@@ -214,7 +214,7 @@ export interface ApiKeyStatus {
 
 /** A replaced key. */
 export interface ApiKeyPreviousKey {
-  /** Its SHA-256, 64 lower-case hexadecimal digits. */
+  /** Tells which key it is, by 64 hexadecimal digits that only the gateway can compute from it. */
   readonly keyHash: string;
   /** When it stops working. */
   readonly expirationTime: string;
@@ -437,6 +437,12 @@ export interface ModelRouteChannel {
   readonly name: string;
   /** What the provider speaks. OpenAI is any provider compatible with OpenAI's API. */
   readonly protocol: 'OpenAI' | 'Anthropic';
+  /**
+   * What the provider serves for chat models. Chat is chat completions or messages, by the protocol. Responses pass through to a
+   * provider that serves them, and are converted to chats for all others. Absent, it is both at OpenAI and Azure, and Chat
+   * elsewhere.
+   */
+  readonly endpoints?: readonly ('Chat' | 'Responses')[];
   /**
    * The provider's address, as the protocol's own SDK takes it: for OpenAI with /v1, as in https://api.openai.com/v1; for
    * Anthropic without, as in https://api.anthropic.com.

@@ -1,6 +1,6 @@
 /** The messages between the main thread and the thread that reads expensive bodies. Only plain values cross. */
 import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
-import type { RequestFault } from '../protocol/call-facts.ts';
+import type { ChatDialect, RequestFault } from '../protocol/call-facts.ts';
 import type { CountedTexts } from '../protocol/anthropic/count-texts.ts';
 import type { RequestPlan, UpstreamBody } from '../protocol/converter.ts';
 import type { ProviderKind } from '../protocol/provider.ts';
@@ -13,6 +13,8 @@ export type BodyTask =
   | { readonly task: 'Facts'; readonly kind: BodyKind }
   | {
     readonly task: 'Convert'; readonly kind: BodyKind; readonly protocol: ProviderKind;
+    /** The converter's. */
+    readonly client: ChatDialect;
     readonly plan: PlainPlan;
   }
   | { readonly task: 'CountRequest'; readonly protocol: ProviderKind; readonly upstreamModel: string }

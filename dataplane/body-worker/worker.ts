@@ -16,7 +16,7 @@ function run(job: BodyJob): BodyResults[keyof BodyResults] {
     case 'Facts': return readFacts(job.kind, bytes, parsed);
     case 'Texts': return collectTexts(parsed);
     case 'Convert': {
-      const converter = converterOf(job.kind, job.protocol);
+      const converter = converterOf(job.kind, job.protocol, job.client);
       if (!converter) throw new Error(`${job.protocol} has no converter for ${job.kind}`);
       const { sealing, ...plan } = job.plan;
       return converter.request(bytes, parsed, { ...plan, seal: sealing && createChannelSeal(sealing) });

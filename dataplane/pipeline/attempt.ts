@@ -30,7 +30,7 @@ export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected';
 }
 
-/** At most this much of a provider's error response is read. */
+/** The largest part of a provider's error response that is read. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Throws GatewayError (unsupported_parameter) where the channel's protocol cannot express the request. */

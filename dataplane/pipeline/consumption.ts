@@ -80,7 +80,7 @@ function mayHideReasoning({ candidate: { model, upstreamModel }, routed: { call 
   return hidesReasoning(upstreamModel, call.asksForReasoning);
 }
 
-/** All the output that the hold covers, and the reported input, or all the input that it covers. */
+/** Progress with as much output as the hold covers, and the reported input, or as much as the hold covers. */
 function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgress {
   const { bounds, outputLimit, routed: { call } } = terms;
   const tokens = tokensOf(meter?.reported ?? UNREPORTED_USAGE, bounds.inputTokens, allowedOutput(call, outputLimit));

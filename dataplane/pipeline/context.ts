@@ -9,9 +9,9 @@ import type { CompiledPrice } from '../ledger/price.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { AffinityFacts } from '../protocol/affinity-facts.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
-import type { ConversionNotes, Converter, Meter } from '../protocol/converter.ts';
+import type { ConversionNotes, Converter, Meter, StreamConverter } from '../protocol/converter.ts';
 import type { CurrentState } from '../state/current.ts';
-import type { Candidate, EndpointKind, KeyState, Offer } from '../state/state.ts';
+import type { Candidate, EndpointKind, GroupState, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
 import type { UpstreamResponse, Upstreams } from '../upstream/upstream.ts';
 import type { GatewayError } from '../errors.ts';
@@ -22,7 +22,7 @@ export interface RouteWarning {
   readonly channel: string;
   /** HTTP status of the provider; 0: it cannot be reached. */
   readonly status: number;
-  /** Where it cannot be reached: the error code, such as ENOTFOUND. */
+  /** The error code of a provider that cannot be reached, such as ENOTFOUND. */
   readonly connectError?: string;
 }
 
@@ -45,13 +45,13 @@ export interface PipelineDeps {
   /** Counts tokens of texts. Never rejects. */
   readonly tokenizer: { count(key: string, texts: readonly string[]): Promise<number> };
   readonly clock: Clock;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   /** Rejects with LedgerUnavailable after `ms` milliseconds; the work itself goes on. */
   readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
   /** Warns the ModelRoute's owner that a provider refused the credential or model name, or cannot be reached. */
   readonly warn: (warning: RouteWarning) => void;
-  /** Where people find the console, for refusals; without a path. Undefined: it is not known. */
+  /** The console's address without a path, for links in refusals; undefined: it is not known. */
   readonly consoleUrl?: (() => string | undefined) | undefined;
   /** Reports an error that no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
@@ -142,6 +142,8 @@ export interface Authenticated {
 
 export interface Routed extends Authenticated {
   readonly call: EndpointCall;
+  /** The key's. */
+  readonly group: Pick<GroupState, 'name' | 'displayName'>;
   readonly offer: Offer;
   /** In the order in which they are tried. */
   readonly candidates: readonly Candidate[];
@@ -216,6 +218,8 @@ export interface CallRecord {
   meter: Meter | undefined;
   /** The provider produced output, so that a later failure is billed. */
   produced: boolean;
+  /** Writes an error as the event that ends the stream; undefined: as the dialect's error event. */
+  writeFailure: StreamConverter['fail'];
   /** The job that the call created; it outlives the call. */
   jobId: string | undefined;
   /** Aborts the exchange with the provider. */

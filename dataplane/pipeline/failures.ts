@@ -12,7 +12,7 @@ import type { AttemptFailure } from './attempt.ts';
 export interface FailedAttempts {
   count: number;
   last: AttemptFailure | undefined;
-  /** Of each 429, the seconds that the provider asks to wait, if it says. */
+  /** An entry for each 429: the seconds that the provider asks to wait, if it says. */
   readonly rateLimited: (number | undefined)[];
 }
 
@@ -31,7 +31,7 @@ export function mayTryNextChannel(failure: AttemptFailure): boolean {
 
 /** The error of a key that has reached its own concurrency limit. */
 export function keyIsFull({ limit }: SlotLimit): GatewayError {
-  const message = `This API key may have ${limit} calls in flight, and has. Try again when one has ended.`;
+  const message = `This API key has its full number of calls in flight (${limit}). Try again when one has ended.`;
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
 }
 

@@ -14,9 +14,9 @@ export interface Funds {
   /** The quota, or the account's credit. */
   readonly limitNanoUsd: bigint;
   readonly spentNanoUsd: bigint;
-  /** Of the quota's period; null for an account and for Never. */
+  /** The quota's period; null for an account, and for a quota without a period. */
   readonly period: Pick<KeySpending, 'periodStartMs' | 'resetsMs'> | null;
-  /** Without a path; undefined: nobody has told where the console is. */
+  /** The console's address without a path; undefined: it is not known. */
   readonly consoleUrl: string | undefined;
 }
 
@@ -66,7 +66,8 @@ export function outOfMoney(funds: Funds, call: UncoveredCall): GatewayError {
   const left = funds.limitNanoUsd - funds.spentNanoUsd;
   if (left <= 0n) return usedUp(funds);
   const cost = `this call may cost up to ${usd(call.neededNanoUsd)}`;
-  const whole = funds.of === 'Key' ? `this key's ${quotaOf(funds)}` : `the balance of its account ${funds.key.account}`;
+  const whole =
+    funds.of === 'Key' ? `this key's ${quotaOf(funds)}` : `the balance of this key's account ${funds.key.account}`;
   if (call.neededNanoUsd > left) {
     const resets = resetOf(funds);
     const of = `${usd(left)} is left of ${whole}${resets === '' ? '' : `, which ${resets}`}`;

@@ -44,6 +44,7 @@ function createRecord({ state }: PipelineDeps, received: Received): CallRecord {
     sent: false,
     meter: undefined,
     produced: false,
+    writeFailure: undefined,
     jobId: undefined,
     abort: new AbortController(),
     holdLost: false,

@@ -33,6 +33,7 @@ async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: Cal
   const { reply } = record.received;
   const stream = openStream(deps, forwarded);
   record.meter = new RunningMeter(stream);
+  record.writeFailure = stream.fail;
   const pieces = forwarded.response.body[Symbol.asyncIterator]();
   let unsent: Uint8Array | undefined;
   while (!stream.terminal) {

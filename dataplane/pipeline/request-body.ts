@@ -50,7 +50,7 @@ export class RequestBody {
     this.#thread = thread;
   }
 
-  /** As it was sent, less its content-encoding; empty once dropped. */
+  /** The body as it was sent, decoded; empty once it is dropped. */
   get bytes(): Buffer {
     return this.#bytes;
   }
@@ -75,7 +75,8 @@ export class RequestBody {
       const seal = sealing && createChannelSeal(sealing);
       return converter.request(this.#bytes, this.parse(), { ...rest, scanned: this.#scanned, seal });
     }
-    const task = { task: 'Convert', kind: this.#offloaded, protocol, plan } as const;
+    const { client } = converter;
+    const task = { task: 'Convert', kind: this.#offloaded, protocol, client, plan } as const;
     return this.#thread.worker.run(this.#thread.key, task, this.#bytes);
   }
 

@@ -18,11 +18,12 @@ export async function route(
 ): Promise<Routed> {
   const call = await parseCall(authenticated.received);
   const { key } = authenticated;
-  const offer = deps.state.get().groups.get(key.group)?.offers.get(call.model);
-  if (!offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
+  const group = deps.state.get().groups.get(key.group);
+  const offer = group?.offers.get(call.model);
+  if (!group || !offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
   if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
   const candidates = eligibleCandidates(call, offer, orderByAffinity(deps, authenticated, { call, offer }));
-  return { ...authenticated, call, offer, candidates };
+  return { ...authenticated, call, group, offer, candidates };
 }
 
 /** The error for a model that this key cannot call, whatever the reason. */

@@ -3,6 +3,7 @@
  * in the client's dialect.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
+import type { GatewayError } from '../errors.ts';
 import type { SettleResult } from '../ledger/ledger.ts';
 import type { CallRecord, ClientReply, PipelineDeps } from './context.ts';
 import type { SettledOutcome } from './settle.ts';
@@ -13,6 +14,7 @@ export interface ReplyStatus {
   readonly errorCode: string | undefined;
 }
 
+const OK = 200;
 /** The status in logs of a client that left before it got one. */
 const CLIENT_CLOSED_REQUEST = 499;
 
@@ -29,20 +31,29 @@ export function sendOutcome(
       return { httpStatus: outcome.status, errorCode: undefined };
     case 'Streamed':
       reply.end(outcome.last);
-      return { httpStatus: 200, errorCode: undefined };
+      return { httpStatus: OK, errorCode: undefined };
     case 'ProviderFailed':
       if (!reply.started) return { httpStatus: reply.fail(outcome.error), errorCode: outcome.error.code };
       reply.end(outcome.last);
-      return { httpStatus: 200, errorCode: outcome.error.code };
+      return { httpStatus: OK, errorCode: outcome.error.code };
     case 'Error':
-      return { httpStatus: reply.fail(outcome.error), errorCode: outcome.error.code };
+      return { httpStatus: sendError(record, outcome.error), errorCode: outcome.error.code };
     case 'ClientGone':
       return { httpStatus: statusSeen(reply), errorCode: undefined };
   }
 }
 
+/** Returns the status that the client saw. */
+function sendError({ received: { reply }, writeFailure }: CallRecord, error: GatewayError): number {
+  if (!reply.started || !writeFailure) return reply.fail(error);
+  // of the codes in a response's error, only this one has a counterpart here
+  const code = error.code === 'rate_limit_exceeded' ? error.code : 'server_error';
+  reply.end(writeFailure({ code, message: error.message }));
+  return OK;
+}
+
 function statusSeen({ started }: ClientReply): number {
-  return started ? 200 : CLIENT_CLOSED_REQUEST;
+  return started ? OK : CLIENT_CLOSED_REQUEST;
 }
 
 /** Adds the call's cost and what remains under the key's limit. */

@@ -23,7 +23,7 @@ export interface SettledOutcome {
  */
 const SETTLE_TIMEOUT_MS = 20_000;
 
-/** From a job's creation to its first poll. */
+/** Time from a job's creation to its first poll. */
 const FIRST_POLL_MS = 5_000;
 
 /** Never rejects. */

@@ -5,7 +5,7 @@
 import { readAffinity } from './affinity-facts.ts';
 import type { AffinityFacts, ConversationKind } from './affinity-facts.ts';
 import { readChatFacts as readAnthropicFacts } from './anthropic/facts.ts';
-import type { ChatFacts } from './call-facts.ts';
+import type { ChatDialect, ChatFacts } from './call-facts.ts';
 import type { Converter } from './converter.ts';
 import { findCostFields } from './cost-fields.ts';
 import type { JsonRecord } from './fields.ts';
@@ -77,13 +77,18 @@ export function readFacts<Kind extends BodyKind>(kind: Kind, bytes: Uint8Array, 
   return READERS[kind](bytes, parsed);
 }
 
-/** The converter of JSON bodies of this kind to a provider's protocol; undefined: the provider has no such endpoint. */
-export function converterOf(kind: BodyKind, protocol: ProviderKind): Converter | undefined {
+/**
+ * The converter of JSON bodies of this kind to a provider's protocol; undefined: the provider has no such endpoint.
+ * `client`: of the converter that was chosen, because Responses pass through to some channels.
+ */
+export function converterOf(
+  kind: BodyKind, protocol: ProviderKind, client: ChatDialect,
+): Converter | undefined {
   const provider = providerOf(protocol);
   switch (kind) {
     case 'OpenAIChat': return converterFor('OpenAI', protocol);
     case 'AnthropicChat': return converterFor('Anthropic', protocol);
-    case 'Responses': return provider.responses;
+    case 'Responses': return client === 'Responses' ? converterFor(client, protocol) : provider.responses;
     case 'Embeddings': return provider.embeddings;
     case 'Images': return provider.images;
     case 'Videos': return provider.videos?.create(undefined);

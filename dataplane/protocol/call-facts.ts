@@ -3,8 +3,11 @@
  * reads no other fields, so that they pass through unchanged.
  */
 
-/** The dialect that a client speaks, decided by the path. */
+/** The dialect of errors, decided by the path. */
 export type Dialect = 'OpenAI' | 'Anthropic';
+
+/** The dialects in which every chat model answers. Errors of Responses are OpenAI's. */
+export type ChatDialect = Dialect | 'Responses';
 
 /** Features whose price cannot be bounded; a call may use one only if the model's `allow` names it. */
 export type UnboundedFeature = 'ServerTools' | 'ServiceTiers' | 'FileReferences' | 'Audio';

@@ -61,6 +61,10 @@ class ChainedStream implements StreamConverter {
     return this.#inner.meter;
   }
 
+  get fail(): StreamConverter['fail'] {
+    return this.#outer.fail;
+  }
+
   push(chunk: Uint8Array): Uint8Array {
     return this.#outer.push(this.#inner.push(chunk));
   }

@@ -6,7 +6,7 @@
  */
 import type { StatedCapabilities } from './capabilities.ts';
 import type { JsonObject } from './json-scan.ts';
-import type { Dialect } from './call-facts.ts';
+import type { ChatDialect } from './call-facts.ts';
 import type { ChannelSeal } from './sealed-values.ts';
 
 /**
@@ -46,6 +46,8 @@ export interface RequestPlan {
   readonly scanned?: JsonObject | undefined;
   /** The capabilities that the model's route states; those of well-known models are the defaults of the others. */
   readonly capabilities?: StatedCapabilities | undefined;
+  /** What a converted request does with tools that the provider runs; default: Drop, and name them. */
+  readonly providerTools?: 'Refuse' | 'Drop' | undefined;
   /** Absent: the gateway has no key to seal with. */
   readonly seal?: ChannelSeal | undefined;
 }
@@ -70,8 +72,21 @@ export interface ConversionNotes {
   readonly customTools?: ReadonlySet<string>;
   /** The request has OpenAI's deprecated `functions`: the response calls one as function_call. */
   readonly legacyFunctions?: boolean;
+  /** Responses: the client's tools by the names that were sent, except functions that keep their names. */
+  readonly responseTools?: ReadonlyMap<string, ResponseTool>;
+  /** Responses: the members of the request that its response repeats, as JSON without braces. */
+  readonly repeated?: string;
+  /** Responses: the model needs its readable reasoning back, so that it is sealed for the client to keep. */
+  readonly keepsReasoning?: boolean;
   /** Of the second of two chained conversions. */
   readonly inner?: ConversionNotes;
+}
+
+/** A tool as a client of the Responses dialect declared it. */
+export interface ResponseTool {
+  readonly kind: 'Function' | 'Custom' | 'Search';
+  readonly name: string;
+  readonly namespace?: string;
 }
 
 /** A provider's error, independent of dialect. */
@@ -107,6 +122,12 @@ export type StreamEnd =
   /** The provider sent an error in the stream; `last` is that error in the client's dialect. */
   | { readonly outcome: 'Failed'; readonly error: ProviderError; readonly last: Uint8Array };
 
+/** An error of the gateway's, as the dialects with codes of their own have it. */
+export interface StreamFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
 /** Turns a provider's stream into the client's. One per attempt. */
 export interface StreamConverter {
   /**
@@ -116,6 +137,11 @@ export interface StreamConverter {
   push(chunk: Uint8Array): Uint8Array;
   /** The provider's stream is over, or its terminal event was seen. */
   end(): StreamEnd;
+  /**
+   * The bytes that end a stream that has begun with an error of the gateway's, instead of `end` or after it; absent:
+   * the dialect's error event.
+   */
+  readonly fail?: ((error: StreamFailure) => Uint8Array) | undefined;
   /** The terminal event has been read: the rest of the stream can be ignored. */
   readonly terminal: boolean;
   /** As of now; changes with push. */
@@ -123,7 +149,7 @@ export interface StreamConverter {
 }
 
 export interface Converter {
-  readonly client: Dialect;
+  readonly client: ChatDialect;
   /** The provider's protocol. Bytes pass through where it is the client's own. */
   readonly upstream: string;
   /**

@@ -3,7 +3,7 @@
  * and sends only whole events.
  */
 import type { Dialect } from './call-facts.ts';
-import type { Meter, StreamConverter, StreamEnd } from './converter.ts';
+import type { Meter, StreamConverter, StreamEnd, StreamFailure } from './converter.ts';
 import { failStream } from './stream-errors.ts';
 import { SseFramer } from './sse.ts';
 import type { SseEvent } from './sse.ts';
@@ -22,6 +22,8 @@ export interface EventHandler {
   readonly meter: Meter;
   /** Called when the provider's stream has ended. */
   finish(): StreamEnd;
+  /** As StreamConverter's. */
+  fail?(error: StreamFailure): Uint8Array;
 }
 
 export interface EventStreamOptions {
@@ -38,6 +40,7 @@ class EventStream implements StreamConverter {
   readonly #handler: EventHandler;
   readonly #options: EventStreamOptions;
   readonly #framer: SseFramer;
+  readonly fail: StreamConverter['fail'];
   /** Why the rest of the stream cannot be used. */
   #fault: string | undefined;
 
@@ -45,6 +48,7 @@ class EventStream implements StreamConverter {
     this.#handler = handler;
     this.#options = options;
     this.#framer = new SseFramer(options.maxEventBytes ?? MAX_EVENT_BYTES);
+    this.fail = handler.fail?.bind(handler);
   }
 
   get terminal(): boolean {
@@ -71,11 +75,17 @@ class EventStream implements StreamConverter {
     const output: Uint8Array[] = [];
     const rest = this.terminal ? undefined : this.#framer.end();
     if (rest) this.#handle(rest, output);
-    const { client, requestId } = this.#options;
-    if (this.#fault !== undefined && !this.#handler.terminal)
-      return failStream(client, { message: this.#fault, type: undefined, code: undefined }, requestId);
+    if (this.#fault !== undefined && !this.#handler.terminal) return this.#failWith(this.#fault);
     const end = this.#handler.finish();
     return end.outcome === 'Cut' || output.length === 0 ? end : { ...end, last: join([...output, end.last]) };
+  }
+
+  #failWith(message: string): StreamEnd {
+    const { client, requestId } = this.#options;
+    const end = failStream(client, { message, type: undefined, code: undefined }, requestId);
+    return this.fail && end.outcome === 'Failed'
+      ? { ...end, last: this.fail({ code: 'server_error', message }) }
+      : end;
   }
 
   #handle(event: SseEvent, output: Uint8Array[]): void {

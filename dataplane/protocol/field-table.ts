@@ -1,10 +1,11 @@
 /**
  * States how a conversion handles each field of a protocol: it is converted, dropped because nothing is lost, or
- * refused by name. The conversions use the tables (<pair>/table.ts), and docs/protocols.md is
- * generated from them: a converter can read only the fields that its table calls converted, and a field that is in no
- * table is refused.
+ * refused by name. A few are omitted: something is lost, and the response names them. The conversions use the tables
+ * (<pair>/table.ts), and docs/protocols.md is generated from them: a converter can read only the fields that its table
+ * calls converted, and a field that is in no table is refused.
  */
 import type { RequestFault } from './call-facts.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import { isGiven } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { unsupported } from './unsupported.ts';
@@ -12,6 +13,8 @@ import { unsupported } from './unsupported.ts';
 export type Handling =
   | { readonly action: 'Converted'; readonly to: string }
   | { readonly action: 'Dropped'; readonly why: string }
+  /** Something is lost: the response names the field, unless its value means the default. */
+  | { readonly action: 'Omitted'; readonly why: string; readonly neutral: readonly unknown[] }
   /** `neutral`: values that mean the default, compared as JSON, are dropped instead. */
   | { readonly action: 'Refused'; readonly why: string; readonly neutral: readonly unknown[] };
 
@@ -53,6 +56,13 @@ export function dropped(why: string): { readonly action: 'Dropped'; readonly why
   return { action: 'Dropped', why };
 }
 
+/** `why`: why it cannot be converted, for the documentation. */
+export function omitted(
+  why: string, neutral: readonly unknown[] = [],
+): { readonly action: 'Omitted'; readonly why: string; readonly neutral: readonly unknown[] } {
+  return { action: 'Omitted', why, neutral };
+}
+
 export function refused(
   why: string, neutral: readonly unknown[] = [],
 ): { readonly action: 'Refused'; readonly why: string; readonly neutral: readonly unknown[] } {
@@ -80,12 +90,14 @@ export function valueTable(title: string, values: Readonly<Record<string, string
  * Throws RequestFault for the first field that cannot be expressed in the protocol of `upstream`.
  */
 export function readObject<Converted extends string>(
-  table: ObjectTable<Converted>, value: JsonRecord, { param, upstream }: FieldLocation,
+  table: ObjectTable<Converted>, value: JsonRecord, { param, upstream, dropped }: FieldLocation,
 ): ConvertedFields<Converted> {
   for (const field of Object.keys(value)) {
-    const given = value[field];
-    if (isGiven(given) && isRefused(table.fields.get(field), given))
-      throw refusal(param === '' ? field : `${param}.${field}`, upstream, table.fields.get(field));
+    const handling = table.fields.get(field);
+    if (!isGiven(value[field]) || isHarmless(handling, value[field])) continue;
+    const path = param === '' ? field : `${param}.${field}`;
+    if (handling?.action !== 'Omitted') throw refusal(path, upstream, handling);
+    dropped?.add(path);
   }
   return value;
 }
@@ -105,21 +117,29 @@ export function readKind<Converted extends string>(
   throw refusal(param, upstream, typeof value === 'string' ? table.kinds.get(value) : undefined);
 }
 
+/** Whether the kind is one that the conversion leaves out and names. */
+export function isOmittedKind(table: KindTable, value: unknown): boolean {
+  return typeof value === 'string' && table.kinds.get(value)?.action === 'Omitted';
+}
+
 /** The path of a field in the request, and the name of the protocol that it is converted to. */
 export interface FieldLocation {
   readonly param: string;
   readonly upstream: string;
+  /** Takes the paths of omitted fields. */
+  readonly dropped?: DroppedFields;
 }
 
 function isConverted<Converted extends string>(table: KindTable<Converted>, value: unknown): value is Converted {
   return typeof value === 'string' && table.kinds.get(value)?.action === 'Converted';
 }
 
-function isRefused(handling: Handling | undefined, value: unknown): boolean {
-  if (!handling) return true;
-  if (handling.action !== 'Refused') return false;
+/** Nothing is lost of this value. */
+function isHarmless(handling: Handling | undefined, value: unknown): boolean {
+  if (!handling) return false;
+  if (handling.action === 'Converted' || handling.action === 'Dropped') return true;
   const given = JSON.stringify(value);
-  return !handling.neutral.some((neutral) => JSON.stringify(neutral) === given);
+  return handling.neutral.some((harmless) => JSON.stringify(harmless) === given);
 }
 
 function refusal(param: string, upstream: string, handling: Handling | undefined): RequestFault {

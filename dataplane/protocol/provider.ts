@@ -3,7 +3,7 @@
  * with a provider.ts (openai/, anthropic/) and a line in providers.ts. docs/adding-a-provider.md explains how to add
  * one.
  */
-import type { Dialect } from './call-facts.ts';
+import type { ChatDialect } from './call-facts.ts';
 import type { CostFields } from './cost-fields.ts';
 import type { ConvertedJob, Converter, ProviderError, RequestPlan, UpstreamBody } from './converter.ts';
 
@@ -31,10 +31,11 @@ export interface TokenCounter {
 
 export interface Provider {
   /** For chat, by the client's dialect. */
-  readonly chat: Readonly<Record<Dialect, Converter>>;
+  readonly chat: Readonly<Record<ChatDialect, Converter>>;
   /** For OpenAI's other endpoints. Absent: the provider does not have the endpoint. */
   readonly embeddings?: Converter;
   readonly images?: Converter;
+  /** For channels whose provider serves Responses itself: they pass through. */
   readonly responses?: Converter;
   readonly videos?: VideoJobs;
   /** Absent: the provider does not count tokens, and the gateway estimates them. */

@@ -2,7 +2,7 @@
  * The registry of provider kinds.
  */
 import { anthropic } from './anthropic/provider.ts';
-import type { Dialect } from './call-facts.ts';
+import type { ChatDialect } from './call-facts.ts';
 import type { Converter } from './converter.ts';
 import { openai } from './openai/provider.ts';
 import type { Provider, ProviderKind } from './provider.ts';
@@ -17,6 +17,6 @@ export function providerOf(kind: ProviderKind): Provider {
 }
 
 /** The conversion between a client's dialect and a provider's protocol. */
-export function converterFor(client: Dialect, upstream: ProviderKind): Converter {
+export function converterFor(client: ChatDialect, upstream: ProviderKind): Converter {
   return providerOf(upstream).chat[client];
 }

@@ -3,7 +3,7 @@
  * provider (its credential, its credit) are hidden: the client only hears that the provider failed.
  */
 import type { Dialect } from './call-facts.ts';
-import type { ProviderError, StreamEnd } from './converter.ts';
+import type { ProviderError, StreamEnd, StreamFailure } from './converter.ts';
 import { writeErrorEvent } from './write-error.ts';
 
 type ErrorKind = 'Overloaded' | 'RateLimited' | 'Invalid' | 'Account' | 'Other';
@@ -46,10 +46,32 @@ const ANTHROPIC: Readonly<Record<ErrorKind, string>> = {
 export function failStream(client: Dialect, error: ProviderError, requestId: string): StreamEnd {
   const kind = kindOf(error);
   const fields = client === 'OpenAI' ? openAiFields(kind, error) : { type: ANTHROPIC[kind], code: null };
-  const message = kind === 'Account' ? 'The provider ended the answer with an error.' : error.message;
+  const message = messageOf(kind, error);
   return {
     outcome: 'Failed', error: { ...error, message }, last: writeErrorEvent(client, { ...fields, message, requestId }),
   };
+}
+
+/** Codes of a response's `error`; those that clients know of providers themselves stay as they are. */
+const RESPONSES: Readonly<Record<ErrorKind, string>> = {
+  Overloaded: 'server_error', RateLimited: 'rate_limit_exceeded', Invalid: 'invalid_prompt', Account: 'server_error',
+  Other: 'server_error',
+};
+const KNOWN_CODES: ReadonlySet<string> = new Set(['context_length_exceeded', 'server_is_overloaded', 'slow_down']);
+
+/** A provider's error as the error of a response that has failed, and as it is recorded. */
+export function failResponse(
+  error: ProviderError,
+): { readonly error: ProviderError; readonly failure: StreamFailure } {
+  const kind = kindOf(error);
+  const message = messageOf(kind, error);
+  const code = error.code ?? '';
+  return { error: { ...error, message }, failure: { code: KNOWN_CODES.has(code) ? code : RESPONSES[kind], message } };
+}
+
+/** What clients hear of an error that concerns the gateway's account. */
+function messageOf(kind: ErrorKind, { message }: ProviderError): string {
+  return kind === 'Account' ? 'The provider ended the answer with an error.' : message;
 }
 
 /** The code is more specific than the type. */

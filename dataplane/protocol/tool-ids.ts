@@ -53,10 +53,20 @@ export class ToolNames {
 
   /** The name to send. Anything but a string is left for the provider to refuse. */
   send(name: unknown): unknown {
-    if (typeof name !== 'string' || (name.length <= this.#maxLength && name.search(ILLEGAL_IN_NAME) < 0)) return name;
-    const digest = createHash('sha256').update(name).digest('hex').slice(0, DIGEST_DIGITS);
-    const sent = `${name.replace(ILLEGAL_IN_NAME, '_').slice(0, this.#maxLength - DIGEST_DIGITS - 1)}_${digest}`;
+    if (typeof name !== 'string' || isLegalName(name, this.#maxLength)) return name;
+    const sent = shortenName(name, this.#maxLength);
     this.#original.set(sent, name);
     return sent;
   }
+}
+
+/** A name of at most `maxLength` legal characters: the start of this one, and a digest of all that identifies it. */
+export function shortenName(name: string, maxLength: number, identity = name): string {
+  const digest = createHash('sha256').update(identity).digest('hex').slice(0, DIGEST_DIGITS);
+  return `${name.replace(ILLEGAL_IN_NAME, '_').slice(0, maxLength - DIGEST_DIGITS - 1)}_${digest}`;
+}
+
+/** Whether a provider accepts a tool's name of at most `maxLength` characters. */
+export function isLegalName(name: string, maxLength: number): boolean {
+  return name.length <= maxLength && name.search(ILLEGAL_IN_NAME) < 0;
 }

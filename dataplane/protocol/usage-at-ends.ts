@@ -4,7 +4,7 @@
  */
 import { readUsage as readAnthropic, toReportedUsage as reportAnthropic } from './anthropic/usage.ts';
 import { asBuffer, decodeUtf8 } from './bytes.ts';
-import type { Dialect } from './call-facts.ts';
+import type { ChatDialect } from './call-facts.ts';
 import type { Meter, ReportedUsage } from './converter.ts';
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
@@ -24,10 +24,10 @@ export interface ResponseEnds {
 }
 
 /** Never throws: usage that cannot be found counts as not reported. */
-export function readUsageAtEnds(upstream: Dialect, { head, tail, size }: ResponseEnds): Meter {
-  const report = upstream === 'OpenAI'
-    ? (usage: JsonRecord) => reportOpenai(readOpenai(usage))
-    : (usage: JsonRecord) => reportAnthropic(readAnthropic(usage));
+export function readUsageAtEnds(upstream: ChatDialect, { head, tail, size }: ResponseEnds): Meter {
+  const report = upstream === 'Anthropic'
+    ? (usage: JsonRecord) => reportAnthropic(readAnthropic(usage))
+    : (usage: JsonRecord) => reportOpenai(readOpenai(usage));
   for (const end of [tail, head]) {
     const reported = findUsage(end, report);
     if (reported) return meterOf(reported, size);

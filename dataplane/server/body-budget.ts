@@ -5,7 +5,7 @@
 import { GatewayError } from '../errors.ts';
 import type { KeyState } from '../state/state.ts';
 
-/** From this size on, a body is read only once its sender's key is known, and refused first when memory is short. */
+/** Bodies from this size on are read only for a known key, and are the first to be refused when memory is short. */
 export const LARGE_BODY_BYTES = 64 * 1024;
 /** The share of the budget that is kept for small bodies: large ones do not shut them out. */
 const SMALL_SHARE = 1 / 8;
@@ -16,11 +16,11 @@ const RETRY_SECONDS = 1;
 
 export interface BodyLimits {
   readonly maxBodyBytes: number;
-  /** Of all bodies together; at least maxBodyBytes. */
+  /** The bytes that all bodies together may hold; at least maxBodyBytes. */
   readonly maxBufferedBytes: number;
 }
 
-/** Whose body it is. */
+/** The key and account that a body counts against. */
 export type BodyOwner = Pick<KeyState, 'uid' | 'account'>;
 
 export class BodyBudget {

@@ -39,7 +39,7 @@ export interface BodyReader {
   stop(): void;
 }
 
-/** One reader for the process: it has the budget of all bodies. Its timer does not keep the process alive. */
+/** Creates the process's body reader, which keeps the budget of all bodies; its timer is unreferenced. */
 export function createBodyReader(
   limits: BodyLimits, clock: UploadClock = SYSTEM_CLOCK, worker?: BodyThreads,
 ): BodyReader {
@@ -116,7 +116,7 @@ function receiveBody(message: IncomingMessage, buffer: BodyBuffer, { open, start
   });
 }
 
-/** As it is sent; what comes out of a decoder is counted as it comes. */
+/** Whether content-length exceeds the limit; decoded bytes are counted as they arrive. */
 function isTooLarge(message: IncomingMessage, maxBytes: number): boolean {
   return (lengthOf(message) ?? 0) > maxBytes;
 }
@@ -140,7 +140,7 @@ interface BodyBufferOptions {
   readonly declared: number | undefined;
 }
 
-/** One body while it arrives. */
+/** A body that is still arriving. */
 class BodyBuffer {
   readonly maxBytes: number;
   /** Bytes so far. */

@@ -5,7 +5,7 @@ import { checkEncoding } from './decode-body.ts';
 
 /** Node keeps the first of them, and another proxy may keep the last. */
 const ONCE: ReadonlySet<string> = new Set(['authorization', 'content-length', 'host', 'transfer-encoding']);
-/** Where the body ends may be in doubt, and so where the next request begins. */
+/** The connection is closed where the end of the body, and so the start of the next request, is in doubt. */
 const CLOSE = { headers: { connection: 'close' } };
 
 /** Throws invalid_request and unsupported_encoding. */

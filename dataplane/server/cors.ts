@@ -7,7 +7,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 /** Headers of responses that a page may read. */
 const EXPOSED = [
   'x-request-id', 'request-id', 'retry-after', 'x-should-retry', 'x-modelgateway-cost-usd',
-  'x-modelgateway-remaining-usd', 'x-modelgateway-usage', 'x-modelgateway-max-tokens', 'x-modelgateway-dropped',
+  'x-modelgateway-remaining-usd', 'x-modelgateway-group', 'x-modelgateway-member', 'x-modelgateway-usage',
+  'x-modelgateway-max-tokens', 'x-modelgateway-dropped',
 ].join(', ');
 /** Browsers ask again after this time; most of them cap it at two hours. */
 const MAX_AGE_SECONDS = '7200';

@@ -56,7 +56,7 @@ function mayBeLarge({ headers, raw }: FastifyRequest): boolean {
   return length === undefined || Number(length) >= LARGE_BODY_BYTES || isEncoded(raw);
 }
 
-/** Only endpoints that cost nothing name themselves in their route. */
+/** Whether the endpoint costs nothing: only such endpoints have a name in their route. */
 function isFree({ routeOptions: { config } }: FastifyRequest): boolean {
   return config.endpoint !== undefined;
 }

@@ -21,7 +21,7 @@ export interface VideoCall {
   readonly call: VideoRequest;
   readonly found: FoundVideo;
   readonly reply: ClientReply;
-  /** As the client wrote it, without its question mark. */
+  /** The query string as the client wrote it, without its question mark. */
   readonly query: string;
   /** HEAD: no body is wanted. */
   readonly headOnly: boolean;

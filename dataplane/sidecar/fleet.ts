@@ -30,7 +30,7 @@ const KEEP_ALIVE_MS = 30_000;
 const CONNECTION_TTL_MS = 5 * 60_000;
 /** TCP keep-alive finds a peer that is gone without a word. */
 const TCP_KEEP_ALIVE_AFTER_MS = 15_000;
-/** As long as the longest timeout of a route: the fleet enforces the route's own. */
+/** The longest timeout that a route may have; the fleet enforces the route's own. */
 const RESPONSE_TIMEOUT_MS = 86_400_000;
 
 /** Connects to nothing before the first request. Throws TypeError where `url` is no http or https URL. */

@@ -40,7 +40,7 @@ export interface ForwardDeps {
 export interface ForwardResult {
   readonly result: RequestResult;
   readonly error?: Error;
-  /** Of an answer of the sidecar's own. */
+  /** Set where the sidecar itself answers. */
   readonly requestId?: string;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The body of the app's request on its way to the fleet: undici reads it piece by piece as the connection takes it, and
- * nothing is held. Before the first read it is untouched, so that an attempt that finds no connection can be repeated.
+ * The body of the app's request on its way to the fleet. undici reads it piece by piece as the connection accepts it,
+ * and nothing is buffered. It is untouched until the first read, so that an attempt without a connection can be
+ * repeated.
  */
 import type { IncomingMessage } from 'node:http';
 
@@ -39,7 +40,7 @@ export class RequestBody implements AsyncIterableIterator<Buffer, undefined> {
 
   [Symbol.asyncIterator](): this { return this; }
 
-  /** Rejects where the app broke its request off. */
+  /** The next piece. Rejects if the app aborts its request. */
   async next(): Promise<Read> {
     if (!this.#begun) {
       this.#begun = true;

@@ -44,7 +44,7 @@ export function typeUrlOf(field: SnapshotField): string {
 
 export const CHECKPOINT_TYPE = 'type.googleapis.com/modelgateway.fleet.v1alpha1.Checkpoint';
 export const CHECKPOINT_NAME = 'checkpoint';
-/** In error_detail.details. */
+/** The type of the details of an error_detail. */
 export const FAULT_TYPE = 'type.googleapis.com/modelgateway.fleet.v1alpha1.ResourceFault';
 
 interface Codec<M> {

@@ -169,6 +169,51 @@ export function endpointToNumber(object: Endpoint): number {
   }
 }
 
+/** What the provider of a channel serves for chat models. */
+export const ChannelEndpoint = {
+  UNSPECIFIED: "CHANNEL_ENDPOINT_UNSPECIFIED",
+  /** CHAT - chat completions or messages */
+  CHAT: "CHANNEL_ENDPOINT_CHAT",
+  RESPONSES: "CHANNEL_ENDPOINT_RESPONSES",
+} as const;
+
+export type ChannelEndpoint = typeof ChannelEndpoint[keyof typeof ChannelEndpoint];
+
+export namespace ChannelEndpoint {
+  export type UNSPECIFIED = typeof ChannelEndpoint.UNSPECIFIED;
+  export type CHAT = typeof ChannelEndpoint.CHAT;
+  export type RESPONSES = typeof ChannelEndpoint.RESPONSES;
+}
+
+export function channelEndpointFromJSON(object: any): ChannelEndpoint {
+  switch (object) {
+    case 0:
+    case "CHANNEL_ENDPOINT_UNSPECIFIED":
+      return ChannelEndpoint.UNSPECIFIED;
+    case 1:
+    case "CHANNEL_ENDPOINT_CHAT":
+      return ChannelEndpoint.CHAT;
+    case 2:
+    case "CHANNEL_ENDPOINT_RESPONSES":
+      return ChannelEndpoint.RESPONSES;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ChannelEndpoint");
+  }
+}
+
+export function channelEndpointToNumber(object: ChannelEndpoint): number {
+  switch (object) {
+    case ChannelEndpoint.UNSPECIFIED:
+      return 0;
+    case ChannelEndpoint.CHAT:
+      return 1;
+    case ChannelEndpoint.RESPONSES:
+      return 2;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ChannelEndpoint");
+  }
+}
+
 export const Input = { UNSPECIFIED: "INPUT_UNSPECIFIED", TEXT: "INPUT_TEXT", IMAGE: "INPUT_IMAGE" } as const;
 
 export type Input = typeof Input[keyof typeof Input];
@@ -599,10 +644,12 @@ export interface Group {
   readonly generation: bigint;
   readonly displayName: string;
   readonly priceRatioE9: bigint;
-  readonly access: { readonly $case: "direct"; readonly value: DirectAccess } | {
-    readonly $case: "automatic";
-    readonly value: AutomaticAccess;
-  } | undefined;
+  readonly access:
+    | { readonly $case: "direct"; readonly value: DirectAccess }
+    | { readonly $case: "automatic"; readonly value: AutomaticAccess }
+    | undefined;
+  /** not open to all namespaces: no anonymous price list names it */
+  readonly restricted: boolean;
 }
 
 export interface DirectAccess {
@@ -621,6 +668,10 @@ export interface GroupRoute {
 export interface AutomaticAccess {
   /** names of Direct groups, in order of preference */
   readonly members: readonly string[];
+}
+
+export interface ChannelEndpoints {
+  readonly endpoints: readonly ChannelEndpoint[];
 }
 
 /**
@@ -696,6 +747,8 @@ export interface Channel {
     | undefined;
   /** in lower case; a '*' at the end stands for any rest */
   readonly allowedHeaders: readonly string[];
+  /** for chat models; absent: Chat alone */
+  readonly endpoints?: ChannelEndpoints | undefined;
 }
 
 export interface ModelRename {
@@ -1314,7 +1367,15 @@ export const Account: MessageFns<Account> = {
 };
 
 function createBaseGroup(): Group {
-  return { namespace: "", name: "", generation: 0n, displayName: "", priceRatioE9: 0n, access: undefined };
+  return {
+    namespace: "",
+    name: "",
+    generation: 0n,
+    displayName: "",
+    priceRatioE9: 0n,
+    access: undefined,
+    restricted: false,
+  };
 }
 
 export const Group: MessageFns<Group> = {
@@ -1347,6 +1408,9 @@ export const Group: MessageFns<Group> = {
       case "automatic":
         AutomaticAccess.encode(message.access.value, writer.uint32(58).fork()).join();
         break;
+    }
+    if (message.restricted !== false) {
+      writer.uint32(64).bool(message.restricted);
     }
     return writer;
   },
@@ -1418,6 +1482,14 @@ export const Group: MessageFns<Group> = {
             }
 
             message.access = { $case: "automatic", value: AutomaticAccess.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.restricted = reader.bool();
             continue;
           }
         }
@@ -1590,6 +1662,66 @@ export const AutomaticAccess: MessageFns<AutomaticAccess> = {
 
             message.members.push(reader.string());
             continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseChannelEndpoints(): ChannelEndpoints {
+  return { endpoints: [] };
+}
+
+export const ChannelEndpoints: MessageFns<ChannelEndpoints> = {
+  encode(message: ChannelEndpoints, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpoints.length !== 0) {
+      writer.uint32(10).fork();
+      for (const v of message.endpoints) {
+        writer.int32(channelEndpointToNumber(v));
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ChannelEndpoints {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseChannelEndpoints() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag === 8) {
+              message.endpoints.push(channelEndpointFromJSON(reader.int32()));
+
+              continue;
+            }
+
+            if (tag === 10) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.endpoints.push(channelEndpointFromJSON(reader.int32()));
+              }
+
+              continue;
+            }
+
+            break;
           }
         }
         if ((tag & 7) === 4 || tag === 0) {
@@ -2163,6 +2295,7 @@ function createBaseChannel(): Channel {
     maxConcurrency: undefined,
     timeouts: undefined,
     allowedHeaders: [],
+    endpoints: undefined,
   };
 }
 
@@ -2197,6 +2330,9 @@ export const Channel: MessageFns<Channel> = {
     }
     for (const v of message.allowedHeaders) {
       writer.uint32(82).string(v!);
+    }
+    if (message.endpoints !== undefined) {
+      ChannelEndpoints.encode(message.endpoints, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -2292,6 +2428,14 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.allowedHeaders.push(reader.string());
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.endpoints = ChannelEndpoints.decode(reader, reader.uint32());
             continue;
           }
         }

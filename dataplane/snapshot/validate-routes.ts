@@ -3,7 +3,7 @@
  */
 import { expectNames, expectThreshold } from './faults.ts';
 import type { FaultCollector } from './faults.ts';
-import { Allowance, ClientDisconnect, Endpoint, Input, Protocol } from './snapshot.gen.ts';
+import { Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, Protocol } from './snapshot.gen.ts';
 import type { Channel, Model, ModelRoute, Timeouts } from './snapshot.gen.ts';
 
 const OUTPUT_LIMIT_FIELDS = new Set(['max_completion_tokens', 'max_tokens']);
@@ -53,6 +53,7 @@ function validateChannel(to: FaultCollector, path: string, channel: Channel): vo
   validateBaseUrl(to, `${path}: base_url`, channel.baseUrl);
   to.expect(channel.apiKey === undefined || HEADER_VALUE.test(channel.apiKey.value),
     `${path}: api_key: empty, or with characters that no header may hold`);
+  expectSpecified(to, `${path}: endpoints`, channel.endpoints?.endpoints ?? [], ChannelEndpoint.UNSPECIFIED);
   expectNames(to, `${path}: models`, channel.models.map(({ name }) => name));
   for (const { name, upstreamName } of channel.models)
     to.expect(upstreamName !== '', `${path}: models "${name}": upstream_name: required`);

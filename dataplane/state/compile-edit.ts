@@ -18,7 +18,7 @@ export interface Edit<M> {
 export interface SnapshotEdit {
   readonly keys: readonly Edit<Key>[];
   readonly accounts: readonly Edit<Account>[];
-  /** All groups, routes and catalogs, if one of them changes. */
+  /** The whole offering, if a group, route or catalog changes. */
   readonly offering: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'> | undefined;
 }
 

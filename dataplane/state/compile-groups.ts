@@ -18,16 +18,20 @@ interface DirectGroup {
 /** Groups by name. */
 export function compileGroups(groups: readonly Group[], sources: OfferSources): Map<string, GroupState> {
   const direct = new Map<string, DirectGroup>();
-  for (const { name, access, priceRatioE9 } of groups)
+  for (const group of groups) {
+    const { name, access, priceRatioE9 } = group;
     if (access?.$case === 'direct')
-      direct.set(name, { priceRatioE9, offers: compileOffers(name, access.value, priceRatioE9 * ONE_E9, sources) });
+      direct.set(name, { priceRatioE9, offers: compileOffers(group, access.value, priceRatioE9 * ONE_E9, sources) });
+  }
 
   const compiled = new Map<string, GroupState>();
   for (const { name, displayName, access, priceRatioE9 } of groups) {
-    const offers = access?.$case === 'automatic'
-      ? automaticOffers(access.value, priceRatioE9, direct, sources.prices)
-      : direct.get(name)?.offers ?? new Map<string, Offer>();
-    compiled.set(name, { name, displayName, offers });
+    if (access?.$case === 'automatic') {
+      const offers = automaticOffers(access.value, priceRatioE9, direct, sources.prices);
+      compiled.set(name, { name, displayName, members: access.value.members, offers });
+    } else {
+      compiled.set(name, { name, displayName, members: [], offers: direct.get(name)?.offers ?? new Map() });
+    }
   }
   return compiled;
 }

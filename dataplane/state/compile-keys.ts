@@ -11,7 +11,7 @@ const PERIODS: Readonly<Record<Period, QuotaPeriod>> = {
   [Period.MONTHLY]: 'Monthly',
 };
 
-/** Of keys from an operator that does not know the field yet. */
+/** The default for keys from an operator that does not know the field yet. */
 const MIN_OUTPUT_TOKENS = 16;
 
 /** Credentials by key hash. */

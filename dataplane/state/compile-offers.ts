@@ -16,9 +16,14 @@ export interface OfferSources {
   readonly prices: ReadonlyMap<string, PriceEntry>;
 }
 
+interface NamedGroup {
+  readonly name: string;
+  readonly displayName: string;
+}
+
 /** A channel as one group may use it. */
 interface GroupChannel {
-  readonly group: string;
+  readonly group: NamedGroup;
   readonly route: CompiledRoute;
   readonly channel: CompiledChannel;
   readonly slots: readonly SlotLimit[];
@@ -26,7 +31,7 @@ interface GroupChannel {
 
 /** The offers of a Direct group at its ratio (10⁻¹⁸), by model name. Routes that offer the same model merge. */
 export function compileOffers(
-  group: string, access: DirectAccess, groupRatioE18: bigint, { routes, prices }: OfferSources,
+  group: NamedGroup, access: DirectAccess, groupRatioE18: bigint, { routes, prices }: OfferSources,
 ): Map<string, Offer> {
   const candidates = new Map<string, Candidate[]>();
   const limits = groupLimits(access);
@@ -34,7 +39,7 @@ export function compileOffers(
     const route = routes.get(entry.route);
     if (!route) continue;
     const channels = withNames(route.channels, entry.channels?.names)
-      .map((channel) => ({ group, route, channel, slots: slotsOf(group, channel, limits) }));
+      .map((channel) => ({ group, route, channel, slots: slotsOf(group.name, channel, limits) }));
     for (const model of withNames(route.models, entry.models?.names)) {
       const catalogPrice = prices.get(model.name);
       const price = catalogPrice && priceAt(catalogPrice, groupRatioE18);
@@ -46,7 +51,7 @@ export function compileOffers(
   return offers;
 }
 
-/** Those that a filter names; without a filter all. */
+/** The items that a filter names; all of them without a filter. */
 function withNames<T extends { readonly name: string }>(
   all: readonly T[], names: readonly string[] | undefined,
 ): readonly T[] {
@@ -81,7 +86,7 @@ function slotsOf(group: string, { target, slot }: CompiledChannel, limits: Reado
   return slots;
 }
 
-/** Where several entries let in one channel, only the first counts. */
+/** Adds a candidate unless an earlier entry of the group already offers its channel. */
 function addCandidate(candidates: Map<string, Candidate[]>, candidate: Candidate): void {
   const list = candidates.get(candidate.model.name);
   if (!list) candidates.set(candidate.model.name, [candidate]);
@@ -92,7 +97,8 @@ function candidateOf(
   { group, route, channel, slots }: GroupChannel, model: ModelState, price: CompiledPrice | undefined,
 ): Candidate {
   return {
-    group,
+    group: group.name,
+    groupDisplayName: group.displayName,
     route: route.name,
     model,
     upstreamModel: channel.renames.get(model.name) ?? model.name,

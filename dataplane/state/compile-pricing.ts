@@ -44,8 +44,8 @@ export function priceAt({ quotaType, ratioBaseE9, price }: PriceEntry, groupRati
 export function compilePricingGroups(
   groups: readonly Group[], compiled: ReadonlyMap<string, GroupState>,
 ): PricingGroup[] {
-  const configured = groups.map(({ name, displayName, priceRatioE9, access }) => ({
-    name, displayName, priceRatioE9,
+  const configured = groups.map(({ name, displayName, priceRatioE9, restricted, access }) => ({
+    name, displayName, priceRatioE9, restricted,
     memberNames: access?.$case === 'automatic' ? access.value.members : undefined,
   }));
   return makePricingGroups(configured, (name) => offersSomethingPriced(compiled.get(name)));

@@ -1,6 +1,6 @@
 /** [P] Models and channels of the ModelRoutes, each compiled once and shared by every group that offers them. */
 import {
-  Allowance, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, Reasoning, Routing,
+  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, Reasoning, Routing,
 } from '../snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
@@ -8,7 +8,7 @@ import type { UnboundedFeature } from '../protocol/call-facts.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { allowHeaders, sameHeaders } from '../upstream/headers.ts';
 import { Secret } from '../upstream/upstream.ts';
-import type { UpstreamCredential, UpstreamTarget, UpstreamTimeouts } from '../upstream/upstream.ts';
+import type { ChatEndpoint, UpstreamCredential, UpstreamTarget, UpstreamTimeouts } from '../upstream/upstream.ts';
 import type { EndpointKind, ModelState } from './state.ts';
 
 export interface CompiledRoute {
@@ -45,6 +45,13 @@ const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointKind>>> = {
   [Endpoint.IMAGES]: 'Images',
   [Endpoint.VIDEOS]: 'Videos',
 };
+
+const CHAT_ENDPOINTS: Readonly<Partial<Record<ChannelEndpoint, ChatEndpoint>>> = {
+  [ChannelEndpoint.CHAT]: 'Chat',
+  [ChannelEndpoint.RESPONSES]: 'Responses',
+};
+/** What none means. */
+const CHAT_ONLY: ReadonlySet<ChatEndpoint> = new Set(['Chat']);
 
 const ALLOWANCES: Readonly<Partial<Record<Allowance, UnboundedFeature>>> = {
   [Allowance.SERVER_TOOLS]: 'ServerTools',
@@ -131,6 +138,7 @@ function compileTarget(id: string, channel: Channel): UpstreamTarget {
     protocol,
     baseUrl: channel.baseUrl,
     credential: channel.apiKey && secretHeader(credential(channel.apiKey.value)),
+    endpoints: channel.endpoints ? setOf(channel.endpoints.endpoints, CHAT_ENDPOINTS) : CHAT_ONLY,
     defaultHeaders,
     clientHeaders: allowHeaders([...clientHeaders, ...channel.allowedHeaders]),
     timeouts: channel.timeouts ?? NO_TIMEOUTS,
@@ -144,7 +152,11 @@ function secretHeader([header, value]: readonly [string, string]): UpstreamCrede
 function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
   return a.protocol === b.protocol && a.baseUrl === b.baseUrl
     && sameCredential(a.credential, b.credential) && sameTimeouts(a.timeouts, b.timeouts)
-    && sameHeaders(a.clientHeaders, b.clientHeaders);
+    && sameHeaders(a.clientHeaders, b.clientHeaders) && sameEndpoints(a.endpoints, b.endpoints);
+}
+
+function sameEndpoints(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return a.symmetricDifference(b).size === 0;
 }
 
 function sameCredential(a: UpstreamCredential | undefined, b: UpstreamCredential | undefined): boolean {

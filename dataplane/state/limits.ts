@@ -11,7 +11,7 @@ interface Caller {
   readonly key: Pick<KeyState, 'uid' | 'account'>;
 }
 
-/** Where a call runs, or a job was created. */
+/** The group, model and channel of a call or a job. */
 interface Placement {
   readonly group: string;
   readonly model: string;

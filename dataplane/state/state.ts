@@ -71,6 +71,7 @@ export interface ModelState {
 export interface Candidate {
   /** The Direct group that serves it: an Automatic group's member, or the key's own group. */
   readonly group: string;
+  readonly groupDisplayName: string;
   readonly route: string;
   readonly model: ModelState;
   readonly upstreamModel: string;
@@ -105,7 +106,10 @@ export interface Offer {
 
 export interface GroupState {
   readonly name: string;
+  /** The name that users know. */
   readonly displayName: string;
+  /** Names of an Automatic group's members, in order; a Direct group has none. */
+  readonly members: readonly string[];
   readonly offers: ReadonlyMap<string, Offer>;
 }
 

@@ -29,7 +29,7 @@ export function createKeyTimeouts({ modelgateway_key_timeouts_total: counter }: 
   };
 }
 
-/** Of several, the one that was counted first. */
+/** The key with the fewest timeouts; among equals, the one that was counted first. */
 function keyWithFewest(counts: ReadonlyMap<string, number>): string {
   let [fewest, least] = ['', Infinity];
   for (const [key, count] of counts) if (count < least) [fewest, least] = [key, count];

@@ -26,7 +26,7 @@ export interface DistributionFigures {
 }
 
 export interface MetricsOptions {
-  /** Of this program. */
+  /** The program's version. */
   readonly version: string;
   /** Node's `process`; without it, CPU time and memory stay 0. */
   readonly process?: ProcessFigures;
@@ -45,7 +45,7 @@ export interface Metrics {
   ledger: CallTelemetry['ledger'];
   configApplied(generation: number, nowMs: number): void;
   configRejected(): void;
-  /** Of the event loop: the 99th percentile over the last ten seconds. */
+  /** The event loop's lag: the 99th percentile over the last ten seconds. */
   readonly recentLagSeconds: number;
   /** Stops the monitor of the event loop. */
   close(): void;

@@ -4,7 +4,7 @@
  */
 
 const SLICE_LENGTH = 2_048;
-/** A slice may be so much shorter for the sake of a word. */
+/** A slice may be so much shorter, to end with a word. */
 const WORD_LENGTH = 256;
 const BREAK = /[\s,.;:!?(){}[\]"'<>=/\\-](?=[^\s]*$)/;
 
@@ -32,7 +32,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** The texts as far as `length` reaches, the last one cut. */
+/** The first `length` characters of the texts. */
 export function truncateTexts(texts: readonly string[], length: number): string[] {
   const first: string[] = [];
   let left = length;

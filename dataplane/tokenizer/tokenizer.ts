@@ -19,7 +19,7 @@ export interface Tokenizer {
 
 export type TokenizerOptions = Pick<FairWorkerOptions, 'onFault' | 'idleMs'>;
 
-/** Of one count, in UTF-16 units; the rest of the text is taken to be like the beginning. */
+/** The most UTF-16 units that one count reads; the rest of the text is taken to be like the beginning. */
 const MAX_LENGTH = 1_000_000;
 /** Counts that wait for the thread; each takes half a second at most. */
 const MAX_OF_KEY = 4;

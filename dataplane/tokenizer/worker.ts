@@ -8,7 +8,7 @@ import type { Posted, Replied } from '../fair-worker.ts';
 import type { CountReply, CountRequest } from './messages.ts';
 import { slicesOf } from './slices.ts';
 
-/** For one request. */
+/** The longest time spent on one request. */
 const MAX_MS = 500;
 /** Words such as <|endoftext|> are text here, not signs. */
 const PLAIN = { disallowedSpecial: new Set<string>() };

@@ -122,7 +122,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     return new UpstreamFailure('Idle', 'the provider fell silent within its answer');
   }
 
-  /** With the first byte of a stream the timeout for it ends, and the idle timeout begins. */
+  /** Restarts the idle timer of a stream; the first byte replaces the first-byte timer with it. */
   #restartIdleTimer(): void {
     const { stream, timeouts } = this.#options;
     if (!stream) return;

@@ -13,7 +13,7 @@ const HOP_BY_HOP = [
   'content-length', 'http2-settings',
 ];
 
-/** Of every protocol: content negotiation, the official SDKs, retries, traces, and parts of a video's content. */
+/** Headers that pass whatever the protocol: content negotiation, SDKs, retries, traces, parts of a video's content. */
 const OF_EVERY_PROTOCOL = [
   'accept', 'accept-language', 'content-type', 'user-agent', 'x-stainless-*', 'idempotency-key', 'x-client-request-id',
   'traceparent', 'tracestate', 'range', 'if-range',

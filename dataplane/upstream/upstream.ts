@@ -39,12 +39,17 @@ export interface UpstreamCredential {
 }
 
 /** Where and how to reach a channel. A changed definition is a new object. */
+/** Chat: chat completions or messages, by the protocol. */
+export type ChatEndpoint = 'Chat' | 'Responses';
+
 export interface UpstreamTarget {
   /** "route/channel" */
   readonly id: string;
   /** A label: nothing in this folder depends on it. */
   readonly protocol: 'OpenAI' | 'Anthropic';
   readonly baseUrl: string;
+  /** What the provider serves for chat models; a label too. */
+  readonly endpoints: ReadonlySet<ChatEndpoint>;
   /** Undefined: the provider asks for none. */
   readonly credential: UpstreamCredential | undefined;
   /** Sent on every request that does not set them itself. Names in lower case. */

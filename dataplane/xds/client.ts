@@ -37,7 +37,7 @@ export interface XdsFigures {
   readonly lastUpdateMs: number;
   readonly resources: number;
   readonly refused: number;
-  /** Of all objects and their versions: two proxies with the same digest hold the same configuration. */
+  /** A digest of all objects and their versions: proxies with the same digest hold the same configuration. */
   readonly digest: string;
 }
 

@@ -45,7 +45,7 @@ export class Inventory {
   readonly #owners = new Map<string, string>();
   readonly #digest = new SetDigest();
 
-  /** Of the newest versions received. */
+  /** The digest of the newest versions received. */
   get digest(): { readonly count: number; readonly text: string } { return this.#digest; }
 
   get size(): number {

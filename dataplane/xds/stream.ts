@@ -46,7 +46,7 @@ export class XdsStream {
   #outstanding: Outstanding[] = [];
   /** Types that have been answered at all; the first round is whole when all have been. */
   readonly #answered = new Set<string>();
-  /** Of a fresh stream's first round. */
+  /** Names received in the first round of a new stream, by kind. */
   readonly #seen = new Map<SnapshotField, Set<string>>();
   #checkpoint: Checkpoint | undefined;
   #complete = false;

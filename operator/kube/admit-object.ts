@@ -12,7 +12,7 @@ import type { AdmitObject } from '../store/live-objects.ts';
 
 const UNKNOWN = 'unknown field';
 
-/** `kinds` by name. */
+/** Creates the validator; `kinds` are by name. */
 export function admitObjects(kinds: ReadonlyMap<string, KindSchema>): AdmitObject {
   return (object) => {
     const schema = kinds.get(object.kind);

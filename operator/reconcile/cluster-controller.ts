@@ -3,6 +3,7 @@
  * Publishing never waits: keys are generated in a loop of their own, and reports of proxies, providers and the ledger
  * are recorded as they come. Every replica runs this; only the leader generates keys and writes statuses.
  */
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
@@ -196,10 +197,11 @@ export class ClusterController {
       else this.#options.log.error('the configuration has faults that cannot be isolated; the last good one stays ' +
         'in force');
       meter.observe('modelgateway_operator_reconcile_duration_seconds', {}, (clock.nowMs() - nowMs) / 1000);
+      await immediate(); // the proxies are sent the change before the statuses take their time
       this.#tracker.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
       this.#evaluator.evaluate([...this.#changed, ...faultsBefore.keys(), ...this.#faults.keys()]);
       this.#flush();
-      if (this.#isLeading() && !resources.keySecretsPending) this.#minting.changed();
+      if (this.#isLeading()) this.#minting.changed();
       return { retry: !good, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
     } catch (error) {
       meter.add('modelgateway_operator_reconcile_errors_total', {}, 1);
@@ -210,7 +212,7 @@ export class ClusterController {
   async #mint(): Promise<RunResult> {
     const { provider, gatewayNamespace, keys, onMinted, clock, log, meter } = this.#options;
     const resources = provider.resources();
-    if (!this.#isLeading() || resources.keySecretsPending) return { retry: false };
+    if (!this.#isLeading()) return { retry: false };
     const { failures, failedWrites, retryAtMs } = await mintKeys(resources, clock.nowMs(), {
       gatewayNamespace, minted: keys, onMinted, backoff: this.#mintBackoff,
     });

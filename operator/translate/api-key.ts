@@ -245,14 +245,14 @@ function checkGroup(
       reason: 'NamespaceNotAllowed',
       message: `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"` +
         `${describeAdmission(group.group)}.`,
-      refusal: `its group "${name}" does not admit the namespace "${namespace}".`,
+      refusal: `its group "${group.group.spec.displayName ?? name}" does not admit the namespace "${namespace}".`,
     };
-  return group.findings.refused ? groupNotAccepted(name) : undefined;
+  return group.findings.refused ? groupNotAccepted(name, group.group.spec.displayName) : undefined;
 }
 
-function groupNotAccepted(name: string): Refused {
+function groupNotAccepted(name: string, displayName = name): Refused {
   return { reason: 'GroupNotAccepted', message:
-    `The Group "${name}" is not Accepted itself.`, refusal: `its group "${name}" is not in force.` };
+    `The Group "${name}" is not Accepted itself.`, refusal: `its group "${displayName}" is not in force.` };
 }
 
 function describeAdmission({ spec }: Group): string {

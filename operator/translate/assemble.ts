@@ -17,14 +17,14 @@ interface TranslatedParts {
   readonly accounts: readonly Translated<Account>[];
   readonly keys: readonly TranslatedKey[];
   readonly priced: ReadonlyMap<string, unknown>;
-  /** Of objects that nothing was made of. */
+  /** Findings about objects that are not part of the snapshot. */
   readonly leftOut: readonly Findings[];
 }
 
-/** What translate gives back. */
+/** The result of translate. */
 export interface Translation {
   readonly snapshot: Snapshot;
-  /** Of every object that is this gateway's, sorted. */
+  /** Findings about every object of this gateway, sorted. */
   readonly statuses: readonly Findings[];
   /** The next moment at which the same resources translate to something else; absent: never. */
   readonly nextChangeMs?: number;

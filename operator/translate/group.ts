@@ -107,7 +107,10 @@ function finish(group: Group, { models, access, faults, serves }: Access): Trans
   const displayName = group.spec.displayName ?? name;
   return { group, models, findings: {
     ...findings, published: true,
-  }, message: { namespace, name, generation: BigInt(generation), displayName, priceRatioE9, access } };
+  }, message: {
+    namespace, name, generation: BigInt(generation), displayName, priceRatioE9, access,
+    restricted: group.spec.allowedNamespaces.from !== 'All',
+  } };
 }
 
 /** All faults in one finding, with the reason of the first. */

@@ -20,7 +20,7 @@ interface PresentKey {
   readonly state: 'Present';
   readonly sha256: string;
   readonly prefix: string;
-  /** Generated keys: which rotation made it. */
+  /** The rotation that made a generated key. */
   readonly rotation: number | undefined;
   readonly previous: readonly PreviousKey[];
 }
@@ -53,15 +53,6 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
     rotation: generated ? rotationOf(secret) : undefined,
     previous: generated ? previousKeysOf(secret, nowMs) : NO_PREVIOUS,
   };
-}
-
-/** The hashes in an ApiKey's status, which are used until its Secret has been read. */
-export function rememberedKeyMaterial(apiKey: ApiKey, nowMs: number): KeyMaterial {
-  const { keyHash, keyPrefix = '', keyRotation, previousKeys = [] } = apiKey.status ?? {};
-  if (keyHash === undefined) return missing('SecretPending', `The Secret "${secretNameOf(apiKey)}" is not read yet.`);
-  const previous = previousKeys.map((old) => ({ sha256: old.keyHash, notAfterMs: Date.parse(old.expirationTime) }));
-  return { state: 'Present', sha256: keyHash, prefix:
-    keyPrefix, rotation: keyRotation, previous: previous.filter(({ notAfterMs }) => notAfterMs > nowMs) };
 }
 
 /** Why a key is refused, without repeating it; undefined: it is not. */

@@ -3,7 +3,7 @@
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
 import {
-  Allowance, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, QuotaType, Reasoning, Routing,
+  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, QuotaType, Reasoning, Routing,
 } from '#snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
@@ -17,6 +17,7 @@ import { quoteNames } from './quote-names.ts';
 
 const ENDPOINTS =
   { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
+const CHANNEL_ENDPOINTS = { Chat: ChannelEndpoint.CHAT, Responses: ChannelEndpoint.RESPONSES } as const;
 const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;
 const PROTOCOLS = { OpenAI: Protocol.OPENAI, Anthropic: Protocol.ANTHROPIC } as const;
 const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.DRAIN } as const;
@@ -122,8 +123,22 @@ function translateChannel(channel: ModelRouteChannel, apiKey: string | undefined
       connectMs: connectSeconds * MS, firstByteMs: firstByteSeconds * MS, wholeMs: wholeSeconds * MS,
       idleMs: idleSeconds * MS,
     },
+    ...endpointsOf(channel),
     allowedHeaders: channel.allow.headers.map((name) => name.toLowerCase()),
   };
+}
+
+/** Hosts whose providers serve Responses: OpenAI's own and Azure's. */
+const RESPONSES_HOSTS = [
+  /^(?:[a-z]+\.)?api\.openai\.com$/, /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/,
+];
+
+/** None says Chat alone. */
+function endpointsOf({ protocol, baseUrl, endpoints }: ModelRouteChannel): Pick<Channel, 'endpoints'> {
+  if (endpoints) return { endpoints: { endpoints: endpoints.map((endpoint) => CHANNEL_ENDPOINTS[endpoint]) } };
+  return protocol === 'OpenAI' && RESPONSES_HOSTS.some((host) => host.test(new URL(baseUrl).hostname))
+    ? { endpoints: { endpoints: [ChannelEndpoint.CHAT, ChannelEndpoint.RESPONSES] } }
+    : {};
 }
 
 function unresolvedOf(found: readonly FoundChannel[]): Pick<Findings, 'unresolved'> {

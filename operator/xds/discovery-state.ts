@@ -21,7 +21,7 @@ export interface RawResource {
   readonly value: Uint8Array;
 }
 
-/** For metrics. */
+/** Figures for the metrics. */
 export interface DiscoveryStats {
   readonly connectedProxies: number;
   /** Proxies of other replicas that this one hears of. */
@@ -44,7 +44,7 @@ const ORDER: TypeOrder = {
   revoking: [typeUrlOf('keys')],
   last: CHECKPOINT_TYPE,
 };
-/** Progress is told at most so often. */
+/** The shortest interval between two reports of progress. */
 const PROGRESS_MS = 10;
 const MAX_EARLY = 100;
 
@@ -69,12 +69,12 @@ export class DiscoveryState {
   readonly acknowledgements: Acknowledgements;
   readonly progressListeners = new Set<(ids: ReadonlySet<string>) => void>();
   readonly refusalListeners = new Set<(refusal: Refusal) => void>();
-  /** To the leader, where it is another replica. */
+  /** The stream to the leader, if that is another replica. */
   digests: DigestStream | undefined;
   readonly #cache = new ResourceCache();
   readonly #takeSnapshot = createSnapshotChanges(this.#cache);
   readonly #connections = new Set<Connection>();
-  /** The latest stream of each. */
+  /** The latest stream of each replica. */
   readonly #replicas = new Map<string, symbol>();
   readonly #onAcknowledged: DiscoveryOptions['onAcknowledged'];
   readonly #log: DiscoveryOptions['log'];

@@ -30,7 +30,7 @@ interface CliOptions {
    */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Of node itself. */
+  /** Flags of Node itself. */
   readonly nodeFlags?: readonly string[];
 }
 

@@ -52,9 +52,6 @@ export interface GatewayOptions {
   readonly faults?: Int32Array;
 }
 
-/** Base64 of 32 bytes. */
-export const SEALING_KEY = Buffer.alloc(32, 'sealing key for tests').toString('base64');
-
 const POLL_MS = 2;
 const WRITE_PATIENCE_MS = 60_000;
 /** A disk that is busy for seconds is no failure. */
@@ -95,7 +92,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     await rm(root, { recursive: true, force: true });
   };
   const operator = await startOperator({
-    configDir, dataDir, gatewayNamespace: 'model-gateway', ledger, log, sealingKeys: [SEALING_KEY],
+    configDir, dataDir, gatewayNamespace: 'model-gateway', ledger, log,
     onMinted: () => undefined,
     onProblems: (problems) => log.warn({ problems }, 'problems'),
     publish: (snapshot) => dataplane.apply(snapshot),

@@ -113,6 +113,7 @@ spec:
   channels:
   - name: direct
     protocol: OpenAI
+    endpoints: [Chat, Responses]
     baseUrl: ${openaiUrl}/v1
     auth: {type: ApiKey, secretRef: {name: openai, key: apiKey}}
     models: [{name: renamed-model, upstreamName: upstream-name-7}]
@@ -145,4 +146,9 @@ spec:
       cacheRatio: "0.1", cacheWriteRatio: "1.25"}
   - {name: shelf-model, vendor: Nobody, quotaType: Token, modelRatio: "1"}
 `;
+}
+
+/** These routes stop a stream whose client has left, instead of reading on to its usage. */
+export function cancelling(platform: string): string {
+  return platform.replaceAll(/kind: ModelRoute\nmetadata: .*\nspec:/g, '$&\n  clientDisconnect: Cancel');
 }

@@ -26,6 +26,9 @@ const SUITES = [
 
 const { values: { kind }, positionals } =
   parseArgs({ options: { kind: { type: 'boolean', default: false } }, allowPositionals: true });
+if (kind) await run('kind', ['version']).catch((cause: unknown) => {
+  throw new Error('--kind needs kind (https://kind.sigs.k8s.io) on the PATH, and Docker', { cause });
+});
 const kubectl = await needKubectl({ ...process.env, CI: 'true' });
 const folder = await mkdtemp(join(tmpdir(), 'mgw-test-cluster-'));
 const kubeconfig = kind ? join(folder, 'kubeconfig') : process.env['KUBECONFIG'];
@@ -56,7 +59,8 @@ try {
   const file = join(folder, 'cluster.json');
   await writeFile(file, JSON.stringify(await endpoint()), { mode: 0o600 });
   const tests = spawn(process.execPath, [
-    '--test', '--test-concurrency=1', ...positionals.length > 0 ? positionals : SUITES,
+    'node_modules/vitest/vitest.mjs', 'run', '--project', 'e2e', '--maxWorkers', '1',
+    ...positionals.length > 0 ? positionals : SUITES,
   ], { cwd: ROOT, stdio: 'inherit', env: { ...process.env, MGW_TEST_CLUSTER: file } });
   const [exitCode] = await once(tests, 'exit');
   process.exitCode = typeof exitCode === 'number' ? exitCode : 1;

@@ -25,17 +25,17 @@ export interface ValkeyServer extends AsyncDisposable {
   kill(): Promise<void>;
   /** Starts it again, on its port and its data. Resolves when it answers. */
   start(): Promise<void>;
-  /** Of its process. */
+  /** The process id. */
   pid(): number;
 }
 
 export interface ValkeyOptions {
-  /** Of the command line, in pairs: `['appendonly', 'yes']`. */
+  /** Settings of the command line, in pairs: `['appendonly', 'yes']`. */
   readonly settings?: readonly (readonly [string, string])[];
-  /** Where it listens without TLS; by default a free port. */
+  /** The port without TLS; by default a free one. */
   readonly port?: number;
   readonly tls?: { readonly port: number; readonly ca: string; readonly cert: string; readonly key: string };
-  /** For `command`, where the server wants to know. */
+  /** Credentials for `command`, where the server requires them. */
   readonly credentials?: { readonly username: string; readonly password: string };
 }
 

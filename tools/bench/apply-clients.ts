@@ -15,7 +15,7 @@ export interface Watch {
   readonly open: boolean;
 }
 
-/** All have it; since the epoch. */
+/** The moment at which the last client acknowledged, in milliseconds since the epoch. */
 export interface Acknowledged {
   readonly lastMs: number;
 }

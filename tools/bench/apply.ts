@@ -80,7 +80,7 @@ async function load(cluster: Cluster): Promise<void> {
 
 const children: ChildProcess[] = [];
 
-/** As the chart runs the operator. */
+/** The environment that the chart gives the operator. */
 const SMALL = { NODE_OPTIONS: '--max-semi-space-size=8', MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536' };
 
 function mgw(args: readonly string[], node: readonly string[] = []): ChildProcess {

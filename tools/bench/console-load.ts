@@ -34,7 +34,7 @@ interface Timing {
   readonly cpuMs: number;
 }
 
-/** All threads of this process count. */
+/** Times some work and the CPU that all threads of this process use for it. */
 export async function timed(work: () => Promise<unknown>): Promise<Timing> {
   const [cpu, from] = [process.cpuUsage(), performance.now()];
   await work();
@@ -48,7 +48,7 @@ export async function several(times: number, work: () => Promise<unknown>): Prom
   return all;
 }
 
-/** One line: the middle of all, and the longest. */
+/** Prints one line: the median and the maximum. */
 export function show(what: string, all: readonly Timing[], note = ''): void {
   const middle = (of: keyof Timing): number => all.map((each) => each[of]).toSorted((a, b) => a - b)[all.length >> 1] ??
     0;

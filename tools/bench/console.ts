@@ -33,7 +33,7 @@ const METER = { add: () => undefined, set: () => undefined, observe: () => undef
 const LOG = { info: () => undefined, warn: console.error, error: console.error };
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
-/** Of three writers: somebody's kubectl, the operator, and its spending. */
+/** Managed fields of three writers: kubectl, the operator, and its spending. */
 const MANAGED = ['kubectl', 'model-gateway-operator', 'model-gateway-spending'].map((manager) => ({
   manager, operation: 'Apply', apiVersion: 'modelgateway.dev/v1alpha1', time: '2026-11-20T12:00:00Z',
   fieldsType: 'FieldsV1',
@@ -50,7 +50,7 @@ const create = (path: string, body: object): Promise<void> => cluster.admin.call
   status, body: { message },
 }) => { if (status >= 300) throw new Error(message); });
 
-/** Only what single pages read; the others are only in the cache, as a watch would have told them. */
+/** Creates the objects that single pages read; all others are put into the cache, as a watch would do. */
 async function fill(): Promise<void> {
   await cluster.apply(SCENE.replaceAll('namespace: team-a', 'namespace: team-0'));
   await cluster.apply(`kind: Account\nmetadata: {name: main, namespace: team-0}\nspec: {grants: [{name: first, usd: ` +

@@ -9,7 +9,7 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * percent / 100))] ?? 0;
 }
 
-/** Of milliseconds, in words. */
+/** Quantiles of durations in milliseconds, as text. */
 export function quantilesOf(ms: readonly number[]): string {
   const at = (percent: number): string => `${percentile(ms, percent).toFixed(1)} ms`;
   return `p50 ${at(50)}, p90 ${at(90)}, p99 ${at(99)}, longest ${at(100)} (${ms.length})`;
@@ -34,7 +34,7 @@ export function medianRatio<R>(values: readonly R[], bases: readonly R[], read: 
   return median(ratios);
 }
 
-/** Of the straight line that lies closest (least squares); undefined of fewer than two places. */
+/** The slope of the line of best fit (least squares); undefined for fewer than two points. */
 export function slopeOf(points: readonly (readonly [number, number])[]): number | undefined {
   const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length;
   const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length;

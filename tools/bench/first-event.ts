@@ -31,7 +31,7 @@ function requestBytes({ url, call, key }: FirstEventLoad): Buffer {
   return Buffer.from(`POST ${call.path} HTTP/1.1\r\n${head}\r\n${call.body}`);
 }
 
-/** One connection, stream after stream, until the time is over. */
+/** A client with one connection, which reads stream after stream until the time is over. */
 function client(
   load: FirstEventLoad, endAt: number, seen: { readonly waits: number[]; errors: number },
 ): Promise<void> {

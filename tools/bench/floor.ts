@@ -1,7 +1,7 @@
 /**
- * The floor: the quickest proxy that fastify and undici make in Node. Body buffered, reply hijacked, one dispatch on a
- * pool, back-pressure both ways; it checks nothing and counts nothing. What the gateway costs more than this is the
- * gateway's own.
+ * The baseline: the fastest proxy that can be written with fastify and undici. It buffers the body, hijacks the reply,
+ * dispatches on a pool with back-pressure, and neither checks nor counts anything. The difference to the gateway is
+ * what the gateway's own work costs.
  */
 import type { AddressInfo } from 'node:net';
 import type { ServerResponse } from 'node:http';

@@ -9,14 +9,14 @@ import { SERVER_FLAGS, startPinned, untilSaid } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 
 interface GatewaySetup {
-  /** For manifests, data and logs. */
+  /** The folder for manifests, data and logs. */
   readonly folder: string;
   readonly mockUrl: string;
   readonly core: number;
   readonly large: boolean;
-  /** For node itself, before the program. */
+  /** Flags of Node itself. */
   readonly nodeFlags?: readonly string[];
-  /** Of a shared ledger; by default it is a file. */
+  /** The address of a shared ledger; by default the ledger is a file. */
   readonly ledgerUrl?: string;
   /** The program, of another tree of sources; by default this tree's. */
   readonly program?: string;
@@ -28,7 +28,7 @@ export interface MeasuredGateway {
   readonly adminUrl: string;
   /** Keys to call with. */
   readonly keys: readonly string[];
-  /** From its start until it answered. */
+  /** Time from its start until it answered. */
   readonly readyMs: number;
 }
 

@@ -16,7 +16,7 @@ export interface Load {
   readonly seconds: number;
   /** The core that it is pinned to. */
   readonly core: number;
-  /** For the files that generators read. */
+  /** The folder for the files that generators read. */
   readonly folder: string;
 }
 

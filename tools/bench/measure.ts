@@ -1,4 +1,4 @@
-/** One measurement: a load of some seconds on one target, with what its process used meanwhile. */
+/** A measurement: a load of some seconds on one target, and what the target's process used meanwhile. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -19,7 +19,7 @@ export interface Measured {
   /** User and system time of the process, all threads, per request; undefined: its process is not known. */
   readonly cpuMicrosPerRequest: number | undefined;
   readonly cpuMicrosPerEvent: number | undefined;
-  /** Of the store of its ledger, where that is a process of its own. */
+  /** CPU of the ledger's store, where that is a process of its own. */
   readonly storeMicrosPerRequest?: number;
   /** Time to first event, of streams. */
   readonly firstEventP50Ms: number | undefined;
@@ -101,7 +101,7 @@ async function firstEvents({ loadCore }: Bench, benchCase: BenchCase, { url, key
   return JSON.parse(stdout) as FirstEvents;
 }
 
-/** One call as a client makes it: says at once where a target does not do what is measured. */
+/** Makes one call as a client does; fails early where a target does not do what is measured. */
 export async function assertAnswers(benchCase: BenchCase, target: Target): Promise<void> {
   const { path, body, headers } = callOf(benchCase);
   const response = await fetch(target.url +

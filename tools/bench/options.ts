@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 
 export interface BenchOptions {
   readonly rounds: number;
-  /** Of load, per case, round and target. */
+  /** Seconds of load for each case, round and target. */
   readonly seconds: number;
   readonly quick: boolean;
   /** A gateway with 100,000 keys and 1,000 models beside the one with a hundred and ten. */
@@ -15,7 +15,7 @@ export interface BenchOptions {
   readonly busy: boolean;
   /** Parts of the names of cases; none: all. */
   readonly only: readonly string[];
-  /** One case alone, on the floor and the gateway only. */
+  /** The only case to run, on the floor and the gateway only. */
   readonly alone: string | undefined;
   /** The core of what is measured. */
   readonly core: number;

@@ -9,7 +9,7 @@ import { readPort } from './ready.ts';
 
 interface ScriptPlace {
   readonly core: number;
-  /** For what it writes. */
+  /** The folder for what it writes. */
   readonly folder: string;
 }
 

@@ -18,7 +18,7 @@ interface ProfileNode {
   readonly children?: readonly number[];
 }
 
-/** On the monotonic clock, microseconds. */
+/** A span on the monotonic clock, in microseconds. */
 export interface TimeWindow {
   readonly fromUs: number;
   readonly toUs: number;
@@ -26,14 +26,14 @@ export interface TimeWindow {
 
 interface Rule {
   readonly stage: string;
-  /** Of a frame's "url functionName". */
+  /** Matches a frame's "url functionName". */
   readonly matches: RegExp;
 }
 
 const IDLE = 'idle';
 const OTHER = 'other (runtime, timers, promises)';
 
-/** In this order. */
+/** The first rule that matches counts. */
 const RULES: readonly Rule[] = [
   { stage: IDLE, matches: / \(idle\)$/ },
   { stage: 'garbage collection', matches: / \(garbage collector\)$/ },
@@ -80,7 +80,7 @@ export interface Aggregated {
   readonly stages: readonly StageTime[];
   readonly idleMicros: number;
   readonly busyMicros: number;
-  /** By self time, largest first. */
+  /** Functions by self time, largest first. */
   readonly functions: readonly FunctionTime[];
 }
 

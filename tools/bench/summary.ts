@@ -1,4 +1,4 @@
-/** From all rounds to what is told: medians, ratios to the floor within a round, and whether the aims are reached. */
+/** Summarizes all rounds: medians, ratios to the floor within a round, and whether the aims are reached. */
 import type { BenchCase } from './cases.ts';
 import { median, medianRatio } from './figures.ts';
 import type { Measured } from './measure.ts';

@@ -23,7 +23,7 @@ export interface Target {
   /** Resident memory before the first call. */
   readonly restBytes: number | undefined;
   readonly readyMs: number | undefined;
-  /** Of the store that it keeps its ledger in. */
+  /** The process id of its ledger's store. */
   readonly storePid?: number;
 }
 

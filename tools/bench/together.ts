@@ -40,17 +40,17 @@ interface Subject {
   readonly pid: number;
   /** The Valkey that it has its ledger on. */
   readonly serverPid: number | undefined;
-  /** For the files of its load generator. */
+  /** The folder for the files of its load generator. */
   readonly folder: string;
   readonly rounds: Round[];
 }
 
-/** One subject in one round; CPU in microseconds per call. */
+/** A subject's figures in one round; CPU in microseconds per call. */
 interface Round {
   readonly requestsPerSecond: number;
   readonly cpu: number;
   readonly mainThread: number;
-  /** Of its Valkey; 0 where it has none. */
+  /** CPU of its Valkey; 0 where it has none. */
   readonly server: number;
   readonly errors: number;
 }

@@ -30,7 +30,7 @@ function placeOf(n: number): { keyUid: string; account: string } {
   return { keyUid: `6f1c9e3a-0000-4000-8000-${id}`, account: `team-${account}/team-${account}` };
 }
 
-/** One after the other on its lane; `onHeld` is told how long the hold took. */
+/** A call of one lane, from hold to settlement; `onHeld` gets the duration of the hold. */
 async function call(ledger: Ledger, key: number, onHeld: (ms: number) => void): Promise<void> {
   const id = `req_${(++calls).toString(16).padStart(32, '0')}`;
   const place = placeOf(key);

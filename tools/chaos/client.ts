@@ -29,7 +29,7 @@ export interface CallLog {
   readonly maxTokens: string | undefined;
   /** The beginning of what came. */
   readonly said: string;
-  /** Nothing more came for longer than any provider or gateway may take. */
+  /** Nothing arrived for longer than any provider or gateway may take. */
   readonly hung: boolean;
 }
 

@@ -123,16 +123,16 @@ export const WHOLE_MS = 4_000;
 const MOST_OUTPUT_TOKENS = 1_000;
 export const CONTEXT_TOKENS = 20_000;
 export const IMAGE_TOKENS = 300;
-/** Of group cheap, on each of its channels. */
+/** The concurrency threshold of the group cheap on each of its channels. */
 export const CHEAP_GROUP_MOST = 4;
 
 const TIMEOUTS = `timeouts: {connectSeconds: 2, firstByteSeconds: ${FIRST_BYTE_MS / 1000}, wholeSeconds: ` +
   `${WHOLE_MS / 1000}, idleSeconds: ${IDLE_MS / 1000}}`;
 
 export interface Places {
-  /** Of the mock provider, without a path. */
+  /** The mock provider's address without a path. */
   readonly url: string;
-  /** Where nothing listens. */
+  /** An address on which nothing listens. */
   readonly nobody: string;
 }
 

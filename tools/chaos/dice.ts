@@ -9,7 +9,7 @@ export function diceOf(...words: readonly (string | number)[]): Dice {
   return randomFrom(createHash('sha256').update(words.join(' ')).digest().readUInt32LE());
 }
 
-/** One of these, each as likely as its weight says. */
+/** Picks a name with a probability in proportion to its weight. */
 export function weighted<T extends string>(dice: Dice, weights: Readonly<Record<T, number>>): T {
   const entries = Object.entries(weights) as [T, number][];
   let point = dice.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);

@@ -1,6 +1,6 @@
 /**
- * What the provider does with one attempt at one channel: decided by seed, round, call and channel alone. `replyOf`
- * makes the answer of it, and `truthOf` says what that answer holds: the ground that the books are reconciled with.
+ * Decides what the provider does with one attempt at one channel, by seed, round, call and channel alone. `replyOf`
+ * makes the answer, with whose figures the ledger is reconciled.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CUT, RESET, STALL } from '../../test/support/mock-provider.ts';
@@ -13,7 +13,7 @@ import type { ChannelName, Protocol } from './config.ts';
 import { between, diceOf, weighted } from './dice.ts';
 import type { Dice } from './dice.ts';
 
-/** What the provider was asked, as far as it decides its answer. */
+/** The properties of a request that decide its answer. */
 export interface Asked {
   readonly n: number;
   readonly channel: ChannelName;
@@ -22,14 +22,14 @@ export interface Asked {
   readonly stream: boolean;
   /** Output limit; undefined: none was sent. */
   readonly limit: number | undefined;
-  /** Images, or answers. */
+  /** The number of images or answers. */
   readonly answers: number;
   readonly bodyBytes: number;
 }
 
-/** Figures of an answer as the provider writes them; undefined: left out. They need not be true, or numbers. */
+/** Usage figures as the provider writes them; undefined: left out. They may be false, and need not be numbers. */
 export interface Figures {
-  /** Anthropic's way of counting: without cached and written ones. */
+  /** Input as Anthropic counts it: without cached and written tokens. */
   readonly input: unknown;
   readonly cached: number;
   /** Anthropic only. */
@@ -43,7 +43,7 @@ type Lie =
 
 export type Fate =
   | { readonly kind: 'refusal'; readonly status: number; readonly headMs: number }
-  /** Nothing is answered at all. */
+  /** No byte of an answer is sent. */
   | { readonly kind: 'silence'; readonly how: 'cut' | 'reset' | 'stall'; readonly headMs: number }
   | { readonly kind: 'garbage'; readonly what: keyof typeof GARBAGE; readonly headMs: number }
   | AnswerFate;
@@ -54,15 +54,15 @@ export interface AnswerFate {
   readonly pieces: readonly string[];
   readonly pieceMs: number;
   readonly lie: Lie;
-  /** undefined: no usage at all. */
+  /** The figures of usage; undefined: the answer has none. */
   readonly figures: Figures | undefined;
-  /** Where it is broken off, as a part of its steps, and how; undefined: it ends well. */
+  /** The fraction of its steps after which the answer breaks off, and how; undefined: it ends well. */
   readonly broken: { readonly part: number; readonly how: 'cut' | 'reset' | 'stall' | 'error event' } | undefined;
-  /** Streams: comments, unknown events and events that are no JSON in between. */
+  /** Whether a stream has comments, unknown events and malformed events in between. */
   readonly noise: boolean;
 }
 
-/** In generated text only, and two bytes long, so that clients can count what they saw of it. */
+/** A character that only generated text has, so that clients can count how much of it they saw. */
 export const LETTER = '\u00a7';
 export const LETTER_BYTES = 2;
 const NOT_JSON = '@@NaN@@';
@@ -126,7 +126,7 @@ function lied(dice: Dice, lie: Exclude<Lie, 'none'>, honest: Figures, limit: num
   }
 }
 
-/** `marked` is called as the last step begins: everything before it is with the gateway's machine. */
+/** The reply of a fate. `marked` is called when the last step begins: everything before it has been sent. */
 export function replyOf(fate: Fate, asked: Asked, marked: () => void): Reply {
   const before = [wait(fate.headMs)];
   switch (fate.kind) {
@@ -181,7 +181,7 @@ function wholeAnswer(fate: AnswerFate, asked: Asked): Reply {
     : anthropicMessage({ content: pieces, usage }));
 }
 
-/** The mock's types are for true figures; a total would correct a lie. */
+/** Figures in OpenAI's shape, without a total, which would correct a false one. */
 function openaiFigures({ input, cached, output }: Figures): OpenaiUsage {
   const prompt = typeof input === 'number' ? input + cached : input;
   return { prompt_tokens: prompt, completion_tokens:
@@ -194,7 +194,7 @@ function anthropicFigures({ input, cached, written, output }: Figures): Anthropi
   } as unknown as AnthropicUsage;
 }
 
-/** JSON has no NaN; this provider writes one all the same. */
+/** Writes NaN without quotes, which is not JSON, as some providers do. */
 function withoutQuotes(reply: Reply): Reply {
   const strip = (text: string): string => text.replaceAll(`"${NOT_JSON}"`, 'NaN');
   return { ...reply, steps: reply.steps.map((step): Step => {
@@ -203,7 +203,7 @@ function withoutQuotes(reply: Reply): Reply {
   }) };
 }
 
-/** One piece after the other, with time and noise in between. */
+/** Sends the pieces with pauses and noise in between. */
 function paced({ pieceMs, noise }: AnswerFate, steps: readonly Step[]): Step[] {
   const noises = [': still here\n\n', 'data: {"no": json\n\n', 'event: unheard-of\ndata: {"type":"unheard-of"}\n\n'];
   return steps.flatMap((step, index) => [
@@ -213,7 +213,7 @@ function paced({ pieceMs, noise }: AnswerFate, steps: readonly Step[]): Step[] {
   ]);
 }
 
-/** Two pieces, so that it can be broken off between them. */
+/** Cuts an answer into two pieces, so that it can break off between them. */
 function halved(steps: readonly Step[]): Step[] {
   const bytes = Buffer.concat(steps.map((step) =>
     Buffer.from(typeof step === 'object' && 'bytes' in step ? step.bytes as string : '')));

@@ -35,9 +35,9 @@ export interface Happened {
 
 export interface Gateway {
   readonly dataDir: string;
-  /** As it is written, in force or not yet. */
+  /** The configuration as written, whether or not it is in force yet. */
   readonly config: Config;
-  /** Of the running process, or of the next one. */
+  /** The address of the running process, or of the next one. */
   url(): Promise<string>;
   /** What has happened since it was asked last. */
   happened(): Happened;
@@ -218,7 +218,7 @@ class Life implements Gateway {
     await this.begin();
   }
 
-  /** From now on clients wait for the next process. */
+  /** Takes the process down; clients now wait for the next one. */
   async #down(): Promise<GatewayProcess> {
     const process = await this.#running.promise;
     this.#ending = true;
@@ -247,7 +247,7 @@ function nothing(version: Version): Happened {
   return { versions: [version], kills: [], pauses: [], drains: [], violations: [] };
 }
 
-/** One figure of a page of metrics, of all its label sets together. */
+/** Sums a metric over all its label sets. */
 export function sumOfMetric(page: string, name: string): number {
   const lines = [...page.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))];
   if (lines.length === 0) throw new Error(`there is no metric ${name}`);

@@ -100,7 +100,7 @@ const tokens: Check = (each) => {
     : `its figures are ${expected.source}, and the books say ${record.usageSource}`;
 };
 
-/** Of a call that was cut short: its input at least, and no more than what was there. */
+/** Checks the tokens of a call that was cut short: at least its input, at most what the provider sent. */
 function partTokens({ call, attempts, record }: Case & { readonly record: LedgerRecord }): string | undefined {
   const last = attempts.at(-1);
   const { output, ...input } = record.tokens;

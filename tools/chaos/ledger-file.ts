@@ -1,6 +1,6 @@
 /**
- * The ledger on disk, read beside whoever writes it: what is spent and held at one moment, and the records of calls.
- * The balances as a whole are balanced by promises/balances.ts.
+ * Reads the ledger on disk while another process writes it: what is spent and held at one moment, and the records of
+ * calls. promises/balances.ts checks that the balances add up.
  */
 import { join } from 'node:path';
 import type { Hold } from '#ledger/balances.ts';
@@ -25,20 +25,20 @@ export interface LedgerRecord {
   readonly group: string;
   readonly model: string;
   readonly channel: string;
-  /** Admission. */
+  /** When the call was admitted. */
   readonly createdMs: number;
   readonly status: string;
   readonly usageSource: string;
   readonly tokens: Tokens;
   readonly costNanoUsd: bigint;
   readonly unbilledNanoUsd: bigint;
-  /** From its arrival until it was settled, as its process had it. */
+  /** Time from the call's arrival to its settlement, by its process's clock. */
   readonly durationMs: number;
 }
 
-/** All of it at one moment. */
+/** Spending and holds at one moment. */
 export interface Tally {
-  /** Of a key in its period. */
+  /** Spending of a key in its period. */
   readonly spent: Readonly<Record<KeyName, bigint>>;
   readonly held: Readonly<Record<KeyName, bigint>>;
   readonly holds: Readonly<Record<KeyName, number>>;
@@ -51,7 +51,7 @@ export function uidOf(name: KeyName): string {
   return `team/${name}`;
 }
 
-/** Records beyond this one, in the order of their settlement. */
+/** Records after `afterSeq`, in the order of settlement. */
 export function readRecords(dataDir: string, afterSeq: number): LedgerRecord[] {
   const ledger = readLedgerOnDisk(join(dataDir, 'ledger.db'), afterSeq);
   return ledger?.records.map(({ callId, keyUid, ...record }) => ({ ...record, id: callId, key: keyUid })) ?? [];

@@ -22,7 +22,7 @@ const BASE_E9 = 2n * E9;
 /** Five factors of 10⁻⁹ and one of 10⁻⁶, in nano-USD. */
 const TOKEN_DENOMINATOR = 10n ** (9n * 5n + 6n - 9n);
 
-/** To the nano-dollar, half up. */
+/** The price of a call, rounded half up to the nano-dollar. */
 export function priceOf(
   config: Config, what: { key: KeyName; group: string; model: string; tokens: Tokens; generations: number },
 ): bigint {
@@ -84,7 +84,7 @@ function believed(figure: unknown): number | undefined {
   return typeof figure === 'number' && figure >= 0 && figure < 2 ** 31 ? Math.ceil(figure) : undefined;
 }
 
-/** Of generated text, where the provider does not say: never more than it was allowed. */
+/** Estimates the tokens of generated text where the provider reports none: at most what was allowed. */
 export function estimatedOutput(bytes: number, { limit, answers }: Asked): number {
   return Math.min(Math.ceil(bytes / 4), (limit ?? Number.POSITIVE_INFINITY) * answers);
 }

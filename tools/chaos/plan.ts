@@ -50,7 +50,7 @@ export interface RoundPlan {
   readonly blows: readonly (Blow & { readonly atMs: number; readonly restMs: number })[];
 }
 
-/** In which calls begin and blows fall. */
+/** The time in which calls begin and faults strike. */
 export const LOAD_MS = 5_000;
 const CALLS = [120, 320] as const;
 const MILLI_USD = 1_000_000n;
@@ -102,7 +102,7 @@ function requestPrice(dice: Dice, usd: number): Price {
     '1', cacheRatio: '1', cacheWriteRatio: '1', cacheWrite1hRatio: '1', requestUsd: ratio(dice, usd * 0.5, usd * 1.5) };
 }
 
-/** With as many digits as are allowed, so that rounding happens. */
+/** A ratio with as many digits as are allowed, so that rounding happens. */
 function ratio(dice: Dice, least: number, most: number): string {
   return (least + dice.next() * (most - least)).toFixed(9);
 }
@@ -126,7 +126,7 @@ function planStrike(dice: Dice): Blow {
   }
 }
 
-function planEdit(dice: Dice): Edit {
+export function planEdit(dice: Dice): Edit {
   const money = (most: number): bigint => BigInt(between(dice, -most / 2, most)) * MILLI_USD;
   const limited = dice.pick(['lower', 'refuse', 'smart', 'dear', 'daily'] as const);
   switch (weighted(dice, { limit: 4, credit: 4, price: 3, ratio: 2, rotate: 1, enable: 1, concurrency: 1 })) {

@@ -10,7 +10,7 @@ import { fateOf, replyOf } from './fate.ts';
 import type { Asked, Fate } from './fate.ts';
 import { callIn, PROMPT_MARK } from './plan.ts';
 
-/** One request that reached the provider whole. */
+/** A request that reached the provider whole. */
 export interface Attempt {
   readonly asked: Asked;
   readonly fate: Fate;

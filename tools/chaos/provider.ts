@@ -13,7 +13,7 @@ interface ProviderLog {
 
 export interface ChaosProvider {
   readonly url: string;
-  /** From now on its fates are this round's, and its log is empty. */
+  /** Starts a round: its fates are in force, and the log is empty. */
   startRound(seed: number, round: number): Promise<void>;
   log(): Promise<ProviderLog>;
   stop(): Promise<void>;

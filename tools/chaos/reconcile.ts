@@ -19,13 +19,13 @@ import type { Sample } from './watch.ts';
 export interface Evidence {
   readonly calls: readonly CallLog[];
   readonly attempts: readonly Attempt[];
-  /** Of this round. */
+  /** The records of this round. */
   readonly records: readonly LedgerRecord[];
   readonly samples: readonly Sample[];
   readonly happened: Happened;
   /** What the gateway wrote. */
   readonly output: string;
-  /** Of the provider, without the host. */
+  /** The port of the provider. */
   readonly providerPort: string;
 }
 
@@ -79,7 +79,7 @@ function billed({ calls, attempts, records, happened }: Evidence): string[] {
   return [...wrong, ...lost, ...strays];
 }
 
-/** With the reasons against the records that are nearest. */
+/** Describes a call without a record, with the reasons why the nearest records do not fit. */
 function lostWords(each: Case, records: readonly LedgerRecord[]): string | undefined {
   const plain = judge(each);
   if (plain === undefined) return undefined;
@@ -132,7 +132,7 @@ function answered(call: CallLog, evidence: Evidence): string[] {
 interface Circumstances {
   readonly call: CallLog;
   readonly happened: Happened;
-  /** At its channels. */
+  /** What the provider did with the call at its channels. */
   readonly fates: readonly Fate[];
 }
 

@@ -27,7 +27,7 @@ export interface World {
   readonly provider: ChaosProvider;
   gateway: Gateway | undefined;
   lastSeq: number;
-  /** Of the key strings: they differ from round to round. */
+  /** Rounds so far: each has key strings of its own. */
   rounds: number;
   stop(): Promise<void>;
 }

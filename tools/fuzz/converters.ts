@@ -112,7 +112,7 @@ function oddJsonText(json: string, random: Random): string {
   }
 }
 
-/** One place of the value gets another value, goes away, or is there twice. */
+/** Replaces, removes or repeats one part of the value. */
 function change(value: unknown, seeds: readonly Buffer[], random: Random): void {
   const places = placesIn(value);
   if (places.length === 0) return;
@@ -240,7 +240,7 @@ function checkFigures(figures: readonly (number | undefined)[]): void {
     throw new Error(`the figure ${figure}`);
 }
 
-/** As Anthropic's clients insist on it. */
+/** Checks the order of content blocks that Anthropic's clients require. */
 function checkBlocks(text: string): void {
   const events = text.split('\n').filter((line) => line.startsWith('data: ')).map((line) =>
     JSON.parse(line.slice(6)) as { type: string; index?: number });

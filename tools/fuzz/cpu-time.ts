@@ -66,7 +66,7 @@ async function stepsOf(kind: BodyKind, bytes: Buffer, whole = false): Promise<re
   };
   if (!await measure('facts', () => body.facts(kind))) return findings;
   for (const protocol of PROTOCOLS) {
-    const converter = converterOf(kind, protocol);
+    const converter = converterOf(kind, protocol, kind === 'Responses' ? 'Responses' : 'OpenAI');
     if (converter) await measure(`convert to ${protocol}`, () => body.convert(converter, protocol, PLAN));
   }
   if (kind === 'AnthropicChat') await measure('texts', () => body.texts());
@@ -84,7 +84,7 @@ const TYPES = [
   'image_url', 'file', 'thinking', 'reasoning', 'x_image', 'function_call_output', 'container_upload',
 ] as const;
 
-/** One item again and again, up to a size. */
+/** Repeats an item up to a size. */
 function repeated(item: (index: number) => string, bytes: number): string {
   const items: string[] = [];
   for (let [index, length] = [0, 0]; length < bytes; index++) {

@@ -3,12 +3,13 @@
  * URL when it is ready, and its memory, after a collection, whenever it is asked.
  */
 import { startGateway } from '../../test/support/gateway.ts';
-import { keysManifest, platformManifest } from '../../test/support/manifests.ts';
+import { cancelling, keysManifest, platformManifest } from '../../test/support/manifests.ts';
 
 const [openaiUrl = '', maxBodyBytes, maxBufferedBytes] = process.argv.slice(2);
 
+const platform = cancelling(platformManifest({ openaiUrl, anthropicUrl: openaiUrl }));
 const gateway = await startGateway({
-  files: { 'keys.yaml': keysManifest(), 'platform.yaml': platformManifest({ openaiUrl, anthropicUrl: openaiUrl }) },
+  files: { 'keys.yaml': keysManifest(), 'platform.yaml': platform },
   ...(maxBodyBytes === undefined ? {} : { maxBodyBytes: Number(maxBodyBytes) }),
   ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes: Number(maxBufferedBytes) }),
 });

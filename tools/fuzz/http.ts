@@ -185,7 +185,7 @@ function frame(body: Buffer, headers: readonly string[], random: Random): { head
     Buffer.concat([...parts, Buffer.from(random.chance(0.1) ? '0\r\nx-late: 1\r\n\r\n' : '0\r\n\r\n')]) };
 }
 
-/** Two framings in one request, so that two readers might disagree on where it ends. */
+/** A request with two framings, so that two parsers may disagree on its end. */
 function smuggling(random: Random): Request {
   const start = `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ` +
     `${KEYS.main}\r\nContent-Type: application/json\r\n`;

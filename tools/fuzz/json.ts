@@ -251,7 +251,7 @@ function tokensOf(value: unknown, content = false): number {
     (name === 'type' || name === 'role' ? sum : sum + tokensOf(item, name === 'content' || name === 'output')), 0);
 }
 
-/** As much as it was allowed. */
+/** As many output tokens as the request allows. */
 function outputTokens(request: ProviderRequest): number {
   const { n, max_tokens: limit, max_completion_tokens: newer, prediction } = jsonOf(request);
   if (request.path.endsWith('/responses')) return Number(jsonOf(request)['max_output_tokens']);

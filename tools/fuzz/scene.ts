@@ -9,7 +9,9 @@ import type { Socket } from 'node:net';
 import type { HoldRequest, SettleResult } from '../../dataplane/ledger/ledger.ts';
 import { startGateway } from '../../test/support/gateway.ts';
 import type { GatewayOptions, TestGateway } from '../../test/support/gateway.ts';
-import { KEYS, PROVIDER_KEYS, accountsManifest, keysManifest, platformManifest } from '../../test/support/manifests.ts';
+import {
+  KEYS, PROVIDER_KEYS, accountsManifest, cancelling, keysManifest, platformManifest,
+} from '../../test/support/manifests.ts';
 import { startRawProvider } from './provider.ts';
 import type { ProviderAnswer, ProviderRequest, RawProvider } from './provider.ts';
 
@@ -69,7 +71,7 @@ export async function openScene({
   const provider = await startRawProvider(answer);
   const urls = { openaiUrl: provider.url, anthropicUrl: provider.url };
   const gateway = await startGateway({
-    files: { 'keys.yaml': keysManifest(), 'platform.yaml': platform(platformManifest(urls)) }, ...options,
+    files: { 'keys.yaml': keysManifest(), 'platform.yaml': platform(cancelling(platformManifest(urls))) }, ...options,
   });
   const port = Number(new URL(gateway.url).port);
   const sockets = watchSockets(port);

@@ -1,7 +1,7 @@
 /**
- * Makes what is generated: TypeScript types and the reference of the API out of crds/*.yaml, the
- * lists of errors, metrics and conversions and the table of the layout out of their tables, code out of the .proto
- * files. With --check nothing is written; stale files are named, and the exit code is 1.
+ * Writes all generated files: types and reference of the API from crds/*.yaml; the lists of errors, metrics and
+ * conversions and the table of the layout from their tables; code from the .proto files. With --check it writes
+ * nothing, names stale files, and exits with 1.
  */
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +29,7 @@ const DESIGN = 'docs/design/README.md';
 const CHARTS = ['model-gateway', 'model-gateway-crds'];
 const PROTOBUF = ['snapshot', 'discovery', 'fleet'].map((name) => `dataplane/snapshot/${name}.gen.ts`);
 
-/** All generated files as they should be. */
+/** Generates the text of all generated files. */
 export async function generateAll(): Promise<Generated[]> {
   const kinds = loadKinds(await readCrdTexts());
   return [
@@ -47,7 +47,7 @@ export async function generateAll(): Promise<Generated[]> {
   ];
 }
 
-/** The chart of the definitions. */
+/** The templates of the chart of definitions. */
 async function crdTemplates(): Promise<Generated[]> {
   const files = (await readdir(new URL('crds/', ROOT))).filter((name) => name.endsWith('.yaml')).sort();
   return Promise.all(files.map(async (name) => ({
@@ -56,7 +56,7 @@ async function crdTemplates(): Promise<Generated[]> {
   })));
 }
 
-/** What follows from a chart's values.yaml. */
+/** The files that are generated from a chart's values.yaml. */
 async function chartTexts(chart: string): Promise<Generated[]> {
   const read = (name: string): Promise<string> => readFile(new URL(`charts/${chart}/${name}`, ROOT), 'utf8');
   const values = readValues(await read('values.yaml'));
@@ -66,7 +66,7 @@ async function chartTexts(chart: string): Promise<Generated[]> {
   ];
 }
 
-/** An example of each kind: a manifest of test/unit/crds/testdata without the comment that says what becomes of it. */
+/** Reads an example of each kind from test/unit/crds/testdata, without the comment about its expected result. */
 async function readExamples(kinds: readonly KindSchema[]): Promise<ReadonlyMap<string, string>> {
   const read = async (kind: string): Promise<[string, string]> => {
     const text = await readFile(new URL(`test/unit/crds/testdata/${kind.toLowerCase()}-example.yaml`, ROOT), 'utf8');
@@ -75,7 +75,7 @@ async function readExamples(kinds: readonly KindSchema[]): Promise<ReadonlyMap<s
   return new Map(await Promise.all(kinds.map(({ kind }) => read(kind))));
 }
 
-/** Those that differ from what is on disk. */
+/** The generated files that differ from those on disk. */
 export async function staleFiles(files: readonly Generated[]): Promise<Generated[]> {
   const current =
     await Promise.all(files.map((file) => readFile(new URL(file.path, ROOT), 'utf8').catch(() => undefined)));

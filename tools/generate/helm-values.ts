@@ -21,7 +21,7 @@ export interface HelmValue {
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** All values of a values.yaml, in its order. */
+/** Reads all values of a values.yaml, in its order. */
 export function readValues(text: string): HelmValue[] {
   const { contents, commentBefore } = parseDocument(text);
   if (!isMap(contents)) throw new Error('values.yaml must be a map');

@@ -3,6 +3,8 @@ import { ANTHROPIC_MODELS, DEFAULT_CAPABILITIES, OPENAI_MODELS } from '../../dat
 import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
+import * as toChat from '../../dataplane/protocol/responses-openai/table.ts';
+import * as fromChat from '../../dataplane/protocol/responses-openai/answer-table.ts';
 import * as toAnthropic from '../../dataplane/protocol/openai-anthropic/table.ts';
 import { wrapMarkdown } from './wrap.ts';
 
@@ -10,8 +12,9 @@ type Table = ObjectTable | KindTable | ValueTable;
 
 const HEAD = `# Protocols
 
-A client speaks OpenAI's protocol (\`/v1/chat/completions\`) or Anthropic's (\`/v1/messages\`), and any model answers
-it, whichever of the two its provider speaks.
+A client speaks OpenAI's chat completions (\`/v1/chat/completions\`), OpenAI's Responses (\`/v1/responses\`) or
+Anthropic's messages (\`/v1/messages\`), and any chat model answers it, whatever its provider speaks. A channel's
+\`endpoints\` say whether its provider serves Responses.
 
 **The same protocol on both sides** passes through: unknown fields, unknown events and beta headers too, byte for byte
 where nothing must change. What changes is the model's name where the channel has another, and the output limit; streams
@@ -19,11 +22,12 @@ of OpenAI's protocol are asked for their usage, which is taken out again where t
 given twice in one object is refused, wherever two readers could disagree on what was asked.
 
 **Different protocols** are converted. This page says what becomes of every field. It is generated from the tables that
-the conversions themselves go by (\`dataplane/protocol/openai-anthropic/table.ts\` and \`anthropic-openai/table.ts\`): a
-converter can read only what its table calls converted.
+the conversions themselves go by (\`dataplane/protocol/<client>-<provider>/table.ts\`): a converter can read only what
+its table calls converted.
 
 - *converted*: it reaches the other side.
 - *left out*: nothing is lost by it, for the reason given.
+- *left out, named*: something is lost, and the answer's header \`x-modelgateway-dropped\` names it.
 - *refused*: the call is answered with 400 \`unsupported_parameter\` (\`invalid_request_error\`), and the message names
   the field. Values that only say the default are let through. A field of a request that is in no table is refused as
   well; \`null\` is the same as nothing.
@@ -32,8 +36,8 @@ Fields of an answer that are in no table are left out, so that a provider may ad
 
 Figures that a provider does not give are estimated. A stream begins with an estimate of the input and ends with the
 true figures. A provider that breaks off, sends an error or stops without saying why it stopped never looks like a
-normal end: the client gets an error event. Signs of life (comments, pings) are passed on as the other protocol has
-them.
+normal end: the client gets an error event, or \`response.failed\`. Signs of life (comments, pings) are passed on as
+the other protocol has them.
 `;
 
 const MODELS = `## What a model takes
@@ -72,6 +76,9 @@ export function protocolsText(): string {
     '## Anthropic clients on providers of OpenAI\'s protocol\n',
     '### What the client sends\n', ...toOpenAI.REQUEST_TABLES.map(section),
     '### What the client gets\n', ...toOpenAI.RESPONSE_TABLES.map(section),
+    '## Responses clients on providers of chat completions\n',
+    '### What the client sends\n', ...toChat.REQUEST_TABLES.map(section),
+    '### What the client gets\n', ...fromChat.RESPONSE_TABLES.map(section),
   ].join('\n'));
 }
 
@@ -88,8 +95,13 @@ function row(name: string, handling: Handling): string {
   switch (handling.action) {
     case 'Converted': return `| \`${name}\` | converted | ${handling.to} |`;
     case 'Dropped': return `| \`${name}\` | left out | ${handling.why} |`;
-    case 'Refused': return `| \`${name}\` | refused | ${handling.why}${handling.neutral.length > 0
-      ? `; ${handling.neutral.map((value) => `\`${JSON.stringify(value)}\``).join(', ')} is let through`
-      : ''} |`;
+    case 'Omitted':
+      return `| \`${name}\` | left out, named | ${handling.why}${neutralText(handling.neutral, 'not named')} |`;
+    case 'Refused': return `| \`${name}\` | refused | ${handling.why}${neutralText(handling.neutral, 'let through')} |`;
   }
+}
+
+function neutralText(neutral: readonly unknown[], what: string): string {
+  const values = neutral.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
+  return values === '' ? '' : `; ${values} is ${what}`;
 }

@@ -1,4 +1,4 @@
-/** docs/reference.md: every kind with an example, its fields, bounds, defaults and rules, out of the schemas. */
+/** Generates docs/reference.md from the schemas: every kind with an example, its fields, bounds, defaults and rules. */
 import { CONDITIONS, REASONS, type ConditionRow } from '#crds/conditions.ts';
 import type { KindSchema, PrinterColumn, SchemaNode } from '#crds/kind-schema.ts';
 import { wrapMarkdown } from './wrap.ts';
@@ -34,7 +34,7 @@ export function referenceText(kinds: readonly KindSchema[], examples: ReadonlyMa
 
 interface Place {
   readonly kind: string;
-  /** Collects shared schemas as they are met. */
+  /** Shared schemas that the page has referred to so far. */
   readonly shared: Map<string, SchemaNode>;
 }
 
@@ -71,7 +71,7 @@ function objectSection(path: string, node: SchemaNode, place: Place): string[] {
   ];
 }
 
-/** The object that a field holds, or that the items of its list are; shared ones have their own section. */
+/** The sections of an object in a field or in its list; shared objects have a section of their own. */
 function nestedSection(path: string, node: SchemaNode, place: Place): string[] {
   const object = node.items ?? node;
   if (object.type !== 'object' || !object.properties) return [];
@@ -126,7 +126,7 @@ function defaultSign(sign: string): string {
   return sign.includes(',') ? ', ' : '';
 }
 
-/** What bounds the value, in words. */
+/** The bounds of the value, in words. */
 function boundsOf(node: SchemaNode): string[] {
   const bounds = [
     range(node.minimum, node.maximum, ''),

@@ -1,6 +1,6 @@
 /**
- * TypeScript types of the API's kinds, out of their schemas. A spec is typed as it is after defaults were applied:
- * a field with a default is always there.
+ * Generates TypeScript types of the API's kinds from their schemas. A spec is typed as it is after defaults are
+ * applied: a field with a default is always present.
  */
 import type { KindSchema, SchemaNode } from '#crds/kind-schema.ts';
 
@@ -81,13 +81,13 @@ function addKind(kind: KindSchema, output: Output): void {
 }
 
 interface Place {
-  /** What names of nested interfaces begin with. */
+  /** The prefix of the names of nested interfaces. */
   readonly prefix: string;
   readonly output: Output;
 }
 
 function addInterface(name: string, node: SchemaNode, place: Place): void {
-  place.output.interfaces.set(name, ''); // keeps its place before what it refers to
+  place.output.interfaces.set(name, ''); // reserves its place before the interfaces that it refers to
   const shared = SHARED[Object.keys(node.properties ?? {}).join()];
   const fields = Object.entries(node.properties ?? {}).map(([field, child]) => {
     const always = child.default !== undefined || node.required?.includes(field);

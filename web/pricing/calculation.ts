@@ -7,7 +7,7 @@ import type { PriceList, PricingRow } from './price-list.ts';
 
 export type CountName = keyof Counts;
 
-/** As asked. */
+/** A calculation as the query asks for it. */
 export interface Calculation {
   readonly model: string;
   /** A Group's name; empty: base prices. */
@@ -16,7 +16,7 @@ export interface Calculation {
   readonly typed: Readonly<Record<CountName, string>>;
 }
 
-/** A calculation that can be shown: of a model that is there. */
+/** A calculation that can be shown: its model exists. */
 export interface Calculated {
   readonly row: PricingRow;
   readonly group: string;
@@ -25,20 +25,20 @@ export interface Calculated {
   readonly counts: Readonly<Record<CountName, bigint | undefined>>;
 }
 
-/** By the parameter's name. */
+/** The query parameter of each count. */
 export const COUNT_PARAMETERS: Readonly<Record<CountName, string>> = {
   input:
     'input', cached: 'cached', cacheWrite5m: 'write5m', cacheWrite1h: 'write1h', output: 'output', generations: 'n',
 };
 const COUNT_NAMES: readonly CountName[] = ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output', 'generations'];
 
-/** What the fields hold before anybody has typed. */
+/** The values of the fields before anybody has typed. */
 const EXAMPLE: Calculation['typed'] = {
   input: '2,000', cached: '10,000', cacheWrite5m: '0', cacheWrite1h: '0', output: '800', generations: '1',
 };
 const LONGEST_TYPED = 24;
 
-/** undefined: nothing is asked. */
+/** Reads a calculation from the query; undefined: the query asks for none. */
 export function parseCalculation(parameters: URLSearchParams): Calculation | undefined {
   const model = parameters.get('calc');
   if (model === null) return undefined;
@@ -59,8 +59,8 @@ export function parseCalculation(parameters: URLSearchParams): Calculation | und
 }
 
 /**
- * What to show: as asked, as far as it exists, else an example. undefined: there is no model. `shownGroup`: whose
- * prices the list shows.
+ * The calculation to show: the one that is asked for if its model exists, else an example; undefined if there is no
+ * model. `shownGroup` is the group whose prices the list shows.
  */
 export function resolveCalculation(list: PriceList, asked:
   | Calculation | undefined, shownGroup: string | undefined, example: PricingRow | undefined): Calculated | undefined {
@@ -86,7 +86,7 @@ function offeringGroup({ groups }: PriceList, { modelName }: PricingRow, shown: 
   return shown !== undefined && groups.get(shown)?.offers.has(modelName) ? shown : '';
 }
 
-/** A whole number of at most 15 digits, thousands apart or not; nothing is none. undefined: it is not one. */
+/** Reads a whole number of at most 15 digits, with or without separators; empty text is 0. undefined: it is not one. */
 export function parseCount(typed: string): bigint | undefined {
   const digits = typed.replace(/[\s,_'’]/g, '');
   return /^\d{0,15}$/.test(digits) ? BigInt(digits) : undefined;

@@ -22,7 +22,7 @@ const LABELS: Readonly<Record<CountName, string>> = {
   output: 'Output tokens',
   generations: 'Images, videos or requests',
 };
-/** As the sum says it. */
+/** The words for each count in the written-out sum. */
 const WORDS: Readonly<Record<CountName, string>> = {
   input: 'input', cached: 'cached', cacheWrite5m: 'written for 5 min', cacheWrite1h: 'written for 1 h',
   output: 'output', generations: '',
@@ -63,10 +63,10 @@ ${renderResult(list, calculated, names)}
 }
 
 /** The list's own view goes with the calculation. */
-function hiddenView({ text, vendor, quotaType, use, group, sort }: PricingQuery): Html {
+function hiddenView({ text, vendor, quotaType, use, context, group, sort }: PricingQuery): Html {
   const kept = [
-    ['q', text], ['vendor', vendor], ['type', quotaType?.toLowerCase()], ['use', use], ['group', group],
-    ['sort', formatSort(sort)],
+    ['q', text], ['vendor', vendor], ['type', quotaType?.toLowerCase()], ['use', use],
+    ['context', context], ['group', group], ['sort', formatSort(sort)],
   ] as const;
   return html`${kept.map(([name, value]) => value ? html`<input type="hidden" name="${name}" \
 value="${value}">` : NOTHING)}`;

@@ -68,7 +68,7 @@ export function formatRange({ low, high }: AmountRange): string {
   return from === to ? from : `${from}–${to}`;
 }
 
-/** As formatRange, but to the nano-dollar: parts of a sum that add up. */
+/** Formats like formatRange, but to the nano-dollar, so that the parts of a sum add up. */
 export function formatFineRange({ low, high }: AmountRange): string {
   const from = formatTo(1n, low);
   const to = formatTo(1n, high);

@@ -56,7 +56,7 @@ export function estimate(prices: readonly PriceFigures[], counts: Counts): Estim
   return { prices, low, high: more.at(-1) ?? low };
 }
 
-/** Of one class alone, not rounded. */
+/** The amount of one class alone, not rounded. */
 export function amountOf(prices: readonly PriceFigures[], name: keyof Counts, count: bigint): AmountRange {
   const amounts =
     prices.map((price): Amount => ({ numerator: numeratorOf(price, name) * count, denominator: price.denominator }));

@@ -12,6 +12,9 @@ export const USE_NAMES: Readonly<Record<Use, string>> = {
   chat: 'Chat', vision: 'Chat with images', embeddings: 'Embeddings', images: 'Makes images', videos: 'Makes videos',
 };
 
+/** What the filter by context offers, in tokens: a model has at least so many. */
+export const CONTEXTS = [32_000, 128_000, 200_000, 1_000_000] as const;
+
 /** The uses that a model serves; none where no route serves it. */
 export function usesOf({ facts }: Pick<PricingRow, 'facts'>): Use[] {
   if (!facts) return [];
@@ -24,6 +27,11 @@ export function usesOf({ facts }: Pick<PricingRow, 'facts'>): Use[] {
     videos: endpoints.includes('Videos'),
   };
   return USES.filter((use) => serves[use]);
+}
+
+/** The context in tokens; 0: not stated. */
+export function contextOf({ facts }: Pick<PricingRow, 'facts'>): number {
+  return facts?.contextTokens ?? 0;
 }
 
 /** "text, image → text · 200K context · 64K output"; nothing where no route serves the model. */

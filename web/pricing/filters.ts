@@ -4,7 +4,7 @@
 import { formatDecimal } from '../decimal.ts';
 import { flag, html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
-import { USE_NAMES, USES } from './facts.ts';
+import { CONTEXTS, formatTokens, USE_NAMES, USES } from './facts.ts';
 import type { OfferingGroup, PriceList, PricingGroup } from './price-list.ts';
 import { COLUMNS, formatSort } from './query.ts';
 import type { Column, PricingQuery } from './query.ts';
@@ -30,6 +30,9 @@ placeholder="Model or vendor" spellcheck="false" autocapitalize="none"></label>
     '—'}</option>`))}</select></label>
 <label><span>Use</span><select name="use"><option value="">Any use</option>${USES.map((use) => (
   html`<option value="${use}"${flag('selected', use === query.use)}>${USE_NAMES[use]}</option>`))}</select></label>
+<label><span>Context</span><select name="context"><option value="">Any context</option>${CONTEXTS.map((tokens) => (
+  html`<option value="${tokens}"${flag('selected', tokens === query.context)}>${formatTokens(tokens)} or \
+more</option>`))}</select></label>
 <label><span>Quota type</span><select name="type"><option value="">All types</option>\
 <option value="token"${flag('selected', query.quotaType === 'Token')}>Token-based</option>\
 <option value="request"${flag('selected', query.quotaType === 'Request')}>Per-request</option></select></label>

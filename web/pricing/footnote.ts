@@ -21,10 +21,9 @@ export function renderFootnote(example: PricingRow | undefined): Html {
 <div><dt>Per-request</dt><dd>price × generations × group ratio</dd></div>
 </dl>
 ${example ? renderExample(example) : NOTHING}
-<p>The ratio base is the price of a million input tokens at model ratio 1. Writing to a cache has ratios of its own: \
-open a row's
-cached price to see them. A call costs what these prices say at the moment it is admitted, rounded once, to a \
-billionth of a dollar.</p>
+<p>The ratio base is the price of a million input tokens at model ratio 1. Where writing to a cache has ratios of its \
+own, a row's cached price opens to show them. A call costs what these prices say at the moment it is admitted, rounded \
+once, to a billionth of a dollar.</p>
 </section>`;
 }
 

@@ -44,7 +44,7 @@ interface PricingJsonRow extends FactsOrNull {
   readonly enabled_groups: readonly string[];
 }
 
-/** Of a model that no route serves, all null. */
+/** A model's facts; all null where no route serves the model. */
 type FactsOrNull = { readonly [F in keyof ModelFactsJson]: ModelFactsJson[F] | null };
 
 export const QUOTA_TYPE_NAMES = { Token: 'Token-based', Request: 'Per-request' } as const;
@@ -91,7 +91,7 @@ function jsonRow(row: PricingRow): PricingJsonRow {
     quota_type: QUOTA_TYPE_NAMES[row.quotaType],
     ratio_base_usd: ofToken(row.ratioBaseE9),
     model_ratio: ofToken(row.modelRatioE9),
-    completion_ratio: ofToken(row.completionRatioE9),
+    completion_ratio: ofToken(row.completionRatioE9, stated.output),
     cache_ratio: ofToken(row.cacheRatioE9, stated.cache),
     cache_write_ratio: ofToken(row.cacheWriteRatioE9, stated.cacheWrite5m),
     cache_write_1h_ratio: perToken && stated.cacheWrite1h ? formatE10(row.cacheWrite1hRatioE10) : null,

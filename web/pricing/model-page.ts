@@ -88,7 +88,7 @@ function columnsOf({ quotaType, stated }: PricingRow): PriceColumn[] {
       isStated && dollars.quotaType === 'Token' ? formatRange(dollars[name]) : undefined;
   return [
     { title: 'Input', of: ofToken('input') },
-    { title: 'Output', of: ofToken('output') },
+    { title: 'Output', of: ofToken('output', stated.output) },
     { title: 'Cached input', of: ofToken('cached', stated.cache) },
     { title: 'Cache write, 5 min', of: ofToken('cacheWrite5m', stated.cacheWrite5m) },
     { title: 'Cache write, 1 h', of: ofToken('cacheWrite1h', stated.cacheWrite1h) },
@@ -101,9 +101,10 @@ function renderPriceRow(label: Html, columns: readonly PriceColumn[], dollars: R
 }
 
 function renderRatios({ modelRatioE9, completionRatioE9, cacheRatioE9, ratioBaseE9, stated }: PricingRow): Html {
-  return html`<p class="soft">Model ratio ${formatDecimal(modelRatioE9)}, completion ratio \
-${formatDecimal(completionRatioE9)}, cache ratio ${stated.cache ? formatDecimal(cacheRatioE9) : '—'}; the ratio base \
-is $${formatDecimal(ratioBaseE9)} per million input tokens.</p>`;
+  const completion = stated.output ? formatDecimal(completionRatioE9) : '—';
+  const cache = stated.cache ? formatDecimal(cacheRatioE9) : '—';
+  return html`<p class="soft">Model ratio ${formatDecimal(modelRatioE9)}, completion ratio ${completion}, cache ratio \
+${cache}; the ratio base is $${formatDecimal(ratioBaseE9)} per million input tokens.</p>`;
 }
 
 const CALL_TITLES: Readonly<Record<Endpoint, string>> = {

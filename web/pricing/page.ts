@@ -13,7 +13,7 @@ import type { RankedRow } from './rows.ts';
 
 /** What differs between installations; asset addresses are relative to /pricing. */
 export interface PricingSite {
-  /** Whose prices these are: "Model Gateway". */
+  /** The name of the site: "Model Gateway". */
   readonly title: string;
   readonly styleHref: string;
   readonly scriptHref: string;

@@ -1,6 +1,6 @@
 /**
- * [P] The price page's data: rows with their ratios, groups with theirs, and each group's price of each model. It is
- * computed from a snapshot; a proxy's State is one.
+ * [P] The price page's data: models and groups with their ratios, and each group's price of each model. It is computed
+ * from a snapshot; a proxy's State has this shape.
  */
 import type { ModelFacts } from './model-facts.ts';
 
@@ -26,8 +26,13 @@ export interface PricingRow {
   readonly completionRatioE9: bigint;
   readonly cacheRatioE9: bigint;
   readonly cacheWriteRatioE9: bigint;
-  /** Which of them the catalog gives; the others are defaults that pages do not show as prices. */
-  readonly stated: { readonly cache: boolean; readonly cacheWrite5m: boolean; readonly cacheWrite1h: boolean };
+  /**
+   * Which of them pages show as prices: cache ratios that the catalog gives, and the completion ratio of a model that
+   * makes tokens.
+   */
+  readonly stated: {
+    readonly output: boolean; readonly cache: boolean; readonly cacheWrite5m: boolean; readonly cacheWrite1h: boolean;
+  };
   /** In 10^-10, so that the default (cacheWriteRatio x 1.6) is exact. */
   readonly cacheWrite1hRatioE10: bigint;
   readonly requestNanoUsd: bigint;
@@ -41,7 +46,9 @@ export interface PricingGroup {
   readonly name: string;
   readonly displayName: string;
   readonly priceRatioE9: bigint;
-  /** Of an Automatic group, in order of preference; undefined: it is Direct. */
+  /** Not open to all namespaces: only who uses the group sees it. */
+  readonly restricted: boolean;
+  /** An Automatic group's members, in order of preference; undefined: the group is Direct. */
   readonly members: readonly PricingMember[] | undefined;
 }
 
@@ -60,7 +67,7 @@ export interface PricedOffer {
 }
 
 export interface PricedCandidate {
-  /** The Direct group that serves. */
+  /** The Direct group that serves the call. */
   readonly group: string;
   /** undefined: no price. */
   readonly price: PriceFigures | undefined;
@@ -69,12 +76,12 @@ export interface PricedCandidate {
 export interface OfferingGroup {
   readonly name: string;
   readonly displayName: string;
-  /** By model. */
+  /** Offers by model. */
   readonly offers: ReadonlyMap<string, PricedOffer>;
 }
 
 export interface PriceList {
   readonly pricing: { readonly groups: readonly PricingGroup[]; readonly rows: readonly PricingRow[] };
-  /** By name. */
+  /** Groups by name. */
   readonly groups: ReadonlyMap<string, OfferingGroup>;
 }

@@ -66,8 +66,8 @@ export function makePricingGroups(
   const byName = new Map(groups.map((group) => [group.name, group]));
   return groups
     .filter(({ name }) => isShown(name))
-    .map(({ name, displayName, priceRatioE9, memberNames }) => ({
-      name, displayName, priceRatioE9,
+    .map(({ name, displayName, priceRatioE9, restricted, memberNames }) => ({
+      name, displayName, priceRatioE9, restricted,
       members: memberNames?.flatMap((memberName) => {
         const member = byName.get(memberName);
         if (!member) return [];
@@ -105,6 +105,7 @@ function pricingRow(
     cacheWrite1hRatioE10:
       price.cacheWrite1hRatioE9 === undefined ? price.cacheWriteRatioE9 * 16n : price.cacheWrite1hRatioE9 * 10n,
     stated: {
+      output: facts === undefined || facts.endpoints.includes('Chat'),
       cache: !price.cacheRatioDefaulted,
       cacheWrite5m: !price.cacheWriteRatioDefaulted,
       cacheWrite1h: !price.cacheWriteRatioDefaulted || price.cacheWrite1hRatioE9 !== undefined,
@@ -115,7 +116,7 @@ function pricingRow(
   };
 }
 
-/** By code units: the same order on every machine, whatever its locale. */
+/** Compares by code units: the order does not depend on the machine's locale. */
 function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }

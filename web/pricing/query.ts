@@ -1,10 +1,11 @@
 /**
  * [P] The price page's query string. Every control is one parameter, so that a view can be bookmarked and works without
- * scripts: q, vendor, type, use, group, sort (`-` in front: descending); the calculator's are in calculation.ts.
+ * scripts: q, vendor, type, use, context, group, sort (`-` in front: descending); the calculator's are in
+ * calculation.ts.
  */
 import { parseCalculation } from './calculation.ts';
 import type { Calculation } from './calculation.ts';
-import { USES } from './facts.ts';
+import { CONTEXTS, USES } from './facts.ts';
 import type { Use } from './facts.ts';
 import type { PriceList } from './price-list.ts';
 
@@ -24,6 +25,8 @@ export interface PricingQuery {
   readonly vendor: string | undefined;
   readonly quotaType: 'Token' | 'Request' | undefined;
   readonly use: Use | undefined;
+  /** The least context, in tokens. */
+  readonly context: number | undefined;
   /** A Group's name: only its models, at its prices. */
   readonly group: string | undefined;
   readonly sort: Sort;
@@ -35,8 +38,8 @@ const DEFAULT_SORT: Sort = { column: 'vendor', descending: false };
 const LONGEST_TEXT = 200;
 
 export const DEFAULT_QUERY: PricingQuery = {
-  text: '', vendor: undefined, quotaType: undefined, use: undefined, group: undefined, sort: DEFAULT_SORT,
-  calculation: undefined,
+  text: '', vendor: undefined, quotaType: undefined, use: undefined, context: undefined, group: undefined,
+  sort: DEFAULT_SORT, calculation: undefined,
 };
 
 /** The query with unknown vendors and groups removed; the page shows them as not chosen. */
@@ -50,6 +53,7 @@ export function parsePricingQuery(parameters: URLSearchParams, pricing: PriceLis
     vendor: pricing.rows.some((row) => row.vendor === vendor) ? vendor : undefined,
     quotaType: parseQuotaType(last('type')),
     use: USES.find((use) => use === last('use')),
+    context: CONTEXTS.find((tokens) => String(tokens) === last('context')),
     group: pricing.groups.some(({ name }) => name === group) ? group : undefined,
     sort: parseSort(last('sort')),
     calculation: parseCalculation(parameters),
@@ -62,10 +66,10 @@ export function formatSort({ column, descending }: Sort): string {
 }
 
 /** The same for equal queries. */
-export function queryKey({ text, vendor, quotaType, use, group, sort, calculation }: PricingQuery): string {
-  return JSON.stringify([
-    text, vendor ?? null, quotaType ?? null, use ?? null, group ?? null, formatSort(sort), calculation ?? null,
-  ]);
+export function queryKey({ sort, ...query }: PricingQuery): string {
+  const { text, vendor, quotaType, use, context, group, calculation } = query;
+  return JSON.stringify([text, vendor, quotaType, use, context, group, formatSort(sort), calculation]
+    .map((value) => value ?? null));
 }
 
 function parseQuotaType(text: string): 'Token' | 'Request' | undefined {

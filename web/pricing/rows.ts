@@ -2,14 +2,14 @@
  * [P] Sorts and filters rows. Each row gets its exact rank in every column once per price list; the page carries the
  * ranks, so that the browser sorts by whole numbers.
  */
-import { usesOf } from './facts.ts';
+import { contextOf, usesOf } from './facts.ts';
 import { COLUMNS } from './query.ts';
 import type { Column, PricingQuery } from './query.ts';
 import type { OfferingGroup, PricingRow } from './price-list.ts';
 
 export interface RankedRow {
   readonly row: PricingRow;
-  /** By column, equal values alike; -1 where the column does not apply: last in either direction. */
+  /** The rank in each column: equal values share one; -1, always sorted last, where the column does not apply. */
   readonly ranks: Readonly<Record<Column, number>>;
 }
 
@@ -32,6 +32,7 @@ interface ColumnOrder {
 let collator: Intl.Collator | undefined;
 const always = (): boolean => true;
 const isToken = ({ quotaType }: PricingRow): boolean => quotaType === 'Token';
+const hasOutput = (row: PricingRow): boolean => isToken(row) && row.stated.output;
 const hasCache = (row: PricingRow): boolean => isToken(row) && row.stated.cache;
 
 const ORDERS: Readonly<Record<Column, ColumnOrder>> = {
@@ -39,7 +40,7 @@ const ORDERS: Readonly<Record<Column, ColumnOrder>> = {
   vendor: { compare: (a, b) => compareNames(a.vendor, b.vendor), applies: always },
   type: { compare: (a, b) => Number(!isToken(a)) - Number(!isToken(b)), applies: always },
   model_ratio: { compare: (a, b) => compareBigints(a.modelRatioE9, b.modelRatioE9), applies: isToken },
-  completion_ratio: { compare: (a, b) => compareBigints(a.completionRatioE9, b.completionRatioE9), applies: isToken },
+  completion_ratio: { compare: (a, b) => compareBigints(a.completionRatioE9, b.completionRatioE9), applies: hasOutput },
   cache_ratio: { compare: (a, b) => compareBigints(a.cacheRatioE9, b.cacheRatioE9), applies: hasCache },
   groups: { compare: (a, b) => a.enabledGroups.length - b.enabledGroups.length, applies: always },
 };
@@ -54,7 +55,7 @@ export function rankRows(rows: readonly PricingRow[]): RankedRow[] {
   });
 }
 
-/** All rows in the query's order, those that it leaves out not visible. `group` is the query's. */
+/** Sorts all rows by the query and marks those that it leaves out as not visible. `group` is the query's. */
 export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, group:
   | OfferingGroup | undefined): ArrangedRow[] {
   const matches = rowFilter(query, group);
@@ -67,13 +68,14 @@ export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, g
   });
 }
 
-function rowFilter({ text, vendor, quotaType, use }: PricingQuery, group:
+function rowFilter({ text, vendor, quotaType, use, context = 0 }: PricingQuery, group:
   | OfferingGroup | undefined): (row: PricingRow) => boolean {
   const words = text.toLowerCase().split(/\s+/);
   return (row) => {
     if (vendor !== undefined && row.vendor !== vendor) return false;
     if (quotaType && row.quotaType !== quotaType) return false;
     if (use && !usesOf(row).includes(use)) return false;
+    if (contextOf(row) < context) return false;
     if (group && !group.offers.has(row.modelName)) return false;
     const searched = `${row.modelName} ${row.vendor}`.toLowerCase();
     return words.every((word) => searched.includes(word));
@@ -103,7 +105,7 @@ function rankColumn(rows: readonly PricingRow[], { compare, applies }: ColumnOrd
   return ranks;
 }
 
-/** As people order names (gpt-4 before gpt-10); never equal for different ones. */
+/** Compares names as people order them (gpt-4 before gpt-10); different names are never equal. */
 function compareNames(a: string, b: string): number {
   collator ??= new Intl.Collator('en', { numeric: true });
   return collator.compare(a, b) || compareUnits(a, b);

@@ -4,7 +4,7 @@
 import { formatDecimal } from '../decimal.ts';
 import { baseDollars, formatRange, offerDollars } from './dollars.ts';
 import type { RowDollars } from './dollars.ts';
-import { renderFactsLine, usesOf } from './facts.ts';
+import { contextOf, renderFactsLine, usesOf } from './facts.ts';
 import { flag, html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 import { formatE10, QUOTA_TYPE_NAMES } from './json.ts';
@@ -110,7 +110,7 @@ function renderCells({ row, ranks }: RankedRow, view: TableView): Html {
     .flatMap(({ name }, index) => view.state.groups.get(name)?.offers.has(row.modelName) ? [index] : []);
   return html` data-v="${view.vendors.get(row.vendor) ??
     -1}" data-t="${row.quotaType === 'Token' ? 'token' : 'request'}" \
-data-u="${usesOf(row).join(' ')}" \
+data-u="${usesOf(row).join(' ')}" data-c="${contextOf(row)}" \
 data-g="${groups.join(' ')}" data-r="${COLUMNS.map((column) => ranks[column]).join(' ')}">\
 <th role="rowheader" scope="row"><a class="model-name" href="${modelHref(view.modelRoot, row.modelName)}"><bdi>\
 ${row.modelName}</bdi></a>${renderFactsLine(row.facts)}</th>\
@@ -120,7 +120,7 @@ ${renderRatios(row, dollarsOf(row, view.group))}\
 <td role="cell">${renderGroups(row.enabledGroups, view.chosenDisplayName)}</td>`;
 }
 
-/** At the chosen group's prices where it offers the model, else at base prices. */
+/** The row's dollars at the chosen group's prices where it offers the model, else at base prices. */
 function dollarsOf(row: PricingRow, group: OfferingGroup | undefined): RowDollars {
   const offer = group?.offers.get(row.modelName);
   return (offer && offerDollars(offer)) ?? baseDollars(row);
@@ -132,7 +132,9 @@ function renderRatios(row: PricingRow, dollars: RowDollars): Html {
 <td role="cell">${NOT_APPLICABLE}</td><td role="cell">${NOT_APPLICABLE}</td>`;
   }
   return html`<td role="cell">${formatDecimal(row.modelRatioE9)}<small>${formatRange(dollars.input)} input</small></td>\
-<td role="cell">${formatDecimal(row.completionRatioE9)}<small>${formatRange(dollars.output)} output</small></td>\
+<td role="cell">${row.stated.output
+  ? html`${formatDecimal(row.completionRatioE9)}<small>${formatRange(dollars.output)} output</small>`
+  : NOT_APPLICABLE}</td>\
 <td role="cell">${renderCache(row, dollars)}</td>`;
 }
 

@@ -6,7 +6,7 @@ import type { Html } from '../html.ts';
 export type BarTone = 'plain' | 'good' | 'warn' | 'bad' | 'quiet';
 
 interface Bar {
-  /** Of `whole`; what is more fills the bar. */
+  /** The filled part of `whole`; a greater part fills the whole bar. */
   readonly part: bigint;
   readonly whole: bigint;
   readonly tone?: BarTone;

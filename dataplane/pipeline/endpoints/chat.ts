@@ -37,8 +37,14 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     unbounded: facts.unbounded.length > 0 || costFields.length > 0 || asksForLongContext(received),
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
-    converter: ({ target }) => converterFor(dialect, target.protocol),
+    converter: ({ target }) => (target.endpoints.has('Chat') ? converterFor(dialect, target.protocol) : undefined),
+    unservable: () => onlyResponses(facts.model),
   };
+}
+
+function onlyResponses(model: string): GatewayError {
+  const message = `The provider of ${model} serves only responses: POST /v1/responses`;
+  return new GatewayError('wrong_endpoint', message, { param: 'model' });
 }
 
 /** The beta that lifts a model's context to a million tokens. */

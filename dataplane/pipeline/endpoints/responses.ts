@@ -1,8 +1,10 @@
-/** OpenAI's responses: chat models on channels whose provider has them. */
+/**
+ * Responses: they pass through on channels whose provider serves them, and are converted to chats on all others.
+ */
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
-import { providerOf } from '../../protocol/providers.ts';
+import { converterFor, providerOf } from '../../protocol/providers.ts';
+import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { wrongEndpoint } from '../wrong-endpoint.ts';
 import { checkAllowed } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 
@@ -10,11 +12,14 @@ import { checkCostFields } from './check-cost-fields.ts';
 export async function readResponse(received: Received): Promise<EndpointCall> {
   const facts = await received.body.facts('Responses');
   const { costFields } = facts;
+  // a conversion leaves tools out that the provider would run
+  const converted = { ...facts, unbounded: facts.unbounded.filter(({ feature }) => feature !== 'ServerTools') };
   return {
     kind: 'Chat',
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
+      if (!passesThrough(candidate)) return checkAllowed(converted, candidate.model);
       checkAllowed(facts, candidate.model);
       checkCostFields(costFields, candidate);
     },
@@ -33,8 +38,14 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     unbounded: facts.unbounded.length > 0 || costFields.length > 0,
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
-    converter: ({ target }) => providerOf(target.protocol).responses,
-    unservable: () => wrongEndpoint(facts.model, new Set(['Chat']),
-      `The provider of ${facts.model} does not speak OpenAI's protocol, so this model has no responses.`),
+    converter: (candidate) => {
+      const { target } = candidate;
+      if (passesThrough(candidate)) return providerOf(target.protocol).responses;
+      return target.endpoints.has('Chat') ? converterFor('Responses', target.protocol) : undefined;
+    },
   };
+}
+
+function passesThrough({ target }: Candidate): boolean {
+  return target.endpoints.has('Responses');
 }

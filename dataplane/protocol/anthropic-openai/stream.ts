@@ -10,7 +10,7 @@ import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseEventData } from '../json-value.ts';
 import { isDone } from '../openai/done.ts';
-import { reasoningOf } from '../openai/output.ts';
+import { contentText, reasoningOf } from '../openai/output.ts';
 import { ChunkMeter } from '../openai/stream-meter.ts';
 import { readReasoningTokens } from '../openai/usage.ts';
 import { readStreamError } from '../provider-errors.ts';
@@ -129,7 +129,7 @@ export class ChunksToEvents implements EventHandler {
     const { content, refusal, tool_calls: calls, function_call: functionCall } = delta;
     const thinking = reasoningOf(delta);
     let events = thinking === undefined ? '' : this.#blocks.addText('thinking', thinking);
-    const text = contentOf(content);
+    const text = contentText(content);
     if (text !== undefined) events += this.#blocks.addText('text', text);
     if (typeof refusal === 'string' && refusal !== '') events += this.#addRefusal(refusal);
     if (Array.isArray(calls))
@@ -170,12 +170,6 @@ function failureOf({ choices }: JsonRecord): string | undefined {
   const first: unknown = itemsOf(choices)[0];
   const reason = isRecord(first) ? first['finish_reason'] : undefined;
   return typeof reason === 'string' && FAILURES.values.has(reason) ? reason : undefined;
-}
-
-/** Text, or text parts as Mistral's reasoning models send them. */
-function contentOf(content: unknown): string | undefined {
-  if (typeof content === 'string' || !Array.isArray(content)) return textOf(content);
-  return textOf(content.filter(isRecord).map((part) => stringOf(part['text'])).join(''));
 }
 
 function eventText(type: string, rest: JsonRecord): string {

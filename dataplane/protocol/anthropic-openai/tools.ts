@@ -9,6 +9,7 @@ import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../fi
 import type { JsonRecord } from '../fields.ts';
 import { openAiStrictSchema, toolSchema } from '../json-schemas.ts';
 import { writeJson } from '../json-value.ts';
+import { shortenDescription } from '../tool-descriptions.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
 import { location } from './blocks.ts';
@@ -44,7 +45,8 @@ export function convertTools({ tools: value, tool_choice: choice }: ToolRequest,
   const overflow: string[] = [];
   const tools = readRecords(value, 'tools').map((tool, index) => {
     const definition = convertTool(tool, `tools[${index}]`, options);
-    return { type: 'function', function: { ...definition, ...shortenDescription(definition, options, overflow) } };
+    const short = shortened(definition, options.capabilities.toolDescriptionLength, overflow);
+    return { type: 'function', function: { ...definition, ...short } };
   });
   return tools.length > 0 ? { tools, ...convertChoice(choice, options), overflow } : NO_TOOLS;
 }
@@ -65,19 +67,11 @@ function convertTool(tool: JsonRecord, param: string, { names, dropped, capabili
   };
 }
 
-const SEE_SYSTEM = '… (The system message has the full description.)';
-
-/** Nothing is lost of a description beyond the model's limit: the system message has the whole of it. */
-function shortenDescription(
-  { name, description }: JsonRecord, { capabilities }: ToolOptions, overflow: string[],
-): JsonRecord {
-  const limit = capabilities.toolDescriptionLength;
+/** The description, if the model's limit makes it shorter. */
+function shortened({ name, description }: JsonRecord, limit: number, overflow: string[]): JsonRecord {
   const text = stringOf(description);
-  if (limit === 0 || text.length <= limit) return {};
-  overflow.push(`Description of the tool "${stringOf(name)}":\n${text}`);
-  // not within a surrogate pair
-  const start = text.slice(0, Math.max(0, limit - SEE_SYSTEM.length)).replace(/[\ud800-\udbff]$/, '');
-  return { description: (start + SEE_SYSTEM).slice(0, limit) };
+  const short = shortenDescription({ name: stringOf(name), description: text }, limit, overflow);
+  return short === text ? {} : { description: short };
 }
 
 function describe(description: string | undefined, examples: readonly unknown[]): string | undefined {

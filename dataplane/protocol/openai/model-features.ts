@@ -9,3 +9,10 @@ const WANTS_REASONING_BACK = /(?:deepseek|kimi|moonshot|glm-|minimax)/i;
 export function wantsReasoningBack(model: string): boolean {
   return WANTS_REASONING_BACK.test(model);
 }
+
+/** Models that take a verbosity, and every reasoning effort as it is. */
+const GPT_5 = /(?:^|[/.:])gpt-[5-9](?!.*chat)/i;
+
+export function takesVerbosity(model: string): boolean {
+  return GPT_5.test(model);
+}

@@ -26,6 +26,12 @@ function tallyCall(tally: OutputTally, call: unknown): void {
   for (const name of ['name', 'arguments', 'input']) tally.add(call[name]);
 }
 
+/** Text, or the text parts that Mistral's reasoning models send; undefined: none. */
+export function contentText(content: unknown): string | undefined {
+  if (typeof content === 'string' || !Array.isArray(content)) return textOf(content);
+  return textOf(content.filter(isRecord).map((part) => stringOf(part['text'])).join(''));
+}
+
 /**
  * `reasoning_content` or `reasoning`, which some providers both send with the same text, or Mistral's thinking parts.
  */

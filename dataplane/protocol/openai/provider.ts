@@ -5,6 +5,7 @@ import { anthropicToOpenai } from '../anthropic-openai.ts';
 import { openaiToOpenai } from '../openai-openai.ts';
 import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
 import { readProviderError } from '../provider-errors.ts';
+import { responsesToOpenai } from '../responses-openai.ts';
 import type { Provider } from '../provider.ts';
 import { embeddingsConverter } from './embeddings.ts';
 import { imagesConverter } from './images.ts';
@@ -12,7 +13,7 @@ import { responsesConverter } from './responses.ts';
 import { videoJobs } from './videos.ts';
 
 export const openai: Provider = {
-  chat: { OpenAI: openaiToOpenai, Anthropic: anthropicToOpenai },
+  chat: { OpenAI: openaiToOpenai, Anthropic: anthropicToOpenai, Responses: responsesToOpenai },
   embeddings: embeddingsConverter,
   images: imagesConverter,
   responses: responsesConverter,

@@ -1,7 +1,7 @@
 /**
  * The price list over HTTP: a request → its answer. `GET /pricing` is a page or data by the Accept header,
  * `GET /pricing.json` is data, `GET /pricing/models/{name}` is a model's page, `GET /pricing/assets/*` is the pages'
- * style and script. `GET /` says what this is. Nothing here needs a key.
+ * style and script. `GET /` says what this is. Nothing here needs a key; with one, the lists have its group, too.
  * Answers carry an ETag; frequent views of one configuration are rendered once.
  */
 import { hash } from 'node:crypto';
@@ -13,6 +13,8 @@ import type { PricingSite } from '#web/pricing/page.ts';
 import { renderCalculationPart } from '#web/pricing/prices.ts';
 import { DEFAULT_QUERY, parsePricingQuery, queryKey } from '#web/pricing/query.ts';
 import { rankRows } from '#web/pricing/rows.ts';
+import { visibleTo } from '#web/pricing/visible.ts';
+import type { PriceList } from '#web/pricing/price-list.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
 import { assetHref, findAsset } from './assets.ts';
 import { negotiate } from './negotiate.ts';
@@ -26,8 +28,10 @@ export interface PricingRequest {
   readonly search: string;
   readonly accept: string | undefined;
   readonly ifNoneMatch: string | undefined;
-  /** Where the client has reached the gateway, such as https://gateway.example; undefined: it does not say. */
+  /** The address that the client called, such as https://gateway.example; undefined: it does not say. */
   readonly origin?: string | undefined;
+  /** The group of the key that the caller shows; undefined: none, or one that is not in force. */
+  readonly group?: string | undefined;
 }
 
 /** Header names are lower case. The body of a 304 is empty. */
@@ -53,8 +57,19 @@ interface PriceListCache {
   readonly views: Map<string, Rendered>;
 }
 
+/** What callers of a group see, by configuration. */
+const visible = new WeakMap<State['pricing'], Map<string | undefined, PriceList>>();
+
+function visibleList(state: PricedState, group: string | undefined): PriceList {
+  const known = visible.get(state.pricing) ?? new Map<string | undefined, PriceList>();
+  visible.set(state.pricing, known);
+  const list = known.get(group) ?? visibleTo(state, group);
+  known.set(group, list);
+  return list;
+}
+
 /** Rendered views by configuration, so that they vanish with it. */
-const caches = new WeakMap<State['pricing'], PriceListCache>();
+const caches = new WeakMap<PriceList['pricing'], PriceListCache>();
 const CACHED_VIEWS = 16;
 /** What is priced. */
 type PricedState = Pick<State, 'pricing' | 'groups'>;
@@ -66,7 +81,7 @@ export interface PricingOptions {
   readonly title?: string;
   /** Where people find the console; undefined: not known. */
   readonly consoleUrl?: string | undefined;
-  /** For views that are not cached. */
+  /** The budget for views that are not cached. */
   readonly limit?: RenderBudget;
 }
 
@@ -76,9 +91,10 @@ const unlimited: RenderBudget = (render) => render();
 
 /** The answer; undefined where the price list has nothing at the path. Throws too_busy where the limit does. */
 export function answerPricing(
-  request: PricingRequest, state: PricedState,
+  request: PricingRequest, priced: PricedState,
   { title = 'Model Gateway', limit = unlimited, consoleUrl }: PricingOptions = {},
 ): PricingAnswer | undefined {
+  const state = visibleList(priced, request.group);
   if (request.path === '/pricing' || request.path === '/pricing.json')
     return answerList(request, state, { title, limit });
   if (request.path === '/') return answerHome(request, { title, consoleUrl });
@@ -107,7 +123,7 @@ function answerHome(
 }
 
 function answerModel(
-  { path, origin, ifNoneMatch }: PricingRequest, state: PricedState, { title, limit }: ListOptions,
+  { path, origin, ifNoneMatch }: PricingRequest, state: PriceList, { title, limit }: ListOptions,
 ): PricingAnswer | undefined {
   const name = decodeName(path.slice(MODEL_ROOT.length));
   const row = state.pricing.rows.find(({ modelName }) => modelName === name);
@@ -126,7 +142,7 @@ function decodeName(encoded: string): string | undefined {
   }
 }
 
-function answerList(request: PricingRequest, state: PricedState, options: ListOptions): PricingAnswer {
+function answerList(request: PricingRequest, state: PriceList, options: ListOptions): PricingAnswer {
   const format = negotiate(request.accept, request.path);
   const { body, etag } = format === 'json' ? renderJson(state) : renderPage(request.search, state, options);
   const headers = { ...(format === 'json' ? JSON_HEADERS : PAGE_HEADERS), etag };
@@ -135,7 +151,9 @@ function answerList(request: PricingRequest, state: PricedState, options: ListOp
 }
 
 // no-cache: browsers keep it but ask again each time, and an unchanged list is answered with 304
-const COMMON_HEADERS = { 'cache-control': 'no-cache', vary: 'Accept', 'x-content-type-options': 'nosniff' };
+const COMMON_HEADERS = {
+  'cache-control': 'no-cache', vary: 'Accept, Authorization, X-Api-Key', 'x-content-type-options': 'nosniff',
+};
 const JSON_HEADERS = { ...COMMON_HEADERS, 'content-type': 'application/json; charset=utf-8' };
 const PAGE_HEADERS = {
   ...COMMON_HEADERS,
@@ -144,11 +162,11 @@ const PAGE_HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
-function renderJson(state: PricedState): Rendered {
+function renderJson(state: PriceList): Rendered {
   return cached(cacheOf(state), 'json', () => JSON.stringify(pricingJson(state.pricing)));
 }
 
-function renderPage(search: string, state: PricedState, { title, limit }: ListOptions): Rendered {
+function renderPage(search: string, state: PriceList, { title, limit }: ListOptions): Rendered {
   const parameters = new URLSearchParams(search);
   const query = parsePricingQuery(parameters, state.pricing);
   // the calculator's script asks for a few lines of the page
@@ -172,7 +190,7 @@ function siteOf(title: string): PricingSite {
   };
 }
 
-function cacheOf({ pricing }: PricedState): PriceListCache {
+function cacheOf({ pricing }: PriceList): PriceListCache {
   let cache = caches.get(pricing);
   if (!cache) {
     cache = { ranked: rankRows(pricing.rows), views: new Map() };

@@ -8,15 +8,20 @@ interface Preference {
   readonly precision: number;
 }
 
-/** `/pricing.json` is always data; `/pricing` is the page, unless the client prefers data. */
+/**
+ * `/pricing.json` is always data; `/pricing` is the page, unless the client prefers data. The gateway's address is a
+ * page for browsers, which name HTML, and data for programs, which take anything.
+ */
 export function negotiate(acceptHeader: string | undefined, path: string): PricingFormat {
   if (path.endsWith('.json')) return 'json';
-  if (acceptHeader === undefined) return 'html';
+  const undecided = path === '/' ? 'json' : 'html';
+  if (acceptHeader === undefined) return undecided;
   const page = preference(acceptHeader, 'text', 'html');
   const data = preference(acceptHeader, 'application', 'json');
   if (page.quality !== data.quality) return data.quality > page.quality ? 'json' : 'html';
-  // equally preferred: the one that is named more exactly ("application/json, */*"), or the page
-  return data.quality > 0 && data.precision > page.precision ? 'json' : 'html';
+  // equally preferred: the one that is named more exactly ("application/json, */*")
+  if (data.quality > 0 && data.precision > page.precision) return 'json';
+  return page.quality > 0 && page.precision > 0 ? 'html' : undecided;
 }
 
 function preference(acceptHeader: string, family: string, type: string): Preference {

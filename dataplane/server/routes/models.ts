@@ -31,7 +31,7 @@ function wantsAnthropic({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers['anthropic-version'] !== undefined;
 }
 
-/** Of a parameter that is repeated, the first. */
+/** Reads the paging parameters; the first counts where one is repeated. */
 function pageOf(query: Query): AnthropicPageQuery {
   const page: Record<string, string> = {};
   for (const name of ['limit', 'after_id', 'before_id']) {

@@ -1,8 +1,9 @@
-/** GET /, /pricing, /pricing.json and the page's assets: public, no key. */
+/** GET /, /pricing, /pricing.json and the page's assets: public; a key adds its own group to the lists. */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
+import { authenticateHeaders } from '../../pipeline/authenticate.ts';
 import { answerPricing } from '../pricing/answer.ts';
 import { originOf } from '../origin.ts';
 import { createRenderBudget } from '../pricing/render-budget.ts';
@@ -13,13 +14,23 @@ export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state, 
     const [path = '', search = ''] = request.url.split(/\?(.*)/s);
     const { accept, 'if-none-match': ifNoneMatch } = request.headers;
     const answer = answerPricing(
-      { path, search, accept, ifNoneMatch, origin: originOf(request) }, state.get(),
+      { path, search, accept, ifNoneMatch, origin: originOf(request), group: groupOf(request) }, state.get(),
       { limit, consoleUrl: consoleUrl?.() },
     );
     if (!answer) throw new GatewayError('not_found', 'There is nothing at this path. The price list is at /pricing.');
     request.endpoint = 'pricing';
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
   };
+  /** A key that is not in force sees what everybody sees. */
+  function groupOf({ headers }: FastifyRequest): string | undefined {
+    if (headers.authorization === undefined && headers['x-api-key'] === undefined) return undefined;
+    try {
+      return authenticateHeaders({ state, clock }, headers).key.group;
+    } catch (error) {
+      if (error instanceof GatewayError) return undefined;
+      throw error;
+    }
+  }
   for (const { path } of [PATHS.home, PATHS.pricing, PATHS.pricingJson, PATHS.pricingAsset]) app.get(path, handler);
   done();
 };

@@ -6,12 +6,13 @@ import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
 import { usageView } from '../views/usage.ts';
 
-export function usage(app: FastifyInstance, { ledger }: ServerDeps): void {
+export function usage(app: FastifyInstance, { ledger, state }: ServerDeps): void {
   app.get<{ Params: { readonly id: string } }>(PATHS.usage.path, { config: { endpoint: 'usage' } }, async (request) => {
-    const record = await ledger.readUsage(callerOf(request).key.uid, request.params.id);
+    const { key } = callerOf(request);
+    const record = await ledger.readUsage(key.uid, request.params.id);
     if (!record)
       throw new GatewayError('not_found',
         'This key made no billed call with that request id, or its record is no longer kept.');
-    return usageView(record);
+    return usageView(record, key.group, state.get().groups);
   });
 }

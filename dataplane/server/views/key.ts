@@ -13,6 +13,7 @@ export interface KeyView {
   readonly key_prefix: string;
   /** An Account's name, in the same namespace. */
   readonly account: string;
+  /** As users know it. */
   readonly group: string;
   readonly enabled: boolean;
   /** null: all models of the group. */
@@ -40,7 +41,7 @@ const CENTS = 2;
 /** What the answer is made of. */
 export interface KeyFacts {
   readonly key: KeyState;
-  readonly state: Pick<State, 'accounts'>;
+  readonly state: Pick<State, 'accounts' | 'groups'>;
   readonly spending: KeySpending;
   readonly account: AccountSpending;
   /** When a rotated key's old string stops working. */
@@ -57,7 +58,7 @@ export function keyView({ key, state, spending, account, notAfterMs }: KeyFacts)
     name: key.name,
     key_prefix: key.prefix,
     account: key.account.slice(key.account.indexOf('/') + 1),
-    group: key.group,
+    group: state.groups.get(key.group)?.displayName ?? key.group,
     enabled: key.enabled,
     models: key.models ? [...key.models].sort() : null,
     quota: {

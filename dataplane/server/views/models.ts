@@ -67,7 +67,7 @@ export function callableModels(state: Pick<State, 'groups'>, key: ModelsOfKey): 
   return [...offers].filter((offer) => isCallable(offer, key)).sort((a, b) => compareText(a.model, b.model));
 }
 
-/** One of them by its name; undefined: the key cannot call it. */
+/** One of the callable models by its name; undefined: the key cannot call it. */
 export function callableModel(state: Pick<State, 'groups'>, key: ModelsOfKey, model: string): Offer | undefined {
   const offer = state.groups.get(key.group)?.offers.get(model);
   return offer && isCallable(offer, key) ? offer : undefined;
@@ -152,7 +152,7 @@ function factsOf({ tiers }: Offer): ModelFacts {
   return modelFacts(new Set(tiers.flat().map(({ model }) => model)));
 }
 
-/** By code units, as cursors are. */
+/** Compares by code units, as cursors do. */
 function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }

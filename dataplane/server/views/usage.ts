@@ -3,6 +3,7 @@
  */
 import { formatDecimal } from '../../snapshot/decimal.ts';
 import type { CallStatus, UsageRecord, UsageSource } from '../../ledger/usage-record.ts';
+import type { State } from '../../state/state.ts';
 import { formatTime } from './time.ts';
 
 export interface UsageView {
@@ -10,14 +11,17 @@ export interface UsageView {
   readonly id: string;
   readonly created_at: string;
   readonly model: string;
+  /** As users know it. */
   readonly group: string;
+  /** The member that served the call; null where the group is not an automatic one. */
+  readonly member: string | null;
   /** "route/channel" */
   readonly channel: string;
   readonly status: CallStatus;
-  /** Those neither cached nor written to a cache. */
+  /** Input that is neither read from a cache nor written to one. */
   readonly input_tokens: number;
   readonly cached_tokens: number;
-  /** Of five minutes and of an hour together. */
+  /** The sum of five-minute and one-hour cache writes. */
   readonly cache_write_tokens: number;
   readonly cache_write_5m_tokens: number;
   readonly cache_write_1h_tokens: number;
@@ -30,15 +34,15 @@ export interface UsageView {
 
 const CENTS = 2;
 
-/** A usage record as the key's holder sees it. */
-export function usageView(record: UsageRecord): UsageView {
+/** A usage record as the holder of a key of this group sees it. */
+export function usageView(record: UsageRecord, keyGroup: string, groups: State['groups']): UsageView {
   const { tokens } = record;
   return {
     object: 'usage',
     id: record.callId,
     created_at: formatTime(record.createdMs),
     model: record.model,
-    group: record.group,
+    ...displayNames(record.group, keyGroup, groups),
     channel: record.channel,
     status: record.status,
     input_tokens: tokens.input,
@@ -52,4 +56,11 @@ export function usageView(record: UsageRecord): UsageView {
     unbilled_usd: formatDecimal(record.unbilledNanoUsd, CENTS),
     duration_ms: record.durationMs,
   };
+}
+
+/** A record names the group that served the call: the key's own, a member of it, or one that the key had before. */
+function displayNames(served: string, keyGroup: string, groups: State['groups']): Pick<UsageView, 'group' | 'member'> {
+  const name = groups.get(served)?.displayName ?? served;
+  const own = groups.get(keyGroup);
+  return own?.members.includes(served) ? { group: own.displayName, member: name } : { group: name, member: null };
 }

@@ -18,9 +18,9 @@ const BUFFER_BYTES = 1024 * 1024;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 const STREAMS_PER_CONNECTION = 1000;
-/** Of a connection without a call. */
+/** After so long without a call, a connection is closed. */
 const IDLE_SECONDS = 600;
-/** As long as the proxies wait for a head, and for a whole request. */
+/** The time that the proxies allow for a request head, and for a whole request. */
 const HEAD_SECONDS = 60;
 const REQUEST_SECONDS = 300;
 const KEEP_UNCHANGED = 1;
@@ -72,7 +72,7 @@ const MANAGER: HttpConnectionManager = {
   // addresses would mean all private ones, so there is one with an address that nobody has
   useRemoteAddress: { value: true },
   internalAddressConfig: { cidrRanges: [{ addressPrefix: '255.255.255.255', prefixLen: uint32(32) }] },
-  // a call's id is its proxy's
+  // the proxies generate request ids
   generateRequestId: { value: false },
   preserveExternalRequestId: true,
   serverHeaderTransformation: PASS_THROUGH,

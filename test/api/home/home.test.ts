@@ -25,10 +25,11 @@ describe('GET /', () => {
   it('is JSON for programs', async () => {
     knownConsole = undefined;
     const { url } = world.gateway;
-    assert.deepEqual((await get(world, '/', { ...NO_KEY, accept: 'application/json' })).json(), {
-      object: 'gateway', name: 'Model Gateway', base_urls: { openai: `${url}/v1`, anthropic: url },
-      models: `${url}/v1/models`, pricing: `${url}/pricing.json`, console: null,
-    });
+    for (const accept of ['application/json', '*/*'])
+      assert.deepEqual((await get(world, '/', { ...NO_KEY, accept })).json(), {
+        object: 'gateway', name: 'Model Gateway', base_urls: { openai: `${url}/v1`, anthropic: url },
+        models: `${url}/v1/models`, pricing: `${url}/pricing.json`, console: null,
+      });
   });
   it('tells the address that a proxy in front was called by', async () => {
     const headers = { ...NO_KEY, 'accept': 'application/json', 'x-forwarded-proto': 'https' };

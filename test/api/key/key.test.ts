@@ -50,7 +50,7 @@ describe('GET /v1/key', () => {
     assert.match(balance, /^999\.9\d+$/);
     assert.deepEqual(rest, {
       object: 'key', namespace:
-        'team', name: 'monthly', key_prefix: KEY('monthly').slice(0, 8), account: 'team', group: 'main', enabled: true,
+        'team', name: 'monthly', key_prefix: KEY('monthly').slice(0, 8), account: 'team', group: 'Main', enabled: true,
       models: [
         'gpt-model', 'text-model',
       ], quota: { limit_usd: '5.50', period: 'Monthly', resets_at: '2026-04-01T00:00:00Z' },

@@ -132,7 +132,7 @@ describe('what a call says of its money', () => {
     assert.equal(usage.id, answer.headers.get('x-request-id'));
     assert.deepEqual([
       usage.model, usage.group, usage.channel, usage.cost_usd, usage.unbilled_usd,
-    ], ['gpt-model', 'main', 'openai/direct', '0.00075', '0.00']);
+    ], ['gpt-model', 'Main', 'openai/direct', '0.00075', '0.00']);
     assert.equal((await get(world, `/v1/usage/${usage.id}`)).status, 404, 'another key reads it');
     const key = (await get(world, '/v1/key', headers)).json();
     assert.deepEqual([key.spent_usd, key.remaining_usd, key.held_usd], ['0.00075', '0.00925', '0.00']);

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { get, startWorld } from '../../support/api/world.ts';
+import { KEYS, keyManifest } from '../../support/manifests.ts';
 import { pattern } from '../../support/pattern.ts';
 import type { Json, World } from '../../support/api/world.ts';
 
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 /** The list is public. */
 const NO_KEY = { 'no-key': '1' };
+const PARTNER = 'sk-test-partner-00000000000000000000000000000';
 let world: World;
 
 beforeAll(async () => {
@@ -21,9 +23,10 @@ metadata: {name: smart}
 spec: {type: Automatic, allowedNamespaces: {from: All}, members: [{name: vip}]}
 ---
 ${HEAD}Group
-metadata: {name: nobodys}
-spec: {displayName: Nobody's, allowedNamespaces: {from: Selector, selector: {matchLabels: {never: there}}},
-  routes: [{routeRef: {name: more}}]}
+metadata: {name: partners}
+spec: {displayName: Our partners, priceRatio: "0.25", routes: [{routeRef: {name: more}}], allowedNamespaces: {
+  from: Selector, selector: {matchLabels: {kubernetes.io/metadata.name: team}}}}
+---${keyManifest('partner', PARTNER, 'groupRef: {name: partners}')}
 ---
 ${HEAD}ModelRoute
 metadata: {name: more}
@@ -47,6 +50,23 @@ const cells = (html: string, tag: 'td' | 'th'): string[] => [...html.matchAll(ne
 ))].map(([, inner = '']) => inner.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim());
 
 describe('/pricing.json', () => {
+  it('tells groups that are not open to all to nobody but their own keys', async () => {
+    for (const path of ['/pricing.json', '/pricing', '/pricing?group=partners', '/pricing/models/more-model'])
+      for (const headers of [NO_KEY, { authorization: `Bearer ${KEYS.main}` }, { 'x-api-key': 'sk-nobody' }]) {
+        const { status, text } = await get(world, path, headers);
+        assert.equal(status, 200, path);
+        assert.doesNotMatch(text, /partners|0\.25/, path);
+      }
+    const list = (await get(world, '/pricing.json', { 'x-api-key': PARTNER })).json();
+    assert.deepEqual(list.groups.find(({ name }: Json) => name === 'partners'), {
+      name: 'partners', display_name: 'Our partners', type: 'Direct', price_ratio: '0.25', members: null,
+    });
+    assert.deepEqual(rowOf(list, 'more-model').enabled_groups, ['Main', 'Our partners']);
+    const page = await get(world, '/pricing', { authorization: `Bearer ${PARTNER}` });
+    assert.match(page.text, /Our partners/);
+    assert.match(page.headers.get('vary') ?? '', /Authorization/);
+  });
+
   it('has the contract\'s fields, exact decimals, and null for what does not apply', async () => {
     const answer = await get(world, '/pricing.json', NO_KEY);
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
@@ -56,8 +76,7 @@ describe('/pricing.json', () => {
     assert.deepEqual(list.groups.toSorted((a: Json, b: Json) => (a.name < b.name ? -1 : 1)), [
       {
         name: 'main', display_name: 'Main', type: 'Direct', price_ratio: '1', members: null,
-      }, { name: 'nobodys', display_name: 'Nobody\'s', type: 'Direct', price_ratio: '1', members: null },
-      {
+      }, {
         name: 'smart', display_name: 'smart', type: 'Automatic', price_ratio: null,
         members: [{ name: 'vip', display_name: 'V<i>P', price_ratio: '2.5' }],
       }, { name: 'vip', display_name: 'V<i>P', type: 'Direct', price_ratio: '2.5', members: null },
@@ -65,7 +84,7 @@ describe('/pricing.json', () => {
     assert.deepEqual(rowOf(list, 'more-model'), {
       model_name: 'more-model', vendor: 'More & Co', quota_type:
         'Token-based', ratio_base_usd: '1.5', model_ratio: '0.000000001', completion_ratio: '1', cache_ratio: null,
-      cache_write_ratio: '1.5', cache_write_1h_ratio: '7', request_usd: null, enabled_groups: ['Main', 'Nobody\'s'],
+      cache_write_ratio: '1.5', cache_write_1h_ratio: '7', request_usd: null, enabled_groups: ['Main'],
       endpoints: ['/v1/chat/completions', '/v1/messages'], input_modalities: ['text'], output_modalities: ['text'],
       context_length: 1000, max_output_tokens: 50,
     });
@@ -78,6 +97,8 @@ describe('/pricing.json', () => {
       context_length: null, max_output_tokens: null,
     });
     assert.equal(rowOf(list, 'claude-model').cache_write_1h_ratio, '2', '1.6 times the 5-minute one');
+    const { model_ratio: input, completion_ratio: output, cache_ratio: cache } = rowOf(list, 'embed-model');
+    assert.deepEqual([input, output, cache], ['0.01', null, null], 'embeddings have no output tokens');
   });
   it('lists a price without a route with no group, and no model without a price', async () => {
     const list = (await get(world, '/pricing.json', NO_KEY)).json();

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../../support/manifests.ts';
 import { refusingUrl, startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider } from '../../support/mock-provider.ts';
-import { gated, openaiChat, openaiError } from '../../support/provider-answers.ts';
+import { gated, openaiChat, openaiError, openaiStream } from '../../support/provider-answers.ts';
 import { chat, get, nothingLeaks, post, spending, startWorld } from '../../support/api/world.ts';
 import type { Answer, World } from '../../support/api/world.ts';
 
@@ -56,7 +56,8 @@ spec: {displayName: Standard, priceRatio: "1", allowedNamespaces: {from: All},
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: smart}
-spec: {type: Automatic, priceRatio: "1.5", allowedNamespaces: {from: All}, members: [{name: vip}, {name: standard}]}
+spec: {type: Automatic, displayName: Smart · 智能, priceRatio: "1.5", allowedNamespaces: {from: All},
+  members: [{name: vip}, {name: standard}]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
@@ -154,7 +155,20 @@ describe('an Automatic group', () => {
     const answer = await call('tiers-model', header('smart'));
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.012');
     const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`, header('smart'))).json();
-    assert.equal(usage.group, 'vip');
+    assert.deepEqual([usage.group, usage.member], ['Smart · 智能', 'VIP']);
+  });
+  it('is named in headers by its displayName, with the member that served, in streams too', async () => {
+    const smart = 'Smart %C2%B7 %E6%99%BA%E8%83%BD';
+    providers.first.script(ok('a'), openaiStream(['a']));
+    const named = async (body: Record<string, unknown>, key: string): Promise<readonly unknown[]> => {
+      const { headers } = await post(world, '/v1/chat/completions', body, header(key));
+      return [headers.get('x-modelgateway-group'), headers.get('x-modelgateway-member')];
+    };
+    assert.deepEqual(await named(chat('tiers-model'), 'smart'), [smart, 'VIP']);
+    assert.deepEqual(await named(chat('tiers-model', { stream: true }), 'smart'), [smart, 'VIP']);
+    providers.first.script(ok('a'));
+    assert.deepEqual(await named(chat('tiers-model'), 'vip'), ['VIP', null]);
+    assert.equal((await get(world, '/v1/key', header('smart'))).json().group, 'Smart · 智能');
   });
   it('goes on to the next when the first has no free slot', async () => {
     const waiting = gated(ok('a'));

@@ -36,7 +36,7 @@ describe('GET /v1/usage/{id}', () => {
     assert.equal(typeof duration, 'number');
     assert.deepEqual(rest, {
       object: 'usage', id: answer.headers.get('x-request-id'), created_at:
-        '2026-03-31T15:00:00Z', model: 'claude-model', group: 'main', channel: 'anthropic/direct',
+        '2026-03-31T15:00:00Z', model: 'claude-model', group: 'Main', member: null, channel: 'anthropic/direct',
       status: 'Succeeded', input_tokens:
         5, cached_tokens: 3, cache_write_tokens: 4, cache_write_5m_tokens: 4, cache_write_1h_tokens: 0,
         output_tokens: 2, usage_source: 'Provider',

@@ -52,9 +52,10 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
       'run', '--config', 'manifests', '--data', 'data', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
       '--console', '127.0.0.1:0', '--hello',
     ], { cwd: folder.path });
-    [, url = ''] = await gateway.until(/Console +(http:\S+):/);
+    const [, consoleUrl = '', tokenFile = ''] = await gateway.until(/Console +(http:\S+): .* in (\S+)\n/);
+    url = consoleUrl;
+    token = (await readFile(join(folder.path, tokenFile), 'utf8')).trim();
     [, sdkUrl = ''] = await gateway.until(/Prices +(http:\S+)\/pricing/);
-    [, token = ''] = await gateway.until(/^ {2}(mgw-[\w-]{43})$/m);
     stage = await openStage(chromium.path, join(folder.path, 'pictures'));
     admin = await stage.visitor();
     ({ page } = admin);

@@ -126,7 +126,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.equal(await queryOf(page), '');
   });
 
-  test('filters by vendor and quota type; the view survives a reload', async () => {
+  test('filters by vendor, quota type and context; the view survives a reload', async () => {
     const page = await open('/pricing');
     await choice(page, 'Vendor').selectOption('OpenAI');
     await choice(page, 'Quota type').selectOption('Per-request');
@@ -137,6 +137,9 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.equal(await choice(page, 'Vendor').inputValue(), 'OpenAI');
     await choice(page, 'Quota type').selectOption('All types');
     assert.equal((await visibleModels(page)).length, 11);
+    await choice(page, 'Context').selectOption('200K or more');
+    assert.equal((await visibleModels(page)).length, 9);
+    assert.equal(await queryOf(page), '?vendor=OpenAI&context=200000');
   });
 
   test('a group shows its models at its prices, and the other choices stay', async () => {

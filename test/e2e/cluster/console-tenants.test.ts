@@ -125,7 +125,7 @@ describe.skipIf(missing)('tenants at the console', () => {
   const pathTo = (route: string, namespace: string, name: string): string =>
     route.replace(':namespace', namespace).replace(':name', name);
   const nameIn = (route: string, team: string): string => `${route.startsWith('/wallet') ? 'purse' : 'key'}-of-${team}`;
-  const ofObjects = ROUTES.filter(({ path }) => path.includes(':name'));
+  const ofObjects = ROUTES.filter(({ path }) => path.includes(':namespace'));
 
   function tellsNothing({ text }: Reply, where: string): void {
     for (const [what, word] of Object.entries(THEIRS)) assert.ok(!text.includes(word), `${where} tells their ${what}`);

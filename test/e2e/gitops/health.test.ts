@@ -1,7 +1,7 @@
 /**
- * What GitOps tools make of every state of an object: Argo CD by the health script of docs/gitops, run by a real Lua,
- * and Flux by its own kstatus library and by the expressions of docs/gitops/flux.yaml. The golden has one line for
- * each; GOLDEN=write rewrites it.
+ * What GitOps tools make of every state of an object: Argo CD by the health script of docs/examples/gitops, run by a
+ * real Lua, and Flux by its own kstatus library and by the expressions of its Kustomization there. The golden has one
+ * line for each; GOLDEN=write rewrites it.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -21,7 +21,7 @@ import { findKstatus, statusesOf } from '../../support/kube/kstatus.ts';
 import { need } from '../../support/needs.ts';
 
 const run = promisify(execFile);
-const ROOT = join(import.meta.dirname, '../../..');
+const REPOSITORY = join(import.meta.dirname, '../../../docs/examples/gitops');
 const GOLDEN = join(import.meta.dirname, 'testdata/health.out.txt');
 const NOW_MS = Date.UTC(2026, 10, 21);
 const HELD = { connected: 3, acknowledged: 3, rejected: [], convergedMs: 14 };
@@ -132,11 +132,11 @@ describe.skipIf('missing' in kstatus)('what GitOps tools make of it', () => {
   it('every state has its health', async () => {
     assert.ok('path' in kstatus);
     const config =
-      parse(parse(await readFile(join(ROOT, 'docs/gitops/argocd-cm.yaml'), 'utf8')).data['resource.customizations']);
+      parse(parse(await readFile(join(REPOSITORY, 'argocd/argocd-cm.yaml'), 'utf8')).data['resource.customizations']);
     const argo =
       await argoHealth(luaProgram.path, config['modelgateway.dev/*']['health.lua'], all.map(({ object }) => object));
     const flux = await statusesOf(kstatus.path, all.map(({ object }) => object));
-    const { spec: { healthCheckExprs } } = parse(await readFile(join(ROOT, 'docs/gitops/flux.yaml'), 'utf8'));
+    const { spec: { healthCheckExprs } } = parse(await readFile(join(REPOSITORY, 'flux/models.yaml'), 'utf8'));
     const lines = all.map(({ name, object }, index) => [
       name.padEnd(
         32,

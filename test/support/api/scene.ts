@@ -119,12 +119,12 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** Of chaos that once found a failure told too late to be judged rightly. */
+/** With this seed, chaos once found a failure that was reported too late. */
 const STEADY_SEED = 276_542;
 
 /**
- * The seed of this run: SEED where it is set, so that a failure can be had again. With CI the same one always, so that
- * what fails is the change's fault; else a new one, which may find something.
+ * The seed of this run: SEED if it is set, to repeat a failure. In CI it is always the same, so that a failure is the
+ * change's fault; otherwise it is new, to find more.
  */
 export function seedOfRun(): number {
   return Number(process.env['SEED'] ?? (process.env['CI'] ? STEADY_SEED : Date.now() % 1_000_000));

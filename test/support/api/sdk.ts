@@ -84,7 +84,7 @@ export function free(status = 200): Expected {
   return { status };
 }
 
-/** Of the event loop, until what has not ended is a fault. */
+/** The turns of the event loop after which a call that has not ended is a fault. */
 const MOST_TURNS = 100_000;
 
 export class Books {

@@ -60,7 +60,7 @@ function reaches(path: string, patterns: readonly string[]): boolean {
   }, true);
 }
 
-/** Of the last stage. */
+/** The image's configuration by the instructions of the last stage. */
 export function imageConfig({ lastStage }: Dockerfile): ImageConfig {
   const arguments_ = (name: string): string | undefined =>
     lastStage.findLast((line) => line.startsWith(`${name} `))?.slice(name.length + 1).trim();

@@ -26,7 +26,7 @@ interface Selector {
 }
 
 const ROOT_CHAIN = 'MGW-POLICY';
-/** Of a packet that a range of addresses lets pass, by direction; kube-proxy has others. */
+/** Firewall marks of packets that an ipBlock admits, by direction; kube-proxy uses other marks. */
 const MARKS: Readonly<Record<Direction, string>> = { ingress: '0x10000/0x10000', egress: '0x20000/0x20000' };
 const TYPES: Readonly<Record<Direction, string>> = { ingress: 'Ingress', egress: 'Egress' };
 

@@ -176,7 +176,7 @@ async function removeTree(path: string): Promise<void> {
   }
 }
 
-/** Of runs that are over without having said so. */
+/** Removes the cgroups and folders of runs that ended without doing so. */
 async function removeRemains(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(PREFIX)) continue;

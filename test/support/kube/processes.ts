@@ -1,6 +1,6 @@
 /**
- * Child processes that never outlive the test: ended by stop(), and by a watchdog when this process dies in any other
- * way (the watchdog waits for its standard input, which the kernel closes).
+ * Starts child processes that never outlive the test. stop() ends them, and a watchdog does where this process dies in
+ * any other way: the kernel then closes the watchdog's standard input.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -39,7 +39,7 @@ export async function logTail(process: Process): Promise<string> {
   return lines.slice(-LOG_TAIL_LINES).join('\n');
 }
 
-/** Asks it to end, and insists after a while. */
+/** Terminates the process, and kills it if it does not exit in time. */
 export async function stopProcess(process: Process): Promise<void> {
   if (exited(process)) return;
   const gone = once(process.child, 'exit');
@@ -49,7 +49,7 @@ export async function stopProcess(process: Process): Promise<void> {
   clearTimeout(insist);
 }
 
-/** Kills the processes and removes the folder as soon as this process is gone. The result takes the watch back. */
+/** Kills the processes and removes the folder when this process dies. Returns a function that ends the watch. */
 export function watchOver(processes: readonly Process[], folder: string): () => void {
   const pids = processes.flatMap((process) => (process.child.pid === undefined ? [] : [String(process.child.pid)]));
   const script = 'folder=$1; shift; cat > /dev/null; kill -9 "$@" 2> /dev/null; rm -rf "$folder"';

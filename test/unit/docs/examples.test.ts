@@ -3,20 +3,25 @@
  * documentation shows.
  */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, it } from 'vitest';
+import { parse } from 'yaml';
 import { mgw, tempFolder } from '../../support/cli.ts';
 
+const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../../..');
 const EXAMPLES = join(ROOT, 'docs', 'examples');
 /** Warnings that an example is meant to have: Secrets that belong beside it. */
-const EXPECTED_WARNINGS: Readonly<Record<string, number>> = { 'openai-and-anthropic': 2 };
+const EXPECTED_WARNINGS: Readonly<Record<string, number>> = { 'openai-and-anthropic': 2, 'gitops/models': 2 };
 
 describe('examples', () => {
-  // that of a cluster holds manifests of other kinds too; its first-call is as the others are
+  // two hold manifests of other kinds too, beside a folder that is as the others are
   const folders = [...readdirSync(EXAMPLES).filter((name) => !name.endsWith('.mgw-data') &&
-    name !== 'kubernetes'), 'kubernetes/first-call'];
+    name !== 'kubernetes' && name !== 'gitops'), 'kubernetes/first-call', 'gitops/models'];
   it('are there', () => assert.ok(folders.length >= 6 && folders.includes('quickstart')));
 
   for (const folder of folders) {
@@ -27,6 +32,42 @@ describe('examples', () => {
       assert.ok(stdout.endsWith(`no errors, ${warnings === 0 ? 'no' : warnings} warnings\n`), stdout);
     });
   }
+});
+
+describe('the repository for GitOps', () => {
+  const REPOSITORY = join(EXAMPLES, 'gitops');
+  const validateAfter = async (
+    edit: (folder: string) => Promise<void>,
+  ): Promise<{ readonly exitCode: number | null; readonly stdout: string; readonly gpt4o: unknown }> => {
+    await using folder = await tempFolder({});
+    await cp(join(REPOSITORY, 'models'), join(folder.path, 'models'), { recursive: true });
+    await edit(folder.path);
+    const catalog = parse(await readFile(join(folder.path, 'models/platform/prices.yaml'), 'utf8'));
+    return { ...await mgw(['validate', join(folder.path, 'models')]), gpt4o: catalog.spec.models[0].modelRatio };
+  };
+  const pullRequest = async (cwd: string): Promise<void> => {
+    await run('git', ['apply', join(REPOSITORY, 'pull-requests/price-change.patch')], { cwd });
+  };
+
+  it('changes a price by a pull request that validates', async () => {
+    const { exitCode, stdout, gpt4o } = await validateAfter(pullRequest);
+    assert.deepEqual([exitCode, gpt4o], [0, '2'], stdout);
+  });
+  it('refuses the same pull request with a mistake, by file and line', async () => {
+    const { exitCode, stdout } = await validateAfter(async (folder) => {
+      await pullRequest(folder);
+      const prices = join(folder, 'models/platform/prices.yaml');
+      await writeFile(prices, (await readFile(prices, 'utf8')).replace('modelRatio: "2"', 'modelRatio: 2'));
+    });
+    assert.equal(exitCode, 1, stdout);
+    assert.match(stdout, /prices\.yaml:8(:\d+)?: error: .*modelRatio/);
+  });
+  it('has the folders that Argo CD and Flux are pointed to', async () => {
+    const paths = ['argocd/applications.yaml', 'flux/models.yaml'].flatMap((file) =>
+      [...readFileSync(join(REPOSITORY, file), 'utf8').matchAll(/\bpath: ([^\s,}]+)/g)].map(([, path = '']) => path));
+    assert.deepEqual(paths, ['models/platform', 'models/teams', './models']);
+    for (const path of paths) assert.ok(existsSync(join(REPOSITORY, path)), path);
+  });
 });
 
 describe('manifests in the documentation', () => {

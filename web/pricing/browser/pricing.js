@@ -9,7 +9,7 @@
   if (!form || !table) return;
 
   // Not form.elements: the headings' buttons are named "sort" too.
-  const controls = Object.fromEntries(['q', 'vendor', 'type', 'use', 'group', 'sort'].map((name) => (
+  const controls = Object.fromEntries(['q', 'vendor', 'type', 'use', 'context', 'group', 'sort'].map((name) => (
     [name, form.querySelector(`input[name=${name}], select[name=${name}]`)])));
   const columns = [...table.tHead.querySelectorAll('button')].map((button) => button.dataset.column);
   const modelColumn = columns.indexOf('model');
@@ -25,6 +25,7 @@
       vendor: element.dataset.v,
       type: element.dataset.t,
       uses: new Set(element.dataset.u.split(' ')),
+      context: Number(element.dataset.c),
       groups: new Set(element.dataset.g.split(' ')),
       ranks: element.dataset.r.split(' ').map(Number),
     }));
@@ -37,6 +38,7 @@
       vendor: chosenOption(controls.vendor),
       type: controls.type.value,
       use: controls.use.value,
+      context: Number(controls.context.value),
       group: chosenOption(controls.group),
     };
   }
@@ -46,10 +48,11 @@
     return select.selectedIndex === 0 ? '' : String(select.selectedIndex - 1);
   }
 
-  function matches(row, { words, vendor, type, use, group }) {
+  function matches(row, { words, vendor, type, use, context, group }) {
     if (vendor && row.vendor !== vendor) return false;
     if (type && row.type !== type) return false;
     if (use && !row.uses.has(use)) return false;
+    if (row.context < context) return false;
     if (group && !row.groups.has(group)) return false;
     return words.every((word) => row.text.includes(word));
   }
@@ -107,7 +110,7 @@
 
   function address() {
     const parameters = new URLSearchParams();
-    for (const name of ['q', 'vendor', 'type', 'use', 'group']) {
+    for (const name of ['q', 'vendor', 'type', 'use', 'context', 'group']) {
       const value = controls[name].value.trim();
       if (value) parameters.set(name, value);
     }
@@ -158,7 +161,7 @@
     event.preventDefault();
     const hadGroup = controls.group.selectedIndex > 0;
     controls.q.value = '';
-    for (const name of ['vendor', 'type', 'use', 'group']) controls[name].selectedIndex = 0;
+    for (const name of ['vendor', 'type', 'use', 'context', 'group']) controls[name].selectedIndex = 0;
     controls.q.focus();
     if (hadGroup) void askPrices();
     else update();

@@ -76,7 +76,8 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
   for (const [what, url, words] of [['a wrong password', urlFor('gateway:secret'), /WRONGPASS/], [
     'an authority that nobody trusts', urlFor('gateway:secret').replace(/\?ca-file=[^&]+/, ''), /self.signed/,
   ]] as const) {
-    test(`${what}: refused with words, and the password is told nowhere`, async () => {
+    // both wait for as long as a server is given to answer
+    test.concurrent(`${what}: refused with words, and the password is told nowhere`, async () => {
       const ledger = await openValkeyLedger({ url });
       const { ok, reason } = ledger.health?.() ?? { ok: true, reason: '' };
       assert.equal(ok, false);

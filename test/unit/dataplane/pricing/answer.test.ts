@@ -24,7 +24,7 @@ describe('price list over HTTP', () => {
     assert.equal(headers['content-security-policy'], CONTENT_SECURITY_POLICY);
     assert.match(CONTENT_SECURITY_POLICY, /^default-src 'none'; /);
     assert.doesNotMatch(CONTENT_SECURITY_POLICY, /unsafe|\*/);
-    assert.equal(headers['vary'], 'Accept');
+    assert.equal(headers['vary'], 'Accept, Authorization, X-Api-Key');
     assert.match(body.toString(), /^<!doctype html>/);
   });
 
@@ -33,7 +33,7 @@ describe('price list over HTTP', () => {
       ask('/pricing', { accept: 'application/json' }), ask('/pricing.json', { accept: 'text/html' }),
     ]) {
       assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
-      assert.equal(answer.headers['vary'], 'Accept');
+      assert.equal(answer.headers['vary'], 'Accept, Authorization, X-Api-Key');
       assert.deepEqual(JSON.parse(answer.body.toString()), pricingJson(state.pricing));
     }
   });

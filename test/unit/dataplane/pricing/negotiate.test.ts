@@ -29,6 +29,13 @@ describe('page or data', () => {
       '(absent)'} at /pricing: ${expected}`, () => assert.equal(negotiate(accept, '/pricing'), expected));
   }
 
+  test('at the gateway\'s address, whoever does not name HTML is a program', () => {
+    for (const accept of [undefined, '*/*', 'application/json', 'application/json, text/plain, */*', 'image/png'])
+      assert.equal(negotiate(accept, '/'), 'json');
+    for (const accept of ['text/html', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'])
+      assert.equal(negotiate(accept, '/'), 'html');
+  });
+
   test('/pricing.json is data whatever is accepted', () => {
     fc.assert(fc.property(fc.option(fc.string(), { nil: undefined }), (accept) => {
       assert.equal(negotiate(accept, '/pricing.json'), 'json');

@@ -85,7 +85,7 @@ function requestPrice([name, vendor, usd]: RequestRow): Price {
 function sampleGroup({ name, displayName = name, priceRatio = '1', models, members }: SampleGroup): Group {
   const direct = { routes: [{ route: 'all', models: models && { names: models }, channels: undefined }] };
   return {
-    namespace: NAMESPACE, name, generation: 1n, displayName, priceRatioE9: e9(priceRatio),
+    namespace: NAMESPACE, name, generation: 1n, displayName, priceRatioE9: e9(priceRatio), restricted: false,
     access: members ? { $case: 'automatic', value: { members } } : { $case: 'direct', value: direct },
   };
 }

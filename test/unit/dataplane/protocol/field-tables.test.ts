@@ -9,26 +9,13 @@ import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import * as toOpenAI from '../../../../dataplane/protocol/anthropic-openai/table.ts';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
-import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
+import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
-import type { Handling, KindTable, ObjectTable } from '../../../../dataplane/protocol/field-table.ts';
+import type { Handling, ObjectTable } from '../../../../dataplane/protocol/field-table.ts';
 import * as toAnthropic from '../../../../dataplane/protocol/openai-anthropic/table.ts';
-
-type Fields = Record<string, unknown>;
-
-interface Examples {
-  readonly table: ObjectTable | KindTable;
-  /** The smallest object of its kind. */
-  readonly base: Fields;
-  /** The object where it belongs in a request. */
-  readonly place: (object: Fields) => Fields;
-  /** For each field one value, and what else the object needs for it. */
-  readonly values: Record<string, unknown>;
-  readonly beside?: Record<string, Fields>;
-  /** Fields that are converted although nothing of the request says so. */
-  readonly unseen?: readonly string[];
-  readonly model?: string;
-}
+import * as toChat from '../../../../dataplane/protocol/responses-openai/table.ts';
+import { RESPONSES } from './responses-examples.ts';
+import type { Examples, Fields } from './field-examples.ts';
 
 const user = (content: unknown): Fields => ({ messages: [{ role: 'user', content }] });
 const TOOLS = [{ type: 'function', function: { name: 'f' } }];
@@ -259,14 +246,16 @@ const ANTHROPIC: readonly Examples[] = [
   }), beside: { name: { type: 'tool' } }, values: { type: 'any', name: 'f', disable_parallel_tool_use: true } },
 ];
 
-function convert(client: Dialect, fields: Fields, model = 'u'): string {
-  const request = { model: 'm', max_tokens: 900, ...fields };
+/** What is sent, what the answer's conversion is told of it (but not what it repeats), and what the answer names. */
+function convert(client: ChatDialect, fields: Fields, model = 'u'): string {
+  const request = { model: 'm', ...client === 'Responses' ? {} : { max_tokens: 900 }, ...fields };
   const body = Buffer.from(JSON.stringify(request));
   const upstream = client === 'OpenAI' ? 'Anthropic' : 'OpenAI';
-  const { body: sent, notes } = converterFor(client, upstream).request(body, JSON.parse(body.toString()), {
+  const { body: sent, notes, dropped } = converterFor(client, upstream).request(body, JSON.parse(body.toString()), {
     upstreamModel: model, maxOutputTokens: undefined, outputLimitField: 'max_tokens',
   });
-  return Buffer.from(sent).toString('utf8') + JSON.stringify(notes ?? {});
+  const { responseTools, repeated: _repeated, ...told } = notes ?? {};
+  return Buffer.from(sent).toString('utf8') + JSON.stringify([told, [...responseTools ?? []], dropped]);
 }
 
 function faultOf(make: () => unknown): RequestFault | undefined {
@@ -279,8 +268,12 @@ function faultOf(make: () => unknown): RequestFault | undefined {
   }
 }
 
-for (const [client, examples] of [['OpenAI', OPENAI], ['Anthropic', ANTHROPIC]] as const) {
-  describe(`what an ${client} client sends`, () => {
+const ROLES: ReadonlySet<object> = new Set([toAnthropic.ROLES, toOpenAI.ROLES, toChat.ROLES]);
+
+for (const [client, examples] of [
+  ['OpenAI', OPENAI], ['Anthropic', ANTHROPIC], ['Responses', RESPONSES],
+] as const) {
+  describe(`what a client of ${client} sends`, () => {
     for (const { table, base, place, values, beside = {}, unseen = [], model } of examples) {
       const kinds = 'kinds' in table;
       const handlings: ReadonlyMap<string, Handling> = kinds ? table.kinds : table.fields;
@@ -292,7 +285,7 @@ for (const [client, examples] of [['OpenAI', OPENAI], ['Anthropic', ANTHROPIC]] 
             ? { ...base, type: name, role: name, ...values[name] as Fields }
             : { ...without, [name]: values[name] };
           // a word stands in the one member or the other
-          if (kinds) delete given[table === toAnthropic.ROLES || table === toOpenAI.ROLES ? 'type' : 'role'];
+          if (kinds) delete given[ROLES.has(table) ? 'type' : 'role'];
           const make = (): string => convert(client, place(given), model);
           if (handling.action === 'Refused') {
             const fault = faultOf(make);
@@ -302,6 +295,12 @@ for (const [client, examples] of [['OpenAI', OPENAI], ['Anthropic', ANTHROPIC]] 
             for (const neutral of handling.neutral) assert.equal(convert(
               client, place({ ...without, [name]: neutral }), model,
             ), convert(client, place(without), model), `${name} neutral`);
+          } else if (handling.action === 'Omitted') {
+            const named = kinds ? `[ .]?\\(?${name}|tool_choice` : name;
+            assert.match(make(), new RegExp(`"[^"]*${named}[^"]*"\\]\\]$`), name);
+            for (const neutral of handling.neutral) assert.doesNotMatch(
+              convert(client, place({ ...without, [name]: neutral }), model), new RegExp(`${name}"\\]\\]$`),
+            );
           } else if (handling.action === 'Dropped') assert.equal(make(), convert(client, place(without), model), name);
           else if (unseen.includes(name)) make();
           else if (kinds) assert.notEqual(make(), faultOf(() => convert(client, place(base), model))
@@ -321,7 +320,7 @@ for (const [client, examples] of [['OpenAI', OPENAI], ['Anthropic', ANTHROPIC]] 
 }
 
 /** What is sent, or nothing where it cannot be: an example may need the very field. */
-function convertOr(client: Dialect, fields: Fields, model: string | undefined): string {
+function convertOr(client: ChatDialect, fields: Fields, model: string | undefined): string {
   try {
     return convert(client, fields, model);
   } catch (error) {
@@ -331,8 +330,10 @@ function convertOr(client: Dialect, fields: Fields, model: string | undefined): 
 }
 
 test('every table of requests has examples', () => {
-  const shown = new Set([...OPENAI, ...ANTHROPIC].map(({ table }) => table as object));
-  for (const table of [...toAnthropic.REQUEST_TABLES, ...toOpenAI.REQUEST_TABLES])
+  const shown = new Set([...OPENAI, ...ANTHROPIC, ...RESPONSES].map(({ table }) => table as object));
+  for (const table of [
+    ...toAnthropic.REQUEST_TABLES, ...toOpenAI.REQUEST_TABLES, ...toChat.REQUEST_TABLES,
+  ])
     assert.ok('values' in table || shown.has(table), table.title);
 });
 
@@ -349,6 +350,7 @@ function members(file: string, name: string): string[] {
 test('every field of the official SDKs has its place', () => {
   const OPENAI_TYPES = 'openai/resources/chat/completions/completions.d.ts';
   const ANTHROPIC_TYPES = '@anthropic-ai/sdk/resources/messages/messages.d.ts';
+  const RESPONSE_TYPES = 'openai/resources/responses/responses.d.ts';
   const BETA_TYPES = '@anthropic-ai/sdk/resources/beta/messages/messages.d.ts';
   const places: readonly (readonly [string, string, ObjectTable])[] = [
     [OPENAI_TYPES, 'ChatCompletionCreateParamsBase', toAnthropic.REQUEST], [
@@ -368,6 +370,23 @@ test('every field of the official SDKs has its place', () => {
     ], [
       OPENAI_TYPES, 'ChatCompletionCustomTool', toAnthropic.TOOL,
     ], [OPENAI_TYPES, 'ChatCompletion', toOpenAI.COMPLETION],
+    [RESPONSE_TYPES, 'ResponseCreateParamsBase', toChat.REQUEST],
+    [RESPONSE_TYPES, 'ResponseOutputMessage', toChat.MESSAGE], [RESPONSE_TYPES, 'EasyInputMessage', toChat.MESSAGE],
+    [RESPONSE_TYPES, 'ResponseReasoningItem', toChat.REASONING],
+    [RESPONSE_TYPES, 'ResponseFunctionToolCall', toChat.FUNCTION_CALL],
+    [RESPONSE_TYPES, 'ResponseCustomToolCall', toChat.CUSTOM_CALL],
+    [RESPONSE_TYPES, 'ResponseCustomToolCallOutput', toChat.CALL_OUTPUT],
+    [RESPONSE_TYPES, 'ResponseToolSearchCall', toChat.TOOL_SEARCH_CALL],
+    [RESPONSE_TYPES, 'ResponseToolSearchOutputItemParam', toChat.TOOL_SEARCH_OUTPUT],
+    [RESPONSE_TYPES, 'ResponseInputText', toChat.TEXT_PART], [RESPONSE_TYPES, 'ResponseOutputText', toChat.TEXT_PART],
+    [RESPONSE_TYPES, 'ResponseOutputRefusal', toChat.REFUSAL_PART],
+    [RESPONSE_TYPES, 'ResponseInputImage', toChat.IMAGE_PART], [RESPONSE_TYPES, 'ResponseInputFile', toChat.FILE_PART],
+    [RESPONSE_TYPES, 'FunctionTool', toChat.FUNCTION_TOOL], [RESPONSE_TYPES, 'CustomTool', toChat.CUSTOM_TOOL],
+    [RESPONSE_TYPES, 'NamespaceTool', toChat.NAMESPACE_TOOL],
+    [RESPONSE_TYPES, 'ToolSearchTool', toChat.TOOL_SEARCH_TOOL],
+    [RESPONSE_TYPES, 'ResponseTextConfig', toChat.TEXT_SETTINGS],
+    [RESPONSE_TYPES, 'ResponseFormatTextJSONSchemaConfig', toChat.FORMAT],
+    ['openai/resources/shared.d.ts', 'Reasoning', toChat.REASONING_SETTINGS],
     [ANTHROPIC_TYPES, 'MessageCreateParamsBase', toOpenAI.REQUEST], [
       BETA_TYPES, 'BetaOutputConfig', toOpenAI.OUTPUT_CONFIG,
     ], [BETA_TYPES, 'BetaSystemMessageParam', toOpenAI.MESSAGE], [ANTHROPIC_TYPES, 'Metadata', toOpenAI.METADATA],

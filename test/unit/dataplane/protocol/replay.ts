@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
+import type { ChatDialect, Dialect } from '../../../../dataplane/protocol/call-facts.ts';
 import type { Meter, StreamConverter, StreamRequest } from '../../../../dataplane/protocol/converter.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
 
@@ -46,7 +46,9 @@ export function recording(name: string): Recording {
   return found;
 }
 
-export function openStream(client: Dialect, upstream: Dialect, request: Partial<StreamRequest> = {}): StreamConverter {
+export function openStream(
+  client: ChatDialect, upstream: Dialect, request: Partial<StreamRequest> = {},
+): StreamConverter {
   return converterFor(client, upstream).stream({ ...STREAM_REQUEST, ...request });
 }
 

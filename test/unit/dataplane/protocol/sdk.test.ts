@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { test } from 'vitest';
-import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
+import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { openStream, recording, recordings, replay } from './replay.ts';
 
 /** A fetch that answers with this stream. */
-function answering(client: Dialect, name: string): typeof fetch {
+function answering(client: ChatDialect, name: string): typeof fetch {
   const { upstream, bytes } = recording(name);
   const { sent, last } = replay(openStream(client, upstream, { wantsStreamUsage: true }), [bytes]);
   return () => Promise.resolve(new Response(sent + last, { headers: { 'content-type': 'text/event-stream' } }));
@@ -27,6 +27,11 @@ function readCompletion(name: string): Promise<OpenAI.ChatCompletion> {
   }).finalChatCompletion();
 }
 
+function readResponse(name: string): Promise<OpenAI.Responses.Response> {
+  const client = new OpenAI({ apiKey: 'sk-test', maxRetries: 0, fetch: answering('Responses', name) });
+  return client.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
+}
+
 const complete = recordings().map(({ name }) => name).filter((name) => !/cut|error|overloaded|trouble/.test(name));
 
 for (const name of complete) {
@@ -43,6 +48,22 @@ for (const name of complete.filter((candidate) => !/server-tool/.test(candidate)
     const completion = await readCompletion(name);
     assert.equal(completion.choices[0]?.message.role, 'assistant');
     assert.notEqual(completion.choices[0]?.finish_reason, null);
+  });
+}
+
+// a response has a refusal's explanation as a part, a message beside its content
+for (const name of complete.filter((candidate) => !/server-tool|refusal-explained/.test(candidate))) {
+  test(`${name} is a response to OpenAI's client, and says what a message says`, async () => {
+    const [response, message] = await Promise.all([readResponse(name), readMessage(name)]);
+    const texts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []))
+      .map((part) => (part.type === 'refusal' ? part.refusal : part.text));
+    const calls = response.output.filter((item) => item.type === 'function_call');
+    assert.equal(texts.join(''), message.content.map((block) => (block.type === 'text' ? block.text : '')).join(''));
+    assert.deepEqual(calls.map((call) => [call.name, JSON.parse(call.arguments)]),
+      message.content.flatMap((block) => (block.type === 'tool_use' ? [[block.name, block.input]] : [])));
+    const { input_tokens: input, cache_read_input_tokens: read, cache_creation_input_tokens: written } = message.usage;
+    assert.deepEqual([response.usage?.input_tokens, response.usage?.output_tokens],
+      [input + (read ?? 0) + (written ?? 0), message.usage.output_tokens]);
   });
 }
 

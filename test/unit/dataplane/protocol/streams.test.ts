@@ -5,13 +5,13 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
+import type { ChatDialect, Dialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { assertGolden, pretty } from './golden.ts';
 import { byEvent, byteByByte, openStream, recordings, replay, splitAt, TESTDATA } from './replay.ts';
 
 interface Variant {
   readonly folder: string;
-  readonly client: Dialect;
+  readonly client: ChatDialect;
   readonly wantsStreamUsage: boolean;
 }
 
@@ -21,6 +21,9 @@ function variantsOf(upstream: Dialect): Variant[] {
     { folder: `openai-${protocol}`, client: 'OpenAI', wantsStreamUsage: false },
     { folder: `openai-${protocol}-with-usage`, client: 'OpenAI', wantsStreamUsage: true },
     { folder: `anthropic-${protocol}`, client: 'Anthropic', wantsStreamUsage: false },
+    ...upstream === 'OpenAI'
+      ? [{ folder: `responses-${protocol}`, client: 'Responses' as const, wantsStreamUsage: false }]
+      : [],
   ];
 }
 

@@ -40,7 +40,7 @@ export function routeEntry(route: string, changes: Partial<GroupRoute> = {}): Gr
 export function directGroup(name: string, routes: readonly GroupRoute[], changes: Partial<Group> = {}): Group {
   return {
     namespace: GATEWAY, name, generation: 1n, displayName: name, priceRatioE9: 1_000_000_000n,
-    access: { $case: 'direct', value: { routes } }, ...changes,
+    restricted: false, access: { $case: 'direct', value: { routes } }, ...changes,
   };
 }
 

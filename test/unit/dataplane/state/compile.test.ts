@@ -215,9 +215,9 @@ test('the price page: rows by model, groups by display name, figures exact', () 
     ],
   }));
   assert.deepEqual(state.pricing.groups, [
-    { name: 'z', displayName: 'Alpha', priceRatioE9: 1_200_000_000n, members: undefined },
+    { name: 'z', displayName: 'Alpha', priceRatioE9: 1_200_000_000n, restricted: false, members: undefined },
     {
-      name: 'a', displayName: 'Zeta', priceRatioE9: 1_000_000_000n,
+      name: 'a', displayName: 'Zeta', priceRatioE9: 1_000_000_000n, restricted: false,
       members: [{ name: 'z', displayName: 'Alpha', priceRatioE18: 1_200_000_000_000_000_000n }],
     },
   ]);

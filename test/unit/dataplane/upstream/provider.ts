@@ -63,7 +63,7 @@ export function targetAt(baseUrl: string, changes: Partial<Omit<UpstreamTarget, 
     id: 'route/channel', protocol: 'OpenAI', credential: {
       header: 'authorization', value: new Secret('Bearer provider-secret'),
     },
-    defaultHeaders: {}, clientHeaders: allowHeaders([]), ...changes, baseUrl,
+    endpoints: new Set(['Chat']), defaultHeaders: {}, clientHeaders: allowHeaders([]), ...changes, baseUrl,
     timeouts: { ...TIMEOUTS, ...changes.timeouts },
   };
 }

@@ -24,8 +24,10 @@ function facts(
 ): KeyFacts {
   return {
     key: { ...KEY, ...key },
-    state: { accounts:
-      new Map([['team-a/budget', { id: 'team-a/budget', generation: 1n, creditNanoUsd: 250_000_000_000n }]]) },
+    state: {
+      accounts: new Map([['team-a/budget', { id: 'team-a/budget', generation: 1n, creditNanoUsd: 250_000_000_000n }]]),
+      groups: new Map([['auto-a', { name: 'auto-a', displayName: 'Auto-A', members: [], offers: new Map() }]]),
+    },
     spending: { ...SPENDING, ...spending },
     account: { spentNanoUsd: 50_500_000_000n, heldNanoUsd: 7n },
     ...more,
@@ -40,7 +42,7 @@ describe('GET /v1/key', () => {
       name: 'ci-bot',
       key_prefix: 'sk-AbCd',
       account: 'budget',
-      group: 'auto-a',
+      group: 'Auto-A',
       enabled: true,
       models: ['claude-sonnet-4-5', 'gpt-5'],
       quota: { limit_usd: '25.00', period: 'Monthly', resets_at: '2026-12-01T00:00:00Z' },
@@ -56,12 +58,13 @@ describe('GET /v1/key', () => {
     const view = keyView(facts({
       limitNanoUsd: null, period: 'Never', models: undefined, expirationMs: undefined,
     }, { periodStartMs: null, resetsMs: null },
-      { state: { accounts: new Map() } }));
+      { state: { accounts: new Map(), groups: new Map() } }));
     assert.deepEqual(view.quota, { limit_usd: 'Unlimited', period: 'Never', resets_at: null });
     assert.equal(view.remaining_usd, 'Unlimited');
     assert.equal(view.models, null);
     assert.equal(view.expires_at, null);
     assert.equal(view.balance_usd, null);
+    assert.equal(view.group, 'auto-a');
   });
 
   test('of a rotated key\'s old string tells when that one ends', () => {

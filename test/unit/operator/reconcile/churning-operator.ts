@@ -1,8 +1,8 @@
 /**
- * An operator in a process of its own, with an API server that is only a list and a pipe: takes spec edits one after
- * another, each published before the next group of them, and prints the heap in use after collections at equal
- * distances.
- *   node --expose-gc churning-operator.ts KEYS EDITS leader|follower [EDITS-PER-GROUP]
+ * An operator in a process of its own, with an API server that is only a list and a pipe: takes spec edits in groups,
+ * each published before the next one, first as a follower and then, as many again, as the leader. Prints the heap in
+ * use after collections at equal distances, for each role.
+ *   node --expose-gc churning-operator.ts KEYS EDITS-PER-ROLE [EDITS-PER-GROUP]
  */
 import { loadApiKindsSync } from '#crds/load.ts';
 import { SYSTEM_CLOCK } from '../../../../operator/clock.ts';
@@ -18,8 +18,7 @@ import type { StatusTarget } from '../../../../operator/status/writer.ts';
 import { startDistribution } from '../../../../operator/xds/distribution.ts';
 
 const [keyCount = 0, edits = 0] = process.argv.slice(2, 4).map(Number);
-const leads = process.argv[4] === 'leader';
-const groupSize = Number(process.argv[5] ?? 1);
+const groupSize = Number(process.argv[4] ?? 1);
 const SAMPLES = 6;
 const GATEWAY = 'model-gateway';
 const API = 'modelgateway.dev/v1alpha1';
@@ -27,6 +26,9 @@ const LOG = { info: () => undefined, warn: console.error, error: console.error, 
 const METER = { add: () => undefined, set: () => undefined, observe: () => undefined };
 
 let version = 1;
+let leads = false;
+/** The edits so far. */
+let edited = 0;
 
 interface Identity {
   readonly name: string;
@@ -102,8 +104,9 @@ let published = Promise.withResolvers<void>();
 const distribution = await startDistribution({
   listen: { host: '127.0.0.1', port: 0 }, gatewayNamespace: GATEWAY, security: { insecure: true }, log: LOG,
 });
+const MAC_KEY = Buffer.alloc(32);
 const provider = provideCluster({
-  client, clock: SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY,
+  client, clock: SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY, macKey: MAC_KEY,
   admit: admitObjects(loadApiKindsSync()),
   onResources: () => controller.resourcesChanged(), onLive: (id) => controller.liveChanged(id),
   onChange: (id) => cache.changed(id),
@@ -126,7 +129,9 @@ const writer = new StatusWriter({
 });
 const controller: ClusterController = new ClusterController({
   gatewayNamespace: GATEWAY, provider, writer, clock: SYSTEM_CLOCK, meter: METER, log: LOG, settleMs: 0, debounceMs: 0,
-  onMinted: () => undefined, keys: clusterKeys({ client, provider, nowMs: () => Date.now(), leading: () => leads }),
+  onMinted: () => undefined, keys: clusterKeys({
+    client, provider, macKey: MAC_KEY, nowMs: () => Date.now(), leading: () => leads,
+  }),
   proxies: {
     publish(snapshot) {
       distribution.publish(snapshot);
@@ -154,20 +159,29 @@ async function heapMiB(): Promise<number> {
   return process.memoryUsage().heapUsed / 2 ** 20;
 }
 
+/** The heap over so many groups of edits. */
+async function churn(groups: number): Promise<number[]> {
+  const samples: number[] = [];
+  for (let group = 0; group < groups; group++) {
+    if (group % Math.ceil(groups / SAMPLES) === 0) samples.push(await heapMiB());
+    published = Promise.withResolvers();
+    for (const end = edited + groupSize; edited < end; edited++)
+      events.push({ type: 'MODIFIED', object: keyOf((edited * 7919) % keyCount, edited + 2) });
+    wake();
+    await published.promise;
+  }
+  return [...samples, await heapMiB()].map((sample) => Math.round(sample * 10) / 10);
+}
+
 await provider.ready;
 await controller.start();
-await controller.lead(leads);
 cache.list('ApiKey'); // as the console does
-const samples: number[] = [];
 const groups = Math.ceil(edits / groupSize);
-for (let group = 0; group < groups; group++) {
-  if (group % Math.ceil(groups / SAMPLES) === 0) samples.push(await heapMiB());
-  published = Promise.withResolvers();
-  for (let n = group * groupSize; n < (group + 1) * groupSize; n++)
-    events.push({ type: 'MODIFIED', object: keyOf((n * 7919) % keyCount, n + 2) });
-  wake();
-  await published.promise;
+const heap: Record<string, readonly number[]> = {};
+for (const role of ['follower', 'leader']) {
+  leads = role === 'leader';
+  await controller.lead(leads);
+  heap[role] = await churn(groups);
 }
-samples.push(await heapMiB());
-console.log(JSON.stringify(samples.map((sample) => Math.round(sample * 10) / 10)));
+console.log(JSON.stringify(heap));
 await Promise.all([controller.stop(), provider.stop(), distribution.stop()]);

@@ -95,6 +95,16 @@ describe('price page', () => {
     assert.match(page, /<tr role="row" hidden[^>]* data-u="chat"[^>]*>.*gpt-4\.1</);
   });
 
+  test('shows models of a context only, each marked with its own', () => {
+    const page = render(state, '?context=200000');
+    assert.match(textOf(page), /22 of 26 models/);
+    assert.match(page, /<option value="200000" selected>200K or more<\/option>/);
+    assert.match(page, /<tr role="row"(?! hidden)[^>]* data-c="200000"[^>]*>.*gpt-4\.1</);
+    assert.match(page, /<tr role="row" hidden[^>]* data-c="0"[^>]*>.*flux-1\.1-pro</);
+    assert.match(textOf(render(state, '?context=1000000')), /0 of 26 models/);
+    assert.match(textOf(render(state, '?context=7')), /\b26 models/);
+  });
+
   test('tells groups of one display name apart', () => {
     const twins = sampleState({ tokens: [['m', 'v', '1', '1', '1']], groups: [
       { name: 'a', displayName: 'Same' }, { name: 'b', displayName: 'Same' },

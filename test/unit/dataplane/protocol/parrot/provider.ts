@@ -1,5 +1,5 @@
 /**
- * The Parrot: a provider with a protocol of its own. Only OpenAI's dialect is converted by hand; Anthropic's goes
+ * The Parrot: a provider with a protocol of its own. Only OpenAI's dialect is converted by hand; the others go
  * through it.
  */
 import { anthropicToOpenai } from '../../../../../dataplane/protocol/anthropic-openai.ts';
@@ -8,6 +8,7 @@ import type { Converter } from '../../../../../dataplane/protocol/converter.ts';
 import { openEventStream } from '../../../../../dataplane/protocol/event-stream.ts';
 import { readProviderError } from '../../../../../dataplane/protocol/provider-errors.ts';
 import type { Provider } from '../../../../../dataplane/protocol/provider.ts';
+import { responsesToOpenai } from '../../../../../dataplane/protocol/responses-openai.ts';
 import { convertResponse, WordsToChunks } from './answer.ts';
 import { convertRequest } from './request.ts';
 
@@ -20,7 +21,10 @@ const openaiToParrot: Converter = {
 };
 
 export const parrot: Provider = {
-  chat: { OpenAI: openaiToParrot, Anthropic: chain(anthropicToOpenai, openaiToParrot) },
+  chat: {
+    OpenAI: openaiToParrot, Anthropic: chain(anthropicToOpenai, openaiToParrot),
+    Responses: chain(responsesToOpenai, openaiToParrot),
+  },
   credential: (apiKey) => ['x-parrot-key', apiKey],
   defaultHeaders: { 'x-parrot-version': '1' },
   clientHeaders: [],

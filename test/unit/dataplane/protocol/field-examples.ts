@@ -1,0 +1,18 @@
+/** What the tests of field tables need of each table. */
+import type { KindTable, ObjectTable } from '../../../../dataplane/protocol/field-table.ts';
+
+export type Fields = Record<string, unknown>;
+
+export interface Examples {
+  readonly table: ObjectTable | KindTable;
+  /** The smallest object of its kind. */
+  readonly base: Fields;
+  /** The object where it belongs in a request. */
+  readonly place: (object: Fields) => Fields;
+  /** For each field one value, and what else the object needs for it. */
+  readonly values: Record<string, unknown>;
+  readonly beside?: Record<string, Fields>;
+  /** Fields that are converted although nothing of the request says so. */
+  readonly unseen?: readonly string[];
+  readonly model?: string;
+}

@@ -1,0 +1,158 @@
+/** Requests in the Responses dialect, converted: goldens, what is refused, and reasoning that comes back sealed. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'vitest';
+import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
+import type { ConversionNotes, RequestPlan } from '../../../../dataplane/protocol/converter.ts';
+import { parseBody } from '../../../../dataplane/protocol/parse-body.ts';
+import type { ProviderKind } from '../../../../dataplane/protocol/provider.ts';
+import { converterFor } from '../../../../dataplane/protocol/providers.ts';
+import { sealThinking } from '../../../../dataplane/protocol/responses/sealed-thinking.ts';
+import { assertGolden, pretty } from './golden.ts';
+import { TESTDATA } from './replay.ts';
+import { sealFor } from './seal.ts';
+
+interface Case {
+  readonly upstreamModel: string;
+  readonly request: object;
+}
+
+interface Sent {
+  readonly dropped: readonly string[];
+  readonly tools: object;
+  readonly sent: Record<string, unknown>;
+}
+
+const FOLDER = join(TESTDATA, 'responses-requests');
+const PLAN: RequestPlan = {
+  upstreamModel: 'vendor/chat-1', maxOutputTokens: 1000, outputLimitField: 'max_completion_tokens',
+};
+
+function convert(upstream: ProviderKind, request: object, plan: Partial<RequestPlan> = {}): Sent {
+  const body = Buffer.from(JSON.stringify(request));
+  const { body: sent, dropped = [], notes } = converterFor('Responses', upstream)
+    .request(body, parseBody(body), { ...PLAN, ...plan });
+  return {
+    dropped, tools: Object.fromEntries(toolsOf(notes)),
+    sent: JSON.parse(Buffer.from(sent).toString('utf8')) as Record<string, unknown>,
+  };
+}
+
+function toolsOf(notes: ConversionNotes | undefined): ReadonlyMap<string, unknown> {
+  return notes?.responseTools ?? new Map<string, unknown>();
+}
+
+function faultOf(upstream: ProviderKind, request: object, plan: Partial<RequestPlan> = {}): string {
+  try {
+    convert(upstream, { model: 'm', input: 'hi', ...request }, plan);
+  } catch (error) {
+    assert.ok(error instanceof RequestFault, String(error));
+    assert.ok(error.param === undefined || error.message.includes(`"${error.param}"`), error.message);
+    return `${error.code} ${error.param}`;
+  }
+  return '';
+}
+
+describe('a request is converted', () => {
+  for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.in.json'))) {
+    const name = file.slice(0, -'.in.json'.length);
+    for (const upstream of ['OpenAI'] as const) {
+      it(`${name} to ${upstream}`, () => {
+        const { upstreamModel, request } = JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as Case;
+        // numbers stay as they are
+        const golden = pretty(convert(upstream, request, { upstreamModel }));
+        assertGolden(join(FOLDER, `${name}.to-${upstream.toLowerCase()}.out.json`), golden);
+      });
+    }
+  }
+});
+
+describe('what cannot be carried is refused by name', () => {
+  const USER = { role: 'user', content: 'hi' };
+  const refused: Record<string, object> = {
+    previous_response_id: { previous_response_id: 'resp_1' }, conversation: { conversation: 'conv_1' },
+    prompt: { prompt: { id: 'p' } }, background: { background: true }, top_logprobs: { top_logprobs: 2 },
+    moderation: { moderation: {} }, brand_new_field: { brand_new_field: 1 },
+    'input[1].type': { input: [USER, { type: 'compaction_trigger' }] },
+    'input[0].type': { input: [{ type: 'item_reference', id: 'msg_1' }] },
+    'input[0].content[0].type': { input: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
+    'input[0].content[0].file_id': { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] },
+    'tools[0].type': { tools: [{ type: 'brand_new' }] },
+    'text.format.type': { text: { format: { type: 'grammar' } } },
+    'tool_choice.type': { tools: [{ type: 'function', name: 'f' }], tool_choice: { type: 'brand_new' } },
+  };
+  for (const [param, request] of Object.entries(refused))
+    for (const upstream of ['OpenAI', 'Anthropic'] as const)
+      it(`${param} to ${upstream}`, () => {
+        assert.equal(faultOf(upstream, request), `unsupported_parameter ${param}`);
+      });
+
+  it('files by URL, on chat completions', () => {
+    const part = { type: 'input_file', file_url: 'https://example.com/a.pdf' };
+    const file = { input: [{ role: 'user', content: [part] }] };
+    assert.equal(faultOf('OpenAI', file), 'unsupported_parameter input[0].content[0].file_url');
+  });
+  it('tools that the provider runs, where the route says so', () => {
+    const search = { tools: [{ type: 'function', name: 'f' }, { type: 'web_search' }] };
+    assert.equal(faultOf('OpenAI', search, { providerTools: 'Refuse' }), 'unsupported_parameter tools[1].type');
+    assert.equal(faultOf('OpenAI', search), '');
+  });
+  it('what is malformed', () => {
+    for (const [param, request] of Object.entries({
+      'input[0].call_id': { input: [{ type: 'function_call_output', output: 'x' }] },
+      'input[0].role': { input: [{ role: 'robot', content: 'x' }] }, 'input[0]': { input: ['x'] },
+      'tools[0].name': { tools: [{ type: 'function' }] }, text: { text: 'x' },
+      'text.format.schema': { text: { format: { type: 'json_schema', name: 'x' } } },
+      'input[0].content[0].image_url': { input: [{ role: 'user', content: [{ type: 'input_image' }] }] },
+    })) assert.equal(faultOf('OpenAI', request), `invalid_request ${param}`);
+  });
+});
+
+describe('names of tools', () => {
+  const named = (tools: readonly object[]): string[] => {
+    const { sent } = convert('OpenAI', { model: 'm', input: 'hi', tools });
+    return (sent['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name);
+  };
+
+  it('are told apart, although chat completions have one list of them', () => {
+    const names = named([
+      { type: 'function', name: 'a__b' }, { type: 'namespace', name: 'a', tools: [{ type: 'function', name: 'b' }] },
+      { type: 'namespace', name: 'a__b', tools: [{ type: 'function', name: 'c' }] },
+      { type: 'namespace', name: 'a', tools: [{ type: 'function', name: 'b__c' }] },
+    ]);
+    assert.equal(new Set(names).size, 4);
+    for (const name of names) assert.match(name, /^[\w-]{1,64}$/);
+  });
+  it('are rewritten where the APIs do not allow them, always alike', () => {
+    const tools = [{ type: 'function', name: 'with spaces' }, { type: 'function', name: 'x'.repeat(80) }];
+    assert.deepEqual(named(tools), named(tools));
+    for (const name of named(tools)) assert.match(name, /^[\w-]{1,64}$/);
+  });
+});
+
+describe('sealed reasoning', () => {
+  const seal = sealFor('route/one');
+  const asked = (encrypted: string): object => ({ model: 'm', input: [
+    { role: 'user', content: 'hi' }, { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: encrypted },
+    { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'c', output: 'x' },
+  ], tools: [{ type: 'function', name: 'f' }] });
+  const reasoningIn = ({ sent }: Sent): unknown =>
+    (sent['messages'] as Record<string, unknown>[])[1]?.['reasoning_content'];
+
+  it('goes back to models that want it, whichever channel made it', () => {
+    const encrypted = sealThinking(sealFor('route/other'), { type: 'reasoning', text: 'I call f.' });
+    assert.equal(reasoningIn(convert('OpenAI', asked(encrypted), { upstreamModel: 'kimi-k2', seal })), 'I call f.');
+    assert.equal(reasoningIn(convert('OpenAI', asked(encrypted), { seal })), undefined);
+  });
+  it('of another make is left out', () => {
+    for (const encrypted of ['gAAAA', seal.seal('encrypted', 'x'), sealThinking(seal, {
+      type: 'thinking', thinking: 't', signature: 's',
+    })]) assert.equal(
+      reasoningIn(convert('OpenAI', asked(encrypted), { upstreamModel: 'kimi-k2', seal })), undefined,
+    );
+    const own = sealThinking(seal, { type: 'reasoning', text: 'I call f.' });
+    assert.equal(reasoningIn(convert('OpenAI', asked(own), { upstreamModel: 'kimi-k2' })), undefined);
+  });
+});

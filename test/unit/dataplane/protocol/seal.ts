@@ -1,0 +1,12 @@
+/** A seal that hides nothing: what is sealed in the protocol's tests can be read in their goldens. */
+import type { ChannelSeal } from '../../../../dataplane/protocol/sealed-values.ts';
+
+export function sealFor(channel: string): ChannelSeal {
+  return {
+    channel,
+    seal: (kind, data) => `sealed:${JSON.stringify({ kind, channel, data })}`,
+    open: (sealed) => (sealed.startsWith('sealed:')
+      ? JSON.parse(sealed.slice('sealed:'.length)) as ReturnType<ChannelSeal['open']>
+      : undefined),
+  };
+}
