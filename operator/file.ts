@@ -92,7 +92,8 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   try {
     const minted = await openMintedSecrets(options.dataDir);
     const sealingKey = deriveKey(await openGatewayKey(options.dataDir), 'sealing').toString('base64');
-    return await startController({ ...options, clock, provider, minted, sealingKey }, (started) => { controller = started; });
+    const started = { ...options, clock, provider, minted, sealingKey };
+    return await startController(started, (created) => { controller = created; });
   } catch (error) {
     await provider.stop();
     throw error;

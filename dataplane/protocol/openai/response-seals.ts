@@ -5,7 +5,7 @@
  * the whole request for it.
  */
 import { RequestFault } from '../call-facts.ts';
-import { isRecord, itemsOf, textOf } from '../fields.ts';
+import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import type { JsonEdit } from '../json-edit.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
@@ -63,7 +63,7 @@ function openItems(
     const own = isRecord(item) ? openItem(item, seal) : item;
     if (own === undefined) leftOut = orphaned = true;
     else {
-      orphaned &&= isRecord(own) && MADE_WITH_REASONING.has(String(own['type'] ?? 'message')) && own['role'] !== 'user';
+      orphaned &&= isRecord(own) && isMadeWithReasoning(own);
       opened.push(orphaned && isRecord(own) ? withoutId(own) : own);
     }
   }
@@ -75,6 +75,10 @@ const MADE_WITH_REASONING: ReadonlySet<string> = new Set([
   'message', 'function_call', 'custom_tool_call', 'tool_search_call', 'web_search_call', 'local_shell_call',
   'shell_call', 'apply_patch_call',
 ]);
+
+function isMadeWithReasoning({ type = 'message', role }: JsonRecord): boolean {
+  return role !== 'user' && MADE_WITH_REASONING.has(stringOf(type));
+}
 
 function withoutId({ id: _id, ...item }: JsonRecord): JsonRecord {
   return item;

@@ -80,7 +80,7 @@ function checkResponse(response: typeof RESPONSE): void {
   assert.equal(one.open(response.previous_response_id)?.data, 'resp_0');
   const [item, message] = response.output;
   assert.deepEqual(
-    one.open(String((item as { encrypted_content: string }).encrypted_content)),
+    one.open((item as { encrypted_content: string }).encrypted_content),
     { kind: 'encrypted', channel: 'openai/one', data: 'gA/A=' },
   );
   assert.deepEqual(message, RESPONSE.output[1]);
