@@ -10,6 +10,7 @@ import { createAdmin } from '../dataplane/admin/server.ts';
 import type { Admin } from '../dataplane/admin/server.ts';
 import { openEdge } from './cluster/edge.ts';
 import type { Edge } from './cluster/edge.ts';
+import { loadGatewayKey } from './cluster/gateway-key.ts';
 import { startClusterManager } from './cluster/manager.ts';
 import type { ClusterManager } from './cluster/manager.ts';
 import { problemsOf, readinessOf } from './cluster/readiness.ts';
@@ -56,6 +57,7 @@ export interface ClusterOperator {
 }
 
 interface Running {
+  keyProblem?: string;
   manager?: ClusterManager;
   distribution?: Distribution;
   edge?: Edge;
@@ -108,10 +110,15 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   const webhook = openWebhook(context, timers.after, ending);
   webhook.catch(() => undefined); // told where it is waited for
   await openEdgePort(context, security, ending);
+  const abort = new AbortController();
+  ending.defer(() => abort.abort());
+  const gatewayKey = await loadGatewayKey({
+    client, namespace, log, signal: abort.signal, onProblem: (problem) => { running.keyProblem = problem; },
+  });
   const ledger = context.ledger && openFleetLedger(context, context.ledger);
   if (ledger) ending.defer(() => ledger.close());
   running.manager = ending.adopt(startClusterManager({
-    client, fleet: distribution, gatewayNamespace: namespace, log, meter,
+    client, fleet: distribution, gatewayNamespace: namespace, gatewayKey, log, meter,
     ...settings.watchNamespaces && { watchNamespaces: settings.watchNamespaces },
     ...ledger && { ledger: ledger.reader },
     lease: {

@@ -115,7 +115,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     async stop() {
       clearInterval(timer);
       clearTimeout(refreshSoon);
-      await Promise.all([started.drain(), operator.stop()]);
+      // running calls and requests on open connections still need the configuration, above all revoked keys
+      await started.drain();
+      await operator.stop();
     },
   };
 }

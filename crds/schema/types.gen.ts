@@ -187,7 +187,7 @@ export interface ApiKeyKey {
 export interface ApiKeyStatus {
   /** The metadata.generation that this status speaks of. */
   readonly observedGeneration?: number;
-  /** The SHA-256 of the key in force, 64 lower-case hexadecimal digits. */
+  /** Tells which key is in force, by 64 hexadecimal digits that only the gateway can compute from it. */
   readonly keyHash?: string;
   /** The first characters of the key in force, to recognise it by. */
   readonly keyPrefix?: string;
@@ -214,7 +214,7 @@ export interface ApiKeyStatus {
 
 /** A replaced key. */
 export interface ApiKeyPreviousKey {
-  /** Its SHA-256, 64 lower-case hexadecimal digits. */
+  /** Tells which key it is, by 64 hexadecimal digits that only the gateway can compute from it. */
   readonly keyHash: string;
   /** When it stops working. */
   readonly expirationTime: string;

@@ -146,6 +146,10 @@ class EmbeddedLedger implements Ledger {
     return takeSlots(this.#slots, callId, slots);
   }
 
+  countSlots(callId: string, slots: readonly SlotLimit[]): void {
+    takeSlots(this.#slots, callId, slots.map((slot) => ({ ...slot, limit: Number.MAX_SAFE_INTEGER })));
+  }
+
   releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void {
     releaseSlots(this.#slots, callId, scopes);
   }

@@ -157,6 +157,11 @@ export interface Ledger extends LedgerReader {
    * itself. Failures are always rejections, never thrown.
    */
   takeSlots(callId: string, slots: readonly SlotLimit[]): SlotResult | Promise<SlotResult>;
+  /**
+   * Gives a running call these slots whether or not they have room. Never fails: a ledger that is away counts them
+   * before it grants anything else.
+   */
+  countSlots(callId: string, slots: readonly SlotLimit[]): void;
   /** Releases a call's slots of the given scopes, or all. Never fails; slots that the call does not own are ignored. */
   releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void;
   /** A further hold of the same call id replaces the earlier one if it is granted. */

@@ -95,6 +95,10 @@ class ValkeyLedger implements Ledger {
     return this.#instance.slots.take(callId, slots);
   }
 
+  countSlots(callId: string, slots: readonly SlotLimit[]): void {
+    this.#instance.slots.count(callId, slots);
+  }
+
   releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void {
     this.#instance.slots.release(callId, scopes);
   }

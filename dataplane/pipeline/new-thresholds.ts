@@ -17,31 +17,17 @@ export function countRunningCalls(deps: Deps): void {
   for (const record of deps.running.values()) if (record.sent) countRunningCall(deps, record, keys);
 }
 
-/**
- * Counts one running call. Where the ledger fails, the call stays uncounted until the next edit or its next channel.
- */
+/** Counts one running call. A ledger that is away counts it before it admits another call. */
 export function countRunningCall(deps: Deps, record: CallRecord, keys: KeySlots = keySlots(deps.state.get())): void {
   const slots = record.admitted ? slotsToAdd(deps, record.admitted, keys) : [];
-  if (slots.length > 0) void addSlots(deps, record.received.requestId, slots);
+  if (slots.length > 0) deps.ledger.countSlots(record.received.requestId, slots);
 }
 
-/** Never rejects. */
-async function addSlots({ ledger, running }: Deps, requestId: string, slots: readonly SlotLimit[]): Promise<void> {
-  try {
-    await ledger.takeSlots(requestId, slots);
-  } catch {
-    return; // it stays uncounted until the next edit
-  }
-  // the call may have ended while the slots were taken
-  if (!running.get(requestId)) ledger.releaseSlots(requestId);
-}
-
-/** The slots that a new call like this one takes and this one lacks, without a limit. */
+/** Slots that a new call of its kind needs and this one does not have. */
 function slotsToAdd({ state }: Deps, { routed, candidate }: Admitted, keys: KeySlots): readonly SlotLimit[] {
   const { group, model, target, slots } = candidate;
   const inForce = channelSlots(state.get(), { group, model: model.name, channel: target.id });
   const missing = inForce.filter(({ id }) => slots.every((each) => each.id !== id));
   const keySlot = routed.key.slot ? undefined : keys(routed);
-  if (keySlot) missing.push(keySlot);
-  return missing.map(({ scope, id }) => ({ scope, id, limit: Number.MAX_SAFE_INTEGER }));
+  return keySlot ? [...missing, keySlot] : missing;
 }

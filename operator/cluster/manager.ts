@@ -31,6 +31,8 @@ import type { UpstreamRefusal } from '../status/refusals.ts';
 import { transitionsOf } from '../status/transitions.ts';
 import { createClusterCache } from '../store/cluster-cache.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
+import { withFingerprints } from '../store/fingerprint.ts';
+import { deriveKey } from '../store/gateway-key.ts';
 import type { Resources } from '../store/resources.ts';
 import { createWriteBudget } from '../status/write-budget.ts';
 import { StatusWriter } from '../status/writer.ts';
@@ -50,6 +52,8 @@ export interface ClusterManagerOptions {
   readonly client: KubeClient;
   readonly fleet: ProxyDistribution;
   readonly gatewayNamespace: string;
+  /** The gateway's own key. */
+  readonly gatewayKey: Uint8Array;
   /** Absent: all namespaces. */
   readonly watchNamespaces?: readonly string[];
   readonly lease: Pick<LeaseOptions, 'name' | 'identity' | 'address' | 'durationMs' | 'renewWithinMs' | 'retryMs'>;
@@ -89,11 +93,12 @@ const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as co
 
 /** Begins at once; whatever cannot be had yet is waited for. */
 export function startClusterManager(options: ClusterManagerOptions): ClusterManager {
-  const { client, fleet, gatewayNamespace, log, meter, clock = SYSTEM_CLOCK, waits = {} } = options;
+  const { client, fleet, gatewayNamespace, gatewayKey, log, meter, clock = SYSTEM_CLOCK, waits = {} } = options;
   let started = false;
+  const macKey = deriveKey(gatewayKey, 'previous-keys');
   const leading = (): boolean => lease.leading;
   const provider = provideCluster({
-    client, clock, meter, log, gatewayNamespace, ...waits, admit: admitObjects(loadApiKindsSync()),
+    client, clock, meter, log, gatewayNamespace, macKey, ...waits, admit: admitObjects(loadApiKindsSync()),
     ...options.watchNamespaces && { watchNamespaces: options.watchNamespaces },
     onResources: () => started && controller.resourcesChanged(),
     onLive: (id) => controller.liveChanged(id),
@@ -112,7 +117,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     writeStatuses({ ...options, clock }, { provider, events, leading, desired: (id) => controller.status(id) });
   const controller = new ClusterController({
     gatewayNamespace, provider, proxies: fleet, writer, clock, meter, log, ...waits,
-    keys: clusterKeys({ client, provider, nowMs: () => clock.nowMs(), leading }),
+    keys: clusterKeys({ client, provider, macKey, nowMs: () => clock.nowMs(), leading }),
     onMinted: (minted) => recordMinted(minted, { provider, events, meter }),
     onUnserved: ({ id, message }) => recordUnserved(id, message, { provider, events }),
     ...options.ledger && { ledger: options.ledger },
@@ -182,16 +187,21 @@ interface WriterParts {
   readonly desired: (id: string) => ObjectStatus['status'] | undefined;
 }
 
-function writeStatuses({ client, gatewayNamespace, meter, log, clock, waits = {} }: ClusterManagerOptions & {
-  readonly clock: Clock;
-}, { provider, events, leading, desired }: WriterParts): StatusWriter {
+function writeStatuses(
+  options: ClusterManagerOptions & { readonly clock: Clock }, { provider, events, leading, desired }: WriterParts,
+): StatusWriter {
+  const { client, gatewayNamespace, gatewayKey, meter, log, clock, waits = {} } = options;
   const statuses = createStatusClient({
     client, gatewayNamespace, leading,
     onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),
   });
+  const fingerprintKey = deriveKey(gatewayKey, 'fingerprint');
   return new StatusWriter({
     clock, meter, log, ...waits.spendingEveryMs !== undefined && { spendingEveryMs: waits.spendingEveryMs },
-    desired: (id) => desired(id) && { ...desired(id) },
+    desired(id) {
+      const status = desired(id);
+      return status && { ...withFingerprints(status, fingerprintKey) };
+    },
     live(id) {
       const live = provider.objects.live(id);
       return live && { ...live, status: { ...live.status } };

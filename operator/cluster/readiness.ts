@@ -4,6 +4,8 @@ import type { ClusterManager } from './manager.ts';
 import type { Edge } from './edge.ts';
 
 export interface Parts {
+  /** Why the gateway's own key cannot be had, without which nothing is read. */
+  readonly keyProblem?: string;
   readonly manager?: Pick<ClusterManager, 'published' | 'problems'>;
   readonly distribution?: object;
   /** Where Envoys are to be configured. */
@@ -11,8 +13,9 @@ export interface Parts {
 }
 
 /** What fails after the start is told by metrics and /config_dump: a replica that serves what it knows is ready. */
-export function readinessOf({ manager, distribution, edge }: Parts): readonly ReadinessCheck[] {
-  const problems = manager?.problems() ?? [];
+export function readinessOf(parts: Parts): readonly ReadinessCheck[] {
+  const { manager, distribution, edge } = parts;
+  const problems = configurationProblems(parts);
   const detail = problems.length > 0 ? problems.join('; ') : 'the objects are still being read';
   return [
     { name: 'xds', ok: distribution !== undefined, detail: 'the certificates are not there yet; the log says why' },
@@ -27,6 +30,11 @@ function edgeCheck({ published, problems }: NonNullable<Parts['edge']>): Readine
 }
 
 /** All that cannot be had at the moment, ready or not. */
-export function problemsOf({ manager, edge }: Parts): readonly string[] {
-  return [...manager?.problems() ?? [], ...edge?.problems() ?? []];
+export function problemsOf(parts: Parts): readonly string[] {
+  return [...configurationProblems(parts), ...parts.edge?.problems() ?? []];
+}
+
+function configurationProblems({ manager, keyProblem }: Parts): readonly string[] {
+  if (manager) return manager.problems();
+  return keyProblem === undefined ? [] : [keyProblem];
 }

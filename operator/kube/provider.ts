@@ -5,15 +5,17 @@
  */
 import { PLURALS } from '#crds/types.gen.ts';
 import type { Kind, ModelRoute } from '#crds/types.gen.ts';
-import { KEY_LABEL } from '../store/key-secret.ts';
+import { KEY_LABEL, PREVIOUS_ANNOTATION, hasForgedPreviousKeys } from '../store/key-secret.ts';
 import { openLiveObjects } from '../store/live-objects.ts';
 import { sameItems } from '../store/same.ts';
 import type { AdmitObject, LiveObjects } from '../store/live-objects.ts';
 import { openLiveSecrets } from '../store/live-secrets.ts';
 import type { LiveSecrets } from '../store/live-secrets.ts';
+import { namespacedName } from '../store/resources.ts';
 import type { Labels, Resources, SecretObject } from '../store/resources.ts';
 import { watchCredentials } from './credential-watches.ts';
 import { startListWatch } from './list-watch.ts';
+import type { KubeObject } from './models.ts';
 import type { ListWatch, ListWatchOptions } from './list-watch.ts';
 import { watchNamespaces } from './namespace-watch.ts';
 import type { StartWatch } from './namespace-watch.ts';
@@ -22,6 +24,8 @@ import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from './p
 interface ClusterProviderOptions extends Pick<ListWatchOptions,
   | 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'> {
   readonly gatewayNamespace: string;
+  /** Authenticates the lists of replaced keys in Secrets: derived for the purpose `previous-keys`. */
+  readonly macKey: Uint8Array;
   readonly admit?: AdmitObject;
   /** Absent: all namespaces. */
   readonly watchNamespaces?: readonly string[];
@@ -34,7 +38,7 @@ interface ClusterProviderOptions extends Pick<ListWatchOptions,
 }
 
 export interface ClusterProvider {
-  /** Resolves once everything but the Secrets of ApiKeys has been read. */
+  /** Resolves once everything has been read. */
   readonly ready: Promise<void>;
   readonly objects: LiveObjects;
   /** As it is now. */
@@ -81,9 +85,10 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
     },
   });
   const kinds = scopes.flatMap((namespace) => KINDS.map((kind) => watchKind(start, objects, kind, namespace)));
-  const keys = scopes.map((namespace) => watchKeys(start, secrets, namespace));
+  const verified = verifier(options);
+  const keys = scopes.map((namespace) => watchKeys(start, { secrets, verified }, namespace));
   const namespaces = options.watchNamespaces === undefined ? watchNamespaces(start, onResources) : undefined;
-  const watches = [...kinds, ...namespaces ? [namespaces.watch] : []];
+  const watches = [...kinds, ...keys, ...namespaces ? [namespaces.watch] : []];
 
   /** Includes the Secrets of a route's retained version. */
   function followCredentials(): void {
@@ -117,18 +122,18 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
       ...namespaces && { terminatingNamespaces: namespaces.terminating() },
       malformed: objects.malformed(),
       unreadable: credentials.unreadable(),
-      ...keys.every(({ synced }) => synced) ? {} : { keySecretsPending: true as const },
     }),
-    keySecretWritten: (secret) => secrets.apply(keySource(options.watchNamespaces && secret.namespace), secret),
+    keySecretWritten: (secret) => 
+      secrets.apply(keySource(options.watchNamespaces && secret.namespace), verified(secret)),
     keySecretTaken(id, secret) {
       const source = `taken ${id}`;
       if (secret) secrets.apply(source, { ...secret, data: new Map() });
       else secrets.drop(source);
     },
-    problems: () => [...watches, ...keys].flatMap(({ collection, problem, synced }) =>
+    problems: () => watches.flatMap(({ collection, problem, synced }) =>
       problem === undefined && synced ? [] : [`${collection.resource}: ${problem ?? 'not read yet'}`]),
     async stop() {
-      await Promise.all([...watches, ...keys, credentials].map((each) => each.stop()));
+      await Promise.all([...watches, credentials].map((each) => each.stop()));
     },
   };
 }
@@ -142,11 +147,30 @@ function watchKind(start: StartWatch, objects: LiveObjects, kind: Kind, namespac
   });
 }
 
-function watchKeys(start: StartWatch, secrets: LiveSecrets, namespace: string | undefined): ListWatch {
+type Verified = (secret: SecretObject) => SecretObject;
+
+/** Takes lists of replaced keys that the gateway has not written out of Secrets. */
+function verifier({ macKey, log }: ClusterProviderOptions): Verified {
+  return (secret) => {
+    if (!hasForgedPreviousKeys(secret, macKey)) return secret;
+    log.warn({ secret: namespacedName(secret), annotation: PREVIOUS_ANNOTATION }, 'this gateway has not written the ' +
+      'list of replaced keys in this Secret, so none of them works');
+    const { [PREVIOUS_ANNOTATION]: _, ...annotations } = secret.annotations;
+    return { ...secret, annotations };
+  };
+}
+
+interface KeyStore {
+  readonly secrets: LiveSecrets;
+  readonly verified: Verified;
+}
+
+function watchKeys(start: StartWatch, { secrets, verified }: KeyStore, namespace: string | undefined): ListWatch {
+  const parse = (object: KubeObject): SecretObject => verified(parseSecretObject(object));
   const source = keySource(namespace);
   return start({ resource: 'secrets/key', path: pathOfSecrets(namespace), labelSelector: KEY_LABEL }, {
-    onReplace: (all) => secrets.replace(source, all.map(parseSecretObject)),
-    onApplied: (object) => secrets.apply(source, parseSecretObject(object)),
+    onReplace: (all) => secrets.replace(source, all.map(parse)),
+    onApplied: (object) => secrets.apply(source, parse(object)),
     onDeleted: (object) => secrets.remove(source, parseSecretObject(object)),
   });
 }

@@ -199,7 +199,7 @@ export class ClusterController {
       this.#tracker.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
       this.#evaluator.evaluate([...this.#changed, ...faultsBefore.keys(), ...this.#faults.keys()]);
       this.#flush();
-      if (this.#isLeading() && !resources.keySecretsPending) this.#minting.changed();
+      if (this.#isLeading()) this.#minting.changed();
       return { retry: !good, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
     } catch (error) {
       meter.add('modelgateway_operator_reconcile_errors_total', {}, 1);
@@ -210,7 +210,7 @@ export class ClusterController {
   async #mint(): Promise<RunResult> {
     const { provider, gatewayNamespace, keys, onMinted, clock, log, meter } = this.#options;
     const resources = provider.resources();
-    if (!this.#isLeading() || resources.keySecretsPending) return { retry: false };
+    if (!this.#isLeading()) return { retry: false };
     const { failures, failedWrites, retryAtMs } = await mintKeys(resources, clock.nowMs(), {
       gatewayNamespace, minted: keys, onMinted, backoff: this.#mintBackoff,
     });

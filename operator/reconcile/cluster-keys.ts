@@ -9,7 +9,9 @@ import type { KubeClient, KubeJson } from '../kube/client.ts';
 import { KubeError, KubeUnreachable, explainKubeError, hasStatus } from '../kube/errors.ts';
 import { parseSecretObject, pathOfSecrets } from '../kube/parse-object.ts';
 import type { ClusterProvider } from '../kube/provider.ts';
-import { KEY_LABEL, PREVIOUS_ANNOTATION, isOrphaned, isMadeFor } from '../store/key-secret.ts';
+import {
+  KEY_LABEL, PREVIOUS_ANNOTATION, PREVIOUS_MAC_ANNOTATION, isOrphaned, isMadeFor, macOfPreviousKeys,
+} from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { LiveSecret, SecretObject } from '../store/resources.ts';
 import { SecretWriteError } from './mint-keys.ts';
@@ -18,6 +20,8 @@ import type { KeySecrets, SecretWrite } from './mint-keys.ts';
 interface ClusterKeyOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly provider: Pick<ClusterProvider, 'keySecretWritten' | 'keySecretTaken'>;
+  /** Authenticates the lists of replaced keys: derived for the purpose `previous-keys`. */
+  readonly macKey: Uint8Array;
   readonly nowMs: () => number;
   /** Asked before each write: only the leader may. */
   readonly leading: () => boolean;
@@ -39,9 +43,10 @@ export function clusterKeys(options: ClusterKeyOptions): KeySecrets {
       return due ? undefined : secrets.get(id);
     },
     obstacle: () => undefined,
-    async write(secret, request) {
+    async write(unsigned, request) {
       if (!leading()) throw new Error('this replica is no longer the leader');
       const { apiKey, before } = request;
+      const secret = signed(unsigned, apiKey, options.macKey);
       try {
         if (!before) return await create(writer, secret, apiKey);
         if (isOrphaned(before, apiKey)) return await replace(writer, secret, request);
@@ -148,7 +153,15 @@ function encoded({ data }: SecretObject): Readonly<Record<string, string>> {
 
 /** In a merge patch null removes an annotation. */
 function annotationsOf({ annotations }: SecretObject): Readonly<Record<string, string | null>> {
-  return { [PREVIOUS_ANNOTATION]: null, ...annotations };
+  return { [PREVIOUS_ANNOTATION]: null, [PREVIOUS_MAC_ANNOTATION]: null, ...annotations };
+}
+
+/** With the MAC of its list of replaced keys, where it has one. */
+function signed(secret: SecretObject, { metadata: { uid } }: ApiKey, macKey: Uint8Array): SecretObject {
+  const list = secret.annotations[PREVIOUS_ANNOTATION];
+  if (list === undefined) return secret;
+  const mac = macOfPreviousKeys(macKey, { ...secret, ownerUid: uid }, list);
+  return { ...secret, annotations: { ...secret.annotations, [PREVIOUS_MAC_ANNOTATION]: mac } };
 }
 
 /** The ownerReference has the garbage collector delete the Secret with its ApiKey. */

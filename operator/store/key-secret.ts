@@ -2,8 +2,10 @@
  * [P] The Secret of an ApiKey: its name, its entry, and the label and annotations of a generated key. The same in a
  * cluster and in the data folder.
  */
+import { timingSafeEqual } from 'node:crypto';
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
+import { hmacHex } from './gateway-key.ts';
 import { namespacedName } from './resources.ts';
 import type { SecretObject } from './resources.ts';
 
@@ -15,6 +17,8 @@ export const KEY_LABEL = 'modelgateway.dev/api-key';
 export const ROTATION_ANNOTATION = 'modelgateway.dev/rotation';
 /** The annotation with the hashes of replaced keys that still work: `[{"sha256": …, "notAfter": …}]`. */
 export const PREVIOUS_ANNOTATION = 'modelgateway.dev/previous-keys';
+/** The annotation with the MAC of that list, without which it does not count: tenants may write their Secrets. */
+export const PREVIOUS_MAC_ANNOTATION = 'modelgateway.dev/previous-keys-mac';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 /** As many as a status lists. */
@@ -76,6 +80,30 @@ export function previousKeysOf(secret: SecretObject, nowMs: number): readonly Pr
 export function formatPreviousKeys(keys: readonly PreviousKey[]): string {
   return JSON.stringify(keys.map(({ sha256, notAfterMs }) =>
     ({ sha256, notAfter: new Date(notAfterMs).toISOString() })));
+}
+
+/** What identifies a Secret of one ApiKey, so that a list counts nowhere else. */
+interface SecretIdentity {
+  readonly namespace: string;
+  readonly name: string;
+  /** The uid of its ApiKey. */
+  readonly ownerUid: string | undefined;
+}
+
+/** The MAC of a list of replaced keys. `key`: derived for the purpose `previous-keys`. */
+export function macOfPreviousKeys(
+  key: Uint8Array, { namespace, name, ownerUid }: SecretIdentity, list: string,
+): string {
+  return hmacHex(key, JSON.stringify([namespace, name, ownerUid ?? '', list]));
+}
+
+/** Whether it lists replaced keys that the gateway has not written there. */
+export function hasForgedPreviousKeys({ namespace, name, live, annotations }: SecretObject, key: Uint8Array): boolean {
+  const list = annotations[PREVIOUS_ANNOTATION];
+  if (list === undefined) return false;
+  const mac = Buffer.from(annotations[PREVIOUS_MAC_ANNOTATION] ?? '');
+  const right = Buffer.from(macOfPreviousKeys(key, { namespace, name, ownerUid: live?.ownerUid }, list));
+  return mac.length !== right.length || !timingSafeEqual(mac, right);
 }
 
 function parsePrevious(text: string): PreviousKey[] {

@@ -38,8 +38,6 @@ export interface Resources {
   readonly namespaces: ReadonlyMap<string, Labels>;
   /** Namespaces that are being deleted, in which nothing can be created; absent: unknown. */
   readonly terminatingNamespaces?: ReadonlySet<string>;
-  /** The Secrets of ApiKeys are not read yet; until then the hashes in their statuses are used. */
-  readonly keySecretsPending?: true;
   /** Objects that are stored in the cluster but invalid by the current schema; the lists above leave them out. */
   readonly malformed?: readonly MalformedObject[];
   /** Why a Secret that something names cannot be read, by "namespace/name". */

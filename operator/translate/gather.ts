@@ -10,7 +10,7 @@ import { accountIdOf, namespacedName } from '../store/resources.ts';
 import type { MalformedObject, Resources } from '../store/resources.ts';
 import type { GatheredKey } from './api-key.ts';
 import { compareName } from './conflicts.ts';
-import { readKeyMaterial, rememberedKeyMaterial } from './key-material.ts';
+import { readKeyMaterial } from './key-material.ts';
 import { memoize } from './memoize.ts';
 import { gatherCatalog } from './price-catalog.ts';
 import type { GatheredCatalog } from './price-catalog.ts';
@@ -67,11 +67,10 @@ export function gather(resources: Resources, { gatewayNamespace, nowMs }: Gather
   };
 }
 
-function gatherKey(apiKey: ApiKey, { secrets, keySecretsPending }: Resources, nowMs: number): GatheredKey {
+function gatherKey(apiKey: ApiKey, { secrets }: Resources, nowMs: number): GatheredKey {
   const ids = references(apiKey, [], () => ({ secret: secretIdOf(apiKey), account: accountIdOf(apiKey) }));
   const secret = secrets.get(ids.secret);
   const key = { metadata: apiKey.metadata, apiKey, account: ids.account };
-  if (secret === undefined && keySecretsPending) return { ...key, material: rememberedKeyMaterial(apiKey, nowMs) };
   // previous keys expire
   const inputs = secret && hasPreviousKeys(secret) ? [secret, nowMs] : [secret];
   return gathered(apiKey, inputs, () => ({ ...key, material: readKeyMaterial(apiKey, secret, nowMs) }));

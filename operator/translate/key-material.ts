@@ -55,15 +55,6 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
   };
 }
 
-/** The hashes in an ApiKey's status, which are used until its Secret has been read. */
-export function rememberedKeyMaterial(apiKey: ApiKey, nowMs: number): KeyMaterial {
-  const { keyHash, keyPrefix = '', keyRotation, previousKeys = [] } = apiKey.status ?? {};
-  if (keyHash === undefined) return missing('SecretPending', `The Secret "${secretNameOf(apiKey)}" is not read yet.`);
-  const previous = previousKeys.map((old) => ({ sha256: old.keyHash, notAfterMs: Date.parse(old.expirationTime) }));
-  return { state: 'Present', sha256: keyHash, prefix:
-    keyPrefix, rotation: keyRotation, previous: previous.filter(({ notAfterMs }) => notAfterMs > nowMs) };
-}
-
 /** Why a key is refused, without repeating it; undefined: it is not. */
 function faultOfKey(key: string): string | undefined {
   if (/[\r\n]$/.test(key)) return 'it ends with a line break; write it without one';

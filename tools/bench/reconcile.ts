@@ -131,9 +131,11 @@ const cache = new ResourceCache();
 const takeSnapshot = createSnapshotChanges(cache);
 let onPublished = (_changes: number): void => undefined;
 let writes = 0;
+const MAC_KEY = Buffer.alloc(32);
 const provider = provideCluster({
   client, clock:
-    SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY, admit: admitObjects(loadApiKindsSync()),
+    SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY, macKey: MAC_KEY,
+  admit: admitObjects(loadApiKindsSync()),
   onResources: () => controller.resourcesChanged(), onLive: (id) => controller.liveChanged(id),
 });
 const writer = new StatusWriter({
@@ -145,7 +147,7 @@ const writer = new StatusWriter({
 const controller: ClusterController = new ClusterController({
   gatewayNamespace:
     GATEWAY, provider, writer, clock: SYSTEM_CLOCK, meter: METER, log: LOG, onMinted: () => undefined, settleMs: 0,
-  keys: clusterKeys({ client, provider, nowMs: () => Date.now(), leading: () => true }),
+  keys: clusterKeys({ client, provider, macKey: MAC_KEY, nowMs: () => Date.now(), leading: () => true }),
   proxies: {
     publish(snapshot) { onPublished(takeSnapshot(snapshot).reduce((sum, { names }) => sum + names.length, 0)); },
     progress: () => ({ connected: 20, acknowledged: 20, rejected: [], convergedMs: 5 }),

@@ -33,7 +33,7 @@ export function openBooks(server: ValkeyServer): FleetBooks {
       const slots = asNames(await server.command('KEYS', '{mgw0}:z:*'));
       const taken = await Promise.all(slots.map(async (name) =>
         [name, Number(await server.command('ZCOUNT', name, String(Date.now()), '+inf'))] as const));
-      return [...asNames(await server.command('KEYS', '{mgw0}:o:*')), ...taken.filter(([, count]) =>
+      return [...asNames(await server.command('KEYS', '{mgw0}:[ou]:*')), ...taken.filter(([, count]) =>
         count > 0).map(([name]) => name)];
     },
     watch() {

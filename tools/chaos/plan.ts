@@ -125,7 +125,7 @@ function planProcessFault(dice: Dice): Fault {
   }
 }
 
-function planEdit(dice: Dice): Edit {
+export function planEdit(dice: Dice): Edit {
   const money = (most: number): bigint => BigInt(between(dice, -most / 2, most)) * MILLI_USD;
   const limited = dice.pick(['lower', 'refuse', 'smart', 'dear', 'daily'] as const);
   switch (weighted(dice, { limit: 4, credit: 4, price: 3, ratio: 2, rotate: 1, enable: 1, concurrency: 1 })) {

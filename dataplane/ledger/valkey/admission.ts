@@ -1,13 +1,19 @@
 /**
  * Admits a call: takes its hold, and its slots in the same step. If the outcome is unknown because no answer came in
- * time, the hold may exist, and is withdrawn.
+ * time, the hold may exist, and is withdrawn. A hold that was answered in time is confirmed before the call goes on.
+ * The reaper bills only confirmed holds: a refused call costs nothing even if its gateway dies before it withdraws.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { AdmitResult, HoldRequest, HoldResult, SlotLimit } from '../ledger.ts';
+import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
-import { admitOperation, holdOperation } from './operations.ts';
+import { admitOperation, confirmOperation, holdOperation } from './operations.ts';
 import { parseAmount, OutcomeUnknown, readReply } from './replies.ts';
 import type { Reply } from './replies.ts';
+
+/** An answer that is read after this part of a lease comes too late. */
+const LATEST_ANSWER = 0.5;
 
 /** Takes slots and hold atomically. */
 export async function admit(
@@ -15,10 +21,13 @@ export async function admit(
 ): Promise<AdmitResult> {
   const { origin } = request;
   const operation = slots.length > 0 ? admitOperation(request, slots) : holdOperation(request);
+  const bucket = instance.bucketOfAccount(origin.account);
+  const startedMs = performance.now();
   try {
-    const reply = await instance.bucketOfAccount(origin.account).execute(operation);
+    const reply = await bucket.execute(operation);
     instance.rememberAccount(origin.keyUid, origin.account);
     const result = readReply(reply, (known) => parseAdmission(known, slots));
+    if (result.outcome === 'Held') await confirm(instance, bucket, { callId: origin.callId, startedMs });
     if (result.outcome === 'Held') keep(instance, { request, slots, heldNanoUsd: result.heldNanoUsd }, reply);
     return result;
   } catch (error) {
@@ -32,6 +41,27 @@ export async function hold(instance: Instance, request: HoldRequest): Promise<Ho
   const result = await admit(instance, request, []);
   if (result.outcome === 'Full') throw noSuchSlot();
   return result;
+}
+
+interface Unconfirmed {
+  readonly callId: string;
+  /** When the hold was requested, by the monotonic clock. */
+  readonly startedMs: number;
+}
+
+/** A hold that replaces an earlier one is confirmed already. Rejects with OutcomeUnknown: the hold may not be used. */
+async function confirm(instance: Instance, bucket: Bucket, { callId, startedMs }: Unconfirmed): Promise<void> {
+  // this process was suspended for so long that others have taken it for dead
+  if (performance.now() - startedMs > instance.leaseMs * LATEST_ANSWER)
+    throw new OutcomeUnknown('the ledger\'s answer was read too late');
+  if (instance.held.get(callId)) return;
+  try {
+    await bucket.send(confirmOperation(callId));
+  } catch (error) {
+    throw new OutcomeUnknown('the hold could not be confirmed in time', { cause: error });
+  }
+  // the client writes to its socket at the end of the turn: a process that is killed after that loses nothing
+  await nextTurn();
 }
 
 interface Admitted {

@@ -68,6 +68,10 @@ interface Request {
   readonly untilAnswered: boolean;
   readonly resolve: (reply: Reply) => void;
   readonly reject: (error: LedgerUnavailable) => void;
+  /** Called when the connection has taken the operation. */
+  readonly onSent: (() => void) | undefined;
+  /** The order of submission, in which operations that are sent again are queued. */
+  readonly number: number;
   sent: boolean;
   done: boolean;
   timer: NodeJS.Timeout | undefined;
@@ -93,6 +97,7 @@ export class Bucket {
   /** The number of the latest batch; `#acked` is the latest acknowledged one. */
   #seq = 0;
   #acked = 0;
+  #submitted = 0;
   /** The epoch that the script reported last. */
   #reported = { id: '', mode: '', remainingMs: 0 };
 
@@ -127,6 +132,16 @@ export class Bucket {
     return this.#submit(operation, true);
   }
 
+  /**
+   * Resolves when the operation was handed to the connection; it is then executed like executeUntilAnswered. Rejects
+   * with LedgerUnavailable at the timeout: it was not sent then, and never will be.
+   */
+  send(operation: Operation): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#submit(operation, true, resolve).catch(reject);
+    return promise;
+  }
+
   /** Refuses everything that is not answered. Later replies are ignored. */
   close(): void {
     this.#state = 'Closed';
@@ -134,12 +149,17 @@ export class Bucket {
     for (const request of [...this.#batches.splice(0).flat(), ...this.#queue.splice(0)]) this.#refuse(request);
   }
 
-  #submit(operation: Operation, untilAnswered: boolean): Promise<Reply> {
+  /** `onSent`: what is not sent within the timeout is refused. */
+  #submit(operation: Operation, untilAnswered: boolean, onSent?: () => void): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      const state = { sent: false, done: false, timer: undefined };
-      const request: Request = { operation, untilAnswered, resolve, reject, ...state };
-      if (untilAnswered ? this.#state === 'Closed' : this.#state !== 'Open') return this.#refuse(request);
-      if (!untilAnswered) this.#startTimeout(request, this.#deps.settings.timeoutMs);
+      const state = { sent: false, done: false, timer: undefined, number: ++this.#submitted };
+      const sent = (): void => {
+        clearTimeout(request.timer);
+        onSent?.();
+      };
+      const request: Request = { operation, untilAnswered, resolve, reject, onSent: onSent && sent, ...state };
+      if (untilAnswered && !onSent ? this.#state === 'Closed' : this.#state !== 'Open') return this.#refuse(request);
+      if (!untilAnswered || onSent) this.#startTimeout(request, this.#deps.settings.timeoutMs);
       this.#queue.push(request);
       this.#schedule();
     });
@@ -178,10 +198,12 @@ export class Bucket {
     const batch = taken.filter(({ done }) => !done);
     if (batch.length === 0) return;
     this.#batches.push(batch);
-    for (const request of batch) request.sent = true;
     let replies: readonly string[] | string;
     try {
-      const answer = await this.#run('', batch.map(({ operation }) => operation));
+      const running = this.#run('', batch.map(({ operation }) => operation));
+      for (const request of batch) request.sent = true;
+      this.#reportSent(batch, running);
+      const answer = await running;
       replies = typeof answer === 'string' ? REFUSALS[answer] : answer;
     } catch (error) {
       replies = messageOf(error);
@@ -194,11 +216,24 @@ export class Bucket {
     this.#schedule();
   }
 
+  /** A turn later, when a connection that is down has rejected the batch. */
+  #reportSent(batch: readonly Request[], running: Promise<unknown>): void {
+    const waiting = batch.filter(({ onSent }) => onSent !== undefined);
+    if (waiting.length === 0) return;
+    let failed = false;
+    running.catch(() => { failed = true; });
+    setImmediate(() => {
+      if (!failed) for (const { onSent } of waiting) onSent?.();
+    });
+  }
+
   #failed(batch: readonly Request[], reason: string): void {
     // first, because the refusals contain the reason
     this.#recover(reason);
     for (const request of batch) if (!request.untilAnswered) this.#refuse(request);
     this.#queue.unshift(...batch.filter(({ untilAnswered }) => untilAnswered));
+    // two batches may fail, the earlier one first
+    this.#queue.sort((a, b) => a.number - b.number);
   }
 
   #refuse(request: Request): void {

@@ -80,6 +80,10 @@ export class Instance {
     this.slots = new SlotLeases(this.buckets);
   }
 
+  get leaseMs(): number {
+    return this.#deps.settings.leaseMs;
+  }
+
   start(): void {
     for (const bucket of this.buckets) bucket.start();
     this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
@@ -157,7 +161,7 @@ export class Instance {
 
   async #reapIn(bucket: Bucket): Promise<void> {
     const [word, ...reaped] = await bucket.execute({ name: 'reap', args: [String(MAX_REAPED)] });
-    for (const text of reaped) this.journal.addSettled(parseNestedReply(text), NO_JOB);
+    for (const text of reaped) void this.journal.addSettled(parseNestedReply(text), NO_JOB);
     if (reaped.length > 0) this.#deps.onEvent({ kind: 'Reaped', calls: reaped.length });
     if (word === 'more') await this.#reapIn(bucket);
   }

@@ -1,6 +1,7 @@
 /**
- * The journal's files. Lines are buffered for some hundred milliseconds and appended to the current file; files rotate
+ * The journal's files. The lines of one turn of the event loop are appended to the current file together; files rotate
  * between two names. The current file always begins with the lines still needed, also after a failed write or rotation.
+ * While the disk takes nothing, lines wait in memory and are written again.
  */
 import { existsSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -16,8 +17,10 @@ export interface JournalFileOptions {
   readonly monotonicMs: () => number;
 }
 
-/** Lines are buffered so long: an acknowledged settlement is needed only if the store loses it. */
-const GATHER_MS = 200;
+/** The pause after a failed write. */
+const RETRY_MS = 500;
+/** Lines that wait in memory; beyond it the oldest are lost. */
+const MAX_WAITING = 200_000;
 const ROTATE_MS = 5 * 60_000;
 const ROTATE_BYTES = 64 * 2 ** 20;
 
@@ -42,7 +45,8 @@ export class JournalFiles {
   #isClosed = false;
   #readers = 0;
   #writing: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #scheduled = false;
+  #retry: NodeJS.Timeout | undefined;
 
   constructor(options: JournalFileOptions, file: FileHandle) {
     this.#options = options;
@@ -53,32 +57,47 @@ export class JournalFiles {
   append(line: string): void {
     if (this.#isClosed) return this.#options.onFault(new Error('the journal is closed'));
     this.#lines.push(line);
-    this.#timer ??= setTimeout(() => void this.flush(), GATHER_MS).unref();
+    if (this.#scheduled || this.#retry) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      void this.flush();
+    });
   }
 
-  /** Writes all buffered lines. Never rejects. */
+  /** Writes all waiting lines. Never rejects: lines that could not be written are written again later. */
   flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    return this.#writing ??= this.#write().catch((error: unknown) => {
-      this.#isBroken = true;
-      this.#options.onFault(error);
-    }).finally(() => { this.#writing = undefined; });
+    return this.#writing ??= this.#write().catch((error: unknown) => this.#failed(error))
+      .finally(() => { this.#writing = undefined; });
   }
 
-  /** Resolves when all lines so far are in the file, or failed with a fault. Never rejects. */
+  #failed(error: unknown): void {
+    this.#isBroken = true;
+    this.#lines.splice(0, this.#lines.length - MAX_WAITING);
+    this.#options.onFault(error);
+    if (this.#isClosed || this.#retry) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      void this.flush();
+    }, RETRY_MS).unref();
+  }
+
+  /** Resolves when all lines so far are in the file, or could not be written. Never rejects. */
   async written(): Promise<void> {
     await this.flush();
     // lines that were appended at the very end of the first write
     await this.flush();
   }
 
-  /** Reads all lines. No file rotates meanwhile, which would show lines twice or not at all. */
-  async reading<T>(read: (paths: readonly string[]) => Promise<T>): Promise<T> {
+  /**
+   * Reads all lines: those in the files, then those that could not be written. No file rotates meanwhile, which would
+   * show lines twice or not at all.
+   */
+  async reading<T>(read: (paths: readonly string[], waiting: readonly string[]) => Promise<T>): Promise<T> {
     await this.written();
     this.#readers++;
     try {
-      return await read(journalPaths(this.#options.folder));
+      return await read(journalPaths(this.#options.folder), [...this.#lines]);
     } finally {
       this.#readers--;
     }
@@ -90,7 +109,7 @@ export class JournalFiles {
     const last = this.flush();
     this.#isClosed = true;
     await last;
-    clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
     await this.#file.close();
   }
 
@@ -98,7 +117,13 @@ export class JournalFiles {
     if (this.#isBroken) await this.#put(`\n${this.#options.kept()}`);
     this.#isBroken = false;
     while (this.#lines.length > 0) {
-      await this.#put(this.#lines.splice(0).join(''));
+      const lines = this.#lines.splice(0);
+      try {
+        await this.#put(lines.join(''));
+      } catch (error) {
+        this.#lines.unshift(...lines);
+        throw error;
+      }
       if (this.#readers === 0 && this.#isFull()) await this.#rotate();
     }
   }

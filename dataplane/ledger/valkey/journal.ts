@@ -29,8 +29,12 @@ export interface SettlementJournal {
   /** Undelivered settlements of the process before. */
   readonly undelivered: readonly PendingSettlement[];
   addPending(settlement: PendingSettlement): void;
-  /** `reply`: the script's full reply; `job`: the arguments that create its job. */
-  addSettled(reply: Reply, job: readonly string[]): void;
+  /**
+   * `reply`: the script's full reply; `job`: the arguments that create its job; `change`: the number of the change that
+   * billed the call, if the balances in the reply are later ones. Resolves when the line is in the file, or could not
+   * be written. Never rejects.
+   */
+  addSettled(reply: Reply, job: readonly string[], change?: string): Promise<void>;
   /** The settlement is dropped, because the store knows no such hold. */
   addDropped(callId: string): void;
   /** Later settlements in this bucket belong to this epoch. */
@@ -51,14 +55,14 @@ export interface JournalOptions {
 
 /** P: pending. C: committed. D: dropped. E: an epoch began in a bucket. Versions of the program share this format. */
 type Line = readonly ['P', PendingSettlement] | Committed | readonly ['D', string] | readonly ['E', string, string];
-type Committed = readonly ['C', callId: string, reply: Reply, job: readonly string[]];
+type Committed = readonly ['C', callId: string, reply: Reply, job: readonly string[], change?: string];
 
 /** So many epochs of a bucket are remembered. */
 const MAX_EPOCHS = 8;
 
 /** Keeps nothing; for tests. */
 export const NO_JOURNAL: SettlementJournal = {
-  undelivered: [], addPending: () => undefined, addSettled: () => undefined, addDropped: () => undefined,
+  undelivered: [], addPending: () => undefined, addSettled: async () => undefined, addDropped: () => undefined,
   beginEpoch: () => undefined, refills: async () => [], close: async () => undefined,
 };
 
@@ -77,10 +81,11 @@ export async function openJournal(options: JournalOptions): Promise<SettlementJo
       files.append(lineOf(['P', settlement]));
       void files.flush();
     },
-    addSettled(reply, job) {
+    addSettled(reply, job, change) {
       const [, , callId = ''] = reply;
       waiting.delete(callId);
-      files.append(lineOf(['C', callId, reply, job]));
+      files.append(lineOf(change === undefined ? ['C', callId, reply, job] : ['C', callId, reply, job, change]));
+      return files.written();
     },
     addDropped(callId) {
       if (waiting.delete(callId)) files.append(lineOf(['D', callId]));
@@ -91,7 +96,7 @@ export async function openJournal(options: JournalOptions): Promise<SettlementJo
       // no file may begin with the epoch before the lines that precede it are written
       void files.written().then(() => addEpoch(epochs, base, epoch));
     },
-    refills: (part) => files.reading((paths) => readRefills(paths, part)),
+    refills: (part) => files.reading((paths, waiting) => readRefills(linesOf(paths, waiting), part)),
     close: () => files.close(),
   };
 }
@@ -110,19 +115,26 @@ function* keptLines(waiting: ReadonlyMap<string, PendingSettlement>, epochs: Epo
 }
 
 /** The operation that restores a settlement. `isOfEpoch`: it was acknowledged in the current epoch. */
-function refillOperation([, callId, reply, job]: Committed, isOfEpoch: boolean): Operation {
+function refillOperation([, callId, reply, job, change]: Committed, isOfEpoch: boolean): Operation {
   const [, account = '', , keyUid = '', ...rest] = reply;
-  return { name: 'refill', args: [callId, keyUid, account, ...rest, ...job, isOfEpoch ? '1' : ''] };
+  const ends = [...job, isOfEpoch ? '1' : '', ...change === undefined ? [] : [change]];
+  return { name: 'refill', args: [callId, keyUid, account, ...rest, ...ends] };
 }
 
-async function readRefills(paths: readonly string[], { base, epoch, accepts }: BucketScope): Promise<Operation[]> {
+async function* linesOf(paths: readonly string[], waiting: readonly string[]): AsyncGenerator<Line> {
+  for (const path of paths) yield* readLines(path);
+  for (const text of waiting) {
+    const line = parseLine(text);
+    if (line) yield line;
+  }
+}
+
+async function readRefills(lines: AsyncIterable<Line>, { base, epoch, accepts }: BucketScope): Promise<Operation[]> {
   const operations: Operation[] = [];
   let isOfEpoch = false;
-  for (const path of paths) {
-    for await (const line of readLines(path)) {
-      if (line[0] === 'E') isOfEpoch ||= line[1] === base && line[2] === epoch;
-      else if (line[0] === 'C' && accepts(line[2][1] ?? '')) operations.push(refillOperation(line, isOfEpoch));
-    }
+  for await (const line of lines) {
+    if (line[0] === 'E') isOfEpoch ||= line[1] === base && line[2] === epoch;
+    else if (line[0] === 'C' && accepts(line[2][1] ?? '')) operations.push(refillOperation(line, isOfEpoch));
   }
   return operations;
 }

@@ -285,6 +285,7 @@ end
 -- Calls and records --------------------------------------------------------------------------------------------------
 -- A call is one value, whose first letter is its state. H: it runs, followed by its hold. S: settled, the pointer to
 -- its record. R: reaped, both of these, since its process may still settle it. W: withdrawn; a later hold is refused.
+-- W with a hold: the reaper found it unconfirmed and dropped it; it holds nothing, and its process may still settle it.
 local HOLD_TO_ROUTE = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0'
 local HOLD = HOLD_TO_ROUTE .. 'I2c0'
 -- The letter H; the format of key and account in a hold, and their position.
@@ -315,6 +316,7 @@ local function loadCall(id)
     local pointer, at = struct.unpack('<I2c0', text, 2)
     return state, readHold(text, at), pointer
   end
+  if #text > 1 then return state, readHold(text, 2), nil end
   return state
 end
 local function saveHold(id, hold) put(base .. 'c:' .. id, 'H' .. packHold(hold)) end
@@ -335,10 +337,10 @@ local function forgetOldRecords(stream, entries)
   end
 end
 
--- Returns the pointer to the new record.
-local function append(account, text)
+-- Returns the pointer to the new record. `mark`: the number of the change that billed it, and its day and month.
+local function append(account, text, mark)
   local stream = base .. 's:' .. account
-  local id = call('XADD', stream, '*', 'r', text)
+  local id = call('XADD', stream, '*', 'r', text, 'n', mark)
   grown[stream] = (grown[stream] or 0) + 1
   return id .. '|' .. account
 end
@@ -347,7 +349,7 @@ end
 local function writeRecord(account, record, hold)
   local fields = {}
   for i, name in ipairs(RECORD) do fields[i] = record[name] end
-  local pointer = append(account, table.concat(fields, '\t'))
+  local pointer = append(account, table.concat(fields, '\t'), record.mark or '')
   local state = hold and 'R' .. struct.pack('<I2c0', #pointer, pointer) .. packHold(hold) or 'S' .. pointer
   lives[state] = head.keepMs
   put(base .. 'c:' .. record.i, state)
@@ -358,7 +360,7 @@ local function readRecord(pointer)
   local id, account = string.match(pointer, '^([^|]+)|(.*)$')
   local found = call('XRANGE', base .. 's:' .. account, id, id)[1]
   if not found then return nil end
-  local record, i = { streamId = id, account = account }, 0
+  local record, i = { streamId = id, account = account, mark = found[2][4] }, 0
   for value in string.gmatch(found[2][2] .. '\t', '([^\t]*)\t') do
     i = i + 1
     record[RECORD[i]] = value
@@ -403,12 +405,14 @@ local function count()
   return changes
 end
 
+local function markOf(n, day, month) return whole(n) .. ',' .. whole(day.index) .. ',' .. whole(month.index) end
+
 -- A settlement's reply: the record, and the balances after it, for the journal.
 local function settled(record, key, account, day, month)
   record.account = account.id
   local reply = tell(record)
   reply[1] = 'settled'
-  for _, value in ipairs({ whole(count()), digits(account.spent), digits(key.total.spent), digits(day.spent),
+  for _, value in ipairs({ whole(record.n), digits(account.spent), digits(key.total.spent), digits(day.spent),
     digits(month.spent), whole(day.index), whole(month.index) }) do
     reply[#reply + 1] = value
   end
@@ -428,20 +432,25 @@ local function addJob(job, record, account, day, month)
   call('ZADD', base .. 'jq', job.pollMs, job.channel .. '\n' .. job.id)
 end
 
--- The set of calls that an instance holds, changed once per batch. SCARD fails here if the key is not a set.
-local function listOf(instance)
-  local list = lists[instance]
+-- The sets of calls that an instance holds, each changed once per batch: `o` of calls that it has confirmed, `u` of
+-- calls whose hold it may not know of, because the answer may come too late. SCARD fails here if a key is not a set.
+local function listOf(kind, instance)
+  local name = base .. kind .. ':' .. instance
+  local list = lists[name]
   if not list then
-    local name = base .. 'o:' .. instance
     call('SCARD', name)
     list = { name = name, changes = {} }
-    lists[instance] = list
+    lists[name] = list
   end
   return list
 end
-local function enlist(instance, id) listOf(instance).changes[id] = true end
--- Neither this nor a record can be undone, so an operation that does both calls listOf before it writes the record.
-local function strike(instance, id) listOf(instance).changes[id] = false end
+local function listsOf(instance) return listOf('o', instance), listOf('u', instance) end
+local function enlist(kind, instance, id) listOf(kind, instance).changes[id] = true end
+-- Neither this nor a record can be undone, so an operation that does both calls listsOf before it writes the record.
+local function strike(instance, id)
+  local confirmed, unconfirmed = listsOf(instance)
+  confirmed.changes[id], unconfirmed.changes[id] = false, false
+end
 local function writeList(list)
   local entering, leaving = {}, {}
   for id, enters in pairs(list.changes) do
@@ -469,7 +478,9 @@ local function bookHold(id, hold, cost, record, reaped)
   record.c, record.u = digits(billed), digits(sub(cost, billed))
   record.ks, record.kr = answerOf(hold, key, day, month)
   hold.a = ZERO
-  listOf(hold.I)
+  listsOf(hold.I)
+  record.n = count()
+  record.mark = markOf(record.n, day, month)
   writeRecord(account.id, record, reaped and hold)
   -- last, as it cannot be undone: a call that is in no list is never reaped
   strike(hold.I, id)
@@ -495,11 +506,13 @@ local function settleLate(id, hold, cost, record, before)
   record.c, record.u = digits(billed), digits(sub(cost, billed))
   record.ks, record.kr = answerOf(hold, key, day, month)
   record.account, record.streamId = account.id, before.streamId
+  record.n = count()
+  record.mark = markOf(record.n, day, month)
   replaceRecord(record)
   return key, account, day, month
 end
 
-local function enter(id, hold, amount, key, account, day, month, previous)
+local function enter(kind, id, hold, amount, key, account, day, month, previous)
   local tallies = { day, month, key.total, account }
   if previous then moveAll(tallies, 'held', previous.a, true)
   else day.calls, month.calls = day.calls + 1, month.calls + 1 end
@@ -509,7 +522,7 @@ local function enter(id, hold, amount, key, account, day, month, previous)
   saveAccount(account)
   hold.A, hold.I, hold.a, hold.d, hold.m, hold.r = account.id, head.instance, amount, day.index, month.index, now
   saveHold(id, hold)
-  if not previous then enlist(head.instance, id) end
+  if not previous then enlist(kind, head.instance, id) end
 end
 
 -- Slots --------------------------------------------------------------------------------------------------------------
@@ -595,24 +608,44 @@ function operation.hold(id, uid, accountId, t, o, limit, period, keyGeneration, 
     return { 'short', less(accountFree, keyFree) and 'Account' or 'Key', digits(notNegative(free)) }
   end
   local hold = { k = uid, t = tonumber(t), o = o, L = ceiling, P = period, C = funds, c = cost, p = p }
-  enter(id, hold, granted, key, account, day, month, previous)
+  enter('u', id, hold, granted, key, account, day, month, previous)
   return { 'held', digits(granted), whole(day.index), whole(month.index) }
 end
 
--- Undoes a hold that was not answered, also one that arrives later from a slower connection.
-function operation.withdraw(id)
-  local state, hold = loadCall(id)
-  if state and state ~= 'H' then return { 'ok' } end
-  lives.W = DEDUP_MS
-  put(base .. 'c:' .. id, 'W')
-  if not hold then return { 'ok' } end
+-- Gives back what a hold holds. `text`: the call's state from now on.
+local function dropHold(id, hold, text)
   local key, account = loadKey(hold.k), loadAccount(hold.A)
   local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
   moveAll({ day, month, key.total, account }, 'held', hold.a, true)
   day.calls, month.calls = day.calls - 1, month.calls - 1
   saveKey(key)
   saveAccount(account)
+  hold.a = ZERO
+  text = text or 'W' .. packHold(hold)
+  lives[text] = DEDUP_MS
+  put(base .. 'c:' .. id, text)
   strike(hold.I, id)
+end
+-- Undoes a hold that was not answered, also one that arrives later from a slower connection.
+function operation.withdraw(id)
+  local state, hold = loadCall(id)
+  if state == 'H' then dropHold(id, hold, 'W')
+  elseif not state or state == 'W' then
+    lives.W = DEDUP_MS
+    put(base .. 'c:' .. id, 'W')
+  end
+  return { 'ok' }
+end
+
+-- The instance knows of these holds: if it dies, its calls are billed.
+function operation.confirm(...)
+  for _, id in ipairs({ ... }) do
+    local text = get(base .. 'c:' .. id)
+    if text and string.byte(text) == HELD then
+      local confirmed, unconfirmed = listsOf(head.instance)
+      confirmed.changes[id], unconfirmed.changes[id] = true, false
+    end
+  end
   return { 'ok' }
 end
 
@@ -635,16 +668,41 @@ function operation.progress(id, cost, p)
   return { 'ok' }
 end
 
+-- The reply to a repeated settlement: the record, the latest balances with the number of the latest change, and the
+-- number of the change that billed it. A record of an earlier version has no such number.
+local function settledBefore(before)
+  local reply = tell(before)
+  local n, d, m = string.match(before.mark or '', '^(%d+),(%d+),(%d+)$')
+  if not n then return reply end
+  local key, account = loadKey(before.k), loadAccount(before.account)
+  local day = findWindow(key, 'd', tonumber(d)) or window('d', tonumber(d))
+  local month = findWindow(key, 'm', tonumber(m)) or window('m', tonumber(m))
+  for _, value in ipairs({ whole(changes or tonumber(epoch[4] or '0')), digits(account.spent), digits(key.total.spent),
+    digits(day.spent), digits(month.spent), d, m, n }) do
+    reply[#reply + 1] = value
+  end
+  return reply
+end
+
+-- A dropped hold is settled like one that holds nothing.
+local function reviveHold(hold)
+  local key = loadKey(hold.k)
+  local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
+  day.calls, month.calls = day.calls + 1, month.calls + 1
+  saveKey(key)
+end
+
 function operation.settle(id, cost, p, o, status, duration, jobId, pollMs, channel, ...)
   for _, slot in ipairs({ ... }) do leave(slot, id) end
   local state, hold, pointer = loadCall(id)
-  if not state or state == 'W' then return { 'unknown' } end
+  if not state or (state == 'W' and not hold) then return { 'unknown' } end
   local before = pointer and readRecord(pointer)
   if pointer and not before then return { 'forgotten' } end
-  if state == 'S' then return tell(before) end
+  if state == 'S' then return settledBefore(before) end
   local record = { p = p, o = o ~= '' and o or hold.o, s = status, d = duration }
   local key, account, day, month
   if jobId ~= '' then seeJobs() end
+  if state == 'W' then reviveHold(hold) end
   if before then key, account, day, month = settleLate(id, hold, money(cost), record, before)
   else key, account, day, month = bookHold(id, hold, money(cost), record) end
   if jobId ~= '' then
@@ -663,13 +721,14 @@ function operation.book(id, cost, p, o, status, duration, ...)
   for _, slot in ipairs({ ... }) do leave(slot, id) end
   local record = { p = p, o = o ~= '' and o or hold.o, s = status, d = duration }
   local key, account, day, month = bookHold(id, hold, money(cost), record)
-  local reply = { 'booked', whole(count()), digits(account.spent), digits(key.total.spent), digits(day.spent),
+  local reply = { 'booked', whole(record.n), digits(account.spent), digits(key.total.spent), digits(day.spent),
     digits(month.spent) }
   if record.u ~= '0' then reply[7], reply[8] = record.c, record.u end
   return reply
 end
 
--- Bills the holds of dead instances at their last progress, at most so many. Each reply within the reply is JSON.
+-- Bills the holds of dead instances at their last progress and drops those that they have not confirmed, at most so
+-- many. Each reply within the reply is JSON.
 function operation.reap(most)
   local left, reply = tonumber(most), { 'ok' }
   local seen = call('HGETALL', base .. 'i')
@@ -692,6 +751,16 @@ function operation.reap(most)
         else
           strike(instance, id)
         end
+      end
+      for _, id in ipairs(call('SMEMBERS', base .. 'u:' .. instance)) do
+        if left == 0 then
+          reply[1] = 'more'
+          return reply
+        end
+        local state, hold = loadCall(id)
+        if state == 'H' then dropHold(id, hold) else strike(instance, id) end
+        commit()
+        left = left - 1
       end
       if now - ms > INSTANCE_MS then call('HDEL', base .. 'i', instance) end
     end
@@ -751,10 +820,10 @@ function operation.account(id)
   return { 'account', digits(account.spent), digits(account.held) }
 end
 function operation.usage(id)
-  local _, hold, pointer = loadCall(id)
+  local state, hold, pointer = loadCall(id)
   local record = pointer and readRecord(pointer)
   if record then return tell(record) end
-  if pointer or not hold then return { 'none' } end
+  if state ~= 'H' then return { 'none' } end
   local duration = whole(math.max(0, now - hold.t))
   return { 'running', hold.A, id, hold.k, whole(hold.t), hold.o, hold.p, hold.c, '0', 'Running', duration, '0', '-' }
 end
@@ -818,7 +887,7 @@ function operation.adopt(id, uid, accountId, t, o, limit, period, credit, amount
   local key, account = loadKey(uid), loadAccount(accountId)
   local hold = { k = uid, t = tonumber(t), o = o, L = limitOf(limit), P = period, C = money(credit), c = cost, p = p }
   local dayWindow, monthWindow = openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month))
-  enter(id, hold, money(amount), key, account, dayWindow, monthWindow, nil)
+  enter('o', id, hold, money(amount), key, account, dayWindow, monthWindow, nil)
   return { 'adopted' }
 end
 
@@ -828,14 +897,14 @@ local BY_STATUS = 0
 -- How a settlement from a journal enters a balance. add: its cost (`since`: it is no older than the epoch). set: the
 -- balance becomes what it was after it (a store that begins anew). raise: the same, never lower (statuses came first).
 -- join: what was before is added as well. nil: the balance has it already.
-local function wayOf(balance, n, anew, since)
+local function wayOf(balance, own, anew, since)
   if epoch[2] ~= 'set' or since == '1' then return 'add' end
   if balance.refilled == BY_STATUS then return 'raise' end
   -- a store that was restored begins with balances
   if not anew and balance.refilled < 0 then
     return tonumber(call('HGET', base .. 'e', 'from') or '0') > 0 and 'add' or 'join'
   end
-  if n <= balance.refilled then return nil end
+  if own <= balance.refilled then return nil end
   return anew and 'set' or 'add'
 end
 local function raise(tally, spent)
@@ -858,15 +927,16 @@ local function refillReaped(hold, before, record)
   giveBack(tallies, money(before.c))
   saveKey(key)
   saveAccount(account)
-  record.account, record.streamId = before.account, before.streamId
+  record.account, record.streamId, record.mark = before.account, before.streamId, before.mark
   replaceRecord(record)
   count()
   return { 'refilled' }
 end
 
--- Restores a settlement that was acknowledged, from a journal.
+-- Restores a settlement that was acknowledged, from a journal. The balances are those after change `n`; `own` is the
+-- number of the change that billed the call, if that is an earlier one.
 function operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n,
-  accountSpent, total, daySpent, monthSpent, day, month, jobId, pollMs, channel, since)
+  accountSpent, total, daySpent, monthSpent, day, month, jobId, pollMs, channel, since, own)
   local state, hold, pointer = loadCall(id)
   local record = { i = id, k = uid, t = t, o = o, p = p, c = cost, u = unbilled, s = status, d = duration, ks = spent,
     kr = remaining }
@@ -874,6 +944,7 @@ function operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, d
     local before = readRecord(pointer)
     if before then return refillReaped(hold, before, record) end
   end
+  if state == 'W' and hold then state, hold = nil, nil end
   if state and state ~= 'H' then return { 'known' } end
   local anew = epoch[2] == 'set' and refilling
   if not hold and not anew and mayBeForgotten(accountId, tonumber(t) + tonumber(duration)) then return { 'known' } end
@@ -884,7 +955,8 @@ function operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, d
     moveAll({ dayWindow, monthWindow, key.total, account }, 'held', hold.a, true)
     dayWindow.calls, monthWindow.calls = dayWindow.calls - 1, monthWindow.calls - 1
   end
-  local accountWay, keyWay = wayOf(account, n, anew, since), wayOf(key, n, anew, since)
+  own = tonumber(own) or n
+  local accountWay, keyWay = wayOf(account, own, anew, since), wayOf(key, own, anew, since)
   local windowWay = keyWay
   if anew and (keyWay == 'set' or not keyWay) then windowWay = 'raise' end
   reckon(accountWay, account, accountSpent, cost)
@@ -896,8 +968,9 @@ function operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, d
   if key.last == 0 then key.last = now end
   saveKey(key)
   saveAccount(account)
-  if hold then listOf(hold.I) end
+  if hold then listsOf(hold.I) end
   if jobId ~= '' then seeJobs() end
+  record.mark = whole(own) .. ',' .. day .. ',' .. month
   writeRecord(accountId, record)
   if hold then strike(hold.I, id) end
   if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, accountId, day, month) end
@@ -982,7 +1055,7 @@ local function holdUsual(id, uid, accountId, t, o, limit, period, keyGeneration,
   local key = struct.pack(KEY, di, ds, dsl, dh, dhl, dc + 1, mi, ms, msl, mh, mhl, mc + 1, ts, tsl, th, thl, now,
     refilled) .. keySeen
   local account = struct.pack(ACCOUNT, s, sl, h, hl, accountRefilled) .. accountSeen
-  enlist(instance, id)
+  enlist('u', instance, id)
   changed[name], changed[keyName], changed[accountName] = hold, key, account
   return 'held\0' .. decimal(own, ownLow) .. '\0' .. head.windows
 end
@@ -1029,14 +1102,15 @@ local function bookUsual(id, cost, p, o, status, duration)
     remaining = left < 0 and '0' or decimal(left, leftLow)
   end
   if o == '' then o = route end
-  listOf(instance)
+  listsOf(instance)
+  local n = whole(count())
   local state = 'S' .. append(accountId, id .. '\t' .. uid .. '\t' .. whole(t) .. '\t' .. o .. '\t' .. p .. '\t'
     .. decimal(billed, billedLow) .. '\t0\t' .. status .. '\t' .. duration
-    .. '\t' .. spent .. '\t' .. remaining)
+    .. '\t' .. spent .. '\t' .. remaining, n .. ',' .. whole(day) .. ',' .. whole(month))
   strike(instance, id)
   lives[state] = head.keepMs
   changed[name], changed[keyName], changed[accountName] = state, key, account
-  return 'booked\0' .. whole(count()) .. '\0' .. decimal(s, sl) .. '\0' .. total .. '\0' .. daily .. '\0' .. monthly
+  return 'booked\0' .. n .. '\0' .. decimal(s, sl) .. '\0' .. total .. '\0' .. daily .. '\0' .. monthly
 end
 
 local usual = {}
@@ -1147,6 +1221,7 @@ local function prefetch(names, words)
       want(base .. 'c:' .. list[at])
       want(base .. 'k:' .. list[at + 1])
       want(base .. 'a:' .. list[at + 2])
+    elseif name == 'confirm' then want(base .. 'c:' .. list[1])
     elseif name == 'book' or name == 'settle' then
       local id = base .. 'c:' .. list[1]
       calls[#calls + 1] = id

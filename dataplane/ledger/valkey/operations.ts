@@ -104,6 +104,11 @@ export function limitsOperation(
   return { name: 'limits', args };
 }
 
+/** Confirms that this process knows of a hold, so that a reaper bills it. */
+export function confirmOperation(callId: string): Operation {
+  return { name: 'confirm', args: [callId] };
+}
+
 export function progressOperation(callId: string, progress: CallProgress): Operation {
   return { name: 'progress', args: [callId, ...progressArgs(progress)] };
 }

@@ -17,6 +17,8 @@ import type { Reply } from './replies.ts';
 const [JOB_FROM, JOB_TO] = [6, 9];
 /** The arguments that say when a call began, and how long it took. */
 const [ADOPT_CREATED, SETTLE_DURATION] = [3, 5];
+/** Where the reply to a repeated settlement has the number of the change that billed the call. */
+const CHANGE_NUMBER = 20;
 /** A settlement that is not answered by then is written to the journal. */
 const JOURNAL_AFTER_MS = 100;
 
@@ -106,7 +108,10 @@ interface FirstReply {
 async function complete({ journal }: Instance, bucket: Bucket, answered: FirstReply): Promise<Reply> {
   const { reply: first, job, pending } = answered;
   const reply = first[0] === 'unknown' ? await adoptAndSettle(bucket, pending()) ?? first : first;
-  if (reply[0] === 'settled') journal.addSettled(reply, job);
+  // a process that is killed after the client has its answer must know the call, for a store that loses it
+  if (reply[0] === 'settled') await journal.addSettled(reply, job);
+  else if (reply[0] === 'done' && reply.length > CHANGE_NUMBER)
+    await journal.addSettled(['settled', ...reply.slice(1, CHANGE_NUMBER)], job, reply[CHANGE_NUMBER]);
   else journal.addDropped(pending().callId);
   return reply;
 }

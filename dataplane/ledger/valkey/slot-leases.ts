@@ -50,6 +50,17 @@ export class SlotLeases {
     this.#owned.set(callId, [...this.#owned.get(callId) ?? [], ...added]);
   }
 
+  /** Gives a call slots whether or not they have room. A store that is away gets them before anything later. */
+  count(callId: string, slots: readonly SlotLimit[]): void {
+    const counted = this.#missing(callId, slots);
+    this.add(callId, counted);
+    for (const slot of counted) {
+      const operation = { name: 'keep', args: [slot.id, '1', callId] };
+      // a closed ledger counts nothing: its calls end
+      this.#bucketAt(this.#indexOf(slot)).executeUntilAnswered(operation).catch(() => undefined);
+    }
+  }
+
   /** Releases slots of an operation with unknown outcome, except those that the call owned before. */
   releaseIfTaken(callId: string, slots: readonly SlotLimit[]): void {
     this.#release(callId, this.#missing(callId, slots));

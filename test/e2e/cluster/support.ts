@@ -1,6 +1,7 @@
 /**
  * What the tests on a real API server share: the server with our kinds in it, an operator with its client, and waiting.
  */
+import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { readCrdTexts } from '#crds/load.ts';
 import { API_VERSION, PLURALS } from '#crds/types.gen.ts';
 import type { Condition, Kind } from '#crds/types.gen.ts';
+import { deriveKey, hmacHex } from '../../../operator/store/gateway-key.ts';
 import { openAccess } from '../../../operator/kube/access.ts';
 import { createKubeClient } from '../../../operator/kube/client.ts';
 import type { KubeClient, KubeRequest } from '../../../operator/kube/client.ts';
@@ -166,6 +168,14 @@ export interface RunOptions extends Partial<Omit<ClusterManagerOptions, 'client'
   readonly kubeconfig?: string;
 }
 
+/** Of all replicas of these tests. */
+const GATEWAY_KEY = Buffer.alloc(32, 'k');
+
+/** What a status says of a key in force. */
+export function fingerprintOf(key: string): string {
+  return hmacHex(deriveKey(GATEWAY_KEY, 'fingerprint'), hash('sha256', key));
+}
+
 let replicas = 0;
 
 /** An operator against this cluster, with quick elections. */
@@ -192,7 +202,7 @@ export function runOperator(
   };
   const operator = startClusterManager({
     client, fleet, meter, gatewayNamespace: GATEWAY_NAMESPACE, log: { info: note, warn: note, error: note },
-    waits: { settleMs: 200 }, ...options,
+    waits: { settleMs: 200 }, gatewayKey: GATEWAY_KEY, ...options,
     lease: { name: 'model-gateway-operator', identity: `replica-${replicas += 1}`, address:
       `replica-${replicas}:18000`, durationMs: 3000, renewWithinMs: 2000, retryMs: 300, ...lease },
   });

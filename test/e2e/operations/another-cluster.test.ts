@@ -3,10 +3,9 @@
  * new.
  */
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
-import { SCENE, isReady, runOperator, startCluster, until } from '../cluster/support.ts';
+import { SCENE, isReady, runOperator, startCluster, until, fingerprintOf } from '../cluster/support.ts';
 import type { Cluster, Live } from '../cluster/support.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { blockWith, commandsBelow } from './documented.ts';
@@ -65,7 +64,7 @@ describe.skipIf(missing)('another cluster', () => {
     for (const name of KEYS) {
       const now = keyIn(await secretOf(name));
       await until(`${name} is ready`, () => cluster.get('ApiKey', 'team-a', name), (object) => isReady(object) &&
-        object.status.keyHash === hash('sha256', now));
+        object.status.keyHash === fingerprintOf(now));
     }
     assert.deepEqual(await Promise.all(OLD.map(async (name) => keyIn(await secretOf(name)))), OLD.map((name) =>
       keyIn(backup.get(name))));

@@ -239,7 +239,7 @@ export const PURE: readonly RegExp[] = [
  */
 export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'node:buffer': [],
-  'node:crypto': ['createHash', 'hash'],
+  'node:crypto': ['createHash', 'createHmac', 'hash', 'hkdfSync', 'timingSafeEqual'],
   '@bufbuild/protobuf': [],
   '@bufbuild/protobuf/wire': [],
   '@marcbachmann/cel-js': [],

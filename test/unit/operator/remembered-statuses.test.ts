@@ -25,9 +25,7 @@ test('the same objects under other circumstances', () => {
     }[] = [
       { resources: all }, { resources: { ...all, groups: [] } }, { resources:
         all }, { resources: { ...all, accounts: [] } }, { resources: all, nowMs: NOW_MS + YEAR_MS },
-      { resources: { ...all, secrets: new Map() } }, { resources: {
-        ...all, secrets: new Map(), keySecretsPending: true,
-      } }, { resources: all, mintFailures: failing },
+      { resources: { ...all, secrets: new Map() } }, { resources: all, mintFailures: failing },
       { resources: { ...all, groups: all.groups.map((group) =>
         ({ ...group, spec: { ...group.spec, allowedNamespaces: { from: 'Same' as const } } })) } },
       { resources: all, nowMs: NOW_MS - YEAR_MS }, { resources: all },

@@ -75,12 +75,15 @@ export interface Muted {
   /** From now on no answer arrives, until `speak`; what is asked still does. */
   mute(): void;
   speak(): void;
+  /** How many batches of the ledger have been answered with `ok`, completely. */
+  answered(): number;
   close(): Promise<void>;
 }
 
 /** Before a server, on a port of its own; connections end with the server's. */
 export async function muteable({ port }: ValkeyServer): Promise<Muted> {
   let silent = false;
+  const passed: Buffer[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
@@ -92,7 +95,11 @@ export async function muteable({ port }: ValkeyServer): Promise<Muted> {
       });
     }
     client.on('data', (bytes) => upstream.write(bytes));
-    upstream.on('data', (bytes) => { if (!silent) client.write(bytes); });
+    upstream.on('data', (bytes: Buffer) => {
+      if (silent) return;
+      passed.push(bytes);
+      client.write(bytes);
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -102,10 +109,28 @@ export async function muteable({ port }: ValkeyServer): Promise<Muted> {
     url: `valkey://127.0.0.1:${address.port}`,
     mute: () => { silent = true; },
     speak: () => { silent = false; },
+    answered: () => countAnswers(Buffer.concat(passed).toString('latin1')),
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();
       await once(server, 'close');
     },
   };
+}
+
+/** Ends each reply of a batch. */
+const REPLY_END = '\x1e';
+
+/** Of what one connection has received, by RESP: bulk strings that the ledger's script begins with `ok`. */
+function countAnswers(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf('\r\n', at);
+    if (end < 0) return count;
+    const length = text[at] === '$' ? Number(text.slice(at + 1, end)) : -1;
+    at = end + 2 + (length < 0 ? 0 : length + 2);
+    const [first] = text.slice(end + 2, at - 2).split(REPLY_END);
+    if (length >= 0 && at <= text.length && first === 'ok') count += 1;
+  }
+  return count;
 }

@@ -12,8 +12,8 @@ import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
 import type { Limits, QuotaPeriod, SlotLimit } from '#ledger/ledger.ts';
 import {
-  admitOperation, settleHeldOperation, encodeBatch, holdOperation, progressOperation, limitsOperation, settleOperation,
-  takeOperation,
+  admitOperation, confirmOperation, settleHeldOperation, encodeBatch, holdOperation, progressOperation, limitsOperation,
+  settleOperation, takeOperation,
 } from '#ledger/valkey/operations.ts';
 import type { Operation } from '#ledger/valkey/operations.ts';
 import { parseReplies, parseReply } from '#ledger/valkey/replies.ts';
@@ -99,6 +99,7 @@ const booking = fc.record({ id: callId, cost: amount, moved: fc.boolean(), wante
   return settleHeldOperation(settled, originOf(id, moved ? 'other' : 'm'), wanted.map((each) => each.id));
 });
 const others = fc.oneof(
+  callId.map(confirmOperation),
   fc.record({ id: callId, cost: amount }).map(({ id, cost }) =>
     settleOperation({ ...settlement(id, cost), origin: originOf(id, 'm') }, ['key/x'])),
   callId.map((id) => ({ name: 'withdraw', args: [id] })),
@@ -230,7 +231,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
       'error', 'held', 'booked',
     ]);
     const other = `{${randomUUID()}}:`;
-    await client.sendCommand(['SET', `${other}o:one`, 'no set']);
+    await client.sendCommand(['SET', `${other}u:one`, 'no set']);
     assert.deepEqual(await answers(other, admitting('a', [x]), takeOperation('b', [x])), ['error', 'taken']);
     assert.equal(await client.sendCommand(['EXISTS', `${other}c:a`]), 0);
   });
@@ -248,11 +249,11 @@ describe.skipIf(valkey.skip)('a batch', async () => {
   });
   for (const [what, text, operation, broken] of [
     [
-      'usual settlement', WHOLE, bookingOf('a', []), 'o:one',
-    ], ['settlement by the general operations', GENERAL, bookingOf('a', []), 'o:one'],
-    ['settlement that tells all', WHOLE, settling, 'o:one'], ['settlement with a job', WHOLE, withJob, 'jq'],
+      'usual settlement', WHOLE, bookingOf('a', []), 'u:one',
+    ], ['settlement by the general operations', GENERAL, bookingOf('a', []), 'u:one'],
+    ['settlement that tells all', WHOLE, settling, 'u:one'], ['settlement with a job', WHOLE, withJob, 'jq'],
     [
-      'settlement from a journal', WHOLE, refilling(''), 'o:one',
+      'settlement from a journal', WHOLE, refilling(''), 'u:one',
     ], ['settlement with a job from a journal', WHOLE, refilling('job'), 'jq'],
   ] as const) {
     it(`writes no record of a ${what} that fails, and leaves its hold in its list`, async () => {
@@ -263,16 +264,16 @@ describe.skipIf(valkey.skip)('a batch', async () => {
       const held = (list: string) => client.sendCommand(['SISMEMBER', base + list, 'a']);
       const records = () => client.sendCommand(['XLEN', `${base}s:team/a`]);
       assert.equal(await word(admitting('a', [])), 'held');
-      await client.sendCommand(['COPY', `${base}o:one`, `${base}kept`]);
+      await client.sendCommand(['COPY', `${base}u:one`, `${base}kept`]);
       await client.sendCommand(['SET', base + broken, 'something else']);
       assert.equal(await word(operation), 'error');
       assert.equal(await records(), 0);
-      if (broken !== 'o:one') assert.equal(await held('o:one'), 1);
+      if (broken !== 'u:one') assert.equal(await held('u:one'), 1);
       await client.sendCommand(['DEL', base + broken]);
-      if (broken === 'o:one') await client.sendCommand(['RENAME', `${base}kept`, `${base}o:one`]);
+      if (broken === 'u:one') await client.sendCommand(['RENAME', `${base}kept`, `${base}u:one`]);
       assert.match(await word(operation) ?? '', /^(?:booked|settled|refilled)$/);
       assert.equal(await records(), 1);
-      assert.equal(await held('o:one'), 0);
+      assert.equal(await held('u:one'), 0);
     });
   }
 

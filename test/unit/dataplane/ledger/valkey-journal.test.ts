@@ -39,7 +39,7 @@ describe('the journal', () => {
   test('has for the next process what was not delivered, and only that', async () => {
     const first = await open();
     for (const id of ['a', 'b', 'c']) first.addPending(pending(id));
-    first.addSettled(reply('a'), JOB);
+    void first.addSettled(reply('a'), JOB);
     first.addDropped('b');
     await first.close();
     const second = await open();
@@ -51,8 +51,8 @@ describe('the journal', () => {
 
   test('tells of one part of the accounts', async () => {
     const journal = await open();
-    journal.addSettled(reply('a'), JOB);
-    journal.addSettled(reply('b', 'team/b'), JOB);
+    void journal.addSettled(reply('a'), JOB);
+    void journal.addSettled(reply('b', 'team/b'), JOB);
     assert.deepEqual(
       await journal.refills(part({ accepts: (account) => account === 'team/b' })), [refill('b', 'team/b')],
     );
@@ -63,11 +63,11 @@ describe('the journal', () => {
     const journal = await open();
     journal.addPending(pending('waiting'));
     for (const id of ['a', 'b', 'c']) {
-      journal.addSettled(reply(id), JOB);
+      void journal.addSettled(reply(id), JOB);
       await journal.refills(all);
       nowMs += 5 * 60_000 + 1;
     }
-    journal.addSettled(reply('d'), JOB);
+    void journal.addSettled(reply('d'), JOB);
     const kept = (await journal.refills(all)).map(({ args: [id] }) => id);
     assert.ok(kept.includes('d') && !kept.includes('b') && !kept.includes('a'), kept.join());
     await journal.close();
@@ -77,9 +77,9 @@ describe('the journal', () => {
   test('writes what comes while it writes, and more than it has room for', async () => {
     const journal = await open();
     const ids = Array.from({ length: 3_000 }, (_none, n) => `${n}-${'ü€😀'.repeat(n % 9)}`);
-    for (const id of ids.slice(0, 2_000)) journal.addSettled(reply(id), JOB);
+    for (const id of ids.slice(0, 2_000)) void journal.addSettled(reply(id), JOB);
     const reading = journal.refills(all);
-    for (const id of ids.slice(2_000)) journal.addSettled(reply(id), JOB);
+    for (const id of ids.slice(2_000)) void journal.addSettled(reply(id), JOB);
     await reading;
     assert.deepEqual(await journal.refills(all), ids.map((id) => refill(id)));
     await journal.close();
@@ -117,7 +117,7 @@ describe('the journal', () => {
     appendFileSync(join(folder, 'current.jsonl'), '["C","a",["settl');
     const second = await open();
     assert.deepEqual(second.undelivered, [pending('a')]);
-    second.addSettled(reply('a'), JOB);
+    void second.addSettled(reply('a'), JOB);
     await second.close();
     const third = await open();
     assert.deepEqual(third.undelivered, []);
@@ -131,23 +131,23 @@ describe('the journal', () => {
       (await journal.refills(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id)
     );
     const journal = await open();
-    journal.addSettled(reply('a'), JOB);
+    void journal.addSettled(reply('a'), JOB);
     journal.beginEpoch('{mgw0}:', 'epoch-1');
     journal.beginEpoch('{mgw1}:', 'another');
-    journal.addSettled(reply('b'), JOB);
+    void journal.addSettled(reply('b'), JOB);
     journal.beginEpoch('{mgw0}:', 'epoch-2');
-    journal.addSettled(reply('c'), JOB);
+    void journal.addSettled(reply('c'), JOB);
     assert.deepEqual(await since(journal, {}), ['b', 'c']);
     // a store that is restored goes on with an epoch of before
     journal.beginEpoch('{mgw0}:', 'epoch-1');
     nowMs += 5 * 60_000 + 1;
-    journal.addSettled(reply('d'), JOB);
+    void journal.addSettled(reply('d'), JOB);
     assert.deepEqual(await since(journal, { epoch: 'epoch-2' }), ['c', 'd']);
     await journal.close();
     const next = await open();
-    next.addSettled(reply('e'), JOB);
+    void next.addSettled(reply('e'), JOB);
     nowMs += 5 * 60_000 + 1;
-    next.addSettled(reply('f'), JOB);
+    void next.addSettled(reply('f'), JOB);
     assert.deepEqual(await since(next, { epoch: 'epoch-1' }).then((ids) => ids.slice(-2)), ['e', 'f']);
     assert.deepEqual(await since(next, { epoch: 'epoch-3' }), []);
     assert.deepEqual(await since(next, { base: '{mgw1}:' }), []);
@@ -157,7 +157,7 @@ describe('the journal', () => {
   test('reads whatever an identifier has in it', async () => {
     const ids = ['a\u2028b', 'c\u2029', 'd\u0085', 'e\rf', 'g\nh', 'ü"'.repeat(40_000)];
     const journal = await open();
-    for (const id of ids) journal.addSettled(reply(id), JOB);
+    for (const id of ids) void journal.addSettled(reply(id), JOB);
     assert.deepEqual(await journal.refills(all), ids.map((id) => refill(id)));
     await journal.close();
   });
@@ -175,7 +175,7 @@ describe('the journal', () => {
 
   test('files do not take turns while they are read', async () => {
     const journal = await open();
-    for (let n = 0; n < 500; n++) journal.addSettled(reply(`before-${n}`), JOB);
+    for (let n = 0; n < 500; n++) void journal.addSettled(reply(`before-${n}`), JOB);
     await journal.refills(all);
     const reading = journal.refills(all);
     nowMs += 5 * 60_000 + 1;
@@ -190,7 +190,7 @@ describe('the journal', () => {
     await probe.close();
     assert.ok(isWriter(proto));
     const journal = await open();
-    journal.addSettled(reply('a'), JOB);
+    void journal.addSettled(reply('a'), JOB);
     await journal.refills(all);
     const write = vi.spyOn(proto, 'appendFile').mockImplementation(async function half(
       this: { write(bytes: Uint8Array): Promise<unknown> }, bytes: Uint8Array,
@@ -202,7 +202,7 @@ describe('the journal', () => {
     await journal.refills(all);
     write.mockRestore();
     assert.deepEqual([...new Set(faults.splice(0).map(String))], ['Error: the disk is full']);
-    journal.addSettled(reply('c'), JOB);
+    void journal.addSettled(reply('c'), JOB);
     assert.deepEqual(await journal.refills(all), [refill('a'), refill('c')]);
     await journal.close();
     const next = await open();
@@ -210,10 +210,29 @@ describe('the journal', () => {
     assert.deepEqual(next.undelivered, [pending('b')]);
   });
 
+  test('settlements wait in memory while the disk is full, and are given back from there', async () => {
+    const probe = await openFile(join(folder, 'probe'), 'w');
+    const proto: unknown = Object.getPrototypeOf(probe);
+    await probe.close();
+    assert.ok(isWriter(proto));
+    const journal = await open();
+    await journal.addSettled(reply('a'), JOB);
+    const write = vi.spyOn(proto, 'appendFile').mockRejectedValue(new Error('the disk is full'));
+    await journal.addSettled(reply('b'), JOB);
+    assert.deepEqual(await journal.refills(all), [refill('a'), refill('b')]);
+    write.mockRestore();
+    await journal.addSettled(reply('c'), JOB);
+    await journal.close();
+    assert.deepEqual([...new Set(faults.splice(0).map(String))], ['Error: the disk is full']);
+    const next = await open();
+    assert.deepEqual(await next.refills(all), [refill('a'), refill('b'), refill('c')]);
+    await next.close();
+  });
+
   test('a turn that failed between its two steps loses nothing, and is made up for', async () => {
     const journal = await open();
     const settle = async (...ids: string[]): Promise<void> => {
-      for (const id of ids) journal.addSettled(reply(id), JOB);
+      for (const id of ids) void journal.addSettled(reply(id), JOB);
       await journal.refills(all);
     };
     journal.addPending(pending('waiting'));

@@ -86,7 +86,7 @@ async function losePower(cut: Cut): Promise<Survived> {
   between.mute();
   // what had arrived by then is acknowledged yet, and nothing after it
   await sleep(SETTLING_MS);
-  const end = await endOf(server, { holds: [...held], calls: [...settled.keys()] });
+  const end = await endOf(server, { answered: between.answered(), holds: [...held], calls: [...settled.keys()] });
   await eventually('more was written', async () => restOf(await readAppended(server), end).length > 0);
   await server.kill();
   await cutAppended(server, cut(end, restOf(await readAppended(server), end)));
@@ -124,18 +124,27 @@ function load(
   return { held, settled, ended };
 }
 
-/** Where the last transaction ends that something acknowledged is in; all of it must be in the file by now. */
-async function endOf(server: ValkeyServer, {
-  holds, calls,
-}: { readonly holds: readonly string[]; readonly calls: readonly string[] }): Promise<number> {
+interface Acknowledged {
+  /** How many batches were answered. */
+  readonly answered: number;
+  readonly holds: readonly string[];
+  readonly calls: readonly string[];
+}
+
+/** Where the last batch ends that was answered; what callers know of is in the file up to there. */
+async function endOf(server: ValkeyServer, { answered, holds, calls }: Acknowledged): Promise<number> {
+  const batches = (await readAppended(server)).filter(({ commands }) => commands.some(isBatch)).slice(0, answered);
   const missing = new Set([...holds.map((id) => `hold ${id}`), ...calls.map((id) => `record ${id}`)]);
-  let end = 0;
-  for (const written of await readAppended(server)) {
-    for (const { words } of written.commands) for (const what of saidBy(words)) if (missing.delete(what))
-      end = written.to;
-  }
+  for (const { commands } of batches) for (const { words } of commands) for (const what of saidBy(words))
+    missing.delete(what);
   assert.deepEqual([...missing], [], 'acknowledged, and not written');
-  return end;
+  assert.equal(batches.length, answered);
+  return batches.at(-1)?.to ?? 0;
+}
+
+/** Each batch notes when its instance was heard of. */
+function isBatch({ words: [name = '', key = ''] }: Written['commands'][number]): boolean {
+  return name.toUpperCase() === 'HSET' && key.endsWith('}:i');
 }
 
 /**
@@ -143,8 +152,8 @@ async function endOf(server: ValkeyServer, {
  * stream.
  */
 function saidBy([name = '', key = '', ...rest]: readonly string[]): string[] {
-  if (name.toUpperCase() === 'SADD' && key.includes('}:o:')) return rest.map((id) => `hold ${id}`);
-  if (name.toUpperCase() === 'XADD') return [`record ${rest.at(-1)?.split('\t')[0]}`];
+  if (name.toUpperCase() === 'SADD' && key.includes('}:u:')) return rest.map((id) => `hold ${id}`);
+  if (name.toUpperCase() === 'XADD') return [`record ${rest[rest.indexOf('r') + 1]?.split('\t')[0]}`];
   return [];
 }
 

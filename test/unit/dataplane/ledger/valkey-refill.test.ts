@@ -10,7 +10,7 @@ import { openConnection } from '#ledger/valkey/connection.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
 import type { KnownKey } from '#ledger/valkey/refill.ts';
 import { refillOperations } from '#ledger/valkey/refill.ts';
-import { holdOperation, settleOperation } from '#ledger/valkey/operations.ts';
+import { confirmOperation, holdOperation, settleOperation } from '#ledger/valkey/operations.ts';
 import type { Operation } from '#ledger/valkey/operations.ts';
 import { parseRecord } from '#ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../../support/valkey.ts';
@@ -166,6 +166,7 @@ describe.skipIf(valkey.skip)('a store that lost something', async () => {
     return withBucket(where, [], async (first, instance) => {
       const request = holdRequest('a', 60n, { progress: progress(20n) });
       await first.execute(holdOperation(request));
+      await first.execute(confirmOperation(request.origin.callId));
       await withBucket(where, [], async (second) => {
         await declareDead(where, instance);
         const [, told = ''] = await second.execute({ name: 'reap', args: ['10'] });

@@ -3,6 +3,7 @@
  * it held is there until another one finds it dead.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import type { ValkeyLedgerOptions } from '#ledger/valkey.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from '#ledger/valkey/location.ts';
@@ -40,8 +41,11 @@ export function urlOf({ server, prefix, query }: Place): string {
 /** As if nobody had heard of this instance for long, where these accounts are. */
 export async function declareDead(place: Place, instance: string, accounts = ['team-a/team-a']): Promise<void> {
   const bases = bucketBases(parseValkeyUrl(urlOf(place)));
-  for (const base of new Set(accounts.map((account) => bases[bucketOf(account, bases.length)])))
+  for (const base of new Set(accounts.map((account) => bases[bucketOf(account, bases.length)]))) {
+    // a confirmation that is on its way would tell that it is alive
+    while (await place.server.command('EXISTS', `${base}u:${instance}`) !== 0) await sleep(5);
     await place.server.command('HSET', `${base}i`, instance, '0,0');
+  }
 }
 
 async function openIn(place: Place, options: Options): Promise<LedgerUnderTest> {

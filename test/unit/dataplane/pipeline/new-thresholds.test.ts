@@ -4,19 +4,18 @@ import { describe, it } from 'vitest';
 import { CallMap } from '../../../../dataplane/ledger/call-map.ts';
 import type { CallRecord, PipelineDeps } from '../../../../dataplane/pipeline/context.ts';
 import { countRunningCalls } from '../../../../dataplane/pipeline/new-thresholds.ts';
-import type { SlotLimit, SlotResult } from '../../../../dataplane/ledger/ledger.ts';
+import type { SlotLimit } from '../../../../dataplane/ledger/ledger.ts';
 
 const KEY: SlotLimit = { scope: 'Key', id: 'key/uid', limit: 1 };
 const GROUP: SlotLimit = { scope: 'Group', id: 'group/g/r/c', limit: 2 };
 const CHANNEL: SlotLimit = { scope: 'Channel', id: 'channel/r/c', limit: 3 };
 
 /** A call that runs on r/c for group g, without any slots; what is in force has `slots`. */
-function scene({ key, slots, offered = 'm', own = [], taking }: {
+function scene({ key, slots, offered = 'm', own = [] }: {
   readonly key?: SlotLimit;
   readonly offered?: string;
   readonly slots: readonly SlotLimit[];
   readonly own?: readonly SlotLimit[];
-  readonly taking: () => SlotResult | Promise<SlotResult>;
 }) {
   const asked: string[] = [];
   const candidate = (its: readonly SlotLimit[]): object =>
@@ -35,65 +34,40 @@ function scene({ key, slots, offered = 'm', own = [], taking }: {
     running,
     state: { get: () => state, generation: 2 },
     ledger: {
-      takeSlots(callId: string, wanted: readonly SlotLimit[]) {
-        asked.push(...wanted.map(({ id, limit }) => `take ${callId} ${id} ${limit}`));
-        return taking();
-      },
-      releaseSlots: (callId: string) => void asked.push(`release ${callId}`),
+      countSlots: (callId: string, wanted: readonly SlotLimit[]) =>
+        void asked.push(...wanted.map(({ id }) => `${callId} ${id}`)),
     },
   } as unknown as Pick<PipelineDeps, 'state' | 'ledger' | 'running'>;
   return { deps, record, asked };
 }
 
-const take = ({ id }: SlotLimit): string => `take req_1 ${id} ${Number.MAX_SAFE_INTEGER}`;
+const take = ({ id }: SlotLimit): string => `req_1 ${id}`;
 
 describe('a running call', () => {
   it('is given the slots of thresholds that are new to it, and no others', () => {
-    const { deps, asked } =
-      scene({ key: KEY, slots: [GROUP, CHANNEL], own: [CHANNEL], taking: () => ({ outcome: 'Taken' }) });
+    const { deps, asked } = scene({ key: KEY, slots: [GROUP, CHANNEL], own: [CHANNEL] });
     countRunningCalls(deps);
     assert.deepEqual(asked, [take(GROUP), take(KEY)]);
   });
 
   it('counts under its channel\'s own threshold where its group no longer has the model', () => {
-    const { deps, asked } =
-      scene({ slots: [GROUP, CHANNEL], offered: 'another', taking: () => ({ outcome: 'Taken' }) });
+    const { deps, asked } = scene({ slots: [GROUP, CHANNEL], offered: 'another' });
     countRunningCalls(deps);
     assert.deepEqual(asked, [take(CHANNEL)]);
   });
 
   it('that has left its channel is not given slots of it', () => {
-    const { deps, asked, record } = scene({ slots: [CHANNEL], taking: () => assert.fail('nothing is to be taken') });
+    const { deps, asked, record } = scene({ slots: [CHANNEL] });
     record.sent = false;
     countRunningCalls(deps);
     assert.deepEqual(asked, []);
   });
 
   it('is not asked about where nothing is new, or before it is admitted', () => {
-    const { deps, asked, record } =
-      scene({ slots: [CHANNEL], own: [CHANNEL], taking: () => assert.fail('nothing is to be taken') });
+    const { deps, asked, record } = scene({ slots: [CHANNEL], own: [CHANNEL] });
     countRunningCalls(deps);
     record.admitted = undefined;
     countRunningCalls(deps);
     assert.deepEqual(asked, []);
-  });
-
-  it('that ends before a shared ledger has answered keeps nothing', async () => {
-    const answer = Promise.withResolvers<SlotResult>();
-    const { deps, asked, record } = scene({ slots: [CHANNEL], taking: () => answer.promise });
-    countRunningCalls(deps);
-    deps.running.delete(record.received.requestId);
-    answer.resolve({ outcome: 'Taken' });
-    await answer.promise;
-    assert.deepEqual(asked, [take(CHANNEL), 'release req_1']);
-  });
-
-  it('goes on, with its slots, where it is still there then, and where the ledger is away', async () => {
-    for (const outcome of [Promise.resolve({ outcome: 'Taken' } as const), Promise.reject(new Error('away'))]) {
-      const { deps, asked } = scene({ slots: [CHANNEL], taking: () => outcome });
-      countRunningCalls(deps);
-      await outcome.catch(() => undefined);
-      assert.deepEqual(asked, [take(CHANNEL)]);
-    }
   });
 });

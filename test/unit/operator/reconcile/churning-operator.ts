@@ -104,8 +104,9 @@ let published = Promise.withResolvers<void>();
 const distribution = await startDistribution({
   listen: { host: '127.0.0.1', port: 0 }, gatewayNamespace: GATEWAY, security: { insecure: true }, log: LOG,
 });
+const MAC_KEY = Buffer.alloc(32);
 const provider = provideCluster({
-  client, clock: SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY,
+  client, clock: SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY, macKey: MAC_KEY,
   admit: admitObjects(loadApiKindsSync()),
   onResources: () => controller.resourcesChanged(), onLive: (id) => controller.liveChanged(id),
   onChange: (id) => cache.changed(id),
@@ -128,7 +129,9 @@ const writer = new StatusWriter({
 });
 const controller: ClusterController = new ClusterController({
   gatewayNamespace: GATEWAY, provider, writer, clock: SYSTEM_CLOCK, meter: METER, log: LOG, settleMs: 0, debounceMs: 0,
-  onMinted: () => undefined, keys: clusterKeys({ client, provider, nowMs: () => Date.now(), leading: () => leads }),
+  onMinted: () => undefined, keys: clusterKeys({
+    client, provider, macKey: MAC_KEY, nowMs: () => Date.now(), leading: () => leads,
+  }),
   proxies: {
     publish(snapshot) {
       distribution.publish(snapshot);
