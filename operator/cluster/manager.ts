@@ -124,6 +124,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     writeStatuses({ ...options, clock }, { provider, events, leading, desired });
   const controller = new ClusterController({
     gatewayNamespace, provider, proxies: fleet, writer, clock, meter, log, ...waits,
+    sealingKeys: [deriveKey(gatewayKey, 'sealing').toString('base64')],
     keys: clusterKeys({ client, provider, macKey, nowMs: () => clock.nowMs(), leading }),
     onMinted: (minted) => recordMinted(minted, { provider, events, meter }),
     onUnserved: ({ id, message }) => recordUnserved(id, message, { provider, events }),

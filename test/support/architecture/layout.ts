@@ -86,17 +86,19 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/content-coding.ts': { may: [] },
   'dataplane/listen.ts': { may: [] },
   'dataplane/fair-worker.ts': { may: [] },
-  'dataplane/body-worker': { may: ['dataplane/errors.ts', 'dataplane/fair-worker.ts', 'dataplane/protocol'] },
+  'dataplane/body-worker': {
+    may: ['dataplane/errors.ts', 'dataplane/fair-worker.ts', 'dataplane/protocol', 'dataplane/sealing'],
+  },
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
-  'dataplane/sealing': { may: [] },
+  'dataplane/sealing': { may: ['dataplane/protocol/sealed-values.ts'] },
   'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
   'dataplane/upstream': { may: ['dataplane/content-coding.ts'], packages: ['undici'] },
   'dataplane/state': { may: [
     'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'web/pricing/model-facts.ts', 'dataplane/snapshot',
     'dataplane/protocol/call-facts.ts',
     'dataplane/protocol/capabilities.ts', 'dataplane/protocol/providers.ts', 'dataplane/upstream/headers.ts',
-    'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT,
+    'dataplane/sealing/sealing-keys.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT,
   ] },
   'dataplane/xds': {
     may: ['dataplane/clock.ts', 'dataplane/snapshot', 'dataplane/state'],
@@ -109,7 +111,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/pipeline': {
     may: [
       'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state',
-      'dataplane/protocol',
+      'dataplane/protocol', 'dataplane/sealing',
       'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
@@ -225,6 +227,7 @@ export const PURE: readonly RegExp[] = [
   /^dataplane\/protocol\//,
   /^dataplane\/snapshot\//,
   /^dataplane\/state\/(?:compile|limits)/,
+  /^dataplane\/sealing\/sealing-keys/,
   /^dataplane\/ledger\/(?:price|ledger-core|balances|amounts|periods|slots|usage-record)/,
   /^dataplane\/upstream\/(?:pick|retry)/,
   /^dataplane\/tokenizer\/slices/,
