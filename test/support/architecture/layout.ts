@@ -154,7 +154,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/proxy.ts': { may: ['dataplane'], packages: ['pino'] },
 };
 
-/** What is in a part, for the table in docs/design/README.md. Parts without a line are told by their names. */
+/** Descriptions of the parts for the table in docs/design/README.md; a part without one has only its name. */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   bin: 'the command line: commands, their flags, and what they run',
   demo: 'the demo provider; knows nothing of the gateway',
