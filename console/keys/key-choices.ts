@@ -16,6 +16,12 @@ export function groupsOfNamespace({ deps }: PageRequest, namespace: string, curr
   return groupChoices(facts.groups, facts, { namespace, gatewayNamespace: deps.gatewayNamespace, current });
 }
 
+/** By name what people call each group of the gateway; public, as on the price page. */
+export function groupNames({ resources, gatewayNamespace }: PageRequest['deps']): Map<string, string> {
+  return new Map(resources().groups.filter(({ metadata }) => metadata.namespace === gatewayNamespace)
+    .map(({ metadata: { name }, spec }) => [name, spec.displayName ?? name]));
+}
+
 /** Those of the namespace that belong to this gateway, by name; undefined: the person may not see any. */
 export async function accountsOfNamespace({
   person, deps,

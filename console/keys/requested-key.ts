@@ -46,7 +46,8 @@ export function changeKey({ person }: PageRequest, { metadata:
 /** The one form that all switches of a page belong to. */
 export const SWITCH_FORM = 'switches';
 
-type KeySubpage = 'activity' | 'settings' | 'use' | 'enabled' | 'rotate' | 'delete' | 'created';
+type KeySubpage = 'activity' | 'settings' | 'use' | 'limit' | 'enabled' | 'rotate' | 'delete' |
+  'created';
 
 /** "/keys/team-a/ci-bot", or a page below it. */
 export function keyPath({ metadata: { namespace, name } }: Pick<ApiKey, 'metadata'>, page?: KeySubpage): string {

@@ -87,13 +87,13 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     assert.equal(await page.locator('#keys-table tbody tr').count(), 8);
     assert.match(await rowOf(
       page, 'nightly-evals',
-    ).innerText(), /research[\s\S]*sk-[\s\S]*batch[\s\S]*of \$60\.00[\s\S]*this month[\s\S]*Ready/);
+    ).innerText(), /research[\s\S]*sk-[\s\S]*Active[\s\S]*Batch[\s\S]*of \$60\.00[\s\S]*this month/);
     await admin.inspect('keys');
     await page.getByRole('searchbox').pressSequentially('support');
     await page.getByRole('status').getByText('3 of 8 keys').waitFor();
-    await page.getByRole('combobox', { name: 'Enabled', exact: true }).selectOption('Disabled');
+    await page.getByRole('combobox', { name: 'Status', exact: true }).selectOption('Disabled');
     await page.getByRole('status').getByText('1 of 8 keys').waitFor();
-    assert.deepEqual(await page.locator('#keys-table tbody th').allInnerTexts(), ['voice-pilot\nsupport']);
+    assert.deepEqual(await page.locator('#keys-table tbody th a').allInnerTexts(), ['voice-pilot']);
     await page.getByRole('searchbox').fill('no such key');
     await page.getByText('No key matches').waitFor();
     await admin.inspect('keys-no-match');
@@ -194,7 +194,9 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
   test('editing: a refusal at the field, one value of the text changed, and what others did meanwhile', async () => {
     const before = await manifest('research.yaml');
     await page.goto(`${url}/keys/research/nightly-evals`);
-    for (const [tab, name] of [['Activity', 'key-activity'], ['Use it', 'key-use'], ['Settings', 'key-settings']] as const) {
+    await admin.inspect('key');
+    const tabs = [['Activity', 'key-activity'], ['Use it', 'key-use'], ['Settings', 'key-settings']] as const;
+    for (const [tab, name] of tabs) {
       await page.getByRole('link', { name: tab, exact: true }).click();
       await admin.inspect(name);
     }
@@ -237,7 +239,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     assert.equal(await isTaken(sdkUrl, made), false, 'at once');
     await rowOf(page, 'from-browser').getByText('Disabled').waitFor();
     await rowOf(page, 'from-browser').getByRole('switch').press('Space');
-    await rowOf(page, 'from-browser').getByText('Ready', { exact: true }).waitFor();
+    await rowOf(page, 'from-browser').getByText('Active', { exact: true }).waitFor();
     await untilTaken(sdkUrl, made);
   });
 
