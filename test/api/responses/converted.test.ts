@@ -213,5 +213,6 @@ it('thinking that Anthropic signed comes back to it, sealed in between', async (
     ...input, ...output, { type: 'function_call_output', call_id: 'toolu_1', output: 'x' },
   ] });
   assert.equal(answer.json().output[0].content[0].text, 'Done.', answer.text);
-  assert.deepEqual((await world.anthropic.request(1)).json()['messages'][1].content, [thinking, use]);
+  const { messages }: Json = (await world.anthropic.request(1)).json();
+  assert.deepEqual(messages[1].content, [thinking, use]);
 });
