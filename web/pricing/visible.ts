@@ -4,12 +4,11 @@
  */
 import type { PriceList } from './price-list.ts';
 
-/** `ownGroup`: the name of the caller's group; undefined: the caller is not known. */
+/** `ownGroup`: the name of the caller's group, if it is restricted. */
 export function visibleTo({ pricing, groups }: PriceList, ownGroup: string | undefined): PriceList {
-  const isVisible = (name: string): boolean => name === ownGroup || !hidden.has(name);
-  const hidden = new Set(pricing.groups.filter(({ restricted }) => restricted).map(({ name }) => name));
-  if (hidden.size === 0) return { pricing, groups };
-  const shown = pricing.groups.filter(({ name }) => isVisible(name));
+  const shown = pricing.groups.filter(({ name, restricted }) => !restricted || name === ownGroup);
+  if (shown.length === pricing.groups.length) return { pricing, groups };
+  const names = new Set(shown.map(({ name }) => name));
   const displayNames = new Set(shown.map(({ displayName }) => displayName));
   return {
     pricing: {
@@ -17,6 +16,6 @@ export function visibleTo({ pricing, groups }: PriceList, ownGroup: string | und
       rows: pricing.rows.map((row) =>
         ({ ...row, enabledGroups: row.enabledGroups.filter((displayName) => displayNames.has(displayName)) })),
     },
-    groups: new Map([...groups].filter(([name]) => isVisible(name))),
+    groups: new Map([...groups].filter(([name]) => names.has(name))),
   };
 }
