@@ -10,7 +10,7 @@ export function retireCommand(ended: (exitCode: number) => void): Command {
     .description(paragraphs(
       'Statuses are written by the operator, so without one they would say for ever what was true last. This turns ' +
         'Ready and Programmed to Unknown, with the reason GatewayRemoved, for everything in the gateway\'s namespace ' +
-        'and for the ApiKeys and Accounts that name it. Specs, Secrets and spending stay as they are, and an operator ' +
+        'and for the ApiKeys and Accounts that name it. Specs, Secrets and spending stay as they are. An operator ' +
         'that is installed again corrects the statuses.',
       'Run it once no operator of the gateway runs any more. It lists the five kinds and patches their statuses.',
     ))

@@ -92,7 +92,8 @@ describe.skipIf(helm.skip)('rights', () => {
     for (const [name, objects] of Object.entries(rendered)) for (const object of objects) {
       const pod = object.spec?.template?.spec;
       if (pod?.containers) assert.equal(
-        pod.automountServiceAccountToken, /^(?:operator|uninstall)$/.test(pod.containers[0].name), `${name} ${object.metadata.name}`,
+        pod.automountServiceAccountToken, /^(?:operator|uninstall)$/.test(pod.containers[0].name),
+        `${name} ${object.metadata.name}`,
       );
       for (const subject of object.subjects ?? []) assert.match(subject.name, /(?:operator|uninstall)$/);
     }
