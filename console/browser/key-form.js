@@ -28,18 +28,23 @@ function tellName() {
   becomes.textContent = slug === '' || slug === name.value ? '' : `It will be called ${slug}.`;
 }
 
+/** The namespace of the chosen account; empty: none is chosen. */
+function chosenNamespace() {
+  if (!account) return '';
+  return account.selectedOptions?.[0]?.dataset.namespace ?? account.value.split('/')[0];
+}
+
 /** Groups that do not admit the account's namespace are out of the way, and none of them stays chosen. */
 function showGroups() {
-  const namespace = account?.selectedOptions?.[0]?.dataset.namespace ?? account?.value.split('/')[0] ?? '';
+  const namespace = chosenNamespace();
   const groups = [...form.querySelectorAll('.key-group')];
   for (const group of groups) {
-    const only = group.dataset.namespaces;
-    group.hidden = only !== undefined && namespace !== '' && !only.split(' ').includes(namespace);
+    const only = group.dataset.namespaces?.split(' ');
+    group.hidden = namespace !== '' && only !== undefined && !only.includes(namespace);
   }
-  if (groups.some((group) => group.hidden && group.querySelector('input').checked)) {
-    const first = groups.find((group) => !group.hidden);
-    if (first) first.querySelector('input').checked = true;
-  }
+  if (!groups.some((group) => group.hidden && group.querySelector('input').checked)) return;
+  const first = groups.find((group) => !group.hidden);
+  if (first) first.querySelector('input').checked = true;
 }
 
 /** Models of other groups are out of the way, unless they are ticked. */
