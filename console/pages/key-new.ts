@@ -2,7 +2,7 @@
 import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
 import {
-  errorsOfFields, errorsOfRefusal, faultsOfNewKey, MODEL_BOXES, nameOf, newKeyForm, readKeyForm, specOfForm,
+  copyOfKey, errorsOfFields, errorsOfRefusal, faultsOfNewKey, MODEL_BOXES, nameOf, newKeyForm, readKeyForm, specOfForm,
 } from '../forms/api-key.ts';
 import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
 import { schemaFaults } from '../forms/schema-faults.ts';
@@ -10,7 +10,7 @@ import { groupsOfNamespaces } from '../keys/key-choices.ts';
 import { renderMayNotCreate, renderNewKey, renderNoAccount } from '../keys/new-key-form.ts';
 import { idOf, latestKey, payersOf, usualGroup, usualPayer } from '../keys/payers.ts';
 import type { Payer } from '../keys/payers.ts';
-import { createdPath } from '../keys/requested-key.ts';
+import { createdPath, requestedKey } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 
 export const keyNewRoutes: readonly ConsoleRoute[] = [
@@ -35,8 +35,10 @@ interface Choices {
   readonly latest: ApiKey | undefined;
 }
 
-/** The form with what is usual already chosen. */
+/** The form with what is usual already chosen, or with the settings of the key that is copied. */
 async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
+  const copied = await copiedKey(request);
+  if (copied) return returnForm(request, copyOfKey(copied), { errors: [], status: 200 });
   const [wanted = '', account] =
     (request.query.get('account') ?? request.query.get('namespace') ?? '').split('/', 2);
   const choices = await readChoices(request, wanted);
@@ -46,6 +48,12 @@ async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
     groupsOfNamespaces(request, place.namespace === '' ? choices.namespaces : [place.namespace], '');
   const group = usualGroup(groups, choices.latest)?.name ?? '';
   return formPage(request, { ...newKeyForm(place.namespace), ...place, group }, { choices, errors: [], status: 200 });
+}
+
+/** Where the link names a key to copy. Rejects with AccessError where the person may not see it. */
+async function copiedKey(request: PageRequest): Promise<ApiKey | undefined> {
+  const [namespace = '', name] = (request.query.get('copy') ?? '').split('/', 2);
+  return name === undefined ? undefined : requestedKey({ ...request, params: { namespace, name } });
 }
 
 /** What the link asks for: a namespace and perhaps an account in it; empty: nothing. */

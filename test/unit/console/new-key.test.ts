@@ -215,6 +215,19 @@ describe('creating a key', () => {
     const { markup } = await (await browser(ANNA)).get('/keys/new');
     assert.match(markup, /name="group" value="smart" required checked/);
   });
+  it('copies the settings of another key, and never its text or Secret', async () => {
+    const { browser, world } = keysStand();
+    const anna = await browser(ANNA);
+    const { markup } = await anna.get('/keys');
+    assert.match(markup, /href="\/keys\/new\?copy=team-a%2Fchat-frontend">Copy</);
+    await anna.get('/keys/new?copy=team-a%2Fchat-frontend');
+    assert.equal((await anna.submit('key-form', {})).status, 303);
+    const { spec } = world.apiKey('team-a', 'chat-frontend');
+    const made = world.apiKey('team-a', 'chat-frontend-copy').spec;
+    assert.deepEqual(made, { ...spec, key: made.key });
+    assert.deepEqual(made.key, { type: 'Generated', rotation: 1, overlapSeconds: 0 });
+    assert.equal((await anna.get('/keys/new?copy=team-b%2Fsecret-project')).status, 403);
+  });
   it('never chooses the gateway\'s own namespace where there is another', () => {
     const payer = (namespace: string) => ({ namespace, name: 'main', balanceNanoUsd: 1n });
     assert.equal(usualPayer([payer(GATEWAY), payer('team-a')], undefined, GATEWAY)?.namespace, 'team-a');
