@@ -5,7 +5,7 @@ import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { checkAllowed } from './chat.ts';
+import { checkAllowed, isUnbounded } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault */
@@ -35,7 +35,7 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
     asksForReasoning: facts.asksForReasoning,
-    unbounded: facts.unbounded.length > 0 || costFields.length > 0,
+    unbounded: ({ model }) => isUnbounded(facts, model) || costFields.length > 0,
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
     converter: (candidate) => {

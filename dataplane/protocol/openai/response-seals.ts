@@ -26,20 +26,28 @@ const LEFT_OUT = 'input[].encrypted_content';
 
 export interface OpenedRequest {
   readonly edits: ReadonlyMap<string, JsonEdit>;
-  /** Undefined: nothing was left out. */
-  readonly dropped: readonly string[] | undefined;
+  /** What was left out; undefined: nothing. */
+  readonly leftOut: string | undefined;
+}
+
+interface OpenOptions {
+  readonly seal: ChannelSeal | undefined;
+  /** Takes the place of the request's own; undefined: nothing does. */
+  readonly input?: unknown;
 }
 
 /** The edits that give a request the provider's own values. Throws RequestFault where it cannot do without one. */
-export function openRequest(body: Uint8Array, parsed: JsonRecord, seal: ChannelSeal | undefined): OpenedRequest {
+export function openRequest(
+  body: Uint8Array, parsed: JsonRecord, { seal, input: changed }: OpenOptions,
+): OpenedRequest {
   const edits = new Map<string, JsonEdit>();
   const { previous_response_id: previous } = parsed;
   if (isSealed(previous)) edits.set('previous_response_id', JSON.stringify(openOwn(previous, seal)));
-  if (!itemsOf(parsed['input']).some(isSealedItem)) return { edits, dropped: undefined };
-  const { input } = reparseLosslessly(body, parsed);
+  if (!itemsOf(parsed['input']).some(isSealedItem)) return { edits, leftOut: undefined };
+  const input = changed ?? reparseLosslessly(body, parsed)['input'];
   const { items, leftOut } = openItems(itemsOf(input), seal);
   edits.set('input', writeJson(items));
-  return { edits, dropped: leftOut ? [LEFT_OUT] : undefined };
+  return { edits, leftOut: leftOut ? LEFT_OUT : undefined };
 }
 
 function isSealedItem(item: unknown): boolean {

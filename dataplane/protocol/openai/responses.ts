@@ -11,15 +11,20 @@ import { openEventStream } from '../event-stream.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { DroppedFields } from '../dropped-fields.ts';
 import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
 import { parseEventData, parseObject, writeJson } from '../json-value.ts';
 import { readStreamError } from '../provider-errors.ts';
+import { editsOf, UNCHANGED, withoutProviderTools } from '../provider-tools.ts';
+import type { ToolDialect } from '../provider-tools.ts';
 import { writeEvent } from '../sse.ts';
 import type { SseEvent } from '../sse.ts';
 import { isDone } from './done.ts';
+import { SEARCH_OPTIONS } from './facts.ts';
 import { meterResponse, ResponseMeter } from './response-meter.ts';
 import { openRequest, ResponseSeals } from './response-seals.ts';
+import { runsAtClient } from './response-tools.ts';
 
 /** An image that a provider's tool generated comes in one event. */
 const MAX_EVENT_BYTES = 128 * 1024 * 1024;
@@ -40,15 +45,22 @@ export const responsesConverter: Converter = {
   }),
 };
 
+const TOOLS: ToolDialect = { runsAtClient, needsTools: [], field: SEARCH_OPTIONS, nests: true };
+
 function editRequest(
-  body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxOutputTokens, scanned, seal }: RequestPlan,
+  body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxOutputTokens, scanned, seal, providerTools }: RequestPlan,
 ): UpstreamBody {
-  const { edits: opened, dropped } = openRequest(body, parsed, seal);
-  const edits = new Map<string, JsonEdit>(opened);
+  const dropped = new DroppedFields();
+  const changed = providerTools === 'Drop'
+    ? withoutProviderTools(body, parsed, { dialect: TOOLS, dropped })
+    : UNCHANGED;
+  const { edits: opened, leftOut } = openRequest(body, parsed, { seal, input: changed.get('input') });
+  if (leftOut !== undefined) dropped.add(leftOut);
+  const edits = new Map<string, JsonEdit>([...editsOf(changed), ...opened]);
   if (parsed['model'] !== upstreamModel) edits.set('model', JSON.stringify(upstreamModel));
   if (maxOutputTokens !== undefined && parsed['max_output_tokens'] !== maxOutputTokens)
     edits.set('max_output_tokens', String(maxOutputTokens));
-  return { path: '/responses', body: editObject(body, edits, scanned), ...dropped && { dropped } };
+  return { path: '/responses', body: editObject(body, edits, scanned), dropped: dropped.params };
 }
 
 /** The response failed without usage or output. */
