@@ -32,7 +32,7 @@ const MAX_EVENT_BYTES = 128 * 1024 * 1024;
 export const responsesConverter: Converter = {
   client: 'OpenAI',
   upstream: 'OpenAI',
-  request: editRequest,
+  request: (body, parsed, plan) => editRequest(body, parsed, plan),
   response: (body, answer) => {
     const response = parseObject(body);
     if (!Array.isArray(response['output']) && !isGiven(response['status']))
@@ -47,9 +47,11 @@ export const responsesConverter: Converter = {
 
 const TOOLS: ToolDialect = { runsAtClient, needsTools: [], field: SEARCH_OPTIONS, nests: true };
 
-function editRequest(
-  body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxOutputTokens, scanned, seal, providerTools }: RequestPlan,
+/** The request to POST /v1/responses or below it, with the provider's own values. Throws RequestFault. */
+export function editRequest(
+  body: Uint8Array, parsed: JsonRecord, plan: RequestPlan, path = '/responses',
 ): UpstreamBody {
+  const { upstreamModel, maxOutputTokens, scanned, seal, providerTools } = plan;
   const dropped = new DroppedFields();
   const changed = providerTools === 'Drop'
     ? withoutProviderTools(body, parsed, { dialect: TOOLS, dropped })
@@ -60,7 +62,7 @@ function editRequest(
   if (parsed['model'] !== upstreamModel) edits.set('model', JSON.stringify(upstreamModel));
   if (maxOutputTokens !== undefined && parsed['max_output_tokens'] !== maxOutputTokens)
     edits.set('max_output_tokens', String(maxOutputTokens));
-  return { path: '/responses', body: editObject(body, edits, scanned), dropped: dropped.params };
+  return { path, body: editObject(body, edits, scanned), dropped: dropped.params };
 }
 
 /** The response failed without usage or output. */
