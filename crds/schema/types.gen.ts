@@ -440,6 +440,11 @@ export interface ModelRouteModelCapabilities {
    * The longest description of a tool in characters; 0 is no limit. The system message has the whole of a longer one.
    */
   readonly toolDescriptionLength?: number;
+  /**
+   * Its provider caches up to the breakpoints of a request (Anthropic's protocol). If so, a converted call with tools
+   * or an earlier answer gets some where the client sets none.
+   */
+  readonly promptCaching?: boolean;
 }
 
 /** What passes to the providers of this route although it can change the price of a call. */

@@ -785,6 +785,7 @@ export interface Capabilities {
     | undefined;
   /** in characters; 0: no limit */
   readonly toolDescriptionLength?: number | undefined;
+  readonly promptCaching?: boolean | undefined;
 }
 
 export interface Channel {
@@ -2228,6 +2229,7 @@ function createBaseCapabilities(): Capabilities {
     parallelTools: undefined,
     prefill: undefined,
     toolDescriptionLength: undefined,
+    promptCaching: undefined,
   };
 }
 
@@ -2256,6 +2258,9 @@ export const Capabilities: MessageFns<Capabilities> = {
     }
     if (message.toolDescriptionLength !== undefined) {
       writer.uint32(64).uint32(message.toolDescriptionLength);
+    }
+    if (message.promptCaching !== undefined) {
+      writer.uint32(72).bool(message.promptCaching);
     }
     return writer;
   },
@@ -2335,6 +2340,14 @@ export const Capabilities: MessageFns<Capabilities> = {
             }
 
             message.toolDescriptionLength = reader.uint32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.promptCaching = reader.bool();
             continue;
           }
         }

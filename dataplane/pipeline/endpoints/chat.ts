@@ -18,7 +18,7 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
-      checkAllowed(facts, candidate.model, candidate.target.protocol !== dialect);
+      checkAllowed(facts, candidate.model, conversionTo(candidate, dialect));
       checkContextBeta(received, candidate);
       if (candidate.target.protocol === dialect) checkCostFields(costFields, candidate);
     },
@@ -72,16 +72,37 @@ function asksForLongContext({ headers: { 'anthropic-beta': beta } }: Received): 
 
 type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
 
-/** Throws unsupported_image and not_allowed. A conversion itself decides on the tools that the provider runs. */
-export function checkAllowed(facts: UsedFeatures, model: Candidate['model'], converted = false): void {
+/** What a conversion itself leaves out or refuses, so that it needs no allowance. */
+export interface Conversion {
+  /** Tools that the provider would run. */
+  readonly ofTools: boolean;
+  /** Service tiers, which are OpenAI's. */
+  readonly ofTiers: boolean;
+}
+
+const NOT_CONVERTED: Conversion = { ofTools: false, ofTiers: false };
+
+/** `client`: the dialect that the provider would have to speak itself. */
+export function conversionTo({ target: { protocol } }: Candidate, client: Dialect): Conversion {
+  return { ofTools: protocol !== client, ofTiers: protocol === 'Anthropic' && client === 'OpenAI' };
+}
+
+/** Throws unsupported_image and not_allowed. */
+export function checkAllowed(
+  facts: UsedFeatures, model: Candidate['model'], conversion: Conversion = NOT_CONVERTED,
+): void {
   if (facts.images > 0 && !model.acceptsImages) {
     const message = `The model "${model.name}" takes text only. `
       + 'Leave the image out, or choose a model that takes images.';
     const { imageParam: param } = facts;
     throw new GatewayError('unsupported_image', message, param === undefined ? {} : { param });
   }
-  const forbidden = facts.unbounded.find((use) => !(use.droppable && converted) && !isAllowed(use, model));
+  const forbidden = facts.unbounded.find((use) => !isLeftOut(use, conversion) && !isAllowed(use, model));
   if (forbidden) throw notAllowed(forbidden, model);
+}
+
+function isLeftOut({ param, droppable }: UnboundedUse, { ofTools, ofTiers }: Conversion): boolean {
+  return droppable ? ofTools : ofTiers && param === 'service_tier';
 }
 
 function isAllowed({ feature, droppable }: UnboundedUse, { allow, providerTools }: Candidate['model']): boolean {

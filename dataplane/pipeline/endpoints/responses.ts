@@ -6,7 +6,7 @@ import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { checkAllowed, isUnbounded } from './chat.ts';
+import { checkAllowed, conversionTo, isUnbounded } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault */
@@ -20,7 +20,8 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
-      if (!passesThrough(candidate)) return checkAllowed(converted, candidate.model);
+      if (!passesThrough(candidate))
+        return checkAllowed(converted, candidate.model, conversionTo(candidate, 'OpenAI'));
       checkAllowed(facts, candidate.model);
       checkCostFields(costFields, candidate);
     },
