@@ -30,11 +30,26 @@ export const CALL_STATUSES = [
 ] as const;
 export type CallStatus = (typeof CALL_STATUSES)[number];
 
+/** One dimension of a bill. The sum of all lines' quantity · rate, rounded half up, is the cost. */
+export interface BillLine {
+  /** A class of tokens as a PriceCatalog names it, or generation. */
+  readonly dimension: string;
+  readonly quantity: number;
+  /** USD per million tokens, or per unit of anything else, as the group pays it: an exact decimal. */
+  readonly rateUsd: string;
+  /** Absent: the standard one. */
+  readonly serviceTier?: string;
+  /** The context tier, by its step in tokens; absent: the request was in none. */
+  readonly above?: number;
+}
+
 /** What a reaper would bill for a running call. */
 export interface CallProgress {
   readonly costNanoUsd: bigint;
   readonly tokens: TokenCounts;
   readonly usageSource: UsageSource;
+  /** What the cost is made of; absent: nothing was billed, or an older version wrote the record. */
+  readonly lines?: readonly BillLine[];
 }
 
 /** The part of a call's record that is fixed at admission. */

@@ -16,7 +16,14 @@ export interface UnboundedUse {
   readonly feature: UnboundedFeature;
   /** Path of the field that asks for it: `tools[1].type`. */
   readonly param: string;
+  /** What bounds its price, where the model's price has it; absent: nothing does. */
+  readonly needs?: PricedWay;
 }
+
+/** A part of a price without which a call cannot be billed: a service tier, or a class of tokens. */
+export type PricedWay =
+  | { readonly serviceTier: string }
+  | { readonly tokens: 'audioInput' | 'audioOutput' };
 
 export interface ChatFacts {
   readonly model: string;
@@ -44,6 +51,8 @@ export interface ChatFacts {
   readonly fixedOutput: boolean;
   /** It asks for one-hour cache writes. */
   readonly oneHourCache: boolean;
+  /** The service tier that it asks for, `standard` among them; undefined: whichever the provider chooses. */
+  readonly serviceTier?: string | undefined;
   readonly unbounded: readonly UnboundedUse[];
 }
 

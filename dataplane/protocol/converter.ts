@@ -19,6 +19,19 @@ export interface ReportedUsage {
   readonly cacheWrite5m: number | undefined;
   readonly cacheWrite1h: number | undefined;
   readonly output: number | undefined;
+  /** Absent: no part is reported. */
+  readonly details?: ReportedDetails;
+  /** The tier that served the call, `standard` among them; absent: not reported. */
+  readonly serviceTier?: string;
+}
+
+/** Parts of the input (audioInput, imageInput) and of the output. Absent: none. */
+export interface ReportedDetails {
+  readonly audioInput?: number;
+  readonly imageInput?: number;
+  readonly reasoning?: number;
+  readonly audioOutput?: number;
+  readonly imageOutput?: number;
 }
 
 /** Consumption of a call up to now. */

@@ -4,7 +4,7 @@
  */
 import type { DirectAccess } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
-import type { CompiledPrice } from '../ledger/price.ts';
+import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import { priceAt } from './compile-pricing.ts';
 import type { PriceEntry } from './compile-pricing.ts';
 import type { CompiledChannel, CompiledRoute } from './compile-routes.ts';

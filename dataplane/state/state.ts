@@ -2,7 +2,7 @@
  * The configuration as requests use it: a snapshot compiled to lookup maps, so that a call costs a few map reads.
  * Types only; compile.ts makes it, current.ts holds the one in force.
  */
-import type { CompiledPrice } from '../ledger/price.ts';
+import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { QuotaPeriod, SlotLimit } from '../ledger/ledger.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
 import type { StatedCapabilities } from '../protocol/capabilities.ts';

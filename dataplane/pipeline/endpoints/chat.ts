@@ -2,7 +2,8 @@
  * Chat, in both dialects: what its body asks for, its bounds, and what a model allows.
  */
 import { GatewayError } from '../../errors.ts';
-import type { ChatFacts, Dialect, UnboundedUse } from '../../protocol/call-facts.ts';
+import type { Modality } from '../../ledger/price.ts';
+import type { ChatFacts, Dialect, PricedWay, UnboundedUse } from '../../protocol/call-facts.ts';
 import { converterFor } from '../../protocol/providers.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import type { Candidate } from '../../state/state.ts';
@@ -18,7 +19,7 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
-      checkAllowed(facts, candidate.model);
+      checkAllowed(facts, candidate);
       checkContextBeta(received, candidate);
       if (candidate.target.protocol === dialect) checkCostFields(costFields, candidate);
     },
@@ -33,8 +34,10 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     },
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
+    serviceTier: facts.serviceTier,
+    modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
-    unbounded: facts.unbounded.length > 0 || costFields.length > 0 || asksForLongContext(received),
+    unbounded: hasNoBound(facts) || costFields.length > 0 || asksForLongContext(received),
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
     converter: ({ target }) => (target.endpoints.has('Chat') ? converterFor(dialect, target.protocol) : undefined),
@@ -73,15 +76,31 @@ function asksForLongContext({ headers: { 'anthropic-beta': beta } }: Received): 
 type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
 
 /** Throws unsupported_image and not_allowed. */
-export function checkAllowed(facts: UsedFeatures, model: Candidate['model']): void {
+export function checkAllowed(facts: UsedFeatures, { model, price }: Pick<Candidate, 'model' | 'price'>): void {
   if (facts.images > 0 && !model.acceptsImages) {
     const message = `The model "${model.name}" takes text only. `
       + 'Leave the image out, or choose a model that takes images.';
     const { imageParam: param } = facts;
     throw new GatewayError('unsupported_image', message, param === undefined ? {} : { param });
   }
-  const forbidden = facts.unbounded.find(({ feature }) => !model.allow.has(feature));
+  const forbidden = facts.unbounded.find(({ feature, needs }) => !model.allow.has(feature) && !isPriced(needs, price));
   if (forbidden) throw notAllowed(forbidden, model.name);
+}
+
+function isPriced(way: PricedWay | undefined, price: Candidate['price']): boolean {
+  if (!way || !price) return false;
+  return 'tokens' in way ? price.priced.has(way.tokens) : price.serviceTiers.has(way.serviceTier);
+}
+
+/** Whether it uses something that no part of a price bounds. */
+export function hasNoBound({ unbounded }: Pick<ChatFacts, 'unbounded'>): boolean {
+  return unbounded.some(({ needs }) => needs === undefined);
+}
+
+/** What the call's input and output may be besides text. */
+export function modalitiesOf({ images, files, unbounded }: ChatFacts): Modality[] {
+  const audio = unbounded.flatMap(({ needs }) => (needs && 'tokens' in needs ? [needs.tokens] : []));
+  return images + files > 0 ? [...audio, 'imageInput'] : audio;
 }
 
 const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
@@ -91,10 +110,21 @@ const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
   Audio: 'audio',
 };
 
-function notAllowed({ feature, param }: UnboundedUse, model: string): GatewayError {
+function notAllowed({ feature, param, needs }: UnboundedUse, model: string): GatewayError {
+  if (needs) return notPriced({ param, feature }, needs, model);
   const asks = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, whose price has no bound for "${model}".`;
   const advice = feature === 'Audio'
     ? 'Leave it out.'
     : `Leave it out, or ask the platform team to allow ${feature} for this model.`;
   return new GatewayError('not_allowed', `${asks} ${advice}`, { param });
+}
+
+function notPriced({ feature, param }: UnboundedUse, needs: PricedWay, model: string): GatewayError {
+  const [what, field] = 'tokens' in needs
+    ? [needs.tokens === 'audioInput' ? 'audio in its input' : 'audio in its output', `usdPerMillion.${needs.tokens}`]
+    : [`the service tier "${needs.serviceTier}"`, `serviceTiers.${needs.serviceTier}`];
+  const allow = feature === 'Audio' ? '' : `allow ${feature} for this model, or to `;
+  const message = `The field "${param}" asks for ${what}, which has no price for "${model}". Leave it out, or ask the `
+    + `platform team to ${allow}price it (${field} in its PriceCatalog).`;
+  return new GatewayError('not_allowed', message, { param });
 }

@@ -5,7 +5,7 @@ import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { checkAllowed } from './chat.ts';
+import { checkAllowed, hasNoBound, modalitiesOf } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault */
@@ -19,8 +19,8 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
-      if (!passesThrough(candidate)) return checkAllowed(converted, candidate.model);
-      checkAllowed(facts, candidate.model);
+      if (!passesThrough(candidate)) return checkAllowed(converted, candidate);
+      checkAllowed(facts, candidate);
       checkCostFields(costFields, candidate);
     },
     boundInput: ({ model }) => boundInput(facts, model),
@@ -34,8 +34,10 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     },
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
+    serviceTier: facts.serviceTier,
+    modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
-    unbounded: facts.unbounded.length > 0 || costFields.length > 0,
+    unbounded: hasNoBound(facts) || costFields.length > 0,
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
     converter: (candidate) => {

@@ -3,7 +3,7 @@
  */
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
-import { addPricedFields, addUnbounded, asksForLongCache, startCounts } from '../content-counts.ts';
+import { addPricedFields, addUnbounded, asksForLongCache, readServiceTier, startCounts } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import {
   isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, stringOf,
@@ -18,8 +18,8 @@ const PRICED_FIELDS: readonly PricedField[] = [
   { field: 'container', feature: 'ServerTools' },
   // a summary of the conversation is a second answer with usage of its own
   { field: 'compaction', feature: 'ServerTools' },
-  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'standard_only'] },
-  { field: 'speed', feature: 'ServiceTiers', harmless: ['standard'] },
+  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'standard_only'], namesTier: true },
+  { field: 'speed', feature: 'ServiceTiers', harmless: ['standard'], namesTier: true },
   { field: 'inference_geo', feature: 'ServiceTiers', harmless: ['global'] },
   // other models than the priced one
   { field: 'fallbacks', feature: 'ServiceTiers' },
@@ -63,6 +63,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     thinkingBudget: readThinkingBudget(parsed['thinking']),
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
+    serviceTier: parsed['speed'] === 'fast' ? 'fast' : readServiceTier(parsed['service_tier']),
     unbounded: counts.unbounded,
   };
 }

@@ -5,7 +5,7 @@ import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
-  addImage, addPricedFields, addUnbounded, asksForLongCache, dataUrlBytes, startCounts,
+  addImage, addPricedFields, addUnbounded, asksForLongCache, dataUrlBytes, readServiceTier, startCounts,
 } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import {
@@ -22,8 +22,8 @@ const POSITIVE = [1, Number.MAX_SAFE_INTEGER] as const;
 /** Also those of compatible providers. The responses API has the same fields. */
 export const PRICED_FIELDS: readonly PricedField[] = [
   { field: 'web_search_options', feature: 'ServerTools' },
-  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'] },
-  { field: 'audio', feature: 'Audio' },
+  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'], namesTier: true },
+  { field: 'audio', feature: 'Audio', needs: { tokens: 'audioOutput' } },
   // xAI, OpenRouter, Qwen, Azure: searches and plugins that the provider runs
   { field: 'search_parameters', feature: 'ServerTools' },
   { field: 'plugins', feature: 'ServerTools' },
@@ -72,6 +72,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     thinkingBudget: readThinkingBudget(parsed),
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
+    serviceTier: readServiceTier(parsed['service_tier']),
     unbounded: counts.unbounded,
   };
 }
@@ -106,7 +107,10 @@ function readMessage(counts: ContentCounts, message: JsonRecord, param: string):
   refuseCaseVariants(message, param);
   counts.units += 1 + itemsOf(message['tool_calls']).length;
   // a reference to an earlier spoken answer
-  if (isGiven(message['audio'])) addUnbounded(counts, 'Audio', `${param}.audio`);
+  if (isGiven(message['audio'])) {
+    addUnbounded(counts, 'Audio', `${param}.audio`, { tokens: 'audioInput' });
+    counts.files++;
+  }
   // images that a model generated before, as OpenRouter returns them
   for (const [index, image] of itemsOf(message['images']).entries())
     readPart(counts, isRecord(image) ? image : { image }, `${param}.images[${index}]`);
@@ -148,7 +152,9 @@ function readImagePart(counts: ContentCounts, part: JsonRecord, param: string, t
 
 function readAudioPart(counts: ContentCounts, part: JsonRecord, param: string, type: string): boolean {
   if (!type.includes('audio') && !isGiven(part['input_audio']) && !isGiven(part['audio_url'])) return false;
-  addUnbounded(counts, 'Audio', param);
+  const { input_audio: audio } = part;
+  const isInline = isRecord(audio) && typeof audio['data'] === 'string';
+  addUnbounded(counts, 'Audio', param, isInline ? { tokens: 'audioInput' } : undefined);
   return true;
 }
 
@@ -176,7 +182,7 @@ function readTools(counts: ContentCounts, parsed: JsonRecord): number {
 
 function readModalities(counts: ContentCounts, modalities: unknown): void {
   if (itemsOf(modalities).some((modality) => stringOf(modality).toLowerCase() === 'audio'))
-    addUnbounded(counts, 'Audio', 'modalities');
+    addUnbounded(counts, 'Audio', 'modalities', { tokens: 'audioOutput' });
 }
 
 /** Rejected tokens of a prediction are billed as output. One of an unknown shape is bounded by the whole body. */

@@ -6,7 +6,7 @@
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
-import { addPricedFields, addUnbounded, asksForLongCache, startCounts } from '../content-counts.ts';
+import { addPricedFields, addUnbounded, asksForLongCache, readServiceTier, startCounts } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -60,6 +60,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
     thinkingBudget: readThinkingBudget(parsed['reasoning']),
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
+    serviceTier: readServiceTier(parsed['service_tier']),
     unbounded: counts.unbounded,
   };
 }

@@ -6,7 +6,7 @@ import { isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { OutputTally } from '../output-tally.ts';
 import { mergeDefined, meterOf } from '../usage.ts';
-import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
+import { NO_USAGE, readUsage, toReportedUsage, withTier } from './usage.ts';
 
 export class ResponseMeter {
   #usage = NO_USAGE;
@@ -26,6 +26,8 @@ export class ResponseMeter {
   /** Adds the response as an event reports it; `final`: the response has ended. */
   addResponse(response: JsonRecord, final: boolean): void {
     const { usage } = response;
+    // before its end a response repeats the tier that was asked for
+    if (final) this.#usage = mergeDefined(this.#usage, withTier(NO_USAGE, response));
     if (isRecord(usage)) this.#usage = mergeDefined(this.#usage, readUsage(usage));
     this.#final = final && isRecord(usage);
     // some providers send no deltas, and the whole output here
