@@ -13,7 +13,7 @@ import type { PricingSite } from '#web/pricing/page.ts';
 import { renderCalculationPart } from '#web/pricing/prices.ts';
 import { DEFAULT_QUERY, parsePricingQuery, queryKey } from '#web/pricing/query.ts';
 import { rankRows } from '#web/pricing/rows.ts';
-import { visibleTo } from '#web/pricing/visible.ts';
+import { visibleTo } from '#web/pricing/price-list.ts';
 import type { PriceList } from '#web/pricing/price-list.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
 import { assetHref, findAsset } from './assets.ts';
