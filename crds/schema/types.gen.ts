@@ -619,6 +619,18 @@ export interface PriceCatalogModel {
    * and one that asks for a tier without a price is refused unless the ModelRoute allows ServiceTiers.
    */
   readonly serviceTiers?: Readonly<Record<string, PriceCatalogModelServiceTiers>>;
+  /**
+   * What one use of a tool costs that the provider runs, in USD, besides its tokens. A call with a tool that has a
+   * price needs no allow, if it says how often the tool may be used (max_uses, in responses max_tool_calls).
+   */
+  readonly perUse?: PriceCatalogModelPerUse;
+  /**
+   * What the prices of tokens are multiplied by where a request asks for a place by inference_geo, by its name there,
+   * such as us. The place that the answer names counts.
+   */
+  readonly regions?: Readonly<Record<string, string>>;
+  /** Channels on which the model costs something else. A call pays the price of the channel that served it. */
+  readonly channels?: readonly PriceCatalogModelChannel[];
   /** The price of one generation in USD, a decimal in quotes such as "0.04". Required for Request. */
   readonly requestUsd?: string;
 }
@@ -667,6 +679,27 @@ export interface PriceCatalogModelServiceTiersContextTier {
   readonly inputMultiplier?: string;
   /** What the prices of all classes of output are multiplied by. Absent, 1. */
   readonly outputMultiplier?: string;
+}
+
+/**
+ * What one use of a tool costs that the provider runs, in USD, besides its tokens. A call with a tool that has a price
+ * needs no allow, if it says how often the tool may be used (max_uses, in responses max_tool_calls).
+ */
+export interface PriceCatalogModelPerUse {
+  /** A search of the web. */
+  readonly webSearchUsd?: string;
+  /** A page that is fetched; "0" where it costs only its tokens. */
+  readonly webFetchUsd?: string;
+  /** A search of files that the provider stores. */
+  readonly fileSearchUsd?: string;
+}
+
+/** One channel's price. */
+export interface PriceCatalogModelChannel {
+  /** The ModelRoute and its channel, such as openai/azure-eu. */
+  readonly channel: string;
+  /** What every price of the model is multiplied by; a decimal in quotes such as "1.1". */
+  readonly multiplier: string;
 }
 
 /** What the gateway says about this catalog. */

@@ -1,9 +1,10 @@
 /**
  * [P] The lines of a bill: as text in the ledgers' stores, and as people and programs read them.
  */
+import { USES } from './price-sheet.ts';
 import type { BillLine } from './usage-record.ts';
 
-type Marks = Pick<BillLine, 'serviceTier' | 'above'>;
+type Marks = Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model'>;
 
 /** A line as views and exports show it. */
 export interface BillLineView {
@@ -18,11 +19,15 @@ export interface BillLineView {
   readonly service_tier: string | null;
   /** The step of the context tier in tokens; null: none. */
   readonly context_above: number | null;
+  /** null: no place with a price of its own. */
+  readonly region: string | null;
+  /** null: the call's own. */
+  readonly model: string | null;
 }
 
 const MILLION = 1_000_000;
 /** Dimensions that are not counted in tokens. */
-const UNITS: ReadonlySet<string> = new Set(['generation']);
+const UNITS: ReadonlySet<string> = new Set(['generation', ...USES]);
 
 /** Compact JSON; empty: no lines. */
 export function encodeLines(lines: readonly BillLine[] | undefined): string {
@@ -42,11 +47,11 @@ export function decodeLines(text: string): readonly BillLine[] | undefined {
 
 /** The lines with their exact amounts. */
 export function viewLines(lines: readonly BillLine[] = []): BillLineView[] {
-  return lines.map(({ dimension, quantity, rateUsd, serviceTier, above }) => {
+  return lines.map(({ dimension, quantity, rateUsd, serviceTier, above, region, model }) => {
     const per = UNITS.has(dimension) ? 1 : MILLION;
     return {
       dimension, quantity, per, rate_usd: rateUsd, amount_usd: amountUsd(quantity, rateUsd, per),
-      service_tier: serviceTier ?? null, context_above: above ?? null,
+      service_tier: serviceTier ?? null, context_above: above ?? null, region: region ?? null, model: model ?? null,
     };
   });
 }

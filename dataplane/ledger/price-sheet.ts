@@ -1,14 +1,19 @@
 /**
  * [P] A catalog's price as a group pays it: one rate for each class of tokens, for each context tier, for each service
- * tier. All rates are integers over one denominator, so that nothing is rounded before the sum of a call.
+ * tier, and prices of what else is charged. All are integers over one denominator, so that nothing is rounded before
+ * the sum of a call.
  */
-import type { ContextTier, Price, Rates as StatedRates, ServiceTier } from '../snapshot/snapshot.gen.ts';
+import type { ContextTier, Price, Rates as StatedRates, ServiceTier, UsePrices } from '../snapshot/snapshot.gen.ts';
 
 /** Classes of tokens. Each token of a call is in exactly one; cached and written ones are in no class of modality. */
 export type RateClass =
   | 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'audioInput' | 'imageInput'
   | 'output' | 'reasoning' | 'audioOutput' | 'imageOutput';
 export type Rates = Readonly<Record<RateClass, bigint>>;
+
+/** Tools that a provider runs and charges by use. */
+export const USES = ['webSearch', 'webFetch', 'fileSearch'] as const;
+export type UseName = (typeof USES)[number];
 
 /** Rates of a request whose whole input is above a number of tokens. */
 export interface TierRates {
@@ -31,6 +36,10 @@ export interface CompiledPrice extends RateTable {
   readonly serviceTiers: ReadonlyMap<string, RateTable>;
   /** Classes without which a call with audio is refused. */
   readonly priced: ReadonlySet<'audioInput' | 'audioOutput'>;
+  /** Tools that have a price. */
+  readonly perUse: ReadonlyMap<UseName, bigint>;
+  /** What rates are multiplied by in a place, in billionths; rates are whole multiples of a billion where it counts. */
+  readonly regions: ReadonlyMap<string, bigint>;
   readonly perGeneration: bigint;
   readonly denominator: bigint;
 }
@@ -38,7 +47,9 @@ export interface CompiledPrice extends RateTable {
 /** A catalog's price of one model, before any group's ratio. All figures are billionths (10⁻⁹). */
 export interface CatalogPrice extends
   Pick<Price, 'modelRatioE9' | 'completionRatioE9' | 'cacheRatioE9' | 'cacheWriteRatioE9' | 'requestNanoUsd'>,
-  Partial<Pick<Price, 'cacheWrite1hRatioE9' | 'usdPerMillion' | 'contextTiers' | 'serviceTiers'>> {
+  Partial<Pick<
+    Price, 'cacheWrite1hRatioE9' | 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions'
+  >> {
   readonly quotaType: 'Token' | 'Request';
   /** USD per million input tokens at model ratio 1. */
   readonly ratioBaseUsdE9: bigint;
@@ -56,33 +67,42 @@ const FREE: Rates = {
   output: 0n, reasoning: 0n, audioOutput: 0n, imageOutput: 0n,
 };
 const NONE: ReadonlySet<never> = new Set<never>();
-const NO_TIERS: ReadonlyMap<string, RateTable> = new Map();
+const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
- * A model's price at a group's ratio.
+ * A model's price at a group's ratio, on a channel.
  * @param groupRatioE18 the serving group's ratio (10⁻⁹) times the automatic group's, or times 10⁹
+ * @param channelE9 the channel's multiplier (10⁻⁹); absent: 1
  */
-export function compilePrice(price: CatalogPrice, groupRatioE18: bigint): CompiledPrice {
+export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channelE9?: bigint): CompiledPrice {
+  const { usdPerMillion, contextTiers = [], serviceTiers = [], perUse, regions = [] } = price;
+  const one = hasMultipliers(price) || channelE9 !== undefined ? ONE_E9 : 1n;
+  // context tier, service tier and region
+  const tokenScale = groupRatioE18 * (channelE9 ?? one) * one;
+  const unitScale = tokenScale * one * one;
+  const units = one ** 4n;
   if (price.quotaType === 'Request') {
     return {
-      perToken: FREE, contextTiers: [], serviceTiers: NO_TIERS, priced: NONE,
-      perGeneration: price.requestNanoUsd * groupRatioE18, denominator: ONE_E18,
+      perToken: FREE, contextTiers: [], serviceTiers: NOTHING, priced: NONE, regions: NOTHING, perUse: NOTHING,
+      perGeneration: price.requestNanoUsd * unitScale, denominator: ONE_E18 * units,
     };
   }
-  const { usdPerMillion, contextTiers = [], serviceTiers = [] } = price;
   const rates = usdPerMillion ? fillRates(usdPerMillion) : ratioRates(price);
-  // a price without tiers keeps its figures short
-  const isPlain = contextTiers.length === 0 && serviceTiers.length === 0;
-  const one = isPlain ? 1n : ONE_E9;
   const source: TableSource = { rates, contextTiers, one };
   return {
-    ...rateTable(source, groupRatioE18 * one),
-    serviceTiers: isPlain ? NO_TIERS
-      : new Map(serviceTiers.map((tier) => [tier.name, serviceTable(tier, source, groupRatioE18)])),
+    ...rateTable(source, tokenScale * one),
+    serviceTiers: mapOf(serviceTiers.map((tier) => [tier.name, serviceTable(tier, source, tokenScale)])),
     priced: pricedClasses(usdPerMillion),
+    perUse: perUse ? usePrices(perUse, unitScale * (TOKEN_DENOMINATOR / ONE_E18)) : NOTHING,
+    regions: mapOf(regions.map(({ name, multiplierE9 }) => [name, multiplierE9])),
     perGeneration: 0n,
-    denominator: TOKEN_DENOMINATOR * one * one,
+    denominator: TOKEN_DENOMINATOR * units,
   };
+}
+
+/** A price without any keeps its figures short. */
+function hasMultipliers({ contextTiers, serviceTiers, regions }: CatalogPrice): boolean {
+  return [contextTiers, serviceTiers, regions].some((list) => list !== undefined && list.length > 0);
 }
 
 /** Whether no call at this price can cost anything. */
@@ -90,7 +110,12 @@ export function isFree(price: CompiledPrice): boolean {
   const tables = [price, ...price.serviceTiers.values()];
   const rates = tables.flatMap((table) => [table, ...table.contextTiers]).flatMap(({ perToken }) =>
     Object.values(perToken));
-  return price.perGeneration === 0n && rates.every((rate) => rate === 0n);
+  return [price.perGeneration, ...price.perUse.values(), ...rates].every((rate) => rate === 0n);
+}
+
+/** Most prices have none of it, and share one empty map. */
+function mapOf<T>(entries: readonly (readonly [string, T])[]): ReadonlyMap<string, T> {
+  return entries.length === 0 ? NOTHING : new Map(entries);
 }
 
 interface TableSource {
@@ -101,26 +126,26 @@ interface TableSource {
 }
 
 /** A multiplier counts for the price's own context tiers as well; a tier with rates has context tiers of its own. */
-function serviceTable({ multiplierE9, usdPerMillion, contextTiers }: ServiceTier, standard: TableSource, ratio: bigint):
+function serviceTable({ multiplierE9, usdPerMillion, contextTiers }: ServiceTier, standard: TableSource, scale: bigint):
 RateTable {
   return usdPerMillion
-    ? rateTable({ ...standard, rates: fillRates(usdPerMillion), contextTiers }, ratio * standard.one)
-    : rateTable(standard, ratio * (multiplierE9 ?? standard.one));
+    ? rateTable({ ...standard, rates: fillRates(usdPerMillion), contextTiers }, scale * standard.one)
+    : rateTable(standard, scale * (multiplierE9 ?? standard.one));
 }
 
 function rateTable({ rates, contextTiers, one }: TableSource, factor: bigint): RateTable {
   const tiers = contextTiers.map((tier): TierRates => {
     const { above, usdPerMillion, inputMultiplierE9 = one, outputMultiplierE9 = one } = tier;
     return { above, perToken: usdPerMillion
-      ? scale(fillRates(usdPerMillion), factor * one, factor * one)
-      : scale(rates, factor * inputMultiplierE9, factor * outputMultiplierE9) };
+      ? multiply(fillRates(usdPerMillion), factor * one, factor * one)
+      : multiply(rates, factor * inputMultiplierE9, factor * outputMultiplierE9) };
   });
   return {
-    perToken: scale(rates, factor * one, factor * one), contextTiers: tiers.sort((a, b) => a.above - b.above),
+    perToken: multiply(rates, factor * one, factor * one), contextTiers: tiers.sort((a, b) => a.above - b.above),
   };
 }
 
-function scale(rates: Rates, input: bigint, output: bigint): Rates {
+function multiply(rates: Rates, input: bigint, output: bigint): Rates {
   return {
     input: rates.input * input, cached: rates.cached * input, cacheWrite5m: rates.cacheWrite5m * input,
     cacheWrite1h: rates.cacheWrite1h * input, audioInput: rates.audioInput * input,
@@ -162,4 +187,9 @@ function fillRates(stated: StatedRates): Rates {
 function pricedClasses(stated: StatedRates | undefined): CompiledPrice['priced'] {
   if (!stated) return NONE;
   return new Set((['audioInput', 'audioOutput'] as const).filter((name) => stated[name] !== undefined));
+}
+
+function usePrices(stated: UsePrices, scale: bigint): ReadonlyMap<UseName, bigint> {
+  const prices = USES.map((name) => [name, stated[`${name}NanoUsd`]] as const);
+  return new Map(prices.flatMap(([name, nanoUsd]) => (nanoUsd === undefined ? [] : [[name, nanoUsd * scale]])));
 }

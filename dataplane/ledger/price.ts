@@ -2,37 +2,61 @@
  * [P] The price of a call in nano-USD, exactly: every rate is an integer, the sum is one fraction, and it is rounded
  * once, half up.
  *   price(Token) = Σ tokens of a class · that class's rate, in the request's context tier and service tier
+ *                  + Σ uses of a tool · that tool's price
  *   price(Request) = requestUsd · generations · groupRatio
  * With ratios alone the rates are modelRatio · ratioBaseUsd/10⁶ · groupRatio times 1 (input), cacheRatio,
  * cacheWriteRatio, cacheWrite1hRatio and completionRatio (output).
  */
-import type { CompiledPrice, RateClass, Rates, RateTable } from './price-sheet.ts';
+import { USES } from './price-sheet.ts';
+import type { CompiledPrice, RateClass, Rates, RateTable, UseName } from './price-sheet.ts';
 import type { BillLine, TokenCounts } from './usage-record.ts';
 
 /** Parts of the input (audioInput, imageInput) and of the output that may have prices of their own; absent: none. */
 export type TokenDetails = Readonly<Partial<Record<Exclude<RateClass, keyof TokenCounts>, number>>>;
 
 /** What was consumed: tokens of a Token price, generations (images, videos, calls) of a Request price. */
-export interface Consumption {
+export interface Consumption extends RequestUsage {
+  readonly generations: number;
+  /** The requests that the provider made of the call, each in a context tier of its own; absent: it made one. */
+  readonly parts?: readonly PartUsage[] | undefined;
+  readonly uses?: Uses | undefined;
+}
+
+/** The tokens of one request to a model. */
+export interface RequestUsage {
   readonly tokens: TokenCounts;
   readonly details?: TokenDetails | undefined;
   /** The tiers that may have served it; of several the dearest counts. Absent: the standard one. */
   readonly serviceTiers?: readonly string[] | undefined;
-  readonly generations: number;
+  /** The places in which it may have been served; of several the dearest counts. Absent: any, at no other price. */
+  readonly regions?: readonly string[] | undefined;
 }
+
+/** One of several requests of a call. */
+export interface PartUsage extends RequestUsage {
+  /** Of another model than the call's own, at the same group's ratio. */
+  readonly other?: { readonly model: string; readonly price: CompiledPrice } | undefined;
+}
+
+export type Uses = Readonly<Partial<Record<UseName, number>>>;
 
 /** What a call can consume at most. */
 export interface ConsumptionBounds {
+  /** Of one request. */
   readonly inputTokens: number;
   /** Of the whole call: the limit per answer times the number of answers. */
   readonly outputTokens: number;
+  /** How many requests the provider may make of the call, each with all its input. Absent: 1. */
+  readonly requests?: number | undefined;
   /** The body asks for one-hour cache writes; otherwise no token can become one. */
   readonly oneHourCache: boolean;
   readonly generations: number;
   /** The tiers that may serve it. Absent: the standard one. */
   readonly serviceTiers?: readonly string[] | undefined;
+  readonly regions?: readonly string[] | undefined;
   /** Classes of tokens that the body can cause besides text. Absent: none. */
   readonly modalities?: readonly Modality[] | undefined;
+  readonly uses?: Uses | undefined;
 }
 
 export type Modality = 'audioInput' | 'audioOutput' | 'imageInput';
@@ -40,6 +64,7 @@ export type Modality = 'audioInput' | 'audioOutput' | 'imageInput';
 /** The service tier of a price's own rates. */
 export const STANDARD_TIER = 'standard';
 const STANDARD = [STANDARD_TIER];
+const ONE_E9 = 10n ** 9n;
 
 /** A cost, rounded to a nano-USD, and the lines that it is the sum of. */
 export interface Bill {
@@ -49,28 +74,29 @@ export interface Bill {
 
 /** One rate times a quantity, as a numerator over the price's denominator. */
 interface Charge {
-  readonly name: RateClass | 'generation';
+  readonly name: RateClass | UseName | 'generation';
   readonly quantity: number;
   readonly rate: bigint;
 }
 
+/** Charges at one price. */
 interface Charges {
   readonly sum: bigint;
+  readonly denominator: bigint;
   readonly charges: readonly Charge[];
-  readonly serviceTier: string;
-  /** The step of the context tier; undefined: the lowest prices. */
-  readonly above: number | undefined;
+  /** What a line says besides: tier, place, model. */
+  readonly marks: Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model'>;
 }
 
 /** What a consumption costs, rounded half up. */
 export function costNanoUsd(price: CompiledPrice, consumption: Consumption): bigint {
-  return roundHalfUp(dearestCharges(price, consumption).sum, price.denominator);
+  return roundHalfUp(chargesOf(price, consumption));
 }
 
 /** What a consumption costs, with a line for each rate that counted. */
 export function billOf(price: CompiledPrice, consumption: Consumption): Bill {
-  const charges = dearestCharges(price, consumption);
-  return { costNanoUsd: roundHalfUp(charges.sum, price.denominator), lines: linesOf(charges, price.denominator) };
+  const all = chargesOf(price, consumption);
+  return { costNanoUsd: roundHalfUp(all), lines: all.flatMap(linesOf) };
 }
 
 /**
@@ -78,13 +104,13 @@ export function billOf(price: CompiledPrice, consumption: Consumption): Bill {
  * service tier that it can have.
  */
 export function worstCaseNanoUsd(price: CompiledPrice, bounds: ConsumptionBounds): bigint {
-  return roundUp(dearestWay(price, bounds).sum, price.denominator);
+  return roundUp(worstCharges(price, bounds));
 }
 
 /** The worst case as a bill, for calls of which nothing better is known. */
 export function worstCaseBill(price: CompiledPrice, bounds: ConsumptionBounds): Bill {
-  const charges = dearestWay(price, bounds);
-  return { costNanoUsd: roundUp(charges.sum, price.denominator), lines: linesOf(charges, price.denominator) };
+  const all = worstCharges(price, bounds);
+  return { costNanoUsd: roundUp(all), lines: all.flatMap(linesOf) };
 }
 
 /** The largest output whose worst case, with this input, fits the budget; 0 where not even the input fits. */
@@ -92,9 +118,9 @@ export function affordableOutputTokens(
   price: CompiledPrice, budgetNanoUsd: bigint, bounds: Omit<ConsumptionBounds, 'outputTokens' | 'generations'>,
 ): number {
   // ⌈sum/denominator⌉ ≤ budget is sum ≤ budget · denominator
-  const budget = budgetNanoUsd * price.denominator;
+  const budget = budgetNanoUsd * price.denominator - unitCharges(price, { ...bounds, generations: 0 }).sum;
   const fitting = waysOf(price, bounds).map(({ input, inputTokens, output }): bigint => {
-    const left = budget - charge(input.rate, inputTokens);
+    const left = budget - charge(input.rate, inputTokens * (bounds.requests ?? 1));
     if (left < 0n) return 0n;
     return output.rate === 0n ? BigInt(Number.MAX_SAFE_INTEGER) : left / output.rate;
   });
@@ -102,25 +128,62 @@ export function affordableOutputTokens(
   return Number(tokens);
 }
 
-function dearestCharges(price: CompiledPrice, consumption: Consumption): Charges {
-  const { serviceTiers = STANDARD } = consumption;
+function chargesOf(price: CompiledPrice, consumption: Consumption): Charges[] {
+  const { parts = [consumption], generations, uses } = consumption;
+  const requests = parts.map((part: PartUsage) => {
+    const { model, price: own } = part.other ?? { model: undefined, price };
+    const charges = dearestCharges(own, part);
+    return model === undefined ? charges : { ...charges, marks: { ...charges.marks, model } };
+  });
+  return [...requests, unitCharges(price, { generations, uses })];
+}
+
+/** Generations and uses of tools, which have no tiers. */
+function unitCharges(
+  { perUse, perGeneration, denominator }: CompiledPrice,
+  { generations, uses = {} }: Pick<Consumption, 'generations' | 'uses'>,
+): Charges {
+  const used = [...perUse].map(([name, rate]): Charge => ({ name, quantity: uses[name] ?? 0, rate }));
+  // a price of tokens has no line for its generations
+  const made: Charge = { name: 'generation', quantity: perGeneration > 0n ? generations : 0, rate: perGeneration };
+  return withSum({ charges: [...used, made], denominator, marks: {} });
+}
+
+function dearestCharges(price: CompiledPrice, usage: RequestUsage): Charges {
+  const { serviceTiers = STANDARD, regions = [] } = usage;
+  const places = regions.length === 0 ? [undefined] : regions;
   return dearest((serviceTiers.length === 0 ? STANDARD : serviceTiers)
-    .map((tier) => chargesIn(price, tier, consumption)));
+    .flatMap((tier) => places.map((region) => chargesIn(price, { tier, region }, usage))));
+}
+
+interface Where {
+  readonly tier: string;
+  readonly region: string | undefined;
 }
 
 /** A context tier counts for the whole request, by all of its input. */
-function chargesIn(price: CompiledPrice, serviceTier: string, consumption: Consumption): Charges {
-  const { tokens, details = {}, generations } = consumption;
-  const table = tableOf(price, serviceTier);
+function chargesIn(price: CompiledPrice, where: Where, { tokens, details = {} }: RequestUsage): Charges {
+  const table = tableOf(price, where.tier);
   const whole = tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h;
   const tier = table.contextTiers.findLast(({ above }) => whole > above);
-  const charges: Charge[] = classCounts(tier?.perToken ?? table.perToken, tokens, details);
-  charges.push({ name: 'generation', quantity: generations, rate: price.perGeneration });
-  return withSum({ charges, serviceTier: nameOf(price, serviceTier), above: tier?.above });
+  const charges = classCounts(tier?.perToken ?? table.perToken, tokens, details);
+  return inRegion(price, where, { charges, above: tier?.above });
 }
 
-function nameOf({ serviceTiers }: CompiledPrice, tier: string): string {
-  return serviceTiers.has(tier) ? tier : STANDARD_TIER;
+function inRegion(
+  price: CompiledPrice, { tier, region }: Where,
+  { charges, above }: { readonly charges: readonly Charge[]; readonly above: number | undefined },
+): Charges {
+  const multiplierE9 = region === undefined ? undefined : price.regions.get(region);
+  return withSum({
+    charges: multiplierE9 === undefined ? charges
+      : charges.map((each) => ({ ...each, rate: each.rate / ONE_E9 * multiplierE9 })),
+    denominator: price.denominator,
+    marks: {
+      ...price.serviceTiers.has(tier) && { serviceTier: tier }, ...above !== undefined && { above },
+      ...region !== undefined && multiplierE9 !== undefined && { region },
+    },
+  });
 }
 
 /** A tier without a price costs what the standard one does. */
@@ -149,9 +212,8 @@ function classCounts(rates: Rates, tokens: TokenCounts, details: TokenDetails): 
   return parts;
 }
 
-/** A context tier and service tier that a call can reach, with the dearest classes in it. */
-interface Way {
-  readonly serviceTier: string;
+/** A context tier, service tier and place that a call can reach, with the dearest classes in it. */
+interface Way extends Where {
   readonly above: number | undefined;
   /** At most so many tokens, or the request is in the next context tier. */
   readonly inputTokens: number;
@@ -159,36 +221,52 @@ interface Way {
   readonly output: { readonly name: RateClass; readonly rate: bigint };
 }
 
-function dearestWay(price: CompiledPrice, bounds: ConsumptionBounds): Charges {
-  const generations: Charge = { name: 'generation', quantity: bounds.generations, rate: price.perGeneration };
-  return dearest(waysOf(price, bounds).map(({ serviceTier, above, inputTokens, input, output }) => withSum({
-    serviceTier, above,
-    charges: [{ ...input, quantity: inputTokens }, { ...output, quantity: bounds.outputTokens }, generations],
-  })));
+function worstCharges(price: CompiledPrice, bounds: ConsumptionBounds): Charges[] {
+  const ways = waysOf(price, bounds).map(({ tier, region, above, inputTokens, input, output }) => {
+    // the region's multiplier is in the rates already
+    const { marks } = inRegion(price, { tier, region }, { charges: [], above });
+    const charges = [
+      { ...input, quantity: inputTokens * (bounds.requests ?? 1) }, { ...output, quantity: bounds.outputTokens },
+    ];
+    return withSum({ charges, marks, denominator: price.denominator });
+  });
+  return [dearest(ways), unitCharges(price, bounds)];
 }
 
 function waysOf(price: CompiledPrice, bounds: Omit<ConsumptionBounds, 'outputTokens' | 'generations'>): Way[] {
-  const { serviceTiers = STANDARD, inputTokens } = bounds;
-  return (serviceTiers.length === 0 ? STANDARD : serviceTiers).flatMap((serviceTier) => {
-    const table = tableOf(price, serviceTier);
+  const { serviceTiers = STANDARD, regions = [], inputTokens } = bounds;
+  const places = regions.length === 0 ? [undefined] : regions;
+  return (serviceTiers.length === 0 ? STANDARD : serviceTiers).flatMap((tier) => {
+    const table = tableOf(price, tier);
     const reached = table.contextTiers.filter(({ above }) => inputTokens > above);
     const steps = [{ above: undefined, perToken: table.perToken }, ...reached];
-    return steps.map(({ above, perToken }, index): Way => ({
-      serviceTier: nameOf(price, serviceTier), above, inputTokens: steps[index + 1]?.above ?? inputTokens,
-      ...dearestClasses(perToken, bounds),
+    return steps.flatMap(({ above, perToken }, index) => places.map((region): Way => {
+      const { input, output } = dearestClasses(perToken, bounds);
+      const { charges: [dearInput = NO_CHARGE, dearOutput = NO_CHARGE] } =
+        inRegion(price, { tier, region }, { charges: [input, output], above });
+      return {
+        tier, region, above, inputTokens: steps[index + 1]?.above ?? inputTokens,
+        input: { ...input, rate: dearInput.rate }, output: { ...output, rate: dearOutput.rate },
+      };
     }));
   });
 }
 
+const NO_CHARGE: Charge = { name: 'input', quantity: 0, rate: 0n };
+
+interface ClassCharge extends Charge {
+  readonly name: RateClass;
+}
+
 function dearestClasses(
   rates: Rates, { oneHourCache, modalities = [] }: Pick<ConsumptionBounds, 'oneHourCache' | 'modalities'>,
-): Pick<Way, 'input' | 'output'> {
+): { readonly input: ClassCharge; readonly output: ClassCharge } {
   const inputs: RateClass[] = ['input', 'cached', 'cacheWrite5m'];
   if (oneHourCache) inputs.push('cacheWrite1h');
   const outputs: RateClass[] = ['output', 'reasoning', 'imageOutput'];
   for (const modality of modalities) (modality === 'audioOutput' ? outputs : inputs).push(modality);
-  const top = (names: readonly RateClass[]): Way['input'] => names.map((name) => ({ name, rate: rates[name] }))
-    .reduce((a, b) => (b.rate > a.rate ? b : a));
+  const top = (names: readonly RateClass[]): ClassCharge => names
+    .map((name) => ({ name, quantity: 0, rate: rates[name] })).reduce((a, b) => (b.rate > a.rate ? b : a));
   return { input: top(inputs), output: top(outputs) };
 }
 
@@ -210,26 +288,34 @@ function wholeCount(count: number): number {
   return Number.isSafeInteger(count) ? count : Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER);
 }
 
-function roundHalfUp(sum: bigint, denominator: bigint): bigint {
+function roundHalfUp(all: readonly Charges[]): bigint {
+  const { sum, denominator } = total(all);
   return (2n * sum + denominator) / (2n * denominator);
 }
 
-function roundUp(sum: bigint, denominator: bigint): bigint {
+function roundUp(all: readonly Charges[]): bigint {
+  const { sum, denominator } = total(all);
   return (sum + denominator - 1n) / denominator;
 }
 
+/** Denominators are powers of ten, so that each is a divisor of the largest. */
+function total(all: readonly Charges[]): Pick<Charges, 'sum' | 'denominator'> {
+  const denominator = all.reduce((most, each) => (each.denominator > most ? each.denominator : most), 1n);
+  return { denominator, sum: all.reduce((sum, each) => sum + each.sum * (denominator / each.denominator), 0n) };
+}
+
 /** Free classes have a line too, because their tokens are part of the call. */
-function linesOf({ charges, serviceTier, above }: Charges, denominator: bigint): BillLine[] {
-  const isRequest = charges.some(({ name, quantity, rate }) => name === 'generation' && quantity > 0 && rate > 0n);
-  const counted = charges.filter(({ name, quantity }) =>
-    quantity > 0 && (name === 'generation') === isRequest);
-  return counted.map(({ name, quantity, rate }) => ({
+function linesOf({ charges, denominator, marks }: Charges): BillLine[] {
+  return charges.filter(({ quantity }) => quantity > 0).map(({ name, quantity, rate }) => ({
     dimension: name === 'cached' ? 'cacheRead' : name,
     quantity: wholeCount(quantity),
-    rateUsd: rateUsd(rate, denominator, name === 'generation' ? 1 : 1_000_000),
-    ...serviceTier !== STANDARD_TIER && { serviceTier },
-    ...above !== undefined && { above },
+    rateUsd: rateUsd(rate, denominator, isUnit(name) ? 1 : 1_000_000),
+    ...marks,
   }));
+}
+
+function isUnit(name: Charge['name']): boolean {
+  return name === 'generation' || USES.some((use) => use === name);
 }
 
 /** USD for so many units, as an exact decimal: the denominator is a power of ten. */

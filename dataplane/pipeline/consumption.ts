@@ -3,7 +3,7 @@
  * count first; a figure that it does not report is estimated, and never taken as zero.
  */
 import { billOf, worstCaseBill } from '../ledger/price.ts';
-import type { Consumption } from '../ledger/price.ts';
+import type { Consumption, PartUsage } from '../ledger/price.ts';
 import { NO_TOKENS } from '../ledger/usage-record.ts';
 import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 import { estimateOutputTokens } from '../protocol/estimate.ts';
@@ -11,7 +11,7 @@ import { hidesReasoning } from '../protocol/hidden-reasoning.ts';
 import type { Meter, ReportedUsage } from '../protocol/converter.ts';
 import { UNREPORTED_USAGE } from '../protocol/usage.ts';
 import type { Admitted, CallOutcome, CallRecord, EndpointCall } from './context.ts';
-import { servedTiers } from './service-tiers.ts';
+import { servedRegions, servedTiers } from './service-tiers.ts';
 
 /** The part of a call's record that decides whether and what it is billed. */
 export type BilledActivity =
@@ -44,7 +44,10 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
   const { tokens, usageSource } = measureUsage(activity, terms, status);
   // more images than asked for are billed; fewer may be what the provider charges in full
   const generations = Math.max(terms.routed.call.generations, activity.meter?.images ?? 0);
-  const bill = billOf(terms.bounds.price, { ...partsOf(activity.meter, terms), tokens, generations });
+  const { parts, ...whole } = partsOf(activity.meter, terms);
+  // capped tokens are not those of the parts
+  const isWhole = usageSource === 'Implausible';
+  const bill = billOf(terms.bounds.price, { ...whole, ...!isWhole && { parts }, tokens, generations });
   return { ...bill, tokens, usageSource };
 }
 
@@ -83,12 +86,23 @@ function mayHideReasoning({ candidate: { model, upstreamModel }, routed: { call 
   return hidesReasoning(upstreamModel, call.asksForReasoning);
 }
 
-/** What decides the rates of a call's tokens. */
-function partsOf(
-  meter: Meter | undefined, { routed: { call } }: BillingTerms,
-): Pick<Consumption, 'details' | 'serviceTiers'> {
-  const { details, serviceTier } = meter?.reported ?? UNREPORTED_USAGE;
-  return { details, serviceTiers: servedTiers(serviceTier, call.serviceTier) };
+type Parts = Pick<Consumption, 'details' | 'serviceTiers' | 'regions' | 'parts' | 'uses'>;
+
+/** What decides the rates of a call's tokens, and what it used besides. */
+function partsOf(meter: Meter | undefined, { candidate, routed: { call } }: BillingTerms): Parts {
+  const { details, serviceTier, region, parts, uses } = meter?.reported ?? UNREPORTED_USAGE;
+  const served = {
+    serviceTiers: servedTiers(serviceTier, call.serviceTier), regions: servedRegions(region, call.region),
+  };
+  return { details, ...served, uses, parts: parts?.map((part): PartUsage => {
+    const price = part.model === undefined || part.model === candidate.upstreamModel
+      ? undefined : candidate.priceOf(part.model);
+    return {
+      tokens: tokensOf(part, 0, part.output ?? 0), details: part.details, ...served,
+      ...part.serviceTier !== undefined && { serviceTiers: [part.serviceTier] },
+      ...price && part.model !== undefined && { other: { model: part.model, price } },
+    };
+  }) };
 }
 
 /** Progress with as much output as the hold covers, and the reported input, or as much as the hold covers. */
@@ -100,7 +114,7 @@ function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgre
   const bill = isInputReported
     ? billOf(bounds.price, { ...partsOf(meter, terms), tokens, generations })
     : worstCaseBill(bounds.price, {
-      ...bounds.reach, inputTokens: tokens.input, outputTokens: tokens.output, generations,
+      ...bounds.reach, inputTokens: bounds.requestTokens, outputTokens: tokens.output, generations,
     });
   return { ...bill, tokens, usageSource: 'Partial' };
 }

@@ -11,6 +11,9 @@ const NEVER_CHOSEN: ReadonlySet<string> = new Set(['batch']);
 /** Anthropic's speeds are served only where a request asks for them. */
 const SPEEDS: ReadonlySet<string> = new Set(['fast', 'ultrafast']);
 
+/** A place without a price of its own. */
+const ANYWHERE = '';
+
 /** The tiers that may serve a request. A provider that is short of a tier serves the standard one instead. */
 export function possibleTiers(
   asked: string | undefined, price: CompiledPrice, { target: { protocol } }: Pick<Candidate, 'target'>,
@@ -26,4 +29,15 @@ export function possibleTiers(
 export function servedTiers(served: string | undefined, asked: string | undefined): readonly string[] {
   if (served !== undefined) return [served];
   return asked === undefined ? [STANDARD_TIER] : [STANDARD_TIER, asked];
+}
+
+/** The places in which a request may be served: the one that it asks for, or without a wish any that has a price. */
+export function possibleRegions(asked: string | undefined, { regions }: CompiledPrice): readonly string[] {
+  return asked === undefined ? [ANYWHERE, ...regions.keys()] : [ANYWHERE, asked];
+}
+
+/** The places that an answer may be billed in, of which the dearest counts: the one that it names. */
+export function servedRegions(served: string | undefined, asked: string | undefined): readonly string[] {
+  if (served !== undefined) return [served];
+  return asked === undefined ? [] : [ANYWHERE, asked];
 }

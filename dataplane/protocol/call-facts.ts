@@ -23,7 +23,13 @@ export interface UnboundedUse {
 /** A part of a price without which a call cannot be billed: a service tier, or a class of tokens. */
 export type PricedWay =
   | { readonly serviceTier: string }
-  | { readonly tokens: 'audioInput' | 'audioOutput' };
+  | { readonly region: string }
+  | { readonly tokens: 'audioInput' | 'audioOutput' }
+  /** A tool that the provider runs, at most so often. */
+  | { readonly use: PricedUse; readonly most: number };
+
+/** Tools that providers run and charge by use. */
+export type PricedUse = 'webSearch' | 'webFetch' | 'fileSearch';
 
 export interface ChatFacts {
   readonly model: string;
@@ -53,6 +59,8 @@ export interface ChatFacts {
   readonly oneHourCache: boolean;
   /** The service tier that it asks for, `standard` among them; undefined: whichever the provider chooses. */
   readonly serviceTier?: string | undefined;
+  /** The place that it asks for; undefined: none. */
+  readonly region?: string | undefined;
   readonly unbounded: readonly UnboundedUse[];
 }
 

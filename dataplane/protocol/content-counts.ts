@@ -46,18 +46,22 @@ export interface PricedField {
   readonly field: string;
   readonly feature: UnboundedFeature;
   readonly harmless?: readonly unknown[];
-  /** Its value names a service tier. */
-  readonly namesTier?: boolean;
+  /** What its value names, for which a price may exist. */
+  readonly names?: 'serviceTier' | 'region';
   readonly needs?: PricedWay;
 }
 
 export function addPricedFields(counts: ContentCounts, parsed: JsonRecord, fields: readonly PricedField[]): void {
-  for (const { field, feature, harmless, namesTier, needs } of fields) {
+  for (const { field, feature, harmless, names, needs } of fields) {
     const value = parsed[field];
     if (isEmpty(value) || harmless?.includes(value) === true) continue;
-    const serviceTier = namesTier === true ? textOf(value) : undefined;
-    addUnbounded(counts, feature, field, needs ?? (serviceTier === undefined ? undefined : { serviceTier }));
+    addUnbounded(counts, feature, field, needs ?? namedWay(names, textOf(value)));
   }
+}
+
+function namedWay(names: PricedField['names'], value: string | undefined): PricedWay | undefined {
+  if (names === undefined || value === undefined) return undefined;
+  return names === 'region' ? { region: value } : { serviceTier: value };
 }
 
 function isEmpty(value: unknown): boolean {

@@ -23,6 +23,25 @@ export interface ReportedUsage {
   readonly details?: ReportedDetails;
   /** The tier that served the call, `standard` among them; absent: not reported. */
   readonly serviceTier?: string;
+  /** The place that served the call; absent: not reported. */
+  readonly region?: string;
+  /** The requests that the provider made of the call, where there are several; the counts above are their sum. */
+  readonly parts?: readonly ReportedPart[];
+  /** What the provider's tools did. Absent: nothing. */
+  readonly uses?: ReportedUses;
+}
+
+/** One request, at the length and the tier that it had. */
+export interface ReportedPart extends Omit<ReportedUsage, 'parts' | 'uses' | 'region'> {
+  /** The provider's name of another model than the call's own; absent: the call's. */
+  readonly model?: string;
+}
+
+/** Uses of tools that a provider runs and charges. */
+export interface ReportedUses {
+  readonly webSearch?: number;
+  readonly webFetch?: number;
+  readonly fileSearch?: number;
 }
 
 /** Parts of the input (audioInput, imageInput) and of the output. Absent: none. */

@@ -7,6 +7,7 @@ export function pricesOf({ models, sheets }: Pick<PriceCatalog, 'models' | 'shee
 }
 
 /** Whether a proxy that knows only ratios would misjudge this price. */
-export function isSheet({ usdPerMillion, contextTiers, serviceTiers }: Price): boolean {
-  return usdPerMillion !== undefined || contextTiers.length > 0 || serviceTiers.length > 0;
+export function isSheet({ usdPerMillion, contextTiers, serviceTiers, perUse, regions, channelPrices }: Price): boolean {
+  return usdPerMillion !== undefined || perUse !== undefined
+    || [contextTiers, serviceTiers, regions, channelPrices].some((list) => list.length > 0);
 }

@@ -794,6 +794,25 @@ export interface Price {
   readonly usdPerMillion: Rates | undefined;
   readonly contextTiers: readonly ContextTier[];
   readonly serviceTiers: readonly ServiceTier[];
+  readonly perUse:
+    | UsePrices
+    | undefined;
+  /** by the name in inference_geo */
+  readonly regions: readonly Multiplier[];
+  /** by "route/channel" */
+  readonly channelPrices: readonly Multiplier[];
+}
+
+/** USD per use of a tool that the provider runs, in nano-dollars. Absent: it has no price. */
+export interface UsePrices {
+  readonly webSearchNanoUsd?: bigint | undefined;
+  readonly webFetchNanoUsd?: bigint | undefined;
+  readonly fileSearchNanoUsd?: bigint | undefined;
+}
+
+export interface Multiplier {
+  readonly name: string;
+  readonly multiplierE9: bigint;
 }
 
 /** USD per million tokens, in billionths. A class that is absent costs what the rule in price-sheet.ts says. */
@@ -2752,6 +2771,9 @@ function createBasePrice(): Price {
     usdPerMillion: undefined,
     contextTiers: [],
     serviceTiers: [],
+    perUse: undefined,
+    regions: [],
+    channelPrices: [],
   };
 }
 
@@ -2816,6 +2838,15 @@ export const Price: MessageFns<Price> = {
     }
     for (const v of message.serviceTiers) {
       ServiceTier.encode(v!, writer.uint32(114).fork()).join();
+    }
+    if (message.perUse !== undefined) {
+      UsePrices.encode(message.perUse, writer.uint32(122).fork()).join();
+    }
+    for (const v of message.regions) {
+      Multiplier.encode(v!, writer.uint32(130).fork()).join();
+    }
+    for (const v of message.channelPrices) {
+      Multiplier.encode(v!, writer.uint32(138).fork()).join();
     }
     return writer;
   },
@@ -2943,6 +2974,167 @@ export const Price: MessageFns<Price> = {
             }
 
             message.serviceTiers.push(ServiceTier.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.perUse = UsePrices.decode(reader, reader.uint32());
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.regions.push(Multiplier.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.channelPrices.push(Multiplier.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseUsePrices(): UsePrices {
+  return { webSearchNanoUsd: undefined, webFetchNanoUsd: undefined, fileSearchNanoUsd: undefined };
+}
+
+export const UsePrices: MessageFns<UsePrices> = {
+  encode(message: UsePrices, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.webSearchNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.webSearchNanoUsd) !== message.webSearchNanoUsd) {
+        throw new globalThis.Error("value provided for field message.webSearchNanoUsd of type int64 too large");
+      }
+      writer.uint32(8).int64(message.webSearchNanoUsd);
+    }
+    if (message.webFetchNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.webFetchNanoUsd) !== message.webFetchNanoUsd) {
+        throw new globalThis.Error("value provided for field message.webFetchNanoUsd of type int64 too large");
+      }
+      writer.uint32(16).int64(message.webFetchNanoUsd);
+    }
+    if (message.fileSearchNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.fileSearchNanoUsd) !== message.fileSearchNanoUsd) {
+        throw new globalThis.Error("value provided for field message.fileSearchNanoUsd of type int64 too large");
+      }
+      writer.uint32(24).int64(message.fileSearchNanoUsd);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UsePrices {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUsePrices() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.webSearchNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.webFetchNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.fileSearchNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseMultiplier(): Multiplier {
+  return { name: "", multiplierE9: 0n };
+}
+
+export const Multiplier: MessageFns<Multiplier> = {
+  encode(message: Multiplier, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.multiplierE9 !== 0n) {
+      if (BigInt.asUintN(64, message.multiplierE9) !== message.multiplierE9) {
+        throw new globalThis.Error("value provided for field message.multiplierE9 of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.multiplierE9);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Multiplier {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMultiplier() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.multiplierE9 = reader.uint64() as bigint;
             continue;
           }
         }

@@ -29,6 +29,9 @@ function validatePrice(to: FaultCollector, path: string, price: Price): void {
   const ratios = [modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9];
   to.expect(ratios.every((ratio) => ratio >= 0n), `${path}: a ratio is negative`);
   validateTable(to, path, price);
+  const { webSearchNanoUsd = 0n, webFetchNanoUsd = 0n, fileSearchNanoUsd = 0n } = price.perUse ?? {};
+  const uses = [webSearchNanoUsd, webFetchNanoUsd, fileSearchNanoUsd];
+  to.expect(uses.every((nanoUsd) => nanoUsd >= 0n), `${path}: per_use: must not be negative`);
   for (const tier of price.serviceTiers) {
     const at = `${path}: service_tiers "${tier.name}"`;
     const { multiplierE9, usdPerMillion } = tier;

@@ -31,9 +31,12 @@ export function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, Pric
   return prices;
 }
 
-/** A model's price as a group with this ratio (10⁻¹⁸) pays it. */
-export function priceAt({ quotaType, ratioBaseE9, price }: PriceEntry, groupRatioE18: bigint): CompiledPrice {
-  return compilePrice({ ...price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18);
+/** A model's price as a group with this ratio (10⁻¹⁸) pays it. `channel`: "route/channel"; absent: any. */
+export function priceAt(
+  { quotaType, ratioBaseE9, price }: PriceEntry, groupRatioE18: bigint, channel?: string,
+): CompiledPrice {
+  const own = price.channelPrices.find(({ name }) => name === channel);
+  return compilePrice({ ...price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, own?.multiplierE9);
 }
 
 /** The price list's groups: those that offer something with a price. */

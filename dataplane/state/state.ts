@@ -75,6 +75,8 @@ export interface Candidate {
   readonly route: string;
   readonly model: ModelState;
   readonly upstreamModel: string;
+  /** The provider's names of the channel's models, where they differ. */
+  readonly renames: ReadonlyMap<string, string>;
   readonly target: UpstreamTarget;
   readonly priority: number;
   readonly weight: number;
@@ -89,6 +91,11 @@ export interface Candidate {
   readonly slots: readonly SlotLimit[];
   /** At the group's ratio; undefined: no price. */
   readonly price: CompiledPrice | undefined;
+  /**
+   * The price of another model on this channel, by the provider's name of it: a call may have parts that other models
+   * serve. Undefined: it has none.
+   */
+  readonly priceOf: (upstreamModel: string) => CompiledPrice | undefined;
 }
 
 /** A model as one group offers it. */

@@ -1,6 +1,6 @@
 /** [P] The absolute prices, context tiers and service tiers of a PriceCatalog's model. */
 import type { PriceCatalogModel, PriceCatalogModelContextTier } from '#crds/types.gen.ts';
-import type { ContextTier, Price, Rates, ServiceTier } from '#snapshot/snapshot.gen.ts';
+import type { ContextTier, Multiplier, Price, Rates, ServiceTier, UsePrices } from '#snapshot/snapshot.gen.ts';
 import { compareText, quoteNames } from './quote-names.ts';
 import type { FieldReader } from './translated.ts';
 
@@ -19,13 +19,19 @@ interface Place {
 
 /** The part of a price that ratios do not say. */
 export function readSheet(
-  fields: FieldReader, { name, usdPerMillion, contextTiers = [], serviceTiers = {} }: PriceCatalogModel,
-): Pick<Price, 'usdPerMillion' | 'contextTiers' | 'serviceTiers'> {
+  fields: FieldReader, model: PriceCatalogModel,
+): Pick<Price, 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions' | 'channelPrices'> {
+  const { name, usdPerMillion, contextTiers = [], serviceTiers = {}, perUse, regions = {}, channels = [] } = model;
   const place = { fields, path: `spec.models "${name}"` };
   const tiers = readContextTiers(place, contextTiers, usdPerMillion);
   return {
     usdPerMillion: usdPerMillion && readRates(place, usdPerMillion),
     contextTiers: tiers,
+    perUse: perUse && readUses(place, perUse),
+    regions: sortedEntries(regions).map(([region, text]): Multiplier => (
+      { name: region, multiplierE9: fields.decimal(`${place.path}: regions.${region}`, text) })),
+    channelPrices: channels.map(({ channel, multiplier }): Multiplier => (
+      { name: channel, multiplierE9: fields.decimal(`${place.path}: channels "${channel}"`, multiplier) })),
     serviceTiers: sortedEntries(serviceTiers).map(([tier, stated]): ServiceTier => {
       const at = { fields, path: `${place.path}: serviceTiers.${tier}` };
       expectClasses(at, stated.usdPerMillion, usdPerMillion);
@@ -37,6 +43,17 @@ export function readSheet(
         usdPerMillion: stated.usdPerMillion && readRates(at, stated.usdPerMillion),
       };
     }),
+  };
+}
+
+function readUses(place: Place, { webSearchUsd, webFetchUsd, fileSearchUsd }: NonNullable<PriceCatalogModel['perUse']>):
+UsePrices {
+  const read = (field: string, text: string | undefined): bigint | undefined =>
+    readOptional(place, `perUse.${field}`, text);
+  return {
+    ...optional('webSearchNanoUsd', read('webSearchUsd', webSearchUsd)),
+    ...optional('webFetchNanoUsd', read('webFetchUsd', webFetchUsd)),
+    ...optional('fileSearchNanoUsd', read('fileSearchUsd', fileSearchUsd)),
   };
 }
 

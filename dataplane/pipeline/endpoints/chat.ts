@@ -2,8 +2,8 @@
  * Chat, in both dialects: what its body asks for, its bounds, and what a model allows.
  */
 import { GatewayError } from '../../errors.ts';
-import type { Modality } from '../../ledger/price.ts';
-import type { ChatFacts, Dialect, PricedWay, UnboundedUse } from '../../protocol/call-facts.ts';
+import type { Modality, Uses } from '../../ledger/price.ts';
+import type { ChatFacts, Dialect, PricedUse, PricedWay, UnboundedUse } from '../../protocol/call-facts.ts';
 import { converterFor } from '../../protocol/providers.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import type { Candidate } from '../../state/state.ts';
@@ -35,6 +35,8 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
     serviceTier: facts.serviceTier,
+    region: facts.region,
+    uses: usesOf(facts),
     modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
     unbounded: hasNoBound(facts) || costFields.length > 0 || asksForLongContext(received),
@@ -89,12 +91,22 @@ export function checkAllowed(facts: UsedFeatures, { model, price }: Pick<Candida
 
 function isPriced(way: PricedWay | undefined, price: Candidate['price']): boolean {
   if (!way || !price) return false;
-  return 'tokens' in way ? price.priced.has(way.tokens) : price.serviceTiers.has(way.serviceTier);
+  if ('tokens' in way) return price.priced.has(way.tokens);
+  if ('use' in way) return price.perUse.has(way.use);
+  return 'region' in way ? price.regions.has(way.region) : price.serviceTiers.has(way.serviceTier);
 }
 
-/** Whether it uses something that no part of a price bounds. */
+/** Whether its tokens may exceed what its request bounds: tools of the provider may read as much as they do. */
 export function hasNoBound({ unbounded }: Pick<ChatFacts, 'unbounded'>): boolean {
-  return unbounded.some(({ needs }) => needs === undefined);
+  return unbounded.some(({ needs }) => needs === undefined || 'use' in needs);
+}
+
+/** How often the provider's tools may be used at most, as far as the request says so. */
+export function usesOf({ unbounded }: Pick<ChatFacts, 'unbounded'>): Uses {
+  const uses: Partial<Record<keyof Uses, number>> = {};
+  for (const { needs } of unbounded)
+    if (needs && 'use' in needs) uses[needs.use] = (uses[needs.use] ?? 0) + needs.most;
+  return uses;
 }
 
 /** What the call's input and output may be besides text. */
@@ -120,11 +132,22 @@ function notAllowed({ feature, param, needs }: UnboundedUse, model: string): Gat
 }
 
 function notPriced({ feature, param }: UnboundedUse, needs: PricedWay, model: string): GatewayError {
-  const [what, field] = 'tokens' in needs
-    ? [needs.tokens === 'audioInput' ? 'audio in its input' : 'audio in its output', `usdPerMillion.${needs.tokens}`]
-    : [`the service tier "${needs.serviceTier}"`, `serviceTiers.${needs.serviceTier}`];
+  const [what, field] = describeWay(needs);
   const allow = feature === 'Audio' ? '' : `allow ${feature} for this model, or to `;
   const message = `The field "${param}" asks for ${what}, which has no price for "${model}". Leave it out, or ask the `
     + `platform team to ${allow}price it (${field} in its PriceCatalog).`;
   return new GatewayError('not_allowed', message, { param });
+}
+
+const USE_NAMES: Readonly<Record<PricedUse, string>> = {
+  webSearch: 'searches of the web', webFetch: 'pages of the web', fileSearch: 'searches of files',
+};
+
+/** What a call asks for, and the field of a PriceCatalog that prices it. */
+function describeWay(way: PricedWay): readonly [what: string, field: string] {
+  if ('serviceTier' in way) return [`the service tier "${way.serviceTier}"`, `serviceTiers.${way.serviceTier}`];
+  if ('region' in way) return [`the place "${way.region}"`, `regions.${way.region}`];
+  if ('use' in way) return [USE_NAMES[way.use], `perUse.${way.use}Usd`];
+  const direction = way.tokens === 'audioInput' ? 'input' : 'output';
+  return [`audio in its ${direction}`, `usdPerMillion.${way.tokens}`];
 }

@@ -5,7 +5,7 @@ import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { checkAllowed, hasNoBound, modalitiesOf } from './chat.ts';
+import { checkAllowed, hasNoBound, modalitiesOf, usesOf } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault */
@@ -35,6 +35,8 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
     serviceTier: facts.serviceTier,
+    region: facts.region,
+    uses: usesOf(facts),
     modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
     unbounded: hasNoBound(facts) || costFields.length > 0,

@@ -22,7 +22,7 @@ const POSITIVE = [1, Number.MAX_SAFE_INTEGER] as const;
 /** Also those of compatible providers. The responses API has the same fields. */
 export const PRICED_FIELDS: readonly PricedField[] = [
   { field: 'web_search_options', feature: 'ServerTools' },
-  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'], namesTier: true },
+  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'], names: 'serviceTier' },
   { field: 'audio', feature: 'Audio', needs: { tokens: 'audioOutput' } },
   // xAI, OpenRouter, Qwen, Azure: searches and plugins that the provider runs
   { field: 'search_parameters', feature: 'ServerTools' },

@@ -12,7 +12,7 @@ import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts'
 import type { JsonRecord } from '../fields.ts';
 import { PRICED_FIELDS as CHAT_FIELDS } from './facts.ts';
 import { readInput } from './response-input.ts';
-import { readResponseTools } from './response-tools.ts';
+import { readResponseTools, withToolLimit } from './response-tools.ts';
 
 const PRICED_FIELDS: readonly PricedField[] = [
   ...CHAT_FIELDS,
@@ -61,7 +61,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
     serviceTier: readServiceTier(parsed['service_tier']),
-    unbounded: counts.unbounded,
+    unbounded: withToolLimit(counts.unbounded, parsed['max_tool_calls']),
   };
 }
 

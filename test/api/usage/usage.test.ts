@@ -46,7 +46,7 @@ describe('GET /v1/usage/{id}', () => {
         ['output', 2, '15', '0.00003'],
       ].map(([dimension, quantity, rate, amount]) => ({
         dimension, quantity, per: 1_000_000, rate_usd: rate, amount_usd: amount, service_tier: null,
-        context_above: null,
+        context_above: null, region: null, model: null,
       })),
     });
   });

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { viewLines } from '#ledger/bill.ts';
-import { billOf, costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
+import { costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
 import type { CompiledPrice } from '#ledger/price-sheet.ts';
 import type { TokenCounts } from '#ledger/usage-record.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
-import { servedTiers } from '../../../../dataplane/pipeline/service-tiers.ts';
+import { progressOf } from '../../../../dataplane/pipeline/consumption.ts';
+import type { BillingTerms } from '../../../../dataplane/pipeline/consumption.ts';
 import { meterMessage } from '../../../../dataplane/protocol/anthropic/stream-meter.ts';
 import { meterCompletion } from '../../../../dataplane/protocol/openai/stream-meter.ts';
 import type { ReportedUsage } from '../../../../dataplane/protocol/converter.ts';
@@ -25,7 +26,12 @@ interface Case {
   readonly asked?: string;
   readonly answer: Readonly<Record<string, unknown>>;
   readonly lines: readonly (readonly [dimension: string, quantity: number, rateUsd: string])[];
+  readonly channel?: string;
   readonly tier?: string;
+  readonly region?: string;
+  /** Of each line, where the requests of a call are in different context tiers, or of different models. */
+  readonly steps?: readonly (number | null)[];
+  readonly models?: readonly (string | null)[];
   readonly above?: number;
   readonly cost: number;
 }
@@ -42,9 +48,9 @@ const { snapshot } = translate(resourcesOf(stringify(fixture.catalog)), {
 });
 const prices = indexPrices(snapshot.catalogs);
 
-function priceOf(model: string, ratio = '1'): CompiledPrice {
+function priceOf(model: string, ratio = '1', channel = 'any/channel'): CompiledPrice {
   const entry = prices.get(model) ?? assert.fail(`${model} has no price`);
-  return priceAt(entry, (parseDecimal(ratio) ?? assert.fail(ratio)) * E9);
+  return priceAt(entry, (parseDecimal(ratio) ?? assert.fail(ratio)) * E9, channel);
 }
 
 function reportedBy({ answer, protocol }: Case): ReportedUsage {
@@ -61,19 +67,42 @@ describe('an answer costs, to the nano-dollar,', () => {
   for (const each of fixture.cases) {
     test(each.name, () => {
       const reported = reportedBy(each);
-      const bill = billOf(priceOf(each.model, each.groupRatio), {
-        tokens: tokensOf(reported), details: reported.details, generations: 1,
-        serviceTiers: servedTiers(reported.serviceTier, each.asked),
-      });
+      const { tokens, usageSource, costNanoUsd: cost, lines: said = [] } = progressOf({
+        meter: { reported, final: true, outputBytes: 0 }, sent: true, produced: true, holdLost: false, timedOut: false,
+        countedOutput: undefined,
+      }, termsOf(each, tokensOf(reported)), 'Succeeded');
+      const bill = { costNanoUsd: cost, lines: said };
+      assert.equal(usageSource, 'Provider');
+      assert.deepEqual(tokens, tokensOf(reported));
       const lines = bill.lines.map(({ dimension, quantity, rateUsd }) => [dimension, quantity, rateUsd]);
       assert.deepEqual(lines, each.lines);
-      for (const line of bill.lines) assert.deepEqual([line.serviceTier, line.above], [each.tier, each.above]);
+      for (const [index, line] of bill.lines.entries()) {
+        assert.deepEqual(
+          [line.serviceTier, line.above, line.region, line.model],
+          [each.tier, each.steps?.[index] ?? each.above, each.region, each.models?.[index] ?? undefined],
+        );
+      }
       assert.equal(bill.costNanoUsd, BigInt(each.cost));
       const sum = viewLines(bill.lines).reduce((total, { amount_usd: usd }) => total + nanoUsd(usd), 0n);
       assert.equal(sum, bill.costNanoUsd, 'a person who adds up the lines comes to the same');
     });
   }
 });
+
+/** A call on the case's model that may consume as much as its answer says. */
+function termsOf({ model, groupRatio, channel, asked }: Case, tokens: TokenCounts): BillingTerms {
+  const price = priceOf(model, groupRatio, channel);
+  const inputTokens = tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h;
+  // what the price of an answer needs to know of its call
+  return {
+    outputLimit: tokens.output,
+    bounds: { price, inputTokens, requestTokens: inputTokens, estimatedInputTokens: inputTokens },
+    candidate: { upstreamModel: model, priceOf: (other: string) => priceOf(other, groupRatio, channel) },
+    routed: { call: {
+      serviceTier: asked, generations: 1, output: { answers: 1, predictionTokens: 0 },
+    }, offer: { quotaType: 'Token' } },
+  } as unknown as BillingTerms;
+}
 
 function nanoUsd(usd: string): bigint {
   return parseDecimal(usd) ?? assert.fail(`${usd} is no whole number of nano-dollars`);

@@ -26,7 +26,7 @@ test('a plain request', () => {
     model: 'm', stream: true, wantsStreamUsage: false, maxOutputTokens: 9, answers: 1, textBytes: body.length, units: 1,
     images: 0, imageParam: undefined, files:
       0, predictionTokens: 0, thinkingBudget: undefined, fixedOutput: false, oneHourCache: false,
-    serviceTier: undefined, unbounded: [],
+    serviceTier: undefined, region: undefined, unbounded: [],
   });
 });
 

@@ -79,7 +79,8 @@ export function priceOf(name: string, changes: Partial<Price> = {}): Price {
     name, vendor: 'Vendor', quotaType: QuotaType.TOKEN, modelRatioE9: 1_500_000_000n, completionRatioE9: 5_000_000_000n,
     cacheRatioE9: 100_000_000n, cacheWriteRatioE9: 1_250_000_000n, requestNanoUsd: 0n,
     cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false,
-    usdPerMillion: undefined, contextTiers: [], serviceTiers: [], ...changes,
+    usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [], channelPrices: [],
+    ...changes,
   };
 }
 
