@@ -6,6 +6,7 @@
 import type { Logger } from 'pino';
 import type { Html } from '#web/html.ts';
 import type { Resources } from '../operator/store/resources.ts';
+import type { ActivityReader } from '../dataplane/activity/activity.ts';
 import type { ConsoleAccess, PersonAccess } from './access/access.ts';
 import type { SharedState } from './access/shared-state.ts';
 import type { UsageStore } from './usage/usage.ts';
@@ -16,6 +17,8 @@ export interface ConsoleDeps {
   readonly state: SharedState;
   /** undefined: the ledger's records cannot be read here; pages say so. */
   readonly usage: UsageStore | undefined;
+  /** Recent and refused calls; absent: they cannot be read here. */
+  readonly activity?: ActivityReader | undefined;
   /** The operator's copy of the cluster, read with no person's rights: only for public facts (group ratios, prices). */
   readonly resources: () => Resources;
   readonly gatewayNamespace: string;

@@ -1,5 +1,6 @@
 /** Every page of the console in one place; each file in pages/ is one page with the forms that it posts. */
 import { accountRoutes } from './pages/account.ts';
+import { callRoutes } from './pages/call.ts';
 import { callsRoutes } from './pages/calls.ts';
 import { keyCreatedRoutes } from './pages/key-created.ts';
 import { keyDeleteRoutes } from './pages/key-delete.ts';
@@ -8,6 +9,7 @@ import { keyRotateRoutes } from './pages/key-rotate.ts';
 import { keyRoutes } from './pages/key.ts';
 import { keysRoutes } from './pages/keys.ts';
 import { pricesRoutes } from './pages/prices.ts';
+import { refusedRoutes } from './pages/refused.ts';
 import { walletRoutes } from './pages/wallet.ts';
 import type { ConsoleRoute } from './route.ts';
 
@@ -16,6 +18,6 @@ export const ROUTES: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/', handle: () => ({ redirect: '/keys' }) },
   ...keysRoutes,
   ...keyNewRoutes, ...keyRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
-  ...walletRoutes, ...accountRoutes, ...callsRoutes,
+  ...walletRoutes, ...accountRoutes, ...callsRoutes, ...callRoutes, ...refusedRoutes,
   ...pricesRoutes,
 ];

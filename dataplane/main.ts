@@ -5,6 +5,9 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import type { ActivityWriter } from './activity/activity.ts';
+import { createActivityRecorder } from './activity/recorder.ts';
+import type { ActivityRecorder } from './activity/recorder.ts';
 import { createAdmin } from './admin/server.ts';
 import type { Admin } from './admin/server.ts';
 import { createBodyWorker } from './body-worker/body-worker.ts';
@@ -49,6 +52,8 @@ export interface DataplaneOptions {
   /** A further port that serves the same over TLS. */
   readonly tls?: { readonly listen: { readonly host: string; readonly port: number }; readonly material: TlsMaterial };
   readonly ledger: Ledger;
+  /** Keeps what owners of keys see of their recent and refused calls; it is closed when the data plane has drained. */
+  readonly activity?: ActivityWriter | undefined;
   readonly log: Logger;
   readonly maxBodyBytes: number;
   /** Limit of all request bodies that are in memory at a time. Default: 256 MiB, or two of the largest. */
@@ -104,7 +109,8 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const current = createCurrentState();
   const upstreams = createUpstreams();
   const metrics = openMetrics(options);
-  const telemetry = createCallTelemetry(metrics, log);
+  const recorder = recordActivity(options, { clock, every: timers.every });
+  const telemetry = createCallTelemetry(metrics, log, recorder && ((report) => recorder.finished(report)));
   const leases = keepLeases({ ledger, log, telemetry, clock, every: timers.every });
   const inFlight = createInFlight();
   const shutdown = createGracefulShutdown();
@@ -169,7 +175,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
       await inFlight.ended();
       await Promise.all([server.close(), tls?.close()]);
       leases.stop();
-      await Promise.all([tokenizer.close(), bodyWorker.close(), upstreams.close()]);
+      await Promise.all([tokenizer.close(), bodyWorker.close(), upstreams.close(), recorder?.close()]);
       await admin.close();
       metrics.close();
     },
@@ -179,6 +185,15 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
 function openMetrics({ version, ledger, process, distribution }: DataplaneOptions): Metrics {
   const optional = { ...process && { process }, ...distribution && { distribution } };
   return createMetrics({ version, ledger: () => ledger.gauges(), ...optional });
+}
+
+function recordActivity(
+  { activity, log }: DataplaneOptions, { clock, every }: { readonly clock: Clock; readonly every: Timers['every'] },
+): ActivityRecorder | undefined {
+  return activity && createActivityRecorder({
+    writer: activity, clock, every,
+    onFault: (error) => log.warn({ err: error }, 'recent and refused calls cannot be kept for the console'),
+  });
 }
 
 function furtherDump({ dump = {} }: DataplaneOptions): Record<string, unknown> {

@@ -38,6 +38,7 @@ export function openSqlUsageStore(source: UsageSource): Omit<UsageStore, 'prepar
     sums: (query) => ask(query, (tables, wholeSinceMs) => sum(tables, query, wholeSinceMs)),
     page: (query, wanted) => ask(query, async (tables, wholeSinceMs) =>
       ({ ...await readPage(tables, query, wanted), wholeSinceMs })),
+    find: (query, call) => ask(query, async (tables) => findCall(tables, query, call)),
     async *records(query) {
       for (let after: UsageRecord | undefined; ;) {
         const previous = after;
@@ -69,6 +70,15 @@ async function sum(tables: UsageTables, query: CallQuery, wholeSinceMs: number):
   }
   const days = [...byDay].sort(([a], [b]) => a - b).map(([day, ofDay]) => [isoDay(day), ofDay] as const);
   return { all, byDay: new Map(days), byKey: dearestFirst(byKey), byModel: dearestFirst(byModel), wholeSinceMs };
+}
+
+function findCall(tables: UsageTables, query: CallQuery, { createdMs, callId }: CallPosition): UsageRecord | undefined {
+  const range = { from: { createdMs, callId }, to: { createdMs, callId: `${callId}\0` } };
+  for (const account of new Set(query.accounts)) {
+    const [found] = tables.calls(searchOf(query, account).filter, range, { order: 'OldestFirst', most: 1 });
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** One more than the page has is looked for, which says whether there is a next page. */

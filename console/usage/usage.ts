@@ -3,6 +3,7 @@
  * themselves. Access is not checked here: the caller passes only accounts and keys that the person may see.
  */
 import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
+import type { CallPosition } from '#ledger/usage-tables.ts';
 
 /** Which calls. Absent fields leave out nothing. Moments are milliseconds since the epoch, of a call's admission. */
 export interface CallQuery {
@@ -53,6 +54,8 @@ export interface CallPage {
 export interface UsageStore {
   sums(query: CallQuery): Promise<SpendingSums>;
   page(query: CallQuery, page: { readonly size: number; readonly before?: string }): Promise<CallPage>;
+  /** The call, if the query lets it through; undefined: there is none, or not any more. */
+  find(query: CallQuery, call: CallPosition): Promise<UsageRecord | undefined>;
   /** Oldest first, for exports. */
   records(query: CallQuery): AsyncIterable<UsageRecord>;
   /**

@@ -5,6 +5,7 @@ import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ObjectRef } from '../access/access.ts';
 import { accountPath, shortUid } from './account-facts.ts';
+import { callPath } from './call-links.ts';
 import { CALL_STATUSES, filterParameters, isCallFilter, momentsOf } from './query.ts';
 import type { CallFilter } from './query.ts';
 import { renderMissing } from './spending.ts';
@@ -45,12 +46,21 @@ ${renderMissing(view, momentsOf(filter).sinceMs ?? 0)}
 <div class="bar-line"><p>Newest first</p><p><a href="${accountPath(
   ref, 'calls.csv', filterParameters(filter),
 )}">Download as CSV</a></p></div>
-${calls.length === 0 ? renderNone(view) : renderCallsTable(calls, view.names)}
+${calls.length === 0
+  ? renderNone(view)
+  : renderCallsTable(calls, { ref, names: view.names, key: filter.key === '' ? undefined : filter.key })}
 ${renderPager(view)}`;
 }
 
+interface CallsTableView {
+  readonly ref: ObjectRef;
+  readonly names: ReadonlyMap<string, string>;
+  /** The name of the one key that is shown. */
+  readonly key: string | undefined;
+}
+
 /** The table alone. */
-export function renderCallsTable(calls: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
+export function renderCallsTable(calls: readonly UsageRecord[], view: CallsTableView): Html {
   return html`<div class="table-box" tabindex="0" role="region" aria-label="Calls"><table class="table cards calls">
 <caption class="vh">Calls with their tokens and what they cost</caption>
 <thead><tr><th scope="col">Time and id</th><th scope="col">Key</th><th scope="col">Model</th>\
@@ -58,22 +68,22 @@ export function renderCallsTable(calls: readonly UsageRecord[], names: ReadonlyM
 <th scope="col" class="num">Cached</th><th scope="col" class="num">Cache writes</th>\
 <th scope="col" class="num">Output</th><th scope="col" class="num">Duration</th><th scope="col" class="num">Cost</th>\
 </tr></thead>
-<tbody>${calls.map((call) => renderCall(call, names))}</tbody>
+<tbody>${calls.map((call) => renderCall(call, view))}</tbody>
 </table></div>`;
 }
 
-function renderCall(call: UsageRecord, names: ReadonlyMap<string, string>): Html {
+function renderCall(call: UsageRecord, { ref, names, key }: CallsTableView): Html {
   const { tokens, status } = call;
   const name = names.get(call.keyUid);
   return html`
-<tr><th scope="row" class="main">${renderTime(call.createdMs)}<small class="mono">${call.callId}</small></th>\
+<tr><th scope="row" class="main"><a href="${callPath(
+  ref, call, key,
+)}">${renderTime(call.createdMs)}</a><small class="mono">${call.callId}</small></th>\
 <td data-label="Key">${name === undefined
   ? html`<span class="soft" title="${call.keyUid}"><bdi>${shortUid(call.keyUid)}</bdi></span>`
   : html`<bdi>${name}</bdi>`}</td>\
 <td data-label="Model" class="wrap"><bdi>${call.model}</bdi><small><bdi>${call.group}</bdi></small></td>\
-<td data-label="Status"><span class="dot ${STATUS_TONES[status]}">${STATUS_WORDS[status]}</span>${sourceNote(
-  call,
-)}</td>\
+<td data-label="Status">${renderStatus(call)}</td>\
 <td data-label="Input" class="num">${formatCount(tokens.input)}</td>\
 <td data-label="Cached" class="num">${count(tokens.cached)}</td>\
 <td data-label="Cache writes" class="num"${tokens.cacheWrite1h > 0
@@ -86,6 +96,12 @@ function renderCall(call: UsageRecord, names: ReadonlyMap<string, string>): Html
 <td data-label="Cost" class="num">${renderUsd(call.costNanoUsd, 6)}${call.unbilledNanoUsd > 0n
   ? html`<small>and ${renderUsd(call.unbilledNanoUsd, 6)} not billed</small>`
   : NOTHING}</td></tr>`;
+}
+
+/** How a call ended, and where its tokens come from. */
+export function renderStatus(call: UsageRecord): Html {
+  const { status } = call;
+  return html`<span class="dot ${STATUS_TONES[status]}">${STATUS_WORDS[status]}</span>${sourceNote(call)}`;
 }
 
 /** Classes that most calls have nothing of. */

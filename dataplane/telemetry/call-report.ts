@@ -2,6 +2,7 @@
  * The report that the pipeline makes of each call, once, when the call is over. Telemetry turns a report into metrics
  * and one log line. A report holds ids, never a key, a prompt or a provider's URL.
  */
+import type { CompiledPrice } from '../ledger/price.ts';
 import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 
 /** Routes with bounded names: unknown paths are "other". */
@@ -28,8 +29,11 @@ export interface CallReport {
   readonly httpStatus: number;
   /** Code of the error table, where the call ended in an error, before or within the answer. */
   readonly errorCode: string | undefined;
-  /** Set once authenticated. */
+  /** What the error said; undefined where these are the provider's words, which may quote a prompt. Never logged. */
+  readonly errorMessage?: string | undefined;
+  /** Set once authenticated, and where the key was found but is not in force. */
   readonly key: {
+    readonly uid: string;
     readonly namespace: string;
     readonly name: string;
     readonly prefix: string;
@@ -50,6 +54,8 @@ export interface CallReport {
     readonly costNanoUsd: bigint;
     readonly unbilledNanoUsd: bigint;
   } | undefined;
+  /** Of the latest admission, as its group pays it. */
+  readonly price?: CompiledPrice | undefined;
   /** A provider got the call and did not answer in time, or fell silent within its answer. */
   readonly timedOut?: boolean;
   readonly durationMs: number;

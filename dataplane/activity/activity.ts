@@ -1,0 +1,115 @@
+/**
+ * What a key's owner wants to know of a request that the ledger does not keep: why it was refused, or which channels
+ * were tried and how fast the answer began. It is written best effort beside the ledger, bounded by key and in all, and
+ * holds ids and figures: never a key's text, a prompt or a provider's URL.
+ */
+
+/** Nano-USD of a million tokens by class, or of one generation, as the serving group paid it. */
+export interface CallPrices {
+  readonly input: string;
+  readonly cached: string;
+  readonly cacheWrite5m: string;
+  readonly cacheWrite1h: string;
+  readonly output: string;
+  readonly generation: string;
+}
+
+export interface ActivityAttempt {
+  /** "route/channel" */
+  readonly channel: string;
+  /** As in telemetry/call-report.ts. */
+  readonly outcome: string;
+  readonly durationMs: number;
+}
+
+/** One request of a key. */
+export interface ActivityEntry {
+  readonly callId: string;
+  readonly keyUid: string;
+  /** "namespace/name" */
+  readonly account: string;
+  /** Arrival, milliseconds since the epoch. */
+  readonly atMs: number;
+  /** It held no money: the ledger has no record of it. */
+  readonly refused: boolean;
+  /** As in telemetry/call-report.ts. */
+  readonly endpoint: string;
+  /** A configured model's name. */
+  readonly model?: string | undefined;
+  readonly stream: boolean;
+  readonly httpStatus: number;
+  /** Code of the error table. */
+  readonly errorCode?: string | undefined;
+  /** The error's words to the caller, shortened; absent where they are the provider's. */
+  readonly message?: string | undefined;
+  readonly durationMs: number;
+  /** From the arrival to the first byte of the body sent to the client. */
+  readonly firstByteMs?: number | undefined;
+  readonly attempts: readonly ActivityAttempt[];
+  readonly prices?: CallPrices | undefined;
+}
+
+/** How many requests of a key were refused for one reason on one UTC day. */
+export interface RefusalCount {
+  readonly account: string;
+  /** Days since the epoch. */
+  readonly day: number;
+  readonly keyUid: string;
+  /** Code of the error table. */
+  readonly errorCode: string;
+  readonly calls: number;
+}
+
+export interface ActivityBatch {
+  readonly entries: readonly ActivityEntry[];
+  readonly refusals: readonly RefusalCount[];
+}
+
+/** Where a proxy writes. */
+export interface ActivityWriter {
+  /** Keeps the latest entries and adds the counts. Rejects where that fails; nothing is repeated. */
+  write(batch: ActivityBatch): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Whose requests; without a key, those of all keys of the account. */
+export interface ActivityQuery {
+  readonly account: string;
+  readonly keyUid?: string;
+}
+
+/** Where the console reads. Every method rejects where the store cannot be read. */
+export interface ActivityReader {
+  /** The counts of whole UTC days, both ends included. */
+  refusals(query: ActivityQuery & { readonly fromDay: number; readonly toDay: number }):
+  Promise<readonly RefusalCount[]>;
+  /** The latest refused requests, newest first. */
+  refused(query: ActivityQuery & { readonly most: number }): Promise<readonly ActivityEntry[]>;
+  /** Undefined: it is not kept any more, or never was. */
+  find(query: Required<ActivityQuery> & { readonly callId: string }): Promise<ActivityEntry | undefined>;
+  close(): void;
+}
+
+/** How long entries are kept, and counts. */
+export const ENTRY_DAYS = 7;
+export const COUNT_DAYS = 31;
+export const DAY_MS = 86_400_000;
+
+/** Undefined: the text is not an entry of this version. */
+export function parseEntry(text: string): ActivityEntry | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isEntry(parsed) ? parsed : undefined;
+  } catch {
+    return undefined; // the store is diagnostic: what another program wrote there is passed over
+  }
+}
+
+/** What every reader depends on; the writer is this program, of this version or another. */
+function isEntry(value: unknown): value is ActivityEntry {
+  if (typeof value !== 'object' || value === null) return false;
+  const { callId, keyUid, account, atMs, httpStatus, durationMs, endpoint, attempts } =
+    value as Partial<Record<keyof ActivityEntry, unknown>>;
+  return [callId, keyUid, account, endpoint].every((each) => typeof each === 'string')
+    && [atMs, httpStatus, durationMs].every((each) => Number.isFinite(each)) && Array.isArray(attempts);
+}

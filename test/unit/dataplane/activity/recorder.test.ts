@@ -1,0 +1,120 @@
+/** What a proxy keeps of finished calls, and that it stays bounded and loses nothing but its own. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import type { ActivityBatch } from '../../../../dataplane/activity/activity.ts';
+import { entryOf } from '../../../../dataplane/activity/entry-of.ts';
+import { createActivityRecorder } from '../../../../dataplane/activity/recorder.ts';
+import { compilePrice } from '../../../../dataplane/ledger/price.ts';
+import { attemptOf, reportOf } from '../telemetry/report.ts';
+import { NOON_MS } from './entries.ts';
+
+const E9 = 1_000_000_000n;
+const PRICE = compilePrice({
+  quotaType: 'Token', ratioBaseUsdE9: 2n * E9, modelRatioE9: 1_500_000_000n, completionRatioE9: 5n * E9,
+  cacheRatioE9: 100_000_000n, cacheWriteRatioE9: 1_250_000_000n, requestNanoUsd: 0n,
+}, E9 * E9);
+const REFUSED = {
+  httpStatus: 429, errorCode: 'insufficient_quota', errorMessage: 'This key has used up its quota.', billing: undefined,
+  attempts: [], durationMs: 2, firstByteMs: undefined, stream: false,
+};
+
+function stand(write: (batch: ActivityBatch) => Promise<void>) {
+  const ticks: (() => void)[] = [];
+  const faults: unknown[] = [];
+  let closed = 0;
+  const recorder = createActivityRecorder({
+    writer: { write, close: async () => { closed++; } }, clock: { nowMs: () => NOON_MS },
+    every: (_ms, tick) => { ticks.push(tick); return () => { ticks.length = 0; }; },
+    onFault: (error) => faults.push(error),
+  });
+  return { recorder, faults, closed: () => closed, tick: () => ticks.forEach((tick) => tick()) };
+}
+
+describe('the entry of a call', () => {
+  it('has tries, the first byte and prices of a million tokens', () => {
+    const entry = entryOf(reportOf({
+      price: PRICE, attempts: [attemptOf('status_529', 'openai/a'), attemptOf('ok')],
+    }), NOON_MS);
+    assert.deepEqual(JSON.parse(JSON.stringify(entry)), {
+      callId: 'req_1', keyUid: 'u1', account: 'team-a/team-a', atMs: NOON_MS - 1500, refused: false,
+      endpoint: 'chat_completions', stream: true, httpStatus: 200, model: 'gpt-5', durationMs: 1500, firstByteMs: 500,
+      attempts: [
+        { channel: 'openai/a', outcome: 'status_529', durationMs: 500 },
+        { channel: 'openai/direct', outcome: 'ok', durationMs: 500 },
+      ],
+      prices: {
+        input: '3000000000', cached: '300000000', cacheWrite5m: '3750000000', cacheWrite1h: '6000000000',
+        output: '15000000000', generation: '0',
+      },
+    });
+  });
+
+  it('is refused where no money was held, and carries the words, shortened', () => {
+    const entry = entryOf(reportOf({ ...REFUSED, errorMessage: 'x'.repeat(5_000) }), NOON_MS);
+    assert.equal(entry?.refused, true);
+    assert.equal(entry.message?.length, 600);
+  });
+
+  it('is none of a stranger, of what calls no model, and of what was neither admitted nor refused', () => {
+    assert.equal(entryOf(reportOf({ ...REFUSED, key: undefined }), NOON_MS), undefined);
+    assert.equal(entryOf(reportOf({ ...REFUSED, endpoint: 'models' }), NOON_MS), undefined);
+    assert.equal(entryOf(reportOf({ billing: undefined }), NOON_MS), undefined);
+  });
+});
+
+describe('the recorder', () => {
+  it('writes a batch at each tick, one at a time, and the rest when it is closed', async () => {
+    const batches: ActivityBatch[] = [];
+    const gate = Promise.withResolvers<void>();
+    const { recorder, tick, closed } = stand(async (batch) => { batches.push(batch); await gate.promise; });
+    tick();
+    recorder.finished(reportOf({ ...REFUSED, requestId: 'a' }));
+    recorder.finished(reportOf({ ...REFUSED, requestId: 'b' }));
+    tick();
+    recorder.finished(reportOf({ requestId: 'c', price: PRICE }));
+    tick(); // the first write is not done
+    assert.equal(batches.length, 1);
+    assert.deepEqual(batches[0]?.entries.map(({ callId }) => callId), ['a', 'b']);
+    assert.deepEqual(batches[0]?.refusals, [{
+      account: 'team-a/team-a', day: Math.floor(NOON_MS / 86_400_000), keyUid: 'u1', errorCode: 'insufficient_quota',
+      calls: 2,
+    }]);
+    gate.resolve();
+    await recorder.close();
+    assert.deepEqual(batches[1]?.entries.map(({ callId }) => callId), ['c']);
+    assert.equal(closed(), 1);
+  });
+
+  it('keeps a bounded number of entries, and counts all', async () => {
+    const batches: ActivityBatch[] = [];
+    const { recorder } = stand(async (batch) => { batches.push(batch); });
+    for (let at = 0; at < 50_000; at++) recorder.finished(reportOf(REFUSED));
+    for (let at = 0; at < 50_000; at++) {
+      const key = { uid: `k${at}`, namespace: 'n', name: 'k', prefix: 'sk-', account: 'n/a' };
+      recorder.finished(reportOf({ ...REFUSED, key }));
+    }
+    await recorder.close();
+    assert.equal(batches[0]?.entries.length, 1_000);
+    assert.equal(batches[0]?.entries.filter(({ keyUid }) => keyUid === 'u1').length, 100);
+    assert.equal(batches[0]?.refusals.find(({ keyUid }) => keyUid === 'u1')?.calls, 50_000);
+    assert.equal(batches[0]?.refusals.length, 10_000);
+  });
+
+  it('goes on after a write that failed, and says so once', async () => {
+    let down = true;
+    const written: ActivityBatch[] = [];
+    const { recorder, tick, faults } = stand(async (batch) => {
+      if (down) throw new Error('down');
+      written.push(batch);
+    });
+    for (const requestId of ['a', 'b', 'c']) {
+      recorder.finished(reportOf({ ...REFUSED, requestId }));
+      tick();
+      await new Promise(setImmediate);
+      down = requestId !== 'b';
+    }
+    await recorder.close();
+    assert.equal(faults.length, 1);
+    assert.deepEqual(written.flatMap(({ entries }) => entries.map(({ callId }) => callId)), ['c']);
+  });
+});
