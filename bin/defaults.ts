@@ -7,5 +7,5 @@ export const DEMO_ADDRESS: Address = { host: '127.0.0.1', port: 4010 };
 /** Where the console is, unless another program is there. */
 export const CONSOLE_ADDRESS: Address = { host: '127.0.0.1', port: 8081 };
 
-/** The namespace of a gateway that is told no other. */
+/** The default namespace of a gateway. */
 export const DEFAULT_GATEWAY_NAMESPACE = 'model-gateway';

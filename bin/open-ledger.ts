@@ -31,7 +31,7 @@ export async function openLedger({ place, sync, dataDir, log, ownGenerations, re
     // loads the client only where it is needed
     const { openValkeyLedger } = await import('../dataplane/ledger/valkey.ts');
     return openValkeyLedger({ url: place.url, dataDir, onEvent: (event) =>
-      tell(log, event), ownGenerations: ownGenerations ?? false, ...(refill ? { refill } : {}) });
+      logEvent(log, event), ownGenerations: ownGenerations ?? false, ...(refill ? { refill } : {}) });
   }
   return openEmbeddedLedger({ path: place?.path ??
     join(dataDir ?? '.', 'ledger.db'), sync, onFault: (fault) => logFault(log, fault) });
@@ -48,7 +48,7 @@ function logFault(log: Logger, { state, reason }: LedgerFault): void {
   }
 }
 
-function tell(log: Logger, event: LedgerEvent): void {
+function logEvent(log: Logger, event: LedgerEvent): void {
   switch (event.kind) {
     case 'Failing': return log.warn({ reason: event.reason }, 'the ledger fails: calls are refused');
     case 'Working': return log.info('the ledger works');

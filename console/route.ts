@@ -22,6 +22,8 @@ export interface ConsoleDeps {
   /** The operator's copy of the cluster, read with no person's rights: only for public facts (group ratios, prices). */
   readonly resources: () => Resources;
   readonly gatewayNamespace: string;
+  /** What statuses show of a key (status.keyHash); undefined: its SHA-256. */
+  readonly keyHashOf?: (key: string) => string;
   /** The base URL of the gateway for snippets, without a path; undefined: not configured. */
   readonly gatewayUrl: string | undefined;
   /** Milliseconds since the epoch. */

@@ -42,6 +42,11 @@ export const ERRORS = {
     anthropicType: 'invalid_request_error',
     when: 'known path, wrong method; the allow header names the right ones',
   },
+  upgrade_required: {
+    status: 426, openaiType: 'invalid_request_error', openaiCode: 'upgrade_required',
+    anthropicType: 'invalid_request_error',
+    when: 'responses over a WebSocket; clients take POST with server-sent events instead',
+  },
   insufficient_quota: {
     status: 429, openaiType: 'insufficient_quota', openaiCode: 'insufficient_quota',
     anthropicType: 'rate_limit_error', retry: false,

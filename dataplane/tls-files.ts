@@ -1,4 +1,4 @@
-/** The certificate of a proxy's TLS port: files of a mounted Secret, read anew when they change. */
+/** The certificate of a proxy's TLS port, from the files of a mounted Secret, reloaded when they change. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';

@@ -24,7 +24,7 @@ export function answerTo(prompt: Prompt): Answer {
   const behaviour = behaviourOf(prompt.lastText);
   const tool = toolToCall(prompt, behaviour);
   const toolCall = tool && { name: tool.name, input: exampleOf(tool.schema) };
-  const whole = tokensOf(toolCall ? JSON.stringify(toolCall.input) : words(prompt, behaviour));
+  const whole = tokensOf(toolCall ? JSON.stringify(toolCall.input) : answerText(prompt, behaviour));
   const pieces = prompt.maxTokens === undefined || toolCall ? whole : whole.slice(0, prompt.maxTokens);
   return {
     behaviour, toolCall,
@@ -34,7 +34,7 @@ export function answerTo(prompt: Prompt): Answer {
   };
 }
 
-function words(prompt: Prompt, behaviour: Behaviour): string {
+function answerText(prompt: Prompt, behaviour: Behaviour): string {
   if (behaviour.echo !== undefined) return behaviour.echo;
   if (prompt.answerSchema !== undefined) return JSON.stringify(exampleOf(prompt.answerSchema));
   if (behaviour.words !== undefined)

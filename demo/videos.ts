@@ -1,6 +1,6 @@
 /**
- * The demo provider's videos: jobs that take a few seconds, and fail where the prompt says so. Kept as long as the
- * provider runs.
+ * The demo provider's videos: jobs that take a few seconds, and fail if the prompt asks for it. They are kept in
+ * memory.
  */
 import { film } from './film.ts';
 import { BadRequest, requiredText } from './prompt.ts';

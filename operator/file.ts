@@ -12,6 +12,7 @@ import type { ManifestSource } from '../console/access/files/source.ts';
 import { SYSTEM_CLOCK } from './clock.ts';
 import type { TimerClock } from './clock.ts';
 import { countGenerations } from './files/generations.ts';
+import { openGatewayKey } from './files/gateway-key.ts';
 import { createLoader } from './files/load-folder.ts';
 import type { Origin } from './files/load-folder.ts';
 import { InvalidManifests } from './files/diagnostic.ts';
@@ -30,6 +31,7 @@ import { createStatusTracker } from './reconcile/status-tracker.ts';
 import { statusId } from './reconcile/status-tracker.ts';
 import type { ObjectStatus } from './reconcile/status-tracker.ts';
 import type { UpstreamRefusal } from './status/refusals.ts';
+import { deriveKey } from './store/gateway-key.ts';
 
 export interface OperatorOptions {
   /** The folder of manifests. */
@@ -89,7 +91,9 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   });
   try {
     const minted = await openMintedSecrets(options.dataDir);
-    return await startController({ ...options, clock, provider, minted }, (started) => { controller = started; });
+    const sealingKey = deriveKey(await openGatewayKey(options.dataDir), 'sealing').toString('base64');
+    const started = { ...options, clock, provider, minted, sealingKey };
+    return await startController(started, (created) => { controller = created; });
   } catch (error) {
     await provider.stop();
     throw error;
@@ -100,6 +104,8 @@ interface Started extends OperatorOptions {
   readonly clock: TimerClock;
   readonly provider: FilesProvider;
   readonly minted: MintedSecrets;
+  /** Base64 text of 32 bytes. */
+  readonly sealingKey: string;
 }
 
 async function startController(options: Started, onCreated: (controller: Controller) => void): Promise<Operator> {
@@ -110,7 +116,7 @@ async function startController(options: Started, onCreated: (controller: Control
   let refused: readonly SnapshotFault[] = [];
   let started = false;
   const controller = new Controller(provider.resources, {
-    gatewayNamespace, tracker, clock, log,
+    gatewayNamespace, tracker, clock, log, sealingKeys: [options.sealingKey],
     publish: async (snapshot) => options.publish(snapshot),
     mint: (resources, nowMs) => mintKeys(resources, nowMs, { gatewayNamespace, minted, onMinted: guarded(options) }),
     onRejected(faults) {

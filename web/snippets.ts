@@ -1,4 +1,4 @@
-/** [P] A first call to a model, to copy as it stands: in curl, Python and TypeScript, for the model's endpoint. */
+/** [P] Example calls of a model for its endpoint, in curl, Python and TypeScript, that can be copied as they are. */
 import type { Endpoint } from './pricing/model-facts.ts';
 
 interface SnippetOptions {

@@ -8,8 +8,8 @@ import {
 } from '../options.ts';
 
 /**
- * By so much the heap grows until all of it is collected. V8 by itself lets it double: a quarter more memory, for a
- * tenth less CPU time.
+ * The growth of the heap after which V8 collects all of it. By default V8 lets it double, which takes a quarter more
+ * memory and a tenth less CPU time.
  */
 const HEAP_GROWTH_PERCENT = 30;
 

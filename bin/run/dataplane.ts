@@ -1,4 +1,4 @@
-/** `mgw dataplane`: checks the flags, and runs a proxy of a fleet until it is told to stop. */
+/** `mgw dataplane`: checks the flags, and runs a proxy of a fleet until a signal ends it. */
 import { access, constants, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -121,7 +121,7 @@ async function tlsOf(flags: DataplaneFlags): Promise<Pick<ProxyOptions, 'tls' | 
   return { tls: { listen, material }, tlsFolder: folder };
 }
 
-/** What could be seen to be wrong before anything is started. */
+/** Checks everything that can be checked before anything is started. */
 async function check(flags: DataplaneFlags): Promise<void> {
   const { insecureXds, configCacheKey } = flags;
   checkCombinations(flags);

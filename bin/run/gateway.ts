@@ -27,7 +27,7 @@ export interface GatewayOptions {
   readonly corsOrigins?: readonly string[];
   /** Where people find the console; it may become known after the start. */
   readonly consoleUrl?: () => string | undefined;
-  /** Perhaps still being opened: the manifests are read meanwhile. */
+  /** The ledger, which may still be opening while the manifests are read. */
   readonly ledger: Ledger | Promise<Ledger>;
   /** Keeps recent and refused calls for the console. */
   readonly activity?: ActivityWriter | undefined;
@@ -64,13 +64,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   /** Set once it has started; the first snapshot comes before that. */
   const running: { operator?: Operator } = {};
-  /** What is said follows spending, every change of the manifests, and what providers refuse. */
+  /** Updates the report after spending, changes of the manifests and refusals by providers. */
   function refresh(): void {
     running.operator?.statusChanges().then((changes) => report.update(changes)).catch((error: unknown) =>
-      log.error({ err: error }, 'the statuses cannot be told'));
+      log.error({ err: error }, 'the statuses cannot be read'));
   }
 
-  /** A busy client may be refused a thousand times in a second: that is told once. */
+  /** Reports refusals at most once a second, because a busy client may be refused a thousand times in it. */
   function reportRefusals(): void {
     refreshSoon = undefined;
     refresh();

@@ -1,4 +1,4 @@
-/** `mgw operator`: checks the flags, and runs the operator for a cluster until it is told to stop. */
+/** `mgw operator`: checks the flags, and runs the operator for a cluster until a signal ends it. */
 import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import { openClusterOperator } from '../../operator/cluster.ts';
@@ -91,7 +91,7 @@ function portsOf(flags: OperatorFlags): readonly FlagAddress[] {
   ];
 }
 
-/** What could be seen to be wrong before anything is started. */
+/** Checks everything that can be checked before anything is started. */
 function check(flags: OperatorFlags): void {
   checkInsecure(flags);
   if (flags.ledger?.kind === 'file') {

@@ -1,6 +1,4 @@
-/**
- * `mgw run`: opens the ledger, starts the gateway, tells people what they need to know, and ends when it is told to.
- */
+/** `mgw run`: opens the ledger, starts the gateway, prints the start message, and runs until a signal ends it. */
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -137,7 +135,7 @@ interface MachineConsole extends FileConsole {
   readonly url: string;
 }
 
-/** Starts the console last, since its modules take long to load; undefined: there is none. */
+/** Starts the console, last because its modules take long to load; undefined: it is off. */
 async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<MachineConsole | undefined> {
   const { gateway, dataDir, log } = parts;
   if (flags.console === false) return undefined;

@@ -50,7 +50,7 @@ async function open(flags: SidecarFlags, log: ReturnType<typeof createLogger>): 
 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** What could be seen to be wrong before anything is started. */
+/** Checks everything that can be checked before anything is started. */
 function check({ fleet, insecureFleet }: SidecarFlags): void {
   const url = URL.parse(fleet);
   if (!url || !isAddress(url)) {

@@ -29,7 +29,7 @@ export async function printUsage(request: UsageRequest): Promise<number> {
   try {
     let begun = false;
     for await (const record of records(request)) {
-      // a ledger that cannot be read is told of without a headline
+      // prints the header only once a record was read, so that an unreadable ledger shows an error alone
       if (!begun) await print(writer.begin);
       begun = true;
       await print(writer.row(record));

@@ -9,7 +9,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Undefined: the text is none. */
+/** Parses JSON; undefined: the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * A kind of the API as its CustomResourceDefinition describes it: read from the YAML that a cluster installs, so that
- * there is one source for what is valid, whoever asks.
+ * A kind of the API as its CustomResourceDefinition describes it. The schema is read from the YAML that a cluster
+ * installs, so that everybody validates by one source.
  */
 import { load } from 'js-yaml';
 import type { Json } from './json.ts';

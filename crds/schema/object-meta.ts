@@ -28,8 +28,8 @@ const NAMELESS = fieldError(['metadata', 'name'], 'Required value: name is requi
 /** Mistakes in apiVersion, kind and metadata. */
 export function identityErrors(object: JsonObject, schema: KindSchema): FieldError[] {
   const { metadata } = object;
-  const saidBySchema = metadata !== undefined && metadata !== null && !isJsonObject(metadata); // its type
-  const errors = [...typeErrors(object, schema), ...(saidBySchema ? [] : metadataErrors(metadata))];
+  const reportedBySchema = metadata !== undefined && metadata !== null && !isJsonObject(metadata); // its type
+  const errors = [...typeErrors(object, schema), ...(reportedBySchema ? [] : metadataErrors(metadata))];
   if (schema.kind !== 'Group' || !isJsonObject(metadata)) return errors;
   return errors.map((error) => withDisplayName(error, metadata));
 }

@@ -64,7 +64,7 @@ interface Subject {
 }
 
 function check(compiled: CompiledNode, subject: Subject, found: Found): void {
-  for (const rule of compiled.rules) judge(rule, subject, found);
+  for (const rule of compiled.rules) checkRule(rule, subject, found);
   const { self, oldSelf } = subject;
   for (const [segment, value, child] of membersOf(subject.value, compiled)) {
     found.path.push(segment);
@@ -88,7 +88,7 @@ function memberOf(value: unknown, segment: Segment): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, segment) : undefined;
 }
 
-function judge({ rule, evaluate, isTransition }: CompiledRule, subject: Subject, found: Found): void {
+function checkRule({ rule, evaluate, isTransition }: CompiledRule, subject: Subject, found: Found): void {
   const { value, self, oldSelf } = subject;
   const { path, errors, isBlocked } = found;
   if (isTransition && oldSelf === undefined) return;

@@ -341,6 +341,12 @@ export interface ModelRouteSpec {
    */
   readonly clientDisconnect: 'Drain' | 'Cancel';
   /**
+   * How calls are shared among channels of equal priority. Affinity gives the calls of one conversation to one channel, which has
+   * its prompt cache and can read its encrypted reasoning, and spreads conversations by weight; Weighted gives each call to a
+   * channel at random, by weight.
+   */
+  readonly routing: 'Affinity' | 'Weighted';
+  /**
    * What a call costs whose provider did not produce anything in time. BillNothing bills nothing, although the provider may
    * charge for the call; BillHold bills the most that the call can have cost.
    */

@@ -4,6 +4,10 @@ import type { ChatDialect, RequestFault } from '../protocol/call-facts.ts';
 import type { CountedTexts } from '../protocol/anthropic/count-texts.ts';
 import type { RequestPlan, UpstreamBody } from '../protocol/converter.ts';
 import type { ProviderKind } from '../protocol/provider.ts';
+import type { SealingContext } from '../sealing/channel-seal.ts';
+
+/** A plan as it crosses between threads: a seal is made of its context. */
+export type PlainPlan = Omit<RequestPlan, 'scanned' | 'seal'> & { readonly sealing?: SealingContext | undefined };
 
 export type BodyTask =
   | { readonly task: 'Facts'; readonly kind: BodyKind }
@@ -11,7 +15,7 @@ export type BodyTask =
     readonly task: 'Convert'; readonly kind: BodyKind; readonly protocol: ProviderKind;
     /** The converter's. */
     readonly client: ChatDialect;
-    readonly plan: Omit<RequestPlan, 'scanned'>;
+    readonly plan: PlainPlan;
   }
   | { readonly task: 'CountRequest'; readonly protocol: ProviderKind; readonly upstreamModel: string }
   | { readonly task: 'Texts' };

@@ -6,6 +6,7 @@ import { converterOf, readFacts } from '../protocol/body-kinds.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
 import { parseBody } from '../protocol/parse-body.ts';
 import { providerOf } from '../protocol/providers.ts';
+import { createChannelSeal } from '../sealing/channel-seal.ts';
 import type { BodyJob, BodyReply, BodyResults } from './messages.ts';
 
 function run(job: BodyJob): BodyResults[keyof BodyResults] {
@@ -17,7 +18,8 @@ function run(job: BodyJob): BodyResults[keyof BodyResults] {
     case 'Convert': {
       const converter = converterOf(job.kind, job.protocol, job.client);
       if (!converter) throw new Error(`${job.protocol} has no converter for ${job.kind}`);
-      return converter.request(bytes, parsed, job.plan);
+      const { sealing, ...plan } = job.plan;
+      return converter.request(bytes, parsed, { ...plan, seal: sealing && createChannelSeal(sealing) });
     }
     case 'CountRequest': {
       const { tokenCounter } = providerOf(job.protocol);

@@ -78,7 +78,7 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
     return admitted(routed, { candidate, bounds, outputLimit: held.outputLimit });
   for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
     const hold = holdRequest(deps, routed, candidate, bounds);
-    const result = await timed(deps, 'hold', () => askLedger(deps, hold, slots));
+    const result = await timed(deps, 'hold', () => holdAtLedger(deps, hold, slots));
     switch (result.outcome) {
       case 'StaleLimits': continue;
       case 'Full': return result;
@@ -97,7 +97,9 @@ function admitted(routed: Routed, on: Pick<Admitted, 'candidate' | 'bounds' | 'o
   return { outcome: 'Admitted', admitted: { routed, ...on, lowered: on.outputLimit < on.bounds.outputTokens } };
 }
 
-function askLedger({ ledger }: PipelineDeps, request: HoldRequest, slots: readonly SlotLimit[]): Promise<AdmitResult> {
+function holdAtLedger(
+  { ledger }: PipelineDeps, request: HoldRequest, slots: readonly SlotLimit[],
+): Promise<AdmitResult> {
   return slots.length > 0 && ledger.admit ? ledger.admit(request, slots) : ledger.hold(request);
 }
 

@@ -12,6 +12,7 @@ import type { UpstreamFailureKind, UpstreamResponse } from '../upstream/upstream
 import { requestHeaders } from '../upstream/headers.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps } from './context.ts';
 import { faultError } from './route.ts';
+import { sealingContext } from './sealing-context.ts';
 
 export type AttemptResult = { readonly kind: 'Answered'; readonly forwarded: Forwarded } | AttemptFailure;
 
@@ -39,7 +40,7 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   const startedAt = deps.clock.monotonicMs();
   const converter = call.converter(candidate);
   if (!converter) throw new Error('a candidate that cannot serve this endpoint was routed to');
-  const request = await convertRequest(admitted, converter);
+  const request = await convertRequest(deps, admitted, converter);
   record.sent = true;
   const result = await send(deps, { admitted, converter, request, record });
   const durationMs = deps.clock.monotonicMs() - startedAt;
@@ -88,7 +89,7 @@ function isAnswer(status: number): boolean {
 }
 
 async function convertRequest(
-  { candidate, routed, outputLimit }: Admitted, converter: Converter,
+  { state }: PipelineDeps, { candidate, routed, outputLimit }: Admitted, converter: Converter,
 ): Promise<UpstreamBody> {
   const { call, received: { body } } = routed;
   try {
@@ -96,7 +97,8 @@ async function convertRequest(
       upstreamModel: candidate.upstreamModel,
       maxOutputTokens: call.output ? outputLimit : undefined,
       outputLimitField: candidate.model.outputLimitField,
-        capabilities: candidate.model.capabilities,
+      capabilities: candidate.model.capabilities,
+      sealing: sealingContext(state.get(), routed.key, candidate),
     });
   } catch (error) {
     if (error instanceof RequestFault) throw faultError(error);

@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { CompiledPrice } from '../ledger/price.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
+import type { AffinityFacts } from '../protocol/affinity-facts.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
 import type { ConversionNotes, Converter, Meter, StreamConverter } from '../protocol/converter.ts';
 import type { CurrentState } from '../state/current.ts';
@@ -99,6 +100,8 @@ export interface EndpointCall {
   /** It uses something whose price has no bound, which the model allows. */
   readonly unbounded: boolean;
   readonly wantsStreamUsage: boolean;
+  /** What the request says about its conversation; absent: it belongs to none. */
+  readonly affinity?: AffinityFacts;
   /** Undefined: a channel of this protocol cannot serve this endpoint. */
   converter(candidate: Candidate): Converter | undefined;
   /** The error where no channel of the model can serve the endpoint; absent: model_not_found. */

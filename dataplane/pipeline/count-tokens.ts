@@ -37,7 +37,7 @@ export async function countTokens(
   const { model } = routed.call;
   await takeKeySlot(deps, routed);
   try {
-    const inputTokens = await askProviders(deps, routed, attempts);
+    const inputTokens = await countAtProviders(deps, routed, attempts);
     if (inputTokens !== undefined) return { model, inputTokens, estimated: false };
     return { model, inputTokens: await estimate(deps, routed), estimated: true };
   } finally {
@@ -51,7 +51,7 @@ async function takeKeySlot({ ledger }: PipelineDeps, { key, received }: Routed):
   if (result.outcome === 'Full') throw keyIsFull(result.full);
 }
 
-async function askProviders(
+async function countAtProviders(
   deps: PipelineDeps, routed: Routed, attempts: AttemptReport[],
 ): Promise<number | undefined> {
   for (const candidate of routed.candidates) {
@@ -59,7 +59,7 @@ async function askProviders(
     const { tokenCounter } = providerOf(protocol);
     if (!tokenCounter) continue;
     const startedAt = deps.clock.monotonicMs();
-    const count = await askWithSlots(deps, { routed, candidate, tokenCounter });
+    const count = await countWithSlots(deps, { routed, candidate, tokenCounter });
     const outcome = typeof count === 'string' ? count : 'ok';
     attempts.push({ channel, protocol, outcome, durationMs: deps.clock.monotonicMs() - startedAt });
     if (typeof count === 'number') return count;
@@ -74,17 +74,19 @@ interface CountRequest {
 }
 
 /** The count, or the outcome label of an attempt that gave none. */
-async function askWithSlots(deps: PipelineDeps, request: CountRequest): Promise<number | string> {
+async function countWithSlots(deps: PipelineDeps, request: CountRequest): Promise<number | string> {
   const { routed: { received: { requestId } }, candidate: { slots } } = request;
   if (slots.length > 0 && (await deps.ledger.takeSlots(requestId, slots)).outcome === 'Full') return 'full';
   try {
-    return await ask(deps, request);
+    return await countAt(deps, request);
   } finally {
     deps.ledger.releaseSlots(requestId, ['Group', 'Channel']);
   }
 }
 
-async function ask(deps: PipelineDeps, { routed, candidate, tokenCounter }: CountRequest): Promise<number | string> {
+async function countAt(
+  deps: PipelineDeps, { routed, candidate, tokenCounter }: CountRequest,
+): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
   const { path, body: request } = await received.body.countRequest(

@@ -6,10 +6,12 @@ import { GatewayError } from '../errors.ts';
 import type { ResponseContext, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
 import { isEventStream } from '../protocol/sse.ts';
 import { UNREPORTED_USAGE } from '../protocol/usage.ts';
+import { createChannelSeal } from '../sealing/channel-seal.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, Forwarded, PipelineDeps } from './context.ts';
 import { clientHeaders } from './response-headers.ts';
 import { relayLarge } from './relay-large.ts';
+import { sealingContext } from './sealing-context.ts';
 
 /** A response up to this size is buffered until it is settled, so that its headers can carry its cost. */
 export const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
@@ -29,7 +31,7 @@ export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallReco
 
 async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<CallOutcome> {
   const { reply } = record.received;
-  const stream = openStream(forwarded);
+  const stream = openStream(deps, forwarded);
   record.meter = new RunningMeter(stream);
   record.writeFailure = stream.fail;
   const pieces = forwarded.response.body[Symbol.asyncIterator]();
@@ -111,12 +113,14 @@ async function relayBuffered(deps: PipelineDeps, forwarded: Forwarded, record: C
       return relayLarge(deps, forwarded, { record, buffered: pieces, rest: reader });
   }
   const [only] = pieces;
-  return convertBuffered(forwarded, record, only && pieces.length === 1 ? only : Buffer.concat(pieces, size));
+  return convertBuffered(deps, forwarded, record, only && pieces.length === 1 ? only : Buffer.concat(pieces, size));
 }
 
-function convertBuffered(forwarded: Forwarded, record: CallRecord, bytes: Uint8Array): CallOutcome {
+function convertBuffered(
+  deps: PipelineDeps, forwarded: Forwarded, record: CallRecord, bytes: Uint8Array,
+): CallOutcome {
   try {
-    const { body, meter, job, failed = false } = forwarded.converter.response(bytes, answerContext(forwarded));
+    const { body, meter, job, failed = false } = forwarded.converter.response(bytes, answerContext(deps, forwarded));
     record.meter = meter;
     if (failed) record.produced = record.sent = false;
     else record.jobId = job?.id;
@@ -164,17 +168,20 @@ function startStream(forwarded: Forwarded, { received: { reply } }: CallRecord):
   reply.start(forwarded.response.status, { ...headers, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' });
 }
 
-function openStream(forwarded: Forwarded): StreamConverter {
+function openStream(deps: PipelineDeps, forwarded: Forwarded): StreamConverter {
   const { wantsStreamUsage, model } = forwarded.admitted.routed.call;
-  return forwarded.converter.stream({ wantsStreamUsage, model, ...answerContext(forwarded) });
+  return forwarded.converter.stream({ wantsStreamUsage, model, ...answerContext(deps, forwarded) });
 }
 
-function answerContext({ admitted: { routed: { received }, bounds }, notes }: Forwarded): ResponseContext {
+function answerContext({ state }: PipelineDeps, { admitted, notes }: Forwarded): ResponseContext {
+  const { candidate, routed: { key, received }, bounds } = admitted;
+  const sealing = sealingContext(state.get(), key, candidate);
   return {
     id: received.requestId,
     createdSeconds: Math.floor(received.createdMs / 1000),
     estimatedInputTokens: bounds.estimatedInputTokens,
     ...notes && { notes },
+    seal: sealing && createChannelSeal(sealing),
   };
 }
 

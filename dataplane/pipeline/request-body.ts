@@ -3,6 +3,7 @@
  * tried then and the response may stream for minutes.
  */
 import type { BodyWorker } from '../body-worker/body-worker.ts';
+import type { PlainPlan } from '../body-worker/messages.ts';
 import { collectTexts } from '../protocol/anthropic/count-texts.ts';
 import type { CountedTexts } from '../protocol/anthropic/count-texts.ts';
 import { readFacts } from '../protocol/body-kinds.ts';
@@ -12,6 +13,7 @@ import { scanUpTo } from '../protocol/json-scan.ts';
 import type { JsonObject } from '../protocol/json-scan.ts';
 import { readBody } from '../protocol/parse-body.ts';
 import type { ProviderKind, TokenCounter } from '../protocol/provider.ts';
+import { createChannelSeal } from '../sealing/channel-seal.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 /** Beyond either, a body is read in a thread of its own. Up to both, it holds the event loop for some milliseconds. */
@@ -67,9 +69,12 @@ export class RequestBody {
    * The provider's request. Rejects with RequestFault for what the provider's protocol cannot express. `converter` is
    * the one from this body's kind to the protocol.
    */
-  async convert(converter: Converter, protocol: ProviderKind, plan: RequestPlan): Promise<UpstreamBody> {
-    if (!this.#thread || !this.#offloaded)
-      return converter.request(this.#bytes, this.parse(), { ...plan, scanned: this.#scanned });
+  async convert(converter: Converter, protocol: ProviderKind, plan: PlainPlan): Promise<UpstreamBody> {
+    if (!this.#thread || !this.#offloaded) {
+      const { sealing, ...rest } = plan;
+      const seal = sealing && createChannelSeal(sealing);
+      return converter.request(this.#bytes, this.parse(), { ...rest, scanned: this.#scanned, seal });
+    }
     const { client } = converter;
     const task = { task: 'Convert', kind: this.#offloaded, protocol, client, plan } as const;
     return this.#thread.worker.run(this.#thread.key, task, this.#bytes);

@@ -5,7 +5,7 @@
 import { GatewayError } from '../errors.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { Candidate, Offer } from '../state/state.ts';
-import { orderCandidates } from '../upstream/pick.ts';
+import { orderByAffinity } from './affinity.ts';
 import type { Authenticated, EndpointCall, PipelineDeps, Received, Routed } from './context.ts';
 import { wrongEndpoint } from './wrong-endpoint.ts';
 
@@ -22,7 +22,7 @@ export async function route(
   const offer = group?.offers.get(call.model);
   if (!group || !offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
   if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
-  const candidates = eligibleCandidates(call, offer, orderCandidates(offer.tiers, deps.random));
+  const candidates = eligibleCandidates(call, offer, orderByAffinity(deps, authenticated, { call, offer }));
   return { ...authenticated, call, group, offer, candidates };
 }
 

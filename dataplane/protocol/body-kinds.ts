@@ -2,6 +2,8 @@
  * The kinds of request bodies by name, so that a thread of its own can be told what to read or convert: only names and
  * plain values cross between threads.
  */
+import { readAffinity } from './affinity-facts.ts';
+import type { AffinityFacts, ConversationKind } from './affinity-facts.ts';
 import { readChatFacts as readAnthropicFacts } from './anthropic/facts.ts';
 import type { ChatDialect, ChatFacts } from './call-facts.ts';
 import type { Converter } from './converter.ts';
@@ -25,11 +27,13 @@ interface PriceFacts {
   readonly asksForReasoning: boolean;
 }
 
+export type ConversationFacts = ChatFacts & PriceFacts & { readonly affinity: AffinityFacts };
+
 /** What is read of each kind. */
 export interface BodyFacts {
-  readonly OpenAIChat: ChatFacts & PriceFacts;
-  readonly AnthropicChat: ChatFacts & PriceFacts;
-  readonly Responses: ChatFacts & PriceFacts;
+  readonly OpenAIChat: ConversationFacts;
+  readonly AnthropicChat: ConversationFacts;
+  readonly Responses: ConversationFacts;
   readonly Embeddings: EmbeddingsFacts & PriceFacts;
   readonly Images: ImagesFacts & PriceFacts;
   readonly Videos: VideosFacts & PriceFacts;
@@ -48,13 +52,17 @@ const BOUNDED_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
 };
 
 const READERS: { readonly [Kind in BodyKind]: (bytes: Uint8Array, parsed: JsonRecord) => BodyFacts[Kind] } = {
-  OpenAIChat: (bytes, parsed) => ({ ...readOpenAIFacts(bytes, parsed), ...priceFacts('OpenAIChat', parsed) }),
-  AnthropicChat: (bytes, parsed) => ({ ...readAnthropicFacts(bytes, parsed), ...priceFacts('AnthropicChat', parsed) }),
-  Responses: (bytes, parsed) => ({ ...readResponseFacts(bytes, parsed), ...priceFacts('Responses', parsed) }),
+  OpenAIChat: (bytes, parsed) => conversationFacts('OpenAIChat', readOpenAIFacts(bytes, parsed), parsed),
+  AnthropicChat: (bytes, parsed) => conversationFacts('AnthropicChat', readAnthropicFacts(bytes, parsed), parsed),
+  Responses: (bytes, parsed) => conversationFacts('Responses', readResponseFacts(bytes, parsed), parsed),
   Embeddings: (_bytes, parsed) => ({ ...readEmbeddingsFacts(parsed), ...priceFacts('Embeddings', parsed) }),
   Images: (_bytes, parsed) => ({ ...readImagesFacts(parsed), ...priceFacts('Images', parsed) }),
   Videos: (_bytes, parsed) => ({ ...readVideosFacts(parsed), ...priceFacts('Videos', parsed) }),
 };
+
+function conversationFacts(kind: ConversationKind, facts: ChatFacts, parsed: JsonRecord): ConversationFacts {
+  return { ...facts, ...priceFacts(kind, parsed), affinity: readAffinity(kind, parsed) };
+}
 
 function priceFacts(kind: BodyKind, parsed: JsonRecord): PriceFacts {
   const { costFields } = providerOf(kind === 'AnthropicChat' ? 'Anthropic' : 'OpenAI');

@@ -40,7 +40,9 @@ class EventStream implements StreamConverter {
   readonly #handler: EventHandler;
   readonly #options: EventStreamOptions;
   readonly #framer: SseFramer;
-  readonly fail: StreamConverter['fail'];
+  readonly fail?: StreamConverter['fail'];
+  /** What the provider's last bytes became, where its stream was cut: a failure follows it. */
+  #unsent: readonly Uint8Array[] = [];
   /** Why the rest of the stream cannot be used. */
   #fault: string | undefined;
 
@@ -48,7 +50,7 @@ class EventStream implements StreamConverter {
     this.#handler = handler;
     this.#options = options;
     this.#framer = new SseFramer(options.maxEventBytes ?? MAX_EVENT_BYTES);
-    this.fail = handler.fail?.bind(handler);
+    if (handler.fail) this.fail = (error) => join([...this.#unsent, handler.fail?.(error) ?? EMPTY]);
   }
 
   get terminal(): boolean {
@@ -77,6 +79,7 @@ class EventStream implements StreamConverter {
     if (rest) this.#handle(rest, output);
     if (this.#fault !== undefined && !this.#handler.terminal) return this.#failWith(this.#fault);
     const end = this.#handler.finish();
+    if (end.outcome === 'Cut') this.#unsent = output;
     return end.outcome === 'Cut' || output.length === 0 ? end : { ...end, last: join([...output, end.last]) };
   }
 

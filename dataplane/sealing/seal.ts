@@ -9,9 +9,10 @@
  * of one kind never passes as one of another.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { SEALED_PREFIX } from '../protocol/sealed-values.ts';
+import type { SealedData } from '../protocol/sealed-values.ts';
 
 const CIPHER = 'aes-256-gcm';
-const VERSION = 'mgw1';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
@@ -20,18 +21,11 @@ const LENGTH_BYTES = 2;
 const KIND = /^[a-z]{1,16}$/;
 const SEALED = /^(mgw1_([a-z]{1,16}))_([\w-]+)$/;
 
-export interface Opened {
-  readonly kind: string;
-  /** The id of the channel that made the data. */
-  readonly channel: string;
-  readonly data: string;
-}
-
 export interface Sealer {
   /** `kind` has 1 to 16 letters from a to z, and stays readable. Throws where it has not. */
   seal(kind: string, channel: string, data: string): string;
   /** Undefined: it was not sealed under one of these keys, or it was changed. */
-  open(sealed: string): Opened | undefined;
+  open(sealed: string): SealedData | undefined;
 }
 
 /** Seals under the first key, and opens what was sealed under any. Throws where a key does not have 32 bytes. */
@@ -45,22 +39,17 @@ export function createSealer(keys: readonly Uint8Array[]): Sealer {
   };
 }
 
-/** Whether the text looks like a value that a gateway sealed, perhaps another one. No provider understands it. */
-export function isSealed(text: string): boolean {
-  return text.startsWith(`${VERSION}_`) && SEALED.test(text);
-}
-
 function seal(key: Uint8Array, kind: string, plain: Uint8Array): string {
   if (!KIND.test(kind)) throw new Error('the kind of a sealed value has 1 to 16 letters from a to z');
   const nonce = randomBytes(NONCE_BYTES);
-  const head = `${VERSION}_${kind}`;
+  const head = SEALED_PREFIX + kind;
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(head));
   const encrypted = [cipher.update(plain), cipher.final()];
   return `${head}_${Buffer.concat([nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url')}`;
 }
 
-function open(keys: readonly Uint8Array[], sealed: string): Opened | undefined {
-  if (!sealed.startsWith(`${VERSION}_`)) return undefined;
+function open(keys: readonly Uint8Array[], sealed: string): SealedData | undefined {
+  if (!sealed.startsWith(SEALED_PREFIX)) return undefined;
   const [, head, kind, encoded] = SEALED.exec(sealed) ?? [];
   if (head === undefined || kind === undefined || encoded === undefined) return undefined;
   const bytes = Buffer.from(encoded, 'base64url');
@@ -94,7 +83,7 @@ function pack(channel: string, data: string): Uint8Array {
   return Buffer.concat([length, name, Buffer.from(data)]);
 }
 
-function unpack(plain: Buffer): Pick<Opened, 'channel' | 'data'> {
+function unpack(plain: Buffer): Pick<SealedData, 'channel' | 'data'> {
   const end = LENGTH_BYTES + plain.readUInt16BE(0);
   return { channel: plain.toString('utf8', LENGTH_BYTES, end), data: plain.toString('utf8', end) };
 }

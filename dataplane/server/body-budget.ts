@@ -44,7 +44,7 @@ export class BodyBudget {
     return this.#used > this.#all / 2;
   }
 
-  /** Takes so many more bytes for a buffer that then has this capacity; returns the refusal where there is no room. */
+  /** Takes `bytes` more for a buffer of this capacity; returns the refusal if there is no room. */
   take(bytes: number, capacity: number, owner: BodyOwner | undefined): GatewayError | undefined {
     const refusal = owner && this.#refuseOwner(bytes, owner);
     if (refusal) return refusal;

@@ -29,7 +29,7 @@ export interface OpenRequests {
  */
 export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: OpenRequests): Promise<void> | undefined {
   checkProcess(deps, request);
-  if (request.is404) throw notFound(request.method, request.url);
+  if (request.is404) throw notFound(request.method, request.url, request.headers.upgrade);
   checkHead(request.raw);
   if (request.method !== 'POST') return undefined;
   const caller = authenticateHeaders(deps, request.headers);

@@ -1,6 +1,6 @@
 /** [P] Unknown paths: what is wrong with the path, and what to call instead. */
 import { GatewayError } from '../errors.ts';
-import { allowedMethods } from './paths.ts';
+import { allowedMethods, PATHS } from './paths.ts';
 
 /** Something that the providers' APIs have at a path and the gateway has not. */
 interface UnsupportedEndpoint {
@@ -92,9 +92,18 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
 ];
 
-/** The error for a request that no route takes: not_found, or method_not_allowed where only the method is wrong. */
-export function notFound(method: string, url: string): GatewayError {
+/** What clients that are refused a WebSocket take instead. RFC 9110 wants both headers. */
+const NO_UPGRADE = { upgrade: 'HTTP/1.1', connection: 'upgrade, close' };
+
+/**
+ * The error for a request that no route takes: not_found, method_not_allowed where only the method is wrong, or
+ * upgrade_required for responses over a WebSocket. `upgrade`: the header of this name.
+ */
+export function notFound(method: string, url: string, upgrade?: string): GatewayError {
   const [path = ''] = url.split('?', 1);
+  if (path === PATHS.responses.path && upgrade?.toLowerCase() === 'websocket')
+    return new GatewayError('upgrade_required', 'Responses are not served over a WebSocket. POST /v1/responses with '
+      + '"stream": true answers with server-sent events.', { headers: NO_UPGRADE });
   const instead = UNSUPPORTED.find((row) => row.methods.test(method) && row.path.test(path))?.instead;
   if (instead !== undefined) return new GatewayError('not_found', instead);
   const allowed = allowedMethods(path);

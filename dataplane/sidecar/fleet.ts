@@ -40,7 +40,7 @@ export function connectFleet({ url }: FleetConnectionOptions): FleetConnection {
   let trusted: string | undefined;
   let pool = openPool(address, trusted);
   const retire = (old: Pool): void => {
-    // the pool waits for its requests, whose failures are told to their handlers
+    // the pool waits for its requests, which report failures to their handlers
     const done = old.close().catch(() => undefined).finally(() => closing.delete(done));
     closing.add(done);
   };

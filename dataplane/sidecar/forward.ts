@@ -155,9 +155,9 @@ function asUndiciBody(body: RequestBody | undefined): NonNullable<Dispatcher.Dis
 
 interface Refusal {
   readonly result: RequestResult;
-  /** What the app is told. */
+  /** The error that the app gets. */
   readonly error: GatewayError;
-  /** What the log is told, where that is more. */
+  /** The error for the log, where it says more. */
   readonly cause?: Error;
 }
 

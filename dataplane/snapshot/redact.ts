@@ -14,6 +14,7 @@ export function redactSnapshot(snapshot: Snapshot): unknown {
     groups: plain(snapshot.groups),
     routes: snapshot.routes.map((route) => ({
       ...fields(route),
+      sealing: route.sealing && REDACTED,
       channels: route.channels.map((channel) => ({
         ...fields({ ...channel, baseUrl: withoutQuery(channel.baseUrl) }),
         apiKey: channel.apiKey && REDACTED,

@@ -486,6 +486,52 @@ export function reasoningToNumber(object: Reasoning): number {
   }
 }
 
+/** How a call is given to one of several channels of equal priority. */
+export const Routing = {
+  UNSPECIFIED: "ROUTING_UNSPECIFIED",
+  /** AFFINITY - calls of one conversation to one channel */
+  AFFINITY: "ROUTING_AFFINITY",
+  /** WEIGHTED - each call at random, by weight */
+  WEIGHTED: "ROUTING_WEIGHTED",
+} as const;
+
+export type Routing = typeof Routing[keyof typeof Routing];
+
+export namespace Routing {
+  export type UNSPECIFIED = typeof Routing.UNSPECIFIED;
+  export type AFFINITY = typeof Routing.AFFINITY;
+  export type WEIGHTED = typeof Routing.WEIGHTED;
+}
+
+export function routingFromJSON(object: any): Routing {
+  switch (object) {
+    case 0:
+    case "ROUTING_UNSPECIFIED":
+      return Routing.UNSPECIFIED;
+    case 1:
+    case "ROUTING_AFFINITY":
+      return Routing.AFFINITY;
+    case 2:
+    case "ROUTING_WEIGHTED":
+      return Routing.WEIGHTED;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Routing");
+  }
+}
+
+export function routingToNumber(object: Routing): number {
+  switch (object) {
+    case Routing.UNSPECIFIED:
+      return 0;
+    case Routing.AFFINITY:
+      return 1;
+    case Routing.WEIGHTED:
+      return 2;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Routing");
+  }
+}
+
 export const QuotaType = {
   UNSPECIFIED: "QUOTA_TYPE_UNSPECIFIED",
   TOKEN: "QUOTA_TYPE_TOKEN",
@@ -628,6 +674,14 @@ export interface ChannelEndpoints {
   readonly endpoints: readonly ChannelEndpoint[];
 }
 
+/**
+ * What seals what clients keep for the gateway between calls: the first key seals, each opens. A key is the base64 text
+ * of 32 bytes. It is the whole gateway's; every route carries it because routes are what a proxy needs it for.
+ */
+export interface Sealing {
+  readonly keys: readonly Secret[];
+}
+
 export interface ModelRoute {
   readonly namespace: string;
   readonly name: string;
@@ -639,6 +693,12 @@ export interface ModelRoute {
   readonly onTimeout: OnTimeout;
   /** names or paths of request fields that pass although they change the price */
   readonly allowedFields: readonly string[];
+  /** absent: Affinity */
+  readonly routing?:
+    | Routing
+    | undefined;
+  /** absent: nothing is sealed */
+  readonly sealing?: Sealing | undefined;
 }
 
 export interface Model {
@@ -1676,6 +1736,52 @@ export const ChannelEndpoints: MessageFns<ChannelEndpoints> = {
   },
 };
 
+function createBaseSealing(): Sealing {
+  return { keys: [] };
+}
+
+export const Sealing: MessageFns<Sealing> = {
+  encode(message: Sealing, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.keys) {
+      Secret.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Sealing {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSealing() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.keys.push(Secret.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseModelRoute(): ModelRoute {
   return {
     namespace: "",
@@ -1687,6 +1793,8 @@ function createBaseModelRoute(): ModelRoute {
     clientDisconnect: ClientDisconnect.UNSPECIFIED,
     onTimeout: OnTimeout.UNSPECIFIED,
     allowedFields: [],
+    routing: undefined,
+    sealing: undefined,
   };
 }
 
@@ -1721,6 +1829,12 @@ export const ModelRoute: MessageFns<ModelRoute> = {
     }
     for (const v of message.allowedFields) {
       writer.uint32(74).string(v!);
+    }
+    if (message.routing !== undefined) {
+      writer.uint32(80).int32(routingToNumber(message.routing));
+    }
+    if (message.sealing !== undefined) {
+      Sealing.encode(message.sealing, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -1808,6 +1922,22 @@ export const ModelRoute: MessageFns<ModelRoute> = {
             }
 
             message.allowedFields.push(reader.string());
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.routing = routingFromJSON(reader.int32());
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.sealing = Sealing.decode(reader, reader.uint32());
             continue;
           }
         }

@@ -11,6 +11,7 @@ const OUTPUT_LIMIT_FIELDS = new Set(['max_completion_tokens', 'max_tokens']);
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 /** A header's name in lower case; a '*' at the end stands for any rest. */
 const HEADER_PATTERN = /^[a-z0-9!#$%&._|~^+-]+\*?$/;
+const SEALING_KEY = /^[A-Za-z0-9+/]{43}=$/;
 const SCHEMES = new Set(['http:', 'https:']);
 
 /** Notes every fault of one route. */
@@ -18,6 +19,8 @@ export function validateRoute(to: FaultCollector, route: ModelRoute): void {
   to.expect(route.clientDisconnect !== ClientDisconnect.UNSPECIFIED, 'client_disconnect: required');
   expectNames(to, 'models', route.models.map(({ name }) => name));
   expectNames(to, 'channels', route.channels.map(({ name }) => name));
+  for (const { value } of route.sealing?.keys ?? [])
+    to.expect(SEALING_KEY.test(value), 'sealing: a key is not the base64 text of 32 bytes');
   for (const model of route.models) validateModel(to, `models "${model.name}"`, model);
   for (const channel of route.channels) validateChannel(to, `channels "${channel.name}"`, channel);
 }

@@ -109,6 +109,7 @@ function candidateOf(
     clientDisconnect: route.clientDisconnect,
     onTimeout: route.onTimeout,
     allowedFields: route.allowedFields,
+    routing: route.routing,
     slots,
     price,
   };

@@ -1,6 +1,6 @@
 /** [P] Models and channels of the ModelRoutes, each compiled once and shared by every group that offers them. */
 import {
-  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, Reasoning,
+  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, Reasoning, Routing,
 } from '../snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
@@ -19,6 +19,7 @@ export interface CompiledRoute {
   readonly clientDisconnect: 'Cancel' | 'Drain';
   readonly onTimeout: 'BillNothing' | 'BillHold';
   readonly allowedFields: ReadonlySet<string>;
+  readonly routing: 'Affinity' | 'Weighted';
 }
 
 export interface CompiledChannel {
@@ -86,6 +87,7 @@ export function compileRoutes(
       clientDisconnect: route.clientDisconnect === ClientDisconnect.CANCEL ? 'Cancel' : 'Drain',
       onTimeout: route.onTimeout === OnTimeout.BILL_HOLD ? 'BillHold' : 'BillNothing',
       allowedFields: new Set(route.allowedFields),
+      routing: route.routing === Routing.WEIGHTED ? 'Weighted' : 'Affinity',
     });
   }
   return { routes: compiled, targets, channelSlots };

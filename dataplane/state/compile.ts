@@ -6,6 +6,7 @@
  * accepts; a reference to an object that is not there offers nothing.
  */
 import { makePricingRows } from '#web/pricing/price-rows.ts';
+import { SealingKeys } from '../sealing/sealing-keys.ts';
 import type { Snapshot } from '../snapshot/snapshot.gen.ts';
 import { compileKeys, compileAccounts } from './compile-keys.ts';
 import { compileGroups } from './compile-groups.ts';
@@ -42,7 +43,14 @@ export function compileOffering(
     },
     targets,
     channelSlots,
+    sealingKeys: compileSealingKeys(snapshot.routes),
   };
+}
+
+/** Every route has the same keys, unless the snapshot comes in pieces while they are rotated. */
+function compileSealingKeys(routes: Snapshot['routes']): SealingKeys | undefined {
+  const texts = new Set(routes.flatMap(({ sealing }) => sealing?.keys ?? []).map(({ value }) => value));
+  return texts.size === 0 ? undefined : new SealingKeys([...texts]);
 }
 
 /** Before any configuration has arrived: no key opens anything. */
@@ -53,4 +61,5 @@ export const EMPTY_STATE: State = {
   pricing: { groups: [], rows: [] },
   targets: new Map(),
   channelSlots: new Map(),
+  sealingKeys: undefined,
 };

@@ -6,6 +6,7 @@ import type { CompiledPrice } from '../ledger/price.ts';
 import type { QuotaPeriod, SlotLimit } from '../ledger/ledger.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
 import type { StatedCapabilities } from '../protocol/capabilities.ts';
+import type { SealingKeys } from '../sealing/sealing-keys.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
 import type { PricingGroup, PricingRow } from '#web/pricing/price-list.ts';
 
@@ -77,6 +78,8 @@ export interface Candidate {
   readonly target: UpstreamTarget;
   readonly priority: number;
   readonly weight: number;
+  /** How the calls of its model are shared among channels of its priority. */
+  readonly routing: 'Affinity' | 'Weighted';
   readonly retryAttempts: number;
   readonly clientDisconnect: 'Cancel' | 'Drain';
   readonly onTimeout: 'BillNothing' | 'BillHold';
@@ -119,6 +122,8 @@ export interface State {
   readonly pricing: { readonly groups: readonly PricingGroup[]; readonly rows: readonly PricingRow[] };
   /** All targets by id, so that upstream pools of vanished ones can be closed. */
   readonly targets: ReadonlyMap<string, UpstreamTarget>;
+  /** Undefined: the operator gives none, and nothing is sealed. */
+  readonly sealingKeys: SealingKeys | undefined;
   /** Channels' own thresholds by the same ids, as far as they are set. */
   readonly channelSlots: ReadonlyMap<string, SlotLimit>;
 }

@@ -14,7 +14,7 @@ export interface LogOptions {
   readonly to?: DestinationStream;
 }
 
-/** Lines are written together once they are so long, since a write costs as much as all else of a line. */
+/** The size of a batch of lines: a write per line would double the cost of a line. */
 const BATCH_BYTES = 4096;
 const FLUSH_EVERY_MS = 50;
 

@@ -44,7 +44,7 @@ export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams 
   };
   const retire = (target: UpstreamTarget, { pool }: Channel): void => {
     channels.delete(target);
-    // the pool waits for its requests, whose failures are told to their callers
+    // the pool waits for its requests, which report failures to their callers
     const done = pool.close().catch(() => undefined).finally(() => closing.delete(done));
     closing.add(done);
   };

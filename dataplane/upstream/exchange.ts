@@ -9,7 +9,9 @@ import { decodeAnswer } from './decompress.ts';
 import { UpstreamFailure } from './upstream.ts';
 import type { UpstreamFailureKind, UpstreamResponse, UpstreamTimeouts } from './upstream.ts';
 
-/** The socket is paused when so many bytes wait for the reader. One read of the socket (64 KiB) may come on top. */
+/**
+ * The bytes that may wait for the reader before the socket is paused; one read of the socket (64 KiB) may come on top.
+ */
 const QUEUE_BYTES = 256 * 1024;
 
 export interface ExchangeOptions {

@@ -1,6 +1,6 @@
 /**
- * The proxy's side of the configuration: keeps a stream to some operator replica, and goes on with the last good state
- * while there is none. stream.ts has the protocol, inventory.ts what is held.
+ * The xDS client of a proxy: it keeps a stream to an operator replica, and goes on with the last good state while there
+ * is none. stream.ts implements the protocol; inventory.ts keeps the resources.
  */
 import { readFile } from 'node:fs/promises';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
@@ -80,7 +80,7 @@ class RunningClient implements XdsClient {
   #contactMs = Date.now();
   #attempts = 0;
   #failures = 0;
-  /** The two sides hold different objects: all are fetched anew. */
+  /** Fetches all objects again, because the two sides hold different ones. */
   #fresh = false;
   #retry: NodeJS.Timeout | undefined;
   #stopped = false;

@@ -1,7 +1,6 @@
 /**
- * A gRPC connection to an operator: one of its addresses, its certificate authorities and this proxy's token, all read
- * anew for each connection, so that new replicas, rotated certificates and renewed tokens are taken over without a
- * restart.
+ * A gRPC connection to an operator. Each connection resolves the address and reads certificate authorities and token
+ * again, so that new replicas, rotated certificates and renewed tokens need no restart.
  */
 import { readFile } from 'node:fs/promises';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';

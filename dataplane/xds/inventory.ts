@@ -189,12 +189,13 @@ export class Inventory {
     const validate = (): SnapshotFault[] => validateSnapshot(this.snapshot());
     for (let faults = validate(); faults.length > 0; faults = validate()) {
       // all faults of an object, before the next look
-      const blamed = faults.map((fault) => this.#kinds[FIELDS[fault.kind]].blame(resourceName(fault), fault.message));
-      if (blamed.includes(true)) continue;
+      const noted = faults.map((fault) =>
+        this.#kinds[FIELDS[fault.kind]].noteFault(resourceName(fault), fault.message));
+      if (noted.includes(true)) continue;
       const [{ kind, message, ...object } = { kind: 'ApiKey', message: '', namespace: '', name: '' } as const] = faults;
       const words = `with it, ${kind} ${resourceName(object)} is not valid: ${message}`;
-      if (this.#kinds[FIELDS[kind]].blameAll(words)) continue;
-      if (!ALL_FIELDS.map((field) => this.#kinds[field].blameAll(words)).includes(true)) return;
+      if (this.#kinds[FIELDS[kind]].noteFaultOfAll(words)) continue;
+      if (!ALL_FIELDS.map((field) => this.#kinds[field].noteFaultOfAll(words)).includes(true)) return;
     }
   }
 

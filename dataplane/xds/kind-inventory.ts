@@ -87,8 +87,8 @@ export class KindInventory<M extends Named> {
     return objects;
   }
 
-  /** Notes a fault of a candidate; false: it is none. */
-  blame(name: string, message: string): boolean {
+  /** Notes a fault of a staged object; false: no staged object has this name. */
+  noteFault(name: string, message: string): boolean {
     const candidate = this.#staged.get(name);
     if (!candidate || candidate.version === '') return false;
     candidate.message = candidate.message === '' ? message : `${candidate.message}; ${message}`;
@@ -96,10 +96,10 @@ export class KindInventory<M extends Named> {
   }
 
   /** Marks every pending object without a known fault as faulty; returns whether there was one. */
-  blameAll(message: string): boolean {
+  noteFaultOfAll(message: string): boolean {
     let found = false;
     for (const [name, candidate] of this.#staged) {
-      if (candidate.message === '' && this.blame(name, message)) found = true;
+      if (candidate.message === '' && this.noteFault(name, message)) found = true;
     }
     return found;
   }

@@ -15,7 +15,7 @@ export interface StreamOptions {
   /** The name of this proxy. */
   readonly nodeId: string;
   readonly version: string;
-  /** True: asks for everything anew, and removes what does not come. */
+  /** Whether to request everything again, and to remove what the response lacks. */
   readonly fresh: boolean;
   readonly send: (request: DeltaDiscoveryRequest) => void;
   readonly install: (config: ValidConfig) => void;

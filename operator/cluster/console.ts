@@ -111,7 +111,7 @@ function consoleParts(options: ClusterConsoleOptions, {
       },
     }),
     usage, activity, log, nowMs, gatewayNamespace: namespace, gatewayUrl: settings.consoleGatewayUrl,
-    resources: () => manager.resources(),
+    resources: () => manager.resources(), keyHashOf: (key) => manager.keyHashOf(key),
     ...settings.consoleProxyHeader !== undefined && { proxyHeader: settings.consoleProxyHeader },
     ...tls && { serverFactory: tls.serverFactory },
   };

@@ -31,7 +31,7 @@ import type { UpstreamRefusal } from '../status/refusals.ts';
 import { transitionsOf } from '../status/transitions.ts';
 import { createClusterCache } from '../store/cluster-cache.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
-import { withFingerprints } from '../store/fingerprint.ts';
+import { fingerprintOf, withFingerprints } from '../store/fingerprint.ts';
 import { deriveKey } from '../store/gateway-key.ts';
 import type { Resources } from '../store/resources.ts';
 import { createWriteBudget } from '../status/write-budget.ts';
@@ -81,6 +81,8 @@ export interface ClusterManager {
   resources(): Resources;
   /** The statuses as they should be; no secrets. */
   statuses(): readonly ObjectStatus[];
+  /** What statuses show of a key. */
+  keyHashOf(key: string): string;
   /** What the statuses remember of spending, once they are read. */
   knownSpending(): Promise<KnownSpending>;
   /** Gives the lead back at once. */
@@ -96,6 +98,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
   const { client, fleet, gatewayNamespace, gatewayKey, log, meter, clock = SYSTEM_CLOCK, waits = {} } = options;
   let started = false;
   const macKey = deriveKey(gatewayKey, 'previous-keys');
+  const fingerprintKey = deriveKey(gatewayKey, 'fingerprint');
   const leading = (): boolean => lease.leading;
   const provider = provideCluster({
     client, clock, meter, log, gatewayNamespace, macKey, ...waits, admit: admitObjects(loadApiKindsSync()),
@@ -113,10 +116,15 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
   });
   provider.ready.then(() => cache.complete(), () => undefined);
   const events = recordEvents(options, clock);
+  const desired = (id: string): ObjectStatus['status'] | undefined => {
+    const status = controller.status(id);
+    return status && withFingerprints(status, fingerprintKey);
+  };
   const writer =
-    writeStatuses({ ...options, clock }, { provider, events, leading, desired: (id) => controller.status(id) });
+    writeStatuses({ ...options, clock }, { provider, events, leading, desired });
   const controller = new ClusterController({
     gatewayNamespace, provider, proxies: fleet, writer, clock, meter, log, ...waits,
+    sealingKeys: [deriveKey(gatewayKey, 'sealing').toString('base64')],
     keys: clusterKeys({ client, provider, macKey, nowMs: () => clock.nowMs(), leading }),
     onMinted: (minted) => recordMinted(minted, { provider, events, meter }),
     onUnserved: ({ id, message }) => recordUnserved(id, message, { provider, events }),
@@ -148,6 +156,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     cache,
     resources: () => provider.resources(),
     statuses: () => controller.statuses(),
+    keyHashOf: (key) => fingerprintOf(key, fingerprintKey),
     async knownSpending() {
       await provider.ready;
       return knownSpending({ ...provider.resources(), objects: provider.objects }, gatewayNamespace);
@@ -190,18 +199,14 @@ interface WriterParts {
 function writeStatuses(
   options: ClusterManagerOptions & { readonly clock: Clock }, { provider, events, leading, desired }: WriterParts,
 ): StatusWriter {
-  const { client, gatewayNamespace, gatewayKey, meter, log, clock, waits = {} } = options;
+  const { client, gatewayNamespace, meter, log, clock, waits = {} } = options;
   const statuses = createStatusClient({
     client, gatewayNamespace, leading,
     onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),
   });
-  const fingerprintKey = deriveKey(gatewayKey, 'fingerprint');
   return new StatusWriter({
     clock, meter, log, ...waits.spendingEveryMs !== undefined && { spendingEveryMs: waits.spendingEveryMs },
-    desired(id) {
-      const status = desired(id);
-      return status && { ...withFingerprints(status, fingerprintKey) };
-    },
+    desired: (id) => desired(id) && { ...desired(id) },
     live(id) {
       const live = provider.objects.live(id);
       return live && { ...live, status: { ...live.status } };

@@ -52,6 +52,8 @@ export interface ClusterControllerOptions {
   readonly debounceMs?: number;
   /** How long proxies may take to reconnect after a change of leader. */
   readonly settleMs?: number;
+  /** See TranslateOptions. */
+  readonly sealingKeys?: readonly string[];
 }
 
 /** Edits within this time are translated together; a revocation should not wait for longer. */
@@ -182,12 +184,12 @@ export class ClusterController {
   }
 
   async #reconcile(): Promise<RunResult> {
-    const { provider, proxies, gatewayNamespace, clock, meter } = this.#options;
+    const { provider, proxies, gatewayNamespace, clock, meter, sealingKeys = [] } = this.#options;
     const nowMs = clock.nowMs();
     try {
       const resources = provider.resources();
       const { snapshot, statuses, nextChangeMs } =
-        translate(resources, { gatewayNamespace, nowMs, mintFailures: this.#mintFailures });
+        translate(resources, { gatewayNamespace, nowMs, sealingKeys, mintFailures: this.#mintFailures });
       const good = publishable(snapshot, this.#lastGood);
       const faultsBefore = this.#faults;
       this.#faults = good ? messagesByObject(good.faults) : new Map();

@@ -27,6 +27,8 @@ interface ControllerOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** How long a change waits for more of its kind. */
   readonly debounceMs: number;
+  /** See TranslateOptions. */
+  readonly sealingKeys?: readonly string[];
 }
 
 export class Controller {
@@ -63,12 +65,12 @@ export class Controller {
   }
 
   async #reconcile(): Promise<RunResult> {
-    const { mint, publish, tracker, clock, log, gatewayNamespace } = this.#options;
+    const { mint, publish, tracker, clock, log, gatewayNamespace, sealingKeys = [] } = this.#options;
     const minted = await mint(this.#resources, clock.nowMs());
     const nowMs = clock.nowMs();
-    const { snapshot, statuses, nextChangeMs } = translate(
-      minted.resources, { gatewayNamespace, nowMs, ...minted.failures.size > 0 && { mintFailures: minted.failures } },
-    );
+    const { snapshot, statuses, nextChangeMs } = translate(minted.resources, {
+      gatewayNamespace, nowMs, sealingKeys, ...minted.failures.size > 0 && { mintFailures: minted.failures },
+    });
     tracker.observe(statuses, nowMs);
     const result = await publish(snapshot);
     const answeredMs = clock.nowMs();

@@ -3,7 +3,7 @@
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
 import {
-  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, QuotaType, Reasoning,
+  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, QuotaType, Reasoning, Routing,
 } from '#snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
@@ -34,6 +34,8 @@ interface RouteContext {
   readonly priced: ReadonlyMap<string, QuotaType>;
   /** By route: which of its models have other limits in another route. */
   readonly differingLimits: ReadonlyMap<ModelRoute, string>;
+  /** See TranslateOptions. */
+  readonly sealingKeys: readonly string[];
 }
 
 interface FoundChannel {
@@ -47,12 +49,12 @@ const translated = memoize<ModelRoute, Translated<ModelRouteMessage>>();
 export function translateRoute(route: ModelRoute, context: RouteContext): Translated<ModelRouteMessage> {
   const quotaTypes = route.spec.models.map(({ name }) => context.priced.get(name));
   const limits = context.differingLimits.get(route);
-  return translated(route, [...quotaTypes, limits, ...secretsNamedBy(route, context.lookup)], () =>
-    resolveRoute(route, context));
+  const inputs = [...quotaTypes, limits, ...context.sealingKeys, ...secretsNamedBy(route, context.lookup)];
+  return translated(route, inputs, () => resolveRoute(route, context));
 }
 
 function resolveRoute(
-  route: ModelRoute, { lookup, priced, differingLimits }: RouteContext,
+  route: ModelRoute, { lookup, priced, differingLimits, sealingKeys }: RouteContext,
 ): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
   const limits = differingLimits.get(route);
@@ -77,6 +79,8 @@ function resolveRoute(
       clientDisconnect: DISCONNECTS[spec.clientDisconnect],
       onTimeout: ON_TIMEOUT[spec.onTimeout],
       allowedFields: spec.allow.fields,
+      ...spec.routing === 'Weighted' && { routing: Routing.WEIGHTED },
+      sealing: sealingKeys.length === 0 ? undefined : { keys: sealingKeys.map((value) => ({ value })) },
     },
     findings: {
       ...findings,

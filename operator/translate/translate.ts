@@ -28,6 +28,8 @@ interface TranslateOptions {
   readonly nowMs: number;
   /** Why a key could not be made, by its ApiKey's "namespace/name". */
   readonly mintFailures?: ReadonlyMap<string, string>;
+  /** Base64 texts of 32 bytes each: the first seals what clients keep for the proxies, all open it. Default: none. */
+  readonly sealingKeys?: readonly string[];
 }
 
 const NO_FAILURES: ReadonlyMap<string, string> = new Map();
@@ -41,7 +43,9 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
     new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType]));
 
   const differingLimits = findDifferingLimits(input.routes);
-  const routes = input.routes.map((route) => translateRoute(route, { lookup: resources, priced, differingLimits }));
+  const { sealingKeys = [] } = options;
+  const routes = input.routes.map((route) =>
+    translateRoute(route, { lookup: resources, priced, differingLimits, sealingKeys }));
   const refusedGroups = namesOf(input, 'Group');
   const groups = translateGroups(input.groups, {
     accepted: input.routes.filter((_, index) => routes[index]?.message),

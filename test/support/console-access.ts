@@ -1,7 +1,7 @@
 /**
- * A person's hands over objects in memory, as a cluster gives them: rights by namespace and verb, defaults and refusals
- * from the same schemas as the API server's, generations that only a spec moves, and a gateway that looks at objects
- * when it is told to. For the console's tests; what the real accesses do is tested with them.
+ * Access to objects in memory for the console's tests, with a cluster's behaviour: rights by namespace and verb,
+ * defaults and refusals by the API server's schemas, generations that only specs change, and statuses that the test
+ * writes. The real accesses have tests of their own.
  */
 import { hash, randomUUID } from 'node:crypto';
 import { loadApiKindsSync } from '#crds/load.ts';

@@ -1,7 +1,7 @@
 /**
- * Ports for programs that are told theirs before they start. They lie below the range from which Linux by default hands
- * out ports for connections and for `listen(0)`, so that nothing else comes by one between the choice and the program's
- * start; and each stays with the process that asked, until that ends, by a socket of Linux's abstract namespace.
+ * Ports for programs that need to know theirs before they start. They lie below the range of ephemeral ports, so that
+ * no connection takes one between the choice and the program's start. A socket of Linux's abstract namespace reserves
+ * each for the process that asked.
  */
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * The embedded ledger as it stands on disk, read beside whoever writes it: the file, and the journal that goes on where
- * the file ends. It is what a process that dies now would leave.
+ * Reads the embedded ledger on disk while another process writes it: the file, and the journal that continues it. It is
+ * what a process would leave that died now.
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';

@@ -123,7 +123,7 @@ interface Exchange {
   brokenOff: boolean;
 }
 
-/** Listens on a free port of 127.0.0.1. Until it is scripted, every request gets a 500 that says so. */
+/** Listens on a free port of 127.0.0.1. Without a script, it answers every request with 500. */
 export async function startMockProvider(): Promise<MockProvider> {
   let requests: RecordedRequest[] = [];
   let waiters: { index: number; resolve: (request: RecordedRequest) => void }[] = [];

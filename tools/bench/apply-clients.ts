@@ -26,25 +26,25 @@ const states: (State | undefined)[] = Array.from({ length: Number(count) }, () =
 let watched: (Watch & { readonly sha256: string }) | undefined;
 let whole = false;
 
-function look(): void {
+function checkKey(): void {
   if (!whole && states.every((state) => state !== undefined && state.credentials.size >= Number(keys))) {
     whole = true;
-    tell();
+    report();
   }
   if (!watched) return;
   const { sha256, open } = watched;
   if (!states.every((state) => (state?.credentials.get(sha256)?.key.enabled ?? false) === open)) return;
   watched = undefined;
-  tell();
+  report();
 }
 
-function tell(): void {
+function report(): void {
   process.send?.({ lastMs: performance.timeOrigin + performance.now() } satisfies Acknowledged);
 }
 
 process.on('message', ({ key, open }: Watch) => {
   watched = { key, open, sha256: hash('sha256', key) };
-  look();
+  checkKey();
 });
 await Promise.all(states.map((_, n) => startXdsClient({
   addresses: [address], secure: undefined, nodeId: `client-${n}`, version: 'bench', log: LOG, random: () => 0,
@@ -53,6 +53,6 @@ await Promise.all(states.map((_, n) => startXdsClient({
     states[n] = before && edit ? compileEdit(before, edit) : compile(snapshot(), before);
   },
   // a round's acknowledgement has been sent
-  onRound: look,
+  onRound: checkKey,
 })));
-look();
+checkKey();

@@ -56,12 +56,12 @@ async function run(options: BenchOptions, cases: readonly BenchCase[], folder: s
     : undefined;
   try {
     const targets = scene.targets.filter(({ name }) => options.alone === undefined || name !== 'mock');
-    say(`load by ${generator.name}; ${targets.map(({ name, url }) => `${name} ${url}`).join(', ')}`);
+    print(`load by ${generator.name}; ${targets.map(({ name, url }) => `${name} ${url}`).join(', ')}`);
     await warmUp(bench, cases, targets);
     const all: CaseRounds[] = [];
     for (const group of groupCases(cases))
       all.push(...await measureGroup(bench, { cases: group, targets, rounds: options.rounds }));
-    tell(options, targets, all);
+    printReport(options, targets, all);
   } finally {
     await loop?.stop();
     await scene.stop();
@@ -97,29 +97,30 @@ async function measureGroup(bench: Bench, { cases, targets, rounds }: GroupPlan)
   }
   const results =
     measured.map(({ benchCase, byTarget }): CaseRounds => ({ benchCase, rounds: Object.fromEntries(byTarget) }));
-  say(tableOf(results.flatMap(summarize)));
+  print(tableOf(results.flatMap(summarize)));
   return results;
 }
 
-function tell(options: BenchOptions, targets: readonly Target[], all: readonly CaseRounds[]): void {
+function printReport(options: BenchOptions, targets: readonly Target[], all: readonly CaseRounds[]): void {
   const summaries = all.flatMap(summarize);
-  say(
+  print(
     '', tableOf(summaries), '', ...restLines(targets), ...storeLines(summaries), '', ...aimLines(summaries),
     ...largeLines(all), ...conversionLines(all),
   );
   const foreign = Math.max(...summaries.map(({ median }) => median.foreignShare ?? 0));
-  if (foreign > MAX_FOREIGN_SHARE && !options.busy) say('', `other processes had up to ${(foreign * 100).toFixed(0)} ` +
-    `% of the measured core: only CPU per request can be trusted`);
+  if (foreign > MAX_FOREIGN_SHARE && !options.busy)
+    print('', `other processes had up to ${(foreign * 100).toFixed(0)} % of the measured core: only CPU per request `
+      + 'can be trusted');
   mkdirSync(dirname(options.output), { recursive: true });
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.versions.node };
   writeFileSync(options.output, `${JSON.stringify({
     at: new Date().toISOString(), machine, options: { ...options, compare: options.compare?.url },
     rest: targets.map(({ name, restBytes, readyMs }) => ({ name, restBytes, readyMs })), summaries, rounds: all,
   }, undefined, 1)}\n`);
-  say('', `written to ${options.output}`);
+  print('', `written to ${options.output}`);
 }
 
-function say(...lines: readonly string[]): void {
+function print(...lines: readonly string[]): void {
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 

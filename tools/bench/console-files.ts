@@ -16,7 +16,7 @@ import { startConsole } from '../../console/server.ts';
 import { openFileUsageStore } from '../../console/usage/file-store.ts';
 import { startOperator } from '../../operator/file.ts';
 import { platformManifests } from '../../test/e2e/browser/console-scene.ts';
-import { several, show, timed, writeRecords } from './console-load.ts';
+import { several, printTimings, timed, writeRecords } from './console-load.ts';
 
 const { values } = parseArgs({ options: { keys: { type: 'string', default: '10000' }, namespaces: {
   type: 'string', default: '200',
@@ -72,9 +72,9 @@ const starting = await timed(async () => {
   port = server.port;
   await source.readSpending(); // as mgw run does it
 });
-show('the operator starts', [starting], '(every key is generated once)');
+printTimings('the operator starts', [starting], '(every key is generated once)');
 
-async function ask(page: string, form?: Readonly<Record<string, string>>): Promise<string> {
+async function load(page: string, form?: Readonly<Record<string, string>>): Promise<string> {
   const headers = { authorization: `Bearer ${TOKEN}`, ...form &&
     { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' } };
   const answer = await fetch(`http://127.0.0.1:${port}${page}`, { redirect: 'manual', headers, ...form &&
@@ -89,16 +89,19 @@ for (const page of [
   '/wallet/team-0/main', '/wallet/team-0/main/calls', '/wallet/team-0/main/calls?status=Failed', '/prices',
 ]) {
   let bytes = 0;
-  const first = await timed(async () => { bytes = (await ask(page)).length; });
-  show(
-    page, await several(times, () => ask(page)), `first ${first.wallMs.toFixed(0)} ms, ${(bytes / 1000).toFixed(0)} kB`,
+  const first = await timed(async () => { bytes = (await load(page)).length; });
+  printTimings(
+    page, await several(times, () => load(page)),
+    `first ${first.wallMs.toFixed(0)} ms, ${(bytes / 1000).toFixed(0)} kB`,
   );
 }
-show('/keys, a second apart', await several(3, () => delay(1_100).then(() => ask('/keys'))), '(spending is read anew)');
-const csrf = /name="csrf" value="([^"]+)"/.exec(await ask('/keys'))?.[1] ?? '';
+printTimings(
+  '/keys, a second apart', await several(3, () => delay(1_100).then(() => load('/keys'))), '(spending is read again)',
+);
+const csrf = /name="csrf" value="([^"]+)"/.exec(await load('/keys'))?.[1] ?? '';
 let on = false;
-show('a key is switched, written and in force', await several(3, () => {
+printTimings('a key is switched, written and in force', await several(3, () => {
   on = !on;
-  return ask('/keys/team-0/key-0/enabled', { to: `${on ? 'off' : 'on'} team-0/key-0`, view: '', csrf });
+  return load('/keys/team-0/key-0/enabled', { to: `${on ? 'off' : 'on'} team-0/key-0`, view: '', csrf });
 }));
 console.log(`memory ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB`);

@@ -49,7 +49,7 @@ export async function several(times: number, work: () => Promise<unknown>): Prom
 }
 
 /** Prints one line: the median and the maximum. */
-export function show(what: string, all: readonly Timing[], note = ''): void {
+export function printTimings(what: string, all: readonly Timing[], note = ''): void {
   const middle = (of: keyof Timing): number => all.map((each) => each[of]).toSorted((a, b) => a - b)[all.length >> 1] ??
     0;
   console.log(`${what.padEnd(46)} ${middle('wallMs').toFixed(1).padStart(8)} ms ${middle('cpuMs').toFixed(1)

@@ -22,7 +22,7 @@ import { openLiveObjects } from '../../operator/store/live-objects.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 import { createClusterCache } from '../../operator/store/cluster-cache.ts';
 import { GATEWAY_NAMESPACE, SCENE, startCluster } from '../../test/e2e/cluster/support.ts';
-import { several, show, timed, writeRecords } from './console-load.ts';
+import { several, printTimings, timed, writeRecords } from './console-load.ts';
 
 const { values } = parseArgs({ options: { keys: { type: 'string', default: '10000' }, namespaces: {
   type: 'string', default: '200',
@@ -151,13 +151,13 @@ async function open(path: string, token: string): Promise<string> {
 
 const answer = JSON.stringify({ items: Array.from({ length: keys }, (_, n) =>
   ({ ...keyObject(n), metadata: { ...keyObject(n).metadata, managedFields: MANAGED } })) });
-show(`reading the server's list of ${keys} keys`, await several(
+printTimings(`reading the server's list of ${keys} keys`, await several(
   times, async () => JSON.parse(answer),
 ), `(${(answer.length / 1e6).toFixed(0)} MB of JSON that the copy saves, and what the server does to write it)`);
 const names = { platform, tenant };
 for (const [who, token] of Object.entries(names)) {
-  show(`${who}: first page of all`, [await timed(() => open('/keys', token))], '(rights are asked for)');
-  show(`${who}: rights asked for again`, await several(
+  printTimings(`${who}: first page of all`, [await timed(() => open('/keys', token))], '(rights are asked for)');
+  printTimings(`${who}: rights asked for again`, await several(
     times, async () => { clockMs += 10_001; await open('/keys', token); },
   ));
   for (const path of [
@@ -166,11 +166,11 @@ for (const [who, token] of Object.entries(names)) {
   ]) {
     let bytes = 0;
     const first = await timed(async () => { bytes = (await open(path, token)).length; });
-    show(`${who}: ${path}`, await several(times, () =>
+    printTimings(`${who}: ${path}`, await several(times, () =>
       open(path, token)), `first ${first.wallMs.toFixed(0)} ms, ${(bytes / 1000).toFixed(0)} kB`);
   }
 }
 const query = { accounts: ['team-0/main'] };
-show('sums of all records', await several(times, () => usage.sums(query)));
-show('a page of 100 records', await several(times, () => usage.page(query, { size: 100 })));
+printTimings('sums of all records', await several(times, () => usage.sums(query)));
+printTimings('a page of 100 records', await several(times, () => usage.page(query, { size: 100 })));
 console.log(`memory ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB`);

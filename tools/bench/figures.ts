@@ -3,7 +3,7 @@
  * rounds.
  */
 
-/** The value below which so many percent lie; 0 of nothing. */
+/** The value below which `percent` of the values lie; 0 if there are none. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * percent / 100))] ?? 0;

@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http';
 import fastify from 'fastify';
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
-import { tellPort } from './ready.ts';
+import { printPort } from './ready.ts';
 
 const [upstream = '', port = '0'] = process.argv.slice(2);
 const pool = new Pool(upstream, { pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
@@ -65,4 +65,4 @@ app.post('/*', (request, reply) => {
   }, new Relay(reply.raw));
 });
 await app.listen({ host: '127.0.0.1', port: Number(port) });
-tellPort((app.server.address() as AddressInfo).port);
+printPort((app.server.address() as AddressInfo).port);

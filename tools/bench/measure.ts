@@ -24,7 +24,7 @@ export interface Measured {
   /** Time to first event, of streams. */
   readonly firstEventP50Ms: number | undefined;
   readonly firstEventP99Ms: number | undefined;
-  /** The most that was resident meanwhile. */
+  /** The largest resident set during the load. */
   readonly peakBytes: number | undefined;
   readonly errors: number;
   readonly requests: number;

@@ -67,7 +67,7 @@ async function main(): Promise<void> {
     const gateway = await startGateway({ folder: join(folder, 'gateway'), mockUrl, core, large: false, nodeFlags });
     const scene = { gateway, reportFile, folder, loadCore };
     try {
-      tellCalls(await overCalls(scene, Number(values.calls), Number(values.samples)));
+      printCalls(await overCalls(scene, Number(values.calls), Number(values.samples)));
       for (let round = 1; round <= Number(values.rounds) && Number(values.streams) > 0; round++)
         await perStream(scene, Number(values.streams), round);
     } finally {
@@ -79,7 +79,7 @@ async function main(): Promise<void> {
   }
 }
 
-async function look({ gateway, reportFile, folder }: Scene): Promise<MemoryReport> {
+async function readMemory({ gateway, reportFile, folder }: Scene): Promise<MemoryReport> {
   rmSync(reportFile, { force: true });
   process.kill(gateway.process.pid, 'SIGUSR2');
   for (const endAt = performance.now() + LONGEST_WAIT_MS; !existsSync(reportFile);) {
@@ -92,9 +92,9 @@ async function look({ gateway, reportFile, folder }: Scene): Promise<MemoryRepor
 
 /** Once what has ended is gone: it no longer falls. */
 async function lookAtRest(scene: Scene): Promise<MemoryReport> {
-  for (let before = await look(scene), times = 0; ; times++) {
+  for (let before = await readMemory(scene), times = 0; ; times++) {
     await delay(500);
-    const now = await look(scene);
+    const now = await readMemory(scene);
     if (now.heapUsed > before.heapUsed * STEADY || times === MOST_LOOKS) return now;
     before = now;
   }
@@ -104,7 +104,7 @@ async function lookAtRest(scene: Scene): Promise<MemoryReport> {
 async function overCalls(scene: Scene, calls: number, samples: number): Promise<Sample[]> {
   const { gateway: { url, keys }, folder, loadCore } = scene;
   const generator = findLoadGenerator();
-  const taken: Sample[] = [{ calls: 0, memory: await look(scene) }];
+  const taken: Sample[] = [{ calls: 0, memory: await readMemory(scene) }];
   process.stdout.write('    calls    resident MiB      heap  external\n');
   for (let done = 0, slice = 0, idle = 0; done < calls; slice++) {
     const call = callOf({ dialect: 'openai', provider: 'openai', shape: slice % 5 === 4 ? 'stream' : 'json' });
@@ -115,14 +115,14 @@ async function overCalls(scene: Scene, calls: number, samples: number): Promise<
     if (idle > MOST_IDLE_SLICES) throw new Error('the gateway answers nothing');
     done += requests;
     if (done < taken.length * calls / samples) continue;
-    const sample = { calls: done, memory: await look(scene) };
+    const sample = { calls: done, memory: await readMemory(scene) };
     taken.push(sample);
     process.stdout.write(`${rowOf(sample).join('  ')}\n`);
   }
   return taken;
 }
 
-function tellCalls(samples: readonly Sample[]): void {
+function printCalls(samples: readonly Sample[]): void {
   const last = samples.at(-1)?.calls ?? 0;
   const counted = samples.filter(({ calls }) => calls >= last * WARM_SHARE);
   const slope = (read: (memory: MemoryReport) => number): string =>
@@ -143,7 +143,7 @@ async function perStream(scene: Scene, count: number, round: number): Promise<vo
   const ended = once(client, 'exit');
   const opened = await Promise.race([once(client.stdout, 'data').then(() => true), ended.then(() => false)]);
   if (!opened) throw new Error('the streams could not be opened');
-  const held = await look(scene);
+  const held = await readMemory(scene);
   client.stdin.end();
   await ended;
   const each = (read: (memory: MemoryReport) => number): string =>

@@ -21,7 +21,7 @@ export interface BenchOptions {
   readonly core: number;
   /** The core of the mock provider and the load generator. */
   readonly loadCore: number;
-  /** 0: any free one. A gateway to compare with is told of it beforehand. */
+  /** The port of the mock provider, which a gateway to compare with must be configured with; 0: any free port. */
   readonly mockPort: number;
   readonly compare:
     | { readonly url: string; readonly key: string | undefined; readonly pid: number | undefined } | undefined;

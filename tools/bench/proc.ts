@@ -1,4 +1,4 @@
-/** What Linux tells of processes and cores. */
+/** Figures of processes and cores from /proc. */
 import { readFileSync, readdirSync } from 'node:fs';
 
 /** USER_HZ: 100 on every architecture that Node runs on. */

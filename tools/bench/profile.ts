@@ -78,7 +78,7 @@ async function profile(run: ProfileRun): Promise<void> {
   } finally {
     await mock.stop();
   }
-  tell(run, loaded, mainThread(profiles, loaded.window));
+  printProfile(run, loaded, mainThread(profiles, loaded.window));
 }
 
 async function load({
@@ -112,7 +112,7 @@ function mainThread(folder: string, window: TimeWindow): Aggregated {
   return aggregate(main, window);
 }
 
-function tell({ benchCase, functions }: ProfileRun, { requests, threads }: LoadRun, main: Aggregated): void {
+function printProfile({ benchCase, functions }: ProfileRun, { requests, threads }: LoadRun, main: Aggregated): void {
   const per = (micros: number): string => (micros / requests).toFixed(2);
   const share = (micros: number): string => `${(micros / main.busyMicros * 100).toFixed(1)} %`;
   const events = benchCase.shape === 'json' ? '' : `, ${requests * EVENTS_PER_STREAM} events`;

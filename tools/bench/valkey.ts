@@ -94,7 +94,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
     return filled < keys;
   });
   await sleep(3_000);
-  // records are told of apart
+  // records are reported separately
   for (let at = 0; at < streams.length; at += 1_000) await server.command('DEL', ...streams.slice(at, at + 1_000));
   console.log(`${keys} keys and ${accounts} accounts: ${Math.round((await memory(server) - before) / keys)} bytes ` +
     `per key, its share of an account included`);

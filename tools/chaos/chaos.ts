@@ -41,13 +41,13 @@ async function play(where: World, round: number): Promise<boolean> {
     const summary = summarise(result);
     summaries.push(summary);
     console.log(lineOf(summary));
-    return tell(round, result.violations);
+    return printResult(round, result.violations);
   } catch (error) {
-    return tell(round, [`it could not go on: ${error instanceof Error ? error.stack : String(error)}`]);
+    return printResult(round, [`it could not go on: ${error instanceof Error ? error.stack : String(error)}`]);
   }
 }
 
-function tell(round: number, violations: readonly string[]): boolean {
+function printResult(round: number, violations: readonly string[]): boolean {
   if (violations.length === 0) return true;
   process.exitCode = 1;
   for (const violation of violations.slice(0, SHOWN)) console.error(`  seed ${seed} round ${round}: ${violation}`);

@@ -18,25 +18,24 @@ import type { Evidence } from './reconcile.ts';
 interface FleetResult {
   readonly evidence: Evidence;
   readonly violations: readonly string[];
-  readonly blows: readonly string[];
+  readonly faults: readonly string[];
   readonly seconds: number;
 }
 
-type Blow =
+type Fault =
   | { readonly kind: 'kill' | 'disconnect' | 'terminate'; readonly member: number }
   | { readonly kind: 'lose answers' | 'lose requests' | 'delay'; readonly member: number; readonly ms: number }
   | { readonly kind: 'edit'; readonly edit: Edit }
   | { readonly kind: 'stop' | 'kill server' | 'stop server'; readonly member: number; readonly ms: number };
 
 /**
- * Calls of a round are spread over so many times as long as on one gateway, so that a busy machine is not all there is
- * to see.
+ * Calls of a round are spread over this many times the time that one gateway has, so that the machine is not the limit.
  */
 const SPREAD = 2;
 const LOAD_MS = 10_000;
-/** Longer than a lease: what a process held is given away meanwhile. */
+/** Longer than a lease: the leases of a stopped process end in this time. */
 const LONG_STOP_MS = 27_000;
-/** Leases that must end, and a machine that is busy. */
+/** Time for leases to end, on a machine that may be busy. */
 const QUIET_MS = 60_000;
 const LOOKS = 3;
 /** The calls of a killed gateway are known to the store alone until they are reaped; it may lose them before that. */
@@ -57,7 +56,7 @@ export async function playFleetRound(
   const beganMs = Date.now();
   try {
     const watch = books.watch();
-    const blows = planBlows(dice);
+    const faults = planFaults(dice);
     const [calls] = await Promise.all([
       Promise.all(plans.map(async (plan): Promise<CallLog> => {
         const member = diceOf('member', seed, round, plan.n).int(MEMBERS);
@@ -67,7 +66,7 @@ export async function playFleetRound(
           ended: () => undefined,
         });
       })),
-      strike(world, blows),
+      injectFaults(world, faults),
       longStop ? sleep(LOAD_MS / 3).then(() => world.stop(dice.int(MEMBERS), LONG_STOP_MS)) : undefined,
     ]);
     const unrest = await quiet(world, books);
@@ -84,7 +83,7 @@ export async function playFleetRound(
     const early = evidence.records.filter(({ createdMs }) => createdMs < beganMs - 1).map(({ id }) =>
       `the record ${id} is older than the round`);
     return {
-      evidence, seconds: (performance.now() - startedMs) / 1_000, blows: blows.map(({ kind }) => kind)
+      evidence, seconds: (performance.now() - startedMs) / 1_000, faults: faults.map(({ kind }) => kind)
         .concat(longStop ? ['long stop' as 'stop'] : []),
       violations: [...unrest, ...early, ...strange.map((each) =>
         `the provider was sent ${each}`), ...await balance(books, evidence), ...refused(evidence),
@@ -96,8 +95,8 @@ export async function playFleetRound(
   }
 }
 
-function planBlows(dice: Dice): Blow[] {
-  return Array.from({ length: between(dice, 4, 9) }, (): Blow => {
+function planFaults(dice: Dice): Fault[] {
+  return Array.from({ length: between(dice, 4, 9) }, (): Fault => {
     const member = dice.int(MEMBERS);
     const kind = weighted(dice, {
       kill: 4, stop: 3, 'kill server': 2, 'stop server': 2, disconnect: 2, terminate: 2, edit: 4,
@@ -110,21 +109,21 @@ function planBlows(dice: Dice): Blow[] {
 }
 
 /** Strikes one fault after another while calls come. */
-async function strike(world: FleetWorld, blows: readonly Blow[]): Promise<void> {
+async function injectFaults(world: FleetWorld, faults: readonly Fault[]): Promise<void> {
   const draining: Promise<void>[] = [];
-  for (const blow of blows) {
-    await sleep(LOAD_MS / (blows.length + 1));
-    switch (blow.kind) {
-      case 'kill': await world.kill(blow.member); break;
-      case 'stop': await world.stop(blow.member, blow.ms); break;
-      case 'kill server': await world.killServer(blow.ms); break;
-      case 'stop server': await world.stopServer(blow.ms); break;
+  for (const fault of faults) {
+    await sleep(LOAD_MS / (faults.length + 1));
+    switch (fault.kind) {
+      case 'kill': await world.kill(fault.member); break;
+      case 'stop': await world.stop(fault.member, fault.ms); break;
+      case 'kill server': await world.killServer(fault.ms); break;
+      case 'stop server': await world.stopServer(fault.ms); break;
       case 'disconnect': await world.disconnect(); break;
-      // edits and other blows fall while it drains
-      case 'terminate': draining.push(world.terminate(blow.member)); break;
-      case 'edit': await world.edit(blow.edit); break;
-      case 'delay': draining.push(world.disturb(blow.member, { kind: 'delay', ms: SLOW_MS }, blow.ms)); break;
-      default: draining.push(world.disturb(blow.member, { kind: blow.kind }, blow.ms));
+      // edits and other faults happen while it drains
+      case 'terminate': draining.push(world.terminate(fault.member)); break;
+      case 'edit': await world.edit(fault.edit); break;
+      case 'delay': draining.push(world.disturb(fault.member, { kind: 'delay', ms: SLOW_MS }, fault.ms)); break;
+      default: draining.push(world.disturb(fault.member, { kind: fault.kind }, fault.ms));
     }
   }
   await Promise.all(draining);

@@ -22,12 +22,12 @@ else for (let round = 1; performance.now() < untilMs; round++) await play(round)
 closeConnections();
 
 async function play(round: number): Promise<void> {
-  const { violations, evidence: { calls, records, samples }, blows, seconds } =
+  const { violations, evidence: { calls, records, samples }, faults, seconds } =
     await playFleetRound(seed, round, { longStop: round % 2 === 1, forgets });
   const by = Object.entries(Object.groupBy(records, ({ status }) => status)).map(([status, some]) =>
     `${status} ${some?.length ?? 0}`).join(', ');
   console.log(`round ${round}: ${calls.length} calls, ${records.length} records (${by}), ${samples.length} samples; ` +
-    `${blows.join(', ')}; ${seconds.toFixed(0)} s; ${violations.length} violations`);
+    `${faults.join(', ')}; ${seconds.toFixed(0)} s; ${violations.length} violations`);
   for (const violation of violations.slice(0, 20)) console.error(`  seed ${seed} round ${round}: ${violation}`);
   if (violations.length > 0) process.exitCode = 1;
 }

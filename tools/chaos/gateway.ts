@@ -151,8 +151,8 @@ class Life implements Gateway {
   }
 
   /**
-   * Notes it where this version is in force. A process that began meanwhile counts nothing anew: it has read the files
-   * by then.
+   * Notes that this version is in force once the process says so. A process that has started since then has read the
+   * files already.
    */
   async #look(version: Version, process: GatewayProcess, generation: string | undefined): Promise<void> {
     if (process !== this.#process || generation === undefined) {

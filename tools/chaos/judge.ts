@@ -89,12 +89,13 @@ const tokens: Check = (each) => {
   if ((record.status === 'Failed' && isFreeFailure(each)) || isPerRequest(each)) return undefined;
   const { fate, asked } = each.attempts.at(-1) ?? {};
   if (record.status === 'ClientClosed' && same(record.tokens, NO_TOKENS))
-    return mayBeFree(each) || saidNothing(fate) ? undefined : 'its client left, and it is free';
+    return mayBeFree(each) || sentNothing(fate) ? undefined : 'its client left, and it is free';
   if (record.status !== 'Succeeded') return partTokens(each);
   if (fate?.kind !== 'answer' || !asked) return 'it succeeded without an answer';
   const expected = expectedTokens(plan, fate, asked);
   if (!same(record.tokens, expected.tokens))
-    return `${show(record.tokens)} are billed, and ${show(expected.tokens)} were reported (${fate.lie})`;
+    return `${formatTokens(record.tokens)} are billed, and ${formatTokens(expected.tokens)} were reported `
+      + `(${fate.lie})`;
   return record.usageSource === expected.source
     ? undefined
     : `its figures are ${expected.source}, and the books say ${record.usageSource}`;
@@ -108,7 +109,8 @@ function partTokens({ call, attempts, record }: Case & { readonly record: Ledger
   const reported = last?.fate.kind === 'answer' ? reportedOf(last.fate, last.asked) : undefined;
   if (!same({ ...input, output: 0 }, estimate) &&
     !(reported?.input && same({ ...input, output: 0 }, { ...reported.input, output: 0 })))
-    return `${show(record.tokens)} are billed: neither the estimated input of ${estimate.input} nor the reported one`;
+    return `${formatTokens(record.tokens)} are billed: neither the estimated input of ${estimate.input} nor the `
+      + 'reported one';
   const most = Math.max(last ? mostOutput(last) : 0, reported?.output ?? 0);
   if (output > most) return `${output} tokens of output are billed, and at most ${most} were there`;
   const least = record.status === 'Abandoned' ||
@@ -156,8 +158,8 @@ function mayBeFree(each: Case): boolean {
 }
 
 /**
- * A process that could not renew its holds for so long ends its calls, while their providers may be at work: their
- * input is owed, or what the provider said at last.
+ * A process that could not renew its holds for this long ends its calls while providers may still be working: their
+ * input is billed, or the last figures that the provider reported.
  */
 const HOLD_LOST_MS = 20_000;
 
@@ -181,7 +183,7 @@ function isFreeFailure(each: Case & { readonly record: LedgerRecord }): boolean 
 }
 
 /** The provider claims that it took nothing. */
-function saidNothing(fate: Fate | undefined): boolean {
+function sentNothing(fate: Fate | undefined): boolean {
   return fate?.kind === 'answer' && fate.lie === 'zero';
 }
 
@@ -214,6 +216,6 @@ function same(a: Tokens, b: Tokens): boolean {
     a.cacheWrite1h === b.cacheWrite1h && a.output === b.output;
 }
 
-function show({ input, cached, cacheWrite5m, cacheWrite1h, output }: Tokens): string {
+function formatTokens({ input, cached, cacheWrite5m, cacheWrite1h, output }: Tokens): string {
   return `${input}+${cached}+${cacheWrite5m}+${cacheWrite1h}/${output} tokens`;
 }

@@ -1,7 +1,6 @@
 /**
- * Everything that is decided about a round before it begins, from its seed and number alone: the configuration, every
- * call and how its client behaves, every blow to the gateway and every edit. What the provider does is decided likewise
- * (fate.ts).
+ * Plans a round from its seed and number alone: the configuration, every call and how its client behaves, every fault
+ * of the gateway and every edit. fate.ts decides in the same way what the provider does.
  */
 import { CHAT_MODELS, GROUP_NAMES, KEY_NAMES, KEYS } from './config.ts';
 import type { AccountName, Config, Edit, KeyConfig, KeyName, ModelName, Price } from './config.ts';
@@ -33,7 +32,7 @@ export interface CallPlan {
   readonly leaving: Leaving;
 }
 
-export type Blow =
+export type Fault =
   /** `atEnd`: in the moment in which a client has seen the end of its answer. */
   | { readonly kind: 'kill'; readonly atEnd: boolean }
   | { readonly kind: 'stop'; readonly ms: number; readonly thenKill: boolean }
@@ -47,7 +46,7 @@ export interface RoundPlan {
   readonly config: Config;
   readonly calls: readonly CallPlan[];
   /** `restMs`: after the one before, which may have taken long. */
-  readonly blows: readonly (Blow & { readonly atMs: number; readonly restMs: number })[];
+  readonly faults: readonly (Fault & { readonly atMs: number; readonly restMs: number })[];
 }
 
 /** The time in which calls begin and faults strike. */
@@ -62,7 +61,7 @@ export function planRound(seed: number, round: number): RoundPlan {
   return {
     seed, round, config,
     calls: Array.from({ length: count }, (_, n) => planCall(diceOf('call', seed, round, n), n)),
-    blows: planBlows(dice),
+    faults: planFaults(dice),
   };
 }
 
@@ -107,16 +106,16 @@ function ratio(dice: Dice, least: number, most: number): string {
   return (least + dice.next() * (most - least)).toFixed(9);
 }
 
-function planBlows(dice: Dice): RoundPlan['blows'] {
-  const blows: RoundPlan['blows'][number][] = [];
+function planFaults(dice: Dice): RoundPlan['faults'] {
+  const faults: RoundPlan['faults'][number][] = [];
   for (let left = between(dice, 2, 7); left > 0; left--)
-    blows.push({ atMs: dice.int(LOAD_MS), restMs: 0, kind: 'edit', edit: planEdit(dice) });
+    faults.push({ atMs: dice.int(LOAD_MS), restMs: 0, kind: 'edit', edit: planEdit(dice) });
   for (let left = Number(weighted(dice, { 0: 1, 1: 4, 2: 4, 3: 2 })); left > 0; left--)
-    blows.push({ atMs: 300 + dice.int(LOAD_MS - 300), restMs: dice.int(900), ...planStrike(dice) });
-  return blows.sort((a, b) => a.atMs - b.atMs);
+    faults.push({ atMs: 300 + dice.int(LOAD_MS - 300), restMs: dice.int(900), ...planProcessFault(dice) });
+  return faults.sort((a, b) => a.atMs - b.atMs);
 }
 
-function planStrike(dice: Dice): Blow {
+function planProcessFault(dice: Dice): Fault {
   switch (weighted(dice, { kill: 5, stop: 3, terminate: 2 })) {
     case 'kill': return { kind: 'kill', atEnd: dice.chance(0.6) };
     case 'stop': return {
@@ -214,7 +213,7 @@ function toolOf(anthropic: boolean): unknown {
 /** Stands in every prompt; no log may show it. */
 export const PROMPT_MARK = 'chaosprompt';
 
-/** Four bytes longer with each call, so that what is estimated of a call tells it from others. */
+/** A prompt that is four bytes longer for each call, so that estimates identify calls. */
 function promptOf(dice: Dice, n: number): string {
   return `${PROMPT_MARK} call ${String(n).padStart(5, '0')} `.padEnd(200 + 4 * n + 2_000 * dice.int(2), 'x');
 }

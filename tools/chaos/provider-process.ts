@@ -56,7 +56,7 @@ function startRound(seed: number, round: number): void {
   entries = [];
   strange = [];
   provider.script((request): Reply => {
-    const asked = askedOf(request);
+    const asked = readRequest(request);
     if (!asked) {
       strange.push(`${request.method} ${request.path}`);
       return { status: 500, steps: [] };
@@ -70,7 +70,7 @@ function startRound(seed: number, round: number): void {
 }
 
 /** Undefined: nothing that a client of this round could have caused. */
-function askedOf(request: RecordedRequest): Asked | undefined {
+function readRequest(request: RecordedRequest): Asked | undefined {
   const text = request.body.toString();
   const n = callIn(text);
   const channel = channelOf(request.path);
@@ -95,7 +95,7 @@ function logOf({ request, ...entry }: Entry): Attempt {
   return { ...entry, produced: { ...request.produced }, gone: request.clientGone };
 }
 
-function tell(report: Report): void {
+function send(report: Report): void {
   process.send?.(report);
 }
 
@@ -103,10 +103,10 @@ function obey(order: Order): void {
   switch (order.kind) {
     case 'round':
       startRound(order.seed, order.round);
-      tell({ kind: 'cleared' });
+      send({ kind: 'cleared' });
       return;
     case 'log':
-      tell({ kind: 'log', attempts: entries.map(logOf), inFlight: provider.inFlight, strange });
+      send({ kind: 'log', attempts: entries.map(logOf), inFlight: provider.inFlight, strange });
       return;
     case 'stop':
       void provider.stop().then(() => process.disconnect?.());
@@ -115,4 +115,4 @@ function obey(order: Order): void {
 process.on('message', obey);
 // whoever started it is gone
 process.on('disconnect', () => { process.exit(); });
-tell({ kind: 'ready', url: provider.url });
+send({ kind: 'ready', url: provider.url });

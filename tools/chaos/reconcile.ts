@@ -63,7 +63,7 @@ function billed({ calls, attempts, records, happened }: Evidence): string[] {
     ({ call, record, happened, attempts: byCall.get(call.plan.n) ?? [] });
   const [known, nameless] = [calls.filter(({ id }) => id !== ''), calls.filter(({ id }) => id === '')];
   const wrong =
-    known.flatMap((call) => complaints(caseOf(call, byId.get(call.id)), judge(caseOf(call, byId.get(call.id)))));
+    known.flatMap((call) => describeFault(caseOf(call, byId.get(call.id)), judge(caseOf(call, byId.get(call.id)))));
 
   const ids = new Set(known.map(({ id }) => id));
   const unclaimed = records.filter(({ id }) => !ids.has(id));
@@ -72,24 +72,24 @@ function billed({ calls, attempts, records, happened }: Evidence): string[] {
     Number(b.attempts.length > 0) - Number(a.attempts.length > 0));
   const matched = matchAll(cases, unclaimed, (each, record) => judge({ ...each, record }) === undefined);
   const lost =
-    cases.filter((each) => !matched.has(each)).flatMap((each) => complaints(each, lostWords(each, unclaimed)));
+    cases.filter((each) => !matched.has(each)).flatMap((each) => describeFault(each, describeLost(each, unclaimed)));
   const taken = new Set(matched.values());
   const strays = unclaimed.filter((record) => !taken.has(record)).map((record) =>
-    `the record ${words(record)} belongs to no call, or to one that it does not fit`);
+    `the record ${describeRecord(record)} belongs to no call, or to one that it does not fit`);
   return [...wrong, ...lost, ...strays];
 }
 
 /** Describes a call without a record, with the reasons why the nearest records do not fit. */
-function lostWords(each: Case, records: readonly LedgerRecord[]): string | undefined {
+function describeLost(each: Case, records: readonly LedgerRecord[]): string | undefined {
   const plain = judge(each);
   if (plain === undefined) return undefined;
   const near = records.filter(({ key, model, createdMs }) => key === `team/${each.call.plan.key}` &&
     model === each.call.plan.model && Math.abs(createdMs - each.call.sentMs) < 500);
   return [plain, ...near.slice(0, 3).map((record) =>
-    `(${words(record)}: ${judge({ ...each, record }) ?? 'taken by another call'})`)].join(' ');
+    `(${describeRecord(record)}: ${judge({ ...each, record }) ?? 'taken by another call'})`)].join(' ');
 }
 
-function complaints({ call, attempts, record }: Case, complaint: string | undefined): string[] {
+function describeFault({ call, attempts, record }: Case, complaint: string | undefined): string[] {
   if (complaint === undefined) return [];
   const { plan } = call;
   const last = attempts.at(-1);
@@ -102,10 +102,10 @@ function complaints({ call, attempts, record }: Case, complaint: string | undefi
     + `provider: ${tried || 'nothing'}${last ? ` ${JSON.stringify({
       ...last.fate, pieces: undefined,
     })} ${JSON.stringify(last.produced)}${last.gone ? ' gone' : ''}` : ''}; `
-    + `books: ${record ? words(record) : 'nothing'}): ${complaint}`];
+    + `books: ${record ? describeRecord(record) : 'nothing'}): ${complaint}`];
 }
 
-function words(record: LedgerRecord): string {
+function describeRecord(record: LedgerRecord): string {
   const { id, status, usageSource, tokens, costNanoUsd, unbilledNanoUsd, group, channel } = record;
   return `${id} ${status} ${usageSource} ${Object.values(tokens)
     .join('/')} ${costNanoUsd}+${unbilledNanoUsd} by ${group} ${channel}`;

@@ -1,7 +1,4 @@
-/**
- * One round: its configuration put in force, its clients and its blows let loose, quiet again, and everything
- * reconciled.
- */
+/** One round: puts its configuration in force, runs clients and faults, waits for quiet, and reconciles everything. */
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertBalanced, readBooks } from '../../test/support/api/books.ts';
@@ -59,8 +56,8 @@ export async function playRound(world: World, seed: number, round: number): Prom
   const gateway = await ready(world, config);
   const watch = watchLedger(gateway.dataDir);
   const ends = new EventEmitter();
-  const [calls] =
-    await Promise.all([Promise.all(plan.calls.map((each) => call(gateway, each, ends))), strike(gateway, plan, ends)]);
+  const calling = Promise.all(plan.calls.map((each) => call(gateway, each, ends)));
+  const [calls] = await Promise.all([calling, injectFaults(gateway, plan, ends)]);
   const unrest = await quiet(world, gateway);
   const samples = await watch.stop();
   const { attempts, strange } = await world.provider.log();
@@ -91,12 +88,12 @@ function absolute(config: Config, world: World): Config {
 async function ready(world: World, config: Config): Promise<Gateway> {
   if (world.gateway) await world.gateway.apply(config);
   else world.gateway = await startChaosGateway({ url: world.provider.url, nobody: await refusingUrl() }, config);
-  // what was in force before this round is none of its business
+  // forgets what was in force before this round
   world.gateway.happened();
   return world.gateway;
 }
 
-/** `ends` is told when its client has seen the end of its answer. */
+/** Makes a call; `ends` emits an event when its client has seen the end of the answer. */
 async function call(gateway: Gateway, plan: RoundPlan['calls'][number], ends: EventEmitter): Promise<CallLog> {
   await sleep(plan.startMs);
   const url = await gateway.url();
@@ -105,21 +102,21 @@ async function call(gateway: Gateway, plan: RoundPlan['calls'][number], ends: Ev
   } });
 }
 
-/** Blows fall one after the other; edits go on beside them, one after the other likewise. */
-async function strike(gateway: Gateway, { blows }: RoundPlan, ends: EventEmitter): Promise<void> {
+/** Injects one fault after another; edits are made at the same time, also one after another. */
+async function injectFaults(gateway: Gateway, { faults }: RoundPlan, ends: EventEmitter): Promise<void> {
   const startedMs = Date.now();
   let edits = Promise.resolve();
-  for (const blow of blows) {
-    await sleep(Math.max(blow.restMs, startedMs + blow.atMs - Date.now()));
-    switch (blow.kind) {
+  for (const fault of faults) {
+    await sleep(Math.max(fault.restMs, startedMs + fault.atMs - Date.now()));
+    switch (fault.kind) {
       case 'kill':
-        if (blow.atEnd) await Promise.race([once(ends, 'end'), sleep(END_PATIENCE_MS)]);
+        if (fault.atEnd) await Promise.race([once(ends, 'end'), sleep(END_PATIENCE_MS)]);
         await gateway.kill();
         break;
-      case 'stop': await gateway.stop(blow.ms, blow.thenKill); break;
+      case 'stop': await gateway.stop(fault.ms, fault.thenKill); break;
       case 'terminate': await gateway.terminate(); break;
       case 'edit':
-        edits = edits.then(() => gateway.apply(edited(gateway.config, blow.edit)));
+        edits = edits.then(() => gateway.apply(edited(gateway.config, fault.edit)));
     }
   }
   await edits;
@@ -155,7 +152,7 @@ async function unrest({ provider }: World, gateway: Gateway): Promise<string> {
     count !== 0).map(([name, count]) => `${name} ${count}`).join(', ');
 }
 
-/** The books as a whole, and what keys are told of them. */
+/** Checks the balances as a whole, and what keys can see of them. */
 async function books(gateway: Gateway): Promise<string[]> {
   try {
     assertBalanced(readBooks(gateway.dataDir));

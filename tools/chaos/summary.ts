@@ -29,7 +29,7 @@ export function summarise({ plan, evidence, violations, durationMs }: RoundResul
         by('Abandoned'), estimated: records.filter(({ usageSource }) => usageSource === 'Estimated').length,
       lowered: calls.filter(({ maxTokens }) => maxTokens !== undefined).length,
       ...statuses(calls),
-      kills: happened.kills.length, stops: plan.blows.filter(({ kind }) => kind === 'stop').length, terms:
+      kills: happened.kills.length, stops: plan.faults.filter(({ kind }) => kind === 'stop').length, terms:
         happened.drains.length, edits: happened.versions.length - 1, samples: samples.length,
     },
     spentNanoUsd: records.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n),

@@ -1,6 +1,6 @@
 /**
- * Looks at the ledger's file again and again while calls run: spent and held of each key and account, at one moment.
- * Where limits stay, they are never passed; where one is lowered below what is there, nothing is added any more.
+ * Polls the ledger on disk while calls run: spent and held of each key and account at one moment. A limit is never
+ * exceeded; after a limit is lowered below what is spent and held, nothing may be added.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ACCOUNT_NAMES, KEY_NAMES } from './config.ts';

@@ -1,6 +1,6 @@
 /**
- * A gateway in a process of its own, to be measured: forked with the provider's address as its argument. It tells its
- * URL when it is ready, and its memory, after a collection, whenever it is asked.
+ * A gateway in a process of its own, for measurements, forked with the provider's address as its argument. It sends its
+ * URL when it is ready, and its memory after a collection on request.
  */
 import { startGateway } from '../../test/support/gateway.ts';
 import { cancelling, keysManifest, platformManifest } from '../../test/support/manifests.ts';
@@ -17,7 +17,7 @@ let peakRss = 0;
 const watch = setInterval(() => { peakRss = Math.max(peakRss, process.memoryUsage.rss()); }, 5);
 
 process.on('message', (message) => {
-  if (message === 'memory') void tell();
+  if (message === 'memory') void sendMemory();
   else {
     clearInterval(watch);
     void gateway.stop().then(() => process.disconnect?.());
@@ -25,7 +25,7 @@ process.on('message', (message) => {
 });
 
 /** After what is garbage is gone, its finalizers too. */
-async function tell(): Promise<void> {
+async function sendMemory(): Promise<void> {
   (gateway.logs as string[]).length = 0;
   for (let round = 0; round < 3; round++) {
     globalThis.gc?.();

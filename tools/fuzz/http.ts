@@ -48,7 +48,7 @@ async function open(): Promise<FuzzSession> {
   };
 }
 
-/** Counting tokens is free, and asks the provider without a hold: at most so many requests of a batch do. */
+/** The most requests of a batch that count tokens, which reaches the provider without a hold. */
 const COUNTED = 48 * 4;
 
 // what is sent
@@ -217,7 +217,7 @@ function smuggling(random: Random): Request {
 // --------------------------------------------------------------------------------------------------------
 
 const RIGHT_MS = 10_000;
-/** Bytes that are no whole request may be waited for; so long after the last sign of life the client leaves. */
+/** The gateway may wait for the rest of an incomplete request; after so long without a byte the client disconnects. */
 const QUIET_MS = 60;
 
 async function runCase(scene: Scene, { label, pieces }: FuzzCase): Promise<void> {

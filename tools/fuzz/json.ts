@@ -237,9 +237,7 @@ function inputTokens(request: ProviderRequest): number {
   ].reduce((sum, field) => sum + tokensOf(body[field], field === 'system'), 0));
 }
 
-/**
- * `content`: a part of it is an image where it says so; elsewhere a field is text, or nothing that a provider knows.
- */
+/** Counts a value's tokens as a provider would. Within `content`, parts may be images; elsewhere fields are text. */
 function tokensOf(value: unknown, content = false): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (typeof value === 'number') return 1;

@@ -40,7 +40,7 @@ async function open(): Promise<FuzzSession> {
       last = one;
       const folder = join(root, `case-${count++}`);
       await writeCase(folder, one);
-      await judge(folder);
+      await checkFolder(folder);
       await rm(folder, { recursive: true });
     },
     async check() {
@@ -66,7 +66,7 @@ async function writeCase(folder: string, { label, pieces }: FuzzCase): Promise<v
 const SLOW_MS = 5_000;
 
 /** Reported, not thrown, and not for ever. */
-async function judge(folder: string): Promise<void> {
+async function checkFolder(folder: string): Promise<void> {
   const beganMs = performance.now();
   const problems = await validateFolder(folder, { gatewayNamespace: GATEWAY_NAMESPACE });
   const tookMs = performance.now() - beganMs;

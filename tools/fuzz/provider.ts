@@ -1,6 +1,6 @@
 /**
- * A provider on bare sockets: it reads requests strictly, notes whatever is wrong with them, and answers the very bytes
- * that it is told to.
+ * A provider on raw sockets: it parses requests strictly, records every fault of theirs, and answers with the scripted
+ * bytes.
  */
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';

@@ -5,6 +5,7 @@ import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as toChat from '../../dataplane/protocol/responses-openai/table.ts';
 import * as fromChat from '../../dataplane/protocol/responses-openai/answer-table.ts';
+import * as fromMessages from '../../dataplane/protocol/responses-anthropic/answer-table.ts';
 import * as toAnthropic from '../../dataplane/protocol/openai-anthropic/table.ts';
 import { wrapMarkdown } from './wrap.ts';
 
@@ -59,6 +60,12 @@ result gets one that says so, a result without its call becomes text, turns of o
 begins with the assistant gets a message before it, and of more than four cache breakpoints the last four stay.
 `;
 
+const THROUGH_CHAT = `What the client sends becomes a chat completion request as above, which is never written, and
+goes on from there as that of an OpenAI client. It differs in this: images and files stay in the results of tools,
+files may come by URL, every item keeps its place, and thinking that the gateway has sealed goes back as the blocks that
+Anthropic signed. What is refused or left out is named as the client wrote it.
+`;
+
 function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {
   const rows = known.map(({ models, capabilities: differing }) =>
     `| ${models} | ${Object.entries(differing).map(([name, value]) => `\`${name}: ${String(value)}\``).join(', ')} |`);
@@ -79,6 +86,9 @@ export function protocolsText(): string {
     '## Responses clients on providers of chat completions\n',
     '### What the client sends\n', ...toChat.REQUEST_TABLES.map(section),
     '### What the client gets\n', ...fromChat.RESPONSE_TABLES.map(section),
+    '## Responses clients on providers of Anthropic\'s protocol\n',
+    THROUGH_CHAT,
+    '### What the client gets\n', ...fromMessages.RESPONSE_TABLES.map(section),
   ].join('\n'));
 }
 

@@ -6,7 +6,7 @@ const MARKER = /^(?:[-*+>#|]|\d+[.)]$)/;
 const ITEM = /^\s*(?:[-*+]|\d+[.)])\s+/;
 const FIXED = /^\s*(?:$|\||#|<)/;
 
-/** The text with every paragraph and list item filled anew that has a line over 120 columns. */
+/** Refills every paragraph and list item that has a line over 120 columns. */
 export function wrapMarkdown(text: string): string {
   // a block of code, or one line
   const parts = text.match(/^ *```[^]*?^ *```.*$|^.*$/gm) ?? [];

@@ -12,7 +12,7 @@ export const USE_NAMES: Readonly<Record<Use, string>> = {
   chat: 'Chat', vision: 'Chat with images', embeddings: 'Embeddings', images: 'Makes images', videos: 'Makes videos',
 };
 
-/** What the filter by context offers, in tokens: a model has at least so many. */
+/** The options of the filter by context: the least number of tokens. */
 export const CONTEXTS = [32_000, 128_000, 200_000, 1_000_000] as const;
 
 /** The uses that a model serves; none where no route serves it. */

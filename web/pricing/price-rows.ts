@@ -1,4 +1,5 @@
 /** [P] Builds the price list's rows and groups from the catalogs and from what groups offer. */
+import { compareText } from '../compare-text.ts';
 import { modelFacts } from './model-facts.ts';
 import type { ModelFacts, ServedModel } from './model-facts.ts';
 import type { PricingGroup, PricingRow } from './price-list.ts';
@@ -114,9 +115,4 @@ function pricingRow(
     enabledGroups,
     facts,
   };
-}
-
-/** Compares by code units: the order does not depend on the machine's locale. */
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

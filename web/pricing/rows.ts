@@ -2,6 +2,7 @@
  * [P] Sorts and filters rows. Each row gets its exact rank in every column once per price list; the page carries the
  * ranks, so that the browser sorts by whole numbers.
  */
+import { compareText } from '../compare-text.ts';
 import { contextOf, usesOf } from './facts.ts';
 import { COLUMNS } from './query.ts';
 import type { Column, PricingQuery } from './query.ts';
@@ -108,11 +109,7 @@ function rankColumn(rows: readonly PricingRow[], { compare, applies }: ColumnOrd
 /** Compares names as people order them (gpt-4 before gpt-10); different names are never equal. */
 function compareNames(a: string, b: string): number {
   collator ??= new Intl.Collator('en', { numeric: true });
-  return collator.compare(a, b) || compareUnits(a, b);
-}
-
-function compareUnits(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
+  return collator.compare(a, b) || compareText(a, b);
 }
 
 function compareBigints(a: bigint, b: bigint): number {

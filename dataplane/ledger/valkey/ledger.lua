@@ -879,10 +879,13 @@ function operation.finish(channel, jobId, state)
   return tellJob(job)
 end
 
--- Refilling a store that has lost something Restores a hold that its process knows. It was granted once, and is not
--- measured again. `ended` is given for a call whose settlement follows.
+-- Refilling a store that has lost something --------------------------------------------------------------------------
+-- Restores a hold that its process knows, or its confirmation. It was granted once, and is not measured again. `ended`
+-- is given for a call whose settlement follows.
 function operation.adopt(id, uid, accountId, t, o, limit, period, credit, amount, cost, p, day, month, ended)
-  if loadCall(id) then return { 'known' } end
+  local state, known = loadCall(id)
+  if state == 'H' and known.I == head.instance then operation.confirm(id) end
+  if state then return { 'known' } end
   if ended and mayBeForgotten(accountId, tonumber(ended)) then return { 'forgotten' } end
   local key, account = loadKey(uid), loadAccount(accountId)
   local hold = { k = uid, t = tonumber(t), o = o, L = limitOf(limit), P = period, C = money(credit), c = cost, p = p }

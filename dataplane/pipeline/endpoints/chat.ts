@@ -36,6 +36,7 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     asksForReasoning: facts.asksForReasoning,
     unbounded: facts.unbounded.length > 0 || costFields.length > 0 || asksForLongContext(received),
     wantsStreamUsage: facts.wantsStreamUsage,
+    affinity: facts.affinity,
     converter: ({ target }) => (target.endpoints.has('Chat') ? converterFor(dialect, target.protocol) : undefined),
     unservable: () => onlyResponses(facts.model),
   };

@@ -37,6 +37,7 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     asksForReasoning: facts.asksForReasoning,
     unbounded: facts.unbounded.length > 0 || costFields.length > 0,
     wantsStreamUsage: facts.wantsStreamUsage,
+    affinity: facts.affinity,
     converter: (candidate) => {
       const { target } = candidate;
       if (passesThrough(candidate)) return providerOf(target.protocol).responses;

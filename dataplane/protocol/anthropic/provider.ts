@@ -4,16 +4,13 @@
 import { anthropicToAnthropic } from '../anthropic-anthropic.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
 import { ANTHROPIC_COST_FIELDS } from '../cost-fields.ts';
-import { chain } from '../chain.ts';
 import { readProviderError } from '../provider-errors.ts';
-import { responsesToOpenai } from '../responses-openai.ts';
+import { responsesToAnthropic } from '../responses-anthropic.ts';
 import type { Provider } from '../provider.ts';
 import { tokenCounter } from './token-counter.ts';
 
 export const anthropic: Provider = {
-  chat: {
-    OpenAI: openaiToAnthropic, Anthropic: anthropicToAnthropic, Responses: chain(responsesToOpenai, openaiToAnthropic),
-  },
+  chat: { OpenAI: openaiToAnthropic, Anthropic: anthropicToAnthropic, Responses: responsesToAnthropic },
   tokenCounter,
   credential: (apiKey) => ['x-api-key', apiKey],
   // the API requires a version

@@ -29,8 +29,14 @@ type Request = ConvertedFields<NonNullable<typeof REQUEST.converted>>;
 const MAX_TEMPERATURE = 1;
 /** The API's minimum of top_p while a model thinks. */
 const MIN_THINKING_TOP_P = 0.95;
+
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const request = readObject(REQUEST, reparseLosslessly(body, parsed), location(''));
+  return convertCompletion(reparseLosslessly(body, parsed), plan);
+}
+
+/** A request as a value, such as another conversion makes. Throws RequestFault. */
+export function convertCompletion(completion: JsonRecord, plan: RequestPlan): UpstreamBody {
+  const request = readObject(REQUEST, completion, location(''));
   if (isRecord(request.stream_options)) readObject(STREAM_OPTIONS, request.stream_options, location('stream_options'));
   const dropped = new DroppedFields();
   const capabilities = capabilitiesOf(ANTHROPIC_MODELS, plan.upstreamModel, plan.capabilities);
@@ -41,7 +47,7 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
   const choice = declared
     ? requestTools.convertChoice(request.tool_choice, request.function_call, request.parallel_tool_calls)
     : tools && { type: 'none' };
-  const maxTokens = readLimit(parsed, plan);
+  const maxTokens = readLimit(completion, plan);
   const { thinking, effort, thinks } = convertThinking({
     ...keepReasoning(request, capabilities, dropped), model: plan.upstreamModel, maxTokens,
     forcesTool: forcesTool(choice), messages,
@@ -55,7 +61,7 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
     model: plan.upstreamModel,
     max_tokens: maxTokens,
     ...conversation,
-    stream: parsed['stream'] === true ? true : undefined,
+    stream: completion['stream'] === true ? true : undefined,
     ...convertSampling(request, { thinks, capabilities, dropped }),
     stop_sequences: dropped.keepIf(capabilities.stopSequences, 'stop', convertStop(request.stop)),
     tools: sentTools,
@@ -97,8 +103,8 @@ function writeConversation(
 }
 
 /** Anthropic's API requires a limit. */
-function readLimit(parsed: JsonRecord, plan: RequestPlan): number {
-  const limit = plan.maxOutputTokens ?? parsed['max_completion_tokens'] ?? parsed['max_tokens'];
+function readLimit(completion: JsonRecord, plan: RequestPlan): number {
+  const limit = plan.maxOutputTokens ?? completion['max_completion_tokens'] ?? completion['max_tokens'];
   if (typeof limit !== 'number')
     throw new RequestFault('invalid_request', 'The field "max_tokens" is needed for this model.', 'max_tokens');
   return limit;

@@ -19,6 +19,7 @@ import { writeEvent } from '../sse.ts';
 import type { SseEvent } from '../sse.ts';
 import { isDone } from './done.ts';
 import { meterResponse, ResponseMeter } from './response-meter.ts';
+import { openRequest, ResponseSeals } from './response-seals.ts';
 
 /** An image that a provider's tool generated comes in one event. */
 const MAX_EVENT_BYTES = 128 * 1024 * 1024;
@@ -27,11 +28,12 @@ export const responsesConverter: Converter = {
   client: 'OpenAI',
   upstream: 'OpenAI',
   request: editRequest,
-  response: (body) => {
+  response: (body, answer) => {
     const response = parseObject(body);
     if (!Array.isArray(response['output']) && !isGiven(response['status']))
       throw new SyntaxError('the answer is not a response');
-    return { body, meter: meterResponse(response), failed: isEmptyFailure(response) };
+    const sealed = new ResponseSeals(answer?.seal).apply(body, response);
+    return { body: sealed, meter: meterResponse(response), failed: isEmptyFailure(response) };
   },
   stream: (request) => openEventStream(new ResponsePassthrough(request), {
     client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES,
@@ -39,13 +41,14 @@ export const responsesConverter: Converter = {
 };
 
 function editRequest(
-  body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxOutputTokens, scanned }: RequestPlan,
+  body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxOutputTokens, scanned, seal }: RequestPlan,
 ): UpstreamBody {
-  const edits = new Map<string, JsonEdit>();
+  const { edits: opened, dropped } = openRequest(body, parsed, seal);
+  const edits = new Map<string, JsonEdit>(opened);
   if (parsed['model'] !== upstreamModel) edits.set('model', JSON.stringify(upstreamModel));
   if (maxOutputTokens !== undefined && parsed['max_output_tokens'] !== maxOutputTokens)
     edits.set('max_output_tokens', String(maxOutputTokens));
-  return { path: '/responses', body: editObject(body, edits, scanned) };
+  return { path: '/responses', body: editObject(body, edits, scanned), ...dropped && { dropped } };
 }
 
 /** The response failed without usage or output. */
@@ -58,11 +61,13 @@ const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.incom
 class ResponsePassthrough implements EventHandler {
   readonly #request: StreamRequest;
   readonly #responseMeter = new ResponseMeter();
+  readonly #seals: ResponseSeals;
   /** Set by the terminal event or an error. */
   #end: StreamEnd | undefined;
 
   constructor(request: StreamRequest) {
     this.#request = request;
+    this.#seals = new ResponseSeals(request.seal);
   }
 
   get terminal(): boolean {
@@ -91,10 +96,11 @@ class ResponsePassthrough implements EventHandler {
     if (type.endsWith('.delta')) this.#responseMeter.addDelta(delta);
     const ended = ENDS.has(type) || type === 'response.failed';
     if (isRecord(response)) this.#responseMeter.addResponse(response, ended);
-    if (!ended) return [event.raw];
+    const sealed = this.#seals.apply(event.raw, data);
+    if (!ended) return [sealed];
     this.#end = type === 'response.failed'
       ? this.#failedResponse(data, isRecord(response) ? response : {})
-      : { outcome: 'Complete', last: event.raw };
+      : { outcome: 'Complete', last: sealed };
     return [];
   }
 
@@ -112,7 +118,8 @@ class ResponsePassthrough implements EventHandler {
     const end = this.#failed(readStreamError({ error: providerError }));
     if (end.outcome !== 'Failed') return end;
     const error = { ...providerError, message: end.error.message };
-    return { ...end, last: writeEvent(writeJson({ ...data, response: { ...response, error } }), 'response.failed') };
+    const last = writeEvent(writeJson({ ...data, response: { ...response, error } }), 'response.failed');
+    return { ...end, last: this.#seals.apply(last, data) };
   }
 }
 

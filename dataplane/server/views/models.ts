@@ -7,6 +7,7 @@ import { modelFacts, modelFactsJson } from '#web/pricing/model-facts.ts';
 import type { ModelFacts, ModelFactsJson } from '#web/pricing/model-facts.ts';
 import { anthropicCapabilities } from './anthropic-capabilities.ts';
 import type { AnthropicCapabilities } from './anthropic-capabilities.ts';
+import { compareText } from '#web/compare-text.ts';
 
 /** OpenAI's object, and what the model is. */
 export interface OpenAIModel extends ModelFactsJson {
@@ -150,9 +151,4 @@ function parseLimit(text: string | undefined): number {
 
 function factsOf({ tiers }: Offer): ModelFacts {
   return modelFacts(new Set(tiers.flat().map(({ model }) => model)));
-}
-
-/** Compares by code units, as cursors do. */
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

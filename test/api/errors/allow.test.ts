@@ -72,8 +72,16 @@ describe('what the model\'s allow names', () => {
       );
     }
     script(anthropicMessage());
-    assert.equal((await post(world, '/v1/messages', message(
-      'messages-model', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
-    ))).status, 200);
+    for (const more of [
+      { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+      { messages: [{
+        role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }],
+      }] },
+    ]) {
+      assert.equal((await post(world, '/v1/messages', message('messages-model', more))).status, 200);
+      const refused = await post(world, '/v1/messages', message('claude-model', more));
+      assert.deepEqual([refused.status, refused.json().error.type], [400, 'invalid_request_error']);
+      assert.match(refused.json().error.message, /ask the platform team to allow (FileReferences|ServerTools)/);
+    }
   });
 });

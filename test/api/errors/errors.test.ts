@@ -145,17 +145,6 @@ describe('bad requests', () => {
       }
     });
   }
-  it('something whose price has no bound, unless the model allows it', async () => {
-    const tools = { tools: [{ type: 'web_search_preview' }] };
-    world.openai.script(openaiChat());
-    assert.equal((await post(world, '/v1/chat/completions', chat('tools-model', tools))).status, 200);
-    assertError(await post(
-      world, '/v1/chat/completions', chat('gpt-model', { service_tier: 'priority' }),
-    ), '/v1/chat/completions', row('not_allowed'));
-    assertError(await post(world, '/v1/messages', message('claude-model', { messages: [{
-      role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }],
-    }] })), '/v1/messages', row('not_allowed'));
-  });
 });
 
 describe('what providers answer', () => {

@@ -196,3 +196,23 @@ describe('a stream of one', () => {
     assert.deepEqual([answer.status, answer.json().error.code, cost], [502, 'upstream_error', 0n]);
   });
 });
+
+it('thinking that Anthropic signed comes back to it, sealed in between', async () => {
+  const thinking = { type: 'thinking', thinking: 'I call f.', signature: 'signed' };
+  const use = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} };
+  world.anthropic.script(
+    anthropicMessage({ extra: { content: [thinking, use], stop_reason: 'tool_use' } }),
+    anthropicMessage({ content: 'Done.' }),
+  );
+  const tools = [{ type: 'function', name: 'f' }];
+  const input = [{ role: 'user', content: 'hello' }];
+  const { output } = (await ask({ model: 'claude-model', input, tools })).json();
+  assert.deepEqual(output.map(({ type }: Json) => type), ['reasoning', 'function_call']);
+  assert.doesNotMatch(output[0].encrypted_content, /signed|I call|direct/);
+  const answer = await ask({ model: 'claude-model', tools, input: [
+    ...input, ...output, { type: 'function_call_output', call_id: 'toolu_1', output: 'x' },
+  ] });
+  assert.equal(answer.json().output[0].content[0].text, 'Done.', answer.text);
+  const { messages }: Json = (await world.anthropic.request(1)).json();
+  assert.deepEqual(messages[1].content, [thinking, use]);
+});

@@ -2,6 +2,9 @@
  * Responses that pass through: billed at every end that they can have, and bounded like every chat.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { openaiError } from '../../support/provider-answers.ts';
 import { openaiResponse, openaiResponseStream } from '../../support/response-answers.ts';
@@ -154,5 +157,15 @@ describe('responses that were made', () => {
       assert.match(error.message, /input|count_tokens/);
     });
   }
+  it('are not sent over a WebSocket, upon which clients post them', async () => {
+    const request = http.get(`${world.gateway.url}/v1/responses`, { headers: {
+      connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', authorization: `Bearer ${KEYS.main}`,
+    } });
+    const [response] = await once(request, 'response') as [http.IncomingMessage];
+    assert.deepEqual([response.statusCode, response.headers.upgrade], [426, 'HTTP/1.1']);
+    const { error } = JSON.parse(await text(response)) as { error: { code: string; message: string } };
+    assert.equal(error.code, 'upgrade_required');
+    assert.match(error.message, /"stream": true/);
+  });
   it('are posted, not fetched', async () => assert.equal((await get(world, '/v1/responses')).status, 405));
 });

@@ -29,6 +29,9 @@ spec: {models: [${model(`${name}-model`)}], channels: [${channels.join(', ')}]${
       'a', first.url, ', priority: 0',
     ), channel('b', second.url, ', priority: 1'), channel('c', third.url, ', priority: 2')]),
     route('weights', [channel('a', first.url, ', weight: 300'), channel('b', second.url, ', weight: 100')]),
+    route('drawn', [
+      channel('a', first.url, ', weight: 300'), channel('b', second.url, ', weight: 100'),
+    ], ', routing: Weighted'),
     route('limited', [
       channel('a', first.url, ', maxConcurrency: 1'), channel('b', second.url, ', priority: 1, maxConcurrency: 1'),
     ]),
@@ -66,7 +69,7 @@ kind: PriceCatalog
 metadata: {name: routing}
 spec:
   models:
-${['tiers', 'weights', 'limited', 'dead', 'slow', 'once'].map((name) =>
+${['tiers', 'weights', 'drawn', 'limited', 'dead', 'slow', 'once'].map((name) =>
   `  - {name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`).join('\n')}
 `;
 }
@@ -104,12 +107,17 @@ describe('channels', () => {
     for (let n = 0; n < 5; n++) assert.equal(said(await call('tiers-model')), 'a');
     assert.equal(providers.second.requests.length, 0);
   });
-  it('of equal priority share by weight', async () => {
-    providers.first.script(ok('a'));
-    providers.second.script(ok('b'));
-    for (let n = 0; n < 80; n++) await call('weights-model');
-    const share = providers.first.requests.length;
-    assert.ok(share > 40 && share < 76, `${share} of 80`); // 60 expected; either bound is 5 standard deviations away
+  it('of equal priority share conversations by weight, or calls where the route says so', async () => {
+    for (const [model, conversation] of [['weights', (n: number) => `${n}`], ['drawn', () => 'the same']] as const) {
+      providers.first.script(ok('a'));
+      providers.second.script(ok('b'));
+      for (let n = 0; n < 80; n++)
+        await call(`${model}-model`, {}, { messages: [{ role: 'user', content: conversation(n) }] });
+      const share = providers.first.requests.length;
+      // 60 expected; either bound is 5 standard deviations away
+      assert.ok(share > 40 && share < 76, `${model}: ${share} of 80`);
+      for (const provider of Object.values(providers)) provider.clear();
+    }
   });
   it('that are full are skipped; when all are, 429', async () => {
     const a = gated(ok('a'));

@@ -47,10 +47,6 @@ export interface CommandLineClient extends Named {
   readonly command: (model: string, places: Places) => Promise<Command>;
 }
 
-const RESPONSES_ONLY: Limit = {
-  kind: 'Anthropic', error: /has no responses/, reason: 'speaks Responses only, which are not converted',
-};
-
 export const LIBRARIES: readonly LibraryClient[] = [
   { name: 'OpenAI SDK (Python)', program: 'openai_python.py' },
   { name: 'Anthropic SDK (Python)', program: 'anthropic_python.py' },
@@ -75,7 +71,7 @@ export const LIBRARIES: readonly LibraryClient[] = [
 
 export const COMMAND_LINES: readonly CommandLineClient[] = [
   { name: 'Claude Code', command: claudeCode },
-  { name: 'Codex', command: codex, limits: [RESPONSES_ONLY] },
+  { name: 'Codex', command: codex },
   {
     name: 'opencode', command: opencode, limits: [{
       kind: 'OpenAI', models: ['gpt-4o', 'o3-mini'], error: /description': string too long/,

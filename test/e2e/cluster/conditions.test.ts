@@ -225,9 +225,9 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
   });
 
   it('tell what providers refuse', async () => {
-    fleet.tellRefusal({ route: 'openai', channel: 'direct', status: 401 });
+    fleet.reportRefusal({ route: 'openai', channel: 'direct', status: 401 });
     await has('ModelRoute', 'openai', 'UpstreamRefused=True CredentialRefused');
-    fleet.tellRefusal({ route: 'openai', channel: 'direct', status: 404 });
+    fleet.reportRefusal({ route: 'openai', channel: 'direct', status: 404 });
     await has('ModelRoute', 'openai', 'UpstreamRefused=True ModelRefused');
   });
 
@@ -236,7 +236,7 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
       ['ENOTFOUND', 'HostNotFound'], ['ECONNREFUSED', 'ConnectionRefused'], ['ETIMEDOUT', 'ConnectTimedOut'],
       ['CERT_HAS_EXPIRED', 'TlsFailed'], ['EHOSTUNREACH', 'ConnectFailed'],
     ] as const) {
-      fleet.tellRefusal({ route: 'openai', channel: 'direct', status: 0, connectError });
+      fleet.reportRefusal({ route: 'openai', channel: 'direct', status: 0, connectError });
       await has('ModelRoute', 'openai', `UpstreamUnreachable=True ${reason}`);
     }
   });

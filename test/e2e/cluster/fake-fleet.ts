@@ -99,7 +99,7 @@ export class FakeFleet implements ProxyDistribution {
     this.#tell(new Set([id]));
   }
 
-  tellRefusal(refusal: Refusal): void {
+  reportRefusal(refusal: Refusal): void {
     for (const listener of this.#refusalListeners) listener(refusal);
   }
 

@@ -1,4 +1,4 @@
-/** The ledger as it stands on disk, read beside whoever writes it: what is in it is what a crash leaves. */
+/** Reads the ledger on disk while the gateway writes it: its content is what a crash leaves. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { CallOrigin, CallProgress } from '#ledger/usage-record.ts';

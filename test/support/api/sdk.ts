@@ -74,7 +74,7 @@ export interface LoggedCall {
   readonly cost_usd?: string;
 }
 
-/** A call that was answered and cost so much. */
+/** A call that was answered at this cost. */
 export function paid(costNanoUsd: bigint): Expected {
   return { status: 200, costNanoUsd };
 }

@@ -45,7 +45,7 @@ function packageOf(specifier: string): string {
   return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** Cycles of imports, of types too: each is told once, from its first file. */
+/** Cycles of imports, those of types included; each is reported once, from its first file. */
 function checkCycles(files: ReadonlyMap<string, FileFacts>): Violation[] {
   const done = new Set<string>();
   const trail: string[] = [];

@@ -143,6 +143,24 @@ describe.skipIf(valkey.skip)('a call whose hold was answered in time', () => {
     assert.equal((await other.readUsage('key-1', 'a'))?.status, 'Abandoned');
   });
 
+  it('is billed as Abandoned also if the store lost the confirmation before its gateway is killed', async () => {
+    const server = await start();
+    const { ledger: other } = await open(server);
+    const { instance, die, id } = await joinFleet(server, 60_000);
+    await hold(instance, holdRequest('a', 60n, { progress: progress(5n) }));
+    const confirmed = async (): Promise<boolean> =>
+      String(await server.command('SISMEMBER', `{mgw0}:o:${id}`, 'a')) === '1';
+    await eventually('it is confirmed', confirmed);
+    await server.command('SMOVE', `{mgw0}:o:${id}`, `{mgw0}:u:${id}`, 'a');
+    // an older batch than the latest that was acknowledged
+    await server.command('HSET', '{mgw0}:i', id, `${Date.now()},0`);
+    await eventually('it is confirmed again', confirmed);
+    await eventually('the other gateway follows', () => other.readAccount(ACCOUNT).then(() => true, () => false));
+    die();
+    await reap(server, id, other);
+    assert.deepEqual(await other.readAccount(ACCOUNT), { spentNanoUsd: 5n, heldNanoUsd: 0n });
+  });
+
   for (const [what, credit, billed] of [['what it cost', 100n, 50n], ['what is free', 80n, 30n]] as const) {
     it(`is billed ${what} by its gateway, if the reaper dropped its hold for want of the confirmation`, async () => {
       const server = await start();

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
 import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
-import type { ConversionNotes } from '../../../../dataplane/protocol/converter.ts';
+import type { ConversionNotes, StreamConverter } from '../../../../dataplane/protocol/converter.ts';
 import { changed, changes, DIALECTS, lineEnd, places, streams, text } from './arbitrary-streams.ts';
+import { assertResponse, wholeResponse } from './response-events.ts';
 import { assertCutAlike, byEvent, openStream, recordings, replay } from './replay.ts';
 
 const clientOf = (upstream: Dialect): Dialect => (upstream === 'OpenAI' ? 'Anthropic' : 'OpenAI');
@@ -127,6 +128,13 @@ const conversations = {
 const ENDS = { Anthropic: anthropicEvent({ type: 'message_stop' }), OpenAI: 'data: [DONE]\n\n' };
 const notes = fc.constantFrom<ConversionNotes>({}, { customTools:
   new Set(['custom']) }, { legacyFunctions: true }, { toolNames: new Map([['renamed', 'of the client']]) });
+/** Tools as clients of the Responses dialect declare them. */
+const toolNotes = fc.constantFrom<ConversionNotes>({}, {
+  responseTools: new Map([
+    ['plain', { kind: 'Custom', name: 'apply_patch' }], ['custom', { kind: 'Search', name: 'tool_search' }],
+    ['renamed', { kind: 'Function', name: 'of the client', namespace: 'n' }],
+  ]), keepsReasoning: true,
+});
 const cutOff = fc.option(fc.nat(4000));
 
 for (const dialect of DIALECTS) {
@@ -168,6 +176,33 @@ for (const upstream of DIALECTS) {
       const bytes = Buffer.from(events.join(''));
       assertSame(edits === null ? bytes : changed(bytes, edits), cuts);
     }), { numRuns: 200 });
+  });
+}
+
+for (const upstream of DIALECTS) {
+  const checked = (bytes: Buffer, cuts: readonly number[], answerNotes: ConversionNotes = {}): void => {
+    const open = (): StreamConverter => openStream('Responses', upstream, { notes: answerNotes });
+    const stream = open();
+    assertResponse(wholeResponse(stream, replay(stream, [bytes])));
+    assertCutAlike(open, bytes, cuts);
+  };
+
+  test(`responses converted from ${upstream}: every item whole, and one end, whatever comes`, () => {
+    fc.assert(fc.property(fc.array(conversations[upstream], { maxLength: 8 }), places, toolNotes, cutOff, (
+      events, cuts, answerNotes, end,
+    ) => {
+      const bytes = Buffer.from(events.join('') + ENDS[upstream]);
+      checked(end === null ? bytes : bytes.subarray(0, end), cuts, answerNotes);
+    }), { numRuns: 100 });
+  });
+
+  test(`responses converted from ${upstream}: odd streams, with bytes changed, removed or inserted`, () => {
+    fc.assert(fc.property(fc.array(
+      fc.oneof(conversations[upstream], streams[upstream].map((events) => events.join(''))), { maxLength: 6 },
+    ), places, fc.option(changes), (events, cuts, edits) => {
+      const bytes = Buffer.from(events.join(''));
+      checked(edits === null ? bytes : changed(bytes, edits), cuts);
+    }), { numRuns: 100 });
   });
 }
 

@@ -57,7 +57,7 @@ function faultOf(upstream: ProviderKind, request: object, plan: Partial<RequestP
 describe('a request is converted', () => {
   for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.in.json'))) {
     const name = file.slice(0, -'.in.json'.length);
-    for (const upstream of ['OpenAI'] as const) {
+    for (const upstream of ['OpenAI', 'Anthropic'] as const) {
       it(`${name} to ${upstream}`, () => {
         const { upstreamModel, request } = JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as Case;
         // numbers stay as they are
@@ -154,5 +154,65 @@ describe('sealed reasoning', () => {
     );
     const own = sealThinking(seal, { type: 'reasoning', text: 'I call f.' });
     assert.equal(reasoningIn(convert('OpenAI', asked(own), { upstreamModel: 'kimi-k2' })), undefined);
+  });
+});
+
+describe('thinking that Anthropic signed', () => {
+  const seal = sealFor('route/one');
+  const THINKING = { type: 'thinking', thinking: 'I call f.', signature: 'sig' };
+  const REDACTED = { type: 'redacted_thinking', data: 'hidden' };
+  const USE = { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 } };
+  const MESSAGE = {
+    id: 'msg_1', type: 'message', role: 'assistant', model: 'claude', stop_reason: 'tool_use', stop_sequence: null,
+    content: [THINKING, { type: 'text', text: 'First.' }, REDACTED, USE], usage: { input_tokens: 1, output_tokens: 2 },
+  };
+  const USER = { role: 'user', content: 'hi' };
+  const OUTPUT = { type: 'function_call_output', call_id: 'toolu_1', output: 'x' };
+  const answered = (): unknown[] => {
+    const context = { id: 'req_1', createdSeconds: 0, estimatedInputTokens: 1, seal };
+    const { body } = converterFor('Responses', 'Anthropic').response(Buffer.from(JSON.stringify(MESSAGE)), context);
+    return (JSON.parse(Buffer.from(body).toString('utf8')) as { output: unknown[] }).output;
+  };
+  const sentBack = (plan: Partial<RequestPlan>): unknown => {
+    const request = { model: 'm', input: [USER, ...answered(), OUTPUT], tools: [{ type: 'function', name: 'f' }] };
+    const { sent } = convert('Anthropic', request, { upstreamModel: 'claude-opus-4-6', ...plan });
+    return (sent['messages'] as { content: unknown }[])[1]?.content;
+  };
+
+  it('comes back as it was, in its place', () => {
+    assert.deepEqual(sentBack({ seal }), MESSAGE.content);
+  });
+  it('is left out for another channel, and without a key', () => {
+    const rest = MESSAGE.content.filter((block) => !block.type.endsWith('thinking'));
+    assert.deepEqual(sentBack({ seal: sealFor('route/other') }), rest);
+    assert.deepEqual(sentBack({}), rest);
+  });
+  it('is hidden from providers of chat completions', () => {
+    const request = { model: 'm', input: [USER, ...answered(), OUTPUT] };
+    const { sent } = convert('OpenAI', request, { seal, upstreamModel: 'kimi-k2' });
+    assert.doesNotMatch(JSON.stringify(sent), /"sig"|hidden|sealed/);
+  });
+});
+
+describe('what a model on Anthropic\'s protocol does not take', () => {
+  it('is named as the client wrote it', () => {
+    const { dropped } = convert('Anthropic', {
+      model: 'm', input: 'hi', reasoning: { effort: 'high' }, temperature: 0.5,
+      tools: [{ type: 'web_search' }, { type: 'function', name: 'f', strict: true }],
+    }, { upstreamModel: 'claude-3-5-sonnet' });
+    assert.deepEqual(dropped, ['tools[0] (web_search)', 'tools[1].strict', 'reasoning.effort']);
+  });
+  it('is refused by the name that the client wrote', () => {
+    const image = { type: 'input_image', image_url: 'ftp://example.com/x' };
+    const file = { type: 'input_file', file_data: 'data:application/zip;base64,AAAA' };
+    for (const [param, request] of Object.entries({
+      'input[1].content[0].image_url': { input: [{ role: 'user', content: 'a' }, { role: 'user', content: [image] }] },
+      'input[0].content[0].file_data': { instructions: 'i', input: [{ role: 'user', content: [file] }] },
+      'input[2].output[0].file_data': { input: [
+        { role: 'user', content: 'a' }, { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c', output: [file] },
+      ] },
+      service_tier: { service_tier: 'flex' },
+    })) assert.match(faultOf('Anthropic', request), new RegExp(` ${param.replaceAll(/[[\].]/g, String.raw`\$&`)}$`));
   });
 });

@@ -21,9 +21,7 @@ function variantsOf(upstream: Dialect): Variant[] {
     { folder: `openai-${protocol}`, client: 'OpenAI', wantsStreamUsage: false },
     { folder: `openai-${protocol}-with-usage`, client: 'OpenAI', wantsStreamUsage: true },
     { folder: `anthropic-${protocol}`, client: 'Anthropic', wantsStreamUsage: false },
-    ...upstream === 'OpenAI'
-      ? [{ folder: `responses-${protocol}`, client: 'Responses' as const, wantsStreamUsage: false }]
-      : [],
+    { folder: `responses-${protocol}`, client: 'Responses', wantsStreamUsage: false },
   ];
 }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSealer, isSealed } from '../../../../dataplane/sealing/seal.ts';
+import { isSealed } from '../../../../dataplane/protocol/sealed-values.ts';
+import { createSealer } from '../../../../dataplane/sealing/seal.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const sealer = createSealer([KEY]);

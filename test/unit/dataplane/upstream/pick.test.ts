@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { orderCandidates } from '../../../../dataplane/upstream/pick.ts';
+import { orderCandidates, rankCandidates } from '../../../../dataplane/upstream/pick.ts';
 
 test('every candidate once, tier after tier', () => {
   fc.assert(fc.property(fc.array(
@@ -38,4 +38,35 @@ test('the second choice is in proportion among the rest', () => {
 test('a single candidate needs no random number', () => {
   const only = { weight: 5 };
   assert.deepEqual([...orderCandidates([[only], []], () => assert.fail('asked'))], [only]);
+});
+
+const TIER = [{ id: 'a', weight: 1 }, { id: 'b', weight: 3 }, { id: 'c', weight: 6 }];
+const idOf = ({ id }: { id: string }): string => id;
+const firstOf = (tier: typeof TIER, conversation: number): string | undefined =>
+  rankCandidates(tier, `conversation ${conversation}`, idOf)[0]?.id;
+
+test('a conversation has one order, whatever order the candidates come in', () => {
+  for (let conversation = 0; conversation < 50; conversation++) {
+    const order = rankCandidates(TIER, `${conversation}`, idOf);
+    assert.deepEqual(rankCandidates(TIER.toReversed(), `${conversation}`, idOf), order);
+    assert.equal(new Set(order).size, 3);
+  }
+});
+
+test('conversations are spread in proportion to the weights', () => {
+  const counts: Record<string, number> = { a: 0, b: 0, c: 0 };
+  for (let n = 0; n < 10_000; n++) counts[firstOf(TIER, n) ?? '']!++;
+  // five standard deviations of a share of 0.6 are 245
+  for (const { id, weight } of TIER) assert.ok(Math.abs(counts[id]! - weight * 1000) < 250, `${id}: ${counts[id]}`);
+});
+
+test('a candidate that leaves moves its own conversations only, and a heavier one only draws more to itself', () => {
+  const without = TIER.filter(({ id }) => id !== 'b');
+  const heavier = TIER.map((candidate) => (candidate.id === 'a' ? { ...candidate, weight: 5 } : candidate));
+  for (let n = 0; n < 1000; n++) {
+    const first = firstOf(TIER, n);
+    if (first !== 'b') assert.equal(firstOf(without, n), first);
+    const then = firstOf(heavier, n);
+    assert.ok(then === first || then === 'a');
+  }
 });

@@ -1,0 +1,71 @@
+/**
+ * Gives the calls of one conversation to one channel, without any state: the account behind it has the conversation's
+ * prompt cache, and nobody else can read its encrypted reasoning. A full or failed channel is followed by the next in
+ * the conversation's own order, and the conversation returns afterwards, because the order stays.
+ */
+import { GatewayError } from '../errors.ts';
+import type { AffinityFacts } from '../protocol/affinity-facts.ts';
+import { UNUSABLE } from '../protocol/openai/response-seals.ts';
+import { createChannelSeal } from '../sealing/channel-seal.ts';
+import type { Candidate } from '../state/state.ts';
+import { orderCandidates, rankCandidates } from '../upstream/pick.ts';
+import type { Authenticated, PipelineDeps, Received, Routed } from './context.ts';
+
+/** The headers by which clients name their sessions, the most telling first. */
+const SESSION_HEADERS = ['x-claude-code-session-id', 'session_id'] as const;
+/** A longer one is no name. */
+const MAX_SESSION_LENGTH = 128;
+
+/** The session that the client says it is in (Claude Code, Codex); undefined: it says none. */
+export function sessionOf({ headers }: Pick<Received, 'headers'>): string | undefined {
+  return SESSION_HEADERS.map((name) => headers[name]).filter((value) => typeof value === 'string')
+    .find((value) => value !== '' && value.length <= MAX_SESSION_LENGTH);
+}
+
+/** The offer's candidates in the order in which this call tries them. Throws unsupported_parameter where none can. */
+export function orderByAffinity(
+  deps: Pick<PipelineDeps, 'state' | 'random'>, authenticated: Authenticated,
+  { call: { affinity }, offer: { tiers } }: Pick<Routed, 'call' | 'offer'>,
+): readonly Candidate[] {
+  if (!affinity) return orderCandidates(tiers, deps.random);
+  const conversation = conversationOf(authenticated, affinity);
+  const channels = new Set(tiers.flat().map(({ target }) => target.id));
+  const opened = openedBy(deps, authenticated);
+  const home = affinity.sealed.map(opened).find((channel) => channel !== undefined && channels.has(channel));
+  const ordered = tiers.flatMap((tier) => tier.some(({ routing }) => routing === 'Affinity')
+    ? withFirst(home, rankCandidates(tier, conversation, ({ target }) => target.id))
+    : orderCandidates([tier], deps.random));
+  return onlyBound(ordered, affinity.bound.map(opened));
+}
+
+/** The channel that a sealed value names; undefined: it is not of this gateway and account. */
+function openedBy(
+  { state }: Pick<PipelineDeps, 'state'>, { key: { account } }: Authenticated,
+): (sealed: string) => string | undefined {
+  const keys = state.get().sealingKeys?.reveal();
+  if (!keys) return () => undefined;
+  const seal = createChannelSeal({ keys, channel: '', account });
+  return (sealed) => seal.open(sealed)?.channel;
+}
+
+/** Keys do not share conversations, whatever names their clients give to them. */
+function conversationOf({ key, received }: Authenticated, { cacheKey, opening }: AffinityFacts): string {
+  return JSON.stringify([key.uid, cacheKey ?? sessionOf(received) ?? opening]);
+}
+
+function withFirst(home: string | undefined, tier: readonly Candidate[]): readonly Candidate[] {
+  const first = tier.filter(({ target }) => target.id === home);
+  return first.length === 0 ? tier : [...first, ...tier.filter(({ target }) => target.id !== home)];
+}
+
+/** What only one channel can use binds the call to it. Throws unsupported_parameter where that channel is not there. */
+function onlyBound(
+  candidates: readonly Candidate[], bound: readonly (string | undefined)[],
+): readonly Candidate[] {
+  if (bound.length === 0) return candidates;
+  const [channel, ...others] = new Set(bound);
+  const able = candidates.filter(({ target }) => target.id === channel);
+  if (others.length > 0 || able.length === 0)
+    throw new GatewayError('unsupported_parameter', UNUSABLE, { param: 'input' });
+  return able;
+}

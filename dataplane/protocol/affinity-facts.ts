@@ -1,0 +1,68 @@
+/**
+ * What a chat request says about the conversation that it belongs to, in all dialects: routing gives the calls of one
+ * conversation to one channel, which has its prompt cache and can read its encrypted reasoning.
+ */
+import { hash } from 'node:crypto';
+import { isRecord, itemsOf, stringOf } from './fields.ts';
+import type { JsonRecord } from './fields.ts';
+import { isSealed } from './sealed-values.ts';
+
+export interface AffinityFacts {
+  /** The name that the client gives to the conversation's cache; undefined: none. */
+  readonly cacheKey: string | undefined;
+  /** A digest of the system prompt and the first message. */
+  readonly opening: string;
+  /** Sealed reasoning, in the order of the conversation: another channel can do without it. */
+  readonly sealed: readonly string[];
+  /** Sealed values that only the channel which made them can use: the previous response, a compacted conversation. */
+  readonly bound: readonly string[];
+}
+
+export type ConversationKind = 'OpenAIChat' | 'AnthropicChat' | 'Responses';
+
+/** The first ones decide; a conversation has one for each turn. */
+const MAX_SEALED = 64;
+
+export function readAffinity(kind: ConversationKind, parsed: JsonRecord): AffinityFacts {
+  const { prompt_cache_key: cacheKey } = parsed;
+  const sealed = kind === 'Responses' ? findSealed(parsed) : { sealed: [], bound: [] };
+  return {
+    cacheKey: typeof cacheKey === 'string' && cacheKey !== '' ? cacheKey : undefined,
+    opening: digest(OPENINGS[kind](parsed)),
+    ...sealed,
+  };
+}
+
+const OPENINGS: Readonly<Record<ConversationKind, (parsed: JsonRecord) => unknown>> = {
+  OpenAIChat: ({ messages }) => untilFirstUser(messages),
+  AnthropicChat: ({ system, messages }) => [system, untilFirstUser(messages)],
+  Responses: ({ instructions, input }) => [instructions, untilFirstUser(input)],
+};
+
+/** The items up to the first of the user; what is no list stays as it is. */
+function untilFirstUser(items: unknown): unknown {
+  if (!Array.isArray(items)) return items;
+  const first = items.findIndex((item) => isRecord(item) && item['role'] === 'user');
+  return first < 0 ? items.slice(0, 1) : items.slice(0, first + 1);
+}
+
+/** Members that move along the conversation, from message to message. */
+const MOVING: ReadonlySet<string> = new Set(['cache_control', 'prompt_cache_breakpoint']);
+
+function digest(opening: unknown): string {
+  const text = JSON.stringify(opening, (name, value: unknown) => (MOVING.has(name) ? undefined : value)) ?? '';
+  return hash('sha256', text, 'base64url');
+}
+
+function findSealed(parsed: JsonRecord): Pick<AffinityFacts, 'sealed' | 'bound'> {
+  const { previous_response_id: previous, input } = parsed;
+  const sealed: string[] = [];
+  const bound = isSealed(previous) ? [previous] : [];
+  for (const item of itemsOf(input)) {
+    const content = isRecord(item) ? item['encrypted_content'] : undefined;
+    if (!isRecord(item) || !isSealed(content)) continue;
+    const list = stringOf(item['type']) === 'reasoning' ? sealed : bound;
+    if (list.length < MAX_SEALED) list.push(content);
+  }
+  return { sealed, bound };
+}

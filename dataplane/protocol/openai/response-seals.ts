@@ -1,0 +1,148 @@
+/**
+ * Seals what a provider of responses encrypts or keeps: encrypted content is bound to the account that made it, and so
+ * are the ids of responses. Sealed with their channel, they come back with the next call, which is given to that
+ * channel and gets the provider's own values. Reasoning of another channel is left out there: the provider would refuse
+ * the whole request for it.
+ */
+import { RequestFault } from '../call-facts.ts';
+import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import type { JsonEdit } from '../json-edit.ts';
+import { reparseLosslessly, writeJson } from '../json-value.ts';
+import { decodeUtf8 } from '../bytes.ts';
+import { isSealed } from '../sealed-values.ts';
+import type { ChannelSeal } from '../sealed-values.ts';
+
+export const ENCRYPTED_CONTENT = 'encrypted';
+export const RESPONSE_ID = 'response';
+
+/** Of a request that needs what its account cannot use, or what no channel has any more. */
+export const UNUSABLE =
+  'The request refers to a response or a compacted conversation that no channel of this model has for this account. '
+  + 'Send the whole conversation in "input".';
+
+/** In the header that names what was left out: there may be dozens of items. */
+const LEFT_OUT = 'input[].encrypted_content';
+
+export interface OpenedRequest {
+  readonly edits: ReadonlyMap<string, JsonEdit>;
+  /** Undefined: nothing was left out. */
+  readonly dropped: readonly string[] | undefined;
+}
+
+/** The edits that give a request the provider's own values. Throws RequestFault where it cannot do without one. */
+export function openRequest(body: Uint8Array, parsed: JsonRecord, seal: ChannelSeal | undefined): OpenedRequest {
+  const edits = new Map<string, JsonEdit>();
+  const { previous_response_id: previous } = parsed;
+  if (isSealed(previous)) edits.set('previous_response_id', JSON.stringify(openOwn(previous, seal)));
+  if (!itemsOf(parsed['input']).some(isSealedItem)) return { edits, dropped: undefined };
+  const { input } = reparseLosslessly(body, parsed);
+  const { items, leftOut } = openItems(itemsOf(input), seal);
+  edits.set('input', writeJson(items));
+  return { edits, dropped: leftOut ? [LEFT_OUT] : undefined };
+}
+
+function isSealedItem(item: unknown): boolean {
+  return isRecord(item) && isSealed(item['encrypted_content']);
+}
+
+/** The value, which only its own channel can use: routing gives the call to no other. */
+function openOwn(sealed: string, seal: ChannelSeal | undefined): string {
+  const opened = seal?.open(sealed);
+  if (opened && opened.channel === seal?.channel) return opened.data;
+  throw new RequestFault('unsupported_parameter', UNUSABLE, 'input');
+}
+
+function openItems(
+  items: readonly unknown[], seal: ChannelSeal | undefined,
+): { readonly items: readonly unknown[]; readonly leftOut: boolean } {
+  const opened: unknown[] = [];
+  let leftOut = false;
+  let orphaned = false;
+  for (const item of items) {
+    const own = isRecord(item) ? openItem(item, seal) : item;
+    if (own === undefined) leftOut = orphaned = true;
+    else {
+      orphaned &&= isRecord(own) && isMadeWithReasoning(own);
+      opened.push(orphaned && isRecord(own) ? withoutId(own) : own);
+    }
+  }
+  return { items: opened, leftOut };
+}
+
+/** What a model makes after its reasoning: with an id, a provider asks for that reasoning too. */
+const MADE_WITH_REASONING: ReadonlySet<string> = new Set([
+  'message', 'function_call', 'custom_tool_call', 'tool_search_call', 'web_search_call', 'local_shell_call',
+  'shell_call', 'apply_patch_call',
+]);
+
+function isMadeWithReasoning({ type = 'message', role }: JsonRecord): boolean {
+  return role !== 'user' && MADE_WITH_REASONING.has(stringOf(type));
+}
+
+function withoutId({ id: _id, ...item }: JsonRecord): JsonRecord {
+  return item;
+}
+
+/** Undefined: reasoning of another channel. Throws RequestFault for other content of one. */
+function openItem(item: JsonRecord, seal: ChannelSeal | undefined): JsonRecord | undefined {
+  const { encrypted_content: content, type } = item;
+  if (!isSealed(content)) return item;
+  if (type !== 'reasoning') return { ...item, encrypted_content: openOwn(content, seal) };
+  const opened = seal?.open(content);
+  if (!opened || opened.channel !== seal?.channel || opened.kind !== ENCRYPTED_CONTENT) return undefined;
+  return { ...item, encrypted_content: opened.data };
+}
+
+/** Seals the values of one response, whole or in events: the same value is sealed once. */
+export class ResponseSeals {
+  readonly #seal: ChannelSeal | undefined;
+  readonly #sealed = new Map<string, string>();
+
+  constructor(seal: ChannelSeal | undefined) {
+    this.#seal = seal;
+  }
+
+  /** `bytes` is JSON, or an event whose data is; `data` is its value: a response, or an event with one or an item. */
+  apply(bytes: Uint8Array, data: JsonRecord): Uint8Array {
+    if (!this.#seal) return bytes;
+    const values = new Map([...ownValues(data), ...ownValues(data['response']), ...encryptedIn(data['item'])]);
+    if (values.size === 0) return bytes;
+    let text = decodeUtf8(bytes);
+    for (const [value, kind] of values) text = replaceText(text, value, this.#sealOf(kind, value));
+    return Buffer.from(text);
+  }
+
+  #sealOf(kind: string, value: string): string {
+    const known = this.#sealed.get(value);
+    if (known !== undefined || !this.#seal) return known ?? value;
+    const sealed = this.#seal.seal(kind, value);
+    this.#sealed.set(value, sealed);
+    return sealed;
+  }
+}
+
+/** In JSON, where some writers escape slashes. A value that stands within another text has other quotes around it. */
+function replaceText(json: string, value: string, sealed: string): string {
+  const quoted = JSON.stringify(value);
+  const replaced = json.replaceAll(quoted, `"${sealed}"`);
+  return value.includes('/') ? replaced.replaceAll(quoted.replaceAll('/', String.raw`\/`), `"${sealed}"`) : replaced;
+}
+
+type OwnValue = readonly [value: string, kind: string];
+
+/** Of a response object. */
+function ownValues(response: unknown): readonly OwnValue[] {
+  if (!isRecord(response) || response['object'] !== 'response') return [];
+  const { id, previous_response_id: previous, output } = response;
+  return [...ownValue(id, RESPONSE_ID), ...ownValue(previous, RESPONSE_ID), ...itemsOf(output).flatMap(encryptedIn)];
+}
+
+function encryptedIn(item: unknown): readonly OwnValue[] {
+  return isRecord(item) ? ownValue(item['encrypted_content'], ENCRYPTED_CONTENT) : [];
+}
+
+function ownValue(value: unknown, kind: string): readonly OwnValue[] {
+  const text = textOf(value);
+  return text === undefined ? [] : [[text, kind]];
+}
