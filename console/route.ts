@@ -50,13 +50,13 @@ export interface PageRequest {
   readonly nowMs: number;
 }
 
-export type NavigationItem = 'keys' | 'wallet' | 'prices';
+export type NavigationItem = 'keys' | 'wallet' | 'usage' | 'prices';
 
 /** What stands inside views/layout.ts. */
 export interface Page {
   /** Of the window, without the product's name. */
   readonly title: string;
-  /** undefined: none of the three. */
+  /** undefined: none of them. */
   readonly active: NavigationItem | undefined;
   /** The content of <main>, its <h1> included. */
   readonly body: Html;

@@ -10,6 +10,8 @@ import { keyRoutes } from './pages/key.ts';
 import { keysRoutes } from './pages/keys.ts';
 import { pricesRoutes } from './pages/prices.ts';
 import { refusedRoutes } from './pages/refused.ts';
+import { usageCallsRoutes } from './pages/usage-calls.ts';
+import { usageRoutes } from './pages/usage.ts';
 import { walletRoutes } from './pages/wallet.ts';
 import type { ConsoleRoute } from './route.ts';
 
@@ -19,5 +21,6 @@ export const ROUTES: readonly ConsoleRoute[] = [
   ...keysRoutes,
   ...keyNewRoutes, ...keyRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
   ...walletRoutes, ...accountRoutes, ...callsRoutes, ...callRoutes, ...refusedRoutes,
+  ...usageRoutes, ...usageCallsRoutes,
   ...pricesRoutes,
 ];

@@ -8,6 +8,9 @@ import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { madeBy } from '../usage-page/made.ts';
+import type { Made } from '../usage-page/made.ts';
+import { groupNames } from '../usage-page/names.ts';
 import { accountFacts, renderAccountBadge, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
@@ -52,7 +55,8 @@ async function accountPage(
     readRefusals(request, callQueryOf(visible), LATEST_REFUSED),
   ]);
   const body = renderAccount({
-    ref, names, latest, refusals, grants, key: key?.metadata.name, done: grantedNotice(request, visible),
+    ref, names, latest, calls: { groups: groupNames(request.deps), made: madeBy(request.deps) }, refusals, grants,
+    key: key?.metadata.name, done: grantedNotice(request, visible),
     facts: account && accountFacts(account, names.size),
     spending: { range, spending, byKey: key === undefined, ...spendingLinks(visible, names) },
   });
@@ -149,6 +153,8 @@ interface AccountView {
   readonly spending: SpendingView;
   /** undefined: the ledger cannot be read. */
   readonly latest: readonly UsageRecord[] | undefined;
+  /** How calls are described. */
+  readonly calls: { readonly groups: ReadonlyMap<string, string>; readonly made: Made };
   readonly refusals: Refusals;
   readonly names: ReadonlyMap<string, string>;
   readonly grants: GrantsView | undefined;
@@ -181,7 +187,7 @@ function renderFigures({ account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, h
 }
 
 function renderLatest({
-  ref, key,
+  ref, key, calls,
 }: AccountView, latest: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
   const parameters = { key: key ?? '' };
   return html`<section class="section" aria-labelledby="latest"><div class="section-head">\
@@ -189,5 +195,5 @@ function renderLatest({
 <p><a href="${accountPath(
   ref, 'calls', parameters,
 )}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p></div>
-${renderCallsTable(latest, { ref, names, key })}</section>`;
+${renderCallsTable(latest, { ...calls, names, keyOf: () => key })}</section>`;
 }

@@ -4,7 +4,8 @@ import type { UsageRecord } from '#ledger/usage-record.ts';
 import { html } from '#web/html.ts';
 import type { ActivityEntry } from '../../dataplane/activity/activity.ts';
 import { AccessError } from '../access/access.ts';
-import type { ConsoleDeps, ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
+import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
+import { groupNames } from '../usage-page/names.ts';
 import { renderWalletHead } from '../wallet/account-facts.ts';
 import { renderCallDetails } from '../wallet/call-details.ts';
 import { callQueryOf, keyNames, readVisibleCalls, WALLET_FILES } from '../wallet/visible-calls.ts';
@@ -19,15 +20,8 @@ async function showCall(request: PageRequest): Promise<HandlerResult> {
   if (!record && !entry) throw new AccessError('NotFound', `There is no call ${callId} of this account that is kept.`);
   const { ref, key } = visible;
   const body = html`${renderWalletHead({ ref, key: key?.metadata.name, here: 'Call' })}
-${renderCallDetails({ record, entry, names, groupName: groupNames(request.deps) })}`;
+${renderCallDetails({ record, entry, names, groups: groupNames(request.deps) })}`;
   return { page: { title: `Call ${callId} · Wallet`, active: 'wallet', body, ...WALLET_FILES } };
-}
-
-/** A group's name as users know it. */
-function groupNames({ resources, gatewayNamespace }: ConsoleDeps): (group: string) => string {
-  const groups = resources().groups.filter(({ metadata }) => metadata.namespace === gatewayNamespace);
-  const names = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.displayName]));
-  return (group) => names.get(group) ?? group;
 }
 
 async function readRecord(

@@ -14,8 +14,8 @@ export interface CallView {
   readonly entry: ActivityEntry | undefined;
   /** Names of keys by uid; a key that is gone, or not the person's to see, has none. */
   readonly names: ReadonlyMap<string, string>;
-  /** The group's name as users know it. */
-  readonly groupName: (group: string) => string;
+  /** Names of groups as users know them. */
+  readonly groups: ReadonlyMap<string, string>;
 }
 
 const CLASSES: readonly (readonly [keyof TokenCounts, string])[] = [
@@ -42,7 +42,7 @@ function renderError({ entry }: CallView): Html {
 
 type Fact = readonly [label: string, value: Html | string | undefined];
 
-function renderFacts({ record, entry, names, groupName }: CallView): Html {
+function renderFacts({ record, entry, names, groups }: CallView): Html {
   const { callId, keyUid, model } = record ?? entry ?? { callId: '', keyUid: '', model: undefined };
   const facts: readonly Fact[] = [
     ['Id', html`<code>${callId}</code>`],
@@ -52,7 +52,7 @@ function renderFacts({ record, entry, names, groupName }: CallView): Html {
     ['Status', record ? renderStatus(record) : html`<span class="dot bad">Refused</span>`],
     ...factsOfEntry(entry),
     ['Duration', durationOf(record, entry)],
-    ...record ? factsOfRecord(record, groupName) : [],
+    ...record ? factsOfRecord(record, groups) : [],
   ];
   return html`<dl class="facts call-facts">${facts.map(([label, value]) => value === undefined
     ? NOTHING
@@ -69,9 +69,9 @@ function factsOfEntry(entry: ActivityEntry | undefined): readonly Fact[] {
   ];
 }
 
-function factsOfRecord({ group, channel, catalog }: UsageRecord, groupName: CallView['groupName']): readonly Fact[] {
+function factsOfRecord({ group, channel, catalog }: UsageRecord, groups: CallView['groups']): readonly Fact[] {
   return [
-    ['Group', bdi(groupName(group))], ['Channel', html`<code>${channel}</code>`],
+    ['Group', bdi(groups.get(group) ?? group)], ['Channel', html`<code>${channel}</code>`],
     ['Price of', html`<code>${catalog}</code>`],
   ];
 }

@@ -58,6 +58,25 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await inspect('refused-call');
   });
 
+  test('a column of a chart opens the calls behind it', async () => {
+    const { page, inspect } = visitor;
+    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await page.getByRole('heading', { name: 'Cost by day and model' }).waitFor();
+    await inspect('usage');
+    for (const name of ['Key', 'Calls', '7 days', 'Hour']) await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { name: 'Calls by hour and key' }).waitFor();
+    await inspect('usage-by-hour');
+    const part = page.locator('.stacked a', { has: page.locator('title', { hasText: 'team-a/ci' }) }).last();
+    const title = await part.locator('title').textContent();
+    await part.click();
+    await page.getByRole('heading', { name: 'Calls', exact: true }).waitFor();
+    const [, calls = ''] = /: (\d+ calls?)$/.exec(title ?? '') ?? [];
+    assert.match(await page.locator('.bar-line').innerText(), new RegExp(`^${calls} · \\$`));
+    assert.equal(await page.locator('.calls tbody tr').count(), Number.parseInt(calls, 10));
+    await page.goto(`${url}/usage/calls?by=key&model=gpt-5-mini`);
+    await inspect('usage-calls');
+  });
+
   test('a call opens to its tries and its price by class', async () => {
     const { page, inspect } = visitor;
     await page.goto(`${url}${PATH}/calls`);

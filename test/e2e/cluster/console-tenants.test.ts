@@ -50,6 +50,7 @@ describe.skipIf(missing)('tenants at the console', () => {
       noted(query, { all: NOTHING, byDay: new Map(), byKey: new Map(), byModel: new Map(), wholeSinceMs: 0 }),
     page: async (query) => noted(query, { calls: [], next: undefined, wholeSinceMs: 0 }),
     records: (query) => noted(query, ReadableStream.from([])),
+    series: async (query) => noted(query, { sums: [], wholeSinceMs: 0 }),
     find: (query) => noted(query, Promise.resolve(undefined)), prepare: () => undefined, close: () => undefined,
   };
 

@@ -231,7 +231,7 @@ export const PURE: readonly RegExp[] = [
   /^operator\/kube\/(?:backoff|parse-)/,
   /^operator\/reconcile\/(?:last-good|status-book|known-spending)/,
   /^operator\/xds\/envoy\//,
-  /^console\/(?:(?:views|forms|keys|wallet)\/|pages\/(?!sign-in))/,
+  /^console\/(?:(?:views|forms|keys|wallet|charts|usage-page)\/|pages\/(?!sign-in))/,
   /^operator\/xds\/(?:acknowledgements|resource-cache|session|same-message|snapshot-changes|subscription)/,
   /^dataplane\/xds\/(?:inventory|kind-inventory|stream)/,
   /^dataplane\/errors\.ts$/,

@@ -29,6 +29,8 @@ export function usageBook(
   const chosen = (query: CallQuery): UsageRecord[] => {
     asked.push(query);
     return records.filter((record) => query.accounts.includes(record.account) &&
+      (query.keysOf?.[record.account] ?? [record.keyUid]).includes(record.keyUid) &&
+      (query.group ?? record.group) === record.group &&
       (query.keyUid ?? record.keyUid) === record.keyUid && (query.model ?? record.model) === record.model
       && (query.status ?? record.status) === record.status && record.createdMs >= (query.sinceMs ?? 0) &&
         record.createdMs < (query.untilMs ?? Infinity)).sort((a, b) => a.createdMs - b.createdMs);
@@ -36,6 +38,18 @@ export function usageBook(
   return {
     asked, prepared,
     sums: (query) => Promise.resolve({ ...sumsOf(chosen(query)), wholeSinceMs }),
+    async series(query, { by, unit }) {
+      const stretchMs = unit === 'Day' ? DAY_MS : DAY_MS / 24;
+      const nameOf = ({ model, keyUid, group, account }: UsageRecord): string =>
+        ({ Model: model, Key: keyUid, Group: group, Account: account })[by];
+      const grouped = Map.groupBy(chosen(query), (record) =>
+        JSON.stringify([Math.floor(record.createdMs / stretchMs) * stretchMs, nameOf(record)]));
+      const sums = [...grouped].map(([id, some]) => {
+        const [startMs, name] = JSON.parse(id) as [number, string];
+        return { startMs, name, ...sumOf(some) };
+      });
+      return { sums, wholeSinceMs };
+    },
     page(query, { size, before }): Promise<CallPage> {
       const all = chosen(query).toReversed();
       const from = before === undefined ? 0 : Number(before);
