@@ -2,11 +2,14 @@
 import { accountRoutes } from './pages/account.ts';
 import { callRoutes } from './pages/call.ts';
 import { callsRoutes } from './pages/calls.ts';
+import { keyActivityRoutes } from './pages/key-activity.ts';
 import { keyCreatedRoutes } from './pages/key-created.ts';
 import { keyDeleteRoutes } from './pages/key-delete.ts';
 import { keyNewRoutes } from './pages/key-new.ts';
 import { keyRotateRoutes } from './pages/key-rotate.ts';
 import { keyRoutes } from './pages/key.ts';
+import { keySettingsRoutes } from './pages/key-settings.ts';
+import { keyUseRoutes } from './pages/key-use.ts';
 import { keysRoutes } from './pages/keys.ts';
 import { pricesRoutes } from './pages/prices.ts';
 import { refusedRoutes } from './pages/refused.ts';
@@ -19,7 +22,8 @@ import type { ConsoleRoute } from './route.ts';
 export const ROUTES: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/', handle: () => ({ redirect: '/keys' }) },
   ...keysRoutes,
-  ...keyNewRoutes, ...keyRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
+  ...keyRoutes, ...keyActivityRoutes, ...keySettingsRoutes, ...keyUseRoutes,
+  ...keyNewRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
   ...walletRoutes, ...accountRoutes, ...callsRoutes, ...callRoutes, ...refusedRoutes,
   ...usageRoutes, ...usageCallsRoutes,
   ...pricesRoutes,

@@ -23,12 +23,15 @@ import type { UsageFilter, UsageQuery } from './query.ts';
 import { measured, rank } from './ranked.ts';
 import type { RankedName, Ranking } from './ranked.ts';
 
-export interface UsageView {
+export interface ChartView {
   readonly query: UsageQuery;
   readonly names: Names;
+  readonly series: Series;
+}
+
+export interface UsageView extends ChartView {
   /** Suggestions. */
   readonly models: readonly string[];
-  readonly series: Series;
   readonly figures: MonthFigures;
 }
 
@@ -110,7 +113,7 @@ interface ShownName extends Omit<RankedName, 'name'> {
 }
 
 /** The first five and the others together. */
-function shownNames({ top, others, rest }: Ranking, { query: { by }, names }: UsageView): ShownName[] {
+function shownNames({ top, others, rest }: Ranking, { query: { by }, names }: ChartView): ShownName[] {
   const shown = top.map(({ name, ...sums }, index): ShownName => ({
     ...sums, label: labelOf(name, by, names), color: Math.min(index, OTHERS_COLOR), filter: filterOf(name, by, names),
   }));
@@ -118,7 +121,12 @@ function shownNames({ top, others, rest }: Ranking, { query: { by }, names }: Us
   return [...shown, { ...rest, label: pluralize(others.length, 'other'), color: OTHERS_COLOR, filter: {} }];
 }
 
-function renderChart(ranking: Ranking, view: UsageView): Html {
+/** The chart alone, with its table. */
+export function renderUsageChart(view: ChartView): Html {
+  return renderChart(rank(view.series.sums, view.query.show), view);
+}
+
+function renderChart(ranking: Ranking, view: ChartView): Html {
   const { query } = view;
   const shown = shownNames(ranking, view);
   const columns = columnsOf(query).map((startMs): ChartColumn => ({
@@ -132,7 +140,7 @@ function renderChart(ranking: Ranking, view: UsageView): Html {
   }));
   return renderStacked({
     title: `${MEASURE_WORDS[query.show]} by ${query.unit} and ${query.by}`,
-    note: html`A column opens its calls`, measure: query.show, columns,
+    note: html`${sumText(ranking.all)} · a column opens its calls`, measure: query.show, columns,
     series: shown.map(({ label, color }) => ({ label, color })), table: renderColumnTable(shown, view),
   });
 }
@@ -143,7 +151,7 @@ function exactText(sum: SpendingSum, measure: Measure): string {
 }
 
 /** The same numbers, the latest first. */
-function renderColumnTable(shown: readonly ShownName[], { query, series }: UsageView): Html {
+function renderColumnTable(shown: readonly ShownName[], { query, series }: ChartView): Html {
   const starts = [...new Set(series.sums.map(({ startMs }) => startMs))].sort((a, b) => b - a);
   return html`<details class="fold"><summary>As a table</summary>
 <div class="table-box" tabindex="0" role="region" aria-label="The chart as a table"><table class="table">

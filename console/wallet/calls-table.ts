@@ -73,7 +73,8 @@ interface CallsTableView {
 
 /** The table alone. */
 export function renderCallsTable(calls: readonly UsageRecord[], view: CallsTableView): Html {
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Calls"><table class="table cards calls">
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="List of calls">\
+<table class="table cards calls">
 <caption class="vh">Calls with their tokens and what they cost</caption>
 <thead><tr><th scope="col">Time and id</th><th scope="col">Key</th><th scope="col">Model</th>\
 <th scope="col">Status</th><th scope="col" class="num">Input</th>\

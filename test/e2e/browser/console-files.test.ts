@@ -194,14 +194,18 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
   test('editing: a refusal at the field, one value of the text changed, and what others did meanwhile', async () => {
     const before = await manifest('research.yaml');
     await page.goto(`${url}/keys/research/nightly-evals`);
-    await admin.inspect('key-edit');
+    const tabs = [['Activity', 'key-activity'], ['Use it', 'key-use'], ['Settings', 'key-settings']] as const;
+    for (const [tab, name] of tabs) {
+      await page.getByRole('link', { name: tab, exact: true }).click();
+      await admin.inspect(name);
+    }
     admin.expectStatus(422);
     await page.locator('input[name=limitUsd]').fill('-1');
     await admin.press('Save');
     await page.locator('#f-limitUsd-fault').waitFor();
     await page.locator('input[name=limitUsd]').fill('75.50');
     await admin.press('Save');
-    await page.waitForURL(/nightly-evals\?done=/);
+    await page.waitForURL(/nightly-evals\/settings\?done=/);
     assert.equal(await manifest('research.yaml'), before.replace('"60.00"', '"75.50"'));
 
     const theirs = before.replace('"60.00"', '"90.00"');
@@ -212,9 +216,9 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await page.locator('#conflict').waitFor();
     assert.match(await page.locator('#conflict tr[data-field]').innerText(), /75\.50[\s\S]*90[\s\S]*80/);
     assert.equal(await manifest('research.yaml'), theirs, 'nothing is overwritten');
-    await admin.inspect('key-edit-conflict');
+    await admin.inspect('key-settings-conflict');
     await admin.press('Apply on top of the new state');
-    await page.waitForURL(/nightly-evals\?done=/);
+    await page.waitForURL(/nightly-evals\/settings\?done=/);
     assert.equal(await manifest('research.yaml'), theirs.replace('"90.00"', '"80"'));
   });
 
@@ -319,7 +323,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     for (let looks = 0; looks < 100 && await key.count() === 0; looks++) await sheet.reload();
     assert.match(await call(sdkUrl, await key.innerText()), /./);
     assert.equal(await sheet.locator('button[data-copy]:visible').count(), 0, 'what needs scripts is not there');
-    await sheet.goto(`${url}/keys/support/plain`);
+    await sheet.goto(`${url}/keys/support/plain/settings`);
     await sheet.locator('input[name=maxConcurrency]').fill('4');
     await press('Save');
     assert.match(await manifest('support-plain.yaml'), /maxConcurrency: 4/);

@@ -77,6 +77,14 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await inspect('usage-calls');
   });
 
+  test('a key has its own chart, refusals and calls', async () => {
+    const { page, inspect } = visitor;
+    await page.goto(`${url}/keys/team-a/ci`);
+    await page.getByRole('link', { name: 'Activity', exact: true }).click();
+    await page.getByText('12 refused today').waitFor();
+    await inspect('key-activity');
+  });
+
   test('a call opens to its tries and its price by class', async () => {
     const { page, inspect } = visitor;
     await page.goto(`${url}${PATH}/calls`);

@@ -223,15 +223,16 @@ describe('the page of keys', () => {
     const stand = keysStand({ world });
     const [anna, bob] = [await stand.browser(ANNA), await stand.browser(BLIND)];
     stand.world.mint('team-a', 'x');
-    for (const [person, path] of [[anna, '/keys/team-a/x'], [
-      bob, '/keys/team-a/x',
-    ], [anna, '/keys/new'], [anna, `/keys/team-a/x/created?rotation=1&since=${stand.clock.nowMs}`]] as const) {
+    for (const [person, path] of [[anna, '/keys/team-a/x/settings'], [
+      bob, '/keys/team-a/x/settings',
+    ], [anna, '/keys/team-a/x/use'], [anna, '/keys/new'], [
+      anna, `/keys/team-a/x/created?rotation=1&since=${stand.clock.nowMs}`]] as const) {
       const { markup, status } = await person.get(path);
       assert.equal(status, 200, path);
       assert.ok(markup.includes('&lt;img src=x'), path);
       assert.doesNotMatch(markup, /<img|<script>/, path);
     }
-    await anna.get('/keys/team-a/x');
+    await anna.get('/keys/team-a/x/settings');
     assert.equal((await anna.submit('key-form', { maxConcurrency: '5' })).status, 303);
     assert.deepEqual(stand.world.apiKey('team-a', 'x').spec.models, [
       hostile, '</textarea><script>',

@@ -58,7 +58,7 @@ describe('creating a key', () => {
     assert.doesNotMatch(again.markup, new RegExp(text));
     assert.doesNotMatch(JSON.stringify(logged), new RegExp(text));
     clock.nowMs += 1;
-    for (const path of ['/keys', '/keys/team-a/bot'])
+    for (const path of ['/keys', '/keys/team-a/bot/settings'])
       assert.doesNotMatch((await anna.get(path)).markup, new RegExp(text));
   });
   it('shows the key to the script that waits for it, in the same markup', async () => {
@@ -141,7 +141,7 @@ describe('creating a key', () => {
     assert.match(markup, /kind: Secret\nmetadata: \{name: own-key, namespace: team-a\}/);
     assert.doesNotMatch((await (await browser(NOBODY)).get('/keys')).markup, /kubectl/);
     const rita = await browser(READER);
-    for (const path of ['/keys/team-a/ci-bot', '/keys/new'])
+    for (const path of ['/keys/team-a/ci-bot/settings', '/keys/new'])
       assert.match((await rita.get(path)).markup, /The folder of manifests cannot be written to/, path);
   });
   it('says at the field what the API refuses, in its words, and keeps what was typed', async () => {
@@ -219,7 +219,7 @@ describe('the groups to choose from', () => {
   it('hold the one that a key has, although it is gone', async () => {
     const { browser } = keysStand();
     assert.match(
-      (await (await browser(ANNA)).get('/keys/team-a/intern-2026')).markup,
+      (await (await browser(ANNA)).get('/keys/team-a/intern-2026/settings')).markup,
       /name="group" value="retired" required checked[\s\S]*?There is no such group/,
     );
   });
@@ -246,9 +246,9 @@ describe('editing a key', () => {
       ({ ...spec, key: { ...spec.key, overlapSeconds: 77, secretRef: { name: 'own' } } }));
     const before = world.apiKey('team-a', 'ci-bot').spec;
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     const answer = await anna.submit('key-form', { limitUsd: '30.5', group: 'economy' });
-    assert.deepEqual([answer.status, answer.location], [303, '/keys/team-a/ci-bot?done=saved']);
+    assert.deepEqual([answer.status, answer.location], [303, '/keys/team-a/ci-bot/settings?done=saved']);
     assert.deepEqual(world.apiKey('team-a', 'ci-bot').spec, {
       ...before, groupRef: { name: 'economy' }, quota: { ...before.quota, limitUsd: '30.5' },
     });
@@ -259,7 +259,7 @@ describe('editing a key', () => {
     const anna = await browser(ANNA);
     for (const name of ['ci-bot', 'chat-frontend', 'nightly-evals', 'intern-2026', 'new-service']) {
       const before = world.apiKey('team-a', name);
-      await anna.get(`/keys/team-a/${name}`);
+      await anna.get(`/keys/team-a/${name}/settings`);
       assert.equal((await anna.submit('key-form')).status, 303, name);
       assert.equal(world.apiKey('team-a', name), before, name);
     }
@@ -267,7 +267,7 @@ describe('editing a key', () => {
   it('takes out what is emptied', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/chat-frontend');
+    await anna.get('/keys/team-a/chat-frontend/settings');
     assert.equal((await anna.submit(
       'key-form', { quota: 'Unlimited', allowed: 'All', maxConcurrency: '', enabled: null },
     )).status, 303);
@@ -279,7 +279,7 @@ describe('editing a key', () => {
   it('says at the field what the API refuses, and keeps what was typed', async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     const { status, markup } = await anna.submit('key-form', { limitUsd: '-5', expires: '1969-01-01T00:00' });
     assert.equal(status, 422);
     assert.match(markup, /name="limitUsd" value="-5"[^>]*aria-invalid/);
@@ -289,7 +289,7 @@ describe('editing a key', () => {
   it('shows what somebody else changed, and overwrites it only when sent again', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     world.edit('ApiKey', CI, (spec) =>
       ({ ...spec, groupRef: { name: 'economy' }, quota: { ...spec.quota, limitUsd: '50.00' } }));
     const theirs = world.apiKey('team-a', 'ci-bot');
@@ -313,7 +313,7 @@ describe('editing a key', () => {
   it('notices who was faster in the very moment of saving', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     world.interfere = () => {
       world.interfere = undefined;
       world.edit('ApiKey', CI, (spec) => ({ ...spec, enabled: false }));
@@ -326,7 +326,7 @@ describe('editing a key', () => {
   it('a change of the status alone is no change', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     const { status, ...key } = world.apiKey('team-a', 'ci-bot');
     world.put({ ...key, status: { ...status, spentUsd: '22' } });
     assert.equal((await anna.submit('key-form', { limitUsd: '30' })).status, 303);
@@ -334,14 +334,14 @@ describe('editing a key', () => {
   it('may be looked at by who may not change it', async () => {
     const { browser } = keysStand();
     const rita = await browser(READER);
-    const { markup } = await rita.get('/keys/team-a/ci-bot');
+    const { markup } = await rita.get('/keys/team-a/ci-bot/settings');
     assert.match(markup, /id="read-only"[\s\S]*<fieldset class="form key-fields" disabled>/);
     assert.doesNotMatch(markup, />Save<|\/rotate"|\/delete"/);
   });
   it('that the API forbids is said above the form, with what was typed', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     world.interfere = () => {
       throw new AccessError('Forbidden', 'anna may not patch this.');
     };
@@ -438,6 +438,6 @@ describe('deleting a key', () => {
     assert.equal(right.status, 303);
     assert.equal(world.objects.has('ApiKey team-a/ci-bot'), false);
     assert.match((await anna.follow(right)).markup, /The key team-a\/ci-bot is deleted/);
-    assert.equal((await anna.get('/keys/team-a/ci-bot')).status, 404);
+    assert.equal((await anna.get('/keys/team-a/ci-bot/settings')).status, 404);
   });
 });

@@ -94,6 +94,19 @@ describe('refused calls', () => {
     assert.equal((await stand.see('alice', '/wallet/team-b/main/refused')).status, 403);
   });
 
+  it('stand on the key\'s Activity beside its chart and its calls', async () => {
+    for (const token of ['alice', 'ulla']) {
+      const { body } = await stand.see(token, '/keys/team-a/ci/activity');
+      const text = textOf(body);
+      assert.match(text, /Cost by day and model 2 calls · \$0\.021 · .*12 refused today: 12 over .*Calls Filter/);
+      assert.doesNotMatch(text, /req_broke|req_images/);
+      const [, href = ''] = /<a href="([^"]*)" tabindex="-1">/.exec(body) ?? [];
+      assert.match(textOf((await stand.see(token, href.replaceAll('&amp;', '&'))).body), /2 calls · \$0\.021/);
+    }
+    assert.match(textOf((await stand.see('alice', '/keys/team-a/app/activity?since=2026-01-01&until=2026-01-02')).body),
+      /No calls with this key in this time/);
+  });
+
   it('take nothing from a page where their store does not answer, and are absent where there is none', async () => {
     const failing = () => Promise.reject(new Error('down'));
     const down = walletStand(usageBook(records), [], {
