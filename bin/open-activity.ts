@@ -1,4 +1,6 @@
 /** Opens where recent and refused calls are kept for the console: beside the ledger, apart from money. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ActivityWriter } from '../dataplane/activity/activity.ts';
 import { openActivityFileWriter } from '../dataplane/activity/file-writer.ts';
@@ -18,7 +20,7 @@ export async function openActivity({ place, dataDir }: ActivityPlace): Promise<A
   if (place?.kind === 'valkey') {
     // loads the client only where it is needed
     const { openValkeyActivityWriter } = await import('../dataplane/activity/valkey-activity.ts');
-    return openValkeyActivityWriter(place.url);
+    return openValkeyActivityWriter(place.url, `${hostname()} ${randomUUID()}`);
   }
   return dataDir === undefined ? undefined : openActivityFileWriter(join(dataDir, ACTIVITY_FILE), () => Date.now());
 }

@@ -21,7 +21,7 @@ import { CallMap } from './ledger/call-map.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
 import type { LeaseKeeper } from './ledger/lease.ts';
 import type { Ledger } from './ledger/ledger.ts';
-import type { PipelineDeps, RouteWarning } from './pipeline/context.ts';
+import type { CallRecord, PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
 import { withTimeout } from './pipeline/settle.ts';
 import { buildServer } from './server/app.ts';
@@ -109,7 +109,8 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const current = createCurrentState();
   const upstreams = createUpstreams();
   const metrics = openMetrics(options);
-  const recorder = recordActivity(options, { clock, every: timers.every });
+  const running = new CallMap<CallRecord>();
+  const recorder = recordActivity(options, { clock, every: timers.every, running });
   const telemetry = createCallTelemetry(metrics, log, recorder && ((report) => recorder.finished(report)));
   const leases = keepLeases({ ledger, log, telemetry, clock, every: timers.every });
   const inFlight = createInFlight();
@@ -118,7 +119,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
 
   const tokenizer = openTokenizer(log);
   const deps: PipelineDeps = {
-    state: current, ledger, leases, upstreams, telemetry, tokenizer, clock, running: new CallMap(),
+    state: current, ledger, leases, upstreams, telemetry, tokenizer, clock, running,
     withTimeout: timers.withTimeout, consoleUrl: options.consoleUrl,
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
@@ -188,10 +189,12 @@ function openMetrics({ version, ledger, process, distribution }: DataplaneOption
 }
 
 function recordActivity(
-  { activity, log }: DataplaneOptions, { clock, every }: { readonly clock: Clock; readonly every: Timers['every'] },
+  { activity, log }: DataplaneOptions,
+  { clock, every, running }: Pick<PipelineDeps, 'clock' | 'running'> & Pick<Timers, 'every'>,
 ): ActivityRecorder | undefined {
   return activity && createActivityRecorder({
     writer: activity, clock, every,
+    inFlight: () => [...running.values()].flatMap(({ admitted }) => admitted?.candidate.target.id ?? []),
     onFault: (error) => log.warn({ err: error }, 'recent and refused calls cannot be kept for the console'),
   });
 }

@@ -2,8 +2,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
-import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry } from './activity.ts';
-import type { ActivityBatch, ActivityEntry, ActivityReader, RefusalCount } from './activity.ts';
+import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry, parseFigures } from './activity.ts';
+import type { ActivityBatch, ActivityEntry, ActivityReader, ProxyFigures, RefusalCount } from './activity.ts';
 
 /** Of one key: refused ones and others each. */
 const MAX_ENTRIES_PER_KEY = 100;
@@ -20,6 +20,7 @@ const SCHEMA = `
   CREATE INDEX entries_by_call ON entries (call_id);
   CREATE TABLE refusals (account TEXT NOT NULL, day INTEGER NOT NULL, key_uid TEXT NOT NULL, error_code TEXT NOT NULL,
     calls INTEGER NOT NULL, PRIMARY KEY (account, day, key_uid, error_code)) STRICT, WITHOUT ROWID;
+  CREATE TABLE channels (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL) STRICT;
   PRAGMA user_version = ${VERSION};`;
 
 /** Writes batches; throws what SQLite throws. */
@@ -56,6 +57,11 @@ export class ActivityTables {
       this.#db.exec('ROLLBACK');
       throw error;
     }
+  }
+
+  /** Replaces what was said of channels. */
+  writeChannels(figures: ProxyFigures): void {
+    this.#db.prepare('INSERT OR REPLACE INTO channels VALUES (1, ?)').run(JSON.stringify(figures));
   }
 
   close(): void {
@@ -120,6 +126,8 @@ export function openActivityFile(path: string): ActivityReader {
     find: async ({ account, keyUid, callId }) => ask(undefined, (db) => bodiesOf(db.prepare(
       'SELECT body FROM entries WHERE call_id = ? AND key_uid = ? AND account = ? LIMIT 1',
     ).all(callId, keyUid, account))[0]),
+    channels: async (nowMs) => ask([], (db) => db.prepare('SELECT body FROM channels').all()
+      .flatMap(({ body }) => parseFigures(String(body), nowMs) ?? [])),
     close: () => undefined,
   };
 }

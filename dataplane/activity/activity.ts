@@ -65,10 +65,34 @@ export interface ActivityBatch {
   readonly refusals: readonly RefusalCount[];
 }
 
+/** One channel as one proxy has seen it in the last five minutes. */
+export interface ChannelFigures {
+  /** "route/channel" */
+  readonly channel: string;
+  readonly inFlight: number;
+  /** Calls that were sent there. */
+  readonly attempts: number;
+  /** Those that failed by the provider's fault: its errors and rate limits, broken connections, timeouts. */
+  readonly failed: number;
+  /** Calls that passed it by because it was full or too expensive. */
+  readonly skipped: number;
+  /** Attempts by the time until their answer began: see LATENCY_CLASSES_MS. */
+  readonly latency: readonly number[];
+  readonly lastFailure?: { readonly atMs: number; readonly outcome: string } | undefined;
+}
+
+/** What one proxy says of its channels; one without calls lately says nothing. */
+export interface ProxyFigures {
+  readonly atMs: number;
+  readonly channels: readonly ChannelFigures[];
+}
+
 /** Where a proxy writes. */
 export interface ActivityWriter {
   /** Keeps the latest entries and adds the counts. Rejects where that fails; nothing is repeated. */
   write(batch: ActivityBatch): Promise<void>;
+  /** Replaces what this proxy said of its channels. */
+  writeChannels(figures: ProxyFigures): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -87,6 +111,8 @@ export interface ActivityReader {
   refused(query: ActivityQuery & { readonly most: number }): Promise<readonly ActivityEntry[]>;
   /** Undefined: it is not kept any more, or never was. */
   find(query: Required<ActivityQuery> & { readonly callId: string }): Promise<ActivityEntry | undefined>;
+  /** What each proxy has said of its channels in the last half minute. */
+  channels(nowMs: number): Promise<readonly ProxyFigures[]>;
   close(): void;
 }
 
@@ -94,6 +120,33 @@ export interface ActivityReader {
 export const ENTRY_DAYS = 7;
 export const COUNT_DAYS = 31;
 export const DAY_MS = 86_400_000;
+
+/** What a proxy said is believed for so long. */
+export const FIGURES_MS = 30_000;
+
+/** Undefined: the text is none of this version, or too old. */
+export function parseFigures(text: string, nowMs: number): ProxyFigures | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isFigures(parsed) && parsed.atMs > nowMs - FIGURES_MS ? parsed : undefined;
+  } catch {
+    return undefined; // as of entries
+  }
+}
+
+function isFigures(value: unknown): value is ProxyFigures {
+  if (typeof value !== 'object' || value === null) return false;
+  const { atMs, channels } = value as Partial<Record<keyof ProxyFigures, unknown>>;
+  return Number.isFinite(atMs) && Array.isArray(channels) && channels.every(isChannel);
+}
+
+function isChannel(value: unknown): value is ChannelFigures {
+  if (typeof value !== 'object' || value === null) return false;
+  const { channel, inFlight, attempts, failed, skipped, latency } =
+    value as Partial<Record<keyof ChannelFigures, unknown>>;
+  return typeof channel === 'string' && Array.isArray(latency) && latency.every((each) => Number.isFinite(each))
+    && [inFlight, attempts, failed, skipped].every((each) => Number.isFinite(each));
+}
 
 /** Undefined: the text is not an entry of this version. */
 export function parseEntry(text: string): ActivityEntry | undefined {

@@ -6,12 +6,15 @@ import type { Clock, Every } from '../clock.ts';
 import type { CallReport } from '../telemetry/call-report.ts';
 import { DAY_MS } from './activity.ts';
 import type { ActivityEntry, ActivityWriter, RefusalCount } from './activity.ts';
+import { ChannelMonitor } from './channel-monitor.ts';
 import { entryOf } from './entry-of.ts';
 
 interface RecorderOptions {
   readonly writer: ActivityWriter;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly every: Every;
+  /** The channel of each call in flight, "route/channel". */
+  readonly inFlight: () => Iterable<string>;
   /** Called with the first of several failures in a row. */
   readonly onFault: (error: unknown) => void;
 }
@@ -24,6 +27,7 @@ export interface ActivityRecorder {
 }
 
 const FLUSH_MS = 1_000;
+const FIGURES_EVERY_MS = 5_000;
 /** Of one flush. Calls of a key beyond its own bound would be dropped by the store at once. */
 const MAX_ENTRIES = 1_000;
 const MAX_ENTRIES_PER_KEY = 100;
@@ -36,21 +40,29 @@ export function createActivityRecorder(options: RecorderOptions): ActivityRecord
 
 class Recorder implements ActivityRecorder {
   readonly #options: RecorderOptions;
-  readonly #stop: () => void;
+  readonly #stops: readonly (() => void)[];
+  readonly #monitor = new ChannelMonitor();
   #entries: ActivityEntry[] = [];
   /** Entries by key, of the next flush. */
   #perKey = new Map<string, number>();
   #counts = new Map<string, RefusalCount>();
   #writing: Promise<void> | undefined;
+  #telling: Promise<void> | undefined;
+  /** There was nothing to say of channels the last time. */
+  #quiet = true;
   #failing = false;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-    this.#stop = options.every(FLUSH_MS, () => this.#flush());
+    this.#stops = [
+      options.every(FLUSH_MS, () => this.#flush()), options.every(FIGURES_EVERY_MS, () => this.#tellOfChannels()),
+    ];
   }
 
   finished(report: CallReport): void {
-    const entry = entryOf(report, this.#options.clock.nowMs());
+    const nowMs = this.#options.clock.nowMs();
+    this.#monitor.observe(report.attempts, nowMs);
+    const entry = entryOf(report, nowMs);
     if (!entry) return;
     if (entry.refused) this.#count(entry);
     const ofKey = this.#perKey.get(entry.keyUid) ?? 0;
@@ -60,7 +72,8 @@ class Recorder implements ActivityRecorder {
   }
 
   async close(): Promise<void> {
-    this.#stop();
+    for (const stop of this.#stops) stop();
+    await this.#telling;
     await this.#writing;
     this.#flush();
     await this.#writing;
@@ -85,6 +98,19 @@ class Recorder implements ActivityRecorder {
     this.#writing = this.#options.writer.write(batch).then(
       () => { this.#failing = false; }, (error: unknown) => this.#failed(error),
     ).finally(() => { this.#writing = undefined; });
+  }
+
+  /** Nothing is said again of channels without calls. */
+  #tellOfChannels(): void {
+    if (this.#telling) return;
+    const atMs = this.#options.clock.nowMs();
+    const channels = this.#monitor.figures(atMs, this.#options.inFlight());
+    const quiet = channels.length === 0;
+    if (quiet && this.#quiet) return;
+    this.#quiet = quiet;
+    this.#telling = this.#options.writer.writeChannels({ atMs, channels }).catch(
+      (error: unknown) => this.#failed(error),
+    ).finally(() => { this.#telling = undefined; });
   }
 
   #failed(error: unknown): void {

@@ -5,18 +5,22 @@
 import { openConnection } from '../ledger/valkey/connection.ts';
 import type { ValkeyConnection } from '../ledger/valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from '../ledger/valkey/location.ts';
-import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry } from './activity.ts';
-import type { ActivityEntry, ActivityReader, ActivityWriter, RefusalCount } from './activity.ts';
+import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, FIGURES_MS, parseEntry, parseFigures } from './activity.ts';
+import type { ActivityEntry, ActivityReader, ActivityWriter, ProxyFigures, RefusalCount } from './activity.ts';
 
 /** Of one key: refused ones and others each. Some 15 KB of the store's memory each. */
 const MAX_ENTRIES_PER_KEY = 50;
 /** Keys whose refused calls an account's list is merged from. */
 const MAX_LISTED_KEYS = 50;
 const DAY_SECONDS = DAY_MS / 1000;
+/** What a proxy said is dropped when it has been old for so long. */
+const FORGET_MS = 4 * FIGURES_MS;
 
 interface Store {
   readonly connection: ValkeyConnection;
   readonly streamOf: (entry: Pick<ActivityEntry, 'account' | 'keyUid' | 'refused'>) => string;
+  /** A hash with what each proxy says of its channels. */
+  readonly channels: string;
   readonly countsOf: (account: string, day: number) => string;
 }
 
@@ -27,13 +31,17 @@ function openStore(url: string): Store {
   return {
     connection: openConnection(location),
     streamOf: ({ account, keyUid, refused }) => `${baseOf(account)}recent:${refused ? 'refused' : 'calls'}:${keyUid}`,
+    channels: `${bases[0] ?? ''}channels`,
     countsOf: (account, day) => `${baseOf(account)}refusals:${day}:${account}`,
   };
 }
 
-/** Connects in the background. */
-export function openValkeyActivityWriter(url: string): ActivityWriter {
-  const { connection, streamOf, countsOf } = openStore(url);
+/**
+ * Connects in the background.
+ * @param proxy tells this process from all others
+ */
+export function openValkeyActivityWriter(url: string, proxy: string): ActivityWriter {
+  const { connection, streamOf, countsOf, channels } = openStore(url);
   return {
     async write({ entries, refusals }) {
       const streams = Map.groupBy(entries, streamOf);
@@ -52,6 +60,16 @@ export function openValkeyActivityWriter(url: string): ActivityWriter {
         ]),
       ]);
     },
+    async writeChannels(figures) {
+      const known = await connection.command(channels, ['HGETALL', channels]);
+      const gone = parseProxies(known).filter(([, text]) => !parseFigures(text, figures.atMs - FORGET_MS))
+        .map(([name]) => name);
+      await Promise.all([
+        connection.write(channels, ['HSET', channels, proxy, JSON.stringify(figures)]),
+        ...gone.length > 0 ? [connection.write(channels, ['HDEL', channels, ...gone])] : [],
+        connection.write(channels, ['EXPIRE', channels, String(2 * FORGET_MS / 1000)]),
+      ]);
+    },
     async close() {
       connection.close();
     },
@@ -60,7 +78,7 @@ export function openValkeyActivityWriter(url: string): ActivityWriter {
 
 /** Connects in the background; read permissions on the server are enough. */
 export function openValkeyActivityReader(url: string, nowMs: () => number = Date.now): ActivityReader {
-  const { connection, streamOf, countsOf } = openStore(url);
+  const { connection, streamOf, countsOf, channels } = openStore(url);
 
   async function readStream(account: string, keyUid: string, refused: boolean): Promise<ActivityEntry[]> {
     const stream = streamOf({ account, keyUid, refused });
@@ -101,8 +119,18 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
       const lists = await Promise.all([false, true].map((refused) => readStream(account, keyUid, refused)));
       return lists.flat().find((entry) => entry.callId === callId);
     },
+    async channels(atMs): Promise<readonly ProxyFigures[]> {
+      const known = await connection.command(channels, ['HGETALL', channels]);
+      return parseProxies(known).flatMap(([, text]) => parseFigures(text, atMs) ?? []);
+    },
     close: () => connection.close(),
   };
+}
+
+/** Name and text, in pairs. */
+function parseProxies(reply: unknown): [name: string, text: string][] {
+  const texts = Array.isArray(reply) ? reply.map(String) : [];
+  return texts.flatMap((name, at) => at % 2 === 1 ? [] : [[name, texts[at + 1] ?? '']]);
 }
 
 function parseStreamEntry(entry: unknown): ActivityEntry[] {

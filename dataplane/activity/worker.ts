@@ -6,10 +6,11 @@ import type { FileJob, FileReply } from './file-writer.ts';
 
 let tables: ActivityTables | undefined;
 
-function write({ path, nowMs, batch }: FileJob): FileReply {
+function write({ path, nowMs, batch, figures }: FileJob): FileReply {
   try {
     tables ??= new ActivityTables(path);
-    tables.write(batch, nowMs);
+    if (batch) tables.write(batch, nowMs);
+    if (figures) tables.writeChannels(figures);
     return { failure: undefined };
   } catch (error) {
     tables = undefined; // opened anew for the next batch: the file may be gone, or damaged

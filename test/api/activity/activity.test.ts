@@ -1,14 +1,15 @@
 /** What a gateway keeps of refused and recent calls for owners of keys: why, in the API's words, nothing secret. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { ActivityBatch, ActivityEntry } from '../../../dataplane/activity/activity.ts';
+import type { ActivityBatch, ActivityEntry, ChannelFigures } from '../../../dataplane/activity/activity.ts';
 import { chat, get, message, post, startWorld } from '../../support/api/world.ts';
 import type { World } from '../../support/api/world.ts';
 import { eventually } from '../../support/api/process.ts';
 import { KEYS } from '../../support/manifests.ts';
-import { openaiChat, openaiError } from '../../support/provider-answers.ts';
+import { gated, openaiChat, openaiError } from '../../support/provider-answers.ts';
 
 const batches: ActivityBatch[] = [];
+const told: ChannelFigures[] = [];
 let world: World;
 let closed = false;
 let broken = false;
@@ -20,6 +21,7 @@ beforeAll(async () => {
         if (broken) throw new Error('the store is down');
         batches.push(batch);
       },
+      async writeChannels({ channels }) { told.push(...channels); },
       async close() { closed = true; },
     },
     timers: { every(_ms, tick) {
@@ -87,6 +89,18 @@ describe('the activity of keys', () => {
     assert.deepEqual(entry.attempts.map(({ outcome }) => outcome), ['ok']);
     assert.ok(BigInt(entry.prices?.input ?? 0) > 0n);
     assert.ok((entry.firstByteMs ?? -1) >= 0);
+  });
+
+  it('has the calls in flight of each channel', async () => {
+    const { reply, gate } = gated(openaiChat());
+    world.openai.script(reply);
+    const running = post(world, '/v1/chat/completions', chat());
+    await gate.reached;
+    const busy = await eventually('a call in flight is told of', () => told.find(({ inFlight }) => inFlight === 1));
+    gate.open();
+    await running;
+    assert.match(busy.channel, /^[\w-]+\/[\w-]+$/);
+    await eventually('it has ended', () => told.at(-1)?.inFlight === 0);
   });
 
   it('fails no call where its store is down, and is closed with the gateway', async () => {

@@ -235,7 +235,7 @@ export const PURE: readonly RegExp[] = [
   /^operator\/xds\/(?:acknowledgements|resource-cache|session|same-message|snapshot-changes|subscription)/,
   /^dataplane\/xds\/(?:inventory|kind-inventory|stream)/,
   /^dataplane\/errors\.ts$/,
-  /^dataplane\/activity\/(?:activity\.ts|entry-of)/,
+  /^dataplane\/activity\/(?:activity\.ts|entry-of|channel-monitor)/,
   /^dataplane\/protocol\//,
   /^dataplane\/snapshot\//,
   /^dataplane\/state\/(?:compile|limits)/,

@@ -110,7 +110,7 @@ describe('refused calls', () => {
   it('take nothing from a page where their store does not answer, and are absent where there is none', async () => {
     const failing = () => Promise.reject(new Error('down'));
     const down = walletStand(usageBook(records), [], {
-      refusals: failing, refused: failing, find: failing, close: () => undefined,
+      refusals: failing, refused: failing, find: failing, channels: failing, close: () => undefined,
     });
     assert.match(textOf((await down.see('alice', '/wallet/team-a/main')).body), /cannot be shown at the moment/);
     const at = TEST_NOW_MS - 3_600_000;

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type {
-  ActivityEntry, ActivityQuery, ActivityReader, RefusalCount,
+  ActivityEntry, ActivityQuery, ActivityReader, ProxyFigures, RefusalCount,
 } from '../../../dataplane/activity/activity.ts';
 import { buildConsole } from '../../../console/server.ts';
 import { buildResources } from '../../../operator/store/resources.ts';
@@ -149,7 +149,7 @@ const PEOPLE = [
 
 /** Activity over lists. */
 export function activityOf(
-  entries: readonly ActivityEntry[], counts: readonly RefusalCount[] = [],
+  entries: readonly ActivityEntry[], counts: readonly RefusalCount[] = [], figures: readonly ProxyFigures[] = [],
 ): ActivityReader & { readonly asked: ActivityQuery[] } {
   const asked: ActivityQuery[] = [];
   const chosen = <T extends { account: string; keyUid: string }>(list: readonly T[], query: ActivityQuery): T[] => {
@@ -162,6 +162,7 @@ export function activityOf(
       chosen(counts, query).filter(({ day }) => day >= query.fromDay && day <= query.toDay),
     refused: async (query) => chosen(entries, query).filter(({ refused }) => refused)
       .toSorted((a, b) => b.atMs - a.atMs).slice(0, query.most),
+    channels: async () => figures,
     find: async (query) => chosen(entries, query).find(({ callId }) => callId === query.callId),
     close: () => undefined,
   };

@@ -1,7 +1,8 @@
 /** What a proxy keeps of finished calls, and that it stays bounded and loses nothing but its own. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import type { ActivityBatch } from '../../../../dataplane/activity/activity.ts';
+import type { ActivityBatch, ProxyFigures } from '../../../../dataplane/activity/activity.ts';
+import { ChannelMonitor, LATENCY_CLASSES_MS } from '../../../../dataplane/activity/channel-monitor.ts';
 import { entryOf } from '../../../../dataplane/activity/entry-of.ts';
 import { createActivityRecorder } from '../../../../dataplane/activity/recorder.ts';
 import { compilePrice } from '../../../../dataplane/ledger/price.ts';
@@ -21,13 +22,15 @@ const REFUSED = {
 function stand(write: (batch: ActivityBatch) => Promise<void>) {
   const ticks: (() => void)[] = [];
   const faults: unknown[] = [];
+  const figures: ProxyFigures[] = [];
   let closed = 0;
   const recorder = createActivityRecorder({
-    writer: { write, close: async () => { closed++; } }, clock: { nowMs: () => NOON_MS },
+    writer: { write, writeChannels: async (told) => { figures.push(told); }, close: async () => { closed++; } }, clock: { nowMs: () => NOON_MS },
+    inFlight: () => ['openai/direct'],
     every: (_ms, tick) => { ticks.push(tick); return () => { ticks.length = 0; }; },
     onFault: (error) => faults.push(error),
   });
-  return { recorder, faults, closed: () => closed, tick: () => ticks.forEach((tick) => tick()) };
+  return { recorder, faults, figures, closed: () => closed, tick: () => ticks.forEach((tick) => tick()) };
 }
 
 describe('the entry of a call', () => {
@@ -116,5 +119,39 @@ describe('the recorder', () => {
     await recorder.close();
     assert.equal(faults.length, 1);
     assert.deepEqual(written.flatMap(({ entries }) => entries.map(({ callId }) => callId)), ['c']);
+  });
+});
+
+describe('what is said of channels', () => {
+  it('are calls in flight, failures by the provider\'s fault and durations of the last five minutes', () => {
+    const monitor = new ChannelMonitor();
+    monitor.observe([attemptOf('status_529', 'openai/a'), attemptOf('ok')], NOON_MS);
+    monitor.observe([{ ...attemptOf('ok'), durationMs: 999_999 }, attemptOf('full', 'openai/a')], NOON_MS + 60_000);
+    for (const outcome of ['status_400', 'aborted']) monitor.observe([attemptOf(outcome)], NOON_MS + 60_000);
+    const figures = monitor.figures(NOON_MS + 120_000, ['openai/direct', 'openai/direct', 'idle/one']);
+    const of = (name: string) => figures.find(({ channel }) => channel === name) ?? assert.fail(name);
+    const { latency, ...direct } = of('openai/direct');
+    assert.deepEqual(direct, {
+      channel: 'openai/direct', inFlight: 2, attempts: 4, failed: 0, skipped: 0, lastFailure: undefined,
+    });
+    assert.equal(latency[LATENCY_CLASSES_MS.indexOf(500)], 3);
+    assert.equal(latency.at(-1), 1);
+    const { lastFailure, attempts, failed, skipped } = of('openai/a');
+    assert.deepEqual([lastFailure, attempts, failed, skipped], [{ atMs: NOON_MS, outcome: 'status_529' }, 1, 1, 1]);
+    assert.equal(of('idle/one').inFlight, 1);
+    // five minutes after its first call only the second is told of, then nothing
+    const later = monitor.figures(NOON_MS + 310_000, []);
+    assert.equal(later.find(({ channel }) => channel === 'openai/direct')?.attempts, 3);
+    assert.equal(later.find(({ channel }) => channel === 'openai/a')?.lastFailure?.outcome, 'status_529');
+    assert.deepEqual(monitor.figures(NOON_MS + 500_000, []), []);
+  });
+
+  it('is written while there are calls', async () => {
+    const { recorder, tick, figures } = stand(async () => undefined);
+    recorder.finished(reportOf());
+    tick();
+    assert.equal(figures[0]?.atMs, NOON_MS);
+    assert.deepEqual(figures[0]?.channels.map(({ channel, inFlight }) => [channel, inFlight]), [['openai/direct', 1]]);
+    await recorder.close();
   });
 });

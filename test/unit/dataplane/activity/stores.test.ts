@@ -66,6 +66,18 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
       reader.close();
     });
 
+    it('tells what proxies said of their channels for half a minute', async () => {
+      const { writer, reader } = await open();
+      assert.deepEqual(await reader.channels(NOON_MS), []);
+      const channel = { channel: 'a/b', inFlight: 2, attempts: 5, failed: 1, skipped: 0, latency: [1, 4] };
+      await writer.writeChannels({ atMs: NOON_MS - 5_000, channels: [] });
+      await writer.writeChannels({ atMs: NOON_MS, channels: [channel] });
+      assert.deepEqual(await reader.channels(NOON_MS + 29_000), [{ atMs: NOON_MS, channels: [channel] }]);
+      assert.deepEqual(await reader.channels(NOON_MS + 31_000), []);
+      await writer.close();
+      reader.close();
+    });
+
     it('keeps only the latest of a key, and those of other keys', async () => {
       const { writer, reader, bound } = await open();
       await writer.write({ entries: [refusedEntry('quiet', { keyUid: 'u2' })], refusals: [count({ keyUid: 'u2' })] });
@@ -121,16 +133,32 @@ if (!valkey.skip) {
   afterAll(() => server[Symbol.asyncDispose]());
   promises('activity on Valkey', async () => {
     const url = `${server.url}?prefix=a${randomUUID().slice(0, 8)}`;
-    const [writer, reader] = [openValkeyActivityWriter(url), openValkeyActivityReader(url, () => NOON_MS)];
+    const [writer, reader] = [openValkeyActivityWriter(url, 'proxy-1'), openValkeyActivityReader(url, () => NOON_MS)];
     await answers(() => reader.refused({ account: ACCOUNT, keyUid: 'u1', most: 1 }));
     await answers(() => writer.write({ entries: [], refusals: [count({ account: 'nobody', keyUid: 'nobody' })] }));
     return { writer, reader, bound: 50 };
   });
 
   describe('activity on Valkey', () => {
+    it('has the channels of every proxy, and drops those of proxies that are gone', async () => {
+      const url = `${server.url}?prefix=p${randomUUID().slice(0, 8)}`;
+      const [one, two, reader] = [
+        openValkeyActivityWriter(url, 'one'), openValkeyActivityWriter(url, 'two'), openValkeyActivityReader(url),
+      ];
+      await answers(() => one.writeChannels({ atMs: NOON_MS - 600_000, channels: [] }));
+      await answers(() => reader.channels(NOON_MS));
+      assert.equal((await reader.channels(NOON_MS - 600_000)).length, 1);
+      await answers(() => two.writeChannels({ atMs: NOON_MS, channels: [] }));
+      assert.equal((await reader.channels(NOON_MS - 600_000)).length, 1); // the new one alone
+      await one.writeChannels({ atMs: NOON_MS, channels: [] });
+      assert.equal((await reader.channels(NOON_MS)).length, 2);
+      await Promise.all([one.close(), two.close()]);
+      reader.close();
+    });
+
     it('expires by itself', async () => {
       const prefix = `x${randomUUID().slice(0, 8)}`;
-      const writer = openValkeyActivityWriter(`${server.url}?prefix=${prefix}`);
+      const writer = openValkeyActivityWriter(`${server.url}?prefix=${prefix}`, 'proxy-1');
       await answers(() => writer.write({ entries: [refusedEntry('a'), servedEntry('b')], refusals: [count({})] }));
       const keys = await server.command('KEYS', `{${prefix}*`);
       assert.ok(Array.isArray(keys));
