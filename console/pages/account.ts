@@ -11,8 +11,10 @@ import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { madeBy } from '../usage-page/made.ts';
 import type { Made } from '../usage-page/made.ts';
 import { groupNames } from '../usage-page/names.ts';
-import { accountFacts, renderAccountBadge, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
+import { accountFacts, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
+import { accountStatusOf } from '../wallet/account-status.ts';
+import { renderStatusMark } from '../views/status-mark.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
 import {
   emptyGrantForm, validateGrant, errorsOfRefusedGrant, grantChange, parseGrantForm, renderGrants,
@@ -175,11 +177,12 @@ ${renderRefusalSection(refusals, { ref, names, key })}
 ${grants && key === undefined ? renderGrants(grants) : NOTHING}`;
 }
 
-function renderFigures({ account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd }: AccountFacts): Html {
+function renderFigures(facts: AccountFacts): Html {
+  const { balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd } = facts;
   return html`<dl class="figures">
 <div><dt>Balance</dt><dd${balanceNanoUsd <= 0n
   ? html` class="bad"`
-  : NOTHING}>${renderUsd(balanceNanoUsd)}<small>${renderAccountBadge(account)}</small></dd></div>
+  : NOTHING}>${renderUsd(balanceNanoUsd)}<small>${renderStatusMark(accountStatusOf(facts))}</small></dd></div>
 <div><dt>Credit</dt><dd>${renderUsd(creditNanoUsd)}<small>all grants together</small></dd></div>
 <div><dt>Spent</dt><dd>${renderUsd(spentNanoUsd)}<small>since the first call</small></dd></div>
 <div><dt>Held now</dt><dd>${renderUsd(heldNanoUsd)}<small>by running calls, at most</small></dd></div>

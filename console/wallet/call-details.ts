@@ -1,9 +1,11 @@
 /** [P] One call: what the ledger keeps of it, and what the proxies noted beside. */
+import { viewLines } from '#ledger/bill.ts';
+import type { BillLineView } from '#ledger/bill.ts';
 import type { TokenCounts, UsageRecord } from '#ledger/usage-record.ts';
 import { formatCount, formatDuration, renderTime, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import type { ActivityEntry, CallPrices } from '../../dataplane/activity/activity.ts';
+import type { ActivityEntry } from '../../dataplane/activity/activity.ts';
 import { renderStatus } from './calls-table.ts';
 import { reasonOf } from './refusals.ts';
 
@@ -18,18 +20,25 @@ export interface CallView {
   readonly groups: ReadonlyMap<string, string>;
 }
 
+/** Of records that an older version wrote, which have no lines. */
 const CLASSES: readonly (readonly [keyof TokenCounts, string])[] = [
-  ['input', 'Input'], ['cached', 'Cached input'], ['cacheWrite5m', 'Cache writes, 5 minutes'],
-  ['cacheWrite1h', 'Cache writes, 1 hour'], ['output', 'Output'],
+  ['input', 'input'], ['cached', 'cacheRead'], ['cacheWrite5m', 'cacheWrite5m'], ['cacheWrite1h', 'cacheWrite1h'],
+  ['output', 'output'],
 ];
-const MILLION = 1_000_000n;
+const DIMENSIONS: Readonly<Record<string, string>> = {
+  input: 'Input', cacheRead: 'Cached input', cacheWrite5m: 'Cache writes, 5 minutes',
+  cacheWrite1h: 'Cache writes, 1 hour', output: 'Output', reasoning: 'Reasoning', audioInput: 'Audio input',
+  audioOutput: 'Audio output', imageInput: 'Image input', imageOutput: 'Image output', generation: 'Generations',
+  webSearch: 'Web searches', webFetch: 'Web pages', fileSearch: 'File searches',
+};
+const NANO_DIGITS = 9;
 
 /** What the page shows below its heading. */
 export function renderCallDetails(view: CallView): Html {
-  const { record, entry } = view;
+  const { record } = view;
   return html`${renderError(view)}
 <section aria-labelledby="facts"><h2 id="facts" class="vh">Facts</h2>${renderFacts(view)}</section>
-${record ? renderPrice(record, entry?.prices) : NOTHING}
+${record ? renderPrice(record) : NOTHING}
 ${renderTries(view)}`;
 }
 
@@ -98,84 +107,65 @@ function bdi(text: string | undefined): Html | undefined {
   return text === undefined ? undefined : html`<bdi>${text}</bdi>`;
 }
 
-/** Tokens and price by class; the sum is the ledger's. */
-function renderPrice(record: UsageRecord, prices: CallPrices | undefined): Html {
-  const { costNanoUsd, unbilledNanoUsd } = record;
-  const lines = linesOf(record, prices);
-  // a call that failed, was cut or was capped costs something else than its tokens: only their sum is told then
-  const adds = sumsUp(lines, costNanoUsd + unbilledNanoUsd);
+/** Each billed dimension with its quantity and rate; the sum is the ledger's. */
+function renderPrice(record: UsageRecord): Html {
+  const { costNanoUsd, unbilledNanoUsd, lines } = record;
   return html`<section class="section" aria-labelledby="price"><h2 id="price">Tokens and price</h2>
 <div class="table-box" tabindex="0" role="region" aria-label="Price by class"><table class="table call-price">
-<caption class="vh">Tokens by class, their price and their cost</caption>
+<caption class="vh">What was billed, by class: quantity, price and cost</caption>
 <thead><tr><th scope="col">Class</th><th scope="col" class="num">Count</th>\
 <th scope="col" class="num">Price</th><th scope="col" class="num">Cost</th></tr></thead>
-<tbody>${lines.map((line) => renderLine(line, adds))}</tbody>
+<tbody>${lines === undefined ? renderTokens(record) : viewLines(lines).map(renderLine)}</tbody>
 <tfoot><tr><th scope="row">Billed</th><td></td><td></td>\
 <td class="num">${renderUsd(costNanoUsd, 6)}</td></tr></tfoot></table></div>
 ${unbilledNanoUsd > 0n ? html`<p>Not billed, since neither key nor account could pay it: \
 ${renderUsd(unbilledNanoUsd, 6)}.</p>` : NOTHING}
-${prices && !adds ? html`<p class="soft">${whyOther(record)}</p>` : NOTHING}</section>`;
+${lines === undefined ? renderWhyWithout(record) : NOTHING}</section>`;
 }
 
-function renderLine({ label, count, price, unit, cost }: PriceLine, adds: boolean): Html {
+function renderLine(line: BillLineView): Html {
   return html`
-<tr><th scope="row">${label}</th><td class="num">${formatCount(count)}</td><td class="num">${price === undefined
-  ? UNKNOWN
-  : html`${renderUsd(price)}<small>${unit}</small>`}</td><td class="num">${adds && cost !== undefined
-  ? renderUsd(cost, 6)
-  : UNKNOWN}</td></tr>`;
+<tr><th scope="row">${DIMENSIONS[line.dimension] ?? line.dimension}${renderMarks(line)}</th>\
+<td class="num">${formatCount(BigInt(line.quantity))}</td>\
+<td class="num">${renderUsd(nanoUsd(line.rate_usd))}<small>${line.per === 1 ? 'each' : 'per million'}</small></td>\
+<td class="num">${renderUsd(nanoUsd(line.amount_usd), 6)}</td></tr>`;
+}
+
+/** What made the rate another than the model's own. */
+function renderMarks({ service_tier: tier, context_above: above, region, model }: BillLineView): Html {
+  const marks = [
+    ...model === null ? [] : [model], ...tier === null ? [] : [`${tier} tier`],
+    ...above === null ? [] : [`context above ${formatCount(BigInt(above))}`], ...region === null ? [] : [region],
+  ];
+  return marks.length === 0 ? NOTHING : html`<small>${marks.join(', ')}</small>`;
+}
+
+/** An exact decimal to the nano-dollar below it. */
+function nanoUsd(decimal: string): bigint {
+  const [whole = '0', fraction = ''] = decimal.split('.');
+  return BigInt(whole + fraction.slice(0, NANO_DIGITS).padEnd(NANO_DIGITS, '0'));
+}
+
+function renderTokens({ tokens }: UsageRecord): Html[] {
+  return CLASSES.filter(([name]) => tokens[name] > 0 || name === 'input' || name === 'output').map(([name, label]) =>
+    html`
+<tr><th scope="row">${DIMENSIONS[label] ?? label}</th><td class="num">${formatCount(BigInt(tokens[name]))}</td>\
+<td class="num">${UNKNOWN}</td><td class="num">${UNKNOWN}</td></tr>`);
 }
 
 const UNKNOWN = html`<span class="soft">—</span>`;
 
-function whyOther({ status }: UsageRecord): string {
-  if (status === 'Failed') return 'A call that fails at the provider before any output costs nothing.';
-  if (status === 'Refunded') return 'The job failed at the provider, and its cost was given back.';
-  return 'Not billed by these figures alone: the call was cut short, or its provider exceeded what was asked for.';
-}
-
-interface PriceLine {
-  readonly label: string;
-  readonly count: bigint;
-  /** Nano-USD per unit. */
-  readonly price: bigint | undefined;
-  readonly unit: string;
-  readonly cost: bigint | undefined;
-}
-
-function linesOf({ tokens, costNanoUsd }: UsageRecord, prices: CallPrices | undefined): PriceLine[] {
-  const perGeneration = BigInt(prices?.generation ?? '0');
-  const ofTokens = CLASSES.filter(([name]) => tokens[name] > 0 || name === 'input' || name === 'output')
-    .map(([name, label]): PriceLine => {
-      const count = BigInt(tokens[name]);
-      const price = prices && BigInt(prices[name]);
-      return {
-        label, count, price, unit: 'per million', cost: price === undefined ? undefined : half(count * price, MILLION),
-      };
-    });
-  if (perGeneration === 0n) return ofTokens;
-  const generation: PriceLine = {
-    label: 'Generations', count: half(costNanoUsd, perGeneration), price: perGeneration, unit: 'each',
-    cost: half(costNanoUsd, perGeneration) * perGeneration,
-  };
-  return [generation, ...ofTokens.filter(({ count }) => count > 0n)];
-}
-
-/** Rounded half up. */
-function half(numerator: bigint, denominator: bigint): bigint {
-  return (2n * numerator + denominator) / (2n * denominator);
-}
-
-/** Whether the lines are what was billed, but for the rounding of each. */
-function sumsUp(lines: readonly PriceLine[], costNanoUsd: bigint): boolean {
-  if (lines.some(({ cost }) => cost === undefined)) return false;
-  const difference = lines.reduce((sum, { cost = 0n }) => sum + cost, 0n) - costNanoUsd;
-  return difference <= BigInt(lines.length) && -difference <= BigInt(lines.length);
+function renderWhyWithout({ status }: UsageRecord): Html {
+  if (status === 'Failed')
+    return html`<p class="soft">A call that fails at the provider before any output costs nothing.</p>`;
+  if (status === 'Refunded')
+    return html`<p class="soft">The job failed at the provider, and its cost was given back.</p>`;
+  return NOTHING;
 }
 
 function renderTries({ entry, record }: CallView): Html {
-  if (!entry) return html`<p class="none">Tries, the time to the first token and prices by class are kept of the \
-latest calls of each key, for seven days. Of this call they are not, or no longer.</p>`;
+  if (!entry) return html`<p class="none">Tries and the time to the first token are kept of the latest calls of \
+each key, for seven days. Of this call they are not, or no longer.</p>`;
   if (entry.attempts.length === 0) return NOTHING;
   return html`<section class="section" aria-labelledby="tries"><h2 id="tries">Tries</h2>
 <div class="table-box" tabindex="0" role="region" aria-label="Channels tried"><table class="table call-tries">

@@ -4,16 +4,6 @@
  * holds ids and figures: never a key's text, a prompt or a provider's URL.
  */
 
-/** Nano-USD of a million tokens by class, or of one generation, as the serving group paid it. */
-export interface CallPrices {
-  readonly input: string;
-  readonly cached: string;
-  readonly cacheWrite5m: string;
-  readonly cacheWrite1h: string;
-  readonly output: string;
-  readonly generation: string;
-}
-
 export interface ActivityAttempt {
   /** "route/channel" */
   readonly channel: string;
@@ -46,7 +36,6 @@ export interface ActivityEntry {
   /** From the arrival to the first byte of the body sent to the client. */
   readonly firstByteMs?: number | undefined;
   readonly attempts: readonly ActivityAttempt[];
-  readonly prices?: CallPrices | undefined;
 }
 
 /** How many requests of a key were refused for one reason on one UTC day. */

@@ -1,7 +1,6 @@
 /** [P] The entry of a finished request, from its report. */
-import type { CompiledPrice } from '../ledger/price.ts';
 import type { CallReport, EndpointName } from '../telemetry/call-report.ts';
-import type { ActivityEntry, CallPrices } from './activity.ts';
+import type { ActivityEntry } from './activity.ts';
 
 /** Requests that would call a model; "other" are those that are refused before their bodies are read. */
 const CALLS: ReadonlySet<EndpointName> =
@@ -9,13 +8,12 @@ const CALLS: ReadonlySet<EndpointName> =
 const NO_ENDPOINT: ReadonlySet<string | undefined> = new Set(['not_found', 'method_not_allowed']);
 const MAX_MESSAGE_LENGTH = 600;
 const MAX_ATTEMPTS = 10;
-const MILLION = 1_000_000n;
 
 /** Undefined: nobody's key, or neither a call nor refused. */
 export function entryOf(report: CallReport, nowMs: number): ActivityEntry | undefined {
-  const { key, model, errorCode, errorMessage, firstByteMs, price } = report;
-  const refused = price === undefined && errorCode !== undefined;
-  if (!key || !isCall(report) || (!refused && price === undefined)) return undefined;
+  const { key, model, errorCode, errorMessage, firstByteMs, admitted = false } = report;
+  const refused = !admitted && errorCode !== undefined;
+  if (!key || !isCall(report) || !(refused || admitted)) return undefined;
   return {
     callId: report.requestId, keyUid: key.uid, account: key.account, atMs: Math.round(nowMs - report.durationMs),
     refused, endpoint: report.endpoint, model, stream: report.stream, httpStatus: report.httpStatus, errorCode,
@@ -24,7 +22,6 @@ export function entryOf(report: CallReport, nowMs: number): ActivityEntry | unde
     firstByteMs: firstByteMs && Math.round(firstByteMs),
     attempts: report.attempts.slice(0, MAX_ATTEMPTS).map(({ channel, outcome, durationMs }) =>
       ({ channel, outcome, durationMs: Math.round(durationMs) })),
-    prices: price && pricesOf(price),
   };
 }
 
@@ -34,14 +31,4 @@ function isCall({ endpoint, errorCode }: CallReport): boolean {
 
 function shorten(message: string): string {
   return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, MAX_MESSAGE_LENGTH - 1)}…`;
-}
-
-/** Rounded to a nano-USD of a million tokens, which changes the cost of a million tokens by half a nano-USD at most. */
-function pricesOf({ perToken, perGeneration, denominator }: CompiledPrice): CallPrices {
-  const rounded = (numerator: bigint): string => String((2n * numerator + denominator) / (2n * denominator));
-  return {
-    input: rounded(perToken.input * MILLION), cached: rounded(perToken.cached * MILLION),
-    cacheWrite5m: rounded(perToken.cacheWrite5m * MILLION), cacheWrite1h: rounded(perToken.cacheWrite1h * MILLION),
-    output: rounded(perToken.output * MILLION), generation: rounded(perGeneration),
-  };
 }

@@ -23,7 +23,7 @@ export function report({ clock, telemetry }: PipelineDeps, record: CallRecord, {
     group: admitted?.candidate.group ?? authenticated?.key.group,
     attempts,
     billing: settled.result?.record,
-    price: admitted?.bounds.price,
+    admitted: admitted !== undefined,
     timedOut: record.timedOut,
     durationMs: clock.monotonicMs() - arrivedAt,
     firstByteMs: firstByteAt === undefined ? undefined : firstByteAt - arrivedAt,

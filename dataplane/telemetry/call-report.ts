@@ -2,7 +2,6 @@
  * The report that the pipeline makes of each call, once, when the call is over. Telemetry turns a report into metrics
  * and one log line. A report holds ids, never a key, a prompt or a provider's URL.
  */
-import type { CompiledPrice } from '../ledger/price.ts';
 import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 
 /** Routes with bounded names: unknown paths are "other". */
@@ -54,8 +53,8 @@ export interface CallReport {
     readonly costNanoUsd: bigint;
     readonly unbilledNanoUsd: bigint;
   } | undefined;
-  /** Of the latest admission, as its group pays it. */
-  readonly price?: CompiledPrice | undefined;
+  /** Money was held for it, so that the ledger has a record. Absent: none was. */
+  readonly admitted?: boolean;
   /** A provider got the call and did not answer in time, or fell silent within its answer. */
   readonly timedOut?: boolean;
   readonly durationMs: number;

@@ -241,7 +241,7 @@ export class Committer {
 
   /**
    * A refused call costs nothing, even if the process is killed next: the withdrawals are written before a caller hears
-   * of the refusal. While the journal takes nothing, it does not have the holds either.
+   * of the refusal. If the journal cannot be written, the holds are not in it either.
    */
   #refuseHolds(batches: readonly Batch[], error: LedgerUnavailable): void {
     const { balances, journal } = this.#deps;

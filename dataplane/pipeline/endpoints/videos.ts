@@ -22,7 +22,7 @@ export async function readVideos(received: Received): Promise<EndpointCall> {
     model: facts.model,
     stream: false,
     check: (candidate) => {
-      checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate.model);
+      checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate);
       checkCostFields(costFields, candidate);
     },
     boundInput: () => 0,
@@ -31,7 +31,7 @@ export async function readVideos(received: Received): Promise<EndpointCall> {
     generations: facts.generations,
     oneHourCache: false,
     asksForReasoning: false,
-    unbounded: false,
+    unbounded: () => false,
     wantsStreamUsage: false,
     converter: ({ target }) => providerOf(target.protocol).videos?.create(form),
   };

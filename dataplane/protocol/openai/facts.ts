@@ -5,7 +5,8 @@ import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
-  addImage, addPricedFields, addUnbounded, asksForLongCache, dataUrlBytes, startCounts,
+  addImage, addPricedFields, addProviderTool, addUnbounded, asksForLongCache, dataUrlBytes, readServiceTier,
+  startCounts,
 } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import {
@@ -19,11 +20,14 @@ import { findImage, isImageData } from '../image-inputs.ts';
 const ANSWERS_RANGE = [1, 128] as const;
 const POSITIVE = [1, Number.MAX_SAFE_INTEGER] as const;
 
+/** Chat's own search, which is not among the tools. */
+export const SEARCH_OPTIONS = 'web_search_options';
+
 /** Also those of compatible providers. The responses API has the same fields. */
 export const PRICED_FIELDS: readonly PricedField[] = [
-  { field: 'web_search_options', feature: 'ServerTools' },
-  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'] },
-  { field: 'audio', feature: 'Audio' },
+  { field: SEARCH_OPTIONS, feature: 'ServerTools', droppable: true },
+  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'], names: 'serviceTier' },
+  { field: 'audio', feature: 'Audio', needs: { tokens: 'audioOutput' } },
   // xAI, OpenRouter, Qwen, Azure: searches and plugins that the provider runs
   { field: 'search_parameters', feature: 'ServerTools' },
   { field: 'plugins', feature: 'ServerTools' },
@@ -72,6 +76,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     thinkingBudget: readThinkingBudget(parsed),
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
+    serviceTier: readServiceTier(parsed['service_tier']),
     unbounded: counts.unbounded,
   };
 }
@@ -106,7 +111,10 @@ function readMessage(counts: ContentCounts, message: JsonRecord, param: string):
   refuseCaseVariants(message, param);
   counts.units += 1 + itemsOf(message['tool_calls']).length;
   // a reference to an earlier spoken answer
-  if (isGiven(message['audio'])) addUnbounded(counts, 'Audio', `${param}.audio`);
+  if (isGiven(message['audio'])) {
+    addUnbounded(counts, 'Audio', `${param}.audio`, { tokens: 'audioInput' });
+    counts.files++;
+  }
   // images that a model generated before, as OpenRouter returns them
   for (const [index, image] of itemsOf(message['images']).entries())
     readPart(counts, isRecord(image) ? image : { image }, `${param}.images[${index}]`);
@@ -148,7 +156,9 @@ function readImagePart(counts: ContentCounts, part: JsonRecord, param: string, t
 
 function readAudioPart(counts: ContentCounts, part: JsonRecord, param: string, type: string): boolean {
   if (!type.includes('audio') && !isGiven(part['input_audio']) && !isGiven(part['audio_url'])) return false;
-  addUnbounded(counts, 'Audio', param);
+  const { input_audio: audio } = part;
+  const isInline = isRecord(audio) && typeof audio['data'] === 'string';
+  addUnbounded(counts, 'Audio', param, isInline ? { tokens: 'audioInput' } : undefined);
   return true;
 }
 
@@ -162,12 +172,17 @@ function readFilePart(counts: ContentCounts, part: JsonRecord, param: string, ty
   return true;
 }
 
+/** Whether the client runs the tool. */
+export function isClientTool(tool: JsonRecord): boolean {
+  return CLIENT_TOOLS.has(tool['type']);
+}
+
 /** How many tools and functions there are. */
 function readTools(counts: ContentCounts, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
   for (const [index, tool] of tools.entries()) {
     refuseCaseVariants(tool, `tools[${index}]`);
-    if (!CLIENT_TOOLS.has(tool['type'])) addUnbounded(counts, 'ServerTools', `tools[${index}].type`);
+    if (!isClientTool(tool)) addProviderTool(counts, `tools[${index}].type`);
   }
   const count = tools.length + readRecords(parsed['functions'], 'functions').length;
   counts.units += count;
@@ -176,7 +191,7 @@ function readTools(counts: ContentCounts, parsed: JsonRecord): number {
 
 function readModalities(counts: ContentCounts, modalities: unknown): void {
   if (itemsOf(modalities).some((modality) => stringOf(modality).toLowerCase() === 'audio'))
-    addUnbounded(counts, 'Audio', 'modalities');
+    addUnbounded(counts, 'Audio', 'modalities', { tokens: 'audioOutput' });
 }
 
 /** Rejected tokens of a prediction are billed as output. One of an unknown shape is bounded by the whole body. */

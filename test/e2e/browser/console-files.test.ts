@@ -87,13 +87,13 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     assert.equal(await page.locator('#keys-table tbody tr').count(), 8);
     assert.match(await rowOf(
       page, 'nightly-evals',
-    ).innerText(), /research[\s\S]*sk-[\s\S]*batch[\s\S]*of \$60\.00[\s\S]*this month[\s\S]*Ready/);
+    ).innerText(), /research[\s\S]*sk-[\s\S]*Active[\s\S]*Batch[\s\S]*of \$60\.00[\s\S]*this month/);
     await admin.inspect('keys');
     await page.getByRole('searchbox').pressSequentially('support');
     await page.getByRole('status').getByText('3 of 8 keys').waitFor();
-    await page.getByRole('combobox', { name: 'Enabled', exact: true }).selectOption('Disabled');
+    await page.getByRole('combobox', { name: 'Status', exact: true }).selectOption('Disabled');
     await page.getByRole('status').getByText('1 of 8 keys').waitFor();
-    assert.deepEqual(await page.locator('#keys-table tbody th').allInnerTexts(), ['voice-pilot\nsupport']);
+    assert.deepEqual(await page.locator('#keys-table tbody th a').allInnerTexts(), ['voice-pilot']);
     await page.getByRole('searchbox').fill('no such key');
     await page.getByText('No key matches').waitFor();
     await admin.inspect('keys-no-match');
@@ -143,9 +143,9 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
   test('creating: a refusal at the field, the key once, copied, and a call with it', async () => {
     await page.goto(`${url}/keys`);
     await page.getByRole('link', { name: 'Create key' }).click();
-    await page.getByLabel('Namespace').selectOption('research');
-    await admin.press('Continue');
-    await page.getByLabel('Name', { exact: true }).fill('from-browser');
+    await page.getByLabel('Account').selectOption('research/main');
+    await page.getByLabel('Name', { exact: true }).fill('From Browser');
+    await page.getByText('It will be called from-browser.').waitFor();
     await page.locator('input[name=group][value=priority]').check();
     await page.getByLabel('A limit in US dollars').check();
     await page.locator('input[name=limitUsd]').fill('lots');
@@ -153,7 +153,8 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     admin.expectStatus(422);
     await admin.press('Create key');
     await page.locator('#f-limitUsd-fault').waitFor();
-    assert.equal(await page.locator('input[name=name]').inputValue(), 'from-browser');
+    assert.equal(await page.locator('input[name=name]').inputValue(), 'From Browser');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'f-limitUsd', 'the first fault has the focus');
     assert.equal(await page.locator('input[name=limitUsd]').getAttribute('aria-invalid'), 'true');
     await admin.inspect('key-new-refused');
     await page.locator('input[name=limitUsd]').fill('3');
@@ -194,6 +195,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
   test('editing: a refusal at the field, one value of the text changed, and what others did meanwhile', async () => {
     const before = await manifest('research.yaml');
     await page.goto(`${url}/keys/research/nightly-evals`);
+    await admin.inspect('key');
     const tabs = [['Activity', 'key-activity'], ['Use it', 'key-use'], ['Settings', 'key-settings']] as const;
     for (const [tab, name] of tabs) {
       await page.getByRole('link', { name: tab, exact: true }).click();
@@ -238,7 +240,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     assert.equal(await isTaken(sdkUrl, made), false, 'at once');
     await rowOf(page, 'from-browser').getByText('Disabled').waitFor();
     await rowOf(page, 'from-browser').getByRole('switch').press('Space');
-    await rowOf(page, 'from-browser').getByText('Ready', { exact: true }).waitFor();
+    await rowOf(page, 'from-browser').getByText('Active', { exact: true }).waitFor();
     await untilTaken(sdkUrl, made);
   });
 

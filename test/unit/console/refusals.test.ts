@@ -29,6 +29,11 @@ function textOf(markup: string): string {
 const refusal = (more: Partial<RefusalCount>): RefusalCount =>
   ({ account: 'team-a/main', day: TODAY, keyUid: ci, errorCode: 'insufficient_quota', calls: 1, ...more });
 
+const LINES = [
+  { dimension: 'input', quantity: 2_000, rateUsd: '3' }, { dimension: 'cacheRead', quantity: 10_000, rateUsd: '0.3' },
+  { dimension: 'output', quantity: 800, rateUsd: '15', serviceTier: 'priority', above: 200_000 },
+];
+
 beforeAll(() => {
   stand = walletStand(usageBook(records), [], activity);
   ci = stand.world.apiKey('team-a', 'ci').metadata.uid ?? '';
@@ -36,9 +41,10 @@ beforeAll(() => {
   const theirs = stand.world.apiKey('team-b', 'theirs').metadata.uid ?? '';
   records.push(
     // 2,000 at $3, 10,000 cached at $0.30, 800 at $15 a million
-    call('req_ok', ci), call('req_failed', ci, { status: 'Failed', costNanoUsd: 0n }),
+    call('req_ok', ci, { lines: LINES }), call('req_failed', ci, { status: 'Failed', costNanoUsd: 0n }),
     call('req_images', app, {
       costNanoUsd: 80_000_000n, tokens: { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 },
+      lines: [{ dimension: 'generation', quantity: 2, rateUsd: '0.04' }],
     }),
     call('req_old', app), call('req_theirs', theirs, { account: 'team-b/main' }),
   );
@@ -46,9 +52,7 @@ beforeAll(() => {
   entries.push(
     servedEntry('req_ok', at(ci)),
     servedEntry('req_failed', { ...at(ci), httpStatus: 502, errorCode: 'upstream_refused' }),
-    servedEntry('req_images', { ...at(app), endpoint: 'images', stream: false, prices: {
-      input: '0', cached: '0', cacheWrite5m: '0', cacheWrite1h: '0', output: '0', generation: '40000000',
-    } }),
+    servedEntry('req_images', { ...at(app), endpoint: 'images', stream: false }),
     refusedEntry('req_refused', at(ci, TEST_NOW_MS - 1)),
     refusedEntry('req_broke', { ...at(app), errorCode: 'credit_balance_exhausted', httpStatus: 402, message: HOSTILE }),
     refusedEntry('req_not_yours', { ...at(theirs), account: 'team-b/main' }),
@@ -134,7 +138,9 @@ describe('the page of one call', () => {
     assert.match(text, /Id req_ok Time .* Key ci Model claude-sonnet-4-5 Status Succeeded HTTP status 200/);
     assert.match(text, /Endpoint POST \/v1\/messages, streamed Time to first token 410 ms Duration 2\.3 s/);
     assert.match(text, /Input 2,000 \$3\.00 per million \$0\.006000 Cached input 10,000 \$0\.30 per million \$0\.003/);
-    assert.match(text, /Output 800 \$15\.00 per million \$0\.012000 Billed \$0\.021000/);
+    assert.match(
+      text, /Output priority tier, context above 200,000 800 \$15\.00 per million \$0\.012000 Billed \$0\.021000/,
+    );
     assert.match(text, /openai\/a Answered 529 120 ms anthropic\/direct Answered 2\.2 s/);
   });
 

@@ -18,9 +18,6 @@ export function servedEntry(callId: string, more: Partial<ActivityEntry> = {}): 
     attempts: [{ channel: 'openai/a', outcome: 'status_529', durationMs: 120 }, {
       channel: 'anthropic/direct', outcome: 'ok', durationMs: 2_200,
     }],
-    prices: {
-      input: '3000000000', cached: '300000000', cacheWrite5m: '3750000000', cacheWrite1h: '6000000000',
-      output: '15000000000', generation: '0',
-    }, ...more,
+    ...more,
   };
 }
