@@ -16,6 +16,23 @@ export function groupsOfNamespace({ deps }: PageRequest, namespace: string, curr
   return groupChoices(facts.groups, facts, { namespace, gatewayNamespace: deps.gatewayNamespace, current });
 }
 
+/** The groups that admit any of the namespaces, by name. */
+export function groupsOfNamespaces(
+  request: PageRequest, namespaces: readonly string[], current: string,
+): GroupChoice[] {
+  const found = new Map<string, { readonly choice: GroupChoice; readonly onlyIn: string[] }>();
+  for (const namespace of namespaces) {
+    for (const choice of groupsOfNamespace(request, namespace, current)) {
+      const known = found.get(choice.name);
+      if (choice.warning !== undefined) continue;
+      if (known) known.onlyIn.push(namespace);
+      else found.set(choice.name, { choice, onlyIn: [namespace] });
+    }
+  }
+  return [...found.values()].map(({ choice, onlyIn }) =>
+    onlyIn.length === namespaces.length ? choice : { ...choice, onlyIn }).sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
 /** By name what people call each group of the gateway; public, as on the price page. */
 export function groupNames({ resources, gatewayNamespace }: PageRequest['deps']): Map<string, string> {
   return new Map(resources().groups.filter(({ metadata }) => metadata.namespace === gatewayNamespace)
@@ -40,6 +57,8 @@ export interface GroupChoice {
   readonly ratio: string;
   /** Priced and with a route, in order. */
   readonly models: readonly string[];
+  /** The namespaces that it admits, of those that can be chosen; undefined: all of them. */
+  readonly onlyIn?: readonly string[];
   /** Why it is a choice although no key should choose it any more. */
   readonly warning?: string;
 }

@@ -3,7 +3,9 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
-import { errorsOfRefusal, formOfKey, MODEL_BOXES, readKeyForm } from '../forms/api-key.ts';
+import {
+  errorsOfFields, errorsOfRefusal, formOfKey, MODEL_BOXES, readKeyForm, specOfForm, withoutFaults,
+} from '../forms/api-key.ts';
 import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
 import { EDIT_ROWS, mergeForms, patchOfForm, readBase, writeBase } from '../forms/key-changes.ts';
 import type { Merged, ConcurrentChange } from '../forms/key-changes.ts';
@@ -13,6 +15,7 @@ import type { KeyFormView } from '../keys/key-form.ts';
 import { keyTabPage } from '../keys/key-tabs.ts';
 import { changeKey, keyPath, requestedKey, requestedKeyWithUid } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { schemaFaults } from '../schema-faults.ts';
 import { errorSummary } from '../views/form-fields.ts';
 import { csrfField, renderMissingRight } from '../views/fragments.ts';
 import type { Backend } from '../views/fragments.ts';
@@ -58,7 +61,7 @@ async function saveKey(request: PageRequest): Promise<HandlerResult> {
   const typed = { ...readKeyForm(posted), ...fixedParts(live) };
   if (String(live.metadata.generation ?? 0) !== posted.get('generation')) return conflictPage(request, live, typed);
   const { value: spec, errors } = patchOfForm(typed, live);
-  if (errors) return keyPage(request, live, { form: typed, errors, status: 422 });
+  if (errors) return keyPage(request, live, { form: typed, errors: allFaults(live, typed, errors), status: 422 });
   if (spec === undefined) return { redirect: `${keyPath(live, 'settings')}?done=saved` };
   try {
     await changeKey(request, live, spec);
@@ -67,6 +70,13 @@ async function saveKey(request: PageRequest): Promise<HandlerResult> {
     return refusedPage(request, { live, typed, error });
   }
   return { redirect: `${keyPath(live, 'settings')}?done=saved` };
+}
+
+/** With what the API would refuse beside it. */
+function allFaults(live: ApiKey, typed: KeyForm, own: readonly FormError[]): FormError[] {
+  const { value } = specOfForm(withoutFaults(typed, own), live.spec.gatewayNamespace);
+  const refused = value ? errorsOfFields(schemaFaults('ApiKey', live.metadata, value), CONTROLS) : [];
+  return [...own, ...refused.filter(({ field }) => field !== undefined && own.every((each) => each.field !== field))];
 }
 
 async function refusedPage(request: PageRequest, {

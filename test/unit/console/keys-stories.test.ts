@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { AccessError } from '../../../console/access/access.ts';
 import { createWorld, keyManifest } from '../../support/console-access.ts';
-import { ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER } from './keys-stand.ts';
+import { nameOf } from '../../../console/forms/api-key.ts';
+import { usualPayer } from '../../../console/keys/payers.ts';
+import { ANNA, BLIND, BOTH, GATEWAY, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './keys-stand.ts';
 import type { Browser } from './keys-stand.ts';
 import { pattern } from '../../support/pattern.ts';
 
@@ -173,15 +175,80 @@ describe('creating a key', () => {
     assert.equal(status, 409);
     assert.match(markup, /id="f-name-fault"><p class="fault">[^<]*already/);
   });
-  it('asks first in which namespace, where there are several', async () => {
+  it('is one page also for who has several namespaces: the account decides', async () => {
     const { browser, world } = keysStand();
     const olga = await browser(BOTH);
-    assert.match((await olga.get('/keys/new')).markup, /<option>team-a<\/option><option>team-b<\/option>/);
     const { markup } = await olga.get('/keys/new?namespace=team-b');
-    assert.match(markup, /name="group" value="vip"/);
-    assert.equal((await olga.submit('key-form', { ...NEW_KEY, account: 'team-b', group: 'vip' })).status, 303);
+    assert.match(markup, /<option value="team-a\/team-a"[^>]*>team-a \/ team-a · \$182\.43 left<\/option>/);
+    assert.match(markup, /<option value="team-b\/team-b"[^>]* selected>/);
+    assert.match(markup, /data-namespaces="team-b"><label[^>]*><input[^>]*name="group" value="vip"/);
+    const fields = { ...NEW_KEY, group: 'vip' };
+    const refused = await olga.submit('key-form', { ...fields, account: 'team-a/team-a' });
+    assert.equal(refused.status, 422);
+    assert.match(refused.markup, /id="f-group-fault"><p class="fault">VIP does not admit keys of team-a\./);
+    assert.equal((await olga.submit('key-form', { ...fields, account: 'team-b/team-b' })).status, 303);
     assert.equal(world.apiKey('team-b', 'bot').spec.groupRef.name, 'vip');
     assert.equal((await olga.get('/keys/new?namespace=team-c')).status, 403);
+  });
+  it('begins with what was chosen last, else with the only account and the group of the most models', async () => {
+    const checked = (markup: string) => /name="group" value="([^"]*)" required checked/.exec(markup)?.[1];
+    const chosen = (markup: string) => /<option value="([^"]*)"[^>]* selected>[^<]* left</.exec(markup)?.[1];
+    const fresh = keysStand({ world: createWorld([...PLATFORM, ...TENANTS.slice(0, 2)]) });
+    const first = (await (await fresh.browser(ANNA)).get('/keys/new')).markup;
+    assert.deepEqual([checked(first), chosen(first)], ['auto-a', 'team-a/team-a']);
+    const both = (await (await fresh.browser(BOTH)).get('/keys/new')).markup;
+    assert.deepEqual([checked(both), chosen(both)], ['auto-a', undefined], 'of two accounts none is guessed');
+    const world = createWorld([...PLATFORM, ...TENANTS]);
+    const put = (name: string, at: string): void => {
+      const apiKey = world.apiKey('team-a', name);
+      world.put({ ...apiKey, metadata: { ...apiKey.metadata, creationTimestamp: at } });
+    };
+    put('nightly-evals', '2026-11-20T00:00:00Z');
+    const later = (await (await keysStand({ world }).browser(BOTH)).get('/keys/new')).markup;
+    assert.deepEqual([checked(later), chosen(later)], ['economy', 'team-a/team-a']);
+  });
+  it('never chooses the gateway\'s own namespace where there is another', () => {
+    const payer = (namespace: string) => ({ namespace, name: 'main', balanceNanoUsd: 1n });
+    assert.equal(usualPayer([payer(GATEWAY), payer('team-a')], undefined, GATEWAY)?.namespace, 'team-a');
+    assert.equal(usualPayer([payer(GATEWAY)], undefined, GATEWAY)?.namespace, GATEWAY);
+    assert.equal(usualPayer([payer('a'), payer('b')], undefined, GATEWAY), undefined);
+  });
+  it('takes any name and makes of it one that an object can have', async () => {
+    const { browser, world } = keysStand();
+    const anna = await browser(ANNA);
+    await anna.get('/keys/new');
+    const { location } = await anna.submit('key-form', { ...NEW_KEY, name: '  My CI Bot (Zürich)!' });
+    assert.match(location, /^\/keys\/team-a\/my-ci-bot-zurich\/created/);
+    assert.ok(world.apiKey('team-a', 'my-ci-bot-zurich'));
+    for (const [typed, name] of [
+      ['ci-bot', 'ci-bot'], ['A.b', 'a.b'], ['--x--', 'x'], ['日本', ''], ['a'.repeat(80), 'a'.repeat(63)],
+    ] as const) assert.equal(nameOf(typed), name, typed);
+  });
+  it('says everything that is wrong at once, the API\'s faults too, and opens what holds one of them', async () => {
+    const { browser } = keysStand();
+    const anna = await browser(ANNA);
+    await anna.get('/keys/new');
+    const { status, markup } = await anna.submit('key-form', {
+      name: '!', account: '', group: [], quota: 'Limited', limitUsd: 'lots', expires: '2020-01-01T00:00',
+      allowed: 'Some', maxConcurrency: 'many', keyType: 'Provided', secret: 'Not A Name',
+    });
+    assert.equal(status, 422);
+    const faults = [...markup.matchAll(/<li><a href="#f-(\w+)">/g)].map(([, field]) => field);
+    assert.deepEqual(new Set(faults), new Set([
+      'name', 'account', 'group', 'limitUsd', 'expires', 'models', 'maxConcurrency', 'secret',
+    ]));
+    for (const field of faults) assert.match(markup, new RegExp(`id="f-${field}-fault"`));
+    assert.match(markup, /<details class="fold key-more" open>/);
+  });
+  it('leads to an account where there is none, for who may create one', async () => {
+    const world = createWorld([...PLATFORM, ...TENANTS.filter((each) => (each as { kind: string }).kind !== 'Account')]);
+    const { browser } = keysStand({ world });
+    const { markup } = await (await browser(ANNA)).get('/keys/new');
+    assert.match(markup, /The namespace <b><bdi>team-a<\/bdi><\/b> has no account\./);
+    assert.match(markup, /href="\/wallet\/new\?next=key">Create account</);
+    const one = createWorld([...PLATFORM, ...TENANTS.slice(0, 1)]);
+    const olga = (await (await keysStand({ world: one }).browser(BOTH)).get('/keys/new?namespace=team-b')).markup;
+    assert.match(olga, /The namespace <bdi>team-b<\/bdi> has no account\. <a href="\/wallet\/new\?next=key&amp;namespace/);
   });
   it('is not offered to who may not', async () => {
     const { browser } = keysStand();
