@@ -3,10 +3,11 @@
 #
 #   docker build --tag model-gateway:0.1.0 .
 #
-# Node.js runs the TypeScript. It is the Node.js that package-lock.json pins, so that the image runs on what the tests run on.
-# The last stage has no shell and no package manager; its root may be read-only.
+# Node.js runs the TypeScript. It is the Node.js that package-lock.json pins, so that the image runs on what the tests
+# run on. The last stage has no shell and no package manager; its root may be read-only.
 
-# The bases, which releases pin: the digest of the day they were looked up (.github/workflows/release.yml). For a build of your own:
+# The bases, which releases pin: the digest of the day they were looked up (.github/workflows/release.yml). For a build
+# of your own:
 #   docker buildx imagetools inspect node:26-trixie-slim --format '{{.Manifest.Digest}}'
 #   docker build --build-arg NODE_BASE=node:26-trixie-slim@sha256:… --build-arg RUNTIME_BASE=…@sha256:… .
 ARG NODE_BASE=node:26-trixie-slim
@@ -23,9 +24,9 @@ RUN apt-get update \
  && cp --dereference /usr/lib/*-linux-gnu/libatomic.so.1 lib/
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund
-# Leaves out what no program loads: what Node.js's package has besides the program, types, source maps, sources and tests of
-# packages, addons for other machines and runtimes, and vocabularies of other models. What is compiled below shows that nothing
-# is missing.
+# Leaves out what no program loads: what Node.js's package has besides the program, types, source maps, sources and
+# tests of packages, addons for other machines and runtimes, and vocabularies of other models. What is compiled below
+# shows that nothing is missing.
 RUN rm -rf node_modules/node/node_modules node_modules/node/include node_modules/node/share node_modules/*/test node_modules/@*/*/test \
       node_modules/gpt-tokenizer/cjs node_modules/gpt-tokenizer/src node_modules/gpt-tokenizer/data \
  && find node_modules/gpt-tokenizer/esm/bpeRanks -type f ! -name o200k_base.js -delete \
@@ -40,9 +41,9 @@ COPY dataplane/ dataplane/
 COPY web/ web/
 COPY demo/ demo/
 COPY bin/ bin/
-# Fills Node's compile cache, to which a read-only root cannot be written later. The cache belongs to the user who runs the
-# programs, by its name, but that user cannot change it. This also shows that everything that any source imports was copied. One
-# worker refuses to be loaded outside of its thread; all that it imports is loaded here too.
+# Fills Node's compile cache, to which a read-only root cannot be written later. The cache belongs to the user who runs
+# the programs, by its name, but that user cannot change it. This also shows that everything that any source imports was
+# copied. One worker refuses to be loaded outside of its thread; all that it imports is loaded here too.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/compiled
 RUN mkdir node_modules/.cache \
  && chown 65532:65532 node_modules/.cache \

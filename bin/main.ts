@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { dataplaneCommand } from './commands/dataplane.ts';
 import { demoProviderCommand } from './commands/demo-provider.ts';
 import { operatorCommand } from './commands/operator.ts';
+import { retireCommand } from './commands/retire.ts';
 import { runCommand } from './commands/run.ts';
 import { asSidecar, sidecarCommand } from './commands/sidecar.ts';
 import { usageCommand } from './commands/usage.ts';
@@ -27,7 +28,8 @@ function buildProgram(): Command {
     .showHelpAfterError('(mgw --help tells what there is)');
   const ended = (code: number): void => { exitCode = code; };
   for (const make of [
-    runCommand, validateCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand, demoProviderCommand,
+    runCommand, validateCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand, retireCommand,
+    demoProviderCommand,
   ]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
   for (const command of [program, ...program.commands]) command.exitOverride();
   return program;

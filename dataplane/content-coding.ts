@@ -27,6 +27,6 @@ export function decodersOf(contentEncoding: string): readonly (() => Transform)[
   const codings = names.filter((name) => name !== '' && name !== 'identity');
   const makers = codings.map((name) => DECODERS.get(name)).filter((maker) => maker !== undefined);
   if (makers.length !== codings.length) return undefined;
-  // the header lists codings in the order in which they were applied, so they are undone from its end
+  // the header lists codings in the order of encoding; decoding reverses it
   return makers.toReversed();
 }

@@ -116,7 +116,7 @@ async function tlsOf(flags: DataplaneFlags): Promise<Pick<ProxyOptions, 'tls' | 
   return { tls: { listen, material }, tlsFolder: folder };
 }
 
-/** Checks everything that can be checked before anything is started. */
+/** Validates the flags before anything starts. */
 async function check(flags: DataplaneFlags): Promise<void> {
   const { insecureXds, configCacheKey } = flags;
   checkCombinations(flags);

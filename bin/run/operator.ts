@@ -91,7 +91,7 @@ function portsOf(flags: OperatorFlags): readonly FlagAddress[] {
   ];
 }
 
-/** Checks everything that can be checked before anything is started. */
+/** Validates the flags before anything starts. */
 function check(flags: OperatorFlags): void {
   checkInsecure(flags);
   if (flags.ledger?.kind === 'file') {

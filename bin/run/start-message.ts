@@ -4,7 +4,7 @@ import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 
 interface ConsoleFacts {
   readonly url: string;
-  /** The admin token, if it was made at this start; it is not printed again. */
+  /** The admin token, if this start has made it: it is printed only then. */
   readonly newToken: string | undefined;
   readonly tokenFile: string;
 }

@@ -48,6 +48,8 @@ export const REASONS = {
   NotAccepted: 'It is not Accepted and therefore not given to the proxies.',
   Rejected: 'A proxy refused it and goes on with the last good state; the message has its words.',
 
+  GatewayRemoved: 'The gateway was uninstalled; no proxy serves it until one is installed again.',
+
   // What providers say.
   CredentialRefused: 'A provider refuses the gateway\'s credential; the message names the channel.',
   ModelRefused: 'A provider knows no such model or path; the message names the channel.',
@@ -88,7 +90,7 @@ const NOT_ACCEPTED = [
   'MemberNotDirect', 'MemberNotAccepted',
 ] as const;
 
-const NOT_PROGRAMMED = ['NotAccepted', 'Rejected', 'Reconciling', 'NoProxies'] as const;
+const NOT_PROGRAMMED = ['NotAccepted', 'Rejected', 'Reconciling', 'NoProxies', 'GatewayRemoved'] as const;
 
 /** The condition types, the kinds that have them, and the reasons each may give. */
 export const CONDITIONS = {

@@ -1,4 +1,4 @@
-/** A mistake in an object: the path of the field, and what is wrong with it. */
+/** Paths of fields in an object, as messages about mistakes name them. */
 
 /** A field's name or a list's index. */
 export type Segment = string | number;

@@ -32,8 +32,8 @@ export interface ObjectMeta {
 }
 
 /**
- * An Account holds a tenant's credit. All ApiKeys that name it spend from one balance, and no call is admitted that the balance
- * could not pay. What was spent is kept by namespace and name, and survives the deletion of this object.
+ * An Account holds a tenant's credit. All ApiKeys that name it spend from one balance, and no call is admitted that the
+ * balance could not pay. What was spent is kept by namespace and name, and survives the deletion of this object.
  */
 export interface Account {
   readonly apiVersion: typeof API_VERSION;
@@ -46,13 +46,14 @@ export interface Account {
 /** What this account may spend. */
 export interface AccountSpec {
   /**
-   * The namespace of the gateway that this account belongs to. A cluster may hold several gateways, each in its own namespace. It
-   * cannot be changed.
+   * The namespace of the gateway that this account belongs to. A cluster may hold several gateways, each in its own
+   * namespace. It cannot be changed.
    */
   readonly gatewayNamespace: string;
   /**
-   * All the credit ever given; the account's credit is their sum, at most 9,000,000,000 USD. To give more, add an entry; to
-   * correct, add one with a negative amount. Entries are merged by name, so that several people or tools can each keep their own.
+   * All the credit ever given; the account's credit is their sum, at most 9,000,000,000 USD. To give more, add an
+   * entry; to correct, add one with a negative amount. Entries are merged by name, so that several people or tools can
+   * each keep their own.
    */
   readonly grants?: readonly AccountGrant[];
 }
@@ -80,8 +81,8 @@ export interface AccountStatus {
   /** What is left, creditUsd less spentUsd, in USD. */
   readonly balanceUsd?: string;
   /**
-   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only while they
-   * hold.
+   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only
+   * while they hold.
    */
   readonly conditions?: readonly Condition[];
 }
@@ -103,8 +104,8 @@ export interface Condition {
 }
 
 /**
- * An ApiKey lets its holder call the models of one Group, at that group's prices, with one Account's money and within its own
- * quota. The key itself is in a Secret of the same namespace and nowhere else.
+ * An ApiKey lets its holder call the models of one Group, at that group's prices, with one Account's money and within
+ * its own quota. The key itself is in a Secret of the same namespace and nowhere else.
  */
 export interface ApiKey {
   readonly apiVersion: typeof API_VERSION;
@@ -117,18 +118,20 @@ export interface ApiKey {
 /** What this key may do. */
 export interface ApiKeySpec {
   /**
-   * The namespace of the gateway that this key belongs to. A cluster may hold several gateways, each in its own namespace. It
-   * cannot be changed.
+   * The namespace of the gateway that this key belongs to. A cluster may hold several gateways, each in its own
+   * namespace. It cannot be changed.
    */
   readonly gatewayNamespace: string;
   /** Whether calls with this key are answered. False refuses every new call at once; running ones end. */
   readonly enabled: boolean;
   /**
-   * The Group that decides which models this key can call, through which providers and at which ratio. It lives in the gateway's
-   * namespace, and its allowedNamespaces must admit this key's namespace.
+   * The Group that decides which models this key can call, through which providers and at which ratio. It lives in the
+   * gateway's namespace, and its allowedNamespaces must admit this key's namespace.
    */
   readonly groupRef: NameRef;
-  /** The Account of this namespace that pays for the calls. It cannot be changed, because what was spent belongs to it. */
+  /**
+   * The Account of this namespace that pays for the calls. It cannot be changed, because what was spent belongs to it.
+   */
   readonly accountRef: NameRef;
   /** What this key may spend, besides what its account has. */
   readonly quota: ApiKeyQuota;
@@ -153,28 +156,32 @@ export interface ApiKeyQuota {
   /** What may be spent within one period, in USD; a decimal in quotes such as "25.00", or Unlimited. */
   readonly limitUsd: string;
   /**
-   * When the quota begins anew. Never is once for all; Daily and Monthly are calendar days and months in UTC. A call counts for
-   * the period in which it was admitted.
+   * When the quota begins anew. Never is once for all; Daily and Monthly are calendar days and months in UTC. A call
+   * counts for the period in which it was admitted.
    */
   readonly period: 'Never' | 'Daily' | 'Monthly';
   /**
-   * What happens when less is left than a call may cost at most. Lower lowers the call's output limit to what can be paid, not
-   * below minOutputTokens; Refuse refuses the call.
+   * What happens when less is left than a call may cost at most. Lower lowers the call's output limit to what can be
+   * paid, not below minOutputTokens; Refuse refuses the call.
    */
   readonly whenShort: 'Lower' | 'Refuse';
-  /** The lowest output limit that whenShort Lower sends to a provider, in tokens. A call that cannot pay for it is refused. */
+  /**
+   * The lowest output limit that whenShort Lower sends to a provider, in tokens. A call that cannot pay for it is
+   * refused.
+   */
   readonly minOutputTokens: number;
 }
 
 /** Where the key comes from and where it is kept. */
 export interface ApiKeyKey {
   /**
-   * Generated makes a key and writes it into the Secret. Provided waits for a Secret that you made, and never writes it; its key
-   * begins with sk- and has at least 32 characters. It cannot be changed.
+   * Generated makes a key and writes it into the Secret. Provided waits for a Secret that you made, and never writes
+   * it; its key begins with sk- and has at least 32 characters. It cannot be changed.
    */
   readonly type: 'Generated' | 'Provided';
   /**
-   * The Secret of this namespace that holds the key in its entry apiKey. Absent, it is named after this object, with -key added.
+   * The Secret of this namespace that holds the key in its entry apiKey. Absent, it is named after this object, with
+   * -key added.
    */
   readonly secretRef?: NameRef;
   /** A higher number than before makes a new key. It can only grow. */
@@ -206,8 +213,8 @@ export interface ApiKeyStatus {
   /** When a call with this key was last settled. */
   readonly lastUsedTime?: string;
   /**
-   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only while they
-   * hold.
+   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only
+   * while they hold.
    */
   readonly conditions?: readonly Condition[];
 }
@@ -221,8 +228,8 @@ export interface ApiKeyPreviousKey {
 }
 
 /**
- * A Group gives its ApiKeys access to models at a price. A Direct group names the ModelRoutes that it opens; an Automatic one
- * tries other groups in order. It counts only in the gateway's own namespace.
+ * A Group gives its ApiKeys access to models at a price. A Direct group names the ModelRoutes that it opens; an
+ * Automatic one tries other groups in order. It counts only in the gateway's own namespace.
  */
 export interface Group {
   readonly apiVersion: typeof API_VERSION;
@@ -235,15 +242,15 @@ export interface Group {
 /** Which models this group has, for whom and at which ratio. */
 export interface GroupSpec {
   /**
-   * Direct has access of its own, by routes. Automatic has the access of its members: the first one that has the model and a free
-   * slot serves the call.
+   * Direct has access of its own, by routes. Automatic has the access of its members: the first one that has the model
+   * and a free slot serves the call.
    */
   readonly type: 'Direct' | 'Automatic';
   /** The name that the price page shows. Absent, metadata.name. */
   readonly displayName?: string;
   /**
-   * The group's multiplier on every price, a decimal in quotes such as "0.8". A call through an Automatic group costs its own
-   * ratio times that of the member that served it.
+   * The group's multiplier on every price, a decimal in quotes such as "0.8". A call through an Automatic group costs
+   * its own ratio times that of the member that served it.
    */
   readonly priceRatio: string;
   /** The namespaces whose ApiKeys may name this group. */
@@ -251,8 +258,8 @@ export interface GroupSpec {
   /** The ModelRoutes that a Direct group opens. A model that several of them serve has the channels of all. */
   readonly routes?: readonly GroupRoute[];
   /**
-   * The Direct groups that an Automatic group tries, in this order. The list is replaced as a whole, because its order means
-   * something.
+   * The Direct groups that an Automatic group tries, in this order. The list is replaced as a whole, because its order
+   * means something.
    */
   readonly members?: readonly NameRef[];
 }
@@ -293,7 +300,10 @@ export interface GroupRoute {
   readonly models?: readonly string[];
   /** The only channels that are used, by name. Absent, all that the ModelRoutes have. */
   readonly channels?: readonly string[];
-  /** How many calls of this group may be running at once on each of these channels, over all proxies. Absent, any number. */
+  /**
+   * How many calls of this group may be running at once on each of these channels, over all proxies. Absent, any
+   * number.
+   */
   readonly maxConcurrency?: number;
 }
 
@@ -306,15 +316,15 @@ export interface GroupStatus {
   /** How many accepted ApiKeys name this group. */
   readonly keys?: number;
   /**
-   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only while they
-   * hold.
+   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only
+   * while they hold.
    */
   readonly conditions?: readonly Condition[];
 }
 
 /**
- * A ModelRoute says which models there are and through which channels, that is provider accounts, they are reached. Every channel
- * serves every model of its route. It counts only in the gateway's own namespace.
+ * A ModelRoute says which models there are and through which channels, that is provider accounts, they are reached.
+ * Every channel serves every model of its route. It counts only in the gateway's own namespace.
  */
 export interface ModelRoute {
   readonly apiVersion: typeof API_VERSION;
@@ -335,20 +345,20 @@ export interface ModelRouteSpec {
   /** What happens when a channel fails before the first byte of its answer has reached the client. */
   readonly retry: ModelRouteRetry;
   /**
-   * What happens to a stream whose client has left. Drain reads on to the exact usage. Cancel stops the provider at the next
-   * text, or after 2 s, and bills what was produced, or the call's hold where the model's reasoning is hidden and no figures
-   * came.
+   * What happens to a stream whose client has left. Drain reads on to the exact usage. Cancel stops the provider at the
+   * next text, or after 2 s, and bills what was produced, or the call's hold where the model's reasoning is hidden and
+   * no figures came.
    */
   readonly clientDisconnect: 'Drain' | 'Cancel';
   /**
-   * How calls are shared among channels of equal priority. Affinity gives the calls of one conversation to one channel, which has
-   * its prompt cache and can read its encrypted reasoning, and spreads conversations by weight; Weighted gives each call to a
-   * channel at random, by weight.
+   * How calls are shared among channels of equal priority. Affinity gives the calls of one conversation to one channel,
+   * which has its prompt cache and can read its encrypted reasoning, and spreads conversations by weight; Weighted
+   * gives each call to a channel at random, by weight.
    */
   readonly routing: 'Affinity' | 'Weighted';
   /**
-   * What a call costs whose provider did not produce anything in time. BillNothing bills nothing, although the provider may
-   * charge for the call; BillHold bills the most that the call can have cost.
+   * What a call costs whose provider did not produce anything in time. BillNothing bills nothing, although the provider
+   * may charge for the call; BillHold bills the most that the call can have cost.
    */
   readonly onTimeout: 'BillNothing' | 'BillHold';
 }
@@ -358,20 +368,20 @@ export interface ModelRouteModel {
   /** The model's name, exactly as clients send it and a PriceCatalog lists it. Upper and lower case differ. */
   readonly name: string;
   /**
-   * What the model is called for. Chat is both chat protocols, OpenAI's and Anthropic's; Embeddings, Images and Videos are
-   * OpenAI's.
+   * What the model is called for. Chat is both chat protocols, OpenAI's and Anthropic's; Embeddings, Images and Videos
+   * are OpenAI's.
    */
   readonly endpoints: readonly ('Chat' | 'Embeddings' | 'Images' | 'Videos')[];
   /** What a call may contain. An image sent to a model without Image is refused. */
   readonly inputs: readonly ('Text' | 'Image')[];
   /**
-   * The model's context window in tokens, input and output together. It bounds what a call's input can cost. Required for Chat
-   * and Embeddings.
+   * The model's context window in tokens, input and output together. It bounds what a call's input can cost. Required
+   * for Chat and Embeddings.
    */
   readonly contextTokens?: number;
   /**
-   * The longest answer in tokens. It is sent to the provider when a call names no limit, and a call that wishes more is lowered
-   * to it. Required for Chat.
+   * The longest answer in tokens. It is sent to the provider when a call names no limit, and a call that wishes more is
+   * lowered to it. Required for Chat.
    */
   readonly maxOutputTokens?: number;
   /** The most input tokens that one image can count for; it bounds what a call with images can cost. */
@@ -379,29 +389,29 @@ export interface ModelRouteModel {
   /** The field by which this model's provider takes the output limit in OpenAI's chat protocol. */
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
   /**
-   * What the model takes of a call that is converted from the other protocol. What it does not take is left out, and the answer's
-   * header x-modelgateway-dropped names it. What is not stated here is as the gateway knows it of well-known models
-   * (docs/protocols.md), otherwise true.
+   * What the model takes of a call that is converted from the other protocol. What it does not take is left out, and
+   * the answer's header x-modelgateway-dropped names it. What is not stated here is as the gateway knows it of
+   * well-known models (docs/protocols.md), otherwise true.
    */
   readonly capabilities?: ModelRouteModelCapabilities;
   /**
-   * What a call may ask for although its price cannot be bounded beforehand. ServerTools are tools that the provider runs and
-   * charges, ServiceTiers are tiers with prices of their own, FileReferences are files by URL or id. Everything else of the kind
-   * is refused.
+   * What a call may ask for although its price cannot be bounded beforehand. ServerTools are tools that the provider
+   * runs and charges, ServiceTiers are tiers with prices of their own, FileReferences are files by URL or id.
+   * Everything else of the kind is refused.
    */
   readonly allow: readonly ('ServerTools' | 'ServiceTiers' | 'FileReferences')[];
   /**
-   * Whether a stream shows the tokens with which the model reasons. It decides what a call costs whose client left under
-   * clientDisconnect Cancel before the provider sent its figures: Hidden bills the call's hold, Shown bills the text. Auto goes
-   * by the model's name at the provider and by what the call asks for.
+   * Whether a stream shows the tokens with which the model reasons. It decides what a call costs whose client left
+   * under clientDisconnect Cancel before the provider sent its figures: Hidden bills the call's hold, Shown bills the
+   * text. Auto goes by the model's name at the provider and by what the call asks for.
    */
   readonly reasoning: 'Auto' | 'Hidden' | 'Shown';
 }
 
 /**
- * What the model takes of a call that is converted from the other protocol. What it does not take is left out, and the answer's
- * header x-modelgateway-dropped names it. What is not stated here is as the gateway knows it of well-known models
- * (docs/protocols.md), otherwise true.
+ * What the model takes of a call that is converted from the other protocol. What it does not take is left out, and the
+ * answer's header x-modelgateway-dropped names it. What is not stated here is as the gateway knows it of well-known
+ * models (docs/protocols.md), otherwise true.
  */
 export interface ModelRouteModelCapabilities {
   /** It takes a reasoning effort or a thinking budget. */
@@ -418,15 +428,18 @@ export interface ModelRouteModelCapabilities {
   readonly parallelTools?: boolean;
   /** It continues a last message of the assistant. If not, it is asked to go on. */
   readonly prefill?: boolean;
-  /** The longest description of a tool in characters; 0 is no limit. The system message has the whole of a longer one. */
+  /**
+   * The longest description of a tool in characters; 0 is no limit. The system message has the whole of a longer one.
+   */
   readonly toolDescriptionLength?: number;
 }
 
 /** What passes to the providers of this route although it can change the price of a call. */
 export interface ModelRouteAllow {
   /**
-   * Fields of requests that pass although they are known to raise or replace the output limit, or to multiply the answer. A name
-   * allows the field wherever it is; a path with dots, as the error message shows it, allows it there only.
+   * Fields of requests that pass although they are known to raise or replace the output limit, or to multiply the
+   * answer. A name allows the field wherever it is; a path with dots, as the error message shows it, allows it there
+   * only.
    */
   readonly fields: readonly string[];
 }
@@ -438,25 +451,32 @@ export interface ModelRouteChannel {
   /** What the provider speaks. OpenAI is any provider compatible with OpenAI's API. */
   readonly protocol: 'OpenAI' | 'Anthropic';
   /**
-   * What the provider serves for chat models. Chat is chat completions or messages, by the protocol. Responses pass through to a
-   * provider that serves them, and are converted to chats for all others. Absent, it is both at OpenAI and Azure, and Chat
-   * elsewhere.
+   * What the provider serves for chat models. Chat is chat completions or messages, by the protocol. Responses pass
+   * through to a provider that serves them, and are converted to chats for all others. Absent, it is both at OpenAI and
+   * Azure, and Chat elsewhere.
    */
   readonly endpoints?: readonly ('Chat' | 'Responses')[];
   /**
-   * The provider's address, as the protocol's own SDK takes it: for OpenAI with /v1, as in https://api.openai.com/v1; for
-   * Anthropic without, as in https://api.anthropic.com.
+   * The provider's address, as the protocol's own SDK takes it: for OpenAI with /v1, as in https://api.openai.com/v1;
+   * for Anthropic without, as in https://api.anthropic.com.
    */
   readonly baseUrl: string;
   /** How the gateway proves itself to the provider. Absent, it sends no credential. */
   readonly auth?: ModelRouteChannelAuth;
-  /** What models are called at this provider, where that differs. A model that is not listed is sent by its own name. */
+  /**
+   * What models are called at this provider, where that differs. A model that is not listed is sent by its own name.
+   */
   readonly models?: readonly ModelRouteChannelModel[];
   /** What passes to this provider besides what its protocol needs. */
   readonly allow: ModelRouteChannelAllow;
-  /** Channels with a lower number are used first; those with a higher one only when all the lower ones are full or fail. */
+  /**
+   * Channels with a lower number are used first; those with a higher one only when all the lower ones are full or fail.
+   */
   readonly priority: number;
-  /** The channel's share of the calls among those of the same priority. To take a channel out of use, remove it from the list. */
+  /**
+   * The channel's share of the calls among those of the same priority. To take a channel out of use, remove it from the
+   * list.
+   */
   readonly weight: number;
   /** How many calls may be running on this channel at once, of all groups and over all proxies. Absent, any number. */
   readonly maxConcurrency?: number;
@@ -491,8 +511,8 @@ export interface ModelRouteChannelModel {
 /** What passes to this provider besides what its protocol needs. */
 export interface ModelRouteChannelAllow {
   /**
-   * Names of request headers that pass besides those of the protocol's SDKs; a '*' at the end stands for any rest. Headers of the
-   * connection, credentials and cookies never pass.
+   * Names of request headers that pass besides those of the protocol's SDKs; a '*' at the end stands for any rest.
+   * Headers of the connection, credentials and cookies never pass.
    */
   readonly headers: readonly string[];
 }
@@ -512,8 +532,8 @@ export interface ModelRouteChannelTimeouts {
 /** What happens when a channel fails before the first byte of its answer has reached the client. */
 export interface ModelRouteRetry {
   /**
-   * How many further channels are tried, none twice: when the connection fails, or the provider answers 408, 429 or 5xx. Never
-   * after a time-out of a call that was sent.
+   * How many further channels are tried, none twice: when the connection fails, or the provider answers 408, 429 or
+   * 5xx. Never after a time-out of a call that was sent.
    */
   readonly attempts: number;
 }
@@ -527,15 +547,15 @@ export interface ModelRouteStatus {
   /** How many of its channels can be used. */
   readonly channels?: number;
   /**
-   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only while they
-   * hold.
+   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only
+   * while they hold.
    */
   readonly conditions?: readonly Condition[];
 }
 
 /**
- * A PriceCatalog says what models cost. There may be many, such as one for each vendor; where two price the same model, the older
- * one counts. It counts only in the gateway's own namespace. A model without a price cannot be called.
+ * A PriceCatalog says what models cost. There may be many, such as one for each vendor; where two price the same model,
+ * the older one counts. It counts only in the gateway's own namespace. A model without a price cannot be called.
  */
 export interface PriceCatalog {
   readonly apiVersion: typeof API_VERSION;
@@ -554,9 +574,9 @@ export interface PriceCatalogSpec {
 }
 
 /**
- * One model's price. A Token price is (input + cached x cacheRatio + cache writes x cacheWriteRatio or cacheWrite1hRatio + output
- * x completionRatio) x modelRatio x ratioBaseUsd / 1,000,000 x the group's ratio. A Request price is requestUsd x generations x
- * the group's ratio.
+ * One model's price. A Token price is (input + cached x cacheRatio + cache writes x cacheWriteRatio or
+ * cacheWrite1hRatio + output x completionRatio) x modelRatio x ratioBaseUsd / 1,000,000 x the group's ratio. A Request
+ * price is requestUsd x generations x the group's ratio.
  */
 export interface PriceCatalogModel {
   /** The model's name, exactly as clients send it and a ModelRoute has it. */
@@ -572,7 +592,8 @@ export interface PriceCatalogModel {
   /** The price of an input token read from the provider's cache, as a multiple of an input token's. Absent, 1. */
   readonly cacheRatio?: string;
   /**
-   * The price of an input token written to the provider's cache for 5 minutes, as a multiple of an input token's. Absent, 1.25.
+   * The price of an input token written to the provider's cache for 5 minutes, as a multiple of an input token's.
+   * Absent, 1.25.
    */
   readonly cacheWriteRatio?: string;
   /**
@@ -591,8 +612,8 @@ export interface PriceCatalogStatus {
   /** How many models have their price from this catalog. */
   readonly models?: number;
   /**
-   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only while they
-   * hold.
+   * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only
+   * while they hold.
    */
   readonly conditions?: readonly Condition[];
 }

@@ -1,7 +1,7 @@
 /**
  * Gives the calls of one conversation to one channel, without any state: the account behind it has the conversation's
- * prompt cache, and nobody else can read its encrypted reasoning. A full or failed channel is followed by the next in
- * the conversation's own order, and the conversation returns afterwards, because the order stays.
+ * prompt cache, and no other account can read its encrypted reasoning. Each conversation has an order of channels that
+ * never changes: it moves to the next one while a channel is full or fails, and returns when the channel recovers.
  */
 import { GatewayError } from '../errors.ts';
 import type { AffinityFacts } from '../protocol/affinity-facts.ts';

@@ -1,6 +1,6 @@
 /**
  * [P] The headers of a response: those of the provider's that concern the client, the group that the call is paid in,
- * the output limit where it was lowered, and the request fields that were dropped.
+ * the lowered output limit, if any, and the request fields that were dropped.
  */
 import { responseHeaders } from '../upstream/headers.ts';
 import type { Admitted, Forwarded } from './context.ts';

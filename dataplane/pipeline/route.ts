@@ -4,10 +4,17 @@
  */
 import { GatewayError } from '../errors.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
-import type { Candidate, Offer } from '../state/state.ts';
+import type { Candidate, EndpointKind, Offer } from '../state/state.ts';
 import { orderByAffinity } from './affinity.ts';
 import type { Authenticated, EndpointCall, PipelineDeps, Received, Routed } from './context.ts';
-import { wrongEndpoint } from './wrong-endpoint.ts';
+
+/** What a model of each kind does, and where. */
+const USES: Readonly<Record<EndpointKind, string>> = {
+  Chat: 'answers chats: POST /v1/chat/completions or /v1/messages',
+  Embeddings: 'makes embeddings: POST /v1/embeddings',
+  Images: 'makes images: POST /v1/images/generations',
+  Videos: 'makes videos: POST /v1/videos',
+};
 
 /**
  * Rejects with invalid_json, invalid_request, model_not_found, wrong_endpoint, model_not_priced, and the errors of the
@@ -32,6 +39,12 @@ export function modelNotFound(model: string): GatewayError {
   const message = `The model "${name}" does not exist or you do not have access to it. `
     + 'GET /v1/models lists the models of this key.';
   return new GatewayError('model_not_found', message, { param: 'model' });
+}
+
+/** For a model that the key can call, but elsewhere: "flux-1.1-pro makes images: POST /v1/images/generations". */
+function wrongEndpoint(model: string, endpoints: ReadonlySet<EndpointKind>): GatewayError {
+  const message = `${model} ${[...endpoints].map((kind) => USES[kind]).join('; it ')}`;
+  return new GatewayError('wrong_endpoint', message, { param: 'model' });
 }
 
 async function parseCall(received: Received): Promise<EndpointCall> {

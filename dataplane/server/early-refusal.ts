@@ -56,7 +56,7 @@ function mayBeLarge({ headers, raw }: FastifyRequest): boolean {
   return length === undefined || Number(length) >= LARGE_BODY_BYTES || isEncoded(raw);
 }
 
-/** Whether the endpoint costs nothing: only such endpoints have a name in their route. */
+/** Whether calls of the endpoint are not billed: only these have an endpoint name in their route's config. */
 function isFree({ routeOptions: { config } }: FastifyRequest): boolean {
   return config.endpoint !== undefined;
 }

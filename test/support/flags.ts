@@ -24,7 +24,7 @@ export function readFlags<Name extends string>(
   }
 }
 
-/** A flag's value as a number of at least 0. Exits if it is not one. */
+/** Parses a flag's value as a non-negative number; exits with the help text if it is not one. */
 export function numberFlag(text: string, flag: string, help: string): number {
   const value = Number(text);
   return text.trim() !== '' && value >= 0 &&

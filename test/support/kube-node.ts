@@ -42,6 +42,8 @@ export interface KubeNode {
   kubectl(...args: readonly string[]): Promise<string>;
   /** Runs a script in bash, where kubectl is that of the node; rejects with its words. What it starts ends with it. */
   bash(script: string): Promise<string>;
+  /** Gives an image that was loaded another name, both as NAME:TAG. */
+  tagImage(image: string, other: string): Promise<void>;
   /** kill -9 of a container, by the id in its pod's status: `containerd://…`. */
   killContainer(containerId: string): Promise<void>;
   /** A folder of the node that a pod of this user may write, for volumes. */
@@ -218,6 +220,10 @@ class Node implements KubeNode {
       PATH: `${this.#programs.folder}:${process.env['PATH']}`, HOME: this.#sandbox.folder, KUBECONFIG: this.kubeconfig,
     } });
     return stdout;
+  }
+
+  async tagImage(image: string, other: string): Promise<void> {
+    await this.#ctr('images', 'tag', `docker.io/library/${image}`, `docker.io/library/${other}`);
   }
 
   async killContainer(containerId: string): Promise<void> {

@@ -24,7 +24,7 @@ export interface ObjectMeta {
 }
 `;
 
-const MAX_WIDTH = 130;
+const MAX_WIDTH = 120;
 
 /** Interfaces that several kinds share, by their properties. */
 const SHARED: Readonly<Record<string, { readonly name: string; readonly doc: string; readonly field?: string }>> = {

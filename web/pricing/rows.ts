@@ -56,7 +56,7 @@ export function rankRows(rows: readonly PricingRow[]): RankedRow[] {
   });
 }
 
-/** Sorts all rows by the query and marks those that it leaves out as not visible. `group` is the query's. */
+/** Sorts the rows and hides those that the query leaves out. `group`: the group that the query names. */
 export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, group:
   | OfferingGroup | undefined): ArrangedRow[] {
   const matches = rowFilter(query, group);

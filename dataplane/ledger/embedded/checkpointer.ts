@@ -61,7 +61,7 @@ export class Checkpointer {
 
   /** Starts a checkpoint of the changes, unless one is running. */
   begin(): void {
-    if (this.#stopped || this.#running) return;
+    if (this.#stopped || this.#running || this.#deps.journal.isStalled) return;
     this.#completeSegment();
     if (this.#hasWork()) this.#running = this.#run();
   }

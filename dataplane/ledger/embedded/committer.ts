@@ -121,8 +121,9 @@ export class Committer {
     this.#stopped = true;
     clearTimeout(this.#retry);
     const error = new LedgerUnavailable('the ledger was closed before its journal took everything');
-    for (const batch of [...this.#waiting.splice(0), this.#batch]) {
-      this.#refuseHolds(batch, error);
+    const batches = [...this.#waiting.splice(0), this.#batch];
+    this.#refuseHolds(batches, error);
+    for (const batch of batches) {
       refuse(batch.progress, error);
       refuse(batch.settlements, error);
       end(batch);
@@ -234,17 +235,26 @@ export class Committer {
       this.#late = true;
       this.#report('a write to the journal is late');
     });
-    after(timeoutMs, () => {
-      this.#refuseHolds(batch, error);
-      // the withdrawals are journalled too
-      this.scheduleWrite();
-    });
+    after(timeoutMs, () => this.#refuseHolds([batch], error));
     after(PROGRESS_TIMEOUT_MS, () => refuse(batch.progress, error));
   }
 
-  #refuseHolds(batch: Batch, error: LedgerUnavailable): void {
-    for (const { pending } of batch.holds) withdrawHold(this.#deps.balances, pending);
-    refuse(batch.holds, error);
+  /**
+   * A refused call costs nothing, even if the process is killed next: the withdrawals are written before a caller hears
+   * of the refusal. If the journal cannot be written, the holds are not in it either.
+   */
+  #refuseHolds(batches: readonly Batch[], error: LedgerUnavailable): void {
+    const { balances, journal } = this.#deps;
+    const refused = batches.flatMap(({ holds }) => holds.splice(0));
+    for (const { pending } of refused) withdrawHold(balances, pending);
+    try {
+      if (!journal.isStalled) journal.flush();
+    } catch (failure) {
+      this.failed(failure);
+    }
+    refuse(refused, error);
+    // acknowledges the others of the batch
+    this.scheduleWrite();
   }
 }
 

@@ -8,38 +8,30 @@ import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
 import type { CallOrigin, CallProgress } from '../usage-record.ts';
 import { encodeFrame, FRAME_HEADER_BYTES, JOB_STATES, KIND, PERIODS, RECORD_HEADER_BYTES } from './journal-format.ts';
 
-/** Holds sealed frames, and the records of the open one. */
+/**
+ * Holds the records that are not written yet. They are one frame, which is in the journal completely or not at all: a
+ * hold that is withdrawn before it could be written is never found without its withdrawal.
+ */
 export class JournalEncoder {
   /** The names in this segment, by reference number. */
   readonly names: string[] = [];
   readonly #references = new Map<string, number>();
-  #frames: Buffer[] = [];
-  #framesLength = 0;
   #records: Buffer[] = [];
   #recordsLength = 0;
 
   get isEmpty(): boolean {
-    return this.#frames.length === 0 && this.#records.length === 0;
+    return this.#records.length === 0;
   }
 
-  /**
-   * Seals the open frame and returns all frames to write. A failed write is repeated with the same frames, because
-   * other frames over a torn write could look like damage.
-   */
-  seal(): Buffer {
-    if (this.#records.length > 0) {
-      this.#frames.push(encodeFrame(this.#records));
-      this.#framesLength += FRAME_HEADER_BYTES + this.#recordsLength;
-      this.#records = [];
-      this.#recordsLength = 0;
-    }
-    return Buffer.concat(this.#frames);
+  /** Returns the frame to write; empty without records. A failed write is repeated with this frame or a longer one. */
+  frame(): Buffer {
+    return this.isEmpty ? Buffer.alloc(0) : encodeFrame(this.#records);
   }
 
-  /** Drops the sealed frames, which are written. */
+  /** Drops the records, which are written. */
   written(): void {
-    this.#frames = [];
-    this.#framesLength = 0;
+    this.#records = [];
+    this.#recordsLength = 0;
   }
 
   held({ origin, limits, progress, grantedNanoUsd, day, month, renewedMs }: Hold): void {
@@ -144,7 +136,7 @@ export class JournalEncoder {
   }
 
   #add(record: RecordWriter): number {
-    const offset = this.#framesLength + FRAME_HEADER_BYTES + this.#recordsLength;
+    const offset = FRAME_HEADER_BYTES + this.#recordsLength;
     const bytes = record.end();
     this.#records.push(bytes);
     this.#recordsLength += bytes.length;

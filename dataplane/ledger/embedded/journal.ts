@@ -1,7 +1,7 @@
 /**
  * The write-ahead journal of the embedded ledger. It encodes every movement at once and appends to the newest segment
- * in one write per turn of the event loop. A failed write is repeated at the same offset with the same bytes, so that a
- * partial write does no harm.
+ * in one write per turn of the event loop. A failed write is repeated at the same offset, so that a partial write does
+ * no harm.
  */
 import { closeSync } from 'node:fs';
 import type { AccountBalance, Balances, Hold, KeyBalance, MovementLog, SettledCall } from '../balances.ts';
@@ -105,11 +105,16 @@ export class Journal implements MovementLog {
     if (this.isFlushed) return;
     const { faults } = this.#settings;
     const { encoder, file } = this.#current;
-    const bytes = encoder.seal();
-    injectFault(faults, 'BeforeWrite', () => file.write(bytes.subarray(0, bytes.length / 2)));
-    this.#unsynced.add(this.#current);
-    file.write(bytes);
-    injectFault(faults, 'AfterWrite');
+    const bytes = encoder.frame();
+    try {
+      injectFault(faults, 'BeforeWrite', () => file.write(bytes.subarray(0, bytes.length / 2)));
+      this.#unsynced.add(this.#current);
+      file.write(bytes);
+      injectFault(faults, 'AfterWrite');
+    } catch (error) {
+      file.discardRemains();
+      throw error;
+    }
     this.calls.written(file.size);
     file.accept(bytes.length);
     encoder.written();
@@ -180,7 +185,7 @@ export class Journal implements MovementLog {
     }
     for (const hold of balances.holds.values()) encoder.held(hold);
     try {
-      const bytes = Buffer.concat([encodeHeader({ number, ledgerId, whole }), encoder.seal()]);
+      const bytes = Buffer.concat([encodeHeader({ number, ledgerId, whole }), encoder.frame()]);
       file.write(bytes);
       file.accept(bytes.length);
       encoder.written();

@@ -47,6 +47,15 @@ export class SegmentFile {
       done += writeSync(this.#fd, bytes, done, bytes.length - done, this.#size + done);
   }
 
+  /** Cuts the file at the accepted length after a failed write. Where that fails, the next write replaces the rest. */
+  discardRemains(): void {
+    try {
+      ftruncateSync(this.#fd, this.#size);
+    } catch {
+      // the failed write is reported, and repeated at the same place
+    }
+  }
+
   /** Extends the accepted length. */
   accept(length: number): void {
     this.#size += length;

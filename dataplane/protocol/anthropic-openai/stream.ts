@@ -6,10 +6,11 @@ import { MESSAGE_STOP, writeMessageEvent } from '../anthropic/write-event.ts';
 import type { Meter, StreamEnd, StreamRequest } from '../converter.ts';
 import { failStream } from '../stream-errors.ts';
 import type { EventHandler } from '../event-stream.ts';
-import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
+import { isRecord, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseEventData } from '../json-value.ts';
 import { isDone } from '../openai/done.ts';
+import { callPieces, failedChunkError, FirstChoice, isFailedChunk } from '../openai/first-choice.ts';
 import { contentText, reasoningOf } from '../openai/output.ts';
 import { ChunkMeter } from '../openai/stream-meter.ts';
 import { readReasoningTokens } from '../openai/usage.ts';
@@ -30,9 +31,7 @@ export class ChunksToEvents implements EventHandler {
   readonly #chunkMeter = new ChunkMeter();
   readonly #blocks: BlockSequence;
   #started = false;
-  /** Index of the choice that the client gets: the first that comes. */
-  #choice: unknown;
-  #finishReason: string | undefined;
+  readonly #choice = new FirstChoice();
   #refusal: string | undefined;
   #reasoningTokens: number | undefined;
   #end: StreamEnd | undefined;
@@ -56,7 +55,7 @@ export class ChunksToEvents implements EventHandler {
     if (event.data === undefined) return this.#keepAlive(event.raw);
     if (isDone(event.data)) return this.#done();
     const chunk = parseEventData(event.data);
-    if (event.event === 'error' || (chunk && isFailure(chunk))) return this.#fail(chunk ?? event.data);
+    if (event.event === 'error' || (chunk && isFailedChunk(chunk, FAILURES))) return this.#fail(chunk ?? event.data);
     const events = chunk ? this.#convertChunk(chunk) : '';
     return events === '' ? NO_EVENTS : [Buffer.from(events)];
   }
@@ -65,7 +64,7 @@ export class ChunksToEvents implements EventHandler {
     this.#chunkMeter.add(chunk);
     if (isRecord(chunk['usage'])) this.#reasoningTokens = readReasoningTokens(chunk['usage']) ?? this.#reasoningTokens;
     return this.#opening(textOf(chunk['model']), chunk['service_tier'])
-      + this.#convertChoices(itemsOf(chunk['choices']));
+      + this.#choice.deltasIn(chunk).map((delta) => this.#convertDelta(delta)).join('');
   }
 
   /** Some providers send no [DONE]: the stream is complete once every choice has finished. */
@@ -77,11 +76,8 @@ export class ChunksToEvents implements EventHandler {
   }
 
   #fail(data: unknown): readonly Uint8Array[] {
-    const reason = isRecord(data) ? failureOf(data) : undefined;
-    const error = reason !== undefined && isRecord(data) && !isGiven(data['error'])
-      ? { error: { type: FAILURES.values.get(reason), message: `The provider broke the answer off: ${reason}.` } }
-      : data;
-    this.#end = failStream('Anthropic', readStreamError(error), this.#request.id);
+    const error = readStreamError(failedChunkError(data, FAILURES));
+    this.#end = failStream('Anthropic', error, this.#request.id);
     return NO_EVENTS;
   }
 
@@ -109,32 +105,16 @@ export class ChunksToEvents implements EventHandler {
     return eventText('message_start', { message });
   }
 
-  #convertChoices(choices: readonly unknown[]): string {
-    let events = '';
-    for (const choice of choices) {
-      if (!isRecord(choice)) continue;
-      this.#choice ??= choice['index'] ?? 0;
-      if ((choice['index'] ?? 0) === this.#choice) events += this.#convertChoice(choice);
-    }
-    return events;
-  }
-
-  #convertChoice({ finish_reason: reason, delta }: JsonRecord): string {
-    this.#finishReason = textOf(reason) ?? this.#finishReason;
-    return isRecord(delta) ? this.#convertDelta(delta) : '';
-  }
-
   /** One chunk may hold several kinds of content and several tool calls. */
   #convertDelta(delta: JsonRecord): string {
-    const { content, refusal, tool_calls: calls, function_call: functionCall } = delta;
+    const { content, refusal } = delta;
     const thinking = reasoningOf(delta);
     let events = thinking === undefined ? '' : this.#blocks.addText('thinking', thinking);
     const text = contentText(content);
     if (text !== undefined) events += this.#blocks.addText('text', text);
     if (typeof refusal === 'string' && refusal !== '') events += this.#addRefusal(refusal);
-    if (Array.isArray(calls))
-      for (const call of calls) if (isRecord(call)) events += this.#addCall(call['index'], call);
-    if (isRecord(functionCall)) events += this.#addCall('function_call', { function: functionCall });
+    for (const { arguments: given, ...call } of callPieces(delta))
+      events += this.#blocks.addTool({ ...call, text: stringOf(given) });
     return events;
   }
 
@@ -143,33 +123,15 @@ export class ChunksToEvents implements EventHandler {
     return this.#blocks.addText('text', refusal);
   }
 
-  #addCall(key: unknown, call: JsonRecord): string {
-    const called = isRecord(call['function']) ? call['function'] : {};
-    return this.#blocks.addTool({
-      key, id: textOf(call['id']), name: textOf(called['name']), text: stringOf(called['arguments']),
-    });
-  }
-
   #closing(): string {
     const usage = writeUsage(fillUsage(
       this.meter, this.#request.estimatedInputTokens,
     ), { reasoning: this.#reasoningTokens });
     const delta = writeStop({
-      finishReason: this.#finishReason, calledTools: this.#blocks.calledTools, refusal: this.#refusal,
+      finishReason: this.#choice.finishReason, calledTools: this.#blocks.calledTools, refusal: this.#refusal,
     });
     return this.#opening() + this.#blocks.close() + eventText('message_delta', { delta, usage });
   }
-}
-
-/** An error, or a finish_reason that means one. */
-function isFailure(chunk: JsonRecord): boolean {
-  return (isGiven(chunk['error']) && !Array.isArray(chunk['choices'])) || failureOf(chunk) !== undefined;
-}
-
-function failureOf({ choices }: JsonRecord): string | undefined {
-  const first: unknown = itemsOf(choices)[0];
-  const reason = isRecord(first) ? first['finish_reason'] : undefined;
-  return typeof reason === 'string' && FAILURES.values.has(reason) ? reason : undefined;
 }
 
 function eventText(type: string, rest: JsonRecord): string {

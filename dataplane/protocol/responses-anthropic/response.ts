@@ -9,15 +9,10 @@ import { isRecord, stringOf, textOf } from '../fields.ts';
 import { parseLossless, parseObject } from '../json-value.ts';
 import { explanationOf, serviceTierOf } from '../openai-anthropic/response.ts';
 import { ResponseWriter } from '../responses/response-writer.ts';
-import type { IncompleteReason } from '../responses/response-writer.ts';
+import { incompleteReason } from '../responses/incomplete-reason.ts';
 import { fillUsage } from '../usage.ts';
 import { INCOMPLETE, MESSAGE } from './answer-table.ts';
 import { openBlock } from './blocks.ts';
-
-export function incompleteReason(stopReason: string | undefined): IncompleteReason | undefined {
-  const reason = INCOMPLETE.values.get(stopReason ?? '');
-  return reason === 'max_output_tokens' || reason === 'content_filter' ? reason : undefined;
-}
 
 /** Throws SyntaxError where the body is not a message. */
 export function convertResponse(body: Uint8Array, answer: Partial<ResponseContext> = {}): ConvertedResponse {
@@ -36,7 +31,7 @@ export function convertResponse(body: Uint8Array, answer: Partial<ResponseContex
   const explanation = explanationOf(details);
   if (explanation !== undefined) writer.items.addRefusal(explanation);
   const meter = meterMessage(message);
-  const incomplete = incompleteReason(textOf(stopReason));
+  const incomplete = incompleteReason(INCOMPLETE, textOf(stopReason));
   writer.closeItems(incomplete);
   const written = writer.write({
     usage: fillUsage(meter, estimatedInputTokens), reasoning: readReasoningTokens(usage), incomplete,

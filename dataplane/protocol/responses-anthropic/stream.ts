@@ -10,13 +10,15 @@ import type { JsonRecord } from '../fields.ts';
 import { parseEventData } from '../json-value.ts';
 import { explanationOf, serviceTierOf } from '../openai-anthropic/response.ts';
 import { readStreamError } from '../provider-errors.ts';
+import { incompleteReason } from '../responses/incomplete-reason.ts';
+import type { IncompleteReason } from '../responses/incomplete-reason.ts';
 import { ResponseWriter } from '../responses/response-writer.ts';
 import type { SseEvent } from '../sse.ts';
 import { failResponse } from '../stream-errors.ts';
 import { fillUsage } from '../usage.ts';
+import { INCOMPLETE } from './answer-table.ts';
 import { openBlock } from './blocks.ts';
 import type { OpenBlock } from './blocks.ts';
-import { incompleteReason } from './response.ts';
 
 const COLON = 0x3a;
 /** A comment, which clients ignore. */
@@ -128,13 +130,17 @@ export class EventsToResponse implements EventHandler {
     // blocks that the provider has not stopped
     const rest = [...this.#open.keys()].map((index) => this.#stopBlock(index)).join('');
     const refusal = this.#refusal === undefined ? '' : this.#writer.items.addRefusal(this.#refusal);
-    return opening + rest + refusal + this.#writer.closeItems(incompleteReason(this.#eventMeter.stopReason));
+    return opening + rest + refusal + this.#writer.closeItems(this.#incomplete());
   }
 
   #last(): string {
     return this.#writer.end({
       usage: fillUsage(this.meter, this.#request.estimatedInputTokens), reasoning: this.#reasoningTokens,
-      incomplete: incompleteReason(this.#eventMeter.stopReason),
+      incomplete: this.#incomplete(),
     });
+  }
+
+  #incomplete(): IncompleteReason | undefined {
+    return incompleteReason(INCOMPLETE, this.#eventMeter.stopReason);
   }
 }

@@ -9,19 +9,10 @@ import { contentText, reasoningOf } from '../openai/output.ts';
 import { meterCompletion } from '../openai/stream-meter.ts';
 import { readReasoningTokens } from '../openai/usage.ts';
 import { ResponseWriter } from '../responses/response-writer.ts';
-import type { IncompleteReason } from '../responses/response-writer.ts';
+import { incompleteReason } from '../responses/incomplete-reason.ts';
 import type { ItemSequence } from '../responses/item-sequence.ts';
 import { fillUsage } from '../usage.ts';
 import { FAILURES, INCOMPLETE } from './answer-table.ts';
-
-export function isFailureReason(finishReason: string): boolean {
-  return FAILURES.values.has(finishReason);
-}
-
-export function incompleteReason(finishReason: string | undefined): IncompleteReason | undefined {
-  const reason = INCOMPLETE.values.get(finishReason ?? '');
-  return reason === 'max_output_tokens' || reason === 'content_filter' ? reason : undefined;
-}
 
 /** Throws SyntaxError where the body is not a chat completion, or one that ended with a failure. */
 export function convertResponse(body: Uint8Array, answer: Partial<ResponseContext> = {}): ConvertedResponse {
@@ -29,7 +20,7 @@ export function convertResponse(body: Uint8Array, answer: Partial<ResponseContex
   const first: unknown = itemsOf(completion['choices'])[0];
   const { message, finish_reason: finishReason } = isRecord(first) ? first : {};
   if (!isRecord(message)) throw new SyntaxError('the answer is not a chat completion');
-  if (isFailureReason(stringOf(finishReason))) throw new SyntaxError('the answer broke off');
+  if (FAILURES.values.has(stringOf(finishReason))) throw new SyntaxError('the answer broke off');
   const { createdSeconds = 0, estimatedInputTokens = 0, notes, seal } = answer;
   const id = answer.id ?? stringOf(completion['id']);
   const writer = new ResponseWriter({ id, createdSeconds, notes, seal, readable: true });
@@ -37,7 +28,7 @@ export function convertResponse(body: Uint8Array, answer: Partial<ResponseContex
   writer.setServiceTier(textOf(completion['service_tier']));
   addMessage(writer.items, message);
   const meter = meterCompletion(completion);
-  const incomplete = incompleteReason(textOf(finishReason));
+  const incomplete = incompleteReason(INCOMPLETE, textOf(finishReason));
   writer.closeItems(incomplete);
   const written = writer.write({
     usage: fillUsage(meter, estimatedInputTokens), reasoning: readReasoningTokens(completion['usage']), incomplete,

@@ -1,22 +1,24 @@
 /**
  * Converts chunks of a chat completion to events of the Responses dialect. The last event is held back.
  */
-import type { Meter, ProviderError, StreamEnd, StreamFailure, StreamRequest } from '../converter.ts';
+import type { Meter, StreamEnd, StreamFailure, StreamRequest } from '../converter.ts';
 import type { EventHandler } from '../event-stream.ts';
-import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
+import { isRecord, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseEventData } from '../json-value.ts';
 import { isDone } from '../openai/done.ts';
+import { callPieces, failedChunkError, FirstChoice, isFailedChunk } from '../openai/first-choice.ts';
 import { contentText, reasoningOf } from '../openai/output.ts';
 import { ChunkMeter } from '../openai/stream-meter.ts';
 import { readReasoningTokens } from '../openai/usage.ts';
 import { readStreamError } from '../provider-errors.ts';
 import { ResponseWriter } from '../responses/response-writer.ts';
-import type { IncompleteReason } from '../responses/response-writer.ts';
+import { incompleteReason } from '../responses/incomplete-reason.ts';
+import type { IncompleteReason } from '../responses/incomplete-reason.ts';
 import type { SseEvent } from '../sse.ts';
 import { failResponse } from '../stream-errors.ts';
 import { fillUsage } from '../usage.ts';
-import { incompleteReason, isFailureReason } from './response.ts';
+import { FAILURES, INCOMPLETE } from './answer-table.ts';
 
 const COLON = 0x3a;
 /** A comment, which clients ignore. */
@@ -27,9 +29,7 @@ export class ChunksToResponse implements EventHandler {
   readonly #request: StreamRequest;
   readonly #chunkMeter = new ChunkMeter();
   readonly #writer: ResponseWriter;
-  /** Index of the choice that the client gets: the first that comes. */
-  #choice: unknown;
-  #finishReason: string | undefined;
+  readonly #choice = new FirstChoice();
   #reasoningTokens: number | undefined;
   #end: StreamEnd | undefined;
 
@@ -50,7 +50,7 @@ export class ChunksToResponse implements EventHandler {
     if (event.data === undefined) return event.raw[0] === COLON ? [KEEP_ALIVE] : NO_EVENTS;
     if (isDone(event.data)) return this.#done();
     const chunk = parseEventData(event.data);
-    if (event.event === 'error' || (chunk && isFailure(chunk))) return this.#fail(chunk ?? event.data);
+    if (event.event === 'error' || (chunk && isFailedChunk(chunk, FAILURES))) return this.#fail(chunk ?? event.data);
     const events = chunk ? this.#convertChunk(chunk) : '';
     return events === '' ? NO_EVENTS : [Buffer.from(events)];
   }
@@ -73,7 +73,7 @@ export class ChunksToResponse implements EventHandler {
   }
 
   #fail(data: unknown): readonly Uint8Array[] {
-    const { error, failure } = failResponse(errorIn(data));
+    const { error, failure } = failResponse(readStreamError(failedChunkError(data, FAILURES)));
     this.#end = { outcome: 'Failed', error, last: this.fail(failure) };
     return NO_EVENTS;
   }
@@ -82,40 +82,22 @@ export class ChunksToResponse implements EventHandler {
     this.#chunkMeter.add(chunk);
     if (isRecord(chunk['usage'])) this.#reasoningTokens = readReasoningTokens(chunk['usage']) ?? this.#reasoningTokens;
     this.#writer.setServiceTier(textOf(chunk['service_tier']));
-    let events = this.#writer.open(textOf(chunk['model']) ?? this.#request.model);
-    for (const choice of itemsOf(chunk['choices'])) {
-      if (!isRecord(choice)) continue;
-      this.#choice ??= choice['index'] ?? 0;
-      if ((choice['index'] ?? 0) === this.#choice) events += this.#convertChoice(choice);
-    }
-    return events;
-  }
-
-  #convertChoice({ finish_reason: reason, delta }: JsonRecord): string {
-    this.#finishReason = textOf(reason) ?? this.#finishReason;
-    return isRecord(delta) ? this.#convertDelta(delta) : '';
+    return this.#writer.open(textOf(chunk['model']) ?? this.#request.model)
+      + this.#choice.deltasIn(chunk).map((delta) => this.#convertDelta(delta)).join('');
   }
 
   /** One chunk may hold several kinds of content and several tool calls. */
   #convertDelta(delta: JsonRecord): string {
     const { items } = this.#writer;
-    const { content, refusal, tool_calls: calls, function_call: functionCall } = delta;
+    const { content, refusal } = delta;
     const reasoning = reasoningOf(delta);
     let events = reasoning === undefined ? '' : items.addReasoning(reasoning);
     const text = contentText(content);
     if (text !== undefined) events += items.addText(text);
     if (typeof refusal === 'string' && refusal !== '') events += items.addRefusal(refusal);
-    if (Array.isArray(calls))
-      for (const call of calls) if (isRecord(call)) events += this.#addCall(call['index'], call);
-    if (isRecord(functionCall)) events += this.#addCall('function_call', { function: functionCall });
+    for (const { arguments: given, ...call } of callPieces(delta))
+      events += items.addCall({ ...call, text: isRecord(given) ? JSON.stringify(given) : stringOf(given) });
     return events;
-  }
-
-  #addCall(key: unknown, call: JsonRecord): string {
-    const called = isRecord(call['function']) ? call['function'] : {};
-    return this.#writer.items.addCall({
-      key, id: textOf(call['id']), name: textOf(called['name']), text: argumentsOf(called['arguments']),
-    });
   }
 
   #closing(): string {
@@ -128,29 +110,6 @@ export class ChunksToResponse implements EventHandler {
   }
 
   #incomplete(): IncompleteReason | undefined {
-    return incompleteReason(this.#finishReason);
+    return incompleteReason(INCOMPLETE, this.#choice.finishReason);
   }
-}
-
-/** Some providers send an object instead of its JSON. */
-function argumentsOf(value: unknown): string {
-  return isRecord(value) ? JSON.stringify(value) : stringOf(value);
-}
-
-/** An error, or a finish_reason that means one. */
-function isFailure(chunk: JsonRecord): boolean {
-  return (isGiven(chunk['error']) && !Array.isArray(chunk['choices'])) || failureOf(chunk) !== undefined;
-}
-
-function failureOf({ choices }: JsonRecord): string | undefined {
-  const first: unknown = itemsOf(choices)[0];
-  const reason = isRecord(first) ? textOf(first['finish_reason']) : undefined;
-  return reason !== undefined && isFailureReason(reason) ? reason : undefined;
-}
-
-function errorIn(data: unknown): ProviderError {
-  const reason = isRecord(data) ? failureOf(data) : undefined;
-  return reason !== undefined && isRecord(data) && !isGiven(data['error'])
-    ? { message: `The provider broke the answer off: ${reason}.`, type: 'server_error', code: undefined }
-    : readStreamError(data);
 }

@@ -6,6 +6,7 @@ import type { ConversionNotes, ReportedUsage, StreamFailure } from '../converter
 import type { JsonRecord } from '../fields.ts';
 import type { ChannelSeal } from '../sealed-values.ts';
 import { EventWriter } from './event-writer.ts';
+import type { IncompleteReason } from './incomplete-reason.ts';
 import { ItemSequence } from './item-sequence.ts';
 import { repeatedFields } from './repeated-fields.ts';
 
@@ -18,9 +19,6 @@ export interface WriterOptions {
   /** Reasoning is the model's own, not a summary. */
   readonly readable: boolean;
 }
-
-/** Why a response ended early. */
-export type IncompleteReason = 'max_output_tokens' | 'content_filter';
 
 export interface ResponseEnd {
   readonly usage: ReportedUsage;

@@ -13,7 +13,7 @@ import type { PricingSite } from '#web/pricing/page.ts';
 import { renderCalculationPart } from '#web/pricing/prices.ts';
 import { DEFAULT_QUERY, parsePricingQuery, queryKey } from '#web/pricing/query.ts';
 import { rankRows } from '#web/pricing/rows.ts';
-import { visibleTo } from '#web/pricing/visible.ts';
+import { visibleTo } from '#web/pricing/price-list.ts';
 import type { PriceList } from '#web/pricing/price-list.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
 import { assetHref, findAsset } from './assets.ts';
@@ -57,14 +57,15 @@ interface PriceListCache {
   readonly views: Map<string, Rendered>;
 }
 
-/** What callers of a group see, by configuration. */
+/** What callers see, by configuration: those of a restricted group by its name, all others under undefined. */
 const visible = new WeakMap<State['pricing'], Map<string | undefined, PriceList>>();
 
 function visibleList(state: PricedState, group: string | undefined): PriceList {
+  const own = state.pricing.groups.find(({ name, restricted }) => restricted && name === group)?.name;
   const known = visible.get(state.pricing) ?? new Map<string | undefined, PriceList>();
   visible.set(state.pricing, known);
-  const list = known.get(group) ?? visibleTo(state, group);
-  known.set(group, list);
+  const list = known.get(own) ?? visibleTo(state, own);
+  known.set(own, list);
   return list;
 }
 
@@ -91,10 +92,9 @@ const unlimited: RenderBudget = (render) => render();
 
 /** The answer; undefined where the price list has nothing at the path. Throws too_busy where the limit does. */
 export function answerPricing(
-  request: PricingRequest, priced: PricedState,
+  request: PricingRequest, state: PricedState,
   { title = 'Model Gateway', limit = unlimited, consoleUrl }: PricingOptions = {},
 ): PricingAnswer | undefined {
-  const state = visibleList(priced, request.group);
   if (request.path === '/pricing' || request.path === '/pricing.json')
     return answerList(request, state, { title, limit });
   if (request.path === '/') return answerHome(request, { title, consoleUrl });
@@ -123,12 +123,13 @@ function answerHome(
 }
 
 function answerModel(
-  { path, origin, ifNoneMatch }: PricingRequest, state: PriceList, { title, limit }: ListOptions,
+  { path, origin, ifNoneMatch, group }: PricingRequest, state: PricedState, { title, limit }: ListOptions,
 ): PricingAnswer | undefined {
   const name = decodeName(path.slice(MODEL_ROOT.length));
-  const row = state.pricing.rows.find(({ modelName }) => modelName === name);
+  const list = visibleList(state, group);
+  const row = list.pricing.rows.find(({ modelName }) => modelName === name);
   if (!row) return undefined;
-  const { body, etag } = rendered(limit(() => renderModelPage(state, siteOf(title), row, origin)));
+  const { body, etag } = rendered(limit(() => renderModelPage(list, siteOf(title), row, origin)));
   const headers = { ...PAGE_HEADERS, etag };
   return matches(ifNoneMatch, etag) ? { status: 304, headers, body: Buffer.alloc(0) } : { status: 200, headers, body };
 }
@@ -142,9 +143,10 @@ function decodeName(encoded: string): string | undefined {
   }
 }
 
-function answerList(request: PricingRequest, state: PriceList, options: ListOptions): PricingAnswer {
+function answerList(request: PricingRequest, state: PricedState, options: ListOptions): PricingAnswer {
+  const list = visibleList(state, request.group);
   const format = negotiate(request.accept, request.path);
-  const { body, etag } = format === 'json' ? renderJson(state) : renderPage(request.search, state, options);
+  const { body, etag } = format === 'json' ? renderJson(list) : renderPage(request.search, list, options);
   const headers = { ...(format === 'json' ? JSON_HEADERS : PAGE_HEADERS), etag };
   if (matches(request.ifNoneMatch, etag)) return { status: 304, headers, body: Buffer.alloc(0) };
   return { status: 200, headers, body };
@@ -162,20 +164,20 @@ const PAGE_HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
-function renderJson(state: PriceList): Rendered {
-  return cached(cacheOf(state), 'json', () => JSON.stringify(pricingJson(state.pricing)));
+function renderJson(list: PriceList): Rendered {
+  return cached(cacheOf(list), 'json', () => JSON.stringify(pricingJson(list.pricing)));
 }
 
-function renderPage(search: string, state: PriceList, { title, limit }: ListOptions): Rendered {
+function renderPage(search: string, list: PriceList, { title, limit }: ListOptions): Rendered {
   const parameters = new URLSearchParams(search);
-  const query = parsePricingQuery(parameters, state.pricing);
+  const query = parsePricingQuery(parameters, list.pricing);
   // the calculator's script asks for a few lines of the page
-  const part = parameters.get('part') === 'calculation' ? renderCalculationPart(state, query) : undefined;
+  const part = parameters.get('part') === 'calculation' ? renderCalculationPart(list, query) : undefined;
   if (part) return rendered(part.markup);
-  const cache = cacheOf(state);
+  const cache = cacheOf(list);
   const site = siteOf(title);
   const render = (): string => {
-    const page = (): string => renderPricingPage(state, site, query, cache.ranked);
+    const page = (): string => renderPricingPage(list, site, query, cache.ranked);
     // the page that everybody opens is never refused
     return queryKey(query) === PLAIN_VIEW ? page() : limit(page);
   };

@@ -5,8 +5,9 @@ import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
 import { authenticateHeaders } from '../../pipeline/authenticate.ts';
 import { answerPricing } from '../pricing/answer.ts';
-import { originOf } from '../origin.ts';
 import { createRenderBudget } from '../pricing/render-budget.ts';
+
+const HOST = /^(?:[a-z0-9][a-z0-9.-]*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state, consoleUrl }, done) => {
   const limit = createRenderBudget(clock);
@@ -34,3 +35,12 @@ export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state, 
   for (const { path } of [PATHS.home, PATHS.pricing, PATHS.pricingJson, PATHS.pricingAsset]) app.get(path, handler);
   done();
 };
+
+/** "https://gateway.example", by the Host header; undefined: it has none, or one that is no host. */
+function originOf({ headers, socket }: FastifyRequest): string | undefined {
+  const { host = '', 'x-forwarded-proto': forwarded } = headers;
+  if (!HOST.test(host)) return undefined;
+  const scheme = String(forwarded ?? '').split(',', 1)[0]?.trim();
+  if (scheme === 'https' || scheme === 'http') return `${scheme}://${host}`;
+  return `${'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'}://${host}`;
+}

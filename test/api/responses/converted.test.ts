@@ -1,6 +1,6 @@
 /**
- * Responses of models whose provider serves chat completions only: the whole dialect, with every end billed by what
- * was used.
+ * /v1/responses for models whose provider serves chat completions only: answers, streams, tools, and what complete,
+ * incomplete, failed and cut responses cost.
  */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';

@@ -158,7 +158,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     await choice(page, 'Group and its prices').selectOption('All groups');
     await page.locator('#basis', { hasText: 'base prices' }).waitFor();
     assert.equal((await visibleModels(page)).length, 26);
-    assert.match(await page.locator('tbody tr', { hasText: 'claude-sonnet-4-5' }).innerText(), /\$3\.00 input/);
+    await page.locator('tbody tr', { hasText: 'claude-sonnet-4-5' }).filter({ hasText: '$3.00 input' }).waitFor();
   });
 
   test('where nothing matches, one click shows all again', async () => {

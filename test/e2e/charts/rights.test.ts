@@ -77,13 +77,25 @@ describe.skipIf(helm.skip)('rights', () => {
     assert.deepEqual(of('no-rbac').filter(({ apiVersion }) => apiVersion.startsWith('rbac.')), []);
   });
 
-  it('only the operator has a token of the API server\'s, and no other account a binding', () => {
+  it('of the Job after an uninstall: to list objects and to change their statuses, and nothing else', () => {
+    const kinds = ['accounts', 'apikeys', 'groups', 'modelroutes', 'pricecatalogs'];
+    const rights = [...kinds.map((kind) => `list ${kind}.modelgateway.dev *`),
+      ...kinds.map((kind) => `patch ${kind}/status.modelgateway.dev *`)].toSorted();
+    assert.deepEqual(grantsOf(of('defaults'), 'model-gateway-uninstall'), { everywhere: rights });
+    assert.deepEqual(
+      grantsOf(of('namespaced'), 'model-gateway-uninstall'),
+      { 'model-gateway': rights, 'team-a': rights, 'team-b': rights },
+    );
+  });
+
+  it('only these two have a token of the API server\'s, and no other account a binding', () => {
     for (const [name, objects] of Object.entries(rendered)) for (const object of objects) {
       const pod = object.spec?.template?.spec;
       if (pod?.containers) assert.equal(
-        pod.automountServiceAccountToken, pod.containers[0].name === 'operator', `${name} ${object.metadata.name}`,
+        pod.automountServiceAccountToken, /^(?:operator|uninstall)$/.test(pod.containers[0].name),
+        `${name} ${object.metadata.name}`,
       );
-      for (const subject of object.subjects ?? []) assert.match(subject.name, /operator$/);
+      for (const subject of object.subjects ?? []) assert.match(subject.name, /(?:operator|uninstall)$/);
     }
   });
 

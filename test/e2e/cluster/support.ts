@@ -1,7 +1,6 @@
 /**
  * What the tests on a real API server share: the server with our kinds in it, an operator with its client, and waiting.
  */
-import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +9,8 @@ import { parse, parseAllDocuments } from 'yaml';
 import { readCrdTexts } from '#crds/load.ts';
 import { API_VERSION, PLURALS } from '#crds/types.gen.ts';
 import type { Condition, Kind } from '#crds/types.gen.ts';
-import { deriveKey, hmacHex } from '../../../operator/store/gateway-key.ts';
+import { fingerprintOf as productFingerprint } from '../../../operator/store/fingerprint.ts';
+import { deriveKey } from '../../../operator/store/gateway-key.ts';
 import { openAccess } from '../../../operator/kube/access.ts';
 import { createKubeClient } from '../../../operator/kube/client.ts';
 import type { KubeClient, KubeRequest } from '../../../operator/kube/client.ts';
@@ -173,7 +173,7 @@ const GATEWAY_KEY = Buffer.alloc(32, 'k');
 
 /** What a status says of a key in force. */
 export function fingerprintOf(key: string): string {
-  return hmacHex(deriveKey(GATEWAY_KEY, 'fingerprint'), hash('sha256', key));
+  return productFingerprint(key, deriveKey(GATEWAY_KEY, 'fingerprint'));
 }
 
 let replicas = 0;

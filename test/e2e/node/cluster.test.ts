@@ -9,13 +9,14 @@ import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { CHART, NAMESPACE, ROOT } from '../charts/situations.ts';
+import { NAMESPACE, ROOT } from '../charts/situations.ts';
 import { nanoUsd } from '../../support/api/client.ts';
+import type { KubeAnswer } from '../../support/kube/client.ts';
 import { readBooks, reconcile } from './books.ts';
 import { failures, isSpent, startTraffic } from './traffic.ts';
 import type { Traffic } from './traffic.ts';
 import {
-  ENTRANCES, eventually, installDefinitions, makeFirstCall, openWorld, RELEASE, VALUES, worldMissing,
+  ENTRANCES, eventually, installDefinitions, makeFirstCall, openWorld, packagedChart, RELEASE, VALUES, worldMissing,
 } from './world.ts';
 import type { Pod, World } from './world.ts';
 
@@ -35,6 +36,9 @@ const tried = places.map(([name, port]) => new Promise((resolve) => {
 }));
 Promise.all(tried).then((words) => console.log(JSON.stringify(words)));`;
 const MODEL = 'gpt-4o-mini';
+const NEXT_VERSION = '0.1.1';
+/** Deployments, and the number of their pods. */
+const RESTARTED = [['dataplane', 3], ['operator', 2], ['edge', 2]] as const;
 
 describe.skipIf(missing)('a release on a node', () => {
   let world: World;
@@ -115,29 +119,49 @@ describe.skipIf(missing)('a release on a node', () => {
     ), 'hello from a sidecar\n');
   });
 
-  for (const [component, count] of [['dataplane', 3], ['operator', 2], ['edge', 2]] as const) {
+  for (const [component, count] of RESTARTED) {
     it(`loses no call while its ${component} is restarted`, async () => {
       await withoutFailure(async () => {
-        const deployment = component === 'dataplane' ? RELEASE : `${RELEASE}-${component}`;
-        await world.node.kubectl('rollout', 'restart', `deployment/${deployment}`, '--namespace', NAMESPACE);
-        await world.node.kubectl(
-          'rollout', 'status', `deployment/${deployment}`, '--namespace', NAMESPACE, '--timeout=120s',
-        );
+        await rollout('restart', component);
+        await rollout('status', component, '--timeout=120s');
         await world.settled(component, count);
       });
     });
   }
 
-  it('loses no call while it is upgraded', async () => {
+  /** kubectl rollout of a component's Deployment. */
+  async function rollout(verb: string, component: string, ...args: readonly string[]): Promise<void> {
+    const deployment = component === 'dataplane' ? RELEASE : `${RELEASE}-${component}`;
+    await world.node.kubectl('rollout', verb, `deployment/${deployment}`, '--namespace', NAMESPACE, ...args);
+  }
+
+  it('loses no call while it is upgraded to the next version\'s chart, as releases package it', async () => {
+    const chart = await packagedChart(world, NEXT_VERSION);
+    await world.node.tagImage('model-gateway:0.1.0', `model-gateway:${NEXT_VERSION}`);
+    const ledger = await world.pods('valkey');
+    // the demo stands for a provider, which an upgrade of the gateway leaves alone
+    await rollout('pause', 'demo');
     await withoutFailure(async () => {
-      await world.helm(
-        'upgrade', RELEASE, CHART, '--values', VALUES, '--set', 'dataplane.logLevel=debug,operator.logLevel=debug',
-        '--wait', '--timeout', '120s',
-      );
-      await world.settled('dataplane', 3);
-      await world.settled('operator', 2);
+      await world.helm('upgrade', RELEASE, chart, '--values', VALUES);
+      for (const [component, count] of RESTARTED) {
+        await rollout('status', component, '--timeout=120s');
+        await world.settled(component, count);
+      }
     });
+    await rollout('resume', 'demo');
+    await rollout('status', 'demo', '--timeout=120s');
+    await world.settled('demo', 1);
+    assert.deepEqual(await imagesOf('dataplane'), [`model-gateway:${NEXT_VERSION}`]);
+    assert.deepEqual(await imagesOf('operator'), [`model-gateway:${NEXT_VERSION}`]);
+    assert.deepEqual((await world.pods('valkey')).map(({ containerId }) => containerId),
+      ledger.map(({ containerId }) => containerId), 'the ledger goes on');
   });
+
+  async function imagesOf(component: string): Promise<readonly string[]> {
+    const selector = `app.kubernetes.io/component=${component}`;
+    const { items } = await world.get(`/api/v1/namespaces/${NAMESPACE}/pods?labelSelector=${selector}`);
+    return [...new Set((items as KubeAnswer['body'][]).map(({ spec }) => spec.containers[0].image as string))];
+  }
 
   it('shows its whole state at a glance, spending included', async () => {
     await eventually(
@@ -244,10 +268,16 @@ describe.skipIf(missing)('a release on a node', () => {
       (await world.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/accounts/team-k')).status.spentUsd;
     const uid =
       (await world.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/plenty')).metadata.uid as string;
+    const readyOf = async (): Promise<string[]> => {
+      const { status } = await world.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/plenty');
+      const { status: state, reason } = status.conditions.find(({ type }: { type: string }) => type === 'Ready');
+      return [state, reason];
+    };
     const before = await readBooks(world, 'team-k/team-k', [uid]);
     await world.helm('uninstall', RELEASE, '--wait', '--timeout', '120s');
     await eventually('all pods are gone', () =>
       world.pods(), (pods) => pods.every(({ component }) => component === 'test'));
+    assert.deepEqual(await readyOf(), ['Unknown', 'GatewayRemoved']);
     await world.install();
     const after_ = await readBooks(world, 'team-k/team-k', [uid]);
     assert.deepEqual(after_.account, before.account);

@@ -89,6 +89,13 @@ async function images(): Promise<Image[]> {
   return [await makeGatewayImage(), await makeValkeyImage(valkey.path), await makeEnvoyImage(envoy.path)];
 }
 
+/** The chart as the release workflow packages it, of this version. */
+export async function packagedChart(world: World, version: string): Promise<string> {
+  const { folder } = world.node;
+  await world.helm('package', CHART, '--version', version, '--app-version', version, '--destination', folder);
+  return join(folder, `model-gateway-${version}.tgz`);
+}
+
 class ReleasedWorld implements World {
   readonly node: KubeNode;
   readonly #helm: string;

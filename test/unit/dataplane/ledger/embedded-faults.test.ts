@@ -8,77 +8,18 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
-import type { LedgerFault, LedgerSync } from '#ledger/embedded/committer.ts';
+import type { LedgerFault } from '#ledger/embedded/committer.ts';
 import { FAULT } from '#ledger/embedded/faults.ts';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import { holdRequest, progress, settlement, slot } from './calls.ts';
-import { copyLedger, PATIENT, tempFolder } from './embedded-subject.ts';
-
-class Bench {
-  readonly faults: LedgerFault[] = [];
-  readonly path: string;
-  readonly ledger: Ledger;
-  readonly #switch: Int32Array;
-
-  constructor(path: string, ledger: Ledger, { faults, control }: { faults: LedgerFault[]; control: Int32Array }) {
-    this.path = path;
-    this.ledger = ledger;
-    this.faults = faults;
-    this.#switch = control;
-  }
-
-  set(fault: keyof typeof FAULT): void {
-    Atomics.store(this.#switch, 0, FAULT[fault]);
-    Atomics.notify(this.#switch, 0);
-  }
-
-  /** Resolves once the ledger has said this of itself, so many times. */
-  async told(state: LedgerFault['state'], times = 1): Promise<void> {
-    while (this.faults.filter((fault) => fault.state === state).length < times) await sleep(2);
-  }
-
-  /** Resolves when the accounts have spent so much in the file. */
-  async inFile(...spent: readonly number[]): Promise<void> {
-    while (spentInFile(this.path).join() !== spent.join()) await sleep(10);
-  }
-
-  /** What a process that dies now leaves, as the next one reads it. */
-  async afterwards(body: (ledger: Ledger) => Promise<void>): Promise<void> {
-    const copy = copyLedger(this.path);
-    const ledger = await openEmbeddedLedger({ path: copy.path, ...PATIENT });
-    try {
-      await body(ledger);
-    } finally {
-      await ledger.close();
-      copy.folder.remove();
-    }
-  }
-}
+import { faultTest, spentInFile } from './embedded-bench.ts';
+import type { Bench } from './embedded-bench.ts';
+import { tempFolder } from './embedded-subject.ts';
 
 function segments(path: string): string[] {
   return readdirSync(dirname(path)).filter((name) => name.includes('.journal-'));
-}
-
-function faultTest(title: string, body: (bench: Bench) => Promise<void>, sync: LedgerSync = 'normal'): void {
-  test(title, async () => {
-    const folder = tempFolder();
-    const control = new Int32Array(new SharedArrayBuffer(4));
-    const faults: LedgerFault[] = [];
-    const path = join(folder.path, 'ledger.db');
-    const ledger = await openEmbeddedLedger({
-      path, sync, faults: control, timeoutMs: 500, checkpointEveryMs: 30, onFault: (fault) => faults.push(fault),
-    });
-    const bench = new Bench(path, ledger, { faults, control });
-    try {
-      await body(bench);
-    } finally {
-      bench.set('none');
-      await ledger.close();
-      folder.remove();
-    }
-  });
 }
 
 const LIMITS = { keyLimitNanoUsd: 100n };
@@ -218,20 +159,6 @@ async function noticed({ path, ledger }: Bench, isFile: boolean): Promise<void> 
     // something for the file, so that it is looked for
     await call(ledger, `looking-${n}`, 0n);
     done = segments(path).length > 0 && (!isFile || spentInFile(path).length === 2);
-  }
-}
-
-/** Per account; nothing where there is no file. */
-function spentInFile(path: string): number[] {
-  let db: DatabaseSync | undefined;
-  try {
-    db = new DatabaseSync(path, { readOnly: true });
-    return db.prepare('SELECT spent_nano_usd FROM accounts ORDER BY id').all().map((row) =>
-      Number(row['spent_nano_usd']));
-  } catch {
-    return [];
-  } finally {
-    db?.close();
   }
 }
 

@@ -45,7 +45,7 @@ class Disk {
   }
 
   flush(): void {
-    this.#bytes = Buffer.concat([this.#bytes, this.#encoder.seal()]);
+    this.#bytes = Buffer.concat([this.#bytes, this.#encoder.frame()]);
     this.#encoder.written();
   }
 

@@ -1,0 +1,36 @@
+/** `mgw retire`: one pass over the gateway's objects. */
+import { retireObjects } from '../../operator/cluster/retire.ts';
+import { NoKubeAccess, openAccess } from '../../operator/kube/access.ts';
+import { createKubeClient } from '../../operator/kube/client.ts';
+import { KubeError, KubeUnreachable, explainKubeError } from '../../operator/kube/errors.ts';
+import { createOperatorMetrics } from '../../operator/metrics.ts';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
+import { VERSION } from '../version.ts';
+
+/** The flags of `mgw retire`, parsed. */
+export interface RetireFlags {
+  readonly namespace: string;
+  readonly watchNamespaces?: readonly string[];
+  readonly kubeconfig?: string;
+}
+
+/** Resolves with what was done, a sentence. Rejects with CommandFailed where the API server refuses or is away. */
+export async function runRetire({ namespace, watchNamespaces, kubeconfig }: RetireFlags): Promise<string> {
+  try {
+    const access = openAccess({ ...kubeconfig !== undefined && { kubeconfig }, nowMs: () => Date.now() });
+    await using ending = new AsyncDisposableStack();
+    const { meter } = createOperatorMetrics();
+    const client = createKubeClient({ access, userAgent: `model-gateway-retire/${VERSION}`, meter });
+    ending.defer(() => client.close());
+    const count = await retireObjects({
+      client, gatewayNamespace: namespace, nowMs: Date.now(),
+      ...watchNamespaces && { namespaces: [...new Set([namespace, ...watchNamespaces])] },
+    });
+    return `${count} statuses of the gateway in ${namespace} say now that it is gone`;
+  } catch (error) {
+    if (error instanceof NoKubeAccess) throw new CommandFailed(error.message, EXIT.failed, error);
+    if (error instanceof KubeUnreachable) throw new CommandFailed(explainKubeError(error), EXIT.failed, error);
+    if (error instanceof KubeError) throw new CommandFailed(error.message, EXIT.failed, error);
+    throw error;
+  }
+}
