@@ -28,6 +28,7 @@ function tellName() {
   becomes.textContent = slug === '' || slug === name.value ? '' : `It will be called ${slug}.`;
 }
 
+<<<<<<< HEAD
 /** Groups that do not admit the account's namespace are out of the way, and none of them stays chosen. */
 function showGroups() {
   const namespace = account?.selectedOptions?.[0]?.dataset.namespace ?? account?.value.split('/')[0] ?? '';
@@ -40,6 +41,25 @@ function showGroups() {
     const first = groups.find((group) => !group.hidden);
     if (first) first.querySelector('input').checked = true;
   }
+=======
+/** The namespace of the chosen account; empty: none is chosen. */
+function chosenNamespace() {
+  if (!account) return '';
+  return account.selectedOptions?.[0]?.dataset.namespace ?? account.value.split('/')[0];
+}
+
+/** Groups that do not admit the account's namespace are out of the way, and none of them stays chosen. */
+function showGroups() {
+  const namespace = chosenNamespace();
+  const groups = [...form.querySelectorAll('.key-group')];
+  for (const group of groups) {
+    const only = group.dataset.namespaces?.split(' ');
+    group.hidden = namespace !== '' && only !== undefined && !only.includes(namespace);
+  }
+  if (!groups.some((group) => group.hidden && group.querySelector('input').checked)) return;
+  const first = groups.find((group) => !group.hidden);
+  if (first) first.querySelector('input').checked = true;
+>>>>>>> console-lead
 }
 
 /** Models of other groups are out of the way, unless they are ticked. */

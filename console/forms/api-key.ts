@@ -80,6 +80,11 @@ export function formOfKey({ metadata, spec }: ApiKey): KeyForm {
   };
 }
 
+/** The form of another key with the same settings; its text is always a new one. */
+export function copyOfKey(apiKey: ApiKey): KeyForm {
+  return { ...formOfKey(apiKey), name: `${apiKey.metadata.name}-copy`, keyType: 'Generated', secret: '' };
+}
+
 /** What was posted. Controls that are missing count as empty; those that no form has are not read. */
 export function readKeyForm(posted: URLSearchParams): KeyForm {
   const text = (name: string): string => (posted.get(name) ?? '').trim();

@@ -53,6 +53,8 @@ export async function accountsOfNamespace({
 export interface GroupChoice {
   readonly name: string;
   readonly displayName: string;
+  /** It tries several groups in order. */
+  readonly automatic: boolean;
   /** "0.8"; of an Automatic group "0.8 to 1.2" where its members differ. */
   readonly ratio: string;
   /** Priced and with a route, in order. */
@@ -84,13 +86,18 @@ export function groupChoices(seen: readonly Group[], facts: GroupFacts, {
     const admitted = admitsNamespace(group, namespace, facts.namespaces);
     if (!admitted && group.metadata.name !== current) return [];
     const models = [...translated.get(group.metadata.name)?.models ?? []].filter((model) => priced.has(model)).sort();
-    const choice = { name: group.metadata.name, displayName: group.spec.displayName ??
-      group.metadata.name, ratio: ratioOf(group, translated), models };
+    const choice = {
+      name: group.metadata.name, displayName: group.spec.displayName ?? group.metadata.name,
+      automatic: group.spec.type === 'Automatic', ratio: ratioOf(group, translated), models,
+    };
     return [admitted ? choice : { ...choice, warning: `It does not admit keys of ${namespace} any more.` }];
   });
   const gone = current !== '' && !choices.some(({ name }) => name === current);
   if (gone)
-    choices.push({ name: current, displayName: current, ratio: '', models: [], warning: 'There is no such group.' });
+    choices.push({
+      name: current, displayName: current, automatic: false, ratio: '', models: [],
+      warning: 'There is no such group.',
+    });
   return choices.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 

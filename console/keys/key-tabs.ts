@@ -3,7 +3,7 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { HandlerResult, Page, PageRequest } from '../route.ts';
-import { keyPath, renderKeyHead } from './requested-key.ts';
+import { copyPath, keyPath, renderKeyHead } from './requested-key.ts';
 
 type KeyTab = 'overview' | 'activity' | 'settings' | 'use';
 
@@ -26,14 +26,15 @@ export async function keyTabPage(
   { person }: PageRequest, apiKey: ApiKey, { tab: open, body, scripts = [], styles = [], status = 200 }: OpenTab,
 ): Promise<HandlerResult> {
   const { namespace, name } = apiKey.metadata;
-  const [mayChange, mayDelete] = await Promise.all([
-    person.may('patch', 'ApiKey', { namespace, name }), person.may('delete', 'ApiKey', { namespace, name }),
+  const [mayCreate, mayChange, mayDelete] = await Promise.all([
+    person.may('create', 'ApiKey', { namespace }), person.may('patch', 'ApiKey', { namespace, name }),
+    person.may('delete', 'ApiKey', { namespace, name }),
   ]);
   const label = TABS.find(({ tab }) => tab === open)?.label ?? '';
   return {
     page: {
       title: `${name} · ${label} · API keys`, active: 'keys',
-      body: html`${renderHead(apiKey, { mayChange, mayDelete })}
+      body: html`${renderHead(apiKey, { mayCreate, mayChange, mayDelete })}
 ${renderTabs(apiKey, open)}
 ${body}`,
       scripts: ['moments.js', ...scripts], styles: ['keys.css', ...styles],
@@ -42,15 +43,20 @@ ${body}`,
   };
 }
 
-function renderHead(
-  apiKey: ApiKey, { mayChange, mayDelete }: { readonly mayChange: boolean; readonly mayDelete: boolean },
-): Html {
+interface KeyRights {
+  readonly mayCreate: boolean;
+  readonly mayChange: boolean;
+  readonly mayDelete: boolean;
+}
+
+function renderHead(apiKey: ApiKey, { mayCreate, mayChange, mayDelete }: KeyRights): Html {
   const { namespace, name } = apiKey.metadata;
+  const rotates = mayChange && apiKey.spec.key.type === 'Generated';
   return renderKeyHead({
     title: html`<bdi>${name}</bdi>`, here: name, lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
-    actions: html`<div class="actions">${mayChange && apiKey.spec.key.type === 'Generated'
-      ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>`
-      : NOTHING}\
+    actions: html`<div class="actions">\
+${mayCreate ? html`<a class="button" href="${copyPath(apiKey)}">Copy</a>` : NOTHING}\
+${rotates ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>` : NOTHING}\
 ${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}</div>`,
   });
 }

@@ -8,7 +8,7 @@ import type { KeyFacts } from './key-facts.ts';
 import { barToneOf } from './key-overview.ts';
 import { KEY_COLUMNS, keysPath, sortedBy } from './keys-query.ts';
 import type { KeyColumn, KeyRow, KeysQuery } from './keys-query.ts';
-import { keyPath, SWITCH_FORM, switchValue } from './requested-key.ts';
+import { copyPath, keyPath, SWITCH_FORM, switchValue } from './requested-key.ts';
 
 /** What the person may do in which namespaces. */
 export interface KeyRights {
@@ -119,14 +119,15 @@ function expires({ expiresMs }: KeyFacts, nowMs: number): Html {
     : renderTime(expiresMs, 'day');
 }
 
-function actions({ apiKey }: KeyFacts, { change, remove }: KeyRights): Html {
+/** What may be done with a key, each with its page. */
+function actions({ apiKey }: KeyFacts, { create, change, remove }: KeyRights): Html {
   const { namespace, name } = apiKey.metadata;
   const of = html`<span class="vh"> ${name} in ${namespace}</span>`;
-  const rotates = change.has(namespace) && apiKey.spec.key.type === 'Generated';
-  return html`${rotates
-    ? html`<a class="button plain small" href="${keyPath(apiKey, 'rotate')}">Rotate${of}</a>`
-    : NOTHING}\
-${remove.has(namespace)
-  ? html`<a class="button plain small danger" href="${keyPath(apiKey, 'delete')}">Delete${of}</a>`
-  : NOTHING}`;
+  const link = (label: string, href: string, tone = ''): Html =>
+    html`<a class="button plain small${tone}" href="${href}">${label}${of}</a>`;
+  const mayChange = change.has(namespace);
+  return html`${mayChange ? link('Edit', keyPath(apiKey, 'settings')) : NOTHING}\
+${create.includes(namespace) ? link('Copy', copyPath(apiKey)) : NOTHING}\
+${mayChange && apiKey.spec.key.type === 'Generated' ? link('Rotate', keyPath(apiKey, 'rotate')) : NOTHING}\
+${remove.has(namespace) ? link('Delete', keyPath(apiKey, 'delete'), ' danger') : NOTHING}`;
 }

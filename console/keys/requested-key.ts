@@ -43,6 +43,11 @@ export function changeKey({ person }: PageRequest, { metadata:
   return person.change('ApiKey', { namespace, name }, { generation, uid, patch: { spec } });
 }
 
+/** The form of a new key with this one's settings. */
+export function copyPath({ metadata: { namespace, name } }: ApiKey): string {
+  return `/keys/new?copy=${encodeURIComponent(`${namespace}/${name}`)}`;
+}
+
 /** The one form that all switches of a page belong to. */
 export const SWITCH_FORM = 'switches';
 

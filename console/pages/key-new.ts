@@ -2,16 +2,28 @@
 import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
 import {
+<<<<<<< HEAD
   errorsOfFields, errorsOfRefusal, faultsOfNewKey, MODEL_BOXES, nameOf, newKeyForm, readKeyForm, specOfForm,
 } from '../forms/api-key.ts';
 import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
+=======
+  copyOfKey, errorsOfFields, errorsOfRefusal, faultsOfNewKey, MODEL_BOXES, nameOf, newKeyForm, readKeyForm, specOfForm,
+} from '../forms/api-key.ts';
+import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
+import { schemaFaults } from '../forms/schema-faults.ts';
+>>>>>>> console-lead
 import { groupsOfNamespaces } from '../keys/key-choices.ts';
 import { renderMayNotCreate, renderNewKey, renderNoAccount } from '../keys/new-key-form.ts';
 import { idOf, latestKey, payersOf, usualGroup, usualPayer } from '../keys/payers.ts';
 import type { Payer } from '../keys/payers.ts';
+<<<<<<< HEAD
 import { createdPath } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { schemaFaults } from '../schema-faults.ts';
+=======
+import { createdPath, requestedKey } from '../keys/requested-key.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+>>>>>>> console-lead
 
 export const keyNewRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/new', handle: newKeyPage },
@@ -35,6 +47,7 @@ interface Choices {
   readonly latest: ApiKey | undefined;
 }
 
+<<<<<<< HEAD
 /** The form with what is usual already chosen. */
 async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
   const { query, deps } = request;
@@ -57,6 +70,52 @@ async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
 function usualNamespace(
   { namespaces, latest }: Choices, { gatewayNamespace }: PageRequest['deps'],
 ): string | undefined {
+=======
+/** The form with what is usual already chosen, or with the settings of the key that is copied. */
+async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
+  const copied = await copiedKey(request);
+  if (copied) return returnForm(request, copyOfKey(copied), { errors: [], status: 200 });
+  const [wanted = '', account] =
+    (request.query.get('account') ?? request.query.get('namespace') ?? '').split('/', 2);
+  const choices = await readChoices(request, wanted);
+  if (!choices) return mayNotCreate(request, wanted);
+  const place = usualPlace(choices, { namespace: wanted, account }, request.deps.gatewayNamespace);
+  const groups =
+    groupsOfNamespaces(request, place.namespace === '' ? choices.namespaces : [place.namespace], '');
+  const group = usualGroup(groups, choices.latest)?.name ?? '';
+  return formPage(request, { ...newKeyForm(place.namespace), ...place, group }, { choices, errors: [], status: 200 });
+}
+
+/** Where the link names a key to copy. Rejects with AccessError where the person may not see it. */
+async function copiedKey(request: PageRequest): Promise<ApiKey | undefined> {
+  const [namespace = '', name] = (request.query.get('copy') ?? '').split('/', 2);
+  return name === undefined ? undefined : requestedKey({ ...request, params: { namespace, name } });
+}
+
+/** What the link asks for: a namespace and perhaps an account in it; empty: nothing. */
+interface Wanted {
+  readonly namespace: string;
+  readonly account: string | undefined;
+}
+
+/** The namespace and the account that are chosen already; empty: none. */
+function usualPlace(
+  choices: Choices, wanted: Wanted, gatewayNamespace: string,
+): Pick<KeyForm, 'namespace' | 'account'> {
+  const { payers = [], latest } = choices;
+  const isWanted = ({ namespace, name }: Payer): boolean => wanted.namespace === '' ||
+    (namespace === wanted.namespace && (wanted.account === undefined || name === wanted.account));
+  const payer = usualPayer(payers.filter(isWanted), latest, gatewayNamespace);
+  if (payer) return { namespace: payer.namespace, account: payer.name };
+  const namespace = wanted.namespace || usualNamespace(choices, gatewayNamespace) || '';
+  // who may not see accounts has typed one before
+  const typed = choices.payers === undefined && latest?.metadata.namespace === namespace;
+  return { namespace, account: typed ? latest.spec.accountRef.name : '' };
+}
+
+/** The only one, or that of the latest key; the gateway's own only where there is no other. */
+function usualNamespace({ namespaces, latest }: Choices, gatewayNamespace: string): string | undefined {
+>>>>>>> console-lead
   const others = namespaces.filter((each) => each !== gatewayNamespace);
   const candidates = others.length === 0 ? namespaces : others;
   return candidates.length === 1 ? candidates[0] : candidates.find((each) => each === latest?.metadata.namespace);
@@ -83,8 +142,14 @@ async function createKey(request: PageRequest): Promise<HandlerResult> {
   const { person, deps, form: posted, nowMs } = request;
   const form = readKeyForm(posted);
   const name = nameOf(form.name);
+<<<<<<< HEAD
   const refused = (spec: ApiKeySpec): FormError[] =>
     errorsOfFields(schemaFaults('ApiKey', { namespace: form.namespace, name: name || 'unnamed' }, spec), CONTROLS);
+=======
+  const object = { namespace: form.namespace, name: name || 'unnamed' };
+  const refused = (spec: ApiKeySpec): FormError[] =>
+    errorsOfFields(schemaFaults(deps.schemas, 'ApiKey', { ...object, spec }), CONTROLS);
+>>>>>>> console-lead
   const errors = [
     ...faultsOfNewKey({ ...form, name }, { gatewayNamespace: deps.gatewayNamespace, nowMs, refused }),
     ...await groupFault(request, form),
@@ -118,7 +183,11 @@ interface Returned {
 
 async function returnForm(request: PageRequest, form: KeyForm, returned: Returned): Promise<HandlerResult> {
   const choices = await readChoices(request, form.namespace);
+<<<<<<< HEAD
   return choices ? formPage(request, form, { ...returned, choices }) : mayNotCreate(request);
+=======
+  return choices ? formPage(request, form, { ...returned, choices }) : mayNotCreate(request, form.namespace);
+>>>>>>> console-lead
 }
 
 async function formPage(
@@ -141,6 +210,11 @@ async function formPage(
   return { page: { ...PAGE, body, scripts: ['moments.js', 'key-form.js'] }, status };
 }
 
+<<<<<<< HEAD
 function mayNotCreate({ deps }: PageRequest): HandlerResult {
   return { page: { ...PAGE, body: renderMayNotCreate(deps.access.backend) }, status: 403 };
+=======
+function mayNotCreate({ deps }: PageRequest, namespace: string): HandlerResult {
+  return { page: { ...PAGE, body: renderMayNotCreate(deps.access.backend, namespace) }, status: 403 };
+>>>>>>> console-lead
 }

@@ -143,9 +143,9 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
   test('creating: a refusal at the field, the key once, copied, and a call with it', async () => {
     await page.goto(`${url}/keys`);
     await page.getByRole('link', { name: 'Create key' }).click();
-    await page.getByLabel('Namespace').selectOption('research');
-    await admin.press('Continue');
-    await page.getByLabel('Name', { exact: true }).fill('from-browser');
+    await page.getByLabel('Account').selectOption('research/main');
+    await page.getByLabel('Name', { exact: true }).fill('From Browser');
+    await page.getByText('It will be called from-browser.').waitFor();
     await page.locator('input[name=group][value=priority]').check();
     await page.getByLabel('A limit in US dollars').check();
     await page.locator('input[name=limitUsd]').fill('lots');
@@ -153,7 +153,8 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     admin.expectStatus(422);
     await admin.press('Create key');
     await page.locator('#f-limitUsd-fault').waitFor();
-    assert.equal(await page.locator('input[name=name]').inputValue(), 'from-browser');
+    assert.equal(await page.locator('input[name=name]').inputValue(), 'From Browser');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'f-limitUsd', 'the first fault has the focus');
     assert.equal(await page.locator('input[name=limitUsd]').getAttribute('aria-invalid'), 'true');
     await admin.inspect('key-new-refused');
     await page.locator('input[name=limitUsd]').fill('3');

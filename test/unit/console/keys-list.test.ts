@@ -11,7 +11,7 @@ import { keyStatusOf } from '../../../console/keys/key-status.ts';
 import { KEY_COLUMNS, keysPath, parseKeysQuery, sortedBy } from '../../../console/keys/keys-query.ts';
 import { KEYS_PER_PAGE as PAGE_SIZE, selectKeys } from '../../../console/keys/keys-query.ts';
 import { condition, createWorld, keyManifest, TEST_NOW_MS } from '../../support/console-access.ts';
-import { ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './keys-stand.ts';
+import { ACCOUNT, ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './keys-stand.ts';
 
 const queryOf = (text: string) => parseKeysQuery(new URLSearchParams(text));
 const apiKeys = (manifests: readonly unknown[]) =>
@@ -236,7 +236,7 @@ describe('the page of keys', () => {
       platform('PriceCatalog', 'p', { models: [{ name: hostile, vendor: 'v', quotaType: 'Token', modelRatio: '1' }] }),
       platform('Group', 'auto-a', { displayName:
         hostile, allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }] }),
-      keyManifest('team-a', 'x', { models: [hostile, '</textarea><script>'] }),
+      keyManifest('team-a', 'x', { models: [hostile, '</textarea><script>'] }), ACCOUNT,
     ]);
     const stand = keysStand({ world });
     const [anna, bob] = [await stand.browser(ANNA), await stand.browser(BLIND)];

@@ -49,7 +49,7 @@ describe('another tenant\'s key', () => {
     const refused =
       await anna.submit('key-form', { namespace: 'team-b', name: 'mine', group: 'vip', account: 'team-b' });
     assert.equal(refused.status, 403);
-    assert.match(refused.markup, /You may not create keys in team-b/);
+    assert.match(refused.markup, /You may not create keys in <bdi>team-b</);
     assert.doesNotMatch(refused.markup, /value="vip"|claude|\$/, 'what can be chosen in team-b is not told');
     await anna.get('/keys/new');
     assert.doesNotMatch((await anna.submit(
