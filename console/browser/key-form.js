@@ -28,20 +28,6 @@ function tellName() {
   becomes.textContent = slug === '' || slug === name.value ? '' : `It will be called ${slug}.`;
 }
 
-<<<<<<< HEAD
-/** Groups that do not admit the account's namespace are out of the way, and none of them stays chosen. */
-function showGroups() {
-  const namespace = account?.selectedOptions?.[0]?.dataset.namespace ?? account?.value.split('/')[0] ?? '';
-  const groups = [...form.querySelectorAll('.key-group')];
-  for (const group of groups) {
-    const only = group.dataset.namespaces;
-    group.hidden = only !== undefined && namespace !== '' && !only.split(' ').includes(namespace);
-  }
-  if (groups.some((group) => group.hidden && group.querySelector('input').checked)) {
-    const first = groups.find((group) => !group.hidden);
-    if (first) first.querySelector('input').checked = true;
-  }
-=======
 /** The namespace of the chosen account; empty: none is chosen. */
 function chosenNamespace() {
   if (!account) return '';
@@ -59,7 +45,6 @@ function showGroups() {
   if (!groups.some((group) => group.hidden && group.querySelector('input').checked)) return;
   const first = groups.find((group) => !group.hidden);
   if (first) first.querySelector('input').checked = true;
->>>>>>> console-lead
 }
 
 /** Models of other groups are out of the way, unless they are ticked. */

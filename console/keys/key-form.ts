@@ -153,13 +153,8 @@ function renderChoice(group: GroupChoice, index: number, chosen: string): Html {
   const id = `group-${index}`;
   return html`<div class="key-group"${group.onlyIn === undefined
     ? NOTHING
-<<<<<<< HEAD
-    : html` data-namespaces="${group.onlyIn.join(' ')}"`}><label class="choice" for="${id}"><input type="radio" id="${id}" name="group" \
-value="${group.name}" required${flag('checked', group.name === chosen)}>\
-=======
     : html` data-namespaces="${group.onlyIn.join(' ')}"`}><label class="choice" for="${id}">\
 <input type="radio" id="${id}" name="group" value="${group.name}" required${flag('checked', group.name === chosen)}>\
->>>>>>> console-lead
 <span class="key-group-name"><bdi>${group.displayName}</bdi>${group.displayName === group.name
   ? NOTHING
   : html` <small class="mono"><bdi>${group.name}</bdi></small>`}</span>\

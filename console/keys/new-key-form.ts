@@ -147,19 +147,12 @@ ${where.length > 0
       : renderMissingRight(backend, 'create')}</p>`}</div>`;
 }
 
-<<<<<<< HEAD
-/** Nobody has given the right to create any. */
-export function renderMayNotCreate(backend: Backend): Html {
-  return html`${renderKeyHead({ title: 'Create a key', here: 'New' })}
-<div class="empty" id="may-not-create"><h2>You may not create API keys</h2>
-=======
 /** Nobody has given the right to create any; `namespace`: where it was asked for, empty: anywhere. */
 export function renderMayNotCreate(backend: Backend, namespace: string): Html {
   return html`${renderKeyHead({ title: 'Create a key', here: 'New' })}
 <div class="empty" id="may-not-create"><h2>You may not create ${namespace === ''
   ? 'API keys'
   : html`keys in <bdi>${namespace}</bdi>`}</h2>
->>>>>>> console-lead
 <p>${renderMissingRight(backend, 'create')}</p>
 <div class="actions"><a class="button" href="/keys">Back to the keys</a></div></div>`;
 }

@@ -34,20 +34,12 @@ export function usualPayer(payers: readonly Payer[], latest: ApiKey | undefined,
     payer.name === latest.spec.accountRef.name);
 }
 
-<<<<<<< HEAD
-/** That of the latest key, or the one with the most models; of several the cheaper one. */
-export function usualGroup(groups: readonly GroupChoice[], latest: ApiKey | undefined): GroupChoice | undefined {
-  const own = groups.find(({ name }) => name === latest?.spec.groupRef.name);
-  if (own) return own;
-  return groups.toSorted((a, b) => b.models.length - a.models.length || ratioOf(a) - ratioOf(b))[0];
-=======
 /** That of the latest key, or the one with the most models; of several an automatic one, then the cheapest. */
 export function usualGroup(groups: readonly GroupChoice[], latest: ApiKey | undefined): GroupChoice | undefined {
   const own = groups.find(({ name }) => name === latest?.spec.groupRef.name);
   if (own) return own;
   return groups.toSorted((a, b) => b.models.length - a.models.length ||
     Number(b.automatic) - Number(a.automatic) || ratioOf(a) - ratioOf(b))[0];
->>>>>>> console-lead
 }
 
 /** The key that was created last, or used last where nobody notes creations. */

@@ -2,28 +2,16 @@
 import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
 import {
-<<<<<<< HEAD
-  errorsOfFields, errorsOfRefusal, faultsOfNewKey, MODEL_BOXES, nameOf, newKeyForm, readKeyForm, specOfForm,
-} from '../forms/api-key.ts';
-import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
-=======
   copyOfKey, errorsOfFields, errorsOfRefusal, faultsOfNewKey, MODEL_BOXES, nameOf, newKeyForm, readKeyForm, specOfForm,
 } from '../forms/api-key.ts';
 import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
 import { schemaFaults } from '../forms/schema-faults.ts';
->>>>>>> console-lead
 import { groupsOfNamespaces } from '../keys/key-choices.ts';
 import { renderMayNotCreate, renderNewKey, renderNoAccount } from '../keys/new-key-form.ts';
 import { idOf, latestKey, payersOf, usualGroup, usualPayer } from '../keys/payers.ts';
 import type { Payer } from '../keys/payers.ts';
-<<<<<<< HEAD
-import { createdPath } from '../keys/requested-key.ts';
-import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { schemaFaults } from '../schema-faults.ts';
-=======
 import { createdPath, requestedKey } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
->>>>>>> console-lead
 
 export const keyNewRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/new', handle: newKeyPage },
@@ -47,30 +35,6 @@ interface Choices {
   readonly latest: ApiKey | undefined;
 }
 
-<<<<<<< HEAD
-/** The form with what is usual already chosen. */
-async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
-  const { query, deps } = request;
-  const [wantedNamespace, wantedAccount] = (query.get('account') ?? query.get('namespace') ?? '').split('/', 2);
-  const choices = await readChoices(request, wantedNamespace ?? '');
-  if (!choices) return mayNotCreate(request);
-  const { payers = [], latest, namespaces } = choices;
-  const asked = wantedNamespace === '' ? payers : payers.filter(({ namespace, name }) =>
-    namespace === wantedNamespace && (wantedAccount === undefined || name === wantedAccount));
-  const payer = usualPayer(asked, latest, deps.gatewayNamespace);
-  const namespace = payer?.namespace ?? (wantedNamespace === '' ? usualNamespace(choices, deps) : wantedNamespace) ?? '';
-  const account = payer?.name ??
-    (choices.payers === undefined && latest?.metadata.namespace === namespace ? latest.spec.accountRef.name : '');
-  const groups = groupsOfNamespaces(request, namespace === '' ? namespaces : [namespace], '');
-  const group = usualGroup(groups, latest)?.name ?? '';
-  return formPage(request, { ...newKeyForm(namespace), account, group }, { choices, errors: [], status: 200 });
-}
-
-/** The only one, or that of the latest key; the gateway's own only where there is no other. */
-function usualNamespace(
-  { namespaces, latest }: Choices, { gatewayNamespace }: PageRequest['deps'],
-): string | undefined {
-=======
 /** The form with what is usual already chosen, or with the settings of the key that is copied. */
 async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
   const copied = await copiedKey(request);
@@ -115,7 +79,6 @@ function usualPlace(
 
 /** The only one, or that of the latest key; the gateway's own only where there is no other. */
 function usualNamespace({ namespaces, latest }: Choices, gatewayNamespace: string): string | undefined {
->>>>>>> console-lead
   const others = namespaces.filter((each) => each !== gatewayNamespace);
   const candidates = others.length === 0 ? namespaces : others;
   return candidates.length === 1 ? candidates[0] : candidates.find((each) => each === latest?.metadata.namespace);
@@ -142,14 +105,9 @@ async function createKey(request: PageRequest): Promise<HandlerResult> {
   const { person, deps, form: posted, nowMs } = request;
   const form = readKeyForm(posted);
   const name = nameOf(form.name);
-<<<<<<< HEAD
-  const refused = (spec: ApiKeySpec): FormError[] =>
-    errorsOfFields(schemaFaults('ApiKey', { namespace: form.namespace, name: name || 'unnamed' }, spec), CONTROLS);
-=======
   const object = { namespace: form.namespace, name: name || 'unnamed' };
   const refused = (spec: ApiKeySpec): FormError[] =>
     errorsOfFields(schemaFaults(deps.schemas, 'ApiKey', { ...object, spec }), CONTROLS);
->>>>>>> console-lead
   const errors = [
     ...faultsOfNewKey({ ...form, name }, { gatewayNamespace: deps.gatewayNamespace, nowMs, refused }),
     ...await groupFault(request, form),
@@ -183,11 +141,7 @@ interface Returned {
 
 async function returnForm(request: PageRequest, form: KeyForm, returned: Returned): Promise<HandlerResult> {
   const choices = await readChoices(request, form.namespace);
-<<<<<<< HEAD
-  return choices ? formPage(request, form, { ...returned, choices }) : mayNotCreate(request);
-=======
   return choices ? formPage(request, form, { ...returned, choices }) : mayNotCreate(request, form.namespace);
->>>>>>> console-lead
 }
 
 async function formPage(
@@ -210,11 +164,6 @@ async function formPage(
   return { page: { ...PAGE, body, scripts: ['moments.js', 'key-form.js'] }, status };
 }
 
-<<<<<<< HEAD
-function mayNotCreate({ deps }: PageRequest): HandlerResult {
-  return { page: { ...PAGE, body: renderMayNotCreate(deps.access.backend) }, status: 403 };
-=======
 function mayNotCreate({ deps }: PageRequest, namespace: string): HandlerResult {
   return { page: { ...PAGE, body: renderMayNotCreate(deps.access.backend, namespace) }, status: 403 };
->>>>>>> console-lead
 }

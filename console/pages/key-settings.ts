@@ -15,11 +15,7 @@ import type { KeyFormView } from '../keys/key-form.ts';
 import { keyTabPage } from '../keys/key-tabs.ts';
 import { changeKey, keyPath, requestedKey, requestedKeyWithUid } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-<<<<<<< HEAD
-import { schemaFaults } from '../schema-faults.ts';
-=======
 import { schemaFaults } from '../forms/schema-faults.ts';
->>>>>>> console-lead
 import { errorSummary } from '../views/form-fields.ts';
 import { csrfField, renderMissingRight } from '../views/fragments.ts';
 import type { Backend } from '../views/fragments.ts';
@@ -65,14 +61,10 @@ async function saveKey(request: PageRequest): Promise<HandlerResult> {
   const typed = { ...readKeyForm(posted), ...fixedParts(live) };
   if (String(live.metadata.generation ?? 0) !== posted.get('generation')) return conflictPage(request, live, typed);
   const { value: spec, errors } = patchOfForm(typed, live);
-<<<<<<< HEAD
-  if (errors) return keyPage(request, live, { form: typed, errors: allFaults(live, typed, errors), status: 422 });
-=======
   if (errors) {
     const faults = allFaults(request, live, { typed, own: errors });
     return keyPage(request, live, { form: typed, errors: faults, status: 422 });
   }
->>>>>>> console-lead
   if (spec === undefined) return { redirect: `${keyPath(live, 'settings')}?done=saved` };
   try {
     await changeKey(request, live, spec);
@@ -84,11 +76,6 @@ async function saveKey(request: PageRequest): Promise<HandlerResult> {
 }
 
 /** With what the API would refuse beside it. */
-<<<<<<< HEAD
-function allFaults(live: ApiKey, typed: KeyForm, own: readonly FormError[]): FormError[] {
-  const { value } = specOfForm(withoutFaults(typed, own), live.spec.gatewayNamespace);
-  const refused = value ? errorsOfFields(schemaFaults('ApiKey', live.metadata, value), CONTROLS) : [];
-=======
 function allFaults(
   { deps }: PageRequest, { metadata, spec }: ApiKey,
   { typed, own }: { readonly typed: KeyForm; readonly own: readonly FormError[] },
@@ -97,7 +84,6 @@ function allFaults(
   const refused = value
     ? errorsOfFields(schemaFaults(deps.schemas, 'ApiKey', { ...metadata, spec: value }), CONTROLS)
     : [];
->>>>>>> console-lead
   return [...own, ...refused.filter(({ field }) => field !== undefined && own.every((each) => each.field !== field))];
 }
 
