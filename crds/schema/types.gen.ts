@@ -401,6 +401,14 @@ export interface ModelRouteModel {
    */
   readonly allow: readonly ('ServerTools' | 'ServiceTiers' | 'FileReferences')[];
   /**
+   * What becomes of tools that a call asks the provider to run, such as web_search. Refuse answers such a call with an
+   * error. Drop leaves the tools out, and the answer's header x-modelgateway-dropped names them. Allow hands them on,
+   * and needs ServerTools in allow: what the provider charges for them is not billed. A call that is converted to
+   * another protocol cannot hand them on, so that Allow is Drop there. Absent, it is Drop for converted calls, and for
+   * all others Allow or Refuse, as allow says.
+   */
+  readonly providerTools?: 'Refuse' | 'Drop' | 'Allow';
+  /**
    * Whether a stream shows the tokens with which the model reasons. It decides what a call costs whose client left
    * under clientDisconnect Cancel before the provider sent its figures: Hidden bills the call's hold, Shown bills the
    * text. Auto goes by the model's name at the provider and by what the call asks for.

@@ -16,7 +16,12 @@ export interface UnboundedUse {
   readonly feature: UnboundedFeature;
   /** Path of the field that asks for it: `tools[1].type`. */
   readonly param: string;
+  /** A tool of ServerTools, which the call can do without. */
+  readonly droppable?: true;
 }
+
+/** What becomes of tools that the provider runs, by the model's route. */
+export type ProviderTools = 'Refuse' | 'Drop' | 'Allow';
 
 export interface ChatFacts {
   readonly model: string;

@@ -31,7 +31,14 @@ export function addImage(counts: ContentCounts, param: string, dataBytes: number
 
 /** The error names one use of each feature. */
 export function addUnbounded(counts: ContentCounts, feature: UnboundedFeature, param: string): void {
-  if (!counts.unbounded.some((use) => use.feature === feature)) counts.unbounded.push({ feature, param });
+  const isKnown = counts.unbounded.some((use) => use.feature === feature && !use.droppable);
+  if (!isKnown) counts.unbounded.push({ feature, param });
+}
+
+/** A tool that the provider would run; the error names one of them. */
+export function addProviderTool(counts: ContentCounts, param: string): void {
+  if (!counts.unbounded.some(({ droppable }) => droppable))
+    counts.unbounded.push({ feature: 'ServerTools', param, droppable: true });
 }
 
 /** A top-level field that can raise the price beyond any bound, and the values of it that cannot. */
@@ -39,15 +46,21 @@ export interface PricedField {
   readonly field: string;
   readonly feature: UnboundedFeature;
   readonly harmless?: readonly unknown[];
+  /** It is a tool, which the call can do without. */
+  readonly droppable?: true;
 }
 
 export function addPricedFields(counts: ContentCounts, parsed: JsonRecord, fields: readonly PricedField[]): void {
-  for (const { field, feature, harmless } of fields) {
+  for (const { field, feature, harmless, droppable } of fields) {
     const value = parsed[field];
-    if (value === undefined) continue;
-    const empty = value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0);
-    if (!empty && harmless?.includes(value) !== true) addUnbounded(counts, feature, field);
+    if (isEmpty(value) || harmless?.includes(value) === true) continue;
+    if (droppable) addProviderTool(counts, field);
+    else addUnbounded(counts, feature, field);
   }
+}
+
+function isEmpty(value: unknown): boolean {
+  return !isGiven(value) || value === false || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
 /** Bytes of the data in a `data:image/…;base64,…` URL; 0 for any other. Escapes in the body only make it longer. */

@@ -486,6 +486,57 @@ export function reasoningToNumber(object: Reasoning): number {
   }
 }
 
+/** What becomes of tools that a call asks the provider to run. */
+export const ProviderTools = {
+  UNSPECIFIED: "PROVIDER_TOOLS_UNSPECIFIED",
+  REFUSE: "PROVIDER_TOOLS_REFUSE",
+  DROP: "PROVIDER_TOOLS_DROP",
+  ALLOW: "PROVIDER_TOOLS_ALLOW",
+} as const;
+
+export type ProviderTools = typeof ProviderTools[keyof typeof ProviderTools];
+
+export namespace ProviderTools {
+  export type UNSPECIFIED = typeof ProviderTools.UNSPECIFIED;
+  export type REFUSE = typeof ProviderTools.REFUSE;
+  export type DROP = typeof ProviderTools.DROP;
+  export type ALLOW = typeof ProviderTools.ALLOW;
+}
+
+export function providerToolsFromJSON(object: any): ProviderTools {
+  switch (object) {
+    case 0:
+    case "PROVIDER_TOOLS_UNSPECIFIED":
+      return ProviderTools.UNSPECIFIED;
+    case 1:
+    case "PROVIDER_TOOLS_REFUSE":
+      return ProviderTools.REFUSE;
+    case 2:
+    case "PROVIDER_TOOLS_DROP":
+      return ProviderTools.DROP;
+    case 3:
+    case "PROVIDER_TOOLS_ALLOW":
+      return ProviderTools.ALLOW;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ProviderTools");
+  }
+}
+
+export function providerToolsToNumber(object: ProviderTools): number {
+  switch (object) {
+    case ProviderTools.UNSPECIFIED:
+      return 0;
+    case ProviderTools.REFUSE:
+      return 1;
+    case ProviderTools.DROP:
+      return 2;
+    case ProviderTools.ALLOW:
+      return 3;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ProviderTools");
+  }
+}
+
 /** How a call is given to one of several channels of equal priority. */
 export const Routing = {
   UNSPECIFIED: "ROUTING_UNSPECIFIED",
@@ -714,7 +765,11 @@ export interface Model {
   readonly outputLimitField: string;
   readonly allow: readonly Allowance[];
   readonly reasoning: Reasoning;
-  readonly capabilities: Capabilities | undefined;
+  readonly capabilities:
+    | Capabilities
+    | undefined;
+  /** absent: Drop in converted calls, else as allow says */
+  readonly providerTools?: ProviderTools | undefined;
 }
 
 /** What a model takes of a converted call. Absent: as the data plane knows it of well-known models, otherwise true. */
@@ -1965,6 +2020,7 @@ function createBaseModel(): Model {
     allow: [],
     reasoning: Reasoning.UNSPECIFIED,
     capabilities: undefined,
+    providerTools: undefined,
   };
 }
 
@@ -2011,6 +2067,9 @@ export const Model: MessageFns<Model> = {
     }
     if (message.capabilities !== undefined) {
       Capabilities.encode(message.capabilities, writer.uint32(82).fork()).join();
+    }
+    if (message.providerTools !== undefined) {
+      writer.uint32(88).int32(providerToolsToNumber(message.providerTools));
     }
     return writer;
   },
@@ -2136,6 +2195,14 @@ export const Model: MessageFns<Model> = {
             }
 
             message.capabilities = Capabilities.decode(reader, reader.uint32());
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.providerTools = providerToolsFromJSON(reader.int32());
             continue;
           }
         }

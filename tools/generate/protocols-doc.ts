@@ -41,6 +41,26 @@ normal end: the client gets an error event, or \`response.failed\`. Signs of lif
 the other protocol has them.
 `;
 
+const PROVIDER_TOOLS = `## Tools that the provider runs
+
+A call may ask the provider to run a tool itself, such as \`web_search\`. A model's \`providerTools\` in its ModelRoute
+says what becomes of it, in all three dialects:
+
+| \`providerTools\` | where the call passes through | where it is converted |
+|---|---|---|
+| \`Refuse\` | 400 \`not_allowed\` | 400 \`unsupported_parameter\` |
+| \`Drop\` | left out, named | left out, named |
+| \`Allow\` | handed on | left out, named: the other protocol has no such tools |
+| absent | handed on or refused, as \`allow\` says | left out, named; of chat completions refused |
+
+What is left out is named in \`x-modelgateway-dropped\` with its type: \`tools[3] (web_search)\`. A \`tool_choice\` that
+asks for such a tool goes with it. So do, where a call is converted, the steps of such tools in the conversation. The
+chat dialect's own search, \`web_search_options\`, counts as one of these tools.
+
+There is no price for the use of a tool: what a provider charges for it beside tokens is not billed. \`Allow\` is
+therefore valid only beside \`allow: [ServerTools]\`.
+`;
+
 const MODELS = `## What a model takes
 
 Models of one protocol differ in what they take. A ModelRoute states it for a model (\`capabilities\`). What it does not
@@ -75,7 +95,7 @@ function capabilities(protocol: string, known: readonly KnownModels[]): readonly
 /** The page, as it is kept in docs/. */
 export function protocolsText(): string {
   return wrapMarkdown([
-    HEAD, MODELS,
+    HEAD, PROVIDER_TOOLS, MODELS,
     ...capabilities('OpenAI', OPENAI_MODELS), ...capabilities('Anthropic', ANTHROPIC_MODELS),
     '## OpenAI clients on providers of Anthropic\'s protocol\n',
     '### What the client sends\n', ...toAnthropic.REQUEST_TABLES.map(section),

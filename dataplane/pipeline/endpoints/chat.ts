@@ -18,7 +18,7 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
-      checkAllowed(facts, candidate.model);
+      checkAllowed(facts, candidate.model, candidate.target.protocol !== dialect);
       checkContextBeta(received, candidate);
       if (candidate.target.protocol === dialect) checkCostFields(costFields, candidate);
     },
@@ -34,7 +34,7 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
     asksForReasoning: facts.asksForReasoning,
-    unbounded: facts.unbounded.length > 0 || costFields.length > 0 || asksForLongContext(received),
+    unbounded: ({ model }) => isUnbounded(facts, model) || costFields.length > 0 || asksForLongContext(received),
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
     converter: ({ target }) => (target.endpoints.has('Chat') ? converterFor(dialect, target.protocol) : undefined),
@@ -72,16 +72,26 @@ function asksForLongContext({ headers: { 'anthropic-beta': beta } }: Received): 
 
 type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
 
-/** Throws unsupported_image and not_allowed. */
-export function checkAllowed(facts: UsedFeatures, model: Candidate['model']): void {
+/** Throws unsupported_image and not_allowed. A conversion itself decides on the tools that the provider runs. */
+export function checkAllowed(facts: UsedFeatures, model: Candidate['model'], converted = false): void {
   if (facts.images > 0 && !model.acceptsImages) {
     const message = `The model "${model.name}" takes text only. `
       + 'Leave the image out, or choose a model that takes images.';
     const { imageParam: param } = facts;
     throw new GatewayError('unsupported_image', message, param === undefined ? {} : { param });
   }
-  const forbidden = facts.unbounded.find(({ feature }) => !model.allow.has(feature));
-  if (forbidden) throw notAllowed(forbidden, model.name);
+  const forbidden = facts.unbounded.find((use) => !(use.droppable && converted) && !isAllowed(use, model));
+  if (forbidden) throw notAllowed(forbidden, model);
+}
+
+function isAllowed({ feature, droppable }: UnboundedUse, { allow, providerTools }: Candidate['model']): boolean {
+  if (droppable && providerTools === 'Drop') return true;
+  return allow.has(feature) && !(droppable && providerTools === 'Refuse');
+}
+
+/** Whether anything that the call uses, and that is not dropped, has a price without a bound. */
+export function isUnbounded({ unbounded }: Pick<ChatFacts, 'unbounded'>, model: Candidate['model']): boolean {
+  return unbounded.some(({ droppable }) => !droppable || model.providerTools !== 'Drop');
 }
 
 const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
@@ -91,7 +101,14 @@ const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
   Audio: 'audio',
 };
 
-function notAllowed({ feature, param }: UnboundedUse, model: string): GatewayError {
+function notAllowed(
+  { feature, param, droppable }: UnboundedUse, { name: model, providerTools }: Candidate['model'],
+): GatewayError {
+  if (droppable && providerTools === 'Refuse') {
+    const message = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, which "${model}" does not offer. `
+      + 'Leave it out.';
+    return new GatewayError('not_allowed', message, { param });
+  }
   const asks = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, whose price has no bound for "${model}".`;
   const advice = feature === 'Audio'
     ? 'Leave it out.'

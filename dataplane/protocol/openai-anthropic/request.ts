@@ -11,6 +11,7 @@ import type { ConvertedFields } from '../field-table.ts';
 import { isGiven, isRecord, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { anthropicSchema, askForJson } from '../json-schemas.ts';
+import { SEARCH_OPTIONS } from '../openai/facts.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { malformed, unsupported } from '../unsupported.ts';
 import { convertMessages, compactContent } from './messages.ts';
@@ -36,11 +37,11 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
 
 /** A request as a value, such as another conversion makes. Throws RequestFault. */
 export function convertCompletion(completion: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const request = readObject(REQUEST, completion, location(''));
-  if (isRecord(request.stream_options)) readObject(STREAM_OPTIONS, request.stream_options, location('stream_options'));
   const dropped = new DroppedFields();
+  const request = readObject(REQUEST, withoutSearch(completion, plan, dropped), location(''));
+  if (isRecord(request.stream_options)) readObject(STREAM_OPTIONS, request.stream_options, location('stream_options'));
   const capabilities = capabilitiesOf(ANTHROPIC_MODELS, plan.upstreamModel, plan.capabilities);
-  const requestTools = new RequestTools(dropped, capabilities);
+  const requestTools = new RequestTools({ dropped, capabilities, providerTools: plan.providerTools });
   const declared = requestTools.convertTools(request.tools, request.functions, request.tool_choice);
   const { system, messages } = convertMessages(request.messages, requestTools);
   const tools = declared ?? toolsOfHistory(messages);
@@ -76,6 +77,13 @@ export function convertCompletion(completion: JsonRecord, plan: RequestPlan): Up
   return {
     path: '/v1/messages', body: Buffer.from(writeJson(message)), dropped: dropped.params, ...(notes ? { notes } : {}),
   };
+}
+
+/** The table refuses the search, which is not among the tools. */
+function withoutSearch(completion: JsonRecord, { providerTools }: RequestPlan, dropped: DroppedFields): JsonRecord {
+  if (providerTools !== 'Drop' || !isGiven(completion[SEARCH_OPTIONS])) return completion;
+  dropped.add(SEARCH_OPTIONS);
+  return { ...completion, [SEARCH_OPTIONS]: undefined };
 }
 
 function keepReasoning(

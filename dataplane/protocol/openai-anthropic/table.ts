@@ -69,7 +69,7 @@ export const REQUEST = objectTable('Request', {
   audio: refused('answers are text'),
   moderation: refused('the provider moderates by its own rules'),
   verbosity: refused('there is no such setting', ['medium']),
-  web_search_options: refused('searches at the provider are a tool of its own'),
+  web_search_options: refused('searches at the provider are a tool of its own; left out and named by `Drop`'),
 });
 
 export const STREAM_OPTIONS = objectTable('`stream_options`', {

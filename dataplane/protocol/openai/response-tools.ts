@@ -2,7 +2,7 @@
  * Tools of the responses API by type: the cost of tools that the client runs is bounded by the call's tokens; that of
  * tools that the provider runs is not.
  */
-import { addUnbounded } from '../content-counts.ts';
+import { addProviderTool } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { isRecord, itemsOf, readRecords } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -34,10 +34,11 @@ function readTool(counts: ContentCounts, tool: JsonRecord, param: string): void 
   counts.units += OWN_TOOLS.has(type) ? 1 : BUILT_IN_UNITS;
   // a namespace only groups client tools
   if (type === 'namespace') readAddedTools(counts, tool['tools'], `${param}.tools`);
-  else if (!runsAtClient(tool)) addUnbounded(counts, 'ServerTools', `${param}.type`);
+  else if (!runsAtClient(tool)) addProviderTool(counts, `${param}.type`);
 }
 
-function runsAtClient(tool: JsonRecord): boolean {
+/** Whether the client runs the tool, whoever describes it. */
+export function runsAtClient(tool: JsonRecord): boolean {
   const { type, environment, execution } = tool;
   if (OWN_TOOLS.has(type) || BUILT_IN_TOOLS.has(type)) return true;
   if (type === 'tool_search') return execution === 'client';

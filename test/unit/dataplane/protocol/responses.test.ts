@@ -97,7 +97,8 @@ describe('a request', () => {
     }] }, 'Audio', 'input[0].content[0]'],
   ];
   for (const [what, more, feature, param] of unbounded)
-    it(`for ${what} has no bound`, () => assert.deepEqual(facts(more).unbounded, [{ feature, param }]));
+    it(`for ${what} has no bound`, () =>
+      assert.deepEqual(facts(more).unbounded.map((use) => [use.feature, use.param]), [[feature, param]]));
   for (const tool of ['function', 'custom', 'apply_patch', 'local_shell', 'computer_use_preview'])
     it(`for the client's tool ${tool} has one`, () =>
       assert.deepEqual(facts({ tools: [{ type: tool, name: 'x' }] }).unbounded, []));
