@@ -1,4 +1,5 @@
 /** Every page of the console in one place; each file in pages/ is one page with the forms that it posts. */
+import { accountNewRoutes } from './pages/account-new.ts';
 import { accountRoutes } from './pages/account.ts';
 import { callsRoutes } from './pages/calls.ts';
 import { keyActivityRoutes } from './pages/key-activity.ts';
@@ -11,6 +12,7 @@ import { keySettingsRoutes } from './pages/key-settings.ts';
 import { keyUseRoutes } from './pages/key-use.ts';
 import { keysRoutes } from './pages/keys.ts';
 import { pricesRoutes } from './pages/prices.ts';
+import { takeBackRoutes } from './pages/take-back.ts';
 import { walletRoutes } from './pages/wallet.ts';
 import type { ConsoleRoute } from './route.ts';
 
@@ -20,6 +22,6 @@ export const ROUTES: readonly ConsoleRoute[] = [
   ...keysRoutes,
   ...keyRoutes, ...keyActivityRoutes, ...keySettingsRoutes, ...keyUseRoutes,
   ...keyNewRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
-  ...walletRoutes, ...accountRoutes, ...callsRoutes,
+  ...walletRoutes, ...accountNewRoutes, ...accountRoutes, ...takeBackRoutes, ...callsRoutes,
   ...pricesRoutes,
 ];
