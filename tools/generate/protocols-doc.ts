@@ -75,6 +75,11 @@ system message has the whole of a tool's description that is too long (\`toolDes
 that
 ends with the assistant gets a message that says to go on (\`prefill: false\`). Calls that pass through are not changed.
 
+Anthropic's providers cache a prompt up to a breakpoint only, which the other dialects do not have. A converted request
+that declares tools or holds an earlier answer gets some where the client sets no \`cache_control\`: after the tools and
+the system prompt, and after the last two turns of the user. What is written to the cache costs a quarter more, what is
+read from it a tenth. \`promptCaching: false\` leaves them out.
+
 Conversations that Anthropic's API would refuse are mended: texts without any words are left out, a tool call without a
 result gets one that says so, a result without its call becomes text, turns of one side are joined, a conversation that
 begins with the assistant gets a message before it, and of more than four cache breakpoints the last four stay.
