@@ -8,6 +8,7 @@ import type { Html } from '#web/html.ts';
 import type { Resources } from '../operator/store/resources.ts';
 import type { ConsoleAccess, PersonAccess } from './access/access.ts';
 import type { SharedState } from './access/shared-state.ts';
+import type { Schemas } from './forms/schema-faults.ts';
 import type { UsageStore } from './usage/usage.ts';
 
 /** What all pages share. */
@@ -18,6 +19,8 @@ export interface ConsoleDeps {
   readonly usage: UsageStore | undefined;
   /** The operator's copy of the cluster, read with no person's rights: only for public facts (group ratios, prices). */
   readonly resources: () => Resources;
+  /** By which forms are checked before anything is sent. */
+  readonly schemas: Schemas;
   readonly gatewayNamespace: string;
   /** What statuses show of a key (status.keyHash); undefined: its SHA-256. */
   readonly keyHashOf?: (key: string) => string;

@@ -1,11 +1,14 @@
 /** Every page of the console in one place; each file in pages/ is one page with the forms that it posts. */
 import { accountRoutes } from './pages/account.ts';
 import { callsRoutes } from './pages/calls.ts';
+import { keyActivityRoutes } from './pages/key-activity.ts';
 import { keyCreatedRoutes } from './pages/key-created.ts';
 import { keyDeleteRoutes } from './pages/key-delete.ts';
 import { keyNewRoutes } from './pages/key-new.ts';
 import { keyRotateRoutes } from './pages/key-rotate.ts';
 import { keyRoutes } from './pages/key.ts';
+import { keySettingsRoutes } from './pages/key-settings.ts';
+import { keyUseRoutes } from './pages/key-use.ts';
 import { keysRoutes } from './pages/keys.ts';
 import { pricesRoutes } from './pages/prices.ts';
 import { walletRoutes } from './pages/wallet.ts';
@@ -15,7 +18,8 @@ import type { ConsoleRoute } from './route.ts';
 export const ROUTES: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/', handle: () => ({ redirect: '/keys' }) },
   ...keysRoutes,
-  ...keyNewRoutes, ...keyRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
+  ...keyRoutes, ...keyActivityRoutes, ...keySettingsRoutes, ...keyUseRoutes,
+  ...keyNewRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
   ...walletRoutes, ...accountRoutes, ...callsRoutes,
   ...pricesRoutes,
 ];

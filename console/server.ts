@@ -19,6 +19,7 @@ import { checkFormToken, checkSite, identify, queryOf, readForm } from './hooks.
 import { registerSignIn } from './pages/sign-in.ts';
 import { pathOf, sendResult, sendErrorPage } from './reply.ts';
 import type { RequestAndReply, ReplyContext } from './reply.ts';
+import { loadApiKindsSync } from '#crds/load.ts';
 import type { ConsoleDeps, ConsoleRoute } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { createAuthenticator } from './session/authenticator.ts';
@@ -27,7 +28,7 @@ import { shareRevocations } from './session/revocations.ts';
 import { SESSION_KEY_BYTES, registerSessions } from './session/session-cookies.ts';
 import type { ConsoleTls } from './tls.ts';
 
-export interface ConsoleOptions extends Omit<ConsoleDeps, 'state'> {
+export interface ConsoleOptions extends Omit<ConsoleDeps, 'state' | 'schemas'> {
   /** What all replicas share. Default: this process's own state, for as long as it runs. */
   readonly state?: SharedState;
   /** Seal sessions, 32 random bytes each, the same for all replicas: the first seals, all of them open. */
@@ -79,7 +80,7 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
   const formKey = Buffer.from(hkdfSync('sha256', sealingKeys[0] ?? '', '', 'console binding', SESSION_KEY_BYTES));
   const revocations = shareRevocations(state);
   const authenticator = createAuthenticator({ access, revocations, formKey, proxyHeader, nowMs });
-  const context: ReplyContext = { deps: { ...options, state }, assets, authenticator };
+  const context: ReplyContext = { deps: { ...options, state, schemas: loadApiKindsSync() }, assets, authenticator };
   const app = createApp(options, context);
   registerSessions(app, sealingKeys);
   void app.register(csrfProtection, {

@@ -16,6 +16,18 @@ export function formatUsd(nanoUsd: bigint, places = 2): string {
     rounded > 0n ? '−' : ''}$${(rounded / ONE_E9).toLocaleString('en-US')}${places > 0 ? `.${fraction}` : ''}`;
 }
 
+/** Like `formatUsd`, but rounded down, for what remains: it never promises more than there is. */
+export function formatUsdDown(nanoUsd: bigint, places = 2): string {
+  const unit = 10n ** BigInt(9 - places);
+  const remainder = ((nanoUsd % unit) + unit) % unit;
+  return formatUsd(nanoUsd - remainder, places);
+}
+
+/** The places that a column of amounts needs: cents, or hundredths of a cent where one is below ten cents. */
+export function columnPlaces(amounts: readonly bigint[]): number {
+  return amounts.some((each) => each !== 0n && each > -100_000_000n && each < 100_000_000n) ? 4 : 2;
+}
+
 /** "$1,234.567890123": every digit that is not a trailing zero, at least cents. */
 export function formatExactUsd(nanoUsd: bigint): string {
   const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
@@ -32,10 +44,23 @@ export function renderUsd(nanoUsd: bigint, places?: number): Html {
   )}" title="${formatExactUsd(nanoUsd)}">${formatShortUsd(nanoUsd, places)}</data>`;
 }
 
+/** Renders what remains of a limit: rounded down, and never below nothing. */
+export function renderRemaining(nanoUsd: bigint, places?: number): Html {
+  const left = nanoUsd < 0n ? 0n : nanoUsd;
+  const shown = formatUsdDown(left, places ?? (left < 100_000_000n ? 4 : 2));
+  return html`<data class="money" value="${formatDecimal(
+    nanoUsd, 2,
+  )}" title="${formatExactUsd(nanoUsd)}">${shown}</data>`;
+}
+
 /** The text of `renderUsd`. */
 export function formatShortUsd(nanoUsd: bigint, places?: number): string {
-  if (places !== undefined) return formatUsd(nanoUsd, places);
   const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
+  if (places !== undefined) {
+    const unit = 10n ** BigInt(9 - places);
+    const tiny = magnitude > 0n && 2n * magnitude < unit;
+    return tiny ? `${nanoUsd < 0n ? '−' : ''}< ${formatUsd(unit, places)}` : formatUsd(nanoUsd, places);
+  }
   if (magnitude >= ONE_E9) return formatUsd(nanoUsd, 2);
   if (magnitude > 0n && magnitude < 100_000n) return `${nanoUsd < 0n ? '−' : ''}< $0.0001`;
   return formatUsd(nanoUsd, 4).replace(/0{1,2}$/, '');

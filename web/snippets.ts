@@ -37,6 +37,30 @@ export function snippetsOf(options: SnippetOptions): Snippet[] {
   return BY_ENDPOINT[options.endpoint](partsOf(options));
 }
 
+/** How coding tools call a chat model, with the key in the environment variable MGW_KEY. */
+export function toolSnippetsOf({ url, model }: Pick<SnippetOptions, 'url' | 'model'>): Snippet[] {
+  const base = url.replace(/\/+$/, '');
+  const [quotedModel, quotedV1] = [JSON.stringify(model), JSON.stringify(`${base}/v1`)];
+  return [
+    { id: 'claude-code', label: 'Claude Code', code: `export ANTHROPIC_BASE_URL=${shell(base)}
+export ANTHROPIC_AUTH_TOKEN="$MGW_KEY"
+export ANTHROPIC_DEFAULT_HAIKU_MODEL=${shell(model)}
+claude --model ${shell(model)}` },
+    { id: 'codex', label: 'Codex, in ~/.codex/config.toml', code: `model = ${quotedModel}
+model_provider = "gateway"
+web_search = "disabled"
+
+[model_providers.gateway]
+name = "gateway"
+base_url = ${quotedV1}
+env_key = "MGW_KEY"
+wire_api = "responses"` },
+    { id: 'cursor', label: 'Cursor, under Settings, Models', code: `OpenAI API Key            the key, as in $MGW_KEY
+Override OpenAI Base URL  ${base}/v1
+Add model                 ${model}` },
+  ];
+}
+
 const BY_ENDPOINT: Readonly<Record<Endpoint, (parts: Parts) => Snippet[]>> = {
   Chat: (parts) => {
     const { model, post, base, python, typescript } = parts;

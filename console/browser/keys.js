@@ -102,11 +102,12 @@ function filter() {
   const parameters = new URLSearchParams();
   for (const control of filters.querySelectorAll('input, select')) {
     const value = control.value.trim();
-    if (value !== '' && !(control.name === 'sort' && value === 'name')) parameters.set(control.name, value);
+    if (value !== '' && !(control.name === 'sort' && value === 'status')) parameters.set(control.name, value);
   }
   const text = parameters.toString();
   history.replaceState(null, '', text === '' ? '/keys' : `/keys?${text}`);
   switches.elements.view.value = location.pathname + location.search;
+  document.getElementById('keys-csv').href = `/keys.csv${location.search}`;
   document.getElementById('keys-clear').hidden = ![...parameters.keys()].some((name) => name !== 'sort');
   list().setAttribute('aria-busy', 'true');
   void ask();

@@ -4,7 +4,7 @@
  * it unchanged.
  */
 import type { ApiKey, ApiKeyQuota, ApiKeySpec } from '#crds/types.gen.ts';
-import type { AccessError } from '../access/access.ts';
+import type { AccessError, FieldError } from '../access/access.ts';
 
 /** Everything that can be typed, under the names that the form's controls have. */
 export interface KeyForm {
@@ -80,14 +80,21 @@ export function formOfKey({ metadata, spec }: ApiKey): KeyForm {
   };
 }
 
+/** The form of another key with the same settings; its text is always a new one. */
+export function copyOfKey(apiKey: ApiKey): KeyForm {
+  return { ...formOfKey(apiKey), name: `${apiKey.metadata.name}-copy`, keyType: 'Generated', secret: '' };
+}
+
 /** What was posted. Controls that are missing count as empty; those that no form has are not read. */
 export function readKeyForm(posted: URLSearchParams): KeyForm {
   const text = (name: string): string => (posted.get(name) ?? '').trim();
+  // "namespace/name" where the list has accounts of several namespaces
+  const [, namespace = text('namespace'), account = text('account')] = /^([^/]*)\/(.*)$/.exec(text('account')) ?? [];
   return {
-    namespace: text('namespace'),
+    namespace,
     name: text('name'),
     group: text('group'),
-    account: text('account'),
+    account,
     enabled: text('enabled') === 'true',
     limited: text('quota') === 'Limited',
     limitUsd: text('limitUsd'),
@@ -106,6 +113,47 @@ export function readKeyForm(posted: URLSearchParams): KeyForm {
 function readModels(posted: URLSearchParams): string[] {
   const lines = [...posted.getAll('model'), ...posted.getAll('models').flatMap((text) => text.split('\n'))];
   return [...new Set(lines.map((line) => line.trim()).filter((line) => line !== ''))];
+}
+
+/** "My CI Bot" → "my-ci-bot": the name that an object can have; empty if nothing of it can be kept. */
+export function nameOf(typed: string): string {
+  const plain = typed.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  return plain.replace(/[^a-z0-9.]+/g, '-').slice(0, MAX_NAME_LENGTH).replace(/^[-.]+|[-.]+$/g, '');
+}
+
+const MAX_NAME_LENGTH = 63;
+
+/** All faults of a new key's form; `refused` tells what the API would say to the object. */
+export function faultsOfNewKey(form: KeyForm, { gatewayNamespace, nowMs, refused }: {
+  readonly gatewayNamespace: string; readonly nowMs: number; readonly refused: (spec: ApiKeySpec) => FormError[];
+}): FormError[] {
+  const own = [...missingOf(form), ...specOfForm(form, gatewayNamespace).errors ?? []];
+  if (form.expires !== '' && Date.parse(timeOfInput(form.expires)) <= nowMs)
+    own.push({ field: 'expires', message: 'This moment has passed: the key would be refused from the beginning.' });
+  const { value } = specOfForm(withoutFaults(form, own), gatewayNamespace);
+  const faulty = new Set(own.map(({ field }) => field));
+  return [...own, ...(value ? refused(value) : []).filter(({ field }) => field === undefined || !faulty.has(field))];
+}
+
+function missingOf({ name, account, group }: KeyForm): FormError[] {
+  return [
+    ...name === '' ? [{ field: 'name', message: 'Enter a name, such as ci-bot.' } as const] : [],
+    ...account === '' ? [{ field: 'account', message: 'Choose the account that pays for the calls.' } as const] : [],
+    ...group === '' ? [{ field: 'group', message: 'Choose a group.' } as const] : [],
+  ];
+}
+
+/** The form with something valid where it has a fault, so that the rest can be checked. */
+export function withoutFaults(form: KeyForm, faults: readonly FormError[]): KeyForm {
+  const has = (field: KeyField): boolean => faults.some((each) => each.field === field);
+  return {
+    ...form,
+    ...has('limitUsd') && { limited: false },
+    ...has('period') && { period: 'Never' },
+    ...has('whenShort') && { whenShort: 'Lower' },
+    ...has('maxConcurrency') && { maxConcurrency: '' },
+    ...has('keyType') && { keyType: 'Generated' },
+  };
 }
 
 /** A new ApiKey's spec. */
@@ -203,7 +251,12 @@ const FIELD_PATHS: readonly (readonly [string, KeyField])[] = [
 export function errorsOfRefusal(error: AccessError, present: readonly KeyField[]): FormError[] {
   if (error.fields.length === 0) return [{ field: error.reason === 'AlreadyExists' &&
     present.includes('name') ? 'name' : undefined, message: error.message }];
-  return error.fields.map(({ path, message }) => {
+  return errorsOfFields(error.fields, present);
+}
+
+/** Faults by the API's paths as form errors. */
+export function errorsOfFields(fields: readonly FieldError[], present: readonly KeyField[]): FormError[] {
+  return fields.map(({ path, message }) => {
     const field = controlOf(path);
     if (field !== undefined && present.includes(field)) return { field, message };
     return { field: undefined, message: path === '' || message.startsWith(path) ? message : `${path}: ${message}` };

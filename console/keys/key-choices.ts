@@ -16,6 +16,29 @@ export function groupsOfNamespace({ deps }: PageRequest, namespace: string, curr
   return groupChoices(facts.groups, facts, { namespace, gatewayNamespace: deps.gatewayNamespace, current });
 }
 
+/** The groups that admit any of the namespaces, by name. */
+export function groupsOfNamespaces(
+  request: PageRequest, namespaces: readonly string[], current: string,
+): GroupChoice[] {
+  const found = new Map<string, { readonly choice: GroupChoice; readonly onlyIn: string[] }>();
+  for (const namespace of namespaces) {
+    for (const choice of groupsOfNamespace(request, namespace, current)) {
+      const known = found.get(choice.name);
+      if (choice.warning !== undefined) continue;
+      if (known) known.onlyIn.push(namespace);
+      else found.set(choice.name, { choice, onlyIn: [namespace] });
+    }
+  }
+  return [...found.values()].map(({ choice, onlyIn }) =>
+    onlyIn.length === namespaces.length ? choice : { ...choice, onlyIn }).sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+/** By name what people call each group of the gateway; public, as on the price page. */
+export function groupNames({ resources, gatewayNamespace }: PageRequest['deps']): Map<string, string> {
+  return new Map(resources().groups.filter(({ metadata }) => metadata.namespace === gatewayNamespace)
+    .map(({ metadata: { name }, spec }) => [name, spec.displayName ?? name]));
+}
+
 /** Those of the namespace that belong to this gateway, by name; undefined: the person may not see any. */
 export async function accountsOfNamespace({
   person, deps,
@@ -30,10 +53,14 @@ export async function accountsOfNamespace({
 export interface GroupChoice {
   readonly name: string;
   readonly displayName: string;
+  /** It tries several groups in order. */
+  readonly automatic: boolean;
   /** "0.8"; of an Automatic group "0.8 to 1.2" where its members differ. */
   readonly ratio: string;
   /** Priced and with a route, in order. */
   readonly models: readonly string[];
+  /** The namespaces that it admits, of those that can be chosen; undefined: all of them. */
+  readonly onlyIn?: readonly string[];
   /** Why it is a choice although no key should choose it any more. */
   readonly warning?: string;
 }
@@ -59,13 +86,18 @@ export function groupChoices(seen: readonly Group[], facts: GroupFacts, {
     const admitted = admitsNamespace(group, namespace, facts.namespaces);
     if (!admitted && group.metadata.name !== current) return [];
     const models = [...translated.get(group.metadata.name)?.models ?? []].filter((model) => priced.has(model)).sort();
-    const choice = { name: group.metadata.name, displayName: group.spec.displayName ??
-      group.metadata.name, ratio: ratioOf(group, translated), models };
+    const choice = {
+      name: group.metadata.name, displayName: group.spec.displayName ?? group.metadata.name,
+      automatic: group.spec.type === 'Automatic', ratio: ratioOf(group, translated), models,
+    };
     return [admitted ? choice : { ...choice, warning: `It does not admit keys of ${namespace} any more.` }];
   });
   const gone = current !== '' && !choices.some(({ name }) => name === current);
   if (gone)
-    choices.push({ name: current, displayName: current, ratio: '', models: [], warning: 'There is no such group.' });
+    choices.push({
+      name: current, displayName: current, automatic: false, ratio: '', models: [],
+      warning: 'There is no such group.',
+    });
   return choices.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 

@@ -38,15 +38,34 @@ function changedMeanwhile(field: EditField, others: readonly ConcurrentChange[])
 const PERIOD_LABELS = { Never: 'Once for all', Daily: 'Every day', Monthly: 'Every month' } as const;
 const WHEN_SHORT_LABELS = { Lower: 'Shorten its answer to what can be paid', Refuse: 'Refuse the call' } as const;
 
-/** The fields that new keys and edits share. */
+/** All fields of an edit. */
 export function renderKeyFields(view: KeyFormView): Html {
   return html`${renderEnabled(view)}
 ${renderGroups(view)}
 ${renderModels(view)}
 ${renderQuota(view)}
+${renderWhenShort(view)}
 ${renderExpires(view)}
 ${renderConcurrency(view)}`;
 }
+
+/** What everybody decides on for a new key. */
+export function renderMainFields(view: KeyFormView): Html {
+  return html`${renderGroups(view)}
+${renderQuota(view)}`;
+}
+
+/** What few decide on for a new key. */
+export function renderMoreFields(view: KeyFormView): Html {
+  return html`${renderModels(view)}
+${renderExpires(view)}
+${renderConcurrency(view)}
+${renderWhenShort(view)}
+${renderEnabled(view)}`;
+}
+
+/** The controls of `renderMoreFields`. */
+export const MORE_FIELDS: readonly KeyField[] = ['models', 'expires', 'maxConcurrency', 'whenShort', 'enabled'];
 
 function renderEnabled({ form, errors, others }: KeyFormView): Html {
   return html`<div class="field"><label class="choice key-enabled" for="${fieldId('enabled')}">\
@@ -78,12 +97,15 @@ maxlength="20"`, below: changedMeanwhile('limit', others),
 ${selectField({ field: 'period', label: 'Begins anew', value: form.period, errors, options: PERIODS.map((value) => ({
   value, label: PERIOD_LABELS[value],
 })), hint: 'Days and months are calendar ones, in UTC.', below: changedMeanwhile('period', others) })}
-${selectField({
-  field: 'whenShort', label: 'When less is left than a call may cost', value: form.whenShort, errors,
-  options: WHEN_SHORT.map((value) => ({ value, label: WHEN_SHORT_LABELS[value] })), short: false,
-  below: changedMeanwhile('whenShort', others),
-})}
 </div></fieldset>`;
+}
+
+function renderWhenShort({ form, errors, others }: KeyFormView): Html {
+  return selectField({
+    field: 'whenShort', label: 'When less is left than a call may cost', value: form.whenShort, errors,
+    options: WHEN_SHORT.map((value) => ({ value, label: WHEN_SHORT_LABELS[value] })), short: false,
+    below: changedMeanwhile('whenShort', others),
+  });
 }
 
 /** The control has no zone of its own, so the form says which one it means; a script adds the reader's. */
@@ -129,8 +151,10 @@ ${changedMeanwhile('group', others)}${renderErrors('group', errors)}</fieldset>`
 
 function renderChoice(group: GroupChoice, index: number, chosen: string): Html {
   const id = `group-${index}`;
-  return html`<div class="key-group"><label class="choice" for="${id}"><input type="radio" id="${id}" name="group" \
-value="${group.name}" required${flag('checked', group.name === chosen)}>\
+  return html`<div class="key-group"${group.onlyIn === undefined
+    ? NOTHING
+    : html` data-namespaces="${group.onlyIn.join(' ')}"`}><label class="choice" for="${id}">\
+<input type="radio" id="${id}" name="group" value="${group.name}" required${flag('checked', group.name === chosen)}>\
 <span class="key-group-name"><bdi>${group.displayName}</bdi>${group.displayName === group.name
   ? NOTHING
   : html` <small class="mono"><bdi>${group.name}</bdi></small>`}</span>\
@@ -138,7 +162,11 @@ ${group.ratio === '' ? NOTHING : html`<span class="key-group-ratio" title="Every
 ${group.ratio}">× ${group.ratio}</span>`}</label>
 ${group.warning === undefined
   ? NOTHING
-  : html`<p class="key-group-note warn">${group.warning}</p>`}${renderGroupModels(group)}</div>`;
+  : html`<p class="key-group-note warn">${group.warning}</p>`}${group.onlyIn === undefined
+  ? NOTHING
+  : html`<p class="key-group-note key-group-only">Only for keys of ${group.onlyIn.join(
+    ', ',
+  )}.</p>`}${renderGroupModels(group)}</div>`;
 }
 
 function renderGroupModels({ models, warning }: GroupChoice): Html {

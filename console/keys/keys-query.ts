@@ -2,21 +2,20 @@
 import type { ApiKey } from '#crds/types.gen.ts';
 import { factsOf } from './key-facts.ts';
 import type { KeyFacts } from './key-facts.ts';
+import { KEY_STATUSES } from './key-status.ts';
+import type { KeyStatus, KeyStatusFinding } from './key-status.ts';
 
 /** The columns that can be sorted by, in the table's order. */
 export const KEY_COLUMNS =
-  ['name', 'key', 'group', 'enabled', 'spent', 'remaining', 'used', 'expires', 'ready'] as const;
+  ['name', 'status', 'enabled', 'group', 'spent', 'remaining', 'used', 'expires'] as const;
 export type KeyColumn = (typeof KEY_COLUMNS)[number];
-
-export type YesNo = 'yes' | 'no';
 
 export interface KeysQuery {
   /** Search terms that name, namespace, prefix or group must hold. */
   readonly text: string;
   readonly namespace: string;
   readonly group: string;
-  readonly ready: YesNo | undefined;
-  readonly enabled: YesNo | undefined;
+  readonly status: KeyStatus | undefined;
   readonly sort: { readonly column: KeyColumn; readonly descending: boolean };
   /** From 1. */
   readonly page: number;
@@ -25,7 +24,8 @@ export interface KeysQuery {
 const MAX_TEXT_LENGTH = 200;
 const MAX_NAME_LENGTH = 253;
 const LAST_PAGE = 1_000_000;
-const DEFAULT_SORT: KeysQuery['sort'] = { column: 'name', descending: false };
+/** The worst first. */
+const DEFAULT_SORT: KeysQuery['sort'] = { column: 'status', descending: false };
 
 /** As asked, as far as it means anything. */
 export function parseKeysQuery(parameters: URLSearchParams): KeysQuery {
@@ -34,27 +34,25 @@ export function parseKeysQuery(parameters: URLSearchParams): KeysQuery {
     text: text('q').slice(0, MAX_TEXT_LENGTH),
     namespace: text('namespace').slice(0, MAX_NAME_LENGTH),
     group: text('group').slice(0, MAX_NAME_LENGTH),
-    ready: parseYesNo(text('ready')),
-    enabled: parseYesNo(text('enabled')),
+    status: KEY_STATUSES.find((status) => status === text('status')),
     sort: parseSort(text('sort')),
     page: parsePage(text('page')),
   };
 }
 
 /** The path with its query; what is as it is by default is left out. */
-export function keysPath(query: KeysQuery): string {
+export function keysPath(query: KeysQuery, path: '/keys' | '/keys.csv' = '/keys'): string {
   const { column, descending } = query.sort;
   const sort = formatSort(query.sort);
   const parameters = new URLSearchParams(Object.entries({
     q: query.text,
     namespace: query.namespace,
     group: query.group,
-    ready: query.ready ?? '',
-    enabled: query.enabled ?? '',
+    status: query.status ?? '',
     sort: column === DEFAULT_SORT.column && !descending ? '' : sort,
     page: query.page === 1 ? '' : String(query.page),
   }).filter(([, value]) => value !== ''));
-  return parameters.size === 0 ? '/keys' : `/keys?${parameters.toString()}`;
+  return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
 }
 
 /** The same view, sorted by a column: the other way round where it is sorted by it already. */
@@ -64,16 +62,12 @@ export function sortedBy(query: KeysQuery, column: KeyColumn): KeysQuery {
 }
 
 /** Whether anything is left out of the list. */
-export function isFiltered({ text, namespace, group, ready, enabled }: KeysQuery): boolean {
-  return text !== '' || namespace !== '' || group !== '' || ready !== undefined || enabled !== undefined;
+export function isFiltered({ text, namespace, group, status }: KeysQuery): boolean {
+  return text !== '' || namespace !== '' || group !== '' || status !== undefined;
 }
 
 export function formatSort({ column, descending }: KeysQuery['sort']): string {
   return `${descending ? '-' : ''}${column}`;
-}
-
-function parseYesNo(text: string): YesNo | undefined {
-  return text === 'yes' || text === 'no' ? text : undefined;
 }
 
 function parseSort(text: string): KeysQuery['sort'] {
@@ -89,8 +83,23 @@ function parsePage(text: string): number {
 
 export const KEYS_PER_PAGE = 100;
 
+/** A key as the list shows it. */
+export interface KeyRow {
+  readonly facts: KeyFacts;
+  readonly finding: KeyStatusFinding;
+  /** What people call its group. */
+  readonly group: string;
+}
+
+/** What a row has beside the key's own figures. */
+export interface RowFacts {
+  readonly statusOf: (apiKey: ApiKey) => KeyStatusFinding;
+  /** By a group's name what people call it; groups that do not exist are missing. */
+  readonly groupNames: ReadonlyMap<string, string>;
+}
+
 export interface KeysSelection {
-  readonly rows: readonly KeyFacts[];
+  readonly rows: readonly KeyRow[];
   /** As asked, or the last one that there is. */
   readonly page: number;
   /** At least 1. */
@@ -99,58 +108,77 @@ export interface KeysSelection {
   readonly total: number;
   /** All that there are, whatever is asked for, in order. */
   readonly namespaces: readonly string[];
-  readonly groups: readonly string[];
+  /** Names with what people call them. */
+  readonly groups: readonly (readonly [name: string, displayName: string])[];
+  /** How many keys of all have each status. */
+  readonly statuses: ReadonlyMap<KeyStatus, number>;
 }
 
 /** What a column sorts by; undefined goes last in either direction. */
 type SortValue = string | number | bigint | undefined;
 
-const SORT_VALUES: Readonly<Record<KeyColumn, (facts: KeyFacts) => SortValue>> = {
-  name: ({ order }) => order,
-  key: ({ apiKey }) => apiKey.status?.keyPrefix,
-  group: ({ apiKey }) => apiKey.spec.groupRef.name,
-  enabled: ({ apiKey }) => apiKey.spec.enabled ? 0 : 1,
-  spent: ({ spentNanoUsd }) => spentNanoUsd,
-  remaining: ({ remainingNanoUsd }) => remainingNanoUsd,
-  used: ({ lastUsedMs }) => lastUsedMs,
-  expires: ({ expiresMs }) => expiresMs,
-  // what needs attention first
-  ready: ({ readiness: { state, reason } }) => `${{ NotReady: 0, Unknown: 1, Ready: 2 }[state]} ${reason}`,
+const SORT_VALUES: Readonly<Record<KeyColumn, (row: KeyRow) => SortValue>> = {
+  name: ({ facts }) => facts.order,
+  status: ({ finding }) => KEY_STATUSES.indexOf(finding.status),
+  enabled: ({ facts }) => facts.apiKey.spec.enabled ? 0 : 1,
+  group: ({ group }) => group.toLowerCase(),
+  spent: ({ facts }) => facts.spentNanoUsd,
+  remaining: ({ facts }) => facts.remainingNanoUsd,
+  used: ({ facts }) => facts.lastUsedMs,
+  expires: ({ facts }) => facts.expiresMs,
 };
 
 /** Filters, sorts and cuts out the page. */
-export function selectKeys(apiKeys: readonly ApiKey[], query: KeysQuery): KeysSelection {
-  const all = apiKeys.map(factsOf);
-  const found = all.filter(matching(query));
+export function selectKeys(apiKeys: readonly ApiKey[], query: KeysQuery, row: RowFacts): KeysSelection {
+  const all = keyRows(apiKeys, row);
+  const found = findRows(all, query);
   const pages = Math.max(1, Math.ceil(found.length / KEYS_PER_PAGE));
   const page = Math.min(query.page, pages);
   return {
-    rows: sorted(found, query.sort).slice((page - 1) * KEYS_PER_PAGE, page * KEYS_PER_PAGE),
+    rows: found.slice((page - 1) * KEYS_PER_PAGE, page * KEYS_PER_PAGE),
     page,
     pages,
     matches: found.length,
     total: all.length,
-    namespaces: distinct(all, ({ apiKey }) => apiKey.metadata.namespace),
-    groups: distinct(all, ({ apiKey }) => apiKey.spec.groupRef.name),
+    namespaces: [...new Set(all.map(({ facts }) => facts.apiKey.metadata.namespace))].sort(),
+    groups: [...new Map(all.map(({ facts, group }) => [facts.apiKey.spec.groupRef.name, group]))]
+      .sort(([a], [b]) => a < b ? -1 : 1),
+    statuses: countStatuses(all),
   };
 }
 
-function matching({ text, namespace, group, ready, enabled }: KeysQuery): (facts: KeyFacts) => boolean {
-  const terms = text.toLowerCase().split(/\s+/).filter((word) => word !== '');
-  return ({
-    apiKey: { metadata, spec }, text: own, readiness,
-  }) => (namespace === '' || metadata.namespace === namespace)
-    && (group === '' || spec.groupRef.name === group)
-    && (ready === undefined || (readiness.state === 'Ready') === (ready === 'yes'))
-    && (enabled === undefined || spec.enabled === (enabled === 'yes'))
-    && terms.every((term) => own.includes(term));
+export function keyRows(apiKeys: readonly ApiKey[], { statusOf, groupNames }: RowFacts): KeyRow[] {
+  return apiKeys.map((apiKey) => ({
+    facts: factsOf(apiKey), finding: statusOf(apiKey),
+    group: groupNames.get(apiKey.spec.groupRef.name) ?? apiKey.spec.groupRef.name,
+  }));
 }
 
-function sorted(facts: readonly KeyFacts[], { column, descending }: KeysQuery['sort']): KeyFacts[] {
+/** All that match, in order. */
+export function findRows(rows: readonly KeyRow[], query: KeysQuery): KeyRow[] {
+  return sorted(rows.filter(matching(query)), query.sort);
+}
+
+function countStatuses(rows: readonly KeyRow[]): Map<KeyStatus, number> {
+  const counts = new Map<KeyStatus, number>();
+  for (const { finding: { status } } of rows) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return counts;
+}
+
+function matching({ text, namespace, group, status }: KeysQuery): (row: KeyRow) => boolean {
+  const terms = text.toLowerCase().split(/\s+/).filter((word) => word !== '');
+  return ({ facts: { apiKey: { metadata, spec }, text: own }, finding, group: displayName }) =>
+    (namespace === '' || metadata.namespace === namespace)
+    && (group === '' || spec.groupRef.name === group)
+    && (status === undefined || finding.status === status)
+    && terms.every((term) => own.includes(term) || displayName.toLowerCase().includes(term));
+}
+
+function sorted(rows: readonly KeyRow[], { column, descending }: KeysQuery['sort']): KeyRow[] {
   const valueOf = SORT_VALUES[column];
   const direction = descending ? -1 : 1;
-  return facts.map((each) => ({ each, value: valueOf(each) }))
-    .sort((a, b) => compare(a.value, b.value, direction) || compare(a.each.order, b.each.order, 1))
+  return rows.map((each) => ({ each, value: valueOf(each) }))
+    .sort((a, b) => compare(a.value, b.value, direction) || compare(a.each.facts.order, b.each.facts.order, 1))
     .map(({ each }) => each);
 }
 
@@ -159,8 +187,4 @@ function compare(a: SortValue, b: SortValue, direction: number): number {
   if (a === undefined) return 1;
   if (b === undefined) return -1;
   return a < b ? -direction : direction;
-}
-
-function distinct(facts: readonly KeyFacts[], nameOf: (facts: KeyFacts) => string): string[] {
-  return [...new Set(facts.map(nameOf))].sort();
 }

@@ -1,13 +1,14 @@
 /** [P] The table of keys: a row for each, with its switch. */
-import { renderTime, renderUsd } from '#web/format.ts';
+import { columnPlaces, formatShortUsd, renderRemaining, renderTime, renderUsd } from '#web/format.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
-import { renderReadiness, barToneOf } from './key-facts.ts';
+import { renderStatusMark } from '../views/status-mark.ts';
 import type { KeyFacts } from './key-facts.ts';
+import { barToneOf } from './key-overview.ts';
 import { KEY_COLUMNS, keysPath, sortedBy } from './keys-query.ts';
-import type { KeyColumn, KeysQuery } from './keys-query.ts';
-import { keyPath, SWITCH_FORM, switchValue } from './requested-key.ts';
+import type { KeyColumn, KeyRow, KeysQuery } from './keys-query.ts';
+import { copyPath, keyPath, SWITCH_FORM, switchValue } from './requested-key.ts';
 
 /** What the person may do in which namespaces. */
 export interface KeyRights {
@@ -17,8 +18,8 @@ export interface KeyRights {
 }
 
 export const COLUMN_TITLES: Readonly<Record<KeyColumn, string>> = {
-  name: 'Name', key: 'Key', group: 'Group', enabled:
-    'Enabled', spent: 'Spent of limit', remaining: 'Remaining', used: 'Last used', expires: 'Expires', ready: 'Ready',
+  name: 'Name', status: 'Status', enabled: 'Enabled', group: 'Group', spent: 'Spent of limit', remaining: 'Remaining',
+  used: 'Last used', expires: 'Expires',
 };
 
 const NUMERIC: ReadonlySet<KeyColumn> = new Set(['remaining']);
@@ -26,7 +27,7 @@ const NUMERIC: ReadonlySet<KeyColumn> = new Set(['remaining']);
 const PERIOD_WORDS = { Never: '', Daily: 'today', Monthly: 'this month' } as const;
 
 interface KeysTable {
-  readonly rows: readonly KeyFacts[];
+  readonly rows: readonly KeyRow[];
   readonly query: KeysQuery;
   readonly rights: KeyRights;
   readonly nowMs: number;
@@ -34,11 +35,13 @@ interface KeysTable {
 
 /** The table with its head, whose links sort. */
 export function renderKeysTable({ rows, query, rights, nowMs }: KeysTable): Html {
+  const places = columnPlaces(rows.flatMap(({ facts: { spentNanoUsd, remainingNanoUsd = 0n } }) =>
+    [spentNanoUsd, remainingNanoUsd]));
   return html`<div class="table-box keys-box"><table class="table cards keys-table" id="keys-table">
-<caption class="vh">API keys with what they have spent and whether they work</caption>
+<caption class="vh">API keys with what they have spent and their status</caption>
 <thead><tr>${KEY_COLUMNS.map((column) =>
   heading(column, query))}<th scope="col"><span class="vh">Actions</span></th></tr></thead>
-<tbody>${rows.map((facts) => renderRow(facts, rights, nowMs))}</tbody>
+<tbody>${rows.map((row) => renderRow(row, { rights, nowMs, places }))}</tbody>
 </table></div>`;
 }
 
@@ -50,25 +53,31 @@ function heading(column: KeyColumn, query: KeysQuery): Html {
     : NOTHING}${order}><a href="${keysPath(sortedBy(query, column))}">${COLUMN_TITLES[column]}</a></th>`;
 }
 
-function renderRow(facts: KeyFacts, rights: KeyRights, nowMs: number): Html {
-  const { apiKey: { metadata: { namespace, name }, spec, status } } = facts;
+interface RowContext {
+  readonly rights: KeyRights;
+  readonly nowMs: number;
+  /** Of all amounts of a column. */
+  readonly places: number;
+}
+
+function renderRow({ facts, finding, group }: KeyRow, { rights, nowMs, places }: RowContext): Html {
+  const { metadata: { namespace, name }, status } = facts.apiKey;
   return html`
 <tr data-key="${namespace}/${name}">\
 <th scope="row" class="main"><a href="${keyPath(
   facts.apiKey,
-)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi></small></th>\
-<td data-label="Key">${status?.keyPrefix === undefined
-  ? none('None yet')
-  : html`<code>${status.keyPrefix}…</code>`}</td>\
-<td data-label="Group" class="keys-group"><bdi>${spec.groupRef.name}</bdi></td>\
+)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi>${status?.keyPrefix === undefined
+  ? NOTHING
+  : html` · <code>${status.keyPrefix}…</code>`}</small></th>\
+<td data-label="Status">${renderStatusMark(finding)}</td>\
 <td data-label="Enabled">${enabledSwitch(facts, rights.change.has(namespace))}</td>\
-<td data-label="Spent of limit">${spentOfLimit(facts)}</td>\
-<td data-label="Remaining" class="num">${remaining(facts)}</td>\
+<td data-label="Group" class="keys-group"><bdi>${group}</bdi></td>\
+<td data-label="Spent of limit">${spentOfLimit(facts, places)}</td>\
+<td data-label="Remaining" class="num">${remaining(facts, places)}</td>\
 <td data-label="Last used">${facts.lastUsedMs === undefined 
   ? none('Never')
   : renderTime(facts.lastUsedMs, 'minute')}</td>\
 <td data-label="Expires">${expires(facts, nowMs)}</td>\
-<td data-label="Ready">${renderReadiness(facts.readiness)}</td>\
 <td class="cell-actions">${actions(facts, rights)}</td></tr>`;
 }
 
@@ -87,21 +96,20 @@ formaction="${keyPath(apiKey, 'enabled')}" name="to" value="${switchValue(apiKey
   : html` title="You may not change keys in ${namespace}"`}${flag('disabled', !may)}></button>`;
 }
 
-function spentOfLimit({ spentNanoUsd, limitNanoUsd }: KeyFacts): Html {
+function spentOfLimit({ spentNanoUsd, limitNanoUsd }: KeyFacts, places: number): Html {
   if (limitNanoUsd === undefined) return html`<div class="meter"><div><span>${renderUsd(
-    spentNanoUsd,
+    spentNanoUsd, places,
   )}</span><span class="soft">no limit</span></div></div>`;
   return html`<div class="meter"><div><span>${renderUsd(
-    spentNanoUsd,
-  )}</span><span class="soft">of ${renderUsd(limitNanoUsd)}</span></div>\
+    spentNanoUsd, places,
+  )}</span><span class="soft">of ${formatShortUsd(limitNanoUsd)}</span></div>\
 ${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}</div>`;
 }
 
-function remaining({ remainingNanoUsd, apiKey: { spec: { quota } } }: KeyFacts): Html {
+function remaining({ remainingNanoUsd, apiKey: { spec: { quota } } }: KeyFacts, places: number): Html {
   if (remainingNanoUsd === undefined) return none('Unlimited');
-  return quota.period === 'Never'
-    ? renderUsd(remainingNanoUsd)
-    : html`${renderUsd(remainingNanoUsd)}<small>${PERIOD_WORDS[quota.period]}</small>`;
+  const amount = renderRemaining(remainingNanoUsd, places);
+  return quota.period === 'Never' ? amount : html`${amount}<small>${PERIOD_WORDS[quota.period]}</small>`;
 }
 
 function expires({ expiresMs }: KeyFacts, nowMs: number): Html {
@@ -111,14 +119,15 @@ function expires({ expiresMs }: KeyFacts, nowMs: number): Html {
     : renderTime(expiresMs, 'day');
 }
 
-function actions({ apiKey }: KeyFacts, { change, remove }: KeyRights): Html {
+/** What may be done with a key, each with its page. */
+function actions({ apiKey }: KeyFacts, { create, change, remove }: KeyRights): Html {
   const { namespace, name } = apiKey.metadata;
   const of = html`<span class="vh"> ${name} in ${namespace}</span>`;
-  const rotates = change.has(namespace) && apiKey.spec.key.type === 'Generated';
-  return html`${rotates
-    ? html`<a class="button plain small" href="${keyPath(apiKey, 'rotate')}">Rotate${of}</a>`
-    : NOTHING}\
-${remove.has(namespace)
-  ? html`<a class="button plain small danger" href="${keyPath(apiKey, 'delete')}">Delete${of}</a>`
-  : NOTHING}`;
+  const link = (label: string, href: string, tone = ''): Html =>
+    html`<a class="button plain small${tone}" href="${href}">${label}${of}</a>`;
+  const mayChange = change.has(namespace);
+  return html`${mayChange ? link('Edit', keyPath(apiKey, 'settings')) : NOTHING}\
+${create.includes(namespace) ? link('Copy', copyPath(apiKey)) : NOTHING}\
+${mayChange && apiKey.spec.key.type === 'Generated' ? link('Rotate', keyPath(apiKey, 'rotate')) : NOTHING}\
+${remove.has(namespace) ? link('Delete', keyPath(apiKey, 'delete'), ' danger') : NOTHING}`;
 }

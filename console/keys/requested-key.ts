@@ -43,15 +43,21 @@ export function changeKey({ person }: PageRequest, { metadata:
   return person.change('ApiKey', { namespace, name }, { generation, uid, patch: { spec } });
 }
 
+/** The form of a new key with this one's settings. */
+export function copyPath({ metadata: { namespace, name } }: ApiKey): string {
+  return `/keys/new?copy=${encodeURIComponent(`${namespace}/${name}`)}`;
+}
+
 /** The one form that all switches of a page belong to. */
 export const SWITCH_FORM = 'switches';
 
-type KeyAction = 'enabled' | 'rotate' | 'delete' | 'created';
+type KeySubpage = 'activity' | 'settings' | 'use' | 'limit' | 'enabled' | 'rotate' | 'delete' |
+  'created';
 
-/** "/keys/team-a/ci-bot", or one of its actions. */
-export function keyPath({ metadata: { namespace, name } }: Pick<ApiKey, 'metadata'>, action?: KeyAction): string {
+/** "/keys/team-a/ci-bot", or a page below it. */
+export function keyPath({ metadata: { namespace, name } }: Pick<ApiKey, 'metadata'>, page?: KeySubpage): string {
   const path = `/keys/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-  return action === undefined ? path : `${path}/${action}`;
+  return page === undefined ? path : `${path}/${page}`;
 }
 
 /** The address of the page that shows the key of a rotation which was asked for at this moment. */

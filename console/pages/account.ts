@@ -8,8 +8,10 @@ import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { accountFacts, renderAccountBadge, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
+import { accountFacts, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
+import { accountStatusOf } from '../wallet/account-status.ts';
+import { renderStatusMark } from '../views/status-mark.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
 import {
   emptyGrantForm, validateGrant, errorsOfRefusedGrant, grantChange, parseGrantForm, renderGrants,
@@ -162,11 +164,12 @@ ${latest === undefined || latest.length === 0 ? NOTHING : renderLatest(view, lat
 ${grants && key === undefined ? renderGrants(grants) : NOTHING}`;
 }
 
-function renderFigures({ account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd }: AccountFacts): Html {
+function renderFigures(facts: AccountFacts): Html {
+  const { balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd } = facts;
   return html`<dl class="figures">
 <div><dt>Balance</dt><dd${balanceNanoUsd <= 0n
   ? html` class="bad"`
-  : NOTHING}>${renderUsd(balanceNanoUsd)}<small>${renderAccountBadge(account)}</small></dd></div>
+  : NOTHING}>${renderUsd(balanceNanoUsd)}<small>${renderStatusMark(accountStatusOf(facts))}</small></dd></div>
 <div><dt>Credit</dt><dd>${renderUsd(creditNanoUsd)}<small>all grants together</small></dd></div>
 <div><dt>Spent</dt><dd>${renderUsd(spentNanoUsd)}<small>since the first call</small></dd></div>
 <div><dt>Held now</dt><dd>${renderUsd(heldNanoUsd)}<small>by running calls, at most</small></dd></div>

@@ -6,17 +6,16 @@ import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { ENDPOINTS } from '#web/pricing/model-facts.ts';
-import type { Endpoint } from '#web/pricing/model-facts.ts';
 import { renderSnippets } from '#web/pricing/model-page.ts';
 import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf } from '#web/snippets.ts';
 import { KEY_LABEL, secretNameOf } from '../../operator/store/key-secret.ts';
 import { AccessError } from '../access/access.ts';
-import { groupChoices } from '../keys/key-choices.ts';
+import { callableModels } from '../keys/callable-models.ts';
+import type { CallableModel } from '../keys/callable-models.ts';
 import { factsOf } from '../keys/key-facts.ts';
 import { keyPath, renderKeyHead, requestedKey } from '../keys/requested-key.ts';
 import { claimReveal, REVEAL_WINDOW_MS, isRevealed } from '../keys/key-reveal.ts';
-import type { HandlerResult, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import type { Backend } from '../views/fragments.ts';
 
 export const keyCreatedRoutes: readonly ConsoleRoute[] =
@@ -34,7 +33,7 @@ async function createdPage(request: PageRequest): Promise<HandlerResult> {
   const apiKey = await requestedKey(request);
   const made = await findCreatedKey(request, apiKey);
   const view = {
-    apiKey, made, gatewayUrl: deps.gatewayUrl, call: firstCall(deps, apiKey), backend: deps.access.backend,
+    apiKey, made, gatewayUrl: deps.gatewayUrl, call: callableModels(deps, apiKey)[0], backend: deps.access.backend,
   };
   if (query.has('part')) return { fragment: renderCreated(view) };
   return { page: { title: `The key of ${apiKey.metadata.name}`, active:
@@ -88,26 +87,6 @@ function sha256(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-interface FirstCall {
-  readonly model: string;
-  readonly endpoint: Endpoint;
-}
-
-/** The first model that the key can call, rather one that chats than another; undefined: none is known. */
-function firstCall({ resources, gatewayNamespace }: ConsoleDeps, { metadata, spec }: ApiKey): FirstCall | undefined {
-  const facts = resources();
-  const groups = facts.groups.filter(({ metadata: { name } }) => name === spec.groupRef.name);
-  const [choice] = groupChoices(groups, facts, { namespace: metadata.namespace, gatewayNamespace, current: '' });
-  const callable = new Set(choice?.models.filter((model) => spec.models?.includes(model) ?? true));
-  const served = facts.modelRoutes.flatMap(({ spec: { models } }) => models).filter(({ name }) => callable.has(name));
-  for (const endpoint of ENDPOINTS) {
-    const names = new Set(served.filter(({ endpoints }) => endpoints.includes(endpoint)).map(({ name }) => name));
-    const model = choice?.models.find((name) => names.has(name));
-    if (model !== undefined) return { model, endpoint };
-  }
-  return undefined;
-}
-
 function numberOf(text: string | null): number {
   return /^\d{1,15}$/.test(text ?? '') ? Number(text) : NaN;
 }
@@ -130,7 +109,7 @@ interface CreatedView {
   /** undefined: nobody has told. */
   readonly gatewayUrl: string | undefined;
   /** A model that the key can call, as far as is known: one that chats, if there is one. */
-  readonly call: FirstCall | undefined;
+  readonly call: CallableModel | undefined;
   readonly backend: Backend;
 }
 

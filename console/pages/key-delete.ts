@@ -67,7 +67,7 @@ ${errorSummary(errors, (field) => FIELD_LABELS[field])}
 <p>${backend === 'Kubernetes' ? 'A new key of the same name is another key, with spending of its own.' :
   'A new key of the same name has another text, and goes on with the spending of this ' +
   'one.'} What this one has spent stays in its account's records. To stop it only for a while, <a href="${keyPath(
-    apiKey,
+    apiKey, 'settings',
   )}">disable it</a>.</p></div>
 ${renderLosses(apiKey)}
 ${textField({

@@ -1,20 +1,17 @@
-/** A new key: the namespace, the form, and the object that comes of it. */
-import type { Account } from '#crds/types.gen.ts';
-import { parseDecimal } from '#snapshot/decimal.ts';
-import { formatShortUsd } from '#web/format.ts';
-import { flag, html, NOTHING } from '#web/html.ts';
-import type { Html } from '#web/html.ts';
+/** A new key on one page: what was chosen last is chosen already, and all faults come back at once. */
+import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
-import { errorsOfRefusal, MODEL_BOXES, newKeyForm, readKeyForm, specOfForm } from '../forms/api-key.ts';
+import {
+  copyOfKey, errorsOfFields, errorsOfRefusal, faultsOfNewKey, MODEL_BOXES, nameOf, newKeyForm, readKeyForm, specOfForm,
+} from '../forms/api-key.ts';
 import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
-import { accountsOfNamespace, groupsOfNamespace } from '../keys/key-choices.ts';
-import { FIELD_LABELS, renderKeyFields } from '../keys/key-form.ts';
-import type { KeyFormView } from '../keys/key-form.ts';
-import { createdPath, renderKeyHead } from '../keys/requested-key.ts';
+import { schemaFaults } from '../forms/schema-faults.ts';
+import { groupsOfNamespaces } from '../keys/key-choices.ts';
+import { renderMayNotCreate, renderNewKey, renderNoAccount } from '../keys/new-key-form.ts';
+import { idOf, latestKey, payersOf, usualGroup, usualPayer } from '../keys/payers.ts';
+import type { Payer } from '../keys/payers.ts';
+import { createdPath, requestedKey } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { errorSummary, renderErrors, fieldId, renderHint, textField, describedBy } from '../views/form-fields.ts';
-import { csrfField, renderMissingRight } from '../views/fragments.ts';
-import type { Backend } from '../views/fragments.ts';
 
 export const keyNewRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/new', handle: newKeyPage },
@@ -23,28 +20,102 @@ export const keyNewRoutes: readonly ConsoleRoute[] = [
 
 /** The controls of the form at which something can be said. */
 const CONTROLS: readonly KeyField[] = [
-  'name', 'account', 'enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency',
-  'keyType', 'secret',
+  'namespace', 'name', 'account', 'enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models',
+  'maxConcurrency', 'keyType', 'secret',
 ];
 const PAGE = { title: 'Create a key', active: 'keys', styles: ['keys.css'] } as const;
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** The form, or the question in which namespace. */
-async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
-  const namespaces = await request.person.namespaces('create', 'ApiKey');
-  const wanted = request.query.get('namespace') ?? (namespaces.length === 1 ? namespaces[0] : undefined);
-  if (wanted === undefined && namespaces.length > 0)
-    return { page: { ...PAGE, body: renderNamespaceChoice(namespaces, undefined) } };
-  return formPage(request, newKeyForm(wanted ?? ''), { errors: [], status: 200, namespaces });
+/** Where the person may create keys, and what is there to choose from. */
+interface Choices {
+  readonly namespaces: readonly string[];
+  /** undefined: the person may not see accounts. */
+  readonly payers: readonly Payer[] | undefined;
+  /** What the person did last. */
+  readonly latest: ApiKey | undefined;
 }
 
-/** What was posted, created; or the form again, with why not. */
+/** The form with what is usual already chosen, or with the settings of the key that is copied. */
+async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
+  const copied = await copiedKey(request);
+  if (copied) return returnForm(request, copyOfKey(copied), { errors: [], status: 200 });
+  const [wanted = '', account] =
+    (request.query.get('account') ?? request.query.get('namespace') ?? '').split('/', 2);
+  const choices = await readChoices(request, wanted);
+  if (!choices) return mayNotCreate(request, wanted);
+  const place = usualPlace(choices, { namespace: wanted, account }, request.deps.gatewayNamespace);
+  const groups =
+    groupsOfNamespaces(request, place.namespace === '' ? choices.namespaces : [place.namespace], '');
+  const group = usualGroup(groups, choices.latest)?.name ?? '';
+  return formPage(request, { ...newKeyForm(place.namespace), ...place, group }, { choices, errors: [], status: 200 });
+}
+
+/** Where the link names a key to copy. Rejects with AccessError where the person may not see it. */
+async function copiedKey(request: PageRequest): Promise<ApiKey | undefined> {
+  const [namespace = '', name] = (request.query.get('copy') ?? '').split('/', 2);
+  return name === undefined ? undefined : requestedKey({ ...request, params: { namespace, name } });
+}
+
+/** What the link asks for: a namespace and perhaps an account in it; empty: nothing. */
+interface Wanted {
+  readonly namespace: string;
+  readonly account: string | undefined;
+}
+
+/** The namespace and the account that are chosen already; empty: none. */
+function usualPlace(
+  choices: Choices, wanted: Wanted, gatewayNamespace: string,
+): Pick<KeyForm, 'namespace' | 'account'> {
+  const { payers = [], latest } = choices;
+  const isWanted = ({ namespace, name }: Payer): boolean => wanted.namespace === '' ||
+    (namespace === wanted.namespace && (wanted.account === undefined || name === wanted.account));
+  const payer = usualPayer(payers.filter(isWanted), latest, gatewayNamespace);
+  if (payer) return { namespace: payer.namespace, account: payer.name };
+  const namespace = wanted.namespace || usualNamespace(choices, gatewayNamespace) || '';
+  // who may not see accounts has typed one before
+  const typed = choices.payers === undefined && latest?.metadata.namespace === namespace;
+  return { namespace, account: typed ? latest.spec.accountRef.name : '' };
+}
+
+/** The only one, or that of the latest key; the gateway's own only where there is no other. */
+function usualNamespace({ namespaces, latest }: Choices, gatewayNamespace: string): string | undefined {
+  const others = namespaces.filter((each) => each !== gatewayNamespace);
+  const candidates = others.length === 0 ? namespaces : others;
+  return candidates.length === 1 ? candidates[0] : candidates.find((each) => each === latest?.metadata.namespace);
+}
+
+/** undefined: the person may create keys in no namespace, or not in the one that is asked for. */
+async function readChoices({ person, deps }: PageRequest, wanted: string): Promise<Choices | undefined> {
+  const known = await person.namespaces('create', 'ApiKey');
+  const namespaces = known.includes(wanted) || wanted === '' ? known : [...known, wanted];
+  if (namespaces.length === 0) return undefined;
+  // the list has the namespaces that the console knows; there may be others
+  if (!known.includes(wanted) && wanted !== '' &&
+    !(NAMESPACE.test(wanted) && await person.may('create', 'ApiKey', { namespace: wanted }))) return undefined;
+  const [accounts, keys] = await Promise.all([person.list('Account'), person.list('ApiKey')]);
+  const own = accounts.objects.filter(({ spec }) => spec.gatewayNamespace === deps.gatewayNamespace);
+  return {
+    namespaces, payers: accounts.allowed ? payersOf(own, namespaces) : undefined,
+    latest: latestKey(keys.objects.filter(({ metadata }) => namespaces.includes(metadata.namespace))),
+  };
+}
+
+/** What was posted, created; or the form again, with everything that is wrong with it. */
 async function createKey(request: PageRequest): Promise<HandlerResult> {
   const { person, deps, form: posted, nowMs } = request;
   const form = readKeyForm(posted);
-  const { value: spec, errors } = specOfForm(form, deps.gatewayNamespace);
-  if (errors) return returnForm(request, form, { errors, status: 422 });
+  const name = nameOf(form.name);
+  const object = { namespace: form.namespace, name: name || 'unnamed' };
+  const refused = (spec: ApiKeySpec): FormError[] =>
+    errorsOfFields(schemaFaults(deps.schemas, 'ApiKey', { ...object, spec }), CONTROLS);
+  const errors = [
+    ...faultsOfNewKey({ ...form, name }, { gatewayNamespace: deps.gatewayNamespace, nowMs, refused }),
+    ...await groupFault(request, form),
+  ];
+  const { value: spec } = specOfForm(form, deps.gatewayNamespace);
+  if (errors.length > 0 || !spec) return returnForm(request, form, { errors, status: 422 });
   try {
-    const created = await person.create('ApiKey', { namespace: form.namespace, name: form.name }, spec);
+    const created = await person.create('ApiKey', { namespace: form.namespace, name }, spec);
     return { redirect: createdPath(created, 1, nowMs) };
   } catch (error) {
     if (!(error instanceof AccessError) || error.reason === 'SignedOut' || error.reason === 'Unavailable') throw error;
@@ -52,146 +123,47 @@ async function createKey(request: PageRequest): Promise<HandlerResult> {
   }
 }
 
-const STATUS = { Forbidden: 403, NotFound: 404, Conflict: 409, AlreadyExists: 409, Invalid: 422 } as const;
-
-async function returnForm(request: PageRequest, form: KeyForm, {
-  errors, status,
-}: { readonly errors: readonly FormError[]; readonly status: number }): Promise<HandlerResult> {
-  return formPage(request, form, { errors, status, namespaces: await request.person.namespaces('create', 'ApiKey') });
+/** The list holds groups of several namespaces: the chosen one may not admit the account's. */
+async function groupFault(request: PageRequest, { namespace, group }: KeyForm): Promise<FormError[]> {
+  if (group === '' || namespace === '') return [];
+  const known = groupsOfNamespaces(request, await request.person.namespaces('create', 'ApiKey'), '');
+  const chosen = known.find(({ name }) => name === group);
+  if (!chosen?.onlyIn || chosen.onlyIn.includes(namespace)) return [];
+  return [{ field: 'group', message: `${chosen.displayName} does not admit keys of ${namespace}.` }];
 }
 
-/** Only where the person may create keys: what can be chosen in a namespace is nobody else's to know. */
+const STATUS = { Forbidden: 403, NotFound: 404, Conflict: 409, AlreadyExists: 409, Invalid: 422 } as const;
+
+interface Returned {
+  readonly errors: readonly FormError[];
+  readonly status: number;
+}
+
+async function returnForm(request: PageRequest, form: KeyForm, returned: Returned): Promise<HandlerResult> {
+  const choices = await readChoices(request, form.namespace);
+  return choices ? formPage(request, form, { ...returned, choices }) : mayNotCreate(request, form.namespace);
+}
+
 async function formPage(
-  request: PageRequest, form: KeyForm, {
-    errors, namespaces, status,
-  }: { readonly errors: readonly FormError[]; readonly namespaces: readonly string[]; readonly status: number },
+  request: PageRequest, form: KeyForm, { errors, status, choices }: Returned & { readonly choices: Choices },
 ): Promise<HandlerResult> {
-  if (!(await mayCreateIn(request, form.namespace, namespaces))) {
-    const body = namespaces.length === 0
-      ? renderMayNotCreate(request.deps.access.backend)
-      : renderNamespaceChoice(namespaces, `You may not create keys in ${form.namespace}.`);
-    return { page: { ...PAGE, body }, status: 403 };
+  const { csrf, deps, person } = request;
+  const { payers, namespaces } = choices;
+  const within = [...new Set(payers?.map(({ namespace }) => namespace) ?? namespaces)];
+  const mayCreate = new Set(await person.namespaces('create', 'Account'));
+  const where = namespaces.filter((namespace) => mayCreate.has(namespace) && namespace !== deps.gatewayNamespace);
+  if (payers?.length === 0) {
+    return { page: { ...PAGE, body: renderNoAccount({ namespaces, where, backend: deps.access.backend }) }, status };
   }
-  const groups = groupsOfNamespace(request, form.namespace, form.group);
-  const accounts = await accountsOfNamespace(request, form.namespace);
-  const only = groups.length === 1 && form.group === '' ? groups[0]?.name : undefined;
-  const body = renderNewKey({ form:
-    only === undefined ? form : { ...form, group: only }, errors, groups, accounts, namespaces, csrf: request.csrf });
+  const body = renderNewKey({
+    form, errors, payers, namespaces, csrf, others: [],
+    withoutAccount: where.filter((namespace) => !within.includes(namespace)),
+    groups: groupsOfNamespaces(request, within.length === 0 ? namespaces : within, form.group),
+    chosenPayer: form.account === '' ? '' : idOf({ namespace: form.namespace, name: form.account }),
+  });
   return { page: { ...PAGE, body, scripts: ['moments.js', 'key-form.js'] }, status };
 }
 
-/** The list has the namespaces that the console knows; there may be others. */
-async function mayCreateIn({ person }: PageRequest, namespace: string, known: readonly string[]): Promise<boolean> {
-  return known.includes(namespace) || (NAMESPACE.test(namespace) && person.may('create', 'ApiKey', { namespace }));
-}
-
-const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-
-interface NewKeyView extends Omit<KeyFormView, 'others'> {
-  /** Of the form's namespace; undefined: the person may not see accounts. */
-  readonly accounts: readonly Account[] | undefined;
-  /** Where the person may create keys. */
-  readonly namespaces: readonly string[];
-  readonly csrf: string;
-}
-
-const NAME_PATTERN = html` type="text" required maxlength="63" pattern="[a-z0-9]([\\-a-z0-9.]*[a-z0-9])?" \
-title="Lower-case letters, digits and '-'" autocomplete="off" autocapitalize="off" spellcheck="false"`;
-const OBJECT_NAME = html` type="text" maxlength="253" autocomplete="off" autocapitalize="off" spellcheck="false"`;
-
-/** The form of a new key. */
-function renderNewKey(view: NewKeyView): Html {
-  const { form, errors, csrf, namespaces } = view;
-  const other = namespaces.length > 1 ? html` <a href="/keys/new">Another namespace</a>` : NOTHING;
-  return html`${renderKeyHead({
-    title: 'Create a key', here: 'New', lede: html`In the namespace <b><bdi>${form.namespace}</bdi></b>.${other}`,
-  })}
-${errorSummary(errors, (field) => FIELD_LABELS[field])}
-<form class="form key-form" id="key-form" method="post" action="/keys/new">${csrfField(
-  csrf,
-)}<input type="hidden" name="namespace" value="${form.namespace}">
-${textField({ field: 'name', label: 'Name', value: form.name, errors, hint:
-  'What the key is for, such as ci-bot. It cannot be changed later.', attributes: NAME_PATTERN })}
-${renderAccountField(view)}
-${renderKeyFields({ ...view, others: [] })}
-${renderOrigin(form, errors)}
-<div class="form-actions"><button type="submit" class="button primary">Create key</button>\
-<a class="button" href="/keys">Cancel</a></div>
-</form>`;
-}
-
-/** Who may create keys in several namespaces says first in which: groups and accounts depend on it. */
-function renderNamespaceChoice(namespaces: readonly string[], error: string | undefined): Html {
-  return html`${renderKeyHead({
-    title: 'Create a key', here: 'New', lede: 'A key lives in a namespace and spends from an account there.',
-  })}
-<form class="form" method="get" action="/keys/new">
-<div class="field short"><label for="f-namespace">Namespace</label>
-<select id="f-namespace" name="namespace"${error === undefined
-  ? NOTHING
-  : html` aria-invalid="true" aria-describedby="f-namespace-fault"`}>${namespaces.map((name) =>
-    html`<option>${name}</option>`)}</select>
-${error === undefined ? NOTHING : html`<p class="fault" id="f-namespace-fault">${error}</p>`}</div>
-<div class="form-actions"><button type="submit" class="button primary">Continue</button>\
-<a class="button" href="/keys">Cancel</a></div></form>`;
-}
-
-/** Nobody has given the right to create any. */
-function renderMayNotCreate(backend: Backend): Html {
-  return html`${renderKeyHead({ title: 'Create a key', here: 'New' })}
-<div class="empty" id="may-not-create"><h2>You may not create API keys</h2>
-<p>${renderMissingRight(backend, 'create')}</p>
-<div class="actions"><a class="button" href="/keys">Back to the keys</a></div></div>`;
-}
-
-function renderAccountField({ form, errors, accounts }: NewKeyView): Html {
-  if (accounts === undefined || accounts.length === 0) {
-    const hint = accounts === undefined ? 'Pays for the calls. You may not see the accounts of this namespace; ask ' +
-      'for the name of yours.'
-      : 'Pays for the calls. There is none in this namespace yet: the key works once there is one of this name.';
-    return textField({ field: 'account', label:
-      'Account', value: form.account, errors, hint, short: true, attributes: html`${OBJECT_NAME} required` });
-  }
-  const names = accounts.map(({ metadata }) => metadata.name);
-  const unknown = form.account !== '' && !names.includes(form.account) ? [form.account] : [];
-  return html`<div class="field short"><label for="${fieldId('account')}">Account</label>
-${renderHint(
-  'account', 'Pays for the calls. It cannot be changed later.',
-)}<select id="${fieldId('account')}" name="account" required${describedBy('account', errors, true)}>\
-${accounts.length > 1 ? html`<option value="">Choose an account</option>` : NOTHING}\
-${accounts.map((account) => html`<option value="${account.metadata.name}"${flag(
-  'selected', account.metadata.name === form.account,
-)}>${account.metadata.name}${balanceOf(account)}</option>`)}\
-${unknown.map((name) => html`<option selected>${name}</option>`)}</select>
-${renderErrors('account', errors)}</div>`;
-}
-
-function balanceOf({ status }: Account): string {
-  const balance = parseDecimal(status?.balanceUsd ?? '');
-  return balance === undefined ? '' : ` · ${formatShortUsd(balance)} left`;
-}
-
-/** Few need it, so it is folded away until somebody has chosen it. */
-function renderOrigin(form: KeyForm, errors: readonly FormError[]): Html {
-  const open = form.keyType !== 'Generated' || form.secret !== '' ||
-    errors.some(({ field }) => field === 'keyType' || field === 'secret');
-  const radio = (value: string, label: string, note: Html): Html => (
-    html`<label class="choice"><input type="radio" name="keyType" value="${value}"${flag(
-      'checked', form.keyType === value,
-    )}><span>${label}<small>${note}</small></span></label>`);
-  return html`<details class="fold"${flag(
-    'open', open,
-  )}><summary>Bring a key of your own, or name its Secret</summary><div class="stack key-origin">
-<fieldset class="choices" id="${fieldId('keyType')}" tabindex="-1"${describedBy(
-  'keyType', errors, false,
-)}><legend>${FIELD_LABELS.keyType}</legend>
-${radio('Generated', 'The gateway makes it', html`It is shown to you once, right afterwards, and kept in a Secret.`)}
-${radio(
-  'Provided', 'From a Secret that you make',
-  html`In its entry <code>apiKey</code>; it begins with <code>sk-</code> and has at least 32 characters.`,
-)}
-${renderErrors('keyType', errors)}</fieldset>
-${textField({ field: 'secret', label: 'Secret', value:
-  form.secret, errors, hint: 'Empty: the key\'s name with -key added.', attributes: OBJECT_NAME, short: true })}
-</div></details>`;
+function mayNotCreate({ deps }: PageRequest, namespace: string): HandlerResult {
+  return { page: { ...PAGE, body: renderMayNotCreate(deps.access.backend, namespace) }, status: 403 };
 }

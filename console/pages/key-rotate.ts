@@ -6,8 +6,8 @@ import { secretNameOf } from '../../operator/store/key-secret.ts';
 import { AccessError } from '../access/access.ts';
 import { errorsOfRefusal } from '../forms/api-key.ts';
 import type { FormError } from '../forms/api-key.ts';
-import { renderPrevious } from '../keys/key-facts.ts';
 import { FIELD_LABELS } from '../keys/key-form.ts';
+import { renderPrevious } from '../keys/key-overview.ts';
 import {
   changeKey, createdPath, keyPath, renderKeyHead, requestedKey, requestedKeyWithUid,
 } from '../keys/requested-key.ts';

@@ -1,181 +1,51 @@
-/** One key with its form: an edit is compared with what the object has become meanwhile. */
-import type { ApiKey } from '#crds/types.gen.ts';
-import { flag, html, NOTHING } from '#web/html.ts';
+/** The overview of a key: its status, what remains, and what it is; and the change of its limit from there. */
+import { parseDecimal } from '#snapshot/decimal.ts';
+import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
-import { errorsOfRefusal, formOfKey, MODEL_BOXES, readKeyForm } from '../forms/api-key.ts';
-import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
-import { EDIT_ROWS, mergeForms, patchOfForm, readBase, writeBase } from '../forms/key-changes.ts';
-import type { Merged, ConcurrentChange } from '../forms/key-changes.ts';
-import { groupsOfNamespace } from '../keys/key-choices.ts';
-import { renderKeyFacts } from '../keys/key-facts.ts';
-import { FIELD_LABELS, renderKeyFields } from '../keys/key-form.ts';
-import type { KeyFormView } from '../keys/key-form.ts';
-import { changeKey, keyPath, renderKeyHead, requestedKey, requestedKeyWithUid } from '../keys/requested-key.ts';
+import { UNLIMITED } from '../forms/api-key.ts';
+import { groupNames } from '../keys/key-choices.ts';
+import { readKeyStatuses } from '../keys/key-statuses.ts';
+import { renderKeyOverview } from '../keys/key-overview.ts';
+import { keyTabPage } from '../keys/key-tabs.ts';
+import { renderLimitDialog } from '../keys/limit-dialog.ts';
+import { changeKey, keyPath, requestedKey, requestedKeyWithUid } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { errorSummary } from '../views/form-fields.ts';
-import { csrfField, renderMissingRight } from '../views/fragments.ts';
-import type { Backend } from '../views/fragments.ts';
 
 export const keyRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys/:namespace/:name', handle: openKey },
-  { method: 'POST', path: '/keys/:namespace/:name', repeated: MODEL_BOXES, handle: saveKey },
+  { method: 'GET', path: '/keys/:namespace/:name', handle: showKey },
+  { method: 'POST', path: '/keys/:namespace/:name/limit', handle: changeLimit },
 ];
 
-/** The controls of the edit form at which something can be said. */
-const CONTROLS: readonly KeyField[] =
-  ['enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'];
-
-/** What the form shows. */
-interface Shown {
-  readonly form: KeyForm;
-  readonly errors: readonly FormError[];
-  /** Present: somebody else was faster. */
-  readonly others?: Merged['others'];
-  readonly status: number;
-  /** What was just done. */
-  readonly done?: string | undefined;
-}
-
-/** The page of one key with its form. */
-async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): Promise<HandlerResult> {
-  const { person, csrf, nowMs, deps } = request;
-  const { namespace, name } = apiKey.metadata;
-  const groups = groupsOfNamespace(request, namespace, apiKey.spec.groupRef.name);
-  const [mayChange, mayDelete] = await Promise.all([
-    person.may('patch', 'ApiKey', { namespace, name }),
-    person.may('delete', 'ApiKey', { namespace, name }),
-  ]);
-  const body = renderEditKey({
-    apiKey, groups, csrf, mayChange, mayDelete, nowMs, backend: deps.access.backend,
-    form: returned.form, errors: returned.errors, others: returned.others ??
-      [], conflict: returned.others !== undefined, done: returned.done,
-  });
-  return { page: {
-    title: `${name} · API keys`, active: 'keys', body, scripts: ['moments.js', 'key-form.js'], styles: ['keys.css'],
-  }, status: returned.status };
-}
-
-/** What was posted, made true; or the form again, with why not. */
-async function saveKey(request: PageRequest): Promise<HandlerResult> {
-  const { form: posted } = request;
-  const live = await requestedKeyWithUid(request, posted.get('uid') ?? '');
-  const typed = { ...readKeyForm(posted), ...fixedParts(live) };
-  if (String(live.metadata.generation ?? 0) !== posted.get('generation')) return conflictPage(request, live, typed);
-  const { value: spec, errors } = patchOfForm(typed, live);
-  if (errors) return keyPage(request, live, { form: typed, errors, status: 422 });
-  if (spec === undefined) return { redirect: `${keyPath(live)}?done=saved` };
-  try {
-    await changeKey(request, live, spec);
-  } catch (error) {
-    if (!(error instanceof AccessError)) throw error;
-    return refusedPage(request, { live, typed, error });
-  }
-  return { redirect: `${keyPath(live)}?done=saved` };
-}
-
-async function refusedPage(request: PageRequest, {
-  live, typed, error,
-}: { readonly live: ApiKey; readonly typed: KeyForm; readonly error: AccessError }): Promise<HandlerResult> {
-  if (error.reason === 'Conflict')
-    return conflictPage(request, await requestedKeyWithUid(request, live.metadata.uid ?? ''), typed);
-  if (error.reason !== 'Invalid' && error.reason !== 'Forbidden') throw error;
-  return keyPage(request, live, {
-    form: typed, errors: errorsOfRefusal(error, CONTROLS), status: error.reason === 'Invalid' ? 422 : 403,
-  });
-}
-
-/** Nothing is saved: the form goes back on top of what the object is now. */
-function conflictPage(request: PageRequest, live: ApiKey, typed: KeyForm): Promise<HandlerResult> {
-  const { form, others } = mergeForms(readBase(request.form.get('base') ?? ''), typed, formOfKey(live));
-  return keyPage(request, live, { form, errors: [], others, status: 409 });
-}
-
-/** What an edit cannot change, whatever is posted. */
-function fixedParts(live: ApiKey): Pick<KeyForm, 'namespace' | 'name' | 'account' | 'keyType' | 'secret'> {
-  const { namespace, name, account, keyType, secret } = formOfKey(live);
-  return { namespace, name, account, keyType, secret };
-}
-
-/** The page as it is. */
-async function openKey(request: PageRequest): Promise<HandlerResult> {
+async function showKey(request: PageRequest): Promise<HandlerResult> {
+  const { person, deps, nowMs, csrf } = request;
   const apiKey = await requestedKey(request);
-  const done =
-    request.query.get('done') === 'saved' ? 'Saved. It is in force on all proxies within seconds.' : undefined;
-  return keyPage(request, apiKey, { form: formOfKey(apiKey), errors: [], status: 200, done });
-}
-
-interface EditKeyView extends KeyFormView {
-  /** As it is now: what the form is sent on top of. */
-  readonly apiKey: ApiKey;
-  readonly csrf: string;
-  readonly mayChange: boolean;
-  readonly mayDelete: boolean;
-  readonly backend: Backend;
-  /** The form comes back because somebody else was faster. */
-  readonly conflict: boolean;
-  readonly done: string | undefined;
-  readonly nowMs: number;
-}
-
-/** The whole page. */
-function renderEditKey(view: EditKeyView): Html {
-  const { apiKey, errors, conflict, done } = view;
   const { namespace, name } = apiKey.metadata;
-  return html`${renderKeyHead({ title: html`<bdi>${name}</bdi>`, here:
-    name, lede: html`API key in the namespace <bdi>${namespace}</bdi>`, actions: renderActions(view) })}
-${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-${conflict ? renderConflict(view) : errorSummary(errors, (field) => FIELD_LABELS[field])}
-<div class="split key-split"><section aria-label="Settings">${renderForm(view)}</section>
-<aside class="card" aria-labelledby="glance">${renderKeyFacts(apiKey, view.nowMs)}</aside></div>`;
+  const [mayChange, statusOf] =
+    await Promise.all([person.may('patch', 'ApiKey', { namespace, name }), readKeyStatuses(request)]);
+  const body = html`${renderDone(request)}${renderKeyOverview({
+    apiKey, finding: statusOf(apiKey), nowMs,
+    group: groupNames(deps).get(apiKey.spec.groupRef.name) ?? apiKey.spec.groupRef.name,
+    changeLimit: mayChange ? renderLimitDialog(apiKey, csrf) : NOTHING,
+  })}`;
+  return keyTabPage(request, apiKey, { tab: 'overview', body });
 }
 
-function renderActions({ apiKey, mayChange, mayDelete }: EditKeyView): Html {
-  return html`<div class="actions">${mayChange && apiKey.spec.key.type === 'Generated'
-    ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>`
-    : NOTHING}\
-${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}</div>`;
+function renderDone({ query }: PageRequest): Html {
+  if (query.get('done') !== 'limit') return NOTHING;
+  return html`<div class="notice good" role="status"><p>The limit is changed. It is in force on all proxies within \
+seconds.</p></div>
+`;
 }
 
-function renderForm(view: EditKeyView): Html {
-  const { apiKey, csrf, mayChange, conflict } = view;
-  return html`${mayChange
-    ? NOTHING
-    : html`<div class="notice" id="read-only"><p>You may look at this key, but not change it. ${renderMissingRight(
-      view.backend, 'patch', apiKey.metadata.namespace,
-    )}</p></div>`}
-<form class="form key-form" id="key-form" method="post" action="${keyPath(apiKey)}">${csrfField(csrf)}\
-<input type="hidden" name="uid" value="${apiKey.metadata.uid ??
-  ''}"><input type="hidden" name="generation" value="${apiKey.metadata.generation ?? 0}">\
-<input type="hidden" name="base" value="${writeBase(formOfKey(apiKey))}">
-<fieldset class="form key-fields"${flag('disabled', !mayChange)}><legend class="vh">Settings of the key</legend>
-${renderKeyFields(view)}
-${mayChange ? html`<div class="form-actions"><button type="submit" class="button primary">${conflict
-  ? 'Apply on top of the new state'
-  : 'Save'}</button>\
-<a class="button" href="${keyPath(apiKey)}">${conflict ? 'Discard what I typed' : 'Undo changes'}</a></div>` : NOTHING}
-</fieldset></form>`;
-}
-
-/** What they made of it, field by field, beside what was typed. */
-function renderConflict({ others }: EditKeyView): Html {
-  const clash = others.some(({ typed }) => typed !== undefined);
-  return html`<section class="notice warn key-conflict" role="alert" id="conflict" aria-labelledby="conflict-title">\
-<h2 id="conflict-title">Somebody else has changed this key meanwhile</h2>
-${others.length === 0
-    ? html`<p>None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form \
-again.</p>`
-    : html`<p>Nothing of yours is saved yet. The form shows their changes; ${clash
-      ? 'where you both typed, it keeps yours.'
-      : 'what you typed stands on top of them.'}</p>
-<div class="table-box" tabindex="0" role="region" aria-label="What has changed"><table class="table">\
-<caption class="vh">What has changed</caption><thead><tr><th scope="col">Field</th><th scope="col">It was</th>\
-<th scope="col">They made it</th><th scope="col">You typed</th></tr></thead>
-<tbody>${others.map(renderChange)}</tbody></table></div>`}</section>`;
-}
-
-function renderChange({ field, was, now, typed }: ConcurrentChange): Html {
-  return html`<tr data-field="${field}"><th scope="row">${EDIT_ROWS[field].label}</th><td class="wrap">${was ??
-    html`<span class="soft">Unknown</span>`}</td>\
-<td class="wrap">${now}</td><td class="wrap">${typed ?? html`<span class="soft">Nothing</span>`}</td></tr>`;
+/** "Unlimited", or a decimal; what the API refuses beyond that has its own page. */
+async function changeLimit(request: PageRequest): Promise<HandlerResult> {
+  const { form } = request;
+  const live = await requestedKeyWithUid(request, form.get('uid') ?? '');
+  const typed = (form.get('limitUsd') ?? '').trim();
+  const limitUsd = form.get('to') === UNLIMITED ? UNLIMITED : typed.replace(/^\$\s*/, '');
+  if (limitUsd !== UNLIMITED && parseDecimal(limitUsd) === undefined)
+    throw new AccessError('Invalid', `"${typed}" is not an amount of US dollars, such as 25.00. Nothing was changed.`);
+  if (limitUsd !== live.spec.quota.limitUsd) await changeKey(request, live, { quota: { limitUsd } });
+  return { redirect: `${keyPath(live)}?done=limit` };
 }

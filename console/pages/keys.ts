@@ -7,9 +7,13 @@ import { accountIdOf } from '../../operator/store/resources.ts';
 import { AccessError } from '../access/access.ts';
 import type { PersonAccess } from '../access/access.ts';
 import {
-  formatSort, isFiltered, KEY_COLUMNS, KEYS_PER_PAGE, keysPath, parseKeysQuery, selectKeys,
+  findRows, formatSort, isFiltered, KEY_COLUMNS, keyRows, KEYS_PER_PAGE, keysPath, parseKeysQuery, selectKeys,
 } from '../keys/keys-query.ts';
-import type { KeysQuery, KeysSelection, YesNo } from '../keys/keys-query.ts';
+import type { KeysQuery, KeysSelection } from '../keys/keys-query.ts';
+import { groupNames } from '../keys/key-choices.ts';
+import { KEY_STATUS_LABELS, KEY_STATUSES } from '../keys/key-status.ts';
+import { readKeyStatuses } from '../keys/key-statuses.ts';
+import { keysCsv } from '../keys/keys-csv.ts';
 import { COLUMN_TITLES, renderKeysTable } from '../keys/keys-table.ts';
 import type { KeyRights } from '../keys/keys-table.ts';
 import { changeKey, readSwitchValue, requestedKeyWithUid, SWITCH_FORM } from '../keys/requested-key.ts';
@@ -20,6 +24,7 @@ import type { Backend } from '../views/fragments.ts';
 
 export const keysRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys', handle: openKeys },
+  { method: 'GET', path: '/keys.csv', handle: downloadKeys },
   { method: 'POST', path: '/keys/:namespace/:name/enabled', handle: switchKey },
 ];
 
@@ -44,7 +49,7 @@ async function keysPage(request: PageRequest, query: KeysQuery, done?: string): 
   const view = await keysView(request, query, done);
   if (view === undefined)
     return { page: { ...PAGE, body: renderNotAllowed(request.person.person.name, request.deps.access.backend) } };
-  request.deps.usage?.prepare([...new Set(view.selection.rows.map(({ apiKey }) => accountIdOf(apiKey)))]);
+  request.deps.usage?.prepare([...new Set(view.selection.rows.map(({ facts }) => accountIdOf(facts.apiKey)))]);
   return { page: { ...PAGE, body: renderKeys(view) } };
 }
 
@@ -56,14 +61,25 @@ async function keysPart(request: PageRequest, query: KeysQuery, known: string): 
 }
 
 /** undefined: the person may see none, wherever they are. */
-async function keysView({ person, deps, csrf, nowMs }: PageRequest, query: KeysQuery, done:
-  | string | undefined): Promise<KeysView | undefined> {
-  const [listing, rights] = await Promise.all([person.list('ApiKey'), keyRights(person)]);
+async function keysView(request: PageRequest, query: KeysQuery, done: string | undefined): Promise<
+  KeysView | undefined
+> {
+  const { person, deps, csrf, nowMs } = request;
+  const [listing, rights, statusOf] =
+    await Promise.all([person.list('ApiKey'), keyRights(person), readKeyStatuses(request)]);
   if (!listing.allowed && rights.create.length === 0) return undefined;
-  const selection = selectKeys(listing.objects, query);
+  const selection = selectKeys(listing.objects, query, { statusOf, groupNames: groupNames(deps) });
   return {
     selection, query: { ...query, page: selection.page }, rights, csrf, nowMs, backend: deps.access.backend, done,
   };
+}
+
+/** All keys that the filter lets through, in its order. */
+async function downloadKeys(request: PageRequest): Promise<HandlerResult> {
+  const [{ objects }, statusOf] = await Promise.all([request.person.list('ApiKey'), readKeyStatuses(request)]);
+  const rows = keyRows(objects, { statusOf, groupNames: groupNames(request.deps) });
+  const content = keysCsv(findRows(rows, parseKeysQuery(request.query)));
+  return { file: { name: 'api-keys.csv', contentType: 'text/csv; charset=utf-8', content } };
 }
 
 async function keyRights(person: PersonAccess): Promise<KeyRights> {
@@ -132,7 +148,8 @@ ${empty ? renderNoKeys(rights.create.length > 0, view.backend) : html`${renderFi
 <form method="post" id="${SWITCH_FORM}">${csrfField(
   csrf,
 )}<input type="hidden" name="view" value="${keysPath(query)}"></form>
-<div class="bar-line"><p class="count" id="keys-count" role="status">${countText(view)}</p></div>
+<div class="bar-line"><p class="count" id="keys-count" role="status">${countText(view)}</p>\
+<p><a id="keys-csv" href="${keysPath({ ...query, page: 1 }, '/keys.csv')}">Download as CSV</a></p></div>
 <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`}`;
 }
 
@@ -158,15 +175,17 @@ function renderList(view: KeysView): Html {
   )}`;
 }
 
-function renderFilters({ namespaces, groups }: KeysSelection, query: KeysQuery): Html {
+function renderFilters({ namespaces, groups, statuses, total }: KeysSelection, query: KeysQuery): Html {
+  const names = namespaces.map((name) => [name, name] as const);
+  const held = KEY_STATUSES.filter((status) => statuses.has(status)).map((status) =>
+    [status, `${KEY_STATUS_LABELS[status]} (${formatCount(statuses.get(status) ?? 0)})`] as const);
   return html`<form class="filters keys-filters" id="keys-filters" method="get" action="/keys" role="search" \
 aria-label="API keys">
 <label class="search"><span>Search</span><input type="search" name="q" value="${query.text}" placeholder="Name, \
 namespace, prefix or group" autocomplete="off" spellcheck="false"></label>
-<label><span>Namespace</span>${select('namespace', 'All namespaces', namespaces, query.namespace)}</label>
+<label><span>Status</span>${select('status', `All (${formatCount(total)})`, held, query.status ?? '')}</label>
+<label><span>Namespace</span>${select('namespace', 'All namespaces', names, query.namespace)}</label>
 <label><span>Group</span>${select('group', 'All groups', groups, query.group)}</label>
-<label><span>State</span>${choice('ready', query.ready, { yes: 'Ready', no: 'Not ready' })}</label>
-<label><span>Enabled</span>${choice('enabled', query.enabled, { yes: 'Enabled', no: 'Disabled' })}</label>
 <label class="keys-sort"><span>Sort by</span>${sortChoice(query)}</label>
 <div class="actions"><button type="submit" class="button">Apply</button><a class="button plain" id="keys-clear" \
 href="/keys"${flag('hidden', !isFiltered(query))}>Clear</a></div>
@@ -182,18 +201,19 @@ function sortChoice({ sort }: KeysQuery): Html {
     )}>${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}</option>`))}</select>`;
 }
 
-/** A name that is chosen although nothing has it any more is still shown as chosen. */
-function select(name: string, all: string, names: readonly string[], chosen: string): Html {
-  const options = chosen === '' || names.includes(chosen) ? names : [...names, chosen];
-  return html`<select name="${name}"><option value="">${all}</option>${options.map((each) =>
-    html`<option${flag('selected', each === chosen)}>${each}</option>`)}</select>`;
+/** Of values with their labels. A value that is chosen although nothing has it any more is still shown as chosen. */
+function select(
+  name: string, all: string, values: readonly (readonly [string, string])[], chosen: string,
+): Html {
+  const known = chosen === '' || values.some(([value]) => value === chosen);
+  const options = known ? values : [...values, [chosen, labelOf(chosen)] as const];
+  return html`<select name="${name}"><option value="">${all}</option>${options.map(([value, label]) =>
+    html`<option value="${value}"${flag('selected', value === chosen)}>${label}</option>`)}</select>`;
 }
 
-function choice(name: string, chosen: YesNo | undefined, labels: Readonly<Record<YesNo, string>>): Html {
-  return html`<select name="${name}"><option value="">All</option><option value="yes"${flag(
-    'selected', chosen === 'yes',
-  )}>${labels.yes}</option>\
-<option value="no"${flag('selected', chosen === 'no')}>${labels.no}</option></select>`;
+function labelOf(value: string): string {
+  const status = KEY_STATUSES.find((each) => each === value);
+  return status ? `${KEY_STATUS_LABELS[status]} (0)` : value;
 }
 
 function renderPager({ page, pages, matches }: KeysSelection, query: KeysQuery): Html {
@@ -215,9 +235,9 @@ function countText({ selection: { matches, total } }: KeysView): string {
 }
 
 /** Differs whenever the list would look different, but for the passing of time. */
-function versionOf({ selection: { rows, matches, total, page }, query, rights, nowMs }: KeysView): string {
-  const shown = rows.map(({ apiKey: { metadata: { namespace, name, uid }, spec, status }, expiresMs }) =>
-    [namespace, name, uid, spec, status, expiresMs !== undefined && expiresMs <= nowMs]);
+function versionOf({ selection: { rows, matches, total, page }, query, rights }: KeysView): string {
+  const shown = rows.map(({ facts: { apiKey: { metadata, spec, status } }, finding, group }) =>
+    [metadata.namespace, metadata.name, metadata.uid, spec, status, finding, group]);
   return hash('sha256', JSON.stringify([
     shown, matches, total, page, keysPath(query), [...rights.change], [...rights.remove],
   ]), 'base64url').slice(0, 16);

@@ -40,7 +40,8 @@ function showPrices({ deps, query: parameters }: PageRequest): HandlerResult {
   } };
 }
 
-function priceListOf(deps: ConsoleDeps): PriceList {
+/** The prices of all groups as they are now. */
+export function priceListOf(deps: ConsoleDeps): PriceList {
   let compile = compilers.get(deps);
   if (!compile) compilers.set(deps, compile = createPriceLists(deps.gatewayNamespace));
   return compile(deps.resources());

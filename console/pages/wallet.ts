@@ -1,13 +1,15 @@
 /** The accounts that the person may see. */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { pluralize, formatCount, renderUsd } from '#web/format.ts';
-import { html, NOTHING } from '#web/html.ts';
+import { columnPlaces, pluralize, formatCount, renderRemaining, renderUsd } from '#web/format.ts';
+import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { accountFacts, renderAccountBadge, accountPath, withParameters } from '../wallet/account-facts.ts';
+import { accountFacts, accountPath, withParameters } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
+import { ACCOUNT_STATUS_LABELS, ACCOUNT_STATUSES, accountStatusOf } from '../wallet/account-status.ts';
+import { renderStatusMark } from '../views/status-mark.ts';
 import { ACCOUNT_COLUMNS, parseAccountsQuery } from '../wallet/query.ts';
 import type { AccountColumn, AccountsQuery } from '../wallet/query.ts';
 import { WALLET_FILES } from '../wallet/visible-calls.ts';
@@ -39,7 +41,8 @@ const PAGE_SIZE = 100;
 /** More are found under the keys. */
 const LONE_KEYS_SHOWN = 100;
 const TITLES: Readonly<Record<AccountColumn, string>> = {
-  name: 'Account', balance: 'Balance', credit: 'Credit', spent: 'Spent of credit', held: 'Held now', keys: 'Keys',
+  name: 'Account', status: 'Status', balance: 'Balance', credit: 'Credit', spent: 'Spent of credit', held: 'Held now',
+  keys: 'Keys',
 };
 const NUMERIC: ReadonlySet<AccountColumn> = new Set(['balance', 'credit', 'held', 'keys']);
 
@@ -77,10 +80,13 @@ spec:
     reason: To try it out</code></pre></section>`;
 }
 
-function renderSearch({ text, column, descending }: AccountsQuery): Html {
+function renderSearch({ text, status, column, descending }: AccountsQuery): Html {
   return html`<form class="filters wallet-search" method="get" action="/wallet" role="search" aria-label="Accounts">
 <label class="search"><span>Search</span><input type="search" name="q" value="${text}" maxlength="253" \
 placeholder="Name or namespace" spellcheck="false" autocapitalize="none" autocomplete="off"></label>
+<label><span>Status</span><select name="status"><option value="">All</option>${ACCOUNT_STATUSES.map((each) =>
+  html`<option value="${each}"${flag('selected', each === status)}>${ACCOUNT_STATUS_LABELS[each]}</option>`)}</select>\
+</label>
 <input type="hidden" name="sort" value="${descending ? '-' : ''}${column}">
 <div class="actions"><button type="submit" class="button">Search</button></div>
 </form>`;
@@ -90,10 +96,15 @@ function renderPage(chosen: readonly AccountFacts[], query: AccountsQuery): Html
   const pages = Math.ceil(chosen.length / PAGE_SIZE);
   const page = Math.min(query.page, pages);
   const shown = chosen.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+  const places = {
+    money: columnPlaces(shown.flatMap(({ balanceNanoUsd, creditNanoUsd, spentNanoUsd }) =>
+      [balanceNanoUsd, creditNanoUsd, spentNanoUsd])),
+    held: columnPlaces(shown.map(({ heldNanoUsd }) => heldNanoUsd)),
+  };
   return html`<div class="table-box"><table class="table cards">
 <caption class="vh">Accounts with what they have and what was spent</caption>
-<thead><tr>${ACCOUNT_COLUMNS.map((column) => renderHeading(column, query))}<th scope="col">Ready</th></tr></thead>
-<tbody>${shown.map(renderRow)}</tbody>
+<thead><tr>${ACCOUNT_COLUMNS.map((column) => renderHeading(column, query))}</tr></thead>
+<tbody>${shown.map((each) => renderRow(each, places))}</tbody>
 </table></div>
 ${pages === 1 ? NOTHING : renderPager({ ...query, page }, pages)}`;
 }
@@ -101,14 +112,15 @@ ${pages === 1 ? NOTHING : renderPager({ ...query, page }, pages)}`;
 function renderHeading(column: AccountColumn, query: AccountsQuery): Html {
   const current = query.column === column;
   // amounts are looked for from the largest
-  const descending = current ? !query.descending : column !== 'name';
+  const descending = current ? !query.descending : column !== 'name' && column !== 'status';
   return html`<th scope="col"${NUMERIC.has(column)
     ? html` class="num"`
     : NOTHING}${current ? html` aria-sort="${query.descending ? 'descending' : 'ascending'}"` : NOTHING}>\
 <a href="${accountsPath({ ...query, column, descending, page: 1 })}">${TITLES[column]}</a></th>`;
 }
 
-function renderRow({ account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd, keys }: AccountFacts): Html {
+function renderRow(facts: AccountFacts, { money, held }: Readonly<Record<'money' | 'held', number>>): Html {
+  const { account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd, keys } = facts;
   const { namespace, name } = account.metadata;
   const [spent, credit] = [spentNanoUsd, creditNanoUsd];
   const tone = spent >= credit ? 'bad' : spent * 5n >= credit * 4n ? 'warn' : 'plain';
@@ -116,14 +128,19 @@ function renderRow({ account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldN
 <tr><th scope="row" class="main"><a href="${accountPath(
   account.metadata,
 )}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi></small></th>\
-<td class="num" data-label="Balance">${renderUsd(balanceNanoUsd)}</td>\
-<td class="num" data-label="Credit">${renderUsd(creditNanoUsd)}</td>\
-<td data-label="Spent of credit"><div class="meter"><div>${renderUsd(spent)}</div>${renderBar({
+<td data-label="Status">${renderStatusMark(accountStatusOf(facts))}</td>\
+<td class="num" data-label="Balance">${renderBalance(balanceNanoUsd, money)}</td>\
+<td class="num" data-label="Credit">${renderUsd(creditNanoUsd, money)}</td>\
+<td data-label="Spent of credit"><div class="meter"><div>${renderUsd(spent, money)}</div>${renderBar({
   part: spent, whole: credit, tone,
 })}</div></td>\
-<td class="num" data-label="Held now">${renderUsd(heldNanoUsd)}</td>\
-<td class="num" data-label="Keys">${formatCount(keys)}</td>\
-<td data-label="Ready">${renderAccountBadge(account)}</td></tr>`;
+<td class="num" data-label="Held now">${renderUsd(heldNanoUsd, held)}</td>\
+<td class="num" data-label="Keys">${formatCount(keys)}</td></tr>`;
+}
+
+/** What is owed is not rounded away. */
+function renderBalance(balanceNanoUsd: bigint, places: number): Html {
+  return balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd, places) : renderRemaining(balanceNanoUsd, places);
 }
 
 function renderPager(query: AccountsQuery, pages: number): Html {
@@ -135,8 +152,8 @@ function renderPager(query: AccountsQuery, pages: number): Html {
   : NOTHING}${query.page < pages ? link(query.page + 1, 'Next') : NOTHING}</div></nav>`;
 }
 
-function accountsPath({ text, column, descending, page }: AccountsQuery): string {
-  return withParameters('/wallet', { q: text, sort: column === 'name' &&
+function accountsPath({ text, status, column, descending, page }: AccountsQuery): string {
+  return withParameters('/wallet', { q: text, status: status ?? '', sort: column === 'status' &&
     !descending ? '' : `${descending ? '-' : ''}${column}`, page: page === 1 ? '' : String(page) });
 }
 
@@ -155,19 +172,25 @@ ${keys.length > shown.length ? html`<p class="soft">And ${formatCount(
 }
 
 function chooseAccounts(accounts: readonly AccountFacts[], {
-  text, column, descending,
+  text, status, column, descending,
 }: AccountsQuery): AccountFacts[] {
   const terms = text.toLowerCase().split(/\s+/);
   const direction = descending ? -1 : 1;
   return accounts
+    .filter((facts) => status === undefined || accountStatusOf(facts).status === status)
     .filter(({ account }) => terms.every((term) => namespacedName(account.metadata).includes(term)))
     .sort((a, b) => direction * compareBy(column, a, b) ||
       compare(namespacedName(a.account.metadata), namespacedName(b.account.metadata)));
 }
 
+function statusRank(facts: AccountFacts): number {
+  return ACCOUNT_STATUSES.indexOf(accountStatusOf(facts).status);
+}
+
 function compareBy(column: AccountColumn, a: AccountFacts, b: AccountFacts): number {
   switch (column) {
     case 'name': return compare(namespacedName(a.account.metadata), namespacedName(b.account.metadata));
+    case 'status': return statusRank(a) - statusRank(b);
     case 'balance': return compare(a.balanceNanoUsd, b.balanceNanoUsd);
     case 'credit': return compare(a.creditNanoUsd, b.creditNanoUsd);
     case 'spent': return compare(a.spentNanoUsd, b.spentNanoUsd);

@@ -4,15 +4,21 @@
  */
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import type { FormError, KeyField } from '../forms/api-key.ts';
+
+/** What is wrong, and at which field; without one: with the whole. */
+interface FieldFault {
+  readonly field: string | undefined;
+  readonly message: string;
+}
+
 
 /** The id of a field's control; faults and hints have it with an ending. */
-export function fieldId(field: KeyField): string {
+export function fieldId(field: string): string {
   return `f-${field}`;
 }
 
 /** The attributes that tie a control to its hint and its faults. */
-export function describedBy(field: KeyField, errors: readonly FormError[], hint: boolean): Html {
+export function describedBy(field: string, errors: readonly FieldFault[], hint: boolean): Html {
   const wrong = errors.some((each) => each.field === field);
   const parts = [...(wrong ? [`${fieldId(field)}-fault`] : []), ...(hint ? [`${fieldId(field)}-hint`] : [])];
   return html`${wrong
@@ -21,22 +27,22 @@ export function describedBy(field: KeyField, errors: readonly FormError[], hint:
 }
 
 /** A field's errors, in the order given. */
-export function renderErrors(field: KeyField, errors: readonly FormError[]): Html {
+export function renderErrors(field: string, errors: readonly FieldFault[]): Html {
   const own = errors.filter((each) => each.field === field);
   if (own.length === 0) return NOTHING;
   return html`<div id="${fieldId(field)}-fault">${own.map(({ message }) =>
     html`<p class="fault">${message}</p>`)}</div>`;
 }
 
-export function renderHint(field: KeyField, hint: Html | string | undefined): Html {
+export function renderHint(field: string, hint: Html | string | undefined): Html {
   return hint === undefined ? NOTHING : html`<p class="hint" id="${fieldId(field)}-hint">${hint}</p>`;
 }
 
 interface TextField {
-  readonly field: KeyField;
+  readonly field: string;
   readonly label: Html | string;
   readonly value: string;
-  readonly errors: readonly FormError[];
+  readonly errors: readonly FieldFault[];
   readonly hint?: Html | string;
   /** Further attributes of the control, with a space in front. */
   readonly attributes?: Html;
@@ -88,7 +94,9 @@ ${renderErrors(field, errors)}</div>`;
 }
 
 /** All errors of a form, each with a link to its field; empty if there are none. */
-export function errorSummary(errors: readonly FormError[], labelOf: (field: KeyField) => string): Html {
+export function errorSummary<F extends string>(
+  errors: readonly { readonly field: F | undefined; readonly message: string }[], labelOf: (field: F) => string,
+): Html {
   if (errors.length === 0) return NOTHING;
   return html`<div class="error-summary" role="alert" id="error-summary" tabindex="-1"><h2>Nothing was changed yet</h2>
 <ul>${errors.map(({ field, message }) => html`<li>${field === undefined

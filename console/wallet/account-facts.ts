@@ -1,5 +1,5 @@
-/** [P] An account's figures and mark, where its pages are, and what they begin with. */
-import type { Account, Condition } from '#crds/types.gen.ts';
+/** [P] An account's figures, where its pages are, and what they begin with. */
+import type { Account } from '#crds/types.gen.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -16,43 +16,27 @@ export interface AccountFacts {
   readonly keys: number;
 }
 
-/** From the status; before there is one, from the grants. */
+/** From the status; before there is one, or where a grant is newer than it, from the grants. */
 export function accountFacts(account: Account, keys: number): AccountFacts {
   const { spec, status } = account;
-  const grants = (spec.grants ?? []).reduce((sum, { usd }) => sum + (parseDecimal(usd) ?? 0n), 0n);
-  const creditNanoUsd = moneyOf(status?.creditUsd) ?? grants;
+  const known = isCurrent(account) ? status : undefined;
+  const creditNanoUsd = moneyOf(known?.creditUsd) ?? sumOf(spec.grants);
   const spentNanoUsd = moneyOf(status?.spentUsd) ?? 0n;
   return {
     account, creditNanoUsd, spentNanoUsd, keys,
     heldNanoUsd: moneyOf(status?.heldUsd) ?? 0n,
-    balanceNanoUsd: moneyOf(status?.balanceUsd) ?? creditNanoUsd - spentNanoUsd,
+    balanceNanoUsd: moneyOf(known?.balanceUsd) ?? creditNanoUsd - spentNanoUsd,
   };
 }
 
-/** Whether keys of the account can spend; why not, or that it runs low, when one asks. */
-export function renderAccountBadge({ metadata, status }: Account): Html {
-  const conditions = status?.conditions ?? [];
-  const ready = conditions.find(({ type }) => type === 'Ready');
-  if (!ready || (ready.observedGeneration ?? Infinity) < (metadata.generation ?? 0))
-    return html`<span class="dot info">On its way</span>`;
-  const warned = conditions.find(({ type, status: holds }) => holds === 'True' && type in WARNINGS);
-  if (warned) return warningMark(warned);
-  if (ready.status === 'True') return html`<span class="dot good">Ready</span>`;
-  return explained(html`<span class="vh">Not ready: </span>${ready.reason}`, 'bad', ready.message);
+function sumOf(grants: Account['spec']['grants'] = []): bigint {
+  return grants.reduce((sum, { usd }) => sum + (parseDecimal(usd) ?? 0n), 0n);
 }
 
-function warningMark({ type, message }: Condition): Html {
-  const { label, tone } = WARNINGS[type] ?? { label: type, tone: 'warn' };
-  return explained(label, tone, message);
-}
-
-const WARNINGS: Readonly<Record<string, { readonly label: string; readonly tone: 'warn' | 'bad' }>> = {
-  BalanceExhausted: { label: 'Used up', tone: 'bad' }, BalanceLow: { label: 'Running low', tone: 'warn' },
-};
-
-function explained(label: Html | string, tone: 'warn' | 'bad', message: string): Html {
-  return html`<details class="why"><summary><span class="dot ${tone}">${label}</span></summary><p>${message}</p>\
-</details>`;
+/** Whether the status speaks of the spec as it is now, as far as it says. */
+function isCurrent({ metadata, status }: Account): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return (ready?.observedGeneration ?? Infinity) >= (metadata.generation ?? 0);
 }
 
 function moneyOf(usd: string | undefined): bigint | undefined {

@@ -1,12 +1,15 @@
 /** [P] The Wallet's query strings: accounts, range of days and filter of calls. Days are UTC. */
 import type { CallStatus } from '#ledger/usage-record.ts';
+import { ACCOUNT_STATUSES } from './account-status.ts';
+import type { AccountStatus } from './account-status.ts';
 
-export const ACCOUNT_COLUMNS = ['name', 'balance', 'credit', 'spent', 'held', 'keys'] as const;
+export const ACCOUNT_COLUMNS = ['name', 'status', 'balance', 'credit', 'spent', 'held', 'keys'] as const;
 export type AccountColumn = (typeof ACCOUNT_COLUMNS)[number];
 
 /** The list of accounts. */
 export interface AccountsQuery {
   readonly text: string;
+  readonly status: AccountStatus | undefined;
   readonly column: AccountColumn;
   readonly descending: boolean;
   /** From 1. */
@@ -50,7 +53,8 @@ export function parseAccountsQuery(query: URLSearchParams): AccountsQuery {
   const page = Number(query.get('page') ?? '1');
   return {
     text: (query.get('q') ?? '').trim().slice(0, MAX_TEXT_LENGTH),
-    column: ACCOUNT_COLUMNS.find((name) => name === sort.slice(descending ? 1 : 0)) ?? 'name',
+    status: ACCOUNT_STATUSES.find((status) => status === query.get('status')),
+    column: ACCOUNT_COLUMNS.find((name) => name === sort.slice(descending ? 1 : 0)) ?? 'status',
     descending,
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
   };

@@ -401,6 +401,14 @@ export interface ModelRouteModel {
    */
   readonly allow: readonly ('ServerTools' | 'ServiceTiers' | 'FileReferences')[];
   /**
+   * What becomes of tools that a call asks the provider to run, such as web_search. Refuse answers such a call with an
+   * error. Drop leaves the tools out, and the answer's header x-modelgateway-dropped names them. Allow hands on tools
+   * whose uses have a price (perUse of the PriceCatalog), and with ServerTools in allow all others, which are not
+   * billed by use. A call that is converted to another protocol cannot hand them on, so that Allow is Drop there.
+   * Absent, it is Drop for converted calls and Allow for others.
+   */
+  readonly providerTools?: 'Refuse' | 'Drop' | 'Allow';
+  /**
    * Whether a stream shows the tokens with which the model reasons. It decides what a call costs whose client left
    * under clientDisconnect Cancel before the provider sent its figures: Hidden bills the call's hold, Shown bills the
    * text. Auto goes by the model's name at the provider and by what the call asks for.
@@ -432,6 +440,11 @@ export interface ModelRouteModelCapabilities {
    * The longest description of a tool in characters; 0 is no limit. The system message has the whole of a longer one.
    */
   readonly toolDescriptionLength?: number;
+  /**
+   * Its provider caches up to the breakpoints of a request (Anthropic's protocol). If so, a converted call with tools
+   * or an earlier answer gets some where the client sets none.
+   */
+  readonly promptCaching?: boolean;
 }
 
 /** What passes to the providers of this route although it can change the price of a call. */

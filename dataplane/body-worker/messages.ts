@@ -1,13 +1,15 @@
 /** The messages between the main thread and the thread that reads expensive bodies. Only plain values cross. */
 import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
 import type { ChatDialect, RequestFault } from '../protocol/call-facts.ts';
-import type { CountedTexts } from '../protocol/anthropic/count-texts.ts';
+import type { CountedTexts } from '../protocol/counted-texts.ts';
 import type { RequestPlan, UpstreamBody } from '../protocol/converter.ts';
-import type { ProviderKind } from '../protocol/provider.ts';
+import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
 import type { SealingContext } from '../sealing/channel-seal.ts';
 
 /** A plan as it crosses between threads: a seal is made of its context. */
 export type PlainPlan = Omit<RequestPlan, 'scanned' | 'seal'> & { readonly sealing?: SealingContext | undefined };
+
+export type CountPlan = Pick<PlainPlan, 'upstreamModel' | 'sealing'>;
 
 export type BodyTask =
   | { readonly task: 'Facts'; readonly kind: BodyKind }
@@ -17,8 +19,11 @@ export type BodyTask =
     readonly client: ChatDialect;
     readonly plan: PlainPlan;
   }
-  | { readonly task: 'CountRequest'; readonly protocol: ProviderKind; readonly upstreamModel: string }
-  | { readonly task: 'Texts' };
+  | {
+    readonly task: 'CountRequest'; readonly protocol: ProviderKind; readonly dialect: CountedDialect;
+    readonly plan: CountPlan;
+  }
+  | { readonly task: 'Texts'; readonly dialect: CountedDialect };
 
 /** The result of each task. */
 export interface BodyResults {

@@ -1,7 +1,7 @@
 /** The thread that reads and converts bodies that would hold up the event loop for too long. */
 import { parentPort } from 'node:worker_threads';
 import type { Posted, Replied } from '../fair-worker.ts';
-import { collectTexts } from '../protocol/anthropic/count-texts.ts';
+import { collectTexts } from '../protocol/count-texts.ts';
 import { converterOf, readFacts } from '../protocol/body-kinds.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
 import { parseBody } from '../protocol/parse-body.ts';
@@ -14,7 +14,7 @@ function run(job: BodyJob): BodyResults[keyof BodyResults] {
   const parsed = parseBody(bytes);
   switch (job.task) {
     case 'Facts': return readFacts(job.kind, bytes, parsed);
-    case 'Texts': return collectTexts(parsed);
+    case 'Texts': return collectTexts(job.dialect, parsed);
     case 'Convert': {
       const converter = converterOf(job.kind, job.protocol, job.client);
       if (!converter) throw new Error(`${job.protocol} has no converter for ${job.kind}`);
@@ -22,9 +22,10 @@ function run(job: BodyJob): BodyResults[keyof BodyResults] {
       return converter.request(bytes, parsed, { ...plan, seal: sealing && createChannelSeal(sealing) });
     }
     case 'CountRequest': {
-      const { tokenCounter } = providerOf(job.protocol);
-      if (!tokenCounter) throw new Error(`${job.protocol} counts no tokens`);
-      return tokenCounter.request(bytes, parsed, job);
+      const counter = providerOf(job.protocol).tokenCounters?.[job.dialect];
+      if (!counter) throw new Error(`${job.protocol} counts no tokens of ${job.dialect}`);
+      const { sealing, ...plan } = job.plan;
+      return counter.request(bytes, parsed, { ...plan, seal: sealing && createChannelSeal(sealing) });
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One request about a job to the channel that created it. It costs nothing, but takes concurrency slots. Its failures
- * become the same errors as those of calls.
+ * One request about a job or a stored response to the channel that made it. It costs nothing, but takes concurrency
+ * slots. Its failures become the same errors as those of calls.
  */
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
@@ -23,7 +23,9 @@ export interface JobRequest {
   /** Owner of the slots: a request id, or a poll's own id. */
   readonly callId: string;
   readonly model: string;
-  readonly at: JobChannel;
+  readonly at: Pick<JobChannel, 'route' | 'channel' | 'target'>;
+  /** What the request is about, for errors. */
+  readonly about: 'video' | 'response';
   readonly request: UpstreamRequest;
   /** Receives the report of this attempt. */
   readonly attempts: AttemptReport[];
@@ -47,7 +49,7 @@ export async function withSlots<T>(
 }
 
 function channelIsFull(): GatewayError {
-  const message = 'The channel that made this video has its full number of calls in flight. Try again shortly.';
+  const message = 'The channel that made it has its full number of calls in flight. Try again shortly.';
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: 1 });
 }
 
@@ -76,9 +78,9 @@ export async function sendToChannel(deps: JobRequestDeps, job: JobRequest): Prom
 }
 
 function requestError(
-  { warn, clock }: JobRequestDeps, { at, model }: JobRequest, result: AttemptFailure,
+  { warn, clock }: JobRequestDeps, { at, about, model }: JobRequest, result: AttemptFailure,
 ): GatewayError {
-  if (result.kind === 'Refused' && (result.status === 404 || result.status === 410)) return videoNotFound();
+  if (result.kind === 'Refused' && (result.status === 404 || result.status === 410)) return goneAtProvider(about);
   const failed: FailedAttempts = { count: 1, last: result, rateLimited: [] };
   const verdict = verdictOf(result);
   if (result.kind === 'Refused') {
@@ -89,21 +91,28 @@ function requestError(
   return attemptsError(failed, model);
 }
 
-function videoNotFound(): GatewayError {
-  return new GatewayError('not_found', 'The provider has no such video any more: it was deleted, or has expired.');
+function goneAtProvider(about: JobRequest['about']): GatewayError {
+  return new GatewayError('not_found', `The provider has no such ${about} any more: it was deleted, or has expired.`);
+}
+
+interface BodyLimits {
+  readonly about: JobRequest['about'];
+  readonly maxBytes?: number;
 }
 
 /**
  * The whole body of a small response. Throws GatewayError, or UpstreamFailure (Aborted) where the signal was aborted.
  */
-export async function readWholeBody({ body }: UpstreamResponse): Promise<Buffer> {
+export async function readWholeBody(
+  { body }: UpstreamResponse, { about, maxBytes = MAX_BYTES }: BodyLimits = { about: 'video' },
+): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   try {
     for await (const piece of body) {
       pieces.push(piece);
       size += piece.length;
-      if (size > MAX_BYTES) throw invalidJobResponse();
+      if (size > maxBytes) throw invalidJobResponse(about);
     }
   } catch (error) {
     if (!(error instanceof UpstreamFailure) || error.kind === 'Aborted') throw error;
@@ -112,9 +121,10 @@ export async function readWholeBody({ body }: UpstreamResponse): Promise<Buffer>
   return Buffer.concat(pieces, size);
 }
 
-/** The error for a response that does not describe a job. */
-export function invalidJobResponse(): GatewayError {
-  return new GatewayError('upstream_error', 'The provider answered something that is not about a video. Try again.');
+/** The error for an answer that does not describe what it was asked about. */
+export function invalidJobResponse(about: JobRequest['about']): GatewayError {
+  const message = `The provider answered something that is not about a ${about}. Try again.`;
+  return new GatewayError('upstream_error', message);
 }
 
 /**
@@ -129,7 +139,7 @@ export async function pollJob(
   const callId = `poll_${randomUUID()}`;
   return withSlots(deps, callId, at.slots, async () => {
     const response = await sendToChannel(deps, {
-      callId, model: job.origin.model, at, attempts: [],
+      callId, model: job.origin.model, at, about: 'video', attempts: [],
       request: { method: 'GET', path: at.videos.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
     });
     return at.videos.read(await readWholeBody(response)).state;

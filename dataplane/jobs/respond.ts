@@ -9,9 +9,15 @@ import type { BufferedResponse } from './videos.ts';
 const NO_BYTES = Buffer.alloc(0);
 
 /** Returns the HTTP status. */
-export function sendBuffered(reply: ClientReply, { response, body }: BufferedResponse): number {
-  reply.send(response.status, { 'content-type': 'application/json', ...responseHeaders(response.headers) }, body);
-  return response.status;
+export function sendBuffered(reply: ClientReply, buffered: BufferedResponse): number {
+  const { response: { status }, body } = buffered;
+  reply.send(status, bufferedHeaders(buffered), body);
+  return status;
+}
+
+/** The headers of an answer that is sent as a whole. */
+export function bufferedHeaders({ response }: BufferedResponse): Record<string, string> {
+  return { 'content-type': 'application/json', ...responseHeaders(response.headers) };
 }
 
 /**

@@ -114,7 +114,7 @@ function readJob({ at }: FoundVideo, body: Uint8Array): ConvertedJob {
   try {
     return at.videos.read(body);
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalidJobResponse();
+    if (error instanceof SyntaxError) throw invalidJobResponse('video');
     throw error;
   }
 }
@@ -132,7 +132,7 @@ function exchange(
 ): Promise<UpstreamResponse> {
   const { 'content-type': _type, ...passed } = requestHeaders(headers, at.target.clientHeaders);
   const request = { ...line, headers: passed, body: undefined, signal: left };
-  return sendToChannel(deps, { callId: requestId, model: job.origin.model, at, attempts, request });
+  return sendToChannel(deps, { callId: requestId, model: job.origin.model, at, about: 'video', attempts, request });
 }
 
 function pathOf({ job, at }: FoundVideo): string {

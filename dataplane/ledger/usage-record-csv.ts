@@ -48,7 +48,8 @@ export function usd(nanoUsd: bigint): string {
   return formatDecimal(nanoUsd, PLACES);
 }
 
-function csvLine(cells: readonly (string | number)[]): string {
+/** One line of RFC 4180, with its line break. */
+export function csvLine(cells: readonly (string | number)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 

@@ -6,10 +6,10 @@
 import { GatewayError } from '../errors.ts';
 import type { AffinityFacts } from '../protocol/affinity-facts.ts';
 import { UNUSABLE } from '../protocol/openai/response-seals.ts';
-import { createChannelSeal } from '../sealing/channel-seal.ts';
 import type { Candidate } from '../state/state.ts';
 import { orderCandidates, rankCandidates } from '../upstream/pick.ts';
 import type { Authenticated, PipelineDeps, Received, Routed } from './context.ts';
+import { sealFor } from './sealing-context.ts';
 
 /** The headers by which clients name their sessions, the most telling first. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session_id'] as const;
@@ -40,12 +40,10 @@ export function orderByAffinity(
 
 /** The channel that a sealed value names; undefined: it is not of this gateway and account. */
 function openedBy(
-  { state }: Pick<PipelineDeps, 'state'>, { key: { account } }: Authenticated,
+  { state }: Pick<PipelineDeps, 'state'>, { key }: Authenticated,
 ): (sealed: string) => string | undefined {
-  const keys = state.get().sealingKeys?.reveal();
-  if (!keys) return () => undefined;
-  const seal = createChannelSeal({ keys, channel: '', account });
-  return (sealed) => seal.open(sealed)?.channel;
+  const seal = sealFor(state.get(), key, '');
+  return (sealed) => seal?.open(sealed)?.channel;
 }
 
 /** Keys do not share conversations, whatever names their clients give to them. */

@@ -98,6 +98,7 @@ async function convertRequest(
       maxOutputTokens: call.output ? outputLimit : undefined,
       outputLimitField: candidate.model.outputLimitField,
       capabilities: candidate.model.capabilities,
+      providerTools: candidate.model.providerTools,
       sealing: sealingContext(state.get(), routed.key, candidate),
     });
   } catch (error) {

@@ -140,11 +140,12 @@ function measureUsage(activity: BilledActivity, terms: BillingTerms, status: Cal
  * the limit that was sent. A call that uses something unbounded may exceed them. Returns the same object where nothing
  * is capped.
  */
-function capTokens(tokens: TokenCounts, { bounds, outputLimit, routed: { call } }: BillingTerms): TokenCounts {
+function capTokens(tokens: TokenCounts, terms: BillingTerms): TokenCounts {
+  const { bounds, candidate, outputLimit, routed: { call } } = terms;
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
   const maxOutput = allowedOutput(call, outputLimit);
   const isPlausible = output <= maxOutput && input + cached + cacheWrite5m + cacheWrite1h <= bounds.inputTokens;
-  if (call.unbounded || isPlausible) return tokens;
+  if (call.unbounded(candidate) || isPlausible) return tokens;
   let left = bounds.inputTokens;
   const take = (count: number): number => {
     const taken = Math.min(count, left);

@@ -106,8 +106,8 @@ export interface EndpointCall {
   readonly modalities?: readonly Modality[];
   /** It asks the model to reason. */
   readonly asksForReasoning: boolean;
-  /** It uses something whose price has no bound, which the model allows. */
-  readonly unbounded: boolean;
+  /** It uses something whose price has no bound, which the candidate's model allows. */
+  unbounded(candidate: Candidate): boolean;
   readonly wantsStreamUsage: boolean;
   /** What the request says about its conversation; absent: it belongs to none. */
   readonly affinity?: AffinityFacts;

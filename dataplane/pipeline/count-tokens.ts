@@ -2,7 +2,7 @@
  * Counts a request's input tokens by a provider that can, and otherwise by the gateway's own tokenizer. It costs
  * nothing, so no money is held, but it takes concurrency slots.
  */
-import type { TokenCounter } from '../protocol/provider.ts';
+import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
@@ -12,6 +12,7 @@ import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { Authenticated, PipelineDeps, Routed } from './context.ts';
 import { keyIsFull } from './failures.ts';
 import { route } from './route.ts';
+import { sealingContext } from './sealing-context.ts';
 
 export interface TokenCount {
   readonly model: string;
@@ -31,15 +32,16 @@ const TOKENS_PER_CALL = 3;
  * `attempts`.
  */
 export async function countTokens(
-  deps: PipelineDeps, authenticated: Authenticated, attempts: AttemptReport[],
+  deps: PipelineDeps, authenticated: Authenticated,
+  { dialect, attempts }: { readonly dialect: CountedDialect; readonly attempts: AttemptReport[] },
 ): Promise<TokenCount> {
   const routed = await route(deps, authenticated);
   const { model } = routed.call;
   await takeKeySlot(deps, routed);
   try {
-    const inputTokens = await countAtProviders(deps, routed, attempts);
+    const inputTokens = await countAtProviders(deps, { routed, dialect, attempts });
     if (inputTokens !== undefined) return { model, inputTokens, estimated: false };
-    return { model, inputTokens: await estimate(deps, routed), estimated: true };
+    return { model, inputTokens: await estimate(deps, routed, dialect), estimated: true };
   } finally {
     deps.ledger.releaseSlots(routed.received.requestId);
   }
@@ -51,15 +53,21 @@ async function takeKeySlot({ ledger }: PipelineDeps, { key, received }: Routed):
   if (result.outcome === 'Full') throw keyIsFull(result.full);
 }
 
+interface CountedCall {
+  readonly routed: Routed;
+  readonly dialect: CountedDialect;
+  readonly attempts: AttemptReport[];
+}
+
 async function countAtProviders(
-  deps: PipelineDeps, routed: Routed, attempts: AttemptReport[],
+  deps: PipelineDeps, { routed, dialect, attempts }: CountedCall,
 ): Promise<number | undefined> {
   for (const candidate of routed.candidates) {
     const { id: channel, protocol } = candidate.target;
-    const { tokenCounter } = providerOf(protocol);
+    const tokenCounter = counterAt(candidate, dialect);
     if (!tokenCounter) continue;
     const startedAt = deps.clock.monotonicMs();
-    const count = await countWithSlots(deps, { routed, candidate, tokenCounter });
+    const count = await countWithSlots(deps, { routed, candidate, dialect, tokenCounter });
     const outcome = typeof count === 'string' ? count : 'ok';
     attempts.push({ channel, protocol, outcome, durationMs: deps.clock.monotonicMs() - startedAt });
     if (typeof count === 'number') return count;
@@ -67,9 +75,16 @@ async function countAtProviders(
   return undefined;
 }
 
+/** Undefined: the provider has no such endpoint, or serves another dialect there. */
+function counterAt({ target: { protocol, endpoints } }: Candidate, dialect: CountedDialect): TokenCounter | undefined {
+  if (dialect === 'Responses' && !endpoints.has('Responses')) return undefined;
+  return providerOf(protocol).tokenCounters?.[dialect];
+}
+
 interface CountRequest {
   readonly routed: Routed;
   readonly candidate: Candidate;
+  readonly dialect: CountedDialect;
   readonly tokenCounter: TokenCounter;
 }
 
@@ -85,12 +100,13 @@ async function countWithSlots(deps: PipelineDeps, request: CountRequest): Promis
 }
 
 async function countAt(
-  deps: PipelineDeps, { routed, candidate, tokenCounter }: CountRequest,
+  deps: PipelineDeps, { routed, candidate, dialect, tokenCounter }: CountRequest,
 ): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
   const { path, body: request } = await received.body.countRequest(
-    tokenCounter, target.protocol, { upstreamModel },
+    tokenCounter, { protocol: target.protocol, dialect },
+    { upstreamModel, sealing: sealingContext(deps.state.get(), routed.key, candidate) },
   );
   const headers = requestHeaders(received.headers, target.clientHeaders);
   headers['content-type'] = 'application/json';
@@ -113,8 +129,10 @@ async function countAt(
 }
 
 /** Counts texts with the tokenizer, and each image or document as the model's imageTokens. */
-async function estimate({ tokenizer }: PipelineDeps, { received, candidates, key }: Routed): Promise<number> {
-  const { texts, units, images, files } = await received.body.texts();
+async function estimate(
+  { tokenizer }: PipelineDeps, { received, candidates, key }: Routed, dialect: CountedDialect,
+): Promise<number> {
+  const { texts, units, images, files } = await received.body.texts(dialect);
   const imageTokens = candidates[0]?.model.imageTokens ?? 0;
   const tokens = await tokenizer.count(key.uid, texts);
   return tokens + units * TOKENS_PER_UNIT + TOKENS_PER_CALL + (images + files) * imageTokens;

@@ -3,16 +3,16 @@
  * tried then and the response may stream for minutes.
  */
 import type { BodyWorker } from '../body-worker/body-worker.ts';
-import type { PlainPlan } from '../body-worker/messages.ts';
-import { collectTexts } from '../protocol/anthropic/count-texts.ts';
-import type { CountedTexts } from '../protocol/anthropic/count-texts.ts';
+import type { CountPlan, PlainPlan } from '../body-worker/messages.ts';
+import { collectTexts } from '../protocol/count-texts.ts';
+import type { CountedTexts } from '../protocol/counted-texts.ts';
 import { readFacts } from '../protocol/body-kinds.ts';
 import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
-import type { Converter, RequestPlan, UpstreamBody } from '../protocol/converter.ts';
+import type { Converter, UpstreamBody } from '../protocol/converter.ts';
 import { scanUpTo } from '../protocol/json-scan.ts';
 import type { JsonObject } from '../protocol/json-scan.ts';
 import { readBody } from '../protocol/parse-body.ts';
-import type { ProviderKind, TokenCounter } from '../protocol/provider.ts';
+import type { CountedDialect, ProviderKind, TokenCounter } from '../protocol/provider.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -21,6 +21,11 @@ const MAX_MAIN_BYTES = 256 * 1024;
 const MAX_MAIN_VALUES = 4_000;
 
 export type ParsedBody = Readonly<Record<string, unknown>>;
+
+export interface CountedAt {
+  readonly protocol: ProviderKind;
+  readonly dialect: CountedDialect;
+}
 
 /** The thread that reads expensive bodies, and the key whose turn it takes there. */
 export interface BodyThread {
@@ -82,16 +87,18 @@ export class RequestBody {
 
   /** The request to a provider's endpoint that counts tokens. */
   async countRequest(
-    counter: TokenCounter, protocol: ProviderKind, plan: Pick<RequestPlan, 'upstreamModel'>,
+    counter: TokenCounter, { protocol, dialect }: CountedAt, plan: CountPlan,
   ): Promise<UpstreamBody> {
-    if (!this.#thread || !this.#offloaded) return counter.request(this.#bytes, this.parse(), plan);
-    return this.#thread.worker.run(this.#thread.key, { task: 'CountRequest', protocol, ...plan }, this.#bytes);
+    if (this.#thread && this.#offloaded)
+      return this.#thread.worker.run(this.#thread.key, { task: 'CountRequest', protocol, dialect, plan }, this.#bytes);
+    const { sealing, ...rest } = plan;
+    return counter.request(this.#bytes, this.parse(), { ...rest, seal: sealing && createChannelSeal(sealing) });
   }
 
-  /** The texts of a messages request. */
-  async texts(): Promise<CountedTexts> {
-    if (!this.#thread || !this.#offloaded) return collectTexts(this.parse());
-    return this.#thread.worker.run(this.#thread.key, { task: 'Texts' }, this.#bytes);
+  /** The texts of a request in this dialect. */
+  async texts(dialect: CountedDialect): Promise<CountedTexts> {
+    if (!this.#thread || !this.#offloaded) return collectTexts(dialect, this.parse());
+    return this.#thread.worker.run(this.#thread.key, { task: 'Texts', dialect }, this.#bytes);
   }
 
   /**

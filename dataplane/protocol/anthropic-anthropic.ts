@@ -2,7 +2,9 @@
  * Anthropic client, Anthropic provider: bytes pass through. Only the model's name and max_tokens change.
  */
 import { MessageEventMeter, meterMessage } from './anthropic/stream-meter.ts';
+import { isServerTool } from './anthropic/tool-types.ts';
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
+import { DroppedFields } from './dropped-fields.ts';
 import { failStream } from './stream-errors.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
@@ -12,6 +14,8 @@ import type { JsonEdit } from './json-edit.ts';
 import { parseEventData, parseObject } from './json-value.ts';
 import { MESSAGE_STOP } from './anthropic/write-event.ts';
 import { readStreamError } from './provider-errors.ts';
+import { editsOf, withoutProviderTools } from './provider-tools.ts';
+import type { ToolDialect } from './provider-tools.ts';
 import type { SseEvent } from './sse.ts';
 
 export const anthropicToAnthropic: Converter = {
@@ -26,12 +30,17 @@ export const anthropicToAnthropic: Converter = {
   stream: (request) => openEventStream(new MessagePassthrough(request), { client: 'Anthropic', requestId: request.id }),
 };
 
+const TOOLS: ToolDialect = { runsAtClient: ({ type }) => !isServerTool(type), needsTools: [] };
+
 function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const edits = new Map<string, JsonEdit>();
+  const dropped = new DroppedFields();
+  const edits = new Map<string, JsonEdit>(
+    plan.providerTools === 'Drop' ? editsOf(withoutProviderTools(body, parsed, { dialect: TOOLS, dropped })) : [],
+  );
   if (parsed['model'] !== plan.upstreamModel) edits.set('model', JSON.stringify(plan.upstreamModel));
   if (plan.maxOutputTokens !== undefined && parsed['max_tokens'] !== plan.maxOutputTokens)
     edits.set('max_tokens', String(plan.maxOutputTokens));
-  return { path: '/v1/messages', body: editObject(body, edits, plan.scanned) };
+  return { path: '/v1/messages', body: editObject(body, edits, plan.scanned), dropped: dropped.params };
 }
 
 class MessagePassthrough implements EventHandler {

@@ -34,6 +34,7 @@ export interface BodyFacts {
   readonly OpenAIChat: ConversationFacts;
   readonly AnthropicChat: ConversationFacts;
   readonly Responses: ConversationFacts;
+  readonly Compaction: ConversationFacts;
   readonly Embeddings: EmbeddingsFacts & PriceFacts;
   readonly Images: ImagesFacts & PriceFacts;
   readonly Videos: VideosFacts & PriceFacts;
@@ -46,6 +47,7 @@ const BOUNDED_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
   OpenAIChat: new Set(['max_tokens', 'max_completion_tokens', 'n', 'best_of', 'reasoning.max_tokens']),
   AnthropicChat: new Set(['max_tokens']),
   Responses: new Set(['max_output_tokens', 'reasoning.max_tokens']),
+  Compaction: new Set(['max_output_tokens', 'reasoning.max_tokens']),
   Embeddings: new Set(),
   Images: new Set(['n']),
   Videos: new Set(['n']),
@@ -55,6 +57,7 @@ const READERS: { readonly [Kind in BodyKind]: (bytes: Uint8Array, parsed: JsonRe
   OpenAIChat: (bytes, parsed) => conversationFacts('OpenAIChat', readOpenAIFacts(bytes, parsed), parsed),
   AnthropicChat: (bytes, parsed) => conversationFacts('AnthropicChat', readAnthropicFacts(bytes, parsed), parsed),
   Responses: (bytes, parsed) => conversationFacts('Responses', readResponseFacts(bytes, parsed), parsed),
+  Compaction: (bytes, parsed) => conversationFacts('Responses', readResponseFacts(bytes, parsed), parsed),
   Embeddings: (_bytes, parsed) => ({ ...readEmbeddingsFacts(parsed), ...priceFacts('Embeddings', parsed) }),
   Images: (_bytes, parsed) => ({ ...readImagesFacts(parsed), ...priceFacts('Images', parsed) }),
   Videos: (_bytes, parsed) => ({ ...readVideosFacts(parsed), ...priceFacts('Videos', parsed) }),
@@ -89,6 +92,7 @@ export function converterOf(
     case 'OpenAIChat': return converterFor('OpenAI', protocol);
     case 'AnthropicChat': return converterFor('Anthropic', protocol);
     case 'Responses': return client === 'Responses' ? converterFor(client, protocol) : provider.responses;
+    case 'Compaction': return provider.compaction;
     case 'Embeddings': return provider.embeddings;
     case 'Images': return provider.images;
     case 'Videos': return provider.videos?.create(undefined);

@@ -18,7 +18,12 @@ export interface UnboundedUse {
   readonly param: string;
   /** What bounds its price, where the model's price has it; absent: nothing does. */
   readonly needs?: PricedWay;
+  /** A tool of ServerTools, which the call can do without. */
+  readonly droppable?: true;
 }
+
+/** What becomes of tools that the provider runs, by the model's route. */
+export type ProviderTools = 'Refuse' | 'Drop' | 'Allow';
 
 /** A part of a price without which a call cannot be billed: a service tier, or a class of tokens. */
 export type PricedWay =

@@ -33,8 +33,18 @@ export function addImage(counts: ContentCounts, param: string, dataBytes: number
 export function addUnbounded(
   counts: ContentCounts, feature: UnboundedFeature, param: string, needs?: PricedWay,
 ): void {
-  const isKnown = counts.unbounded.some((use) => use.feature === feature && isSameWay(use.needs, needs));
-  if (!isKnown) counts.unbounded.push({ feature, param, ...needs && { needs } });
+  add(counts, { feature, param, ...needs && { needs } });
+}
+
+/** A tool that the provider would run. */
+export function addProviderTool(counts: ContentCounts, param: string, needs?: PricedWay): void {
+  add(counts, { feature: 'ServerTools', param, droppable: true, ...needs && { needs } });
+}
+
+function add({ unbounded }: ContentCounts, use: UnboundedUse): void {
+  const isKnown = unbounded.some(({ feature, droppable, needs }) => feature === use.feature
+    && droppable === use.droppable && isSameWay(needs, use.needs));
+  if (!isKnown) unbounded.push(use);
 }
 
 function isSameWay(a: PricedWay | undefined, b: PricedWay | undefined): boolean {
@@ -46,16 +56,20 @@ export interface PricedField {
   readonly field: string;
   readonly feature: UnboundedFeature;
   readonly harmless?: readonly unknown[];
+  /** It is a tool, which the call can do without. */
+  readonly droppable?: true;
   /** What its value names, for which a price may exist. */
   readonly names?: 'serviceTier' | 'region';
   readonly needs?: PricedWay;
 }
 
 export function addPricedFields(counts: ContentCounts, parsed: JsonRecord, fields: readonly PricedField[]): void {
-  for (const { field, feature, harmless, names, needs } of fields) {
+  for (const { field, feature, harmless, droppable, names, needs } of fields) {
     const value = parsed[field];
     if (isEmpty(value) || harmless?.includes(value) === true) continue;
-    addUnbounded(counts, feature, field, needs ?? namedWay(names, textOf(value)));
+    const way = needs ?? namedWay(names, textOf(value));
+    if (droppable) addProviderTool(counts, field, way);
+    else addUnbounded(counts, feature, field, way);
   }
 }
 
@@ -65,8 +79,7 @@ function namedWay(names: PricedField['names'], value: string | undefined): Price
 }
 
 function isEmpty(value: unknown): boolean {
-  return value === undefined || value === null || value === false || value === ''
-    || (Array.isArray(value) && value.length === 0);
+  return !isGiven(value) || value === false || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
 /** The provider's names of the tier that a price's own rates are for. */

@@ -6,7 +6,7 @@
  */
 import type { StatedCapabilities } from './capabilities.ts';
 import type { JsonObject } from './json-scan.ts';
-import type { ChatDialect } from './call-facts.ts';
+import type { ChatDialect, ProviderTools } from './call-facts.ts';
 import type { ChannelSeal } from './sealed-values.ts';
 
 /**
@@ -78,8 +78,11 @@ export interface RequestPlan {
   readonly scanned?: JsonObject | undefined;
   /** The capabilities that the model's route states; those of well-known models are the defaults of the others. */
   readonly capabilities?: StatedCapabilities | undefined;
-  /** What a converted request does with tools that the provider runs; default: Drop, and name them. */
-  readonly providerTools?: 'Refuse' | 'Drop' | undefined;
+  /**
+   * Tools that the provider runs. Drop leaves them out and names them; so does a conversion by default, except of chat
+   * completions, which know no such tools. A request that passes through keeps them by default.
+   */
+  readonly providerTools?: ProviderTools | undefined;
   /** Absent: the gateway has no key to seal with. */
   readonly seal?: ChannelSeal | undefined;
 }

@@ -143,5 +143,5 @@ function isHarmless(handling: Handling | undefined, value: unknown): boolean {
 }
 
 function refusal(param: string, upstream: string, handling: Handling | undefined): RequestFault {
-  return unsupported(param, upstream, handling?.action === 'Refused' ? handling.why : undefined);
+  return unsupported(param, upstream, handling && 'neutral' in handling ? handling.why : undefined);
 }

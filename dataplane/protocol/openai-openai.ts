@@ -4,6 +4,7 @@
  */
 import { RequestFault } from './call-facts.ts';
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
+import { DroppedFields } from './dropped-fields.ts';
 import { failStream } from './stream-errors.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
@@ -15,7 +16,10 @@ import { decodeUtf8 } from './bytes.ts';
 import { parseEventData, parseObject } from './json-value.ts';
 import { DONE, isDone } from './openai/done.ts';
 import { ChunkMeter, meterCompletion } from './openai/stream-meter.ts';
+import { isClientTool, SEARCH_OPTIONS } from './openai/facts.ts';
 import { readStreamError } from './provider-errors.ts';
+import { editsOf, withoutProviderTools } from './provider-tools.ts';
+import type { ToolDialect } from './provider-tools.ts';
 import { writeEvent } from './sse.ts';
 import type { SseEvent } from './sse.ts';
 
@@ -31,12 +35,19 @@ export const openaiToOpenai: Converter = {
   stream: (request) => openEventStream(new ChunkPassthrough(request), { client: 'OpenAI', requestId: request.id }),
 };
 
+const TOOLS: ToolDialect = {
+  runsAtClient: isClientTool, needsTools: ['parallel_tool_calls'], field: SEARCH_OPTIONS,
+};
+
 function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const edits = new Map<string, JsonEdit>();
+  const dropped = new DroppedFields();
+  const edits = new Map<string, JsonEdit>(
+    plan.providerTools === 'Drop' ? editsOf(withoutProviderTools(body, parsed, { dialect: TOOLS, dropped })) : [],
+  );
   if (parsed['model'] !== plan.upstreamModel) edits.set('model', JSON.stringify(plan.upstreamModel));
   if (plan.maxOutputTokens !== undefined) editLimit(edits, parsed, plan.maxOutputTokens, plan.outputLimitField);
   if (parsed['stream'] === true) editStreamOptions(edits, body, parsed['stream_options']);
-  return { path: '/chat/completions', body: editObject(body, edits, plan.scanned) };
+  return { path: '/chat/completions', body: editObject(body, edits, plan.scanned), dropped: dropped.params };
 }
 
 /** OpenAI refuses a request with both limits. */

@@ -20,10 +20,13 @@ export interface VideoJobs {
   read(body: Uint8Array): ConvertedJob;
 }
 
-/** Counts the input tokens of a request in Anthropic's dialect. */
+/** The dialects that have an endpoint for counting tokens. */
+export type CountedDialect = Extract<ChatDialect, 'Anthropic' | 'Responses'>;
+
+/** Counts the input tokens of a request in the provider's own dialect. */
 export interface TokenCounter {
   request(
-    body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: Pick<RequestPlan, 'upstreamModel'>,
+    body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: Pick<RequestPlan, 'upstreamModel' | 'seal'>,
   ): UpstreamBody;
   /** Undefined: the response holds no count. */
   read(body: Uint8Array): number | undefined;
@@ -37,9 +40,11 @@ export interface Provider {
   readonly images?: Converter;
   /** For channels whose provider serves Responses itself: they pass through. */
   readonly responses?: Converter;
+  /** For the same channels: compaction of a conversation. */
+  readonly compaction?: Converter;
   readonly videos?: VideoJobs;
-  /** Absent: the provider does not count tokens, and the gateway estimates them. */
-  readonly tokenCounter?: TokenCounter;
+  /** By dialect; absent: the provider does not count its tokens, and the gateway estimates them. */
+  readonly tokenCounters?: Readonly<Partial<Record<CountedDialect, TokenCounter>>>;
   /** The header for a channel's API key: name in lower case, and value. */
   readonly credential: (apiKey: string) => readonly [string, string];
   /** Headers for every call, unless the client sends its own. */

@@ -30,20 +30,6 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
       + 'of POST /v1/videos.',
   },
   {
-    methods: /^POST$/, path: /^\/v1\/responses\/compact$/,
-    instead: 'Conversations are not compacted here. Shorten "input" before POST /v1/responses.',
-  },
-  {
-    methods: /^POST$/, path: /^\/v1\/responses\/input_tokens$/,
-    instead: 'The tokens of a response\'s input are not counted here. POST /v1/messages/count_tokens counts a '
-      + 'conversation in Anthropic\'s shape for any chat model.',
-  },
-  {
-    methods: /./, path: /^\/v1\/responses\/[^/]+(?:\/(?:cancel|input_items))?$/,
-    instead: 'Responses are not kept for later: read the answer of POST /v1/responses itself, streaming or not, and '
-      + 'send whole conversations in "input".',
-  },
-  {
     methods: /./, path: /^\/v1\/conversations(?:\/.*)?$/,
     instead: 'Conversations are not kept at the provider. Send them whole, in "input" of POST /v1/responses or '
       + '"messages" of POST /v1/chat/completions.',

@@ -486,6 +486,57 @@ export function reasoningToNumber(object: Reasoning): number {
   }
 }
 
+/** What becomes of tools that a call asks the provider to run. */
+export const ProviderTools = {
+  UNSPECIFIED: "PROVIDER_TOOLS_UNSPECIFIED",
+  REFUSE: "PROVIDER_TOOLS_REFUSE",
+  DROP: "PROVIDER_TOOLS_DROP",
+  ALLOW: "PROVIDER_TOOLS_ALLOW",
+} as const;
+
+export type ProviderTools = typeof ProviderTools[keyof typeof ProviderTools];
+
+export namespace ProviderTools {
+  export type UNSPECIFIED = typeof ProviderTools.UNSPECIFIED;
+  export type REFUSE = typeof ProviderTools.REFUSE;
+  export type DROP = typeof ProviderTools.DROP;
+  export type ALLOW = typeof ProviderTools.ALLOW;
+}
+
+export function providerToolsFromJSON(object: any): ProviderTools {
+  switch (object) {
+    case 0:
+    case "PROVIDER_TOOLS_UNSPECIFIED":
+      return ProviderTools.UNSPECIFIED;
+    case 1:
+    case "PROVIDER_TOOLS_REFUSE":
+      return ProviderTools.REFUSE;
+    case 2:
+    case "PROVIDER_TOOLS_DROP":
+      return ProviderTools.DROP;
+    case 3:
+    case "PROVIDER_TOOLS_ALLOW":
+      return ProviderTools.ALLOW;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ProviderTools");
+  }
+}
+
+export function providerToolsToNumber(object: ProviderTools): number {
+  switch (object) {
+    case ProviderTools.UNSPECIFIED:
+      return 0;
+    case ProviderTools.REFUSE:
+      return 1;
+    case ProviderTools.DROP:
+      return 2;
+    case ProviderTools.ALLOW:
+      return 3;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ProviderTools");
+  }
+}
+
 /** How a call is given to one of several channels of equal priority. */
 export const Routing = {
   UNSPECIFIED: "ROUTING_UNSPECIFIED",
@@ -714,7 +765,11 @@ export interface Model {
   readonly outputLimitField: string;
   readonly allow: readonly Allowance[];
   readonly reasoning: Reasoning;
-  readonly capabilities: Capabilities | undefined;
+  readonly capabilities:
+    | Capabilities
+    | undefined;
+  /** absent: Drop in converted calls, else as allow says */
+  readonly providerTools?: ProviderTools | undefined;
 }
 
 /** What a model takes of a converted call. Absent: as the data plane knows it of well-known models, otherwise true. */
@@ -730,6 +785,7 @@ export interface Capabilities {
     | undefined;
   /** in characters; 0: no limit */
   readonly toolDescriptionLength?: number | undefined;
+  readonly promptCaching?: boolean | undefined;
 }
 
 export interface Channel {
@@ -2026,6 +2082,7 @@ function createBaseModel(): Model {
     allow: [],
     reasoning: Reasoning.UNSPECIFIED,
     capabilities: undefined,
+    providerTools: undefined,
   };
 }
 
@@ -2072,6 +2129,9 @@ export const Model: MessageFns<Model> = {
     }
     if (message.capabilities !== undefined) {
       Capabilities.encode(message.capabilities, writer.uint32(82).fork()).join();
+    }
+    if (message.providerTools !== undefined) {
+      writer.uint32(88).int32(providerToolsToNumber(message.providerTools));
     }
     return writer;
   },
@@ -2199,6 +2259,14 @@ export const Model: MessageFns<Model> = {
             message.capabilities = Capabilities.decode(reader, reader.uint32());
             continue;
           }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.providerTools = providerToolsFromJSON(reader.int32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2222,6 +2290,7 @@ function createBaseCapabilities(): Capabilities {
     parallelTools: undefined,
     prefill: undefined,
     toolDescriptionLength: undefined,
+    promptCaching: undefined,
   };
 }
 
@@ -2250,6 +2319,9 @@ export const Capabilities: MessageFns<Capabilities> = {
     }
     if (message.toolDescriptionLength !== undefined) {
       writer.uint32(64).uint32(message.toolDescriptionLength);
+    }
+    if (message.promptCaching !== undefined) {
+      writer.uint32(72).bool(message.promptCaching);
     }
     return writer;
   },
@@ -2329,6 +2401,14 @@ export const Capabilities: MessageFns<Capabilities> = {
             }
 
             message.toolDescriptionLength = reader.uint32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.promptCaching = reader.bool();
             continue;
           }
         }

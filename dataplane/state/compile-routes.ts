@@ -1,6 +1,6 @@
 /** [P] Models and channels of the ModelRoutes, each compiled once and shared by every group that offers them. */
 import {
-  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, Reasoning, Routing,
+  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, ProviderTools, Reasoning, Routing,
 } from '../snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
@@ -64,6 +64,12 @@ const REASONING: Readonly<Partial<Record<Reasoning, ModelState['reasoning']>>> =
   [Reasoning.SHOWN]: 'Shown',
 };
 
+const PROVIDER_TOOLS: Readonly<Partial<Record<ProviderTools, ModelState['providerTools']>>> = {
+  [ProviderTools.REFUSE]: 'Refuse',
+  [ProviderTools.DROP]: 'Drop',
+  [ProviderTools.ALLOW]: 'Allow',
+};
+
 const NO_TIMEOUTS: UpstreamTimeouts = { connectMs: 0, firstByteMs: 0, wholeMs: 0, idleMs: 0 };
 
 /** Routes by name and targets by "route/channel". Targets that did not change keep their objects. */
@@ -105,6 +111,7 @@ function compileModel(model: Model): ModelState {
     allow: setOf(model.allow, ALLOWANCES),
     reasoning: REASONING[model.reasoning] ?? 'Auto',
     capabilities: model.capabilities,
+    providerTools: model.providerTools && PROVIDER_TOOLS[model.providerTools],
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { QuotaPeriod, SlotLimit } from '../ledger/ledger.ts';
-import type { UnboundedFeature } from '../protocol/call-facts.ts';
+import type { ProviderTools, UnboundedFeature } from '../protocol/call-facts.ts';
 import type { StatedCapabilities } from '../protocol/capabilities.ts';
 import type { SealingKeys } from '../sealing/sealing-keys.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
@@ -65,6 +65,8 @@ export interface ModelState {
   readonly reasoning: 'Auto' | 'Hidden' | 'Shown';
   /** As the route states them; undefined: it states none. */
   readonly capabilities: StatedCapabilities | undefined;
+  /** Undefined: as the route's `allow` says where a call passes through, and Drop where it is converted. */
+  readonly providerTools: ProviderTools | undefined;
 }
 
 /** One way to serve a model for a group: a channel, at a price, under thresholds. */

@@ -3,7 +3,8 @@
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
 import {
-  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, QuotaType, Reasoning, Routing,
+  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, ProviderTools, QuotaType,
+  Reasoning, Routing,
 } from '#snapshot/snapshot.gen.ts';
 import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
@@ -26,6 +27,9 @@ const ALLOWANCES = {
 } as const;
 const ON_TIMEOUT = { BillNothing: OnTimeout.BILL_NOTHING, BillHold: OnTimeout.BILL_HOLD } as const;
 const REASONING = { Auto: Reasoning.AUTO, Hidden: Reasoning.HIDDEN, Shown: Reasoning.SHOWN } as const;
+const PROVIDER_TOOLS = {
+  Refuse: ProviderTools.REFUSE, Drop: ProviderTools.DROP, Allow: ProviderTools.ALLOW,
+} as const;
 const MS = 1000;
 
 interface RouteContext {
@@ -105,6 +109,7 @@ function translateModel(model: ModelRouteModel): Model {
     allow: model.allow.map((allowance) => ALLOWANCES[allowance]),
     reasoning: REASONING[model.reasoning],
     capabilities: model.capabilities,
+    ...model.providerTools && { providerTools: PROVIDER_TOOLS[model.providerTools] },
   };
 }
 

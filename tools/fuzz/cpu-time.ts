@@ -69,7 +69,8 @@ async function stepsOf(kind: BodyKind, bytes: Buffer, whole = false): Promise<re
     const converter = converterOf(kind, protocol, kind === 'Responses' ? 'Responses' : 'OpenAI');
     if (converter) await measure(`convert to ${protocol}`, () => body.convert(converter, protocol, PLAN));
   }
-  if (kind === 'AnthropicChat') await measure('texts', () => body.texts());
+  if (kind === 'AnthropicChat') await measure('texts', () => body.texts('Anthropic'));
+  if (kind === 'Responses') await measure('texts', () => body.texts('Responses'));
   return findings;
 }
 

@@ -41,6 +41,26 @@ normal end: the client gets an error event, or \`response.failed\`. Signs of lif
 the other protocol has them.
 `;
 
+const PROVIDER_TOOLS = `## Tools that the provider runs
+
+A call may ask the provider to run a tool itself, such as \`web_search\`. A model's \`providerTools\` in its ModelRoute
+says what becomes of it, in all three dialects:
+
+| \`providerTools\` | where the call passes through | where it is converted |
+|---|---|---|
+| \`Refuse\` | 400 \`not_allowed\` | 400 \`unsupported_parameter\` |
+| \`Drop\` | left out, named | left out, named |
+| \`Allow\` | handed on | left out, named: the other protocol has no such tools |
+| absent | handed on or refused, as \`allow\` says | left out, named; of chat completions refused |
+
+What is left out is named in \`x-modelgateway-dropped\` with its type: \`tools[3] (web_search)\`. A \`tool_choice\` that
+asks for such a tool goes with it. So do, where a call is converted, the steps of such tools in the conversation. The
+chat dialect's own search, \`web_search_options\`, counts as one of these tools.
+
+There is no price for the use of a tool: what a provider charges for it beside tokens is not billed. \`Allow\` is
+therefore valid only beside \`allow: [ServerTools]\`.
+`;
+
 const MODELS = `## What a model takes
 
 Models of one protocol differ in what they take. A ModelRoute states it for a model (\`capabilities\`). What it does not
@@ -54,6 +74,11 @@ Three things are not lost but go another way: an answer's schema becomes an inst
 system message has the whole of a tool's description that is too long (\`toolDescriptionLength\`), and a conversation
 that
 ends with the assistant gets a message that says to go on (\`prefill: false\`). Calls that pass through are not changed.
+
+Anthropic's providers cache a prompt up to a breakpoint only, which the other dialects do not have. A converted request
+that declares tools or holds an earlier answer gets some where the client sets no \`cache_control\`: after the tools and
+the system prompt, and after the last two turns of the user. What is written to the cache costs a quarter more, what is
+read from it a tenth. \`promptCaching: false\` leaves them out.
 
 Conversations that Anthropic's API would refuse are mended: texts without any words are left out, a tool call without a
 result gets one that says so, a result without its call becomes text, turns of one side are joined, a conversation that
@@ -75,7 +100,7 @@ function capabilities(protocol: string, known: readonly KnownModels[]): readonly
 /** The page, as it is kept in docs/. */
 export function protocolsText(): string {
   return wrapMarkdown([
-    HEAD, MODELS,
+    HEAD, PROVIDER_TOOLS, MODELS,
     ...capabilities('OpenAI', OPENAI_MODELS), ...capabilities('Anthropic', ANTHROPIC_MODELS),
     '## OpenAI clients on providers of Anthropic\'s protocol\n',
     '### What the client sends\n', ...toAnthropic.REQUEST_TABLES.map(section),

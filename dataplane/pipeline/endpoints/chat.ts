@@ -19,7 +19,7 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
-      checkAllowed(facts, candidate);
+      checkAllowed(facts, candidate, conversionTo(candidate, dialect));
       checkContextBeta(received, candidate);
       if (candidate.target.protocol === dialect) checkCostFields(costFields, candidate);
     },
@@ -39,7 +39,7 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     uses: usesOf(facts),
     modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
-    unbounded: hasNoBound(facts) || costFields.length > 0 || asksForLongContext(received),
+    unbounded: ({ model }) => hasNoBound(facts, model) || costFields.length > 0 || asksForLongContext(received),
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
     converter: ({ target }) => (target.endpoints.has('Chat') ? converterFor(dialect, target.protocol) : undefined),
@@ -77,16 +77,46 @@ function asksForLongContext({ headers: { 'anthropic-beta': beta } }: Received): 
 
 type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
 
+/** What a conversion itself leaves out or refuses, so that it needs no allowance. */
+export interface Conversion {
+  /** Tools that the provider would run. */
+  readonly ofTools: boolean;
+  /** Service tiers, which are OpenAI's. */
+  readonly ofTiers: boolean;
+}
+
+const NOT_CONVERTED: Conversion = { ofTools: false, ofTiers: false };
+
+/** `client`: the dialect that the provider would have to speak itself. */
+export function conversionTo({ target: { protocol } }: Candidate, client: Dialect): Conversion {
+  return { ofTools: protocol !== client, ofTiers: protocol === 'Anthropic' && client === 'OpenAI' };
+}
+
 /** Throws unsupported_image and not_allowed. */
-export function checkAllowed(facts: UsedFeatures, { model, price }: Pick<Candidate, 'model' | 'price'>): void {
+export function checkAllowed(
+  facts: UsedFeatures, candidate: Pick<Candidate, 'model' | 'price'>, conversion: Conversion = NOT_CONVERTED,
+): void {
+  const { model } = candidate;
   if (facts.images > 0 && !model.acceptsImages) {
     const message = `The model "${model.name}" takes text only. `
       + 'Leave the image out, or choose a model that takes images.';
     const { imageParam: param } = facts;
     throw new GatewayError('unsupported_image', message, param === undefined ? {} : { param });
   }
-  const forbidden = facts.unbounded.find(({ feature, needs }) => !model.allow.has(feature) && !isPriced(needs, price));
-  if (forbidden) throw notAllowed(forbidden, model.name);
+  const forbidden = facts.unbounded.find((use) => !isLeftOut(use, conversion) && !isAllowed(use, candidate));
+  if (forbidden) throw notAllowed(forbidden, model);
+}
+
+function isLeftOut({ param, droppable }: UnboundedUse, { ofTools, ofTiers }: Conversion): boolean {
+  return droppable ? ofTools : ofTiers && param === 'service_tier';
+}
+
+function isAllowed(
+  { feature, needs, droppable }: UnboundedUse, { model, price }: Pick<Candidate, 'model' | 'price'>,
+): boolean {
+  if (droppable && model.providerTools === 'Drop') return true;
+  if (droppable && model.providerTools === 'Refuse') return false;
+  return model.allow.has(feature) || isPriced(needs, price);
 }
 
 function isPriced(way: PricedWay | undefined, price: Candidate['price']): boolean {
@@ -97,8 +127,9 @@ function isPriced(way: PricedWay | undefined, price: Candidate['price']): boolea
 }
 
 /** Whether its tokens may exceed what its request bounds: tools of the provider may read as much as they do. */
-export function hasNoBound({ unbounded }: Pick<ChatFacts, 'unbounded'>): boolean {
-  return unbounded.some(({ needs }) => needs === undefined || 'use' in needs);
+export function hasNoBound({ unbounded }: Pick<ChatFacts, 'unbounded'>, model: Candidate['model']): boolean {
+  return unbounded.some(({ droppable, needs }) => !(droppable && model.providerTools === 'Drop')
+    && (needs === undefined || 'use' in needs));
 }
 
 /** How often the provider's tools may be used at most, as far as the request says so. */
@@ -122,7 +153,14 @@ const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
   Audio: 'audio',
 };
 
-function notAllowed({ feature, param, needs }: UnboundedUse, model: string): GatewayError {
+function notAllowed(
+  { feature, param, droppable, needs }: UnboundedUse, { name: model, providerTools }: Candidate['model'],
+): GatewayError {
+  if (droppable && providerTools === 'Refuse') {
+    const message = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, which "${model}" does not offer. `
+      + 'Leave it out.';
+    return new GatewayError('not_allowed', message, { param });
+  }
   if (needs) return notPriced({ param, feature }, needs, model);
   const asks = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, whose price has no bound for "${model}".`;
   const advice = feature === 'Audio'

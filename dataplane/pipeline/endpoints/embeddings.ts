@@ -17,7 +17,7 @@ export async function readEmbeddings(received: Received): Promise<EndpointCall> 
     generations: 1,
     oneHourCache: false,
     asksForReasoning: false,
-    unbounded: false,
+    unbounded: () => false,
     wantsStreamUsage: false,
     converter: ({ target }) => providerOf(target.protocol).embeddings,
   };

@@ -22,7 +22,7 @@ export async function readImages(received: Received): Promise<EndpointCall> {
     generations: facts.generations,
     oneHourCache: false,
     asksForReasoning: false,
-    unbounded: false,
+    unbounded: () => false,
     wantsStreamUsage: false,
     converter: ({ target }) => providerOf(target.protocol).images,
   };

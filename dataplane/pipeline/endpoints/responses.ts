@@ -1,11 +1,12 @@
 /**
  * Responses: they pass through on channels whose provider serves them, and are converted to chats on all others.
  */
+import { GatewayError } from '../../errors.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { checkAllowed, hasNoBound, modalitiesOf, usesOf } from './chat.ts';
+import { checkAllowed, conversionTo, hasNoBound, modalitiesOf, usesOf } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault */
@@ -19,7 +20,7 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
-      if (!passesThrough(candidate)) return checkAllowed(converted, candidate);
+      if (!passesThrough(candidate)) return checkAllowed(converted, candidate, conversionTo(candidate, 'OpenAI'));
       checkAllowed(facts, candidate);
       checkCostFields(costFields, candidate);
     },
@@ -39,7 +40,7 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     uses: usesOf(facts),
     modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
-    unbounded: hasNoBound(facts) || costFields.length > 0,
+    unbounded: ({ model }) => hasNoBound(facts, model) || costFields.length > 0,
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
     converter: (candidate) => {
@@ -47,6 +48,37 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
       if (passesThrough(candidate)) return providerOf(target.protocol).responses;
       return target.endpoints.has('Chat') ? converterFor('Responses', target.protocol) : undefined;
     },
+  };
+}
+
+/**
+ * Compaction of a conversation, at providers that serve responses. It has no output limit to send: what it may write is
+ * held by the model's own, and billed as the provider reports it.
+ * @throws RequestFault
+ */
+export async function readCompaction(received: Received): Promise<EndpointCall> {
+  const facts = await received.body.facts('Compaction');
+  const { costFields, model } = facts;
+  return {
+    kind: 'Chat',
+    model,
+    stream: false,
+    check: (candidate) => {
+      checkAllowed(facts, candidate);
+      checkCostFields(costFields, candidate);
+    },
+    boundInput: (candidate) => boundInput(facts, candidate.model),
+    estimateInput: (candidate) => estimateInput(facts, candidate.model),
+    output: { maxTokens: undefined, answers: 1, predictionTokens: 0, thinkingBudget: undefined, fixed: true },
+    generations: 1,
+    oneHourCache: facts.oneHourCache,
+    asksForReasoning: facts.asksForReasoning,
+    unbounded: () => true,
+    wantsStreamUsage: false,
+    affinity: facts.affinity,
+    converter: (candidate) => (passesThrough(candidate) ? providerOf(candidate.target.protocol).compaction : undefined),
+    unservable: () => new GatewayError('not_found', `The provider of ${model} compacts no conversations. Ask it for a `
+      + 'summary with POST /v1/responses, and go on with that in "input".', { param: 'model' }),
   };
 }
 

@@ -31,7 +31,7 @@ export async function readVideos(received: Received): Promise<EndpointCall> {
     generations: facts.generations,
     oneHourCache: false,
     asksForReasoning: false,
-    unbounded: false,
+    unbounded: () => false,
     wantsStreamUsage: false,
     converter: ({ target }) => providerOf(target.protocol).videos?.create(form),
   };

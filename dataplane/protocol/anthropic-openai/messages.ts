@@ -2,10 +2,13 @@
  * Converts Anthropic's messages to OpenAI's: `system` comes first, tool results become messages of their own before the
  * rest of their turn, and the assistant's tool calls and text become one message.
  */
-import { readKind, readObject } from '../field-table.ts';
+import type { RequestPlan } from '../converter.ts';
+import type { DroppedFields } from '../dropped-fields.ts';
+import { isOmittedKind, readKind, readObject } from '../field-table.ts';
 import { isGiven, isRecord, readMessages, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
+import { toolParam } from '../provider-tools.ts';
 import { toToolCallId } from '../tool-ids.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';
@@ -17,6 +20,8 @@ import {
 
 export interface MessageOptions {
   readonly names: ToolNames;
+  readonly dropped: DroppedFields;
+  readonly providerTools: RequestPlan['providerTools'];
   /** The model needs its reasoning of the current turn in the request. */
   readonly reasoning: boolean;
   /** Paragraphs at the end of the system message. */
@@ -104,11 +109,13 @@ interface AssistantContent {
 }
 
 function convertAssistant(
-  blocks: readonly JsonRecord[], param: string, { names, reasoning }: MessageOptions,
+  blocks: readonly JsonRecord[], param: string, options: MessageOptions,
 ): readonly JsonRecord[] {
+  const { names, reasoning } = options;
   const { texts, thinking, calls }: AssistantContent = { texts: [], thinking: [], calls: [] };
   for (const [index, block] of blocks.entries())
-    addBlock({ texts, thinking, calls }, block, { param: `${param}[${index}]`, names });
+    if (!isLeftOut(block, `${param}[${index}]`, options))
+      addBlock({ texts, thinking, calls }, block, { param: `${param}[${index}]`, names });
   const content = textOf(texts.join(''));
   if (content === undefined && calls.length === 0) return [];
   const reasoningContent = reasoning ? textOf(thinking.join('')) : undefined;
@@ -117,6 +124,13 @@ function convertAssistant(
     ...(reasoningContent === undefined ? {} : { reasoning_content: reasoningContent }),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
   }];
+}
+
+/** A step of a tool that Anthropic ran: the text after it says what came of it. */
+function isLeftOut(block: JsonRecord, param: string, { dropped, providerTools }: MessageOptions): boolean {
+  if (providerTools === 'Refuse' || !isOmittedKind(ASSISTANT_BLOCKS, block['type'])) return false;
+  dropped.add(toolParam(param, block));
+  return true;
 }
 
 function addBlock(

@@ -34,14 +34,16 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
   refuseContextEdits(request.context_management);
   const names = new ToolNames(MAX_NAME_LENGTH);
   const dropped = new DroppedFields();
+  const { providerTools } = plan;
   const capabilities = capabilitiesOf(OPENAI_MODELS, plan.upstreamModel, plan.capabilities);
-  const { overflow, ...tools } = convertTools(request, { names, dropped, capabilities });
+  const { overflow, ...tools } = convertTools(request, { names, dropped, capabilities, providerTools });
   const { effort, format, instructions } = convertOutput(request, capabilities, dropped);
   const streams = parsed['stream'] === true;
   const completion = {
     model: plan.upstreamModel,
     messages: convertMessages(request.system, request.messages, {
-      names, reasoning: wantsReasoningBack(plan.upstreamModel), appendix: [...overflow, ...instructions],
+      names, dropped, providerTools, reasoning: wantsReasoningBack(plan.upstreamModel),
+      appendix: [...overflow, ...instructions],
     }),
     [plan.outputLimitField]: plan.maxOutputTokens ?? parsed['max_tokens'],
     stream: streams ? true : undefined,

@@ -2,7 +2,7 @@
  * How Anthropic's messages are converted to OpenAI's protocol. The converters of this folder read objects through these
  * tables, and docs/protocols.md is generated from them.
  */
-import { converted, dropped, kindTable, objectTable, refused, valueTable } from '../field-table.ts';
+import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../field-table.ts';
 
 const CACHING = 'these providers cache by themselves';
 const OTHER_ACCOUNT = 'it belongs to an account at Anthropic';
@@ -97,12 +97,12 @@ export const ASSISTANT_BLOCKS = kindTable('Blocks of an assistant message by typ
       + 'it is left out',
   ),
   redacted_thinking: converted('nothing: only Anthropic can read it'),
-  server_tool_use: refused(SERVER_TOOL),
-  web_search_tool_result: refused(SERVER_TOOL),
-  web_fetch_tool_result: refused(SERVER_TOOL),
-  code_execution_tool_result: refused(SERVER_TOOL),
-  mcp_tool_use: refused(SERVER_TOOL),
-  mcp_tool_result: refused(SERVER_TOOL),
+  server_tool_use: omitted(SERVER_TOOL),
+  web_search_tool_result: omitted(SERVER_TOOL),
+  web_fetch_tool_result: omitted(SERVER_TOOL),
+  code_execution_tool_result: omitted(SERVER_TOOL),
+  mcp_tool_use: omitted(SERVER_TOOL),
+  mcp_tool_result: omitted(SERVER_TOOL),
   compaction: refused('only Anthropic can read it'),
   fallback: refused('only Anthropic can read it'),
 });
@@ -170,7 +170,9 @@ export const REDACTED_BLOCK = objectTable('Redacted thinking blocks', {
 });
 
 export const TOOL = objectTable('Tools', {
-  type: converted('`function`; tools that Anthropic describes itself or runs are refused'),
+  type: converted(
+    '`function`; tools that Anthropic runs are left out and named, those that it only describes are refused',
+  ),
   name: converted('`function.name`; one of more than 64 characters is shortened, and written back in the answer'),
   description: converted('`function.description`; the system message has one that is too long for the model'),
   input_schema: converted('`function.parameters`; keywords that the API refuses become part of the description'),

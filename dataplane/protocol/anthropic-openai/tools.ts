@@ -1,14 +1,16 @@
 /**
  * Converts Anthropic's tools and tool choices to OpenAI's.
  */
-import { isCustomTool } from '../anthropic/tool-types.ts';
+import { isCustomTool, isServerTool } from '../anthropic/tool-types.ts';
 import type { ModelCapabilities } from '../capabilities.ts';
+import type { RequestPlan } from '../converter.ts';
 import type { DroppedFields } from '../dropped-fields.ts';
 import { readObject } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { openAiStrictSchema, toolSchema } from '../json-schemas.ts';
 import { writeJson } from '../json-value.ts';
+import { toolParam } from '../provider-tools.ts';
 import { shortenDescription } from '../tool-descriptions.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
@@ -27,6 +29,7 @@ export interface ToolOptions {
   readonly names: ToolNames;
   readonly dropped: DroppedFields;
   readonly capabilities: ModelCapabilities;
+  readonly providerTools: RequestPlan['providerTools'];
 }
 
 const NO_TOOLS: ConvertedTools = {
@@ -40,15 +43,30 @@ interface ToolRequest {
   readonly tool_choice: unknown;
 }
 
-/** Throws RequestFault for a tool that the client does not define itself. */
+/** Throws RequestFault for a tool that Anthropic describes and the client runs. */
 export function convertTools({ tools: value, tool_choice: choice }: ToolRequest, options: ToolOptions): ConvertedTools {
   const overflow: string[] = [];
-  const tools = readRecords(value, 'tools').map((tool, index) => {
+  const left = new Set<unknown>();
+  const tools = readRecords(value, 'tools').flatMap((tool, index) => {
+    if (isLeftOut(tool, `tools[${index}]`, options)) {
+      left.add(tool['name']);
+      return [];
+    }
     const definition = convertTool(tool, `tools[${index}]`, options);
     const short = shortened(definition, options.capabilities.toolDescriptionLength, overflow);
-    return { type: 'function', function: { ...definition, ...short } };
+    return [{ type: 'function', function: { ...definition, ...short } }];
   });
-  return tools.length > 0 ? { tools, ...convertChoice(choice, options), overflow } : NO_TOOLS;
+  const possible = isRecord(choice) && choice['type'] === 'tool' && left.has(choice['name']) ? undefined : choice;
+  if (possible !== choice) options.dropped.add('tool_choice');
+  return tools.length > 0 ? { tools, ...convertChoice(possible, options), overflow } : NO_TOOLS;
+}
+
+/** A tool that Anthropic runs. */
+function isLeftOut(tool: JsonRecord, param: string, { dropped, providerTools }: ToolOptions): boolean {
+  if (!isServerTool(tool['type'])) return false;
+  if (providerTools === 'Refuse') throw unsupported(`${param}.type`, 'OpenAI', 'the provider runs no such tool');
+  dropped.add(toolParam(param, tool));
+  return true;
 }
 
 function convertTool(tool: JsonRecord, param: string, { names, dropped, capabilities }: ToolOptions): JsonRecord {

@@ -2,27 +2,13 @@
  * Collects the input of a token count from a messages request: all texts that the model reads, and the numbers of
  * messages, tools, images and files. It is iterative, because clients choose the depth.
  */
+import { collectJson } from '../counted-texts.ts';
+import type { Collected, CountedTexts } from '../counted-texts.ts';
 import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-value.ts';
-
-export interface CountedTexts {
-  readonly texts: readonly string[];
-  /** Messages and tools, to which a provider adds tokens of its own. */
-  readonly units: number;
-  readonly images: number;
-  /** Documents that are not text. */
-  readonly files: number;
-}
-
-interface Collected {
-  readonly texts: string[];
-  images: number;
-  files: number;
-}
 
 /** Expects a request that readChatFacts has accepted. */
-export function collectTexts(parsed: JsonRecord): CountedTexts {
+export function collectMessageTexts(parsed: JsonRecord): CountedTexts {
   const collected: Collected = { texts: [], images: 0, files: 0 };
   const messages = itemsOf(parsed['messages']).filter(isRecord);
   const tools = itemsOf(parsed['tools']).filter(isRecord);
@@ -67,12 +53,4 @@ function collectDocument(collected: Collected, { source, title, context }: JsonR
   if (source['type'] === 'text') pending.push(source['data']);
   else if (source['type'] === 'content') pending.push(source['content']);
   else collected.files++;
-}
-
-function collectJson(collected: Collected, value: unknown): void {
-  try {
-    collected.texts.push(writeJson(value));
-  } catch {
-    // it nests too deeply to be written, and a provider would refuse it
-  }
 }

@@ -3,7 +3,9 @@
  */
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
-import { addPricedFields, addUnbounded, asksForLongCache, readServiceTier, startCounts } from '../content-counts.ts';
+import {
+  addPricedFields, addProviderTool, addUnbounded, asksForLongCache, readServiceTier, startCounts,
+} from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import {
   isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, stringOf, textOf,
@@ -73,7 +75,7 @@ function readTools(counts: ContentCounts, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
   for (const [index, tool] of tools.entries()) {
     refuseCaseVariants(tool, `tools[${index}]`);
-    if (isServerTool(tool['type'])) addUnbounded(counts, 'ServerTools', `tools[${index}].type`, useOf(tool));
+    if (isServerTool(tool['type'])) addProviderTool(counts, `tools[${index}].type`, useOf(tool));
     counts.units += toolUnits(tool['type']);
   }
   return tools.length;

@@ -11,7 +11,7 @@ import { tokenCounter } from './token-counter.ts';
 
 export const anthropic: Provider = {
   chat: { OpenAI: openaiToAnthropic, Anthropic: anthropicToAnthropic, Responses: responsesToAnthropic },
-  tokenCounter,
+  tokenCounters: { Anthropic: tokenCounter },
   credential: (apiKey) => ['x-api-key', apiKey],
   // the API requires a version
   defaultHeaders: { 'anthropic-version': '2023-06-01' },

@@ -2,7 +2,7 @@
  * Converts OpenAI's tools, tool choices and tool calls to Anthropic's.
  */
 import type { ModelCapabilities } from '../capabilities.ts';
-import type { ConversionNotes } from '../converter.ts';
+import type { ConversionNotes, RequestPlan } from '../converter.ts';
 import type { DroppedFields } from '../dropped-fields.ts';
 import { readKind, readObject } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../fields.ts';
@@ -10,6 +10,8 @@ import type { JsonRecord } from '../fields.ts';
 import { checkSize } from '../json-scan.ts';
 import { anthropicSchema, toolSchema } from '../json-schemas.ts';
 import { parseLossless } from '../json-value.ts';
+import { isClientTool } from '../openai/facts.ts';
+import { toolParam } from '../provider-tools.ts';
 import { ToolNames, toToolUseId } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
 import { cacheOf } from './cache-control.ts';
@@ -23,17 +25,21 @@ const TEXT_INPUT = {
   type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false,
 };
 
+export interface ToolOptions {
+  readonly dropped: DroppedFields;
+  readonly capabilities: Pick<ModelCapabilities, 'strictSchemas'>;
+  readonly providerTools: RequestPlan['providerTools'];
+}
+
 /** The tools of one request, and notes on them for the conversion of the response. */
 export class RequestTools {
-  readonly #dropped: DroppedFields;
-  readonly #strictSchemas: boolean;
+  readonly #options: ToolOptions;
   readonly #names = new ToolNames(MAX_NAME_LENGTH);
   readonly #custom = new Set<string>();
   #legacy = false;
 
-  constructor(dropped: DroppedFields, { strictSchemas }: Pick<ModelCapabilities, 'strictSchemas'>) {
-    this.#dropped = dropped;
-    this.#strictSchemas = strictSchemas;
+  constructor(options: ToolOptions) {
+    this.#options = options;
   }
 
   get notes(): ConversionNotes | undefined {
@@ -53,7 +59,8 @@ export class RequestTools {
     const allowed = allowedNames(choice);
     const current = readRecords(tools, 'tools')
       .map((tool, index) => ({ name: namedIn(tool)?.['name'], converted: this.#convertTool(tool, `tools[${index}]`) }))
-      .filter(({ name }) => allowed?.has(name) !== false).map(({ converted }) => converted);
+      .filter(({ name }) => allowed?.has(name) !== false)
+      .map(({ converted }) => converted).filter((converted) => converted !== undefined);
     const all = [...current, ...legacy];
     return all.length > 0 ? all : undefined;
   }
@@ -79,7 +86,13 @@ export class RequestTools {
     return { type: 'tool_use', id, name: this.#names.send(name), input: parseArguments(text) };
   }
 
-  #convertTool(tool: JsonRecord, param: string): JsonRecord {
+  /** Undefined: the provider would have to run it. */
+  #convertTool(tool: JsonRecord, param: string): JsonRecord | undefined {
+    const { providerTools, dropped } = this.#options;
+    if (providerTools === 'Drop' && !isClientTool(tool)) {
+      dropped.add(toolParam(param, tool));
+      return undefined;
+    }
     const kind = readKind(TOOLS, tool['type'] ?? 'function', location(`${param}.type`));
     const { function: definition, custom, cache_control: control } = readObject(TOOL, tool, location(param));
     if (kind === 'custom') return { ...this.#convertCustom(custom, `${param}.custom`), ...cacheOf(control) };
@@ -92,7 +105,8 @@ export class RequestTools {
   #convertFunction(definition: JsonRecord, param: string): JsonRecord {
     const { name, description, parameters, strict } = readObject(FUNCTION, definition, location(param));
     const schema = toolSchema(parameters);
-    const isStrict = this.#dropped.keepIf(this.#strictSchemas, `${param}.strict`, strict === true, false);
+    const { dropped, capabilities: { strictSchemas } } = this.#options;
+    const isStrict = dropped.keepIf(strictSchemas, `${param}.strict`, strict === true, false);
     return {
       name: this.#names.send(name),
       description: textOf(description),

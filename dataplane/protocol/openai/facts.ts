@@ -5,7 +5,8 @@ import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
-  addImage, addPricedFields, addUnbounded, asksForLongCache, dataUrlBytes, readServiceTier, startCounts,
+  addImage, addPricedFields, addProviderTool, addUnbounded, asksForLongCache, dataUrlBytes, readServiceTier,
+  startCounts,
 } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import {
@@ -19,9 +20,12 @@ import { findImage, isImageData } from '../image-inputs.ts';
 const ANSWERS_RANGE = [1, 128] as const;
 const POSITIVE = [1, Number.MAX_SAFE_INTEGER] as const;
 
+/** Chat's own search, which is not among the tools. */
+export const SEARCH_OPTIONS = 'web_search_options';
+
 /** Also those of compatible providers. The responses API has the same fields. */
 export const PRICED_FIELDS: readonly PricedField[] = [
-  { field: 'web_search_options', feature: 'ServerTools' },
+  { field: SEARCH_OPTIONS, feature: 'ServerTools', droppable: true },
   { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'], names: 'serviceTier' },
   { field: 'audio', feature: 'Audio', needs: { tokens: 'audioOutput' } },
   // xAI, OpenRouter, Qwen, Azure: searches and plugins that the provider runs
@@ -168,12 +172,17 @@ function readFilePart(counts: ContentCounts, part: JsonRecord, param: string, ty
   return true;
 }
 
+/** Whether the client runs the tool. */
+export function isClientTool(tool: JsonRecord): boolean {
+  return CLIENT_TOOLS.has(tool['type']);
+}
+
 /** How many tools and functions there are. */
 function readTools(counts: ContentCounts, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
   for (const [index, tool] of tools.entries()) {
     refuseCaseVariants(tool, `tools[${index}]`);
-    if (!CLIENT_TOOLS.has(tool['type'])) addUnbounded(counts, 'ServerTools', `tools[${index}].type`);
+    if (!isClientTool(tool)) addProviderTool(counts, `tools[${index}].type`);
   }
   const count = tools.length + readRecords(parsed['functions'], 'functions').length;
   counts.units += count;

@@ -7,8 +7,10 @@ import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { responsesToOpenai } from '../responses-openai.ts';
 import type { Provider } from '../provider.ts';
+import { compactionConverter } from './compaction.ts';
 import { embeddingsConverter } from './embeddings.ts';
 import { imagesConverter } from './images.ts';
+import { responseCounter } from './response-counter.ts';
 import { responsesConverter } from './responses.ts';
 import { videoJobs } from './videos.ts';
 
@@ -17,6 +19,8 @@ export const openai: Provider = {
   embeddings: embeddingsConverter,
   images: imagesConverter,
   responses: responsesConverter,
+  compaction: compactionConverter,
+  tokenCounters: { Responses: responseCounter },
   videos: videoJobs,
   credential: (apiKey) => ['authorization', `Bearer ${apiKey}`],
   defaultHeaders: {},

@@ -1,7 +1,7 @@
 /**
- * Reads the facts about a request to POST /v1/responses. It refuses references to state that the provider stores: the
- * body does not show its length, and all keys share the gateway's account at the provider, so that one key could read
- * another key's state.
+ * Reads the facts about a request to POST /v1/responses. It refuses references to state that the provider stores,
+ * except to an earlier response by the id that the gateway sealed: all keys share the gateway's account at the
+ * provider, so that one key could read another key's state.
  */
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
@@ -11,6 +11,7 @@ import type { ContentCounts, PricedField } from '../content-counts.ts';
 import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { PRICED_FIELDS as CHAT_FIELDS } from './facts.ts';
+import { isSealed } from '../sealed-values.ts';
 import { readInput } from './response-input.ts';
 import { readResponseTools, withToolLimit } from './response-tools.ts';
 
@@ -39,6 +40,8 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
   refuseStoredState(parsed);
   const counts = startCounts(body.length);
   counts.units++;
+  // the conversation before it is not in the body, and may fill the context
+  if (isSealed(parsed['previous_response_id'])) counts.files++;
   readInput(counts, parsed['input']);
   const tools = readResponseTools(counts, parsed['tools'], 'tools');
   const schema = hasSchema(parsed['text']);
@@ -67,7 +70,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
 
 function refuseStoredState(parsed: JsonRecord): void {
   for (const { field, instead } of STORED_STATE)
-    if (isGiven(parsed[field]))
+    if (isGiven(parsed[field]) && !(field === 'previous_response_id' && isSealed(parsed[field])))
       throw new RequestFault(
         'unsupported_parameter',
         `The field "${field}" refers to what the provider keeps, where it is not bound to this key. ${instead}`, field,

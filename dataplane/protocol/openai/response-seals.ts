@@ -21,25 +21,39 @@ export const UNUSABLE =
   'The request refers to a response or a compacted conversation that no channel of this model has for this account. '
   + 'Send the whole conversation in "input".';
 
+/** Of a compacted conversation. */
+const COMPACTED = { kind: ENCRYPTED_CONTENT, param: 'input' };
+
 /** In the header that names what was left out: there may be dozens of items. */
 const LEFT_OUT = 'input[].encrypted_content';
 
 export interface OpenedRequest {
   readonly edits: ReadonlyMap<string, JsonEdit>;
-  /** Undefined: nothing was left out. */
-  readonly dropped: readonly string[] | undefined;
+  /** What was left out; undefined: nothing. */
+  readonly leftOut: string | undefined;
+}
+
+interface OpenOptions {
+  readonly seal: ChannelSeal | undefined;
+  /** Takes the place of the request's own; undefined: nothing does. */
+  readonly input?: unknown;
 }
 
 /** The edits that give a request the provider's own values. Throws RequestFault where it cannot do without one. */
-export function openRequest(body: Uint8Array, parsed: JsonRecord, seal: ChannelSeal | undefined): OpenedRequest {
+export function openRequest(
+  body: Uint8Array, parsed: JsonRecord, { seal, input: changed }: OpenOptions,
+): OpenedRequest {
   const edits = new Map<string, JsonEdit>();
   const { previous_response_id: previous } = parsed;
-  if (isSealed(previous)) edits.set('previous_response_id', JSON.stringify(openOwn(previous, seal)));
-  if (!itemsOf(parsed['input']).some(isSealedItem)) return { edits, dropped: undefined };
-  const { input } = reparseLosslessly(body, parsed);
+  if (isSealed(previous)) {
+    const id = openOwn(previous, { kind: RESPONSE_ID, param: 'previous_response_id' }, seal);
+    edits.set('previous_response_id', JSON.stringify(id));
+  }
+  if (!itemsOf(parsed['input']).some(isSealedItem)) return { edits, leftOut: undefined };
+  const input = changed ?? reparseLosslessly(body, parsed)['input'];
   const { items, leftOut } = openItems(itemsOf(input), seal);
   edits.set('input', writeJson(items));
-  return { edits, dropped: leftOut ? [LEFT_OUT] : undefined };
+  return { edits, leftOut: leftOut ? LEFT_OUT : undefined };
 }
 
 function isSealedItem(item: unknown): boolean {
@@ -47,10 +61,12 @@ function isSealedItem(item: unknown): boolean {
 }
 
 /** The value, which only its own channel can use: routing gives the call to no other. */
-function openOwn(sealed: string, seal: ChannelSeal | undefined): string {
+function openOwn(
+  sealed: string, { kind, param }: { readonly kind: string; readonly param: string }, seal: ChannelSeal | undefined,
+): string {
   const opened = seal?.open(sealed);
-  if (opened && opened.channel === seal?.channel) return opened.data;
-  throw new RequestFault('unsupported_parameter', UNUSABLE, 'input');
+  if (opened && opened.channel === seal?.channel && opened.kind === kind) return opened.data;
+  throw new RequestFault('unsupported_parameter', UNUSABLE, param);
 }
 
 function openItems(
@@ -88,7 +104,7 @@ function withoutId({ id: _id, ...item }: JsonRecord): JsonRecord {
 function openItem(item: JsonRecord, seal: ChannelSeal | undefined): JsonRecord | undefined {
   const { encrypted_content: content, type } = item;
   if (!isSealed(content)) return item;
-  if (type !== 'reasoning') return { ...item, encrypted_content: openOwn(content, seal) };
+  if (type !== 'reasoning') return { ...item, encrypted_content: openOwn(content, COMPACTED, seal) };
   const opened = seal?.open(content);
   if (!opened || opened.channel !== seal?.channel || opened.kind !== ENCRYPTED_CONTENT) return undefined;
   return { ...item, encrypted_content: opened.data };
@@ -97,13 +113,18 @@ function openItem(item: JsonRecord, seal: ChannelSeal | undefined): JsonRecord |
 /** Seals the values of one response, whole or in events: the same value is sealed once. */
 export class ResponseSeals {
   readonly #seal: ChannelSeal | undefined;
-  readonly #sealed = new Map<string, string>();
+  readonly #sealed: Map<string, string>;
 
-  constructor(seal: ChannelSeal | undefined) {
+  /** `known`: sealed values that the client has already, by what is sealed in them. */
+  constructor(seal: ChannelSeal | undefined, known: ReadonlyMap<string, string> = new Map()) {
     this.#seal = seal;
+    this.#sealed = new Map(known);
   }
 
-  /** `bytes` is JSON, or an event whose data is; `data` is its value: a response, or an event with one or an item. */
+  /**
+   * `bytes` is JSON, or an event whose data is; `data` is its value: a response, a list of items, or an event with one
+   * of either.
+   */
   apply(bytes: Uint8Array, data: JsonRecord): Uint8Array {
     if (!this.#seal) return bytes;
     const values = new Map([...ownValues(data), ...ownValues(data['response']), ...encryptedIn(data['item'])]);
@@ -131,10 +152,13 @@ function replaceText(json: string, value: string, sealed: string): string {
 
 type OwnValue = readonly [value: string, kind: string];
 
-/** Of a response object. */
+/** Of a response, what is left of a deleted one, a compaction, or a list of items. */
 function ownValues(response: unknown): readonly OwnValue[] {
-  if (!isRecord(response) || response['object'] !== 'response') return [];
-  const { id, previous_response_id: previous, output } = response;
+  if (!isRecord(response)) return [];
+  const { id, object, previous_response_id: previous, output, data } = response;
+  if (object === 'list') return itemsOf(data).flatMap(encryptedIn);
+  if (object === 'response.compaction') return itemsOf(output).flatMap(encryptedIn);
+  if (object !== 'response' && object !== 'response.deleted') return [];
   return [...ownValue(id, RESPONSE_ID), ...ownValue(previous, RESPONSE_ID), ...itemsOf(output).flatMap(encryptedIn)];
 }
 

@@ -3,7 +3,7 @@
  * tools that the provider runs is not.
  */
 import type { PricedUse, UnboundedUse } from '../call-facts.ts';
-import { addUnbounded } from '../content-counts.ts';
+import { addProviderTool } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { isRecord, itemsOf, readRecords } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -50,11 +50,12 @@ function readTool(counts: ContentCounts, tool: JsonRecord, param: string): void 
   if (type === 'namespace') readAddedTools(counts, tool['tools'], `${param}.tools`);
   else if (!runsAtClient(tool)) {
     const use = PRICED_TOOLS.get(type);
-    addUnbounded(counts, 'ServerTools', `${param}.type`, use && { use, most: 0 });
+    addProviderTool(counts, `${param}.type`, use && { use, most: 0 });
   }
 }
 
-function runsAtClient(tool: JsonRecord): boolean {
+/** Whether the client runs the tool, whoever describes it. */
+export function runsAtClient(tool: JsonRecord): boolean {
   const { type, environment, execution } = tool;
   if (OWN_TOOLS.has(type) || BUILT_IN_TOOLS.has(type)) return true;
   if (type === 'tool_search') return execution === 'client';

@@ -11,15 +11,20 @@ import { openEventStream } from '../event-stream.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { DroppedFields } from '../dropped-fields.ts';
 import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
 import { parseEventData, parseObject, writeJson } from '../json-value.ts';
 import { readStreamError } from '../provider-errors.ts';
+import { editsOf, UNCHANGED, withoutProviderTools } from '../provider-tools.ts';
+import type { ToolDialect } from '../provider-tools.ts';
 import { writeEvent } from '../sse.ts';
 import type { SseEvent } from '../sse.ts';
 import { isDone } from './done.ts';
+import { SEARCH_OPTIONS } from './facts.ts';
 import { meterResponse, ResponseMeter } from './response-meter.ts';
 import { openRequest, ResponseSeals } from './response-seals.ts';
+import { runsAtClient } from './response-tools.ts';
 
 /** An image that a provider's tool generated comes in one event. */
 const MAX_EVENT_BYTES = 128 * 1024 * 1024;
@@ -27,7 +32,7 @@ const MAX_EVENT_BYTES = 128 * 1024 * 1024;
 export const responsesConverter: Converter = {
   client: 'OpenAI',
   upstream: 'OpenAI',
-  request: editRequest,
+  request: (body, parsed, plan) => editRequest(body, parsed, plan),
   response: (body, answer) => {
     const response = parseObject(body);
     if (!Array.isArray(response['output']) && !isGiven(response['status']))
@@ -40,15 +45,24 @@ export const responsesConverter: Converter = {
   }),
 };
 
-function editRequest(
-  body: Uint8Array, parsed: JsonRecord, { upstreamModel, maxOutputTokens, scanned, seal }: RequestPlan,
+const TOOLS: ToolDialect = { runsAtClient, needsTools: [], field: SEARCH_OPTIONS, nests: true };
+
+/** The request to POST /v1/responses or below it, with the provider's own values. Throws RequestFault. */
+export function editRequest(
+  body: Uint8Array, parsed: JsonRecord, plan: RequestPlan, path = '/responses',
 ): UpstreamBody {
-  const { edits: opened, dropped } = openRequest(body, parsed, seal);
-  const edits = new Map<string, JsonEdit>(opened);
+  const { upstreamModel, maxOutputTokens, scanned, seal, providerTools } = plan;
+  const dropped = new DroppedFields();
+  const changed = providerTools === 'Drop'
+    ? withoutProviderTools(body, parsed, { dialect: TOOLS, dropped })
+    : UNCHANGED;
+  const { edits: opened, leftOut } = openRequest(body, parsed, { seal, input: changed.get('input') });
+  if (leftOut !== undefined) dropped.add(leftOut);
+  const edits = new Map<string, JsonEdit>([...editsOf(changed), ...opened]);
   if (parsed['model'] !== upstreamModel) edits.set('model', JSON.stringify(upstreamModel));
   if (maxOutputTokens !== undefined && parsed['max_output_tokens'] !== maxOutputTokens)
     edits.set('max_output_tokens', String(maxOutputTokens));
-  return { path: '/responses', body: editObject(body, edits, scanned), ...dropped && { dropped } };
+  return { path, body: editObject(body, edits, scanned), dropped: dropped.params };
 }
 
 /** The response failed without usage or output. */

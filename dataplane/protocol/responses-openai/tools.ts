@@ -6,6 +6,7 @@ import { isOmittedKind, readKind, readObject } from '../field-table.ts';
 import { isRecord, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { toolSchema } from '../json-schemas.ts';
+import { toolParam, unversioned } from '../provider-tools.ts';
 import { shortenDescription } from '../tool-descriptions.ts';
 import { malformed, unsupported } from '../unsupported.ts';
 import { CUSTOM_TOOL, FUNCTION_TOOL, NAMESPACE_TOOL, TOOLS, TOOL_SEARCH_TOOL } from './table.ts';
@@ -21,8 +22,6 @@ const TEXT_INPUT = {
   required: ['input'],
   additionalProperties: false,
 };
-/** The end of a type that names a version: `web_search_2025_08_26`. */
-const VERSION = /_\d{4}_\d{2}_\d{2}$/;
 
 export interface SentTool {
   readonly name: string;
@@ -66,7 +65,7 @@ export class RequestTools {
 
   #declareOne(declared: Declared): void {
     const { tool, param } = declared;
-    const type = stringOf(tool['type']).replace(VERSION, '');
+    const type = unversioned(tool['type']);
     if (isOmittedKind(TOOLS, type)) return this.#omit(declared, type);
     switch (readKind(TOOLS, tool['type'], location(this.#target, `${param}.type`))) {
       case 'function': return this.#declareFunction(declared);
@@ -81,7 +80,7 @@ export class RequestTools {
     const handling = TOOLS.kinds.get(type);
     if (plan.providerTools === 'Refuse')
       throw unsupported(`${param}.type`, upstream, handling?.action === 'Omitted' ? handling.why : undefined);
-    dropped.add(`${param} (${type})`);
+    dropped.add(toolParam(param, { type }));
   }
 
   #declareFunction({ tool, param, namespace }: Declared): void {

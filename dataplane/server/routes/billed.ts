@@ -4,7 +4,7 @@ import type { EndpointCall, Received } from '../../pipeline/context.ts';
 import { readChat } from '../../pipeline/endpoints/chat.ts';
 import { readEmbeddings } from '../../pipeline/endpoints/embeddings.ts';
 import { readImages } from '../../pipeline/endpoints/images.ts';
-import { readResponse } from '../../pipeline/endpoints/responses.ts';
+import { readCompaction, readResponse } from '../../pipeline/endpoints/responses.ts';
 import { readVideos } from '../../pipeline/endpoints/videos.ts';
 import { handleCall } from '../../pipeline/pipeline.ts';
 import type { EndpointName } from '../../telemetry/call-report.ts';
@@ -25,6 +25,7 @@ const ENDPOINTS: readonly BilledEndpoint[] = [
   { path: PATHS.images.path, endpoint: 'images', read: readImages },
   { path: PATHS.videos.path, endpoint: 'videos', read: readVideos },
   { path: PATHS.responses.path, endpoint: 'responses', read: readResponse },
+  { path: PATHS.responseCompaction.path, endpoint: 'responses', read: readCompaction },
 ];
 
 export const billed: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {

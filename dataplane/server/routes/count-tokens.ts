@@ -13,7 +13,9 @@ export function countTokens(app: FastifyInstance, deps: ServerDeps): void {
     const read = (call: Received): Promise<EndpointCall> => readChat(call, 'Anthropic');
     const received = receive(deps, { endpoint: 'count_tokens', request, reply, read });
     const attempts = request.attempts = [];
-    const { inputTokens, estimated } = await count(deps, { received, ...callerOf(request) }, attempts);
+    const caller = callerOf(request);
+    const { inputTokens, estimated } =
+      await count(deps, { received, ...caller }, { dialect: 'Anthropic', attempts });
     if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
     return { input_tokens: inputTokens };
   });

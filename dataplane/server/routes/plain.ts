@@ -5,6 +5,7 @@ import type { ServerDeps } from '../deps.ts';
 import { countTokens } from './count-tokens.ts';
 import { key } from './key.ts';
 import { models } from './models.ts';
+import { responses } from './responses.ts';
 import { usage } from './usage.ts';
 import { videos } from './videos.ts';
 
@@ -13,6 +14,6 @@ export const plain: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
     request.endpoint = request.routeOptions.config.endpoint ?? 'other';
     request.caller = authenticateHeaders(deps, request.headers);
   });
-  for (const addRoutes of [models, key, usage, countTokens, videos]) addRoutes(app, deps);
+  for (const addRoutes of [models, key, usage, countTokens, videos, responses]) addRoutes(app, deps);
   done();
 };

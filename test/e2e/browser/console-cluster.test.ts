@@ -116,8 +116,8 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
   const namesOf = (team: string): string[] =>
     KEYS.filter(({ namespace }) => namespace === team).map(({ namespace, name }) => `${namespace}/${name}`).sort();
   const addressesOf = (team: string, name: string): string[] => [
-    `/keys/${team}/${name}`, `/keys/${team}/${name}/rotate`, `/keys/${team}/${name}/delete`, `/wallet/${team}/main`,
-    `/wallet/${team}/main/calls`, `/keys/new?namespace=${team}`,
+    ...['', '/activity', '/settings', '/use', '/rotate', '/delete'].map((page) => `/keys/${team}/${name}${page}`),
+    `/wallet/${team}/main`, `/wallet/${team}/main/calls`, `/keys/new?namespace=${team}`,
   ];
 
   test('signing in with a token that the cluster does not know', async () => {
@@ -156,9 +156,9 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     const { page } = rita;
     assert.deepEqual(await keysSeen(rita), namesOf('research'));
     assert.equal(await page.getByRole('switch').and(page.locator(':enabled')).count(), 0);
-    assert.equal(await page.getByRole('link', { name: /Create|Rotate|Delete/ }).count(), 0);
+    assert.equal(await page.getByRole('link', { name: /Create|Edit|Copy|Rotate|Delete/ }).count(), 0);
     await rita.inspect('cluster-keys-read-only');
-    await page.goto(`${url}/keys/research/ci-bot`);
+    await page.goto(`${url}/keys/research/ci-bot/settings`);
     await page.locator('#read-only').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Save' }).count(), 0);
     await rita.inspect('cluster-key-read-only');
@@ -210,7 +210,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     await page.goto(`${url}/keys?q=her-own`);
     await rowOf(page, 'her-own').getByText(/^\$0\.00\d+$/).first().waitFor(); // by itself
 
-    await page.goto(`${url}/keys/research/her-own`);
+    await page.goto(`${url}/keys/research/her-own/settings`);
     await page.locator('input[name=limitUsd]').fill('5');
     const changed = await cluster.admin.call(
       'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/research/apikeys/her-own',
@@ -224,7 +224,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     assert.equal((await cluster.get('ApiKey', 'research', 'her-own')).spec.quota.limitUsd, '9');
     await anna.inspect('cluster-key-conflict');
     await press('Apply on top of the new state');
-    await page.waitForURL(/her-own\?done=/);
+    await page.waitForURL(/her-own\/settings\?done=/);
     const { quota, maxConcurrency } = (await cluster.get('ApiKey', 'research', 'her-own')).spec;
     assert.deepEqual([quota.limitUsd, maxConcurrency], ['5', 3]);
 

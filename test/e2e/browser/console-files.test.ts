@@ -87,13 +87,13 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     assert.equal(await page.locator('#keys-table tbody tr').count(), 8);
     assert.match(await rowOf(
       page, 'nightly-evals',
-    ).innerText(), /research[\s\S]*sk-[\s\S]*batch[\s\S]*of \$60\.00[\s\S]*this month[\s\S]*Ready/);
+    ).innerText(), /research[\s\S]*sk-[\s\S]*Active[\s\S]*Batch[\s\S]*of \$60\.00[\s\S]*this month/);
     await admin.inspect('keys');
     await page.getByRole('searchbox').pressSequentially('support');
     await page.getByRole('status').getByText('3 of 8 keys').waitFor();
-    await page.getByRole('combobox', { name: 'Enabled', exact: true }).selectOption('Disabled');
+    await page.getByRole('combobox', { name: 'Status', exact: true }).selectOption('Disabled');
     await page.getByRole('status').getByText('1 of 8 keys').waitFor();
-    assert.deepEqual(await page.locator('#keys-table tbody th').allInnerTexts(), ['voice-pilot\nsupport']);
+    assert.deepEqual(await page.locator('#keys-table tbody th a').allInnerTexts(), ['voice-pilot']);
     await page.getByRole('searchbox').fill('no such key');
     await page.getByText('No key matches').waitFor();
     await admin.inspect('keys-no-match');
@@ -143,9 +143,9 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
   test('creating: a refusal at the field, the key once, copied, and a call with it', async () => {
     await page.goto(`${url}/keys`);
     await page.getByRole('link', { name: 'Create key' }).click();
-    await page.getByLabel('Namespace').selectOption('research');
-    await admin.press('Continue');
-    await page.getByLabel('Name', { exact: true }).fill('from-browser');
+    await page.getByLabel('Account').selectOption('research/main');
+    await page.getByLabel('Name', { exact: true }).fill('From Browser');
+    await page.getByText('It will be called from-browser.').waitFor();
     await page.locator('input[name=group][value=priority]').check();
     await page.getByLabel('A limit in US dollars').check();
     await page.locator('input[name=limitUsd]').fill('lots');
@@ -153,7 +153,8 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     admin.expectStatus(422);
     await admin.press('Create key');
     await page.locator('#f-limitUsd-fault').waitFor();
-    assert.equal(await page.locator('input[name=name]').inputValue(), 'from-browser');
+    assert.equal(await page.locator('input[name=name]').inputValue(), 'From Browser');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'f-limitUsd', 'the first fault has the focus');
     assert.equal(await page.locator('input[name=limitUsd]').getAttribute('aria-invalid'), 'true');
     await admin.inspect('key-new-refused');
     await page.locator('input[name=limitUsd]').fill('3');
@@ -194,14 +195,19 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
   test('editing: a refusal at the field, one value of the text changed, and what others did meanwhile', async () => {
     const before = await manifest('research.yaml');
     await page.goto(`${url}/keys/research/nightly-evals`);
-    await admin.inspect('key-edit');
+    await admin.inspect('key');
+    const tabs = [['Activity', 'key-activity'], ['Use it', 'key-use'], ['Settings', 'key-settings']] as const;
+    for (const [tab, name] of tabs) {
+      await page.getByRole('link', { name: tab, exact: true }).click();
+      await admin.inspect(name);
+    }
     admin.expectStatus(422);
     await page.locator('input[name=limitUsd]').fill('-1');
     await admin.press('Save');
     await page.locator('#f-limitUsd-fault').waitFor();
     await page.locator('input[name=limitUsd]').fill('75.50');
     await admin.press('Save');
-    await page.waitForURL(/nightly-evals\?done=/);
+    await page.waitForURL(/nightly-evals\/settings\?done=/);
     assert.equal(await manifest('research.yaml'), before.replace('"60.00"', '"75.50"'));
 
     const theirs = before.replace('"60.00"', '"90.00"');
@@ -212,9 +218,9 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await page.locator('#conflict').waitFor();
     assert.match(await page.locator('#conflict tr[data-field]').innerText(), /75\.50[\s\S]*90[\s\S]*80/);
     assert.equal(await manifest('research.yaml'), theirs, 'nothing is overwritten');
-    await admin.inspect('key-edit-conflict');
+    await admin.inspect('key-settings-conflict');
     await admin.press('Apply on top of the new state');
-    await page.waitForURL(/nightly-evals\?done=/);
+    await page.waitForURL(/nightly-evals\/settings\?done=/);
     assert.equal(await manifest('research.yaml'), theirs.replace('"90.00"', '"80"'));
   });
 
@@ -234,7 +240,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     assert.equal(await isTaken(sdkUrl, made), false, 'at once');
     await rowOf(page, 'from-browser').getByText('Disabled').waitFor();
     await rowOf(page, 'from-browser').getByRole('switch').press('Space');
-    await rowOf(page, 'from-browser').getByText('Ready', { exact: true }).waitFor();
+    await rowOf(page, 'from-browser').getByText('Active', { exact: true }).waitFor();
     await untilTaken(sdkUrl, made);
   });
 
@@ -319,7 +325,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     for (let looks = 0; looks < 100 && await key.count() === 0; looks++) await sheet.reload();
     assert.match(await call(sdkUrl, await key.innerText()), /./);
     assert.equal(await sheet.locator('button[data-copy]:visible').count(), 0, 'what needs scripts is not there');
-    await sheet.goto(`${url}/keys/support/plain`);
+    await sheet.goto(`${url}/keys/support/plain/settings`);
     await sheet.locator('input[name=maxConcurrency]').fill('4');
     await press('Save');
     assert.match(await manifest('support-plain.yaml'), /maxConcurrency: 4/);

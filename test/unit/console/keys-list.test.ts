@@ -5,24 +5,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { ApiKey } from '#crds/types.gen.ts';
+import { keysCsv } from '../../../console/keys/keys-csv.ts';
 import { readinessOf } from '../../../console/keys/key-facts.ts';
+import { keyStatusOf } from '../../../console/keys/key-status.ts';
 import { KEY_COLUMNS, keysPath, parseKeysQuery, sortedBy } from '../../../console/keys/keys-query.ts';
 import { KEYS_PER_PAGE as PAGE_SIZE, selectKeys } from '../../../console/keys/keys-query.ts';
-import { condition, createWorld, keyManifest } from '../../support/console-access.ts';
-import { ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './keys-stand.ts';
+import { condition, createWorld, keyManifest, TEST_NOW_MS } from '../../support/console-access.ts';
+import { ACCOUNT, ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './keys-stand.ts';
 
 const queryOf = (text: string) => parseKeysQuery(new URLSearchParams(text));
 const apiKeys = (manifests: readonly unknown[]) =>
   [...createWorld(manifests).objects.values()].filter((object): object is ApiKey => object.kind === 'ApiKey');
+const ROW = {
+  groupNames: new Map([['auto-a', 'Auto-A'], ['economy', 'Cheap and slow']]),
+  statusOf: (apiKey: ApiKey) => keyStatusOf(apiKey, {
+    nowMs: TEST_NOW_MS, account: undefined, cheapestCallNanoUsd: () => undefined, refusal: undefined,
+  }),
+};
 const names = (manifests: readonly ApiKey[], query: string) =>
-  selectKeys(manifests, queryOf(query)).rows.map(({ apiKey }) => apiKey.metadata.name);
+  selectKeys(manifests, queryOf(query), ROW).rows.map(({ facts }) => facts.apiKey.metadata.name);
 const TENANT_KEYS = apiKeys(TENANTS);
 const rowsIn = (markup: string) => [...markup.matchAll(/data-key="([^"]*)"/g)].map(([, key]) => key);
 
 describe('the query of the list', () => {
   it('survives its way through an address', () => {
     for (const text of [
-      '', 'q=a+b&namespace=team-a&group=g&ready=no&enabled=yes&sort=-spent&page=3', 'sort=-name', 'q=%2F%26%3F',
+      '', 'q=a+b&namespace=team-a&group=g&status=LimitReached&sort=-spent&page=3', 'sort=-name', 'q=%2F%26%3F',
     ]) {
       assert.deepEqual(queryOf(keysPath(queryOf(text)).split('?')[1] ?? ''), queryOf(text), text);
     }
@@ -30,8 +38,8 @@ describe('the query of the list', () => {
   });
   it('leaves out what means nothing', () => {
     for (const text of [
-      'sort=nonsense', 'sort=--name', 'page=0', 'page=-1', 'page=1.5', 'page=1e99', 'page=x', 'ready=maybe',
-      'sort=constructor', 'enabled=',
+      'sort=nonsense', 'sort=--name', 'page=0', 'page=-1', 'page=1.5', 'page=1e99', 'page=x', 'status=maybe',
+      'sort=constructor', 'status=', 'ready=no',
     ]) assert.deepEqual(queryOf(text), queryOf(''), text);
   });
   it('a heading sorts by its column, pressed again the other way round, from the first page', () => {
@@ -47,17 +55,17 @@ describe('what is found', () => {
     for (const [query, found] of [
       ['q=CI', ['ci-bot']], ['q=sk-4tz', ['ci-bot']], ['q=team-b', ['secret-project']], [
         'q=economy', ['nightly-evals'],
-      ], ['q=team-a+bot', ['ci-bot']], ['q=ci+vip', []], ['q=team-a%2Fci', ['ci-bot']],
+      ], ['q=cheap+SLOW', ['nightly-evals']], ['q=team-a+bot', ['ci-bot']], ['q=ci+vip', []],
+      ['q=team-a%2Fci', ['ci-bot']],
     ] as const) assert.deepEqual(names(TENANT_KEYS, query), found, query);
   });
   it('meets every filter', () => {
     for (const [query, found] of [
       ['namespace=team-b', ['secret-project']], [
         'group=retired', ['intern-2026'],
-      ], ['enabled=no', ['nightly-evals']], ['ready=yes', ['chat-frontend', 'ci-bot', 'secret-project']],
-      [
-        'ready=no', ['intern-2026', 'new-service', 'nightly-evals'],
-      ], ['ready=no&enabled=yes', ['intern-2026', 'new-service']], ['namespace=team', []],
+      ], ['status=Disabled', ['nightly-evals']], ['status=Active', ['chat-frontend', 'secret-project']],
+      ['status=Low', ['ci-bot']], ['status=NotAccepted', ['intern-2026']], ['status=Pending', ['new-service']],
+      ['namespace=team', []],
     ] as const) assert.deepEqual(names(TENANT_KEYS, query), found, query);
   });
   it('is sorted by each column, what is not known last, in both directions', () => {
@@ -69,10 +77,10 @@ describe('what is found', () => {
     assert.deepEqual(by('used'), ['nightly-evals', 'ci-bot', 'chat-frontend', 'intern-2026', 'new-service']);
     assert.equal(by('expires')[0], 'ci-bot');
     assert.equal(by('-expires')[0], 'ci-bot');
-    assert.equal(by('key').at(-1), 'new-service');
     assert.equal(by('enabled').at(-1), 'nightly-evals');
     assert.equal(by('group').at(-1), 'intern-2026');
-    assert.deepEqual(by('ready').slice(0, 3), ['nightly-evals', 'intern-2026', 'new-service']);
+    assert.deepEqual(by('status'), ['intern-2026', 'ci-bot', 'new-service', 'nightly-evals', 'chat-frontend']);
+    assert.deepEqual(names(TENANT_KEYS, 'namespace=team-a'), by('status'), 'the worst first, if nobody says');
     for (const column of KEY_COLUMNS) assert.equal(by(column).length, 5, column);
   });
   it('sorts names as people do, and ties by name', () => {
@@ -90,7 +98,7 @@ describe('pages of the list', () => {
     for (const [count, page, rows, pages] of [
       [0, 1, 0, 1], [1, 1, 1, 1], [100, 1, 100, 1], [101, 2, 1, 2], [101, 99, 1, 2], [250, 2, 100, 3],
     ] as const) {
-      const selection = selectKeys(many(count), queryOf(`page=${page}`));
+      const selection = selectKeys(many(count), queryOf(`page=${page}`), ROW);
       assert.deepEqual([selection.rows.length, selection.pages], [rows, pages], `${count} keys, page ${page}`);
     }
     assert.equal(PAGE_SIZE, 100);
@@ -139,13 +147,23 @@ describe('the page of keys', () => {
     const { markup, status } = await (await browser(ANNA)).get('/keys');
     assert.equal(status, 200);
     assert.deepEqual(rowsIn(markup), [
-      'chat-frontend', 'ci-bot', 'intern-2026', 'new-service', 'nightly-evals',
+      'intern-2026', 'ci-bot', 'new-service', 'nightly-evals', 'chat-frontend',
     ].map((name) => `team-a/${name}`));
     for (const words of [
-      'sk-4Tz9q…', '$21.38', '$25.00', '$3.62', 'title="$21.384512"', 'datetime="2026-11-21T11:52:10Z"',
+      'sk-4Tz9q…', '$21.38', '$25.00', '$3.61', 'Auto-A', '>Not accepted</span>', 'Active (1)',
+      'title="$21.384512"', 'datetime="2026-11-21T11:52:10Z"',
       'The Group &quot;retired&quot; does not exist.', '5 keys',
     ]) assert.ok(markup.includes(words), words);
     assert.doesNotMatch(markup, /team-b|secret-project/);
+  });
+  it('gives the same keys as a file, with the same status', async () => {
+    const { browser } = keysStand();
+    const { markup, status } = await (await browser(ANNA)).get('/keys.csv?status=NotAccepted');
+    assert.equal(status, 200);
+    assert.deepEqual(markup.trimEnd().split('\r\n').map((line) => line.split(',').slice(0, 4)), [
+      ['namespace', 'name', 'key_prefix', 'status'], ['team-a', 'intern-2026', 'sk-0aPq7', 'Not accepted'],
+    ]);
+    assert.match(keysCsv([]), /^namespace,[a-z_,]+\r\n$/);
   });
   it('says what to do where there is no key, no match, and no right', async () => {
     const empty = keysStand({ world: createWorld(PLATFORM) });
@@ -218,20 +236,21 @@ describe('the page of keys', () => {
       platform('PriceCatalog', 'p', { models: [{ name: hostile, vendor: 'v', quotaType: 'Token', modelRatio: '1' }] }),
       platform('Group', 'auto-a', { displayName:
         hostile, allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }] }),
-      keyManifest('team-a', 'x', { models: [hostile, '</textarea><script>'] }),
+      keyManifest('team-a', 'x', { models: [hostile, '</textarea><script>'] }), ACCOUNT,
     ]);
     const stand = keysStand({ world });
     const [anna, bob] = [await stand.browser(ANNA), await stand.browser(BLIND)];
     stand.world.mint('team-a', 'x');
-    for (const [person, path] of [[anna, '/keys/team-a/x'], [
-      bob, '/keys/team-a/x',
-    ], [anna, '/keys/new'], [anna, `/keys/team-a/x/created?rotation=1&since=${stand.clock.nowMs}`]] as const) {
+    for (const [person, path] of [[anna, '/keys/team-a/x/settings'], [
+      bob, '/keys/team-a/x/settings',
+    ], [anna, '/keys/team-a/x/use'], [anna, '/keys/new'], [
+      anna, `/keys/team-a/x/created?rotation=1&since=${stand.clock.nowMs}`]] as const) {
       const { markup, status } = await person.get(path);
       assert.equal(status, 200, path);
       assert.ok(markup.includes('&lt;img src=x'), path);
       assert.doesNotMatch(markup, /<img|<script>/, path);
     }
-    await anna.get('/keys/team-a/x');
+    await anna.get('/keys/team-a/x/settings');
     assert.equal((await anna.submit('key-form', { maxConcurrency: '5' })).status, 303);
     assert.deepEqual(stand.world.apiKey('team-a', 'x').spec.models, [
       hostile, '</textarea><script>',

@@ -60,11 +60,15 @@ export const PLATFORM: readonly unknown[] = [
 
 const READY = condition('Ready', 'True', 'Ready', '');
 
+/** The account of team-a. */
+export const ACCOUNT: unknown = {
+  apiVersion: API, kind: 'Account', metadata: { namespace: 'team-a', name: 'team-a' },
+  spec: { grants: [{ name: '2026-11', usd: '250.00' }] }, status: { balanceUsd: '182.4312' },
+};
+
 /** Tenants' objects: enough that every state of a key is there. */
 export const TENANTS: readonly unknown[] = [
-  { apiVersion: API, kind: 'Account', metadata: {
-    namespace: 'team-a', name: 'team-a',
-  }, spec: { grants: [{ name: '2026-11', usd: '250.00' }] }, status: { balanceUsd: '182.4312' } },
+  ACCOUNT,
   { apiVersion: API, kind: 'Account', metadata: { namespace: 'team-b', name: 'team-b' }, spec: {} },
   keyManifest('team-a', 'ci-bot', {
     quota: { limitUsd: '25.00', period: 'Monthly' }, expirationTime: '2027-01-01T00:00:00Z',

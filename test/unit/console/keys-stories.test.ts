@@ -1,243 +1,11 @@
-/** What people do with keys, page by page, without scripts: create, see the key once, edit, rotate, switch, delete. */
+/** What people do with keys, page by page, without scripts: edit, rotate, switch, delete. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { AccessError } from '../../../console/access/access.ts';
-import { createWorld, keyManifest } from '../../support/console-access.ts';
-import { ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER } from './keys-stand.ts';
-import type { Browser } from './keys-stand.ts';
+import { ANNA, keysStand, READER } from './keys-stand.ts';
 import { pattern } from '../../support/pattern.ts';
 
 const CI = { namespace: 'team-a', name: 'ci-bot' };
-const NEW_KEY = {
-  name: 'bot', group: 'auto-a', account: 'team-a', quota: 'Limited', limitUsd: '12.50', period: 'Daily',
-};
-
-/** Creates a key and gives the page that it leads to. */
-async function create(browser: Browser, fields: Record<string, string | string[]> = {}): Promise<string> {
-  await browser.get('/keys/new');
-  const { status, location } = await browser.submit('key-form', { ...NEW_KEY, ...fields });
-  assert.equal(status, 303);
-  return location;
-}
-
-describe('creating a key', () => {
-  it('makes what the form says, and shows the key once it is there, and only once', async () => {
-    const { browser, world, logged, clock } = keysStand();
-    const anna = await browser(ANNA);
-    const made = await create(
-      anna, { allowed: 'Some', model: ['gpt-5', 'gpt-5-mini'], maxConcurrency: '3', expires: '2027-03-01T08:30' },
-    );
-    assert.deepEqual(world.apiKey('team-a', 'bot').spec, {
-      gatewayNamespace: 'model-gateway', enabled: true, groupRef: { name:
-        'auto-a' }, accountRef: { name: 'team-a' }, quota: {
-          limitUsd: '12.50', period: 'Daily', whenShort: 'Lower', minOutputTokens: 16,
-        },
-      expirationTime: '2027-03-01T08:30:00Z', models: ['gpt-5', 'gpt-5-mini'], maxConcurrency:
-        3, key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
-    });
-    const waiting = await anna.get(made);
-    assert.match(
-      waiting.markup,
-      /data-state="Waiting" data-refresh="2"[\s\S]*<noscript><meta http-equiv="refresh" content="2"><\/noscript>/,
-    );
-    const text = world.mint('team-a', 'bot');
-    assert.doesNotMatch(made, new RegExp(text));
-    // a look at the head alone is not the one showing
-    assert.equal(await anna.head(made), '');
-    const shown = await anna.get(made);
-    assert.match(shown.markup, new RegExp(`<code id="key-text">${text}</code>`));
-    for (const words of [
-      "curl &#39;https://models.example.com/v1/chat/completions&#39;",
-      'base_url=&quot;https://models.example.com/v1&quot;', 'baseURL: &quot;https://models.example.com/v1&quot;',
-      'base_url=&quot;https://models.example.com&quot;', 'model=&quot;gpt-5&quot;',
-    ])
-      assert.ok(shown.markup.includes(words), words);
-    assert.doesNotMatch(shown.markup, /id="placeholders"/);
-    const again = await anna.get(made);
-    assert.match(again.markup, /data-state="Over"/);
-    assert.doesNotMatch(again.markup, new RegExp(text));
-    assert.doesNotMatch(JSON.stringify(logged), new RegExp(text));
-    clock.nowMs += 1;
-    for (const path of ['/keys', '/keys/team-a/bot'])
-      assert.doesNotMatch((await anna.get(path)).markup, new RegExp(text));
-  });
-  it('shows the key to the script that waits for it, in the same markup', async () => {
-    const { browser, world } = keysStand();
-    const anna = await browser(ANNA);
-    const made = await create(anna);
-    assert.match((await anna.get(`${made}&part=`)).markup, /^<div id="made" data-state="Waiting"/);
-    const text = world.mint('team-a', 'bot');
-    assert.match(
-      (await anna.get(`${made}&part=`)).markup, new RegExp(`^<div id="made" data-state="Shown"[\\s\\S]*${text}`),
-    );
-    assert.match((await anna.get(made)).markup, /data-state="Over"/);
-  });
-  it('does not take what an older Secret still holds for the new key', async () => {
-    const { browser, world } = keysStand();
-    const anna = await browser(ANNA);
-    world.keyTexts.set('team-a/bot', 'sk-of-a-deleted-key-of-this-name-000000000000');
-    const made = await create(anna);
-    assert.match((await anna.get(made)).markup, /data-state="Waiting"/);
-    world.mint('team-a', 'bot');
-    world.keyTexts.set('team-a/bot', 'sk-of-a-deleted-key-of-this-name-000000000000');
-    const { markup } = await anna.get(made);
-    assert.match(markup, /data-state="Waiting"/);
-    assert.doesNotMatch(markup, /sk-of-a-deleted/);
-  });
-  it('stops waiting after a while and says why; and shows no key that was made long ago', async () => {
-    const { browser, world, clock } = keysStand();
-    const anna = await browser(ANNA);
-    const made = await create(anna);
-    clock.nowMs += 61_000;
-    const late = await anna.get(made);
-    assert.match(late.markup, /data-state="Waiting">[\s\S]*id="late"[\s\S]*The gateway has not looked at it yet/);
-    assert.doesNotMatch(late.markup, /http-equiv|data-refresh/);
-    const text = world.mint('team-a', 'bot');
-    clock.nowMs += 540_000;
-    const over = await anna.get(made);
-    assert.match(over.markup, /data-state="Over"[\s\S]*kubectl get secret bot-key -n team-a/);
-    assert.doesNotMatch(over.markup, new RegExp(text));
-  });
-  it('says so where the person may not read the Secret', async () => {
-    const { browser, world } = keysStand();
-    const bob = await browser(BLIND);
-    const { markup } = await bob.get('/keys/new');
-    assert.match(markup, /<input id="f-account" name="account"[^>]*required/);
-    const made = (await bob.submit('key-form', NEW_KEY)).location;
-    const text = world.mint('team-a', 'bot');
-    const unreadable = await bob.get(made);
-    assert.match(unreadable.markup, /data-state="Unreadable"[\s\S]*kubectl get secret bot-key/);
-    assert.doesNotMatch(unreadable.markup, new RegExp(text));
-  });
-  it('says that an address is a placeholder where nobody has told the gateway\'s', async () => {
-    const { browser, world } = keysStand({ gatewayUrl: undefined });
-    const anna = await browser(ANNA);
-    const made = await create(anna);
-    world.mint('team-a', 'bot');
-    assert.match((await anna.get(made)).markup, /id="placeholders">https:\/\/gateway\.example stands for/);
-  });
-  it('takes a key from a Secret, and tells how to make it', async () => {
-    const { browser, world } = keysStand();
-    const anna = await browser(ANNA);
-    const made = await create(anna, { keyType: 'Provided', secret: 'mine' });
-    assert.deepEqual(world.apiKey('team-a', 'bot').spec.key, {
-      type: 'Provided', rotation: 1, overlapSeconds: 0, secretRef: { name: 'mine' },
-    });
-    assert.match(
-      (await anna.get(made)).markup, /data-state="Provided"[\s\S]*kubectl create secret generic mine -n team-a/,
-    );
-    assert.match((await anna.get('/keys/team-a/bot/rotate')).markup, /id="provided"/);
-  });
-  it('of a folder of manifests speaks of folders', async () => {
-    const { browser, world } = keysStand({ backend: 'Files' });
-    const anna = await browser(ANNA);
-    const made = await create(anna);
-    world.mint('team-a', 'bot');
-    await anna.get(made);
-    const over = await anna.get(made);
-    assert.match(over.markup, /data-state="Over"[\s\S]*data folder/);
-    assert.doesNotMatch(over.markup, /kubectl/);
-    const { markup } = await anna.get(await create(anna, { name: 'own', keyType: 'Provided' }));
-    assert.match(markup, /kind: Secret\nmetadata: \{name: own-key, namespace: team-a\}/);
-    assert.doesNotMatch((await (await browser(NOBODY)).get('/keys')).markup, /kubectl/);
-    const rita = await browser(READER);
-    for (const path of ['/keys/team-a/ci-bot', '/keys/new'])
-      assert.match((await rita.get(path)).markup, /The folder of manifests cannot be written to/, path);
-  });
-  it('says at the field what the API refuses, in its words, and keeps what was typed', async () => {
-    const { browser, world } = keysStand();
-    const anna = await browser(ANNA);
-    await anna.get('/keys/new');
-    const { status, markup } =
-      await anna.submit('key-form', { ...NEW_KEY, limitUsd: '12,50', allowed: 'Some', maxConcurrency: '0' });
-    assert.equal(status, 422);
-    assert.match(markup, /<a href="#f-limitUsd">Quota: [^<]*limitUsd must be a decimal such as &quot;25.00&quot;/);
-    assert.match(
-      markup,
-      /id="f-limitUsd" name="limitUsd" value="12,50"[^>]* aria-invalid="true" aria-describedby="f-limitUsd-fault"/,
-    );
-    assert.match(markup, /id="f-models-fault"><p class="fault">[^<]*at least 1/);
-    assert.match(markup, /id="f-maxConcurrency-fault"/);
-    assert.match(markup, /value="bot"/);
-    assert.match(markup, /name="group" value="auto-a" required checked/);
-    assert.equal(world.objects.has('ApiKey team-a/bot'), false);
-    assert.equal(
-      (await anna.submit('key-form', { limitUsd: '12.50', maxConcurrency: '1', allowed: 'All' })).status, 303,
-    );
-  });
-  it('a name that is taken is said at the name', async () => {
-    const { browser } = keysStand();
-    const anna = await browser(ANNA);
-    await anna.get('/keys/new');
-    const { status, markup } = await anna.submit('key-form', { ...NEW_KEY, name: 'ci-bot' });
-    assert.equal(status, 409);
-    assert.match(markup, /id="f-name-fault"><p class="fault">[^<]*already/);
-  });
-  it('asks first in which namespace, where there are several', async () => {
-    const { browser, world } = keysStand();
-    const olga = await browser(BOTH);
-    assert.match((await olga.get('/keys/new')).markup, /<option>team-a<\/option><option>team-b<\/option>/);
-    const { markup } = await olga.get('/keys/new?namespace=team-b');
-    assert.match(markup, /name="group" value="vip"/);
-    assert.equal((await olga.submit('key-form', { ...NEW_KEY, account: 'team-b', group: 'vip' })).status, 303);
-    assert.equal(world.apiKey('team-b', 'bot').spec.groupRef.name, 'vip');
-    assert.equal((await olga.get('/keys/new?namespace=team-c')).status, 403);
-  });
-  it('is not offered to who may not', async () => {
-    const { browser } = keysStand();
-    for (const rights of [READER, NOBODY]) {
-      const { status, markup } = await (await browser(rights)).get('/keys/new');
-      assert.equal(status, 403);
-      assert.match(markup, /id="may-not-create"/);
-    }
-  });
-});
-
-describe('the groups to choose from', () => {
-  it('are those that admit the namespace, with ratio and priced models', async () => {
-    const { browser } = keysStand();
-    const { markup } = await (await browser(ANNA)).get('/keys/new');
-    assert.match(markup, /name="group" value="auto-a"[\s\S]*?× 0\.8[\s\S]*?claude-haiku-4-5/);
-    assert.match(markup, /name="group" value="economy"[\s\S]*?× 0\.5/);
-    assert.doesNotMatch(markup, /value="vip"|value="internal"|unpriced/);
-  });
-  it('are everybody\'s to see who may see keys there: the price page tells the same', async () => {
-    const { browser } = keysStand();
-    const { markup } = await (await browser(BLIND)).get('/keys/new');
-    assert.match(markup, /name="group" value="auto-a"[\s\S]*?× 0\.8[\s\S]*?name="model" value="claude-haiku-4-5"/);
-    assert.doesNotMatch(markup, /value="vip"|value="internal"|unpriced/);
-  });
-  it('are typed, and models too, where there are none yet', async () => {
-    const { browser, world } = keysStand({ world: createWorld([]) });
-    const anna = await browser(ANNA);
-    const { markup } = await anna.get('/keys/new?namespace=team-a');
-    assert.match(markup, /<input id="f-group" name="group"[^>]*required/);
-    assert.match(markup, /<textarea id="models-text"/);
-    await anna.submit('key-form', { ...NEW_KEY, allowed: 'Some', models: 'gpt-5\r\nclaude-haiku-4-5' });
-    assert.deepEqual(world.apiKey('team-a', 'bot').spec.models, ['gpt-5', 'claude-haiku-4-5']);
-  });
-  it('hold the one that a key has, although it is gone', async () => {
-    const { browser } = keysStand();
-    assert.match(
-      (await (await browser(ANNA)).get('/keys/team-a/intern-2026')).markup,
-      /name="group" value="retired" required checked[\s\S]*?There is no such group/,
-    );
-  });
-  it('multiply what an automatic group and its members ask', async () => {
-    const automatic = (name: string, members: readonly string[]): unknown => ({
-      apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group', metadata: { namespace: 'model-gateway', name },
-      spec: { type: 'Automatic', priceRatio:
-        '2', allowedNamespaces: { from: 'All' }, members: members.map((member) => ({ name: member })) },
-    });
-    const { browser } = keysStand({ world: createWorld([
-      ...PLATFORM, automatic('smart', ['auto-a', 'economy']), automatic('plain', ['economy']),
-      keyManifest('team-a', 'k'),
-    ]) });
-    const { markup } = await (await browser(ANNA)).get('/keys/new');
-    assert.match(markup, /value="smart"[\s\S]*?× 1 to 1\.6/);
-    assert.match(markup, /value="plain"[\s\S]*?× 1</);
-  });
-});
 
 describe('editing a key', () => {
   it('changes what was typed and touches nothing else', async () => {
@@ -246,9 +14,9 @@ describe('editing a key', () => {
       ({ ...spec, key: { ...spec.key, overlapSeconds: 77, secretRef: { name: 'own' } } }));
     const before = world.apiKey('team-a', 'ci-bot').spec;
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     const answer = await anna.submit('key-form', { limitUsd: '30.5', group: 'economy' });
-    assert.deepEqual([answer.status, answer.location], [303, '/keys/team-a/ci-bot?done=saved']);
+    assert.deepEqual([answer.status, answer.location], [303, '/keys/team-a/ci-bot/settings?done=saved']);
     assert.deepEqual(world.apiKey('team-a', 'ci-bot').spec, {
       ...before, groupRef: { name: 'economy' }, quota: { ...before.quota, limitUsd: '30.5' },
     });
@@ -259,7 +27,7 @@ describe('editing a key', () => {
     const anna = await browser(ANNA);
     for (const name of ['ci-bot', 'chat-frontend', 'nightly-evals', 'intern-2026', 'new-service']) {
       const before = world.apiKey('team-a', name);
-      await anna.get(`/keys/team-a/${name}`);
+      await anna.get(`/keys/team-a/${name}/settings`);
       assert.equal((await anna.submit('key-form')).status, 303, name);
       assert.equal(world.apiKey('team-a', name), before, name);
     }
@@ -267,7 +35,7 @@ describe('editing a key', () => {
   it('takes out what is emptied', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/chat-frontend');
+    await anna.get('/keys/team-a/chat-frontend/settings');
     assert.equal((await anna.submit(
       'key-form', { quota: 'Unlimited', allowed: 'All', maxConcurrency: '', enabled: null },
     )).status, 303);
@@ -279,7 +47,7 @@ describe('editing a key', () => {
   it('says at the field what the API refuses, and keeps what was typed', async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     const { status, markup } = await anna.submit('key-form', { limitUsd: '-5', expires: '1969-01-01T00:00' });
     assert.equal(status, 422);
     assert.match(markup, /name="limitUsd" value="-5"[^>]*aria-invalid/);
@@ -289,7 +57,7 @@ describe('editing a key', () => {
   it('shows what somebody else changed, and overwrites it only when sent again', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     world.edit('ApiKey', CI, (spec) =>
       ({ ...spec, groupRef: { name: 'economy' }, quota: { ...spec.quota, limitUsd: '50.00' } }));
     const theirs = world.apiKey('team-a', 'ci-bot');
@@ -313,7 +81,7 @@ describe('editing a key', () => {
   it('notices who was faster in the very moment of saving', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     world.interfere = () => {
       world.interfere = undefined;
       world.edit('ApiKey', CI, (spec) => ({ ...spec, enabled: false }));
@@ -326,7 +94,7 @@ describe('editing a key', () => {
   it('a change of the status alone is no change', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     const { status, ...key } = world.apiKey('team-a', 'ci-bot');
     world.put({ ...key, status: { ...status, spentUsd: '22' } });
     assert.equal((await anna.submit('key-form', { limitUsd: '30' })).status, 303);
@@ -334,14 +102,14 @@ describe('editing a key', () => {
   it('may be looked at by who may not change it', async () => {
     const { browser } = keysStand();
     const rita = await browser(READER);
-    const { markup } = await rita.get('/keys/team-a/ci-bot');
+    const { markup } = await rita.get('/keys/team-a/ci-bot/settings');
     assert.match(markup, /id="read-only"[\s\S]*<fieldset class="form key-fields" disabled>/);
     assert.doesNotMatch(markup, />Save<|\/rotate"|\/delete"/);
   });
   it('that the API forbids is said above the form, with what was typed', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     world.interfere = () => {
       throw new AccessError('Forbidden', 'anna may not patch this.');
     };
@@ -438,6 +206,6 @@ describe('deleting a key', () => {
     assert.equal(right.status, 303);
     assert.equal(world.objects.has('ApiKey team-a/ci-bot'), false);
     assert.match((await anna.follow(right)).markup, /The key team-a\/ci-bot is deleted/);
-    assert.equal((await anna.get('/keys/team-a/ci-bot')).status, 404);
+    assert.equal((await anna.get('/keys/team-a/ci-bot/settings')).status, 404);
   });
 });

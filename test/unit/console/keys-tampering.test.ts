@@ -13,7 +13,7 @@ describe('another tenant\'s key', () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
     for (const path of [
-      THEIRS, `${THEIRS}/rotate`, `${THEIRS}/delete`,
+      THEIRS, `${THEIRS}/activity`, `${THEIRS}/settings`, `${THEIRS}/use`, `${THEIRS}/rotate`, `${THEIRS}/delete`,
       `${THEIRS}/created?rotation=1&since=${Date.parse('2026-11-21T12:00:00Z')}`,
       `${THEIRS}/created?rotation=1&since=1&part=`,
     ]) {
@@ -31,7 +31,7 @@ describe('another tenant\'s key', () => {
     const uid = before.metadata.uid ?? '';
     const anna = await browser(ANNA);
     for (const [path, fields] of [
-      [THEIRS, { uid, generation:
+      [`${THEIRS}/settings`, { uid, generation:
         '1', base: '{}', limitUsd: '9', quota: 'Limited', group: 'auto-a', period: 'Never', whenShort: 'Lower' }],
       [`${THEIRS}/enabled`, { to: `off ${uid}`, view: '/keys' }],
       [`${THEIRS}/rotate`, { uid, rotation: '1', overlap: '0' }],
@@ -49,14 +49,14 @@ describe('another tenant\'s key', () => {
     const refused =
       await anna.submit('key-form', { namespace: 'team-b', name: 'mine', group: 'vip', account: 'team-b' });
     assert.equal(refused.status, 403);
-    assert.match(refused.markup, /You may not create keys in team-b/);
+    assert.match(refused.markup, /You may not create keys in <bdi>team-b</);
     assert.doesNotMatch(refused.markup, /value="vip"|claude|\$/, 'what can be chosen in team-b is not told');
     await anna.get('/keys/new');
     assert.doesNotMatch((await anna.submit(
       'key-form', { namespace: 'team-b', name: 'mine', quota: 'Limited', limitUsd: '' },
     )).markup, /value="vip"/);
     assert.equal(world.objects.has('ApiKey team-b/mine'), false);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     await anna.submit('key-form', {
       namespace: 'team-b', name: 'secret-project', account: 'team-b', keyType: 'Provided', secret: 'x', limitUsd: '26',
     });
@@ -77,7 +77,7 @@ describe('a form that was tampered with', () => {
     const anna = await browser(ANNA);
     const before = world.apiKey('team-a', 'ci-bot');
     for (const [page, form, fields] of [[
-      '', 'key-form', { limitUsd: '9' },
+      '/settings', 'key-form', { limitUsd: '9' },
     ], ['/rotate', 'rotate-form', {}], ['/delete', 'delete-form', { confirm: 'ci-bot' }]] as const) {
       await anna.get(`/keys/team-a/ci-bot${page}`);
       const { status, markup } = await anna.submit(form, { ...fields, uid: 'ffffffff-0000' });
@@ -92,12 +92,12 @@ describe('a form that was tampered with', () => {
     const anna = await browser(ANNA);
     const before = world.apiKey('team-a', 'ci-bot');
     for (const generation of ['0', '2', '-1', 'x', '', '1.0', '99999999999999999999']) {
-      await anna.get('/keys/team-a/ci-bot');
+      await anna.get('/keys/team-a/ci-bot/settings');
       const { status } = await anna.submit('key-form', { generation, limitUsd: '9' });
       assert.equal(status, 409, generation);
     }
     for (const base of ['', '{', '[]', '{"limit":"9"}', JSON.stringify({ limit: '<script>alert(1)</script>' })]) {
-      await anna.get('/keys/team-a/ci-bot');
+      await anna.get('/keys/team-a/ci-bot/settings');
       const { status, markup } = await anna.submit('key-form', { generation: '7', base, limitUsd: '9' });
       assert.equal(status, 409, base);
       assert.doesNotMatch(markup, /<script>alert/, base);
@@ -108,7 +108,7 @@ describe('a form that was tampered with', () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const { spec } = world.apiKey('team-a', 'ci-bot');
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     await anna.submit('key-form', { limitUsd: '26', rotation: '9', 'spec.key.rotation':
       '9', gatewayNamespace: 'other', overlapSeconds: '5', patch: '{"spec":{"enabled":false}}', status: '{}' });
     assert.deepEqual(world.apiKey('team-a', 'ci-bot').spec, { ...spec, quota: { ...spec.quota, limitUsd: '26' } });
@@ -116,7 +116,7 @@ describe('a form that was tampered with', () => {
   it('with values that no list offers is refused at the field', async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
-    await anna.get('/keys/team-a/ci-bot');
+    await anna.get('/keys/team-a/ci-bot/settings');
     const { status, markup } = await anna.submit('key-form', { period: '"><script>', whenShort: 'Never' });
     assert.equal(status, 422);
     assert.match(markup, /id="f-period-fault"/);
@@ -157,7 +157,7 @@ describe('an address that names no key', () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
     for (const path of [
-      '/keys/team-a/nothing', '/keys/team-a/..%2f..%2fsecrets', '/keys/team-a/A', '/keys/%2e%2e/x',
+      '/keys/team-a/nothing/settings', '/keys/team-a/..%2f..%2fsecrets', '/keys/team-a/A', '/keys/%2e%2e/x',
       '/keys/team-a/%3Cscript%3E', `/keys/team-a/${'x'.repeat(300)}`,
     ]) {
       const { status, markup } = await anna.get(path);
@@ -172,7 +172,7 @@ describe('a key of another gateway', () => {
     const world = createWorld([...PLATFORM, keyManifest('team-a', 'other', { gatewayNamespace: 'second-gateway' })]);
     const { browser } = keysStand({ world });
     const anna = await browser(ANNA);
-    const { status, markup } = await anna.get('/keys/team-a/other');
+    const { status, markup } = await anna.get('/keys/team-a/other/settings');
     assert.equal(status, 404);
     assert.match(markup, /belongs to another gateway, the one in second-gateway/);
     const { uid } = world.apiKey('team-a', 'other').metadata;
@@ -192,7 +192,7 @@ describe('who may only look', () => {
         '/keys/team-a/ci-bot/rotate', { uid, rotation: '1', overlap: '0' },
       ], ['/keys/team-a/ci-bot/delete', { uid, confirm: 'ci-bot' }],
     ] as const) assert.equal((await rita.post(path, fields)).status, 403, path);
-    await rita.get('/keys/team-a/ci-bot');
+    await rita.get('/keys/team-a/ci-bot/settings');
     assert.equal((await rita.submit('key-form', { limitUsd: '1' })).status, 403);
     assert.equal(world.apiKey('team-a', 'ci-bot'), before);
   });

@@ -46,11 +46,11 @@ describe('the list of accounts', () => {
     const { status, body } = await stand.see('alice', '/wallet');
     assert.equal(status, 200);
     const text = textOf(body);
-    assert.match(text, /main team-a \$76\.54 \$100\.00 \$23\.46 \$0\.125 2 Ready/);
+    assert.match(text, /main team-a Active \$76\.54 \$100\.00 \$23\.46 \$0\.13 2/);
     assert.doesNotMatch(text, /team-b/);
     // what is likely to be looked at next is read ahead, and no more than may be seen
     assert.deepEqual(book.prepared, ['team-a/main']);
-    assert.match(textOf((await stand.see('paul', '/wallet')).body), /2 accounts.*team-a.*team-b/);
+    assert.match(textOf((await stand.see('paul', '/wallet')).body), /2 accounts.*team-b Pending.*team-a Active/);
   });
 
   test('is searched, sorted and paged by the server', async () => {
@@ -84,7 +84,7 @@ describe('an account', () => {
     const { status, body } = await stand.see('alice', '/wallet/team-a/main');
     assert.equal(status, 200);
     const text = textOf(body);
-    assert.match(text, /Balance \$76\.54 Ready Credit \$100\.00 .* Spent \$23\.46 .* Held now \$0\.125/);
+    assert.match(text, /Balance \$76\.54 Active Credit \$100\.00 .* Spent \$23\.46 .* Held now \$0\.125/);
     assert.match(text, /\$1\.04 for 3 calls in 30 days/);
     assert.match(body, /<bdi>ci<\/bdi><\/a><\/th>.*?<td class="num">2<\/td>/s);
     assert.match(body, new RegExp(`href="/wallet/team-a/main/calls\\?uid=${GONE}"`));

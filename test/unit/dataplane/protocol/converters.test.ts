@@ -209,7 +209,7 @@ test('what OpenAI has nothing like is refused by name', () => {
       type: 'document', source: { type: 'content', content: [{ type: 'document' }] },
     }), 'messages[0].content[0].source.content[0].type'],
     [
-      { messages: [{ role: 'assistant', content: [{ type: 'server_tool_use' }] }] }, 'messages[0].content[0].type',
+      { messages: [{ role: 'assistant', content: [{ type: 'compaction' }] }] }, 'messages[0].content[0].type',
     ], [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role'],
     [
       { system: [{ type: 'image' }] }, 'system[0].type',

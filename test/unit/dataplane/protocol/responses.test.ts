@@ -96,7 +96,8 @@ describe('a request', () => {
     }] }, 'Audio', 'input[0].content[0]'],
   ];
   for (const [what, more, feature, param] of unbounded)
-    it(`for ${what} has no bound`, () => assert.deepEqual(facts(more).unbounded, [{ feature, param }]));
+    it(`for ${what} has no bound`, () =>
+      assert.deepEqual(facts(more).unbounded.map((use) => [use.feature, use.param]), [[feature, param]]));
   it('for a dearer tier has none but that tier\'s price', () => {
     const { unbounded: uses, serviceTier } = facts({ service_tier: 'priority' });
     assert.deepEqual(uses, [{ feature: 'ServiceTiers', param: 'service_tier', needs: { serviceTier: 'priority' } }]);

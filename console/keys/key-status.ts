@@ -1,0 +1,166 @@
+/**
+ * [P] The one status of a key, as lists, filters, pages and exports show it. It is worked out from the key's spec and
+ * amounts as they are now, since conditions follow them a moment later.
+ */
+import type { ApiKey, Condition } from '#crds/types.gen.ts';
+import { formatShortUsd, formatUsdDown } from '#web/format.ts';
+import type { StatusMark, StatusTone } from '../views/status-mark.ts';
+import { accountStatusOf } from '../wallet/account-status.ts';
+import type { AccountFacts } from '../wallet/account-facts.ts';
+import { factsOf } from './key-facts.ts';
+
+/** The worst first: lists sort by this order. */
+export const KEY_STATUSES = [
+  'NotAccepted', 'AccountOutOfCredit', 'LimitReached', 'Expired', 'Low', 'Pending', 'Disabled', 'Active',
+] as const;
+export type KeyStatus = (typeof KEY_STATUSES)[number];
+
+export const KEY_STATUS_LABELS: Readonly<Record<KeyStatus, string>> = {
+  NotAccepted: 'Not accepted', AccountOutOfCredit: 'Account out of credit', LimitReached: 'Limit reached',
+  Expired: 'Expired', Low: 'Low', Pending: 'Pending', Disabled: 'Disabled', Active: 'Active',
+};
+
+const TONES: Readonly<Record<KeyStatus, StatusTone>> = {
+  NotAccepted: 'bad', AccountOutOfCredit: 'bad', LimitReached: 'bad', Expired: 'bad', Low: 'warn', Pending: 'info',
+  Disabled: 'quiet', Active: 'good',
+};
+
+export interface KeyStatusFinding extends StatusMark {
+  readonly status: KeyStatus;
+}
+
+/** The key's last call that was refused for lack of money. */
+export interface MoneyRefusal {
+  /** Whose money was lacking. */
+  readonly of: 'Key' | 'Account';
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+}
+
+/** What a key's status depends on beside the key. */
+export interface KeyStatusContext {
+  readonly nowMs: number;
+  /** undefined: the person may not see the account. */
+  readonly account: AccountFacts | undefined;
+  /** Less than this pays for no call of the key; undefined: not known. */
+  readonly cheapestCallNanoUsd: (apiKey: ApiKey) => bigint | undefined;
+  /** undefined: there is none, or nobody knows. */
+  readonly refusal: MoneyRefusal | undefined;
+}
+
+/** The first that holds, in the order in which a person would mend them. */
+export function keyStatusOf(apiKey: ApiKey, context: KeyStatusContext): KeyStatusFinding {
+  const [status, message] = firstReason(apiKey, context);
+  return { status, label: KEY_STATUS_LABELS[status], tone: TONES[status], message };
+}
+
+type Reason = readonly [status: KeyStatus, message: string];
+
+function firstReason(apiKey: ApiKey, context: KeyStatusContext): Reason {
+  return switchedOff(apiKey) ?? expired(apiKey, context) ?? notAccepted(apiKey) ?? outOfCredit(apiKey, context) ??
+    limitReached(apiKey, context) ?? pending(apiKey) ?? low(apiKey) ?? ['Active', ''];
+}
+
+function switchedOff({ spec }: ApiKey): Reason | undefined {
+  return spec.enabled ? undefined : ['Disabled', 'Every call is refused until somebody switches it on.'];
+}
+
+function expired(apiKey: ApiKey, { nowMs }: KeyStatusContext): Reason | undefined {
+  const { expiresMs } = factsOf(apiKey);
+  if (expiresMs === undefined || expiresMs > nowMs) return undefined;
+  return ['Expired', `It expired on ${utc(expiresMs)}. A later date, or none, under Settings makes it work again.`];
+}
+
+/** The proxies, the group, the account or the Secret do not let it count. */
+function notAccepted(apiKey: ApiKey): Reason | undefined {
+  const ready = currentReady(apiKey);
+  if (ready?.status !== 'False' || isMoney(ready) || isUnderWay(apiKey)) return undefined;
+  // the condition may still speak of what the spec has left behind
+  if (ready.reason === 'Disabled' || ready.reason === 'Expired') return undefined;
+  return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
+}
+
+function outOfCredit(apiKey: ApiKey, { account, cheapestCallNanoUsd, refusal }: KeyStatusContext): Reason | undefined {
+  const name = apiKey.spec.accountRef.name;
+  const wasRefused = isLatest(apiKey, refusal, 'Account');
+  if (!account)
+    return wasRefused ? ['AccountOutOfCredit', `Its last call was refused: the account ${name} is out of credit.`]
+      : undefined;
+  const { status, message } =
+    accountStatusOf(account, { cheapestCallNanoUsd: () => cheapestCallNanoUsd(apiKey), wasRefused });
+  return status === 'Overdrawn' || status === 'OutOfCredit' ? ['AccountOutOfCredit', `Account ${name}: ${message}`]
+    : undefined;
+}
+
+/**
+ * Nothing remains, less than any call costs, or, once the key is low, not enough for its last call. A refusal of a key
+ * with much left says that the call was large; one before a raise of the limit does not count any more.
+ */
+function limitReached(apiKey: ApiKey, { cheapestCallNanoUsd, refusal }: KeyStatusContext): Reason | undefined {
+  const { spentNanoUsd, limitNanoUsd, remainingNanoUsd } = factsOf(apiKey);
+  if (limitNanoUsd === undefined || remainingNanoUsd === undefined) return undefined;
+  const spent = `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} are spent.`;
+  const mend = `Raise the limit or set it to Unlimited under Settings${anew(apiKey)}.`;
+  if (remainingNanoUsd <= 0n || isExhausted(apiKey)) return ['LimitReached', `${spent} ${mend}`];
+  if (!isLow(spentNanoUsd, limitNanoUsd)) return undefined;
+  if (remainingNanoUsd < (cheapestCallNanoUsd(apiKey) ?? 0n))
+    return ['LimitReached', `${formatUsdDown(remainingNanoUsd, 4)} remain, less than any call costs. ${mend}`];
+  if (isLatest(apiKey, refusal, 'Key'))
+    return ['LimitReached', `${formatUsdDown(remainingNanoUsd, 4)} remain, too little for its last call. ${mend}`];
+  return undefined;
+}
+
+function pending(apiKey: ApiKey): Reason | undefined {
+  const ready = currentReady(apiKey);
+  if (!apiKey.status?.conditions?.some(({ type }) => type === 'Ready'))
+    return ['Pending', 'The gateway has not looked at it yet.'];
+  if (!ready || ready.reason === 'Disabled' || ready.reason === 'Expired' || isMoney(ready))
+    return ['Pending', 'The latest change is on its way to the proxies.'];
+  return ready.status === 'True' ? undefined : ['Pending', ready.message === '' ? ready.reason : ready.message];
+}
+
+function low(apiKey: ApiKey): Reason | undefined {
+  const { spentNanoUsd, limitNanoUsd } = factsOf(apiKey);
+  if (limitNanoUsd === undefined || !isLow(spentNanoUsd, limitNanoUsd)) return undefined;
+  return ['Low', `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} are spent${anew(apiKey, '; ')}.`];
+}
+
+/** As the condition QuotaLow has it: from 80 % on. */
+export function isLow(spentNanoUsd: bigint, limitNanoUsd: bigint): boolean {
+  return spentNanoUsd * 5n >= limitNanoUsd * 4n;
+}
+
+/** Nothing was admitted after it. */
+function isLatest(apiKey: ApiKey, refusal: MoneyRefusal | undefined, of: MoneyRefusal['of']): boolean {
+  return refusal?.of === of && refusal.atMs >= (factsOf(apiKey).lastUsedMs ?? 0);
+}
+
+/** What the gateway says of the spec as it is now. */
+function currentReady({ metadata, status }: ApiKey): Condition | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready && (ready.observedGeneration ?? Infinity) >= (metadata.generation ?? 0) ? ready : undefined;
+}
+
+/** Before the ledger has been read, the condition knows more than the amounts. */
+function isExhausted(apiKey: ApiKey): boolean {
+  const ready = currentReady(apiKey);
+  return apiKey.status?.spentUsd === undefined && ready?.status === 'False' && isMoney(ready);
+}
+
+function isMoney({ reason }: Condition): boolean {
+  return reason === 'LimitReached';
+}
+
+function isUnderWay({ status }: ApiKey): boolean {
+  return status?.conditions?.some(({ type, status: holds }) => type === 'Reconciling' && holds === 'True') ?? false;
+}
+
+/** When the quota starts again, as the end of a sentence. */
+function anew({ spec: { quota } }: ApiKey, before = ', or wait: '): string {
+  if (quota.period === 'Daily') return `${before}it starts again at midnight (UTC)`;
+  return quota.period === 'Monthly' ? `${before}it starts again on the 1st (UTC)` : '';
+}
+
+function utc(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}

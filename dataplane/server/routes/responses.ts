@@ -1,0 +1,48 @@
+/** Responses, besides making them: token counts, and those that their provider keeps. All of it is free. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { GatewayError } from '../../errors.ts';
+import { askForResponse } from '../../jobs/stored-responses.ts';
+import type { StoredResponseRequest } from '../../jobs/stored-responses.ts';
+import { bufferedHeaders } from '../../jobs/respond.ts';
+import { countTokens } from '../../pipeline/count-tokens.ts';
+import { readResponse } from '../../pipeline/endpoints/responses.ts';
+import { callerOf } from '../caller.ts';
+import type { ServerDeps } from '../deps.ts';
+import { PATHS } from '../paths.ts';
+import { receive } from '../receive.ts';
+
+interface IdParams {
+  Params: { readonly id: string };
+}
+
+const OPTIONS = { config: { endpoint: 'responses' } } as const;
+
+export function responses(app: FastifyInstance, deps: ServerDeps): void {
+  app.post(PATHS.responseTokens.path, OPTIONS, async (request, reply) => {
+    const received = receive(deps, { endpoint: 'responses', request, reply, read: readResponse });
+    const attempts = request.attempts = [];
+    const { inputTokens, estimated } =
+      await countTokens(deps, { received, ...callerOf(request) }, { dialect: 'Responses', attempts });
+    if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
+    return { object: 'response.input_tokens', input_tokens: inputTokens };
+  });
+  app.get<IdParams>(PATHS.response.path, OPTIONS, ask(deps, 'GET', ''));
+  app.delete<IdParams>(PATHS.responseDeletion.path, OPTIONS, ask(deps, 'DELETE', ''));
+  app.post<IdParams>(PATHS.responseCancellation.path, OPTIONS, ask(deps, 'POST', '/cancel'));
+  app.get<IdParams>(PATHS.responseInput.path, OPTIONS, ask(deps, 'GET', '/input_items'));
+}
+
+function ask(deps: ServerDeps, method: StoredResponseRequest['method'], below: string) {
+  return async (request: FastifyRequest<IdParams>, reply: FastifyReply): Promise<FastifyReply> => {
+    const [, query = ''] = request.url.split(/\?(.*)/s);
+    if (new URLSearchParams(query).get('stream') === 'true')
+      throw new GatewayError('unsupported_parameter', 'A response that was made is not streamed again. Leave "stream" '
+        + 'out, or set "stream" on POST /v1/responses.', { param: 'stream' });
+    const { left } = receive(deps, { endpoint: 'responses', request, reply, read: readResponse }).reply;
+    const answer = await askForResponse(deps, {
+      requestId: request.id, key: callerOf(request).key, headers: request.headers, id: request.params.id,
+      method, below, query, left, attempts: request.attempts = [],
+    });
+    return reply.code(answer.response.status).headers(bufferedHeaders(answer)).send(answer.body);
+  };
+}

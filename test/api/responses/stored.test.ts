@@ -1,0 +1,187 @@
+/** Responses that their provider keeps: the next turn by the id of the last, and everything else that an id opens. */
+import assert from 'node:assert/strict';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { chatModelsManifest } from '../../support/chat-models.ts';
+import { KEYS } from '../../support/manifests.ts';
+import { json, openaiError } from '../../support/provider-answers.ts';
+import { openaiResponse } from '../../support/response-answers.ts';
+import { post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
+import type { Answer, Json, World } from '../../support/api/world.ts';
+
+/** Nano-USD per token of renamed-model, in and out. */
+const PRICE = 2_000n;
+const ITEM = { id: 'cmp_1', type: 'compaction', encrypted_content: 'gAAAA-own' };
+
+let world: World;
+beforeAll(async () => { world = await startWorld({ files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }) }); });
+afterAll(() => world.stop());
+afterEach(() => tidyUp(world));
+
+const ask = (more: object = {}, headers: Record<string, string> = {}): Promise<Answer> =>
+  post(world, '/v1/responses', { model: 'gpt-model', input: 'hello', ...more }, headers);
+
+async function made(): Promise<string> {
+  world.openai.script(openaiResponse());
+  const { id } = (await ask()).json();
+  assert.match(id, /^mgw1_response_/);
+  world.openai.clear();
+  return id;
+}
+
+async function call(method: string, path: string, key: string = KEYS.main): Promise<{ status: number; body: Json }> {
+  const response = await fetch(world.gateway.url + path, { method, headers: { authorization: `Bearer ${key}` } });
+  return { status: response.status, body: JSON.parse(await response.text() || 'null') };
+}
+
+describe('an earlier response', () => {
+  it('goes back to its provider under its own id, and is held as a whole context', async () => {
+    const id = await made();
+    world.openai.script(openaiResponse());
+    const answer = await ask({ previous_response_id: id });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal((await world.openai.request(0)).json()['previous_response_id'], 'resp_mock');
+    const small = { 'x-api-key': KEYS.small };
+    const { error } = (await ask({ previous_response_id: id }, small)).json();
+    assert.equal(error.code, 'insufficient_quota', 'a context of 100,000 tokens is more than it has');
+    world.openai.script(openaiResponse());
+    assert.equal((await ask({}, small)).status, 200);
+  });
+  it('is no other model\'s, nor one that a client made up', async () => {
+    const id = await made();
+    for (const [model, previous] of [
+      ['chat-model', id], ['claude-model', id], ['gpt-model', `${id.slice(0, -1)}${id.endsWith('A') ? 'B' : 'A'}`],
+    ] as const) {
+      const answer = await ask({ model, previous_response_id: previous });
+      const { code, message } = answer.json().error;
+      assert.deepEqual([answer.status, code], [400, 'unsupported_parameter']);
+      assert.match(message, /Send the whole conversation in "input"/);
+    }
+    assert.equal(world.openai.requests.length, 0);
+  });
+});
+
+describe('what is kept of a response', () => {
+  it('is asked of the channel that made it, and answered under the id that the client has', async () => {
+    const id = await made();
+    const kept = { id: 'resp_mock', object: 'response', previous_response_id: null, output: [
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA-own' },
+    ] };
+    world.openai.script(
+      json(kept), json({ object: 'list', data: [{ type: 'reasoning', encrypted_content: 'gAAAA-own' }] }),
+      json({ ...kept, status: 'cancelled' }), json({ id: 'resp_mock', object: 'response.deleted', deleted: true }),
+    );
+    const { spent } = await spending(world);
+    const got = await call('GET', `/v1/responses/${id}?include[]=reasoning.encrypted_content`);
+    assert.deepEqual([got.status, got.body.id], [200, id]);
+    assert.match(got.body.output[0].encrypted_content, /^mgw1_encrypted_/);
+    const items = await call('GET', `/v1/responses/${id}/input_items?limit=5`);
+    assert.match(items.body.data[0].encrypted_content, /^mgw1_encrypted_/);
+    assert.equal((await call('POST', `/v1/responses/${id}/cancel`)).body.status, 'cancelled');
+    assert.deepEqual((await call('DELETE', `/v1/responses/${id}`)).body, {
+      id, object: 'response.deleted', deleted: true,
+    });
+    assert.deepEqual(world.openai.requests.map(({ method, path }) => `${method} ${path}`), [
+      'GET /v1/responses/resp_mock?include[]=reasoning.encrypted_content',
+      'GET /v1/responses/resp_mock/input_items?limit=5', 'POST /v1/responses/resp_mock/cancel',
+      'DELETE /v1/responses/resp_mock',
+    ]);
+    assert.equal((await spending(world)).spent, spent, 'it is free');
+  });
+  it('is nobody else\'s', async () => {
+    const id = await made();
+    for (const [path, key] of [
+      [`/v1/responses/${id}`, KEYS.poor], ['/v1/responses/resp_mock', KEYS.main],
+      [`/v1/responses/${id.replace('response', 'encrypted')}`, KEYS.main],
+    ] as const) {
+      const { status, body } = await call('GET', path, key);
+      assert.deepEqual([status, body.error.code], [404, 'not_found']);
+      assert.match(body.error.message, /send whole conversations in "input"/);
+    }
+    assert.equal((await call('GET', `/v1/responses/${id}`, 'sk-nobody')).status, 401);
+    assert.equal(world.openai.requests.length, 0);
+  });
+  it('is gone when its provider says so, and its refusals are told', async () => {
+    const id = await made();
+    world.openai.script(openaiError(404, 'resp_mock not found'), openaiError(400, 'it is not in the background'));
+    const gone = await call('GET', `/v1/responses/${id}`);
+    assert.deepEqual([gone.status, gone.body.error.code], [404, 'not_found']);
+    const refused = await call('POST', `/v1/responses/${id}/cancel`);
+    assert.deepEqual([refused.status, refused.body.error.message], [400, 'it is not in the background']);
+  });
+  it('is not streamed again', async () => {
+    const { status, body } = await call('GET', `/v1/responses/${await made()}?stream=true`);
+    assert.deepEqual([status, body.error.code, body.error.param], [400, 'unsupported_parameter', 'stream']);
+  });
+});
+
+describe('a compaction', () => {
+  const compact = (more: object = {}): Promise<Answer> =>
+    post(world, '/v1/responses/compact', { model: 'renamed-model', input: [{ role: 'user', content: 'x' }], ...more });
+
+  it('is made by the provider, billed by its figures, and sealed', async () => {
+    world.openai.script(json({
+      id: 'resp_c', object: 'response.compaction', created_at: 1, output: [ITEM],
+      usage: { input_tokens: 100, output_tokens: 7, total_tokens: 107 },
+    }), openaiResponse());
+    const { spent } = await spending(world);
+    const answer = await compact();
+    assert.equal(answer.status, 200, answer.text);
+    const { object, output } = answer.json();
+    assert.equal(object, 'response.compaction');
+    assert.match(output[0].encrypted_content, /^mgw1_encrypted_/);
+    const { path, body } = await world.openai.request(0);
+    assert.deepEqual([path, JSON.parse(body.toString())],
+      ['/v1/responses/compact', { model: 'upstream-name-7', input: [{ role: 'user', content: 'x' }] }]);
+    assert.equal((await spending(world)).spent - spent, 107n * PRICE);
+    assert.equal((await ask({ model: 'renamed-model', input: output })).status, 200);
+    assert.deepEqual((await world.openai.request(1)).json()['input'], [ITEM], 'its account gets its own value back');
+  });
+  it('is not made where the provider has none, nor streamed', async () => {
+    for (const model of ['chat-model', 'claude-model']) {
+      const answer = await compact({ model });
+      assert.deepEqual([answer.status, answer.json().error.code], [404, 'not_found']);
+      assert.match(answer.json().error.message, /summary/);
+    }
+    const streamed = await compact({ stream: true });
+    assert.deepEqual([streamed.status, streamed.json().error.param], [400, 'stream']);
+  });
+});
+
+describe('a count of tokens', () => {
+  const count = (more: object): Promise<Answer> =>
+    post(world, '/v1/responses/input_tokens', { input: 'hello', ...more });
+
+  it('is the provider\'s', async () => {
+    const id = await made();
+    world.openai.script(json({ object: 'response.input_tokens', input_tokens: 12 }));
+    const answer = await count({ model: 'renamed-model', previous_response_id: id });
+    assert.deepEqual([answer.status, answer.json(), answer.headers.get('x-modelgateway-usage')],
+      [200, { object: 'response.input_tokens', input_tokens: 12 }, null]);
+    const { path, body } = await world.openai.request(0);
+    assert.deepEqual([path, JSON.parse(body.toString())], ['/v1/responses/input_tokens', {
+      input: 'hello', model: 'upstream-name-7', previous_response_id: 'resp_mock',
+    }]);
+  });
+  it('is estimated where the provider counts none, of everything that the model reads', async () => {
+    const tokensOf = async (more: object): Promise<number> => {
+      const answer = await count(more);
+      assert.deepEqual([answer.status, answer.headers.get('x-modelgateway-usage')], [200, 'estimated'], answer.text);
+      return answer.json().input_tokens;
+    };
+    const model = 'chat-model';
+    const plain = await tokensOf({ model });
+    assert.ok(plain > 0 && plain < 20);
+    const words = 'several more words than before';
+    for (const more of [
+      { instructions: words }, { input: [{ role: 'user', content: [{ type: 'input_text', text: words }] }] },
+      { tools: [{ type: 'function', name: 'f', description: words }] },
+      { input: [{ type: 'function_call_output', call_id: 'c', output: words }] },
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }] }] },
+      { text: { format: { type: 'json_schema', name: 'x', schema: { description: words } } } },
+    ]) assert.ok(await tokensOf({ model, ...more }) >= plain + 4, JSON.stringify(more));
+    world.openai.script(openaiError(404));
+    assert.ok(await tokensOf({ model: 'gpt-model' }) > 0, 'also where the provider has no such endpoint');
+  });
+  it('is refused for what the call would be refused for', async () =>
+    assert.equal((await count({ model: 'nothing' })).json().error.code, 'model_not_found'));
+});
