@@ -16,7 +16,10 @@ export interface Part {
 
 /** The ledger as others see it: its interface and what it speaks of, not its implementation. */
 export const LEDGER_CONTRACT =
-  ['dataplane/ledger/ledger.ts', 'dataplane/ledger/usage-record.ts', 'dataplane/ledger/price.ts'];
+  [
+    'dataplane/ledger/ledger.ts', 'dataplane/ledger/usage-record.ts', 'dataplane/ledger/price.ts',
+    'dataplane/ledger/price-sheet.ts', 'dataplane/ledger/bill.ts',
+  ];
 
 export const LAYOUT: Readonly<Record<string, Part>> = {
   bin: { may: ['console', 'crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'pino'] },
@@ -228,7 +231,7 @@ export const PURE: readonly RegExp[] = [
   /^dataplane\/snapshot\//,
   /^dataplane\/state\/(?:compile|limits)/,
   /^dataplane\/sealing\/sealing-keys/,
-  /^dataplane\/ledger\/(?:price|ledger-core|balances|amounts|periods|slots|usage-record)/,
+  /^dataplane\/ledger\/(?:price|bill|ledger-core|balances|amounts|periods|slots|usage-record)/,
   /^dataplane\/upstream\/(?:pick|retry)/,
   /^dataplane\/tokenizer\/slices/,
   /^dataplane\/sidecar\/(?:headers|key)/,
