@@ -23,7 +23,8 @@ async function withBucket(
         (batch.includes('beat') ? new Promise((resolve) => { batches.push(resolve); }) : Promise.resolve('ok')),
       read: () => assert.fail(), command: () => assert.fail(), lastFailure: () => '', close: () => undefined,
     },
-    collectRestores: async () => [], onRejoined: () => undefined,
+    collectRestores: async () => ({ operations: [], late: [] }),
+    onRestored: () => undefined, latestStart: () => 0, onRejoined: () => undefined,
     onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
   });
   bucket.start();
