@@ -18,6 +18,17 @@ interface CatalogPrice {
   /** The catalog gives none; the ratio above is the default. */
   readonly cacheRatioDefaulted: boolean;
   readonly cacheWriteRatioDefaulted: boolean;
+  /** USD per million tokens in the place of ratios. */
+  readonly usdPerMillion?: CatalogRates | undefined;
+}
+
+/** Absent classes cost what the defaults of ratios say. */
+interface CatalogRates {
+  readonly input?: bigint | undefined;
+  readonly output?: bigint | undefined;
+  readonly cacheRead?: bigint | undefined;
+  readonly cacheWrite5m?: bigint | undefined;
+  readonly cacheWrite1h?: bigint | undefined;
 }
 
 /** A model's price before any group's ratio. */
@@ -91,9 +102,26 @@ function displayNamesByModel(groups: Iterable<GroupModels>): Map<string, Set<str
   return names;
 }
 
+const E9 = 10n ** 9n;
+
+/** An absolute price as ratios of $1, which are rounded where they have more than nine places. */
+function asRatios(entry: ModelPrice): ModelPrice {
+  const { usdPerMillion } = entry.price;
+  if (!usdPerMillion) return entry;
+  const { input = 0n, output, cacheRead, cacheWrite5m, cacheWrite1h } = usdPerMillion;
+  const ratio = (rate: bigint | undefined, fallback: bigint): bigint =>
+    (rate === undefined || input === 0n ? fallback : (2n * rate * E9 + input) / (2n * input));
+  return { ...entry, ratioBaseE9: E9, price: {
+    ...entry.price, modelRatioE9: input, completionRatioE9: ratio(output, E9), cacheRatioE9: ratio(cacheRead, E9),
+    cacheWriteRatioE9: ratio(cacheWrite5m, E9 * 5n / 4n),
+    ...cacheWrite1h !== undefined && { cacheWrite1hRatioE9: ratio(cacheWrite1h, 2n * E9) },
+  } };
+}
+
 function pricingRow(
-  { price, quotaType, ratioBaseE9 }: ModelPrice, enabledGroups: readonly string[], facts: ModelFacts | undefined,
+  entry: ModelPrice, enabledGroups: readonly string[], facts: ModelFacts | undefined,
 ): PricingRow {
+  const { price, quotaType, ratioBaseE9 } = asRatios(entry);
   return {
     modelName: price.name,
     vendor: price.vendor,

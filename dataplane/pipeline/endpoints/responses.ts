@@ -6,7 +6,7 @@ import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { checkAllowed, conversionTo, isUnbounded } from './chat.ts';
+import { checkAllowed, conversionTo, hasNoBound, modalitiesOf, usesOf } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault */
@@ -20,9 +20,8 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
-      if (!passesThrough(candidate))
-        return checkAllowed(converted, candidate.model, conversionTo(candidate, 'OpenAI'));
-      checkAllowed(facts, candidate.model);
+      if (!passesThrough(candidate)) return checkAllowed(converted, candidate, conversionTo(candidate, 'OpenAI'));
+      checkAllowed(facts, candidate);
       checkCostFields(costFields, candidate);
     },
     boundInput: ({ model }) => boundInput(facts, model),
@@ -36,8 +35,12 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     },
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
+    serviceTier: facts.serviceTier,
+    region: facts.region,
+    uses: usesOf(facts),
+    modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
-    unbounded: ({ model }) => isUnbounded(facts, model) || costFields.length > 0,
+    unbounded: ({ model }) => hasNoBound(facts, model) || costFields.length > 0,
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
     converter: (candidate) => {
@@ -61,7 +64,7 @@ export async function readCompaction(received: Received): Promise<EndpointCall> 
     model,
     stream: false,
     check: (candidate) => {
-      checkAllowed(facts, candidate.model);
+      checkAllowed(facts, candidate);
       checkCostFields(costFields, candidate);
     },
     boundInput: (candidate) => boundInput(facts, candidate.model),

@@ -130,7 +130,8 @@ describe('a response of a chat model', () => {
     const answer = await ask({ model: 'claude-model', service_tier: 'priority' });
     assert.deepEqual([answer.status, answer.headers.get('x-modelgateway-dropped')], [200, 'service_tier'], answer.text);
     assert.equal((await world.anthropic.request(0)).json()['service_tier'], undefined);
-    assert.equal((await ask({ service_tier: 'priority' })).json().error.code, 'not_allowed', 'where it would be served');
+    const { code } = (await ask({ service_tier: 'priority' })).json().error;
+    assert.equal(code, 'not_allowed', 'where it would be served');
     assert.equal((await ask({ model: 'claude-model', service_tier: 'flex' })).json().error.param, 'service_tier');
   });
   it('is refused for what cannot be left out', async () => {

@@ -125,7 +125,8 @@ describe('responses', () => {
     await books.check(paid(10n * GPT.input + GPT.output), cut, cut);
   });
   it('that this account has not made are not fetched, which is said', async () => {
-    assert.match((await caught(client.responses.retrieve('resp_1'), OpenAI.NotFoundError)).message, /has no such response here/);
+    const { message } = await caught(client.responses.retrieve('resp_1'), OpenAI.NotFoundError);
+    assert.match(message, /has no such response here/);
     assert.match((await caught(
       client.responses.create({ ...HELLO, previous_response_id: 'resp_1' }), OpenAI.BadRequestError,
     )).message, /whole conversation/);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { compilePrice, costNanoUsd } from '#ledger/price.ts';
+import { costNanoUsd } from '#ledger/price.ts';
+import { compilePrice } from '#ledger/price-sheet.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
 import { countsOf, parseCalculation, parseCount, resolveCalculation } from '#web/pricing/calculation.ts';
 import { amountOf, baseFigures, estimate, offeredFigures } from '#web/pricing/estimate.ts';
