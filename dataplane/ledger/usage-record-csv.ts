@@ -29,6 +29,7 @@ export const USAGE_COLUMNS: readonly UsageColumn[] = [
   ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
   ['unbilled_usd', ({ unbilledNanoUsd }) => usd(unbilledNanoUsd)],
   ['duration_ms', ({ durationMs }) => durationMs],
+  ['session', ({ session }) => session ?? ''],
 ];
 
 /** The first line, with its line break. */
