@@ -10,6 +10,7 @@ import { keyRotateRoutes } from './pages/key-rotate.ts';
 import { keyRoutes } from './pages/key.ts';
 import { keySettingsRoutes } from './pages/key-settings.ts';
 import { keyUseRoutes } from './pages/key-use.ts';
+import { homeOf } from './keys/requested-key.ts';
 import { keysRoutes } from './pages/keys.ts';
 import { pricesRoutes } from './pages/prices.ts';
 import { takeBackRoutes } from './pages/take-back.ts';
@@ -18,7 +19,7 @@ import type { ConsoleRoute } from './route.ts';
 
 /** The pages of signed-in people. Signing in and out, and the assets, are the server's own. */
 export const ROUTES: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/', handle: () => ({ redirect: '/keys' }) },
+  { method: 'GET', path: '/', handle: ({ person }) => ({ redirect: homeOf(person) }) },
   ...keysRoutes,
   ...keyRoutes, ...keyActivityRoutes, ...keySettingsRoutes, ...keyUseRoutes,
   ...keyNewRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
