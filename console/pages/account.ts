@@ -8,6 +8,9 @@ import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { madeBy } from '../usage-page/made.ts';
+import type { Made } from '../usage-page/made.ts';
+import { groupNames } from '../usage-page/names.ts';
 import { accountFacts, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import { accountStatusOf } from '../wallet/account-status.ts';
@@ -20,6 +23,9 @@ import {
 } from '../wallet/grants.ts';
 import type { GrantError, GrantForm } from '../wallet/grants.ts';
 import { parseRange } from '../wallet/query.ts';
+import { readRefusals } from '../wallet/read-refusals.ts';
+import { renderRefusalSection } from '../wallet/refusals.ts';
+import type { Refusals } from '../wallet/refusals.ts';
 import type { DayRange } from '../wallet/query.ts';
 import { callQueryOf, keyNames, readVisibleCalls, WALLET_FILES } from '../wallet/visible-calls.ts';
 import type { VisibleCalls } from '../wallet/visible-calls.ts';
@@ -33,6 +39,7 @@ export const accountRoutes: readonly ConsoleRoute[] = [
 ];
 
 const LATEST = 8;
+const LATEST_REFUSED = 5;
 
 interface AccountPageOptions {
   /** What was typed and what is wrong with it. */
@@ -47,11 +54,13 @@ async function accountPage(
   if (unknownKey !== undefined)
     throw new AccessError('NotFound', `No key of this account that you may see is called ${unknownKey}.`);
   const range = parseRange(request.query, request.nowMs);
-  const [names, { spending, latest }, credit] = await Promise.all([
+  const [names, { spending, latest }, credit, refusals] = await Promise.all([
     keyNames(visible, request), readSpending(request, visible, range), creditView(request, account, refused),
+    readRefusals(request, callQueryOf(visible), LATEST_REFUSED),
   ]);
   const body = renderAccount({
-    ref, names, latest, account, credit, key: key?.metadata.name, done: grantedNotice(request, visible),
+    ref, names, latest, account, credit, refusals, key: key?.metadata.name, done: grantedNotice(request, visible),
+    calls: { groups: groupNames(request.deps), made: madeBy(request.deps) },
     facts: account && accountFacts(account, names.size),
     spending: { range, spending, byKey: key === undefined, ...spendingLinks(visible, names) },
   });
@@ -156,6 +165,9 @@ interface AccountView {
   readonly spending: SpendingView;
   /** undefined: the ledger cannot be read. */
   readonly latest: readonly UsageRecord[] | undefined;
+  /** How calls are described. */
+  readonly calls: { readonly groups: ReadonlyMap<string, string>; readonly made: Made };
+  readonly refusals: Refusals;
   readonly names: ReadonlyMap<string, string>;
   /** undefined: the person may not see it. */
   readonly account: Account | undefined;
@@ -166,12 +178,13 @@ interface AccountView {
 }
 
 function renderAccount(view: AccountView): Html {
-  const { ref, key, latest, names, account, done } = view;
+  const { ref, key, latest, names, account, refusals, done } = view;
   return html`${renderWalletHead({ ref, key, here: undefined })}
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
 ${renderBalance(view)}
 ${renderSpending(view.spending)}
 ${latest === undefined || latest.length === 0 ? NOTHING : renderLatest(view, latest, names)}
+${renderRefusalSection(refusals, { ref, names, key })}
 ${account && key === undefined ? renderGrants(account) : NOTHING}`;
 }
 
@@ -196,7 +209,7 @@ function renderFigures(facts: AccountFacts): Html {
 }
 
 function renderLatest({
-  ref, key,
+  ref, key, calls,
 }: AccountView, latest: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
   const parameters = { key: key ?? '' };
   return html`<section class="section" aria-labelledby="latest"><div class="section-head">\
@@ -204,5 +217,5 @@ function renderLatest({
 <p><a href="${accountPath(
   ref, 'calls', parameters,
 )}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p></div>
-${renderCallsTable(latest, names)}</section>`;
+${renderCallsTable(latest, { ...calls, names, keyOf: () => key })}</section>`;
 }
