@@ -79,7 +79,8 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
     const opening = openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir: flags.data, log });
     const ledger = started.adopt(await opening, (each) => each.close());
     const proxy = await startProxy({
-      listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION, process,
+      listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION,
+      process, env: process.env,
       maxBodyBytes: flags.maxBody, ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
       ...flags.corsOrigins && { corsOrigins: flags.corsOrigins }, consoleUrl: () => flags.consoleUrl,
       xds: xdsOf(flags), maxConfigAgeMs: flags.maxConfigAge * 1000,

@@ -93,7 +93,9 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/protocol': { may: [] },
   'dataplane/sealing': { may: ['dataplane/protocol/sealed-values.ts'] },
   'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
-  'dataplane/upstream': { may: ['dataplane/content-coding.ts'], packages: ['undici'] },
+  'dataplane/upstream': {
+    may: ['dataplane/content-coding.ts'], packages: ['undici', '@smithy/core', '@smithy/signature-v4'],
+  },
   'dataplane/state': { may: [
     'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'web/pricing/model-facts.ts', 'dataplane/snapshot',
     'dataplane/protocol/call-facts.ts',
