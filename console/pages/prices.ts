@@ -1,6 +1,7 @@
 /** The gateway's price list with its calculator. Prices are public: everybody who is signed in sees all of them. */
-import { compilePrice } from '#ledger/price.ts';
-import type { CompiledPrice } from '#ledger/price.ts';
+import { compilePrice } from '#ledger/price-sheet.ts';
+import type { CompiledPrice } from '#ledger/price-sheet.ts';
+import { pricesOf } from '#snapshot/catalog-prices.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
 import { Endpoint, Input, QuotaType } from '#snapshot/snapshot.gen.ts';
 import type { DirectAccess, Group, Model, ModelRoute, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
@@ -121,10 +122,13 @@ function servedModel(
 /** Of two prices for one model the first counts. */
 function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, ModelPrice> {
   const prices = new Map<string, ModelPrice>();
-  for (const { ratioBaseUsdE9, models } of catalogs) {
-    for (const price of models) {
+  for (const catalog of catalogs) {
+    const { ratioBaseUsdE9 } = catalog;
+    for (const price of pricesOf(catalog)) {
       if (!prices.has(price.name)) prices.set(price.name, {
         price, quotaType: price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token', ratioBaseE9: ratioBaseUsdE9,
+        figures: price.usdPerMillion
+          && compilePrice({ ...price, quotaType: 'Token', ratioBaseUsdE9 }, ONE_E9 * ONE_E9),
       });
     }
   }
@@ -168,7 +172,8 @@ function offerOf(price: ModelPrice | undefined, candidates: readonly PricedCandi
 function servedModels({ routes: entries }: DirectAccess, routes: ReadonlyMap<string, ModelRoute>): Set<string> {
   return new Set(entries.flatMap(({ route: name, models, channels }) => {
     const route = routes.get(name);
-    const served = route?.channels.some((channel) => !channels || channels.names.includes(channel.name)) ?? false;
+    const served = route?.channels.some((channel) => channel.drained !== true &&
+      (!channels || channels.names.includes(channel.name))) ?? false;
     return served
       ? (route?.models ?? []).map((model) => model.name).filter((model) => !models || models.names.includes(model))
       : [];
@@ -177,13 +182,8 @@ function servedModels({ routes: entries }: DirectAccess, routes: ReadonlyMap<str
 
 function priceAt(entry: ModelPrice | undefined, groupRatioE18: bigint): CompiledPrice | undefined {
   if (!entry) return undefined;
-  const { modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9, requestNanoUsd } =
-    entry.price;
-  return compilePrice({
-    quotaType: entry.quotaType, ratioBaseUsdE9:
-      entry.ratioBaseE9, modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, requestNanoUsd,
-    ...(cacheWrite1hRatioE9 === undefined ? {} : { cacheWrite1hRatioE9 }),
-  }, groupRatioE18);
+  const { price, quotaType, ratioBaseE9 } = entry;
+  return compilePrice({ ...price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18);
 }
 
 /** `publicHref`: where the same list is without signing in. */

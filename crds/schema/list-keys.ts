@@ -1,6 +1,6 @@
 /** [P] Lists that are sets or maps: no item, and no key of an item, may occur twice. */
 import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
-import { isJsonObject, redactedJson, type Json } from './json.ts';
+import { isJsonObject, redactedJson, type Json, type JsonObject } from './json.ts';
 import type { SchemaNode } from './kind-schema.ts';
 
 /** An error for each item that repeats an earlier one, the whole value through. */
@@ -22,9 +22,15 @@ function walk(value: Json, node: SchemaNode, found: Found): void {
     const { items } = node;
     if (items) for (const [index, item] of value.entries()) step(item, items, { found, segment: index });
   } else if (isJsonObject(value)) {
-    for (const [field, child] of Object.entries(node.properties ?? {}))
-      step(value[field] ?? null, child, { found, segment: field });
+    walkMembers(value, node, found);
   }
+}
+
+function walkMembers(
+  value: JsonObject, { properties = {}, additionalProperties: values }: SchemaNode, found: Found,
+): void {
+  for (const [field, child] of Object.entries(properties)) step(value[field] ?? null, child, { found, segment: field });
+  if (values) for (const [name, member] of Object.entries(value)) step(member, values, { found, segment: name });
 }
 
 interface Step {

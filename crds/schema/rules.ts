@@ -24,6 +24,8 @@ interface CompiledNode {
   readonly rules: readonly CompiledRule[];
   readonly properties: ReadonlyMap<string, CompiledNode>;
   readonly items: CompiledNode | undefined;
+  /** Of a map. */
+  readonly values: CompiledNode | undefined;
 }
 
 const environment = new Environment().registerVariable('self', 'dyn').registerVariable('oldSelf', 'dyn');
@@ -41,13 +43,19 @@ export function compileRules(root: SchemaNode): RulesCheck {
 function compileNode(node: SchemaNode): CompiledNode | undefined {
   const rules = (node['x-kubernetes-validations'] ?? [])
     .map((rule) => ({ rule, evaluate: environment.parse(rule.rule), isTransition: /\boldSelf\b/.test(rule.rule) }));
+  const properties = compileProperties(node.properties ?? {});
+  const items = node.items && compileNode(node.items);
+  const values = node.additionalProperties && compileNode(node.additionalProperties);
+  return rules.length > 0 || properties.size > 0 || items || values ? { rules, properties, items, values } : undefined;
+}
+
+function compileProperties(nodes: Readonly<Record<string, SchemaNode>>): Map<string, CompiledNode> {
   const properties = new Map<string, CompiledNode>();
-  for (const [field, child] of Object.entries(node.properties ?? {})) {
+  for (const [field, child] of Object.entries(nodes)) {
     const compiled = compileNode(child);
     if (compiled) properties.set(field, compiled);
   }
-  const items = node.items && compileNode(node.items);
-  return rules.length > 0 || properties.size > 0 || items ? { rules, properties, items } : undefined;
+  return properties;
 }
 
 interface Found {
@@ -74,10 +82,14 @@ function check(compiled: CompiledNode, subject: Subject, found: Found): void {
   }
 }
 
-/** What is in a value that there are rules about: the items of a list, or the fields of an object that are not null. */
-function membersOf(value: Json, { properties, items }: CompiledNode): [Segment, Json, CompiledNode][] {
+/**
+ * What is in a value that there are rules about: the items of a list, the values of a map, or the fields of an object
+ * that are not null.
+ */
+function membersOf(value: Json, { properties, items, values }: CompiledNode): [Segment, Json, CompiledNode][] {
   if (Array.isArray(value)) return items ? value.map((item: Json, index) => [index, item, items]) : [];
   if (!isJsonObject(value)) return [];
+  if (values) return Object.entries(value).map(([name, member]) => [name, member, values]);
   return [...properties].flatMap(([field, child]): [Segment, Json, CompiledNode][] => {
     const inner = value[field] ?? null;
     return inner === null ? [] : [[field, inner, child]];
@@ -119,13 +131,14 @@ function shown(value: Json): string {
 }
 
 /**
- * Integers are BigInt in CEL, dates with a time are Date; all else is as in JSON. Maps of these schemas hold only
- * texts.
+ * Integers are BigInt in CEL, dates with a time are Date; all else is as in JSON.
  */
 function toCel(value: Json, node: SchemaNode): unknown {
-  const { items, properties = {} } = node;
+  const { items, properties = {}, additionalProperties: values } = node;
   if (Array.isArray(value)) return items ? value.map((item: Json) => toCel(item, items)) : value;
   if (!isJsonObject(value)) return scalarToCel(value, node);
+  if (values)
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toCel(member, values)]));
   const copy: Record<string, unknown> = { ...value };
   for (const [field, child] of Object.entries(properties))
     if (value[field] !== undefined) copy[field] = toCel(value[field], child);

@@ -66,6 +66,10 @@ export interface AccountGrant {
   readonly usd: string;
   /** Why it was given, for people. */
   readonly reason?: string;
+  /** Who gave it, for people. The console notes it; the API server's audit log is the proof. */
+  readonly grantedBy?: string;
+  /** When it was given, for people, RFC 3339 such as 2026-11-21T12:00:00Z. The console notes it. */
+  readonly grantTime?: string;
 }
 
 /** What the gateway says about this account. */
@@ -342,6 +346,11 @@ export interface ModelRouteSpec {
   readonly allow: ModelRouteAllow;
   /** The provider accounts through which the models are reached. Each serves every model of this route. */
   readonly channels: readonly ModelRouteChannel[];
+  /**
+   * Channels that get no new calls, by name, until they are taken out of this list. Running calls end normally, and
+   * videos that a channel has begun are still asked for. A name that no channel has does nothing.
+   */
+  readonly drainedChannels?: readonly string[];
   /** What happens when a channel fails before the first byte of its answer has reached the client. */
   readonly retry: ModelRouteRetry;
   /**
@@ -402,10 +411,10 @@ export interface ModelRouteModel {
   readonly allow: readonly ('ServerTools' | 'ServiceTiers' | 'FileReferences')[];
   /**
    * What becomes of tools that a call asks the provider to run, such as web_search. Refuse answers such a call with an
-   * error. Drop leaves the tools out, and the answer's header x-modelgateway-dropped names them. Allow hands them on,
-   * and needs ServerTools in allow: what the provider charges for them is not billed. A call that is converted to
-   * another protocol cannot hand them on, so that Allow is Drop there. Absent, it is Drop for converted calls, and for
-   * all others Allow or Refuse, as allow says.
+   * error. Drop leaves the tools out, and the answer's header x-modelgateway-dropped names them. Allow hands on tools
+   * whose uses have a price (perUse of the PriceCatalog), and with ServerTools in allow all others, which are not
+   * billed by use. A call that is converted to another protocol cannot hand them on, so that Allow is Drop there.
+   * Absent, it is Drop for converted calls and Allow for others.
    */
   readonly providerTools?: 'Refuse' | 'Drop' | 'Allow';
   /**
@@ -440,6 +449,11 @@ export interface ModelRouteModelCapabilities {
    * The longest description of a tool in characters; 0 is no limit. The system message has the whole of a longer one.
    */
   readonly toolDescriptionLength?: number;
+  /**
+   * Its provider caches up to the breakpoints of a request (Anthropic's protocol). If so, a converted call with tools
+   * or an earlier answer gets some where the client sets none.
+   */
+  readonly promptCaching?: boolean;
 }
 
 /** What passes to the providers of this route although it can change the price of a call. */
@@ -646,8 +660,8 @@ export interface PriceCatalogSpec {
 
 /**
  * One model's price. A Token price is (input + cached x cacheRatio + cache writes x cacheWriteRatio or
- * cacheWrite1hRatio + output x completionRatio) x modelRatio x ratioBaseUsd / 1,000,000 x the group's ratio. A Request
- * price is requestUsd x generations x the group's ratio.
+ * cacheWrite1hRatio + output x completionRatio) x modelRatio x ratioBaseUsd / 1,000,000 x the group's ratio, or each
+ * class of tokens at its own price in usdPerMillion. A Request price is requestUsd x generations x the group's ratio.
  */
 export interface PriceCatalogModel {
   /** The model's name, exactly as clients send it and a ModelRoute has it. */
@@ -672,8 +686,105 @@ export interface PriceCatalogModel {
    * cacheWriteRatio x 1.6.
    */
   readonly cacheWrite1hRatio?: string;
+  /**
+   * What a million tokens of each class cost, in USD: input (required), output, cacheRead, cacheWrite5m, cacheWrite1h,
+   * reasoning, audioInput, audioOutput, imageInput, imageOutput. Absent classes: output, cacheRead and imageInput cost
+   * what input does, cacheWrite5m 1.25 x input, cacheWrite1h 1.6 x cacheWrite5m, reasoning and imageOutput what output
+   * does; a call with audio is refused where the class that it needs is absent.
+   */
+  readonly usdPerMillion?: Readonly<Record<string, string>>;
+  /**
+   * Prices of long requests. A tier counts for the whole request, not for the part above it; of several the highest
+   * counts.
+   */
+  readonly contextTiers?: readonly PriceCatalogModelContextTier[];
+  /**
+   * Prices of the tiers in which a provider serves requests, by name: priority, flex, batch, fast, ultrafast, scale.
+   * The tier that the answer names counts. A request that may be served in several is held for at the dearest of them,
+   * and one that asks for a tier without a price is refused unless the ModelRoute allows ServiceTiers.
+   */
+  readonly serviceTiers?: Readonly<Record<string, PriceCatalogModelServiceTiers>>;
+  /**
+   * What one use of a tool costs that the provider runs, in USD, besides its tokens. A call with a tool that has a
+   * price needs no allow, if it says how often the tool may be used (max_uses, in responses max_tool_calls).
+   */
+  readonly perUse?: PriceCatalogModelPerUse;
+  /**
+   * What the prices of tokens are multiplied by where a request asks for a place by inference_geo, by its name there,
+   * such as us. The place that the answer names counts.
+   */
+  readonly regions?: Readonly<Record<string, string>>;
+  /** Channels on which the model costs something else. A call pays the price of the channel that served it. */
+  readonly channels?: readonly PriceCatalogModelChannel[];
   /** The price of one generation in USD, a decimal in quotes such as "0.04". Required for Request. */
   readonly requestUsd?: string;
+}
+
+/** Prices of requests whose whole input is above a number of tokens. */
+export interface PriceCatalogModelContextTier {
+  /**
+   * The tier counts for a request with more input tokens than this, those read from and written to a cache included.
+   */
+  readonly above: number;
+  /**
+   * What a million tokens of each class cost above it, in USD. Every class that the price states is stated here too.
+   */
+  readonly usdPerMillion?: Readonly<Record<string, string>>;
+  /** What the prices of all classes of input are multiplied by. Absent, 1. */
+  readonly inputMultiplier?: string;
+  /** What the prices of all classes of output are multiplied by. Absent, 1. */
+  readonly outputMultiplier?: string;
+}
+
+/** The prices of one tier. */
+export interface PriceCatalogModelServiceTiers {
+  /** What every price of the model is multiplied by, those of contextTiers included. */
+  readonly multiplier?: string;
+  /**
+   * What a million tokens of each class cost in this tier, in USD. Every class that the price states is stated here
+   * too.
+   */
+  readonly usdPerMillion?: Readonly<Record<string, string>>;
+  /** Prices of long requests in this tier. Required where the price has contextTiers, with the same steps. */
+  readonly contextTiers?: readonly PriceCatalogModelServiceTiersContextTier[];
+}
+
+/** Prices of requests whose whole input is above a number of tokens. */
+export interface PriceCatalogModelServiceTiersContextTier {
+  /**
+   * The tier counts for a request with more input tokens than this, those read from and written to a cache included.
+   */
+  readonly above: number;
+  /**
+   * What a million tokens of each class cost above it, in USD. Every class that the service tier states is stated here
+   * too.
+   */
+  readonly usdPerMillion?: Readonly<Record<string, string>>;
+  /** What the prices of all classes of input are multiplied by. Absent, 1. */
+  readonly inputMultiplier?: string;
+  /** What the prices of all classes of output are multiplied by. Absent, 1. */
+  readonly outputMultiplier?: string;
+}
+
+/**
+ * What one use of a tool costs that the provider runs, in USD, besides its tokens. A call with a tool that has a price
+ * needs no allow, if it says how often the tool may be used (max_uses, in responses max_tool_calls).
+ */
+export interface PriceCatalogModelPerUse {
+  /** A search of the web. */
+  readonly webSearchUsd?: string;
+  /** A page that is fetched; "0" where it costs only its tokens. */
+  readonly webFetchUsd?: string;
+  /** A search of files that the provider stores. */
+  readonly fileSearchUsd?: string;
+}
+
+/** One channel's price. */
+export interface PriceCatalogModelChannel {
+  /** The ModelRoute and its channel, such as openai/azure-eu. */
+  readonly channel: string;
+  /** What every price of the model is multiplied by; a decimal in quotes such as "1.1". */
+  readonly multiplier: string;
 }
 
 /** What the gateway says about this catalog. */

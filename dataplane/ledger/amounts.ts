@@ -20,8 +20,11 @@ export function wholeNumber(value: number): number {
   return value > 0 ? Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER) : 0;
 }
 
-export function sanitizeProgress({ costNanoUsd, tokens, usageSource }: CallProgress): CallProgress {
-  return { costNanoUsd: least(notNegative(costNanoUsd), MAX_NANO_USD), tokens: sanitizeTokens(tokens), usageSource };
+export function sanitizeProgress({ costNanoUsd, tokens, usageSource, lines }: CallProgress): CallProgress {
+  return {
+    costNanoUsd: least(notNegative(costNanoUsd), MAX_NANO_USD), tokens: sanitizeTokens(tokens), usageSource,
+    ...lines && lines.length > 0 && { lines },
+  };
 }
 
 function sanitizeTokens({ input, cached, cacheWrite5m, cacheWrite1h, output }: TokenCounts): TokenCounts {

@@ -1,126 +1,328 @@
 /**
- * [P] The price of a call in nano-USD, exactly: every ratio is an integer of billionths, the sum is one fraction, and
- * it is rounded once, half up.
- *   price(Token) = (input + cached·cacheRatio + write5m·cacheWriteRatio + write1h·cacheWrite1hRatio
- *                   + output·completionRatio) · modelRatio · ratioBaseUsd/10⁶ · groupRatio
+ * [P] The price of a call in nano-USD, exactly: every rate is an integer, the sum is one fraction, and it is rounded
+ * once, half up.
+ *   price(Token) = Σ tokens of a class · that class's rate, in the request's context tier and service tier
+ *                  + Σ uses of a tool · that tool's price
  *   price(Request) = requestUsd · generations · groupRatio
+ * With ratios alone the rates are modelRatio · ratioBaseUsd/10⁶ · groupRatio times 1 (input), cacheRatio,
+ * cacheWriteRatio, cacheWrite1hRatio and completionRatio (output).
  */
-import type { TokenCounts } from './usage-record.ts';
+import { USES } from './price-sheet.ts';
+import type { CompiledPrice, RateClass, Rates, RateTable, UseName } from './price-sheet.ts';
+import type { BillLine, TokenCounts } from './usage-record.ts';
 
-/**
- * A price as a group pays it, compiled once per snapshot. The numerators share one denominator:
- * cost = ⌊(Σ n·numerator)/denominator + ½⌋.
- */
-export interface CompiledPrice {
-  readonly perToken: Readonly<Record<keyof TokenCounts, bigint>>;
-  readonly perGeneration: bigint;
-  readonly denominator: bigint;
-}
+/** Parts of the input (audioInput, imageInput) and of the output that may have prices of their own; absent: none. */
+export type TokenDetails = Readonly<Partial<Record<Exclude<RateClass, keyof TokenCounts>, number>>>;
 
 /** What was consumed: tokens of a Token price, generations (images, videos, calls) of a Request price. */
-export interface Consumption {
-  readonly tokens: TokenCounts;
+export interface Consumption extends RequestUsage {
   readonly generations: number;
+  /** The requests that the provider made of the call, each in a context tier of its own; absent: it made one. */
+  readonly parts?: readonly PartUsage[] | undefined;
+  readonly uses?: Uses | undefined;
 }
 
-/** A catalog's price of one model, before any group's ratio. All figures are billionths (10⁻⁹). */
-export interface CatalogPrice {
-  readonly quotaType: 'Token' | 'Request';
-  /** USD per million input tokens at model ratio 1. */
-  readonly ratioBaseUsdE9: bigint;
-  readonly modelRatioE9: bigint;
-  readonly completionRatioE9: bigint;
-  readonly cacheRatioE9: bigint;
-  readonly cacheWriteRatioE9: bigint;
-  /** Absent: cacheWriteRatio × 1.6, exactly. */
-  readonly cacheWrite1hRatioE9?: bigint;
-  readonly requestNanoUsd: bigint;
+/** The tokens of one request to a model. */
+export interface RequestUsage {
+  readonly tokens: TokenCounts;
+  readonly details?: TokenDetails | undefined;
+  /** The tiers that may have served it; of several the dearest counts. Absent: the standard one. */
+  readonly serviceTiers?: readonly string[] | undefined;
+  /** The places in which it may have been served; of several the dearest counts. Absent: any, at no other price. */
+  readonly regions?: readonly string[] | undefined;
 }
+
+/** One of several requests of a call. */
+export interface PartUsage extends RequestUsage {
+  /** Of another model than the call's own, at the same group's ratio. */
+  readonly other?: { readonly model: string; readonly price: CompiledPrice } | undefined;
+}
+
+export type Uses = Readonly<Partial<Record<UseName, number>>>;
 
 /** What a call can consume at most. */
 export interface ConsumptionBounds {
+  /** Of one request. */
   readonly inputTokens: number;
   /** Of the whole call: the limit per answer times the number of answers. */
   readonly outputTokens: number;
+  /** How many requests the provider may make of the call, each with all its input. Absent: 1. */
+  readonly requests?: number | undefined;
   /** The body asks for one-hour cache writes; otherwise no token can become one. */
   readonly oneHourCache: boolean;
   readonly generations: number;
+  /** The tiers that may serve it. Absent: the standard one. */
+  readonly serviceTiers?: readonly string[] | undefined;
+  readonly regions?: readonly string[] | undefined;
+  /** Classes of tokens that the body can cause besides text. Absent: none. */
+  readonly modalities?: readonly Modality[] | undefined;
+  readonly uses?: Uses | undefined;
 }
 
-const ONE_E10 = 10n ** 10n;
-const ONE_E18 = 10n ** 18n;
-/**
- * Class ratio 10⁻¹⁰, model ratio 10⁻⁹, ratio base 10⁻⁹ USD per 10⁶ tokens, group ratio 10⁻¹⁸; a USD has 10⁹ nano-USD.
- */
-const TOKEN_DENOMINATOR = 10n ** BigInt(10 + 9 + 9 + 6 + 18 - 9);
-const FREE: CompiledPrice['perToken'] = { input: 0n, cached: 0n, cacheWrite5m: 0n, cacheWrite1h: 0n, output: 0n };
+export type Modality = 'audioInput' | 'audioOutput' | 'imageInput';
 
-/**
- * A model's price at a group's ratio.
- * @param groupRatioE18 the serving group's ratio (10⁻⁹) times the automatic group's, or times 10⁹
- */
-export function compilePrice(price: CatalogPrice, groupRatioE18: bigint): CompiledPrice {
-  if (price.quotaType === 'Request')
-    return { perToken: FREE, perGeneration: price.requestNanoUsd * groupRatioE18, denominator: ONE_E18 };
-  const perToken = price.modelRatioE9 * price.ratioBaseUsdE9 * groupRatioE18;
-  // 10⁻¹⁰ is the coarsest unit in which cacheWriteRatio × 1.6 is whole
-  const { cacheWriteRatioE9, cacheWrite1hRatioE9 } = price;
-  const cacheWrite1hE10 = cacheWrite1hRatioE9 === undefined ? cacheWriteRatioE9 * 16n : cacheWrite1hRatioE9 * 10n;
-  return {
-    perToken: {
-      input: perToken * ONE_E10,
-      cached: perToken * price.cacheRatioE9 * 10n,
-      cacheWrite5m: perToken * cacheWriteRatioE9 * 10n,
-      cacheWrite1h: perToken * cacheWrite1hE10,
-      output: perToken * price.completionRatioE9 * 10n,
-    },
-    perGeneration: 0n,
-    denominator: TOKEN_DENOMINATOR,
-  };
+/** The service tier of a price's own rates. */
+export const STANDARD_TIER = 'standard';
+const STANDARD = [STANDARD_TIER];
+const ONE_E9 = 10n ** 9n;
+
+/** A cost, rounded to a nano-USD, and the lines that it is the sum of. */
+export interface Bill {
+  readonly costNanoUsd: bigint;
+  readonly lines: readonly BillLine[];
+}
+
+/** One rate times a quantity, as a numerator over the price's denominator. */
+interface Charge {
+  readonly name: RateClass | UseName | 'generation';
+  readonly quantity: number;
+  readonly rate: bigint;
+}
+
+/** Charges at one price. */
+interface Charges {
+  readonly sum: bigint;
+  readonly denominator: bigint;
+  readonly charges: readonly Charge[];
+  /** What a line says besides: tier, place, model. */
+  readonly marks: Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model'>;
 }
 
 /** What a consumption costs, rounded half up. */
-export function costNanoUsd(price: CompiledPrice, { tokens, generations }: Consumption): bigint {
-  const { perToken, perGeneration, denominator } = price;
-  const sum = charge(perToken.input, tokens.input) + charge(perToken.cached, tokens.cached)
-    + charge(perToken.cacheWrite5m, tokens.cacheWrite5m) + charge(perToken.cacheWrite1h, tokens.cacheWrite1h)
-    + charge(perToken.output, tokens.output) + charge(perGeneration, generations);
-  return (2n * sum + denominator) / (2n * denominator);
+export function costNanoUsd(price: CompiledPrice, consumption: Consumption): bigint {
+  return roundHalfUp(chargesOf(price, consumption));
+}
+
+/** What a consumption costs, with a line for each rate that counted. */
+export function billOf(price: CompiledPrice, consumption: Consumption): Bill {
+  const all = chargesOf(price, consumption);
+  return { costNanoUsd: roundHalfUp(all), lines: all.flatMap(linesOf) };
 }
 
 /**
- * The most that a call within these bounds can cost, rounded up: all its input in the dearest class that it can have.
+ * The most that a call within these bounds can cost, rounded up: all its input in the dearest class, context tier and
+ * service tier that it can have.
  */
 export function worstCaseNanoUsd(price: CompiledPrice, bounds: ConsumptionBounds): bigint {
-  const sum = charge(dearestInput(price, bounds.oneHourCache), bounds.inputTokens)
-    + charge(price.perToken.output, bounds.outputTokens) + charge(price.perGeneration, bounds.generations);
-  return (sum + price.denominator - 1n) / price.denominator;
+  return roundUp(worstCharges(price, bounds));
+}
+
+/** The worst case as a bill, for calls of which nothing better is known. */
+export function worstCaseBill(price: CompiledPrice, bounds: ConsumptionBounds): Bill {
+  const all = worstCharges(price, bounds);
+  return { costNanoUsd: roundUp(all), lines: all.flatMap(linesOf) };
 }
 
 /** The largest output whose worst case, with this input, fits the budget; 0 where not even the input fits. */
 export function affordableOutputTokens(
-  price: CompiledPrice, budgetNanoUsd: bigint,
-  { inputTokens, oneHourCache }: Pick<ConsumptionBounds, 'inputTokens' | 'oneHourCache'>,
+  price: CompiledPrice, budgetNanoUsd: bigint, bounds: Omit<ConsumptionBounds, 'outputTokens' | 'generations'>,
 ): number {
   // ⌈sum/denominator⌉ ≤ budget is sum ≤ budget · denominator
-  const left = budgetNanoUsd * price.denominator - charge(dearestInput(price, oneHourCache), inputTokens);
-  if (left < 0n) return 0;
-  if (price.perToken.output === 0n) return Number.MAX_SAFE_INTEGER;
-  const tokens = left / price.perToken.output;
-  return tokens > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Number(tokens);
+  const budget = budgetNanoUsd * price.denominator - unitCharges(price, { ...bounds, generations: 0 }).sum;
+  const fitting = waysOf(price, bounds).map(({ input, inputTokens, output }): bigint => {
+    const left = budget - charge(input.rate, inputTokens * (bounds.requests ?? 1));
+    if (left < 0n) return 0n;
+    return output.rate === 0n ? BigInt(Number.MAX_SAFE_INTEGER) : left / output.rate;
+  });
+  const tokens = fitting.reduce((least, each) => (each < least ? each : least), BigInt(Number.MAX_SAFE_INTEGER));
+  return Number(tokens);
 }
 
-function dearestInput({ perToken }: CompiledPrice, oneHourCache: boolean): bigint {
-  const dearest = larger(larger(perToken.input, perToken.cached), perToken.cacheWrite5m);
-  return oneHourCache ? larger(dearest, perToken.cacheWrite1h) : dearest;
+function chargesOf(price: CompiledPrice, consumption: Consumption): Charges[] {
+  const { parts = [consumption], generations, uses } = consumption;
+  const requests = parts.map((part: PartUsage) => {
+    const { model, price: own } = part.other ?? { model: undefined, price };
+    const charges = dearestCharges(own, part);
+    return model === undefined ? charges : { ...charges, marks: { ...charges.marks, model } };
+  });
+  return [...requests, unitCharges(price, { generations, uses })];
+}
+
+/** Generations and uses of tools, which have no tiers. */
+function unitCharges(
+  { perUse, perGeneration, denominator }: CompiledPrice,
+  { generations, uses = {} }: Pick<Consumption, 'generations' | 'uses'>,
+): Charges {
+  const used = [...perUse].map(([name, rate]): Charge => ({ name, quantity: uses[name] ?? 0, rate }));
+  // a price of tokens has no line for its generations
+  const made: Charge = { name: 'generation', quantity: perGeneration > 0n ? generations : 0, rate: perGeneration };
+  return withSum({ charges: [...used, made], denominator, marks: {} });
+}
+
+function dearestCharges(price: CompiledPrice, usage: RequestUsage): Charges {
+  const { serviceTiers = STANDARD, regions = [] } = usage;
+  const places = regions.length === 0 ? [undefined] : regions;
+  return dearest((serviceTiers.length === 0 ? STANDARD : serviceTiers)
+    .flatMap((tier) => places.map((region) => chargesIn(price, { tier, region }, usage))));
+}
+
+interface Where {
+  readonly tier: string;
+  readonly region: string | undefined;
+}
+
+/** A context tier counts for the whole request, by all of its input. */
+function chargesIn(price: CompiledPrice, where: Where, { tokens, details = {} }: RequestUsage): Charges {
+  const table = tableOf(price, where.tier);
+  const whole = tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h;
+  const tier = table.contextTiers.findLast(({ above }) => whole > above);
+  const charges = classCounts(tier?.perToken ?? table.perToken, tokens, details);
+  return inRegion(price, where, { charges, above: tier?.above });
+}
+
+function inRegion(
+  price: CompiledPrice, { tier, region }: Where,
+  { charges, above }: { readonly charges: readonly Charge[]; readonly above: number | undefined },
+): Charges {
+  const multiplierE9 = region === undefined ? undefined : price.regions.get(region);
+  return withSum({
+    charges: multiplierE9 === undefined ? charges
+      : charges.map((each) => ({ ...each, rate: each.rate / ONE_E9 * multiplierE9 })),
+    denominator: price.denominator,
+    marks: {
+      ...price.serviceTiers.has(tier) && { serviceTier: tier }, ...above !== undefined && { above },
+      ...region !== undefined && multiplierE9 !== undefined && { region },
+    },
+  });
+}
+
+/** A tier without a price costs what the standard one does. */
+function tableOf(price: CompiledPrice, tier: string): RateTable {
+  return price.serviceTiers.get(tier) ?? price;
+}
+
+/** Parts whose rate is that of the whole stay in it. */
+function classCounts(rates: Rates, tokens: TokenCounts, details: TokenDetails): Charge[] {
+  const parts: Charge[] = [];
+  const take = (whole: 'input' | 'output', names: readonly (keyof TokenDetails)[]): void => {
+    let left = tokens[whole];
+    for (const name of names) {
+      if (rates[name] === rates[whole]) continue;
+      const quantity = Math.min(details[name] ?? 0, left);
+      if (!(quantity > 0)) continue;
+      parts.push({ name, quantity, rate: rates[name] });
+      left -= quantity;
+    }
+    parts.push({ name: whole, quantity: left, rate: rates[whole] });
+  };
+  take('input', ['imageInput', 'audioInput']);
+  for (const name of ['cached', 'cacheWrite5m', 'cacheWrite1h'] as const)
+    parts.push({ name, quantity: tokens[name], rate: rates[name] });
+  take('output', ['reasoning', 'imageOutput', 'audioOutput']);
+  return parts;
+}
+
+/** A context tier, service tier and place that a call can reach, with the dearest classes in it. */
+interface Way extends Where {
+  readonly above: number | undefined;
+  /** At most so many tokens, or the request is in the next context tier. */
+  readonly inputTokens: number;
+  readonly input: { readonly name: RateClass; readonly rate: bigint };
+  readonly output: { readonly name: RateClass; readonly rate: bigint };
+}
+
+function worstCharges(price: CompiledPrice, bounds: ConsumptionBounds): Charges[] {
+  const ways = waysOf(price, bounds).map(({ tier, region, above, inputTokens, input, output }) => {
+    // the region's multiplier is in the rates already
+    const { marks } = inRegion(price, { tier, region }, { charges: [], above });
+    const charges = [
+      { ...input, quantity: inputTokens * (bounds.requests ?? 1) }, { ...output, quantity: bounds.outputTokens },
+    ];
+    return withSum({ charges, marks, denominator: price.denominator });
+  });
+  return [dearest(ways), unitCharges(price, bounds)];
+}
+
+function waysOf(price: CompiledPrice, bounds: Omit<ConsumptionBounds, 'outputTokens' | 'generations'>): Way[] {
+  const { serviceTiers = STANDARD, regions = [], inputTokens } = bounds;
+  const places = regions.length === 0 ? [undefined] : regions;
+  return (serviceTiers.length === 0 ? STANDARD : serviceTiers).flatMap((tier) => {
+    const table = tableOf(price, tier);
+    const reached = table.contextTiers.filter(({ above }) => inputTokens > above);
+    const steps = [{ above: undefined, perToken: table.perToken }, ...reached];
+    return steps.flatMap(({ above, perToken }, index) => places.map((region): Way => {
+      const { input, output } = dearestClasses(perToken, bounds);
+      const { charges: [dearInput = NO_CHARGE, dearOutput = NO_CHARGE] } =
+        inRegion(price, { tier, region }, { charges: [input, output], above });
+      return {
+        tier, region, above, inputTokens: steps[index + 1]?.above ?? inputTokens,
+        input: { ...input, rate: dearInput.rate }, output: { ...output, rate: dearOutput.rate },
+      };
+    }));
+  });
+}
+
+const NO_CHARGE: Charge = { name: 'input', quantity: 0, rate: 0n };
+
+interface ClassCharge extends Charge {
+  readonly name: RateClass;
+}
+
+function dearestClasses(
+  rates: Rates, { oneHourCache, modalities = [] }: Pick<ConsumptionBounds, 'oneHourCache' | 'modalities'>,
+): { readonly input: ClassCharge; readonly output: ClassCharge } {
+  const inputs: RateClass[] = ['input', 'cached', 'cacheWrite5m'];
+  if (oneHourCache) inputs.push('cacheWrite1h');
+  const outputs: RateClass[] = ['output', 'reasoning', 'imageOutput'];
+  for (const modality of modalities) (modality === 'audioOutput' ? outputs : inputs).push(modality);
+  const top = (names: readonly RateClass[]): ClassCharge => names
+    .map((name) => ({ name, quantity: 0, rate: rates[name] })).reduce((a, b) => (b.rate > a.rate ? b : a));
+  return { input: top(inputs), output: top(outputs) };
+}
+
+function dearest(all: readonly Charges[]): Charges {
+  return all.reduce((a, b) => (b.sum > a.sum ? b : a));
+}
+
+function withSum(charges: Omit<Charges, 'sum'>): Charges {
+  return { ...charges, sum: charges.charges.reduce((sum, { rate, quantity }) => sum + charge(rate, quantity), 0n) };
 }
 
 /** Counts are whole and not negative. If a defect makes them anything else, the price must not fall or throw. */
 function charge(numerator: bigint, count: number): bigint {
   if (numerator === 0n || !(count > 0)) return 0n;
-  return numerator * BigInt(Number.isSafeInteger(count) ? count : Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER));
+  return numerator * BigInt(wholeCount(count));
 }
 
-function larger(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
+function wholeCount(count: number): number {
+  return Number.isSafeInteger(count) ? count : Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER);
+}
+
+function roundHalfUp(all: readonly Charges[]): bigint {
+  const { sum, denominator } = total(all);
+  return (2n * sum + denominator) / (2n * denominator);
+}
+
+function roundUp(all: readonly Charges[]): bigint {
+  const { sum, denominator } = total(all);
+  return (sum + denominator - 1n) / denominator;
+}
+
+/** Denominators are powers of ten, so that each is a divisor of the largest. */
+function total(all: readonly Charges[]): Pick<Charges, 'sum' | 'denominator'> {
+  const denominator = all.reduce((most, each) => (each.denominator > most ? each.denominator : most), 1n);
+  return { denominator, sum: all.reduce((sum, each) => sum + each.sum * (denominator / each.denominator), 0n) };
+}
+
+/** Free classes have a line too, because their tokens are part of the call. */
+function linesOf({ charges, denominator, marks }: Charges): BillLine[] {
+  return charges.filter(({ quantity }) => quantity > 0).map(({ name, quantity, rate }) => ({
+    dimension: name === 'cached' ? 'cacheRead' : name,
+    quantity: wholeCount(quantity),
+    rateUsd: rateUsd(rate, denominator, isUnit(name) ? 1 : 1_000_000),
+    ...marks,
+  }));
+}
+
+function isUnit(name: Charge['name']): boolean {
+  return name === 'generation' || USES.some((use) => use === name);
+}
+
+/** USD for so many units, as an exact decimal: the denominator is a power of ten. */
+function rateUsd(rate: bigint, denominator: bigint, per: number): string {
+  const places = denominator.toString().length - 1 + 9 - (per.toString().length - 1);
+  const digits = rate.toString().padStart(places + 1, '0');
+  const fraction = digits.slice(-places).replace(/0+$/, '');
+  const whole = digits.slice(0, -places);
+  return fraction === '' ? whole : `${whole}.${fraction}`;
 }

@@ -30,11 +30,30 @@ export const CALL_STATUSES = [
 ] as const;
 export type CallStatus = (typeof CALL_STATUSES)[number];
 
+/** One dimension of a bill. The sum of all lines' quantity · rate, rounded half up, is the cost. */
+export interface BillLine {
+  /** A class of tokens as a PriceCatalog names it, generation, or a tool that the provider ran. */
+  readonly dimension: string;
+  readonly quantity: number;
+  /** USD per million tokens, or per unit of anything else, as the group pays it: an exact decimal. */
+  readonly rateUsd: string;
+  /** Absent: the standard one. */
+  readonly serviceTier?: string;
+  /** The context tier, by its step in tokens; absent: the request was in none. */
+  readonly above?: number;
+  /** The place, where it has a price of its own. */
+  readonly region?: string;
+  /** Another model than the call's own. */
+  readonly model?: string;
+}
+
 /** What a reaper would bill for a running call. */
 export interface CallProgress {
   readonly costNanoUsd: bigint;
   readonly tokens: TokenCounts;
   readonly usageSource: UsageSource;
+  /** What the cost is made of; absent: nothing was billed, or an older version wrote the record. */
+  readonly lines?: readonly BillLine[];
 }
 
 /** The part of a call's record that is fixed at admission. */

@@ -3,34 +3,55 @@
  * is short.
  */
 import { affordableOutputTokens, worstCaseNanoUsd } from '../ledger/price.ts';
-import type { CompiledPrice } from '../ledger/price.ts';
+import type { Uses } from '../ledger/price.ts';
+import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { Candidate, KeyState } from '../state/state.ts';
 import type { CallBounds, EndpointCall, OutputRequest } from './context.ts';
+import { possibleRegions, possibleTiers } from './service-tiers.ts';
 
 /** The worst case of a call on a candidate with this price. */
 export function boundCall(call: EndpointCall, candidate: Candidate, price: CompiledPrice, key: KeyState): CallBounds {
-  const inputTokens = call.boundInput(candidate);
+  const uses = call.uses?.(candidate) ?? {};
+  const { requests, requestTokens } = requestsOf(call, candidate, uses);
   const outputTokens = call.output ? outputLimit(call.output, candidate) : 0;
+  const reach = {
+    oneHourCache: call.oneHourCache, serviceTiers: possibleTiers(call.serviceTier, price, candidate),
+    regions: possibleRegions(call.region, price), modalities: call.modalities, uses, requests,
+  };
   const worstCase = (limit: number): bigint => worstCaseNanoUsd(price, {
-    inputTokens,
+    ...reach,
+    inputTokens: requestTokens,
     outputTokens: call.output ? limit * call.output.answers + call.output.predictionTokens : 0,
-    oneHourCache: call.oneHourCache,
     generations: call.generations,
   });
   const amountNanoUsd = worstCase(outputTokens);
   const lowest = lowestOutput(call.output, outputTokens, key.minOutputTokens);
   const minimumNanoUsd = key.whenShort === 'Lower' ? worstCase(lowest) : amountNanoUsd;
   const estimatedInputTokens = call.estimateInput(candidate);
-  return { price, inputTokens, estimatedInputTokens, outputTokens, amountNanoUsd, minimumNanoUsd };
+  const inputTokens = requestTokens * requests;
+  const tokens = { requestTokens, inputTokens, estimatedInputTokens, outputTokens };
+  return { price, reach, ...tokens, amountNanoUsd, minimumNanoUsd };
 }
 
 /** The output limit per answer that a granted amount, at least the minimum, pays for. */
 export function affordableOutput(call: EndpointCall, bounds: CallBounds, grantedNanoUsd: bigint): number {
   const { output } = call;
   if (!output || grantedNanoUsd >= bounds.amountNanoUsd) return bounds.outputTokens;
-  const { inputTokens } = bounds;
-  const all = affordableOutputTokens(bounds.price, grantedNanoUsd, { inputTokens, oneHourCache: call.oneHourCache });
+  const { requestTokens, reach } = bounds;
+  const all = affordableOutputTokens(bounds.price, grantedNanoUsd, { ...reach, inputTokens: requestTokens });
   return Math.min(bounds.outputTokens, Math.floor((all - output.predictionTokens) / output.answers));
+}
+
+interface Requests {
+  readonly requests: number;
+  readonly requestTokens: number;
+}
+
+/** What a tool finds joins the input, and the provider asks the model again: each such request may fill the context. */
+function requestsOf(call: EndpointCall, candidate: Candidate, used: Uses): Requests {
+  const uses = Object.values(used).reduce((sum, count) => sum + count, 0);
+  return uses === 0 ? { requests: 1, requestTokens: call.boundInput(candidate) }
+    : { requests: uses + 1, requestTokens: candidate.model.contextTokens };
 }
 
 /** The request's limit, capped at the model's. */

@@ -2,7 +2,8 @@
  * [P] Computes what a call has consumed: its progress while it runs, and its cost at the end. The provider's figures
  * count first; a figure that it does not report is estimated, and never taken as zero.
  */
-import { costNanoUsd, worstCaseNanoUsd } from '../ledger/price.ts';
+import { billOf, worstCaseBill } from '../ledger/price.ts';
+import type { Consumption, PartUsage } from '../ledger/price.ts';
 import { NO_TOKENS } from '../ledger/usage-record.ts';
 import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 import { estimateOutputTokens } from '../protocol/estimate.ts';
@@ -10,6 +11,7 @@ import { hidesReasoning } from '../protocol/hidden-reasoning.ts';
 import type { Meter, ReportedUsage } from '../protocol/converter.ts';
 import { UNREPORTED_USAGE } from '../protocol/usage.ts';
 import type { Admitted, CallOutcome, CallRecord, EndpointCall } from './context.ts';
+import { servedRegions, servedTiers } from './service-tiers.ts';
 
 /** The part of a call's record that decides whether and what it is billed. */
 export type BilledActivity =
@@ -42,7 +44,11 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
   const { tokens, usageSource } = measureUsage(activity, terms, status);
   // more images than asked for are billed; fewer may be what the provider charges in full
   const generations = Math.max(terms.routed.call.generations, activity.meter?.images ?? 0);
-  return { costNanoUsd: costNanoUsd(terms.bounds.price, { tokens, generations }), tokens, usageSource };
+  const { parts, ...whole } = partsOf(activity.meter, terms);
+  // capped tokens are not those of the parts
+  const isWhole = usageSource === 'Implausible';
+  const bill = billOf(terms.bounds.price, { ...whole, ...!isWhole && { parts }, tokens, generations });
+  return { ...bill, tokens, usageSource };
 }
 
 /**
@@ -80,18 +86,37 @@ function mayHideReasoning({ candidate: { model, upstreamModel }, routed: { call 
   return hidesReasoning(upstreamModel, call.asksForReasoning);
 }
 
+type Parts = Pick<Consumption, 'details' | 'serviceTiers' | 'regions' | 'parts' | 'uses'>;
+
+/** What decides the rates of a call's tokens, and what it used besides. */
+function partsOf(meter: Meter | undefined, { candidate, routed: { call } }: BillingTerms): Parts {
+  const { details, serviceTier, region, parts, uses } = meter?.reported ?? UNREPORTED_USAGE;
+  const served = {
+    serviceTiers: servedTiers(serviceTier, call.serviceTier), regions: servedRegions(region, call.region),
+  };
+  return { details, ...served, uses, parts: parts?.map((part): PartUsage => {
+    const price = part.model === undefined || part.model === candidate.upstreamModel
+      ? undefined : candidate.priceOf(part.model);
+    return {
+      tokens: tokensOf(part, 0, part.output ?? 0), details: part.details, ...served,
+      ...part.serviceTier !== undefined && { serviceTiers: [part.serviceTier] },
+      ...price && part.model !== undefined && { other: { model: part.model, price } },
+    };
+  }) };
+}
+
 /** Progress with as much output as the hold covers, and the reported input, or as much as the hold covers. */
 function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgress {
   const { bounds, outputLimit, routed: { call } } = terms;
   const tokens = tokensOf(meter?.reported ?? UNREPORTED_USAGE, bounds.inputTokens, allowedOutput(call, outputLimit));
   const isInputReported = meter !== undefined && reportsInput(meter.reported);
-  const { generations, oneHourCache } = call;
-  const cost = isInputReported
-    ? costNanoUsd(bounds.price, { tokens, generations })
-    : worstCaseNanoUsd(bounds.price, {
-      inputTokens: tokens.input, outputTokens: tokens.output, generations, oneHourCache,
+  const { generations } = call;
+  const bill = isInputReported
+    ? billOf(bounds.price, { ...partsOf(meter, terms), tokens, generations })
+    : worstCaseBill(bounds.price, {
+      ...bounds.reach, inputTokens: bounds.requestTokens, outputTokens: tokens.output, generations,
     });
-  return { costNanoUsd: cost, tokens, usageSource: 'Partial' };
+  return { ...bill, tokens, usageSource: 'Partial' };
 }
 
 interface MeasuredUsage {

@@ -5,7 +5,8 @@
  */
 import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { CompiledPrice } from '../ledger/price.ts';
+import type { ConsumptionBounds, Modality, Uses } from '../ledger/price.ts';
+import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { AffinityFacts } from '../protocol/affinity-facts.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
@@ -95,6 +96,14 @@ export interface EndpointCall {
   /** Images, videos or answers: a price per request is multiplied by it. */
   readonly generations: number;
   readonly oneHourCache: boolean;
+  /** The service tier that it asks for, `standard` among them; undefined: whichever the provider chooses. */
+  readonly serviceTier?: string | undefined;
+  /** The place that it asks for; undefined: none. */
+  readonly region?: string | undefined;
+  /** How often it lets the provider's tools be used at most, as far as it says so. */
+  uses?(candidate: Candidate): Uses;
+  /** Absent: its input and output are text. */
+  readonly modalities?: readonly Modality[];
   /** It asks the model to reason. */
   readonly asksForReasoning: boolean;
   /** It uses something whose price has no bound, which the candidate's model allows. */
@@ -152,6 +161,12 @@ export interface Routed extends Authenticated {
 /** What one call can consume and cost at most on one candidate. */
 export interface CallBounds {
   readonly price: CompiledPrice;
+  /** What the request can cause, by which the dearest classes and tiers are found. */
+  readonly reach: Pick<
+    ConsumptionBounds, 'oneHourCache' | 'serviceTiers' | 'regions' | 'modalities' | 'requests' | 'uses'
+  >;
+  /** Input of one of the requests that the provider may make of the call. */
+  readonly requestTokens: number;
   readonly inputTokens: number;
   readonly estimatedInputTokens: number;
   /** Per answer, at most what the model allows; 0: the endpoint has no output tokens. */

@@ -16,12 +16,25 @@ export interface UnboundedUse {
   readonly feature: UnboundedFeature;
   /** Path of the field that asks for it: `tools[1].type`. */
   readonly param: string;
+  /** What bounds its price, where the model's price has it; absent: nothing does. */
+  readonly needs?: PricedWay;
   /** A tool of ServerTools, which the call can do without. */
   readonly droppable?: true;
 }
 
 /** What becomes of tools that the provider runs, by the model's route. */
 export type ProviderTools = 'Refuse' | 'Drop' | 'Allow';
+
+/** A part of a price without which a call cannot be billed: a service tier, or a class of tokens. */
+export type PricedWay =
+  | { readonly serviceTier: string }
+  | { readonly region: string }
+  | { readonly tokens: 'audioInput' | 'audioOutput' }
+  /** A tool that the provider runs, at most so often. */
+  | { readonly use: PricedUse; readonly most: number };
+
+/** Tools that providers run and charge by use. */
+export type PricedUse = 'webSearch' | 'webFetch' | 'fileSearch';
 
 export interface ChatFacts {
   readonly model: string;
@@ -49,6 +62,10 @@ export interface ChatFacts {
   readonly fixedOutput: boolean;
   /** It asks for one-hour cache writes. */
   readonly oneHourCache: boolean;
+  /** The service tier that it asks for, `standard` among them; undefined: whichever the provider chooses. */
+  readonly serviceTier?: string | undefined;
+  /** The place that it asks for; undefined: none. */
+  readonly region?: string | undefined;
   readonly unbounded: readonly UnboundedUse[];
 }
 

@@ -21,6 +21,8 @@ export interface ModelCapabilities {
   readonly prefill: boolean;
   /** Longest description of a tool, in characters; 0: no limit. */
   readonly toolDescriptionLength: number;
+  /** Cache breakpoints, which a conversion places where the client cannot. */
+  readonly promptCaching: boolean;
 }
 
 /** The capabilities that somebody states of a model; undefined: not stated. */
@@ -39,7 +41,7 @@ export interface KnownModels {
 /** Of a model that no table knows. */
 export const DEFAULT_CAPABILITIES: ModelCapabilities = {
   reasoning: true, temperature: true, temperatureWithTopP: true, stopSequences: true, strictSchemas: true,
-  parallelTools: true, prefill: true, toolDescriptionLength: 0,
+  parallelTools: true, prefill: true, toolDescriptionLength: 0, promptCaching: true,
 };
 
 const OPENAI_TOOL_DESCRIPTION = 1024;

@@ -1,8 +1,8 @@
 /**
  * Counts that are kept while the content of a chat request is walked, in either dialect.
  */
-import type { UnboundedFeature, UnboundedUse } from './call-facts.ts';
-import { isGiven, isRecord } from './fields.ts';
+import type { PricedWay, UnboundedFeature, UnboundedUse } from './call-facts.ts';
+import { isGiven, isRecord, textOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 
 export interface ContentCounts {
@@ -29,16 +29,26 @@ export function addImage(counts: ContentCounts, param: string, dataBytes: number
   counts.textBytes -= dataBytes;
 }
 
-/** The error names one use of each feature. */
-export function addUnbounded(counts: ContentCounts, feature: UnboundedFeature, param: string): void {
-  const isKnown = counts.unbounded.some((use) => use.feature === feature && !use.droppable);
-  if (!isKnown) counts.unbounded.push({ feature, param });
+/** The error names one use of each feature, and of each part of a price that one needs. */
+export function addUnbounded(
+  counts: ContentCounts, feature: UnboundedFeature, param: string, needs?: PricedWay,
+): void {
+  add(counts, { feature, param, ...needs && { needs } });
 }
 
-/** A tool that the provider would run; the error names one of them. */
-export function addProviderTool(counts: ContentCounts, param: string): void {
-  if (!counts.unbounded.some(({ droppable }) => droppable))
-    counts.unbounded.push({ feature: 'ServerTools', param, droppable: true });
+/** A tool that the provider would run. */
+export function addProviderTool(counts: ContentCounts, param: string, needs?: PricedWay): void {
+  add(counts, { feature: 'ServerTools', param, droppable: true, ...needs && { needs } });
+}
+
+function add({ unbounded }: ContentCounts, use: UnboundedUse): void {
+  const isKnown = unbounded.some(({ feature, droppable, needs }) => feature === use.feature
+    && droppable === use.droppable && isSameWay(needs, use.needs));
+  if (!isKnown) unbounded.push(use);
+}
+
+function isSameWay(a: PricedWay | undefined, b: PricedWay | undefined): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** A top-level field that can raise the price beyond any bound, and the values of it that cannot. */
@@ -48,19 +58,37 @@ export interface PricedField {
   readonly harmless?: readonly unknown[];
   /** It is a tool, which the call can do without. */
   readonly droppable?: true;
+  /** What its value names, for which a price may exist. */
+  readonly names?: 'serviceTier' | 'region';
+  readonly needs?: PricedWay;
 }
 
 export function addPricedFields(counts: ContentCounts, parsed: JsonRecord, fields: readonly PricedField[]): void {
-  for (const { field, feature, harmless, droppable } of fields) {
+  for (const { field, feature, harmless, droppable, names, needs } of fields) {
     const value = parsed[field];
     if (isEmpty(value) || harmless?.includes(value) === true) continue;
-    if (droppable) addProviderTool(counts, field);
-    else addUnbounded(counts, feature, field);
+    const way = needs ?? namedWay(names, textOf(value));
+    if (droppable) addProviderTool(counts, field, way);
+    else addUnbounded(counts, feature, field, way);
   }
+}
+
+function namedWay(names: PricedField['names'], value: string | undefined): PricedWay | undefined {
+  if (names === undefined || value === undefined) return undefined;
+  return names === 'region' ? { region: value } : { serviceTier: value };
 }
 
 function isEmpty(value: unknown): boolean {
   return !isGiven(value) || value === false || value === '' || (Array.isArray(value) && value.length === 0);
+}
+
+/** The provider's names of the tier that a price's own rates are for. */
+const STANDARD_NAMES: ReadonlySet<unknown> = new Set(['default', 'standard', 'standard_only']);
+
+/** The tier that a request asks for, or an answer names; undefined: none, or whichever the provider chooses. */
+export function readServiceTier(value: unknown): string | undefined {
+  if (STANDARD_NAMES.has(value)) return 'standard';
+  return typeof value === 'string' && value !== '' && value !== 'auto' ? value : undefined;
 }
 
 /** Bytes of the data in a `data:image/…;base64,…` URL; 0 for any other. Escapes in the body only make it longer. */

@@ -19,6 +19,38 @@ export interface ReportedUsage {
   readonly cacheWrite5m: number | undefined;
   readonly cacheWrite1h: number | undefined;
   readonly output: number | undefined;
+  /** Absent: no part is reported. */
+  readonly details?: ReportedDetails;
+  /** The tier that served the call, `standard` among them; absent: not reported. */
+  readonly serviceTier?: string;
+  /** The place that served the call; absent: not reported. */
+  readonly region?: string;
+  /** The requests that the provider made of the call, where there are several; the counts above are their sum. */
+  readonly parts?: readonly ReportedPart[];
+  /** What the provider's tools did. Absent: nothing. */
+  readonly uses?: ReportedUses;
+}
+
+/** One request, at the length and the tier that it had. */
+export interface ReportedPart extends Omit<ReportedUsage, 'parts' | 'uses' | 'region'> {
+  /** The provider's name of another model than the call's own; absent: the call's. */
+  readonly model?: string;
+}
+
+/** Uses of tools that a provider runs and charges. */
+export interface ReportedUses {
+  readonly webSearch?: number;
+  readonly webFetch?: number;
+  readonly fileSearch?: number;
+}
+
+/** Parts of the input (audioInput, imageInput) and of the output. Absent: none. */
+export interface ReportedDetails {
+  readonly audioInput?: number;
+  readonly imageInput?: number;
+  readonly reasoning?: number;
+  readonly audioOutput?: number;
+  readonly imageOutput?: number;
 }
 
 /** Consumption of a call up to now. */

@@ -25,6 +25,19 @@ export function mergeDefined<T extends object>(older: T, newer: T): T {
   return { ...older, ...Object.fromEntries(Object.entries(newer).filter(([, value]) => value !== undefined)) };
 }
 
+const COUNTS = ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const;
+const DETAILS = ['audioInput', 'imageInput', 'reasoning', 'audioOutput', 'imageOutput'] as const;
+
+/** The counts of two requests together. */
+export function addUsage(sum: ReportedUsage, more: ReportedUsage): ReportedUsage {
+  const plus = (a: number | undefined, b: number | undefined): number | undefined =>
+    (a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0));
+  const counts = Object.fromEntries(COUNTS.map((name) => [name, plus(sum[name], more[name])]));
+  const details = Object.fromEntries(DETAILS.map((name) => [name, plus(sum.details?.[name], more.details?.[name])])
+    .filter(([, count]) => count !== undefined));
+  return { ...UNREPORTED_USAGE, ...counts, ...Object.keys(details).length > 0 && { details } };
+}
+
 /** Fills in estimates for counts that the provider has not reported. */
 export function fillUsage({ reported, outputBytes }: Meter, estimatedInputTokens: number): ReportedUsage {
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = reported;

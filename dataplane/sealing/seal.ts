@@ -3,16 +3,17 @@
  * value names the channel that made it, so a later call finds its way back although the gateway keeps no state, and
  * every replica with the same key reads it. Nobody else can read it or make one.
  *
- *   mgw1_<kind>_<base64url of: 96-bit nonce, ciphertext, 128-bit tag>
+ *   mgw1_<kind>_<base64url of: 192-bit salt, ciphertext, 128-bit tag>
  *
- * The letters are those of ids and URL paths. AES-256-GCM authenticates version and kind beside the content, so a value
- * of one kind never passes as one of another.
+ * AES-256-GCM under a key and nonce of the value's own, by HKDF from the gateway's key and the salt: no number of seals
+ * wears the gateway's key out. The tag covers version and kind too, so a value never passes as one of another kind.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { SEALED_PREFIX } from '../protocol/sealed-values.ts';
 import type { SealedData } from '../protocol/sealed-values.ts';
 
 const CIPHER = 'aes-256-gcm';
+const SALT_BYTES = 24;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
@@ -41,11 +42,24 @@ export function createSealer(keys: readonly Uint8Array[]): Sealer {
 
 function seal(key: Uint8Array, kind: string, plain: Uint8Array): string {
   if (!KIND.test(kind)) throw new Error('the kind of a sealed value has 1 to 16 letters from a to z');
-  const nonce = randomBytes(NONCE_BYTES);
+  const salt = randomBytes(SALT_BYTES);
   const head = SEALED_PREFIX + kind;
-  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(head));
+  const own = deriveSecret(key, salt, head);
+  const cipher = createCipheriv(CIPHER, own.key, own.nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(head));
   const encrypted = [cipher.update(plain), cipher.final()];
-  return `${head}_${Buffer.concat([nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url')}`;
+  return `${head}_${Buffer.concat([salt, ...encrypted, cipher.getAuthTag()]).toString('base64url')}`;
+}
+
+/** What encrypts a value. */
+interface Secret {
+  readonly key: Uint8Array;
+  readonly nonce: Uint8Array;
+}
+
+/** Of one value: no other value has this salt. */
+function deriveSecret(key: Uint8Array, salt: Uint8Array, head: string): Secret {
+  const derived = new Uint8Array(hkdfSync('sha256', key, salt, head, KEY_BYTES + NONCE_BYTES));
+  return { key: derived.subarray(0, KEY_BYTES), nonce: derived.subarray(KEY_BYTES) };
 }
 
 function open(keys: readonly Uint8Array[], sealed: string): SealedData | undefined {
@@ -53,20 +67,30 @@ function open(keys: readonly Uint8Array[], sealed: string): SealedData | undefin
   const [, head, kind, encoded] = SEALED.exec(sealed) ?? [];
   if (head === undefined || kind === undefined || encoded === undefined) return undefined;
   const bytes = Buffer.from(encoded, 'base64url');
-  if (bytes.length < NONCE_BYTES + TAG_BYTES + LENGTH_BYTES) return undefined;
   for (const key of keys) {
-    const plain = decrypt(key, head, bytes);
+    const plain = openSalted(key, head, bytes) ?? openUnsalted(key, head, bytes);
     if (plain) return { kind, ...unpack(plain) };
   }
   return undefined;
 }
 
-/** Undefined: it was sealed under another key, or changed. */
-function decrypt(key: Uint8Array, head: string, bytes: Buffer): Buffer | undefined {
-  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+function openSalted(key: Uint8Array, head: string, bytes: Buffer): Buffer | undefined {
+  if (bytes.length < SALT_BYTES + TAG_BYTES + LENGTH_BYTES) return undefined;
+  return decrypt(deriveSecret(key, bytes.subarray(0, SALT_BYTES), head), head, bytes.subarray(SALT_BYTES));
+}
+
+/** Clients still keep values that were sealed under the gateway's key itself, with a random nonce in front. */
+function openUnsalted(key: Uint8Array, head: string, bytes: Buffer): Buffer | undefined {
+  if (bytes.length < NONCE_BYTES + TAG_BYTES + LENGTH_BYTES) return undefined;
+  return decrypt({ key, nonce: bytes.subarray(0, NONCE_BYTES) }, head, bytes.subarray(NONCE_BYTES));
+}
+
+/** Undefined: it was sealed in another way, under another key, or changed. */
+function decrypt({ key, nonce }: Secret, head: string, bytes: Buffer): Buffer | undefined {
+  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
     .setAAD(Buffer.from(head))
     .setAuthTag(bytes.subarray(-TAG_BYTES));
-  const plain = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+  const plain = decipher.update(bytes.subarray(0, -TAG_BYTES));
   try {
     decipher.final();
   } catch {

@@ -1,6 +1,7 @@
 /** Refuses requests before their bodies are read, which saves useless uploads and memory. */
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
+import { isFree } from '../ledger/price-sheet.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
 import { keyIsFull } from '../pipeline/failures.ts';
 import { readFunds, usedUp } from '../pipeline/out-of-money.ts';
@@ -37,7 +38,7 @@ export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: Ope
   if (!open.connections.claim(request.socket, caller.key.uid)) throw tooManyConnections();
   if (!open.bodies.crowded && !mayBeLarge(request)) return undefined;
   checkSlots(deps, caller.key, open);
-  return isFree(request) ? undefined : checkFunds(deps, caller);
+  return hasNoPrice(request) ? undefined : checkFunds(deps, caller);
 }
 
 function checkProcess({ shutdown, configured }: ServerDeps, { socket }: FastifyRequest): void {
@@ -57,7 +58,7 @@ function mayBeLarge({ headers, raw }: FastifyRequest): boolean {
 }
 
 /** Whether calls of the endpoint are not billed: only these have an endpoint name in their route's config. */
-function isFree({ routeOptions: { config } }: FastifyRequest): boolean {
+function hasNoPrice({ routeOptions: { config } }: FastifyRequest): boolean {
   return config.endpoint !== undefined;
 }
 
@@ -92,8 +93,7 @@ function offersFreeModel(group: GroupState): boolean {
   const known = freeOffers.get(group);
   if (known !== undefined) return known;
   const prices = [...group.offers.values()].flatMap(({ tiers }) => tiers.flat()).map(({ price }) => price);
-  const free = prices.some((price) => price
-    && [price.perGeneration, ...Object.values(price.perToken)].every((amount) => amount === 0n));
+  const free = prices.some((price) => price && isFree(price));
   freeOffers.set(group, free);
   return free;
 }

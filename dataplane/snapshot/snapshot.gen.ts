@@ -870,6 +870,7 @@ export interface Capabilities {
     | undefined;
   /** in characters; 0: no limit */
   readonly toolDescriptionLength?: number | undefined;
+  readonly promptCaching?: boolean | undefined;
 }
 
 export interface Channel {
@@ -890,6 +891,10 @@ export interface Channel {
   /** for chat models; absent: Chat alone */
   readonly endpoints?:
     | ChannelEndpoints
+    | undefined;
+  /** true: no new calls; its jobs are still asked for */
+  readonly drained?:
+    | boolean
     | undefined;
   /** absent: the protocol's own API */
   readonly platform?:
@@ -927,6 +932,8 @@ export interface PriceCatalog {
   /** USD per million input tokens at model ratio 1 */
   readonly ratioBaseUsdE9: bigint;
   readonly models: readonly Price[];
+  /** prices with fields from 12 on, which an older proxy would take for free */
+  readonly sheets: readonly Price[];
 }
 
 export interface Price {
@@ -944,6 +951,65 @@ export interface Price {
   readonly cacheRatioDefaulted: boolean;
   /** likewise */
   readonly cacheWriteRatioDefaulted: boolean;
+  /** takes the place of the ratios */
+  readonly usdPerMillion: Rates | undefined;
+  readonly contextTiers: readonly ContextTier[];
+  readonly serviceTiers: readonly ServiceTier[];
+  readonly perUse:
+    | UsePrices
+    | undefined;
+  /** by the name in inference_geo */
+  readonly regions: readonly Multiplier[];
+  /** by "route/channel" */
+  readonly channelPrices: readonly Multiplier[];
+}
+
+/** USD per use of a tool that the provider runs, in nano-dollars. Absent: it has no price. */
+export interface UsePrices {
+  readonly webSearchNanoUsd?: bigint | undefined;
+  readonly webFetchNanoUsd?: bigint | undefined;
+  readonly fileSearchNanoUsd?: bigint | undefined;
+}
+
+export interface Multiplier {
+  readonly name: string;
+  readonly multiplierE9: bigint;
+}
+
+/** USD per million tokens, in billionths. A class that is absent costs what the rule in price-sheet.ts says. */
+export interface Rates {
+  readonly input?: bigint | undefined;
+  readonly output?: bigint | undefined;
+  readonly cacheRead?: bigint | undefined;
+  readonly cacheWrite5m?: bigint | undefined;
+  readonly cacheWrite1h?: bigint | undefined;
+  readonly reasoning?: bigint | undefined;
+  readonly audioInput?: bigint | undefined;
+  readonly audioOutput?: bigint | undefined;
+  readonly imageInput?: bigint | undefined;
+  readonly imageOutput?: bigint | undefined;
+}
+
+/** The prices of a whole request whose input is above a number of tokens: rates, or multipliers of the price's own. */
+export interface ContextTier {
+  readonly above: number;
+  readonly usdPerMillion:
+    | Rates
+    | undefined;
+  /** absent: 1 */
+  readonly inputMultiplierE9?:
+    | bigint
+    | undefined;
+  /** absent: 1 */
+  readonly outputMultiplierE9?: bigint | undefined;
+}
+
+/** The prices of a tier in which the provider serves requests: a multiplier of the price's own, or rates. */
+export interface ServiceTier {
+  readonly name: string;
+  readonly multiplierE9?: bigint | undefined;
+  readonly usdPerMillion: Rates | undefined;
+  readonly contextTiers: readonly ContextTier[];
 }
 
 function createBaseSnapshot(): Snapshot {
@@ -2581,6 +2647,7 @@ function createBaseCapabilities(): Capabilities {
     parallelTools: undefined,
     prefill: undefined,
     toolDescriptionLength: undefined,
+    promptCaching: undefined,
   };
 }
 
@@ -2609,6 +2676,9 @@ export const Capabilities: MessageFns<Capabilities> = {
     }
     if (message.toolDescriptionLength !== undefined) {
       writer.uint32(64).uint32(message.toolDescriptionLength);
+    }
+    if (message.promptCaching !== undefined) {
+      writer.uint32(72).bool(message.promptCaching);
     }
     return writer;
   },
@@ -2690,6 +2760,14 @@ export const Capabilities: MessageFns<Capabilities> = {
             message.toolDescriptionLength = reader.uint32();
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.promptCaching = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2716,6 +2794,7 @@ function createBaseChannel(): Channel {
     timeouts: undefined,
     allowedHeaders: [],
     endpoints: undefined,
+    drained: undefined,
     platform: undefined,
     apiVersion: undefined,
     signIn: undefined,
@@ -2758,17 +2837,20 @@ export const Channel: MessageFns<Channel> = {
     if (message.endpoints !== undefined) {
       ChannelEndpoints.encode(message.endpoints, writer.uint32(90).fork()).join();
     }
+    if (message.drained !== undefined) {
+      writer.uint32(96).bool(message.drained);
+    }
     if (message.platform !== undefined) {
-      writer.uint32(96).int32(platformToNumber(message.platform));
+      writer.uint32(104).int32(platformToNumber(message.platform));
     }
     if (message.apiVersion !== undefined) {
-      writer.uint32(106).string(message.apiVersion);
+      writer.uint32(114).string(message.apiVersion);
     }
     if (message.signIn !== undefined) {
-      SignIn.encode(message.signIn, writer.uint32(114).fork()).join();
+      SignIn.encode(message.signIn, writer.uint32(122).fork()).join();
     }
     if (message.keyHeader !== undefined) {
-      writer.uint32(122).string(message.keyHeader);
+      writer.uint32(130).string(message.keyHeader);
     }
     return writer;
   },
@@ -2879,15 +2961,15 @@ export const Channel: MessageFns<Channel> = {
               break;
             }
 
-            message.platform = platformFromJSON(reader.int32());
+            message.drained = reader.bool();
             continue;
           }
           case 13: {
-            if (tag !== 106) {
+            if (tag !== 104) {
               break;
             }
 
-            message.apiVersion = reader.string();
+            message.platform = platformFromJSON(reader.int32());
             continue;
           }
           case 14: {
@@ -2895,11 +2977,19 @@ export const Channel: MessageFns<Channel> = {
               break;
             }
 
-            message.signIn = SignIn.decode(reader, reader.uint32());
+            message.apiVersion = reader.string();
             continue;
           }
           case 15: {
             if (tag !== 122) {
+              break;
+            }
+
+            message.signIn = SignIn.decode(reader, reader.uint32());
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
               break;
             }
 
@@ -3056,7 +3146,7 @@ export const Timeouts: MessageFns<Timeouts> = {
 };
 
 function createBasePriceCatalog(): PriceCatalog {
-  return { namespace: "", name: "", generation: 0n, ratioBaseUsdE9: 0n, models: [] };
+  return { namespace: "", name: "", generation: 0n, ratioBaseUsdE9: 0n, models: [], sheets: [] };
 }
 
 export const PriceCatalog: MessageFns<PriceCatalog> = {
@@ -3081,6 +3171,9 @@ export const PriceCatalog: MessageFns<PriceCatalog> = {
     }
     for (const v of message.models) {
       Price.encode(v!, writer.uint32(42).fork()).join();
+    }
+    for (const v of message.sheets) {
+      Price.encode(v!, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -3138,6 +3231,14 @@ export const PriceCatalog: MessageFns<PriceCatalog> = {
             message.models.push(Price.decode(reader, reader.uint32()));
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.sheets.push(Price.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3164,6 +3265,12 @@ function createBasePrice(): Price {
     requestNanoUsd: 0n,
     cacheRatioDefaulted: false,
     cacheWriteRatioDefaulted: false,
+    usdPerMillion: undefined,
+    contextTiers: [],
+    serviceTiers: [],
+    perUse: undefined,
+    regions: [],
+    channelPrices: [],
   };
 }
 
@@ -3219,6 +3326,24 @@ export const Price: MessageFns<Price> = {
     }
     if (message.cacheWriteRatioDefaulted !== false) {
       writer.uint32(88).bool(message.cacheWriteRatioDefaulted);
+    }
+    if (message.usdPerMillion !== undefined) {
+      Rates.encode(message.usdPerMillion, writer.uint32(98).fork()).join();
+    }
+    for (const v of message.contextTiers) {
+      ContextTier.encode(v!, writer.uint32(106).fork()).join();
+    }
+    for (const v of message.serviceTiers) {
+      ServiceTier.encode(v!, writer.uint32(114).fork()).join();
+    }
+    if (message.perUse !== undefined) {
+      UsePrices.encode(message.perUse, writer.uint32(122).fork()).join();
+    }
+    for (const v of message.regions) {
+      Multiplier.encode(v!, writer.uint32(130).fork()).join();
+    }
+    for (const v of message.channelPrices) {
+      Multiplier.encode(v!, writer.uint32(138).fork()).join();
     }
     return writer;
   },
@@ -3322,6 +3447,544 @@ export const Price: MessageFns<Price> = {
             }
 
             message.cacheWriteRatioDefaulted = reader.bool();
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.usdPerMillion = Rates.decode(reader, reader.uint32());
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.contextTiers.push(ContextTier.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.serviceTiers.push(ServiceTier.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.perUse = UsePrices.decode(reader, reader.uint32());
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.regions.push(Multiplier.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.channelPrices.push(Multiplier.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseUsePrices(): UsePrices {
+  return { webSearchNanoUsd: undefined, webFetchNanoUsd: undefined, fileSearchNanoUsd: undefined };
+}
+
+export const UsePrices: MessageFns<UsePrices> = {
+  encode(message: UsePrices, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.webSearchNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.webSearchNanoUsd) !== message.webSearchNanoUsd) {
+        throw new globalThis.Error("value provided for field message.webSearchNanoUsd of type int64 too large");
+      }
+      writer.uint32(8).int64(message.webSearchNanoUsd);
+    }
+    if (message.webFetchNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.webFetchNanoUsd) !== message.webFetchNanoUsd) {
+        throw new globalThis.Error("value provided for field message.webFetchNanoUsd of type int64 too large");
+      }
+      writer.uint32(16).int64(message.webFetchNanoUsd);
+    }
+    if (message.fileSearchNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.fileSearchNanoUsd) !== message.fileSearchNanoUsd) {
+        throw new globalThis.Error("value provided for field message.fileSearchNanoUsd of type int64 too large");
+      }
+      writer.uint32(24).int64(message.fileSearchNanoUsd);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UsePrices {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUsePrices() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.webSearchNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.webFetchNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.fileSearchNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseMultiplier(): Multiplier {
+  return { name: "", multiplierE9: 0n };
+}
+
+export const Multiplier: MessageFns<Multiplier> = {
+  encode(message: Multiplier, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.multiplierE9 !== 0n) {
+      if (BigInt.asUintN(64, message.multiplierE9) !== message.multiplierE9) {
+        throw new globalThis.Error("value provided for field message.multiplierE9 of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.multiplierE9);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Multiplier {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMultiplier() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.multiplierE9 = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRates(): Rates {
+  return {
+    input: undefined,
+    output: undefined,
+    cacheRead: undefined,
+    cacheWrite5m: undefined,
+    cacheWrite1h: undefined,
+    reasoning: undefined,
+    audioInput: undefined,
+    audioOutput: undefined,
+    imageInput: undefined,
+    imageOutput: undefined,
+  };
+}
+
+export const Rates: MessageFns<Rates> = {
+  encode(message: Rates, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.input !== undefined) {
+      if (BigInt.asUintN(64, message.input) !== message.input) {
+        throw new globalThis.Error("value provided for field message.input of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.input);
+    }
+    if (message.output !== undefined) {
+      if (BigInt.asUintN(64, message.output) !== message.output) {
+        throw new globalThis.Error("value provided for field message.output of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.output);
+    }
+    if (message.cacheRead !== undefined) {
+      if (BigInt.asUintN(64, message.cacheRead) !== message.cacheRead) {
+        throw new globalThis.Error("value provided for field message.cacheRead of type uint64 too large");
+      }
+      writer.uint32(24).uint64(message.cacheRead);
+    }
+    if (message.cacheWrite5m !== undefined) {
+      if (BigInt.asUintN(64, message.cacheWrite5m) !== message.cacheWrite5m) {
+        throw new globalThis.Error("value provided for field message.cacheWrite5m of type uint64 too large");
+      }
+      writer.uint32(32).uint64(message.cacheWrite5m);
+    }
+    if (message.cacheWrite1h !== undefined) {
+      if (BigInt.asUintN(64, message.cacheWrite1h) !== message.cacheWrite1h) {
+        throw new globalThis.Error("value provided for field message.cacheWrite1h of type uint64 too large");
+      }
+      writer.uint32(40).uint64(message.cacheWrite1h);
+    }
+    if (message.reasoning !== undefined) {
+      if (BigInt.asUintN(64, message.reasoning) !== message.reasoning) {
+        throw new globalThis.Error("value provided for field message.reasoning of type uint64 too large");
+      }
+      writer.uint32(48).uint64(message.reasoning);
+    }
+    if (message.audioInput !== undefined) {
+      if (BigInt.asUintN(64, message.audioInput) !== message.audioInput) {
+        throw new globalThis.Error("value provided for field message.audioInput of type uint64 too large");
+      }
+      writer.uint32(56).uint64(message.audioInput);
+    }
+    if (message.audioOutput !== undefined) {
+      if (BigInt.asUintN(64, message.audioOutput) !== message.audioOutput) {
+        throw new globalThis.Error("value provided for field message.audioOutput of type uint64 too large");
+      }
+      writer.uint32(64).uint64(message.audioOutput);
+    }
+    if (message.imageInput !== undefined) {
+      if (BigInt.asUintN(64, message.imageInput) !== message.imageInput) {
+        throw new globalThis.Error("value provided for field message.imageInput of type uint64 too large");
+      }
+      writer.uint32(72).uint64(message.imageInput);
+    }
+    if (message.imageOutput !== undefined) {
+      if (BigInt.asUintN(64, message.imageOutput) !== message.imageOutput) {
+        throw new globalThis.Error("value provided for field message.imageOutput of type uint64 too large");
+      }
+      writer.uint32(80).uint64(message.imageOutput);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Rates {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRates() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.input = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.output = reader.uint64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.cacheRead = reader.uint64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.cacheWrite5m = reader.uint64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.cacheWrite1h = reader.uint64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.reasoning = reader.uint64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.audioInput = reader.uint64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.audioOutput = reader.uint64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.imageInput = reader.uint64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.imageOutput = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseContextTier(): ContextTier {
+  return { above: 0, usdPerMillion: undefined, inputMultiplierE9: undefined, outputMultiplierE9: undefined };
+}
+
+export const ContextTier: MessageFns<ContextTier> = {
+  encode(message: ContextTier, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.above !== 0) {
+      writer.uint32(8).uint32(message.above);
+    }
+    if (message.usdPerMillion !== undefined) {
+      Rates.encode(message.usdPerMillion, writer.uint32(18).fork()).join();
+    }
+    if (message.inputMultiplierE9 !== undefined) {
+      if (BigInt.asUintN(64, message.inputMultiplierE9) !== message.inputMultiplierE9) {
+        throw new globalThis.Error("value provided for field message.inputMultiplierE9 of type uint64 too large");
+      }
+      writer.uint32(24).uint64(message.inputMultiplierE9);
+    }
+    if (message.outputMultiplierE9 !== undefined) {
+      if (BigInt.asUintN(64, message.outputMultiplierE9) !== message.outputMultiplierE9) {
+        throw new globalThis.Error("value provided for field message.outputMultiplierE9 of type uint64 too large");
+      }
+      writer.uint32(32).uint64(message.outputMultiplierE9);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ContextTier {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseContextTier() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.above = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.usdPerMillion = Rates.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.inputMultiplierE9 = reader.uint64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.outputMultiplierE9 = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseServiceTier(): ServiceTier {
+  return { name: "", multiplierE9: undefined, usdPerMillion: undefined, contextTiers: [] };
+}
+
+export const ServiceTier: MessageFns<ServiceTier> = {
+  encode(message: ServiceTier, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.multiplierE9 !== undefined) {
+      if (BigInt.asUintN(64, message.multiplierE9) !== message.multiplierE9) {
+        throw new globalThis.Error("value provided for field message.multiplierE9 of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.multiplierE9);
+    }
+    if (message.usdPerMillion !== undefined) {
+      Rates.encode(message.usdPerMillion, writer.uint32(26).fork()).join();
+    }
+    for (const v of message.contextTiers) {
+      ContextTier.encode(v!, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ServiceTier {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseServiceTier() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.multiplierE9 = reader.uint64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.usdPerMillion = Rates.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.contextTiers.push(ContextTier.decode(reader, reader.uint32()));
             continue;
           }
         }

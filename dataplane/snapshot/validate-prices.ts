@@ -1,10 +1,11 @@
 /**
  * [P] What PriceCatalogs must hold: a price that is missing or there twice would bill wrongly without anybody noticing.
  */
+import { pricesOf } from './catalog-prices.ts';
 import { FaultCollector } from './faults.ts';
 import type { SnapshotFault } from './faults.ts';
 import { QuotaType } from './snapshot.gen.ts';
-import type { Price, PriceCatalog } from './snapshot.gen.ts';
+import type { ContextTier, Price, PriceCatalog, Rates } from './snapshot.gen.ts';
 
 /** Notes every fault of all catalogs, models that two of them price included. */
 export function validateCatalogs(faults: SnapshotFault[], catalogs: readonly PriceCatalog[]): void {
@@ -12,7 +13,7 @@ export function validateCatalogs(faults: SnapshotFault[], catalogs: readonly Pri
   for (const catalog of catalogs) {
     const to = new FaultCollector(faults, 'PriceCatalog', catalog);
     to.expect(catalog.ratioBaseUsdE9 > 0n, 'ratio_base_usd_e9: must be above 0');
-    for (const price of catalog.models) {
+    for (const price of pricesOf(catalog)) {
       validatePrice(to, `models "${price.name}"`, price);
       to.expect(!priced.has(price.name), `models "${price.name}": priced twice`);
       priced.add(price.name);
@@ -27,4 +28,35 @@ function validatePrice(to: FaultCollector, path: string, price: Price): void {
   const { modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9 = 0n } = price;
   const ratios = [modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9];
   to.expect(ratios.every((ratio) => ratio >= 0n), `${path}: a ratio is negative`);
+  validateTable(to, path, price);
+  const { webSearchNanoUsd = 0n, webFetchNanoUsd = 0n, fileSearchNanoUsd = 0n } = price.perUse ?? {};
+  const uses = [webSearchNanoUsd, webFetchNanoUsd, fileSearchNanoUsd];
+  to.expect(uses.every((nanoUsd) => nanoUsd >= 0n), `${path}: per_use: must not be negative`);
+  for (const tier of price.serviceTiers) {
+    const at = `${path}: service_tiers "${tier.name}"`;
+    const { multiplierE9, usdPerMillion } = tier;
+    to.expect((multiplierE9 === undefined) !== (usdPerMillion === undefined), `${at}: needs one kind of price`);
+    validateTable(to, at, tier);
+  }
+}
+
+function validateTable(
+  to: FaultCollector, path: string, { usdPerMillion, contextTiers }: Pick<Price, 'usdPerMillion' | 'contextTiers'>,
+): void {
+  validateRates(to, path, usdPerMillion);
+  for (const tier of contextTiers) {
+    const at = `${path}: context_tiers ${tier.above}`;
+    to.expect(tier.above > 0, `${at}: above: must be above 0`);
+    to.expect(tier.usdPerMillion !== undefined || hasMultiplier(tier), `${at}: needs a price`);
+    validateRates(to, at, tier.usdPerMillion);
+  }
+}
+
+function hasMultiplier({ inputMultiplierE9, outputMultiplierE9 }: ContextTier): boolean {
+  return (inputMultiplierE9 ?? outputMultiplierE9) !== undefined;
+}
+
+/** A class that is absent is worked out from the input. */
+function validateRates(to: FaultCollector, path: string, rates: Rates | undefined): void {
+  to.expect(rates === undefined || rates.input !== undefined, `${path}: usd_per_million: input: required`);
 }

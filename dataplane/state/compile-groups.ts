@@ -4,9 +4,8 @@
  */
 import { ONE_E9 } from '../snapshot/decimal.ts';
 import type { AutomaticAccess, Group } from '../snapshot/snapshot.gen.ts';
-import { compileOffers, offerOf } from './compile-offers.ts';
-import type { OfferSources } from './compile-offers.ts';
-import { priceAt } from './compile-pricing.ts';
+import { compileOffers, offerOf, pricesOf } from './compile-offers.ts';
+import type { OfferSources, PricesAt } from './compile-offers.ts';
 import type { PriceEntry } from './compile-pricing.ts';
 import type { Candidate, GroupState, Offer } from './state.ts';
 
@@ -45,7 +44,8 @@ function automaticOffers(
     const group = direct.get(member);
     if (!group) continue;
     for (const { model, tiers: own } of group.offers.values()) {
-      const repriced = ownRatioE9 === ONE_E9 ? own : reprice(own, prices.get(model), group.priceRatioE9 * ownRatioE9);
+      const repriced = ownRatioE9 === ONE_E9 ? own
+        : reprice(own, pricesOf(model, group.priceRatioE9 * ownRatioE9, prices));
       tiers.set(model, [...tiers.get(model) ?? [], ...repriced]);
     }
   }
@@ -54,8 +54,6 @@ function automaticOffers(
 
 type Tiers = Offer['tiers'];
 
-function reprice(tiers: Tiers, entry: PriceEntry | undefined, ratioE18: bigint): Tiers {
-  if (!entry) return tiers;
-  const price = priceAt(entry, ratioE18);
-  return tiers.map((tier) => tier.map((candidate) => ({ ...candidate, price })));
+function reprice(tiers: Tiers, pricesAt: PricesAt): Tiers {
+  return tiers.map((tier) => tier.map((candidate) => ({ ...candidate, ...pricesAt(candidate) })));
 }

@@ -4,7 +4,6 @@
  */
 import type { DirectAccess } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
-import type { CompiledPrice } from '../ledger/price.ts';
 import { priceAt } from './compile-pricing.ts';
 import type { PriceEntry } from './compile-pricing.ts';
 import type { CompiledChannel, CompiledRoute } from './compile-routes.ts';
@@ -38,12 +37,11 @@ export function compileOffers(
   for (const entry of access.routes) {
     const route = routes.get(entry.route);
     if (!route) continue;
-    const channels = withNames(route.channels, entry.channels?.names)
+    const channels = withNames(route.channels, entry.channels?.names).filter(({ drained }) => !drained)
       .map((channel) => ({ group, route, channel, slots: slotsOf(group.name, channel, limits) }));
     for (const model of withNames(route.models, entry.models?.names)) {
-      const catalogPrice = prices.get(model.name);
-      const price = catalogPrice && priceAt(catalogPrice, groupRatioE18);
-      for (const channel of channels) addCandidate(candidates, candidateOf(channel, model, price));
+      const pricesAt = pricesOf(model.name, groupRatioE18, prices);
+      for (const channel of channels) addCandidate(candidates, candidateOf(channel, model, pricesAt));
     }
   }
   const offers = new Map<string, Offer>();
@@ -93,8 +91,30 @@ function addCandidate(candidates: Map<string, Candidate[]>, candidate: Candidate
   else if (!list.some(({ target }) => target === candidate.target)) list.push(candidate);
 }
 
+/** The prices of a candidate, from its channel. */
+export type PricesAt = (channel: CompiledChannelNames) => Pick<Candidate, 'price' | 'priceOf'>;
+
+type CompiledChannelNames = Pick<CompiledChannel, 'target' | 'renames'>;
+
+/** The prices of a model at a group's ratio (10⁻¹⁸), compiled once for all channels without prices of their own. */
+export function pricesOf(model: string, groupRatioE18: bigint, prices: ReadonlyMap<string, PriceEntry>): PricesAt {
+  const entry = prices.get(model);
+  const common = entry && priceAt(entry, groupRatioE18);
+  return ({ target, renames }) => ({
+    price: entry && entry.price.channelPrices.length > 0 ? priceAt(entry, groupRatioE18, target.id) : common,
+    priceOf: (upstreamModel) => {
+      const other = prices.get(clientName(upstreamModel, renames));
+      return other && priceAt(other, groupRatioE18, target.id);
+    },
+  });
+}
+
+function clientName(upstreamModel: string, renames: CompiledChannel['renames']): string {
+  return renames.entries().find(([, upstream]) => upstream === upstreamModel)?.[0] ?? upstreamModel;
+}
+
 function candidateOf(
-  { group, route, channel, slots }: GroupChannel, model: ModelState, price: CompiledPrice | undefined,
+  { group, route, channel, slots }: GroupChannel, model: ModelState, pricesAt: PricesAt,
 ): Candidate {
   return {
     group: group.name,
@@ -111,7 +131,8 @@ function candidateOf(
     allowedFields: route.allowedFields,
     routing: route.routing,
     slots,
-    price,
+    renames: channel.renames,
+    ...pricesAt(channel),
   };
 }
 

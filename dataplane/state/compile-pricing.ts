@@ -1,8 +1,10 @@
 /** [P] Prices by model, and the groups of the public price page. */
 import { QuotaType } from '../snapshot/snapshot.gen.ts';
 import type { Group, Price, PriceCatalog } from '../snapshot/snapshot.gen.ts';
-import { compilePrice } from '../ledger/price.ts';
-import type { CompiledPrice } from '../ledger/price.ts';
+import { pricesOf } from '../snapshot/catalog-prices.ts';
+import { ONE_E9 } from '../snapshot/decimal.ts';
+import { compilePrice } from '../ledger/price-sheet.ts';
+import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import { makePricingGroups } from '#web/pricing/price-rows.ts';
 import type { ModelPrice } from '#web/pricing/price-rows.ts';
 import type { PricingGroup } from '#web/pricing/price-list.ts';
@@ -18,26 +20,25 @@ export interface PriceEntry extends ModelPrice {
 /** Prices by model name; of several for one model, which validation refuses, the first counts. */
 export function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, PriceEntry> {
   const prices = new Map<string, PriceEntry>();
-  for (const { namespace, name, generation, ratioBaseUsdE9: ratioBaseE9, models } of catalogs) {
+  for (const listed of catalogs) {
+    const { namespace, name, generation, ratioBaseUsdE9: ratioBaseE9 } = listed;
     const catalog = `${namespace}/${name}@${generation}`;
-    for (const price of models) {
+    for (const price of pricesOf(listed)) {
       if (prices.has(price.name)) continue;
       const quotaType = price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token';
-      prices.set(price.name, { price, quotaType, ratioBaseE9, catalog });
+      const entry = { price, quotaType, ratioBaseE9, catalog, figures: undefined } as const;
+      prices.set(price.name, price.usdPerMillion ? { ...entry, figures: priceAt(entry, ONE_E9 * ONE_E9) } : entry);
     }
   }
   return prices;
 }
 
-/** A model's price as a group with this ratio (10⁻¹⁸) pays it. */
-export function priceAt({ quotaType, ratioBaseE9, price }: PriceEntry, groupRatioE18: bigint): CompiledPrice {
-  const { cacheWrite1hRatioE9, ...ratios } = price;
-  return compilePrice({
-    ...ratios,
-    quotaType,
-    ratioBaseUsdE9: ratioBaseE9,
-    ...cacheWrite1hRatioE9 !== undefined && { cacheWrite1hRatioE9 },
-  }, groupRatioE18);
+/** A model's price as a group with this ratio (10⁻¹⁸) pays it. `channel`: "route/channel"; absent: any. */
+export function priceAt(
+  { quotaType, ratioBaseE9, price }: PriceEntry, groupRatioE18: bigint, channel?: string,
+): CompiledPrice {
+  const own = price.channelPrices.find(({ name }) => name === channel);
+  return compilePrice({ ...price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, own?.multiplierE9);
 }
 
 /** The price list's groups: those that offer something with a price. */

@@ -2,7 +2,7 @@
  * The configuration as requests use it: a snapshot compiled to lookup maps, so that a call costs a few map reads.
  * Types only; compile.ts makes it, current.ts holds the one in force.
  */
-import type { CompiledPrice } from '../ledger/price.ts';
+import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { QuotaPeriod, SlotLimit } from '../ledger/ledger.ts';
 import type { ProviderTools, UnboundedFeature } from '../protocol/call-facts.ts';
 import type { StatedCapabilities } from '../protocol/capabilities.ts';
@@ -77,6 +77,8 @@ export interface Candidate {
   readonly route: string;
   readonly model: ModelState;
   readonly upstreamModel: string;
+  /** The provider's names of the channel's models, where they differ. */
+  readonly renames: ReadonlyMap<string, string>;
   readonly target: UpstreamTarget;
   readonly priority: number;
   readonly weight: number;
@@ -91,6 +93,11 @@ export interface Candidate {
   readonly slots: readonly SlotLimit[];
   /** At the group's ratio; undefined: no price. */
   readonly price: CompiledPrice | undefined;
+  /**
+   * The price of another model on this channel, by the provider's name of it: a call may have parts that other models
+   * serve. Undefined: it has none.
+   */
+  readonly priceOf: (upstreamModel: string) => CompiledPrice | undefined;
 }
 
 /** A model as one group offers it. */

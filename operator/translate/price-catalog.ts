@@ -7,8 +7,10 @@ import type { Price, PriceCatalog as PriceCatalogMessage } from '#snapshot/snaps
 import { findingsOf } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
 import { namespacedName } from '../store/resources.ts';
+import { isSheet } from '#snapshot/catalog-prices.ts';
 import { memoize } from './memoize.ts';
 import { compareText, quoteNames } from './quote-names.ts';
+import { readSheet } from './rates.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
 
@@ -61,12 +63,14 @@ function pricesOf({
 }: GatheredCatalog, lost: ReadonlyMap<string, GatheredCatalog>): Translated<PriceCatalogMessage> {
   const findings = findingsOf(catalog);
   if (faults.length > 0) return refuseInvalid(findings, faults);
-  const models = prices.filter(({ name }) => !lost.has(name));
-  const counted = { ...withConflicts(findings, lost, models.length), fields: { models: models.length } };
-  if (models.length === 0) return { findings: counted };
+  const kept = prices.filter(({ name }) => !lost.has(name));
+  const counted = { ...withConflicts(findings, lost, kept.length), fields: { models: kept.length } };
+  if (kept.length === 0) return { findings: counted };
+  const models = kept.filter((price) => !isSheet(price));
+  const sheets = kept.filter(isSheet);
   const { namespace, name, generation } = findings;
   return { message: {
-    namespace, name, generation: BigInt(generation), ratioBaseUsdE9, models,
+    namespace, name, generation: BigInt(generation), ratioBaseUsdE9, models, sheets,
   }, findings: { ...counted, published: true } };
 }
 
@@ -91,26 +95,31 @@ function describeWinners(lost: ReadonlyMap<string, GatheredCatalog>): string {
       `prices ${quoteNames(models)}.`).join(' ');
 }
 
+type RatioField =
+  'modelRatio' | 'completionRatio' | 'cacheRatio' | 'cacheWriteRatio' | 'cacheWrite1hRatio' | 'requestUsd';
+
 function readPrice(fields: FieldReader, model: PriceCatalogModel): Price {
-  const read = (field: keyof PriceCatalogModel, fallback: string) =>
+  const read = (field: RatioField, fallback: string) =>
     fields.decimal(`spec.models "${model.name}": ${field}`, model[field] ?? fallback);
   const { name, vendor } = model;
+  const sheet = readSheet(fields, model);
   if (model.quotaType === 'Request') {
     const free = { modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
       cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false };
-    return { name, vendor, quotaType: QuotaType.REQUEST, ...free, requestNanoUsd: read('requestUsd', '') };
+    return { name, vendor, quotaType: QuotaType.REQUEST, ...free, requestNanoUsd: read('requestUsd', ''), ...sheet };
   }
   return {
     name,
     vendor,
     quotaType: QuotaType.TOKEN,
-    modelRatioE9: read('modelRatio', ''),
+    modelRatioE9: sheet.usdPerMillion ? 0n : read('modelRatio', ''),
     completionRatioE9: read('completionRatio', DEFAULT_RATIO),
     cacheRatioE9: read('cacheRatio', DEFAULT_RATIO),
     cacheWriteRatioE9: read('cacheWriteRatio', DEFAULT_CACHE_WRITE_RATIO),
-    cacheRatioDefaulted: model.cacheRatio === undefined,
-    cacheWriteRatioDefaulted: model.cacheWriteRatio === undefined,
+    cacheRatioDefaulted: (model.cacheRatio ?? model.usdPerMillion?.['cacheRead']) === undefined,
+    cacheWriteRatioDefaulted: (model.cacheWriteRatio ?? model.usdPerMillion?.['cacheWrite5m']) === undefined,
     ...(model.cacheWrite1hRatio === undefined ? {} : { cacheWrite1hRatioE9: read('cacheWrite1hRatio', '') }),
     requestNanoUsd: 0n,
+    ...sheet,
   };
 }

@@ -7,6 +7,7 @@
  * assemble   one sorted, frozen snapshot, the findings, and the time of the next change
  */
 import type { Account } from '#crds/types.gen.ts';
+import { pricesOf } from '#snapshot/catalog-prices.ts';
 import type { Resources } from '../store/resources.ts';
 import { namespacedName } from '../store/resources.ts';
 import { translateAccount } from './account.ts';
@@ -39,8 +40,8 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const input = gather(resources, options);
   const modelConflicts = findConflicts(input.catalogs, claimedModels);
   const catalogs = input.catalogs.map((catalog) => translateCatalog(catalog, modelConflicts.get(catalog)));
-  const priced =
-    new Map(catalogs.flatMap(({ message }) => message?.models ?? []).map(({ name, quotaType }) => [name, quotaType]));
+  const prices = catalogs.flatMap(({ message }) => (message ? pricesOf(message) : []));
+  const priced = new Map(prices.map(({ name, quotaType }) => [name, quotaType]));
 
   const differingLimits = findDifferingLimits(input.routes);
   const { sealingKeys = [] } = options;

@@ -56,7 +56,7 @@ export interface OpenaiUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens?: number;
-  readonly prompt_tokens_details?: { readonly cached_tokens?: number } | null;
+  readonly prompt_tokens_details?: { readonly cached_tokens?: number; readonly audio_tokens?: number } | null;
   readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null;
 }
 
@@ -178,6 +178,9 @@ export interface AnthropicUsage {
   readonly cache_creation_input_tokens?: number | null;
   readonly cache_creation?:
     | { readonly ephemeral_5m_input_tokens: number; readonly ephemeral_1h_input_tokens: number } | null;
+  readonly speed?: 'standard' | 'fast';
+  readonly inference_geo?: string;
+  readonly server_tool_use?: { readonly web_search_requests: number };
 }
 
 interface AnthropicMessageOptions {

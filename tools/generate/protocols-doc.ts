@@ -57,8 +57,9 @@ What is left out is named in \`x-modelgateway-dropped\` with its type: \`tools[3
 asks for such a tool goes with it. So do, where a call is converted, the steps of such tools in the conversation. The
 chat dialect's own search, \`web_search_options\`, counts as one of these tools.
 
-There is no price for the use of a tool: what a provider charges for it beside tokens is not billed. \`Allow\` is
-therefore valid only beside \`allow: [ServerTools]\`.
+A tool that is handed on is billed by its uses where these have a price. Without one, what a provider charges for it
+beside tokens is not billed, which only \`allow: [ServerTools]\` lets through. A tool that is left out is held for
+nothing.
 `;
 
 const MODELS = `## What a model takes
@@ -74,6 +75,11 @@ Three things are not lost but go another way: an answer's schema becomes an inst
 system message has the whole of a tool's description that is too long (\`toolDescriptionLength\`), and a conversation
 that
 ends with the assistant gets a message that says to go on (\`prefill: false\`). Calls that pass through are not changed.
+
+Anthropic's providers cache a prompt up to a breakpoint only, which the other dialects do not have. A converted request
+that declares tools or holds an earlier answer gets some where the client sets no \`cache_control\`: after the tools and
+the system prompt, and after the last two turns of the user. What is written to the cache costs a quarter more, what is
+read from it a tenth. \`promptCaching: false\` leaves them out.
 
 Conversations that Anthropic's API would refuse are mended: texts without any words are left out, a tool call without a
 result gets one that says so, a result without its call becomes text, turns of one side are joined, a conversation that

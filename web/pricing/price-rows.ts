@@ -2,10 +2,11 @@
 import { compareText } from '../compare-text.ts';
 import { modelFacts } from './model-facts.ts';
 import type { ModelFacts, ServedModel } from './model-facts.ts';
-import type { PricingGroup, PricingRow } from './price-list.ts';
+import type { Dimensions } from './dimensions.ts';
+import type { PriceFigures, PricingGroup, PricingRow } from './price-list.ts';
 
 /** A model's price as a catalog has it. Ratios are billionths. */
-interface CatalogPrice {
+interface CatalogPrice extends Dimensions {
   readonly name: string;
   readonly vendor: string;
   readonly modelRatioE9: bigint;
@@ -25,6 +26,8 @@ export interface ModelPrice {
   readonly price: CatalogPrice;
   readonly quotaType: 'Token' | 'Request';
   readonly ratioBaseE9: bigint;
+  /** At group ratio 1, of a price that ratios may not say exactly; undefined: they do. */
+  readonly figures: PriceFigures | undefined;
 }
 
 /** What rows need to know of a group: the models that it offers. */
@@ -91,9 +94,27 @@ function displayNamesByModel(groups: Iterable<GroupModels>): Map<string, Set<str
   return names;
 }
 
+const E9 = 10n ** 9n;
+
+/** An absolute price as ratios of $1, which are rounded where they have more than nine places. */
+function asRatios(entry: ModelPrice): ModelPrice {
+  const { usdPerMillion } = entry.price;
+  if (!usdPerMillion) return entry;
+  const { input = 0n, output, cacheRead, cacheWrite5m, cacheWrite1h } = usdPerMillion;
+  const ratio = (rate: bigint | undefined, fallback: bigint): bigint =>
+    (rate === undefined || input === 0n ? fallback : (2n * rate * E9 + input) / (2n * input));
+  return { ...entry, ratioBaseE9: E9, price: {
+    ...entry.price, modelRatioE9: input, completionRatioE9: ratio(output, E9), cacheRatioE9: ratio(cacheRead, E9),
+    cacheWriteRatioE9: ratio(cacheWrite5m, E9 * 5n / 4n),
+    ...cacheWrite1h !== undefined && { cacheWrite1hRatioE9: ratio(cacheWrite1h, 2n * E9) },
+  } };
+}
+
 function pricingRow(
-  { price, quotaType, ratioBaseE9 }: ModelPrice, enabledGroups: readonly string[], facts: ModelFacts | undefined,
+  entry: ModelPrice, enabledGroups: readonly string[], facts: ModelFacts | undefined,
 ): PricingRow {
+  const { price, quotaType, ratioBaseE9, figures } = asRatios(entry);
+  const { usdPerMillion, contextTiers, serviceTiers, perUse, regions } = price;
   return {
     modelName: price.name,
     vendor: price.vendor,
@@ -112,6 +133,8 @@ function pricingRow(
       cacheWrite1h: !price.cacheWriteRatioDefaulted || price.cacheWrite1hRatioE9 !== undefined,
     },
     requestNanoUsd: price.requestNanoUsd,
+    figures,
+    dimensions: { usdPerMillion, contextTiers, serviceTiers, perUse, regions },
     enabledGroups,
     facts,
   };

@@ -2,6 +2,7 @@
  * Encodes movements as journal records and buffers them until they are written.
  */
 import { MAX_NANO_USD, wholeNumber } from '../amounts.ts';
+import { encodeLines } from '../bill.ts';
 import type { AccountBalance, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import type { Job } from '../jobs.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
@@ -44,6 +45,7 @@ export class JournalEncoder {
     record.byte(PERIODS.indexOf(limits.period));
     record.amountOrNull(bounded(limits.accountCreditNanoUsd));
     record.number(renewedMs);
+    record.text(encodeLines(progress.lines));
     this.#add(record);
   }
 
@@ -58,6 +60,7 @@ export class JournalEncoder {
     record.text(origin.callId);
     writeProgress(record, progress);
     record.number(renewedMs);
+    record.text(encodeLines(progress.lines));
     this.#add(record);
   }
 
@@ -74,6 +77,7 @@ export class JournalEncoder {
     record.number(settledMs);
     record.number(day.startMs);
     record.number(month.startMs);
+    record.text(encodeLines(usage.lines));
     return this.#add(record);
   }
 

@@ -1,7 +1,8 @@
 /**
  * The journal's binary format. A segment is a header and frames. A frame contains the records of one turn of the event
  * loop, with length and checksum. A record is a kind, a length and fields of fixed width, little-endian. A name (key,
- * account, model, …) is written once per segment and then referred to by number. Every change needs a new magic number.
+ * account, model, …) is written once per segment and then referred to by number. A field may be added to the end of a
+ * record, where it is absent in earlier journals; every other change needs a new magic number.
  */
 import { crc32 } from 'node:zlib';
 import type { JobState, QuotaPeriod } from '../ledger.ts';

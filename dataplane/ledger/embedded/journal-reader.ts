@@ -2,6 +2,7 @@
  * Reads a journal segment. Its last frame may be torn if the process or machine stopped during the write: its records
  * were never acknowledged, or were lost with the machine. Damage before the last frame is an error.
  */
+import { decodeLines } from '../bill.ts';
 import type { JobState, QuotaPeriod } from '../ledger.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage-record.ts';
@@ -147,15 +148,23 @@ function readRecord(bytes: Buffer, { at, names }: { at: number; names: string[] 
 }
 
 function readHeld(read: FieldReader): HeldRecord {
-  return {
+  const held = {
     origin: readOrigin(read), progress: readProgress(read), grantedNanoUsd: read.amount(),
     dayStartMs: read.number(), monthStartMs: read.number(), keyLimitNanoUsd: read.amountOrNull(),
     period: read.word(PERIODS), accountCreditNanoUsd: read.amountOrNull() ?? 0n, renewedMs: read.number(),
   };
+  return { ...held, progress: { ...held.progress, ...readLines(read) } };
 }
 
 function readRenewed(read: FieldReader): RenewedRecord {
-  return { callId: read.text(), progress: readProgress(read), renewedMs: read.number() };
+  const renewed = { callId: read.text(), progress: readProgress(read), renewedMs: read.number() };
+  return { ...renewed, progress: { ...renewed.progress, ...readLines(read) } };
+}
+
+/** The last field of a record; earlier versions end before it. */
+function readLines(read: FieldReader): Pick<CallProgress, 'lines'> {
+  const lines = read.isAtEnd ? undefined : decodeLines(read.text());
+  return lines ? { lines } : {};
 }
 
 function readSettled(read: FieldReader): SettledRecord {
@@ -163,10 +172,11 @@ function readSettled(read: FieldReader): SettledRecord {
     ...readOrigin(read), ...readProgress(read),
     status: read.word(CALL_STATUSES), unbilledNanoUsd: read.amount(), durationMs: read.number(),
   };
-  return {
-    record, keySpentNanoUsd: read.amount(), keyRemainingNanoUsd: read.amountOrNull(), settledMs: read.number(),
+  const settled = {
+    keySpentNanoUsd: read.amount(), keyRemainingNanoUsd: read.amountOrNull(), settledMs: read.number(),
     dayStartMs: read.number(), monthStartMs: read.number(),
   };
+  return { ...settled, record: { ...record, ...readLines(read) } };
 }
 
 function readJob(read: FieldReader): JobStateRecord {
@@ -208,12 +218,19 @@ function readProgress(read: FieldReader): CallProgress {
 class FieldReader {
   readonly #bytes: Buffer;
   readonly #names: readonly string[];
+  readonly #end: number;
   #at: number;
 
   constructor(bytes: Buffer, at: number, names: readonly string[]) {
     this.#bytes = bytes;
     this.#at = at;
     this.#names = names;
+    this.#end = at + bytes.readUInt32LE(at - RECORD_HEADER_BYTES + 1);
+  }
+
+  /** The record has no further field. */
+  get isAtEnd(): boolean {
+    return this.#at >= this.#end;
   }
 
   byte(): number {

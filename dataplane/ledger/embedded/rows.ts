@@ -2,6 +2,7 @@
  * [P] Converts journal records to rows of the ledger's file, and rows back to values in the order of the column lists.
  */
 import type { SettledCall } from '../balances.ts';
+import { decodeLines, encodeLines } from '../bill.ts';
 import type { Job } from '../jobs.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage-record.ts';
@@ -36,7 +37,7 @@ export const HOLD_COLUMNS = [
   ...ORIGIN, ...PROGRESS, 'held_nano_usd', 'day_start_ms', 'month_start_ms', 'key_limit_nano_usd', 'period',
   'credit_nano_usd', 'renewed_ms',
 ];
-export const RECORD_COLUMNS = [...ORIGIN, ...PROGRESS, 'status', 'unbilled_nano_usd', 'duration_ms'];
+export const RECORD_COLUMNS = [...ORIGIN, ...PROGRESS, 'status', 'unbilled_nano_usd', 'duration_ms', 'lines'];
 export const SETTLED_COLUMNS = [...RECORD_COLUMNS, 'key_spent_nano_usd', 'key_remaining_nano_usd', 'settled_ms'];
 export const JOB_COLUMNS = [
   ...ORIGIN, 'job_id', 'cost_nano_usd', 'day_start_ms', 'month_start_ms', 'state', 'poll_ms', 'ended_ms',
@@ -56,7 +57,10 @@ export function settledRow(call: SettledRecord | SettledCall): Value[] {
 export function recordRow(record: UsageRecord): Value[] {
   const { costNanoUsd, tokens, usageSource, status, unbilledNanoUsd, durationMs } = record;
   const counts = [tokens.input, tokens.cached, tokens.cacheWrite5m, tokens.cacheWrite1h, tokens.output];
-  return [...originRow(record), costNanoUsd, ...counts, usageSource, status, unbilledNanoUsd, durationMs];
+  return [
+    ...originRow(record), costNanoUsd, ...counts, usageSource, status, unbilledNanoUsd, durationMs,
+    encodeLines(record.lines),
+  ];
 }
 
 export function jobRow(job: JobStateRecord): Value[] {
@@ -139,10 +143,12 @@ export function decodeCheckpoint(row: Row): Checkpoint {
 }
 
 function readRecord(read: RowReader): UsageRecord {
-  return {
+  const record = {
     ...readOrigin(read), ...readProgress(read),
     status: read.oneOf(CALL_STATUSES), unbilledNanoUsd: read.amount(), durationMs: read.count(),
   };
+  const lines = decodeLines(read.text());
+  return { ...record, ...lines && { lines } };
 }
 
 function readOrigin(read: RowReader): CallOrigin {

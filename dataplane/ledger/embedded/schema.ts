@@ -51,6 +51,7 @@ const MIGRATIONS: readonly string[] = [
   `DROP INDEX usage_by_call;
    CREATE TABLE usage_blocks (block INTEGER PRIMARY KEY, ids BLOB NOT NULL) STRICT;`,
   USAGE_SUMS,
+  'ALTER TABLE usage ADD COLUMN lines TEXT NOT NULL DEFAULT \'\'',
 ];
 
 /**

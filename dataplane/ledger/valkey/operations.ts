@@ -3,6 +3,7 @@
  * decimal text. Values that the script only stores (a call's route, its tokens) are JSON.
  */
 import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
+import { encodeLines } from '../bill.ts';
 import type { HoldRequest, Limits, QuotaPeriod, Settlement, SlotLimit } from '../ledger.ts';
 import type { CallOrigin, CallProgress } from '../usage-record.ts';
 
@@ -135,11 +136,13 @@ function originArgs(origin: CallOrigin): string[] {
   return [origin.callId, origin.keyUid, origin.account, String(wholeNumber(origin.createdMs)), routeArg(origin)];
 }
 
-/** The cost, and the tokens with their source as JSON; defective figures are brought into range. */
+/** The cost, and the tokens with their source and lines as JSON; defective figures are brought into range. */
 export function progressArgs(progress: CallProgress): [cost: string, tokens: string] {
-  const { costNanoUsd, tokens, usageSource } = sanitizeProgress(progress);
+  const { costNanoUsd, tokens, usageSource, lines } = sanitizeProgress(progress);
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
-  return [String(costNanoUsd), JSON.stringify([input, cached, cacheWrite5m, cacheWrite1h, output, usageSource])];
+  const stored: unknown[] = [input, cached, cacheWrite5m, cacheWrite1h, output, usageSource];
+  if (lines) stored.push(encodeLines(lines));
+  return [String(costNanoUsd), JSON.stringify(stored)];
 }
 
 /** Where a call ran, as JSON. */

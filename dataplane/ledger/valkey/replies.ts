@@ -2,6 +2,7 @@
  * [P] Parses the replies of ledger.lua. Its index of days counts from 1970, its index of months from year 0.
  */
 import { notNegative, wholeNumber } from '../amounts.ts';
+import { decodeLines } from '../bill.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type {
   AccountSpending, JobRecord, JobState, KeySpending, QuotaPeriod, Settlement, SettleResult,
@@ -129,7 +130,11 @@ function parseProgress(cost: string | undefined, tokens: string | undefined): Ca
   const parts = parseList(tokens);
   const [input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0] = parts.slice(0, 5).map(Number);
   const usageSource = oneOf(USAGE_SOURCES, String(parts[5]));
-  return { costNanoUsd: parseAmount(cost), tokens: { input, cached, cacheWrite5m, cacheWrite1h, output }, usageSource };
+  const lines = decodeLines(typeof parts[6] === 'string' ? parts[6] : '');
+  return {
+    costNanoUsd: parseAmount(cost), tokens: { input, cached, cacheWrite5m, cacheWrite1h, output }, usageSource,
+    ...lines && { lines },
+  };
 }
 
 function parseList(text = '[]'): unknown[] {

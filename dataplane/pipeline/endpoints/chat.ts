@@ -2,7 +2,8 @@
  * Chat, in both dialects: what its body asks for, its bounds, and what a model allows.
  */
 import { GatewayError } from '../../errors.ts';
-import type { ChatFacts, Dialect, UnboundedUse } from '../../protocol/call-facts.ts';
+import type { Modality, Uses } from '../../ledger/price.ts';
+import type { ChatFacts, Dialect, PricedUse, PricedWay, UnboundedUse } from '../../protocol/call-facts.ts';
 import { converterFor } from '../../protocol/providers.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import type { Candidate } from '../../state/state.ts';
@@ -18,7 +19,7 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
-      checkAllowed(facts, candidate.model, candidate.target.protocol !== dialect);
+      checkAllowed(facts, candidate, conversionTo(candidate, dialect));
       checkContextBeta(received, candidate);
       if (candidate.target.protocol === dialect) checkCostFields(costFields, candidate);
     },
@@ -33,8 +34,13 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     },
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
+    serviceTier: facts.serviceTier,
+    region: facts.region,
+    uses: (candidate) => usesOf(usedAt(facts, candidate, conversionTo(candidate, dialect))),
+    modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
-    unbounded: ({ model }) => isUnbounded(facts, model) || costFields.length > 0 || asksForLongContext(received),
+    unbounded: (candidate) => hasNoBound(usedAt(facts, candidate, conversionTo(candidate, dialect)))
+      || costFields.length > 0 || asksForLongContext(received),
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
     converter: ({ target }) => (target.endpoints.has('Chat') ? converterFor(dialect, target.protocol) : undefined),
@@ -72,26 +78,80 @@ function asksForLongContext({ headers: { 'anthropic-beta': beta } }: Received): 
 
 type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
 
-/** Throws unsupported_image and not_allowed. A conversion itself decides on the tools that the provider runs. */
-export function checkAllowed(facts: UsedFeatures, model: Candidate['model'], converted = false): void {
+/** What a conversion itself leaves out or refuses, so that it needs no allowance. */
+export interface Conversion {
+  /** Tools that the provider would run. */
+  readonly ofTools: boolean;
+  /** Service tiers, which are OpenAI's. */
+  readonly ofTiers: boolean;
+}
+
+export const NOT_CONVERTED: Conversion = { ofTools: false, ofTiers: false };
+
+/** `client`: the dialect that the provider would have to speak itself. */
+export function conversionTo({ target: { protocol } }: Candidate, client: Dialect): Conversion {
+  return { ofTools: protocol !== client, ofTiers: protocol === 'Anthropic' && client === 'OpenAI' };
+}
+
+/** Throws unsupported_image and not_allowed. */
+export function checkAllowed(
+  facts: UsedFeatures, candidate: Pick<Candidate, 'model' | 'price'>, conversion: Conversion = NOT_CONVERTED,
+): void {
+  const { model } = candidate;
   if (facts.images > 0 && !model.acceptsImages) {
     const message = `The model "${model.name}" takes text only. `
       + 'Leave the image out, or choose a model that takes images.';
     const { imageParam: param } = facts;
     throw new GatewayError('unsupported_image', message, param === undefined ? {} : { param });
   }
-  const forbidden = facts.unbounded.find((use) => !(use.droppable && converted) && !isAllowed(use, model));
+  const forbidden = facts.unbounded.find((use) => !isLeftOut(use, conversion) && !isAllowed(use, candidate));
   if (forbidden) throw notAllowed(forbidden, model);
 }
 
-function isAllowed({ feature, droppable }: UnboundedUse, { allow, providerTools }: Candidate['model']): boolean {
-  if (droppable && providerTools === 'Drop') return true;
-  return allow.has(feature) && !(droppable && providerTools === 'Refuse');
+function isLeftOut({ param, droppable }: UnboundedUse, { ofTools, ofTiers }: Conversion): boolean {
+  return droppable ? ofTools : ofTiers && param === 'service_tier';
 }
 
-/** Whether anything that the call uses, and that is not dropped, has a price without a bound. */
-export function isUnbounded({ unbounded }: Pick<ChatFacts, 'unbounded'>, model: Candidate['model']): boolean {
-  return unbounded.some(({ droppable }) => !droppable || model.providerTools !== 'Drop');
+function isAllowed(
+  { feature, needs, droppable }: UnboundedUse, { model, price }: Pick<Candidate, 'model' | 'price'>,
+): boolean {
+  if (droppable && model.providerTools === 'Drop') return true;
+  if (droppable && model.providerTools === 'Refuse') return false;
+  return model.allow.has(feature) || isPriced(needs, price);
+}
+
+function isPriced(way: PricedWay | undefined, price: Candidate['price']): boolean {
+  if (!way || !price) return false;
+  if ('tokens' in way) return price.priced.has(way.tokens);
+  if ('use' in way) return price.perUse.has(way.use);
+  return 'region' in way ? price.regions.has(way.region) : price.serviceTiers.has(way.serviceTier);
+}
+
+/** What the call uses at this candidate: without the tools that its route or a conversion leaves out. */
+export function usedAt(
+  { unbounded }: Pick<ChatFacts, 'unbounded'>, { model }: Candidate, { ofTools }: Conversion,
+): readonly UnboundedUse[] {
+  const leavesOut = ofTools || model.providerTools === 'Drop';
+  return leavesOut ? unbounded.filter(({ droppable }) => !droppable) : unbounded;
+}
+
+/** Whether its tokens may exceed what its request bounds: tools of the provider may read as much as they do. */
+export function hasNoBound(used: readonly UnboundedUse[]): boolean {
+  return used.some(({ needs }) => needs === undefined || 'use' in needs);
+}
+
+/** How often the provider's tools may be used at most, as far as the request says so. */
+export function usesOf(used: readonly UnboundedUse[]): Uses {
+  const uses: Partial<Record<keyof Uses, number>> = {};
+  for (const { needs } of used)
+    if (needs && 'use' in needs) uses[needs.use] = (uses[needs.use] ?? 0) + needs.most;
+  return uses;
+}
+
+/** What the call's input and output may be besides text. */
+export function modalitiesOf({ images, files, unbounded }: ChatFacts): Modality[] {
+  const audio = unbounded.flatMap(({ needs }) => (needs && 'tokens' in needs ? [needs.tokens] : []));
+  return images + files > 0 ? [...audio, 'imageInput'] : audio;
 }
 
 const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
@@ -102,16 +162,38 @@ const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
 };
 
 function notAllowed(
-  { feature, param, droppable }: UnboundedUse, { name: model, providerTools }: Candidate['model'],
+  { feature, param, droppable, needs }: UnboundedUse, { name: model, providerTools }: Candidate['model'],
 ): GatewayError {
   if (droppable && providerTools === 'Refuse') {
     const message = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, which "${model}" does not offer. `
       + 'Leave it out.';
     return new GatewayError('not_allowed', message, { param });
   }
+  if (needs) return notPriced({ param, feature }, needs, model);
   const asks = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, whose price has no bound for "${model}".`;
   const advice = feature === 'Audio'
     ? 'Leave it out.'
     : `Leave it out, or ask the platform team to allow ${feature} for this model.`;
   return new GatewayError('not_allowed', `${asks} ${advice}`, { param });
+}
+
+function notPriced({ feature, param }: UnboundedUse, needs: PricedWay, model: string): GatewayError {
+  const [what, field] = describeWay(needs);
+  const allow = feature === 'Audio' ? '' : `allow ${feature} for this model, or to `;
+  const message = `The field "${param}" asks for ${what}, which has no price for "${model}". Leave it out, or ask the `
+    + `platform team to ${allow}price it (${field} in its PriceCatalog).`;
+  return new GatewayError('not_allowed', message, { param });
+}
+
+const USE_NAMES: Readonly<Record<PricedUse, string>> = {
+  webSearch: 'searches of the web', webFetch: 'pages of the web', fileSearch: 'searches of files',
+};
+
+/** What a call asks for, and the field of a PriceCatalog that prices it. */
+function describeWay(way: PricedWay): readonly [what: string, field: string] {
+  if ('serviceTier' in way) return [`the service tier "${way.serviceTier}"`, `serviceTiers.${way.serviceTier}`];
+  if ('region' in way) return [`the place "${way.region}"`, `regions.${way.region}`];
+  if ('use' in way) return [USE_NAMES[way.use], `perUse.${way.use}Usd`];
+  const direction = way.tokens === 'audioInput' ? 'input' : 'output';
+  return [`audio in its ${direction}`, `usdPerMillion.${way.tokens}`];
 }

@@ -13,7 +13,7 @@ export async function readImages(received: Received): Promise<EndpointCall> {
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
-      checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, candidate.model);
+      checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, candidate);
       checkCostFields(costFields, candidate);
     },
     boundInput: () => 0,

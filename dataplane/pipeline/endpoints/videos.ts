@@ -22,7 +22,7 @@ export async function readVideos(received: Received): Promise<EndpointCall> {
     model: facts.model,
     stream: false,
     check: (candidate) => {
-      checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate.model);
+      checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate);
       checkCostFields(costFields, candidate);
     },
     boundInput: () => 0,

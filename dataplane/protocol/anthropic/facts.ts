@@ -3,24 +3,26 @@
  */
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
-import { addPricedFields, addProviderTool, addUnbounded, asksForLongCache, startCounts } from '../content-counts.ts';
+import {
+  addPricedFields, addProviderTool, addUnbounded, asksForLongCache, readServiceTier, startCounts,
+} from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import {
-  isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, stringOf,
+  isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, stringOf, textOf,
 } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseCaseVariants } from '../case-variants.ts';
 import { readContent } from './content-facts.ts';
-import { isServerTool, toolUnits } from './tool-types.ts';
+import { isServerTool, toolUnits, useOf } from './tool-types.ts';
 
 const PRICED_FIELDS: readonly PricedField[] = [
   { field: 'mcp_servers', feature: 'ServerTools' },
   { field: 'container', feature: 'ServerTools' },
   // a summary of the conversation is a second answer with usage of its own
   { field: 'compaction', feature: 'ServerTools' },
-  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'standard_only'] },
-  { field: 'speed', feature: 'ServiceTiers', harmless: ['standard'] },
-  { field: 'inference_geo', feature: 'ServiceTiers', harmless: ['global'] },
+  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'standard_only'], names: 'serviceTier' },
+  { field: 'speed', feature: 'ServiceTiers', harmless: ['standard'], names: 'serviceTier' },
+  { field: 'inference_geo', feature: 'ServiceTiers', harmless: ['global'], names: 'region' },
   // other models than the priced one
   { field: 'fallbacks', feature: 'ServiceTiers' },
   // a conversation that the provider stores: its length is not in the body
@@ -63,6 +65,8 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     thinkingBudget: readThinkingBudget(parsed['thinking']),
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
+    region: textOf(parsed['inference_geo']),
+    serviceTier: parsed['speed'] === 'fast' ? 'fast' : readServiceTier(parsed['service_tier']),
     unbounded: counts.unbounded,
   };
 }
@@ -71,7 +75,7 @@ function readTools(counts: ContentCounts, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
   for (const [index, tool] of tools.entries()) {
     refuseCaseVariants(tool, `tools[${index}]`);
-    if (isServerTool(tool['type'])) addProviderTool(counts, `tools[${index}].type`);
+    if (isServerTool(tool['type'])) addProviderTool(counts, `tools[${index}].type`, useOf(tool));
     counts.units += toolUnits(tool['type']);
   }
   return tools.length;

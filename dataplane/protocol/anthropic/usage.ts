@@ -2,13 +2,14 @@
  * Anthropic's usage: input_tokens exclude tokens read from and written to the cache. In a stream all counts are
  * cumulative, so events are merged field by field and never summed.
  */
-import type { ReportedUsage } from '../converter.ts';
-import { isRecord, itemsOf } from '../fields.ts';
+import { readServiceTier } from '../content-counts.ts';
+import type { ReportedPart, ReportedUsage, ReportedUses } from '../converter.ts';
+import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { readTokenCount } from '../usage.ts';
+import { addUsage, readTokenCount } from '../usage.ts';
 
 /** As reported; undefined: not reported. */
-export interface AnthropicUsage {
+interface OwnUsage {
   readonly input: number | undefined;
   readonly cached: number | undefined;
   /** All cache writes together. */
@@ -16,24 +17,59 @@ export interface AnthropicUsage {
   readonly written5m: number | undefined;
   readonly written1h: number | undefined;
   readonly output: number | undefined;
-  /**
-   * Summaries of the conversation that the provider generated on the way: billed, and not included in the other counts.
-   */
-  readonly compactions: readonly ReportedUsage[] | undefined;
+  readonly reasoning: number | undefined;
+  /** `fast` where it was served at that speed. */
+  readonly serviceTier: string | undefined;
+}
+
+export interface AnthropicUsage extends OwnUsage {
+  /** The requests that the provider made of the call, each with a length and perhaps a model of its own. */
+  readonly iterations: readonly Iteration[] | undefined;
+  readonly region: string | undefined;
+  readonly searches: number | undefined;
+  readonly fetches: number | undefined;
+}
+
+interface Iteration {
+  readonly type: string;
+  readonly part: ReportedPart;
 }
 
 export const NO_USAGE: AnthropicUsage = {
   input: undefined, cached: undefined, written: undefined, written5m: undefined, written1h: undefined,
-  output: undefined, compactions: undefined,
+  output: undefined, reasoning: undefined, serviceTier: undefined, iterations: undefined, region: undefined,
+  searches: undefined, fetches: undefined,
 };
 
 export function readUsage(usage: JsonRecord): AnthropicUsage {
-  return { ...readOwnUsage(usage), compactions: readCompactions(usage['iterations']) };
+  const tools = isRecord(usage['server_tool_use']) ? usage['server_tool_use'] : {};
+  return {
+    ...readOwnUsage(usage), iterations: readIterations(usage['iterations']),
+    region: textOf(usage['inference_geo']),
+    searches: readTokenCount(tools['web_search_requests']), fetches: readTokenCount(tools['web_fetch_requests']),
+  };
 }
 
 export function toReportedUsage(usage: AnthropicUsage): ReportedUsage {
-  return (usage.compactions ?? []).reduce(add, toOwnUsage(usage));
+  const own = toOwnUsage(usage);
+  const parts = partsOf(own, usage.iterations ?? []);
+  const uses = usesOf(usage);
+  return {
+    ...parts.length === 0 ? own : parts.reduce(addUsage, NOTHING),
+    ...own.serviceTier !== undefined && { serviceTier: own.serviceTier },
+    ...usage.region !== undefined && { region: usage.region },
+    ...parts.length > 1 && { parts }, ...uses && { uses },
+  };
 }
+
+function usesOf({ searches: webSearch = 0, fetches: webFetch = 0 }: AnthropicUsage): ReportedUses | undefined {
+  if (webSearch + webFetch === 0) return undefined;
+  return { ...webSearch > 0 && { webSearch }, ...webFetch > 0 && { webFetch } };
+}
+
+const NOTHING: ReportedUsage = {
+  input: undefined, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined,
+};
 
 /** The thinking part of the output tokens; undefined: not reported. */
 export function readReasoningTokens(usage: unknown): number | undefined {
@@ -41,7 +77,7 @@ export function readReasoningTokens(usage: unknown): number | undefined {
   return isRecord(details) ? readTokenCount(details['thinking_tokens']) : undefined;
 }
 
-function readOwnUsage(usage: JsonRecord): Omit<AnthropicUsage, 'compactions'> {
+function readOwnUsage(usage: JsonRecord): OwnUsage {
   const split = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {};
   return {
     input: readTokenCount(usage['input_tokens']),
@@ -50,28 +86,54 @@ function readOwnUsage(usage: JsonRecord): Omit<AnthropicUsage, 'compactions'> {
     written5m: readTokenCount(split['ephemeral_5m_input_tokens']),
     written1h: readTokenCount(split['ephemeral_1h_input_tokens']),
     output: readTokenCount(usage['output_tokens']),
+    reasoning: readReasoningTokens(usage),
+    serviceTier: readServedTier(readServiceTier(usage['service_tier']), readServiceTier(usage['speed'])),
   };
 }
 
-function readCompactions(iterations: unknown): readonly ReportedUsage[] | undefined {
+/** A speed other than the standard one has a price of its own. */
+function readServedTier(tier: string | undefined, speed: string | undefined): string | undefined {
+  return speed === undefined || (speed === 'standard' && tier !== undefined) ? tier : speed;
+}
+
+function readIterations(iterations: unknown): readonly Iteration[] | undefined {
   if (!Array.isArray(iterations)) return undefined;
-  return itemsOf(iterations).filter(isRecord).filter((iteration) => iteration['type'] === 'compaction')
-    .map((iteration) => toOwnUsage(readOwnUsage(iteration)));
+  return itemsOf(iterations).filter(isRecord).map((iteration): Iteration => {
+    const model = textOf(iteration['model']);
+    const part = { ...toOwnUsage(readOwnUsage(iteration)), ...model !== undefined && { model } };
+    return { type: textOf(iteration['type']) ?? 'message', part };
+  });
+}
+
+/** The call's own sampling; what else there is, a summary or another model's advice, is billed besides. */
+const OWN_TYPES: ReadonlySet<string> = new Set(['message']);
+const FALLBACK_TYPES: ReadonlySet<string> = new Set(['message', 'fallback_message']);
+
+/**
+ * The requests to bill, none where there is only the call itself. The call's own figures are the sum of its own
+ * iterations, of which old servers list only some; then its own figures count as one request.
+ */
+function partsOf(own: ReportedUsage, iterations: readonly Iteration[]): readonly ReportedPart[] {
+  for (const types of [OWN_TYPES, FALLBACK_TYPES]) {
+    const sum = iterations.filter(({ type }) => types.has(type)).map(({ part }) => part).reduce(addUsage, NOTHING);
+    if (isSameUsage(sum, own)) return iterations.map(({ part }) => part);
+  }
+  const others = iterations.filter(({ type }) => !FALLBACK_TYPES.has(type)).map(({ part }) => part);
+  return others.length === 0 ? [] : [own, ...others];
+}
+
+function isSameUsage(a: ReportedUsage, b: ReportedUsage): boolean {
+  return (['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const)
+    .every((name) => (a[name] ?? 0) === (b[name] ?? 0)) && a.output !== undefined;
 }
 
 /** Written tokens that are not in the split by lifetime have the API's default, five minutes. */
-function toOwnUsage(usage: Omit<AnthropicUsage, 'compactions'>): ReportedUsage {
-  const { input, cached, written, written5m, written1h, output } = usage;
+function toOwnUsage(usage: OwnUsage): ReportedUsage {
+  const { input, cached, written, written5m, written1h, output, reasoning = 0, serviceTier } = usage;
   const rest = written === undefined ? 0 : Math.max(0, written - (written5m ?? 0) - (written1h ?? 0));
   const cacheWrite5m = written === undefined && written5m === undefined ? undefined : (written5m ?? 0) + rest;
-  return { input, cached, cacheWrite5m, cacheWrite1h: written1h, output };
-}
-
-function add(sum: ReportedUsage, more: ReportedUsage): ReportedUsage {
-  const plus = (name: keyof ReportedUsage): number | undefined =>
-    sum[name] === undefined && more[name] === undefined ? undefined : (sum[name] ?? 0) + (more[name] ?? 0);
   return {
-    input: plus('input'), cached: plus('cached'), cacheWrite5m: plus('cacheWrite5m'),
-    cacheWrite1h: plus('cacheWrite1h'), output: plus('output'),
+    input, cached, cacheWrite5m, cacheWrite1h: written1h, output,
+    ...reasoning > 0 && { details: { reasoning } }, ...serviceTier !== undefined && { serviceTier },
   };
 }

@@ -1,11 +1,14 @@
 /**
- * Cache breakpoints, which clients of OpenAI's protocol put on messages, parts, tools and tool calls.
+ * Cache breakpoints, which clients of OpenAI's protocol may put on messages, parts, tools and tool calls, as an
+ * extension. Most do not, because their own providers cache without any: a conversation that will go on gets some.
  */
 import { isRecord } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 
 /** The API's limit for one request. */
 const MAX_BREAKPOINTS = 4;
+/** For five minutes after each use. */
+const OWN = { type: 'ephemeral' };
 /** Blocks that cannot have a breakpoint of their own. */
 const UNMARKED: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
 
@@ -26,6 +29,28 @@ export interface CachedParts {
   readonly tools: readonly JsonRecord[] | undefined;
   readonly system: readonly JsonRecord[];
   readonly messages: readonly JsonRecord[];
+}
+
+/**
+ * Places breakpoints where the client has set none: after the tools and the system prompt, and after the last two turns
+ * of the user. The last one writes what the next call reads; the one before it finds what the call before has written.
+ * Text that is not sent again costs more by being cached, so a first question without tools gets none.
+ */
+export function placeBreakpoints(parts: CachedParts): CachedParts {
+  const { tools, system, messages } = parts;
+  const goesOn = tools !== undefined || messages.some(({ role }) => role === 'assistant');
+  if (!goesOn || countBreakpoints([tools, system, messages]) > 0) return parts;
+  const turns = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : [])).slice(-2);
+  return {
+    tools: tools && system.length === 0 ? markLast(tools, OWN) : tools,
+    system: markLast(system, OWN),
+    messages: messages.map((message, index) => (turns.includes(index) ? markContent(message) : message)),
+  };
+}
+
+function markContent(message: JsonRecord): JsonRecord {
+  const { content } = message;
+  return Array.isArray(content) ? { ...message, content: markLast(content.filter(isRecord), OWN) } : message;
 }
 
 /**

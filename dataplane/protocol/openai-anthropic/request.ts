@@ -15,7 +15,7 @@ import { SEARCH_OPTIONS } from '../openai/facts.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { malformed, unsupported } from '../unsupported.ts';
 import { convertMessages, compactContent } from './messages.ts';
-import { cacheOf, limitBreakpoints } from './cache-control.ts';
+import { cacheOf, limitBreakpoints, placeBreakpoints } from './cache-control.ts';
 import type { CachedParts } from './cache-control.ts';
 import { mendEnd, toolsOfHistory } from './history.ts';
 import { location } from './parts.ts';
@@ -28,6 +28,8 @@ type Request = ConvertedFields<NonNullable<typeof REQUEST.converted>>;
 
 /** The API's limit, half of OpenAI's. */
 const MAX_TEMPERATURE = 1;
+/** Of OpenAI, dearer than the default. */
+const FASTER_TIERS: ReadonlySet<unknown> = new Set(['priority', 'fast', 'ultrafast']);
 /** The API's minimum of top_p while a model thinks. */
 const MIN_THINKING_TOP_P = 0.95;
 
@@ -39,7 +41,7 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
 export function convertCompletion(completion: JsonRecord, plan: RequestPlan): UpstreamBody {
   const dropped = new DroppedFields();
   const request = readObject(REQUEST, withoutSearch(completion, plan, dropped), location(''));
-  if (isRecord(request.stream_options)) readObject(STREAM_OPTIONS, request.stream_options, location('stream_options'));
+  checkStreamOptions(request.stream_options);
   const capabilities = capabilitiesOf(ANTHROPIC_MODELS, plan.upstreamModel, plan.capabilities);
   const requestTools = new RequestTools({ dropped, capabilities, providerTools: plan.providerTools });
   const declared = requestTools.convertTools(request.tools, request.functions, request.tool_choice);
@@ -54,10 +56,11 @@ export function convertCompletion(completion: JsonRecord, plan: RequestPlan): Up
     forcesTool: forcesTool(choice), messages,
   });
   const format = convertFormat(request.response_format, capabilities);
-  const { tools: sentTools, ...conversation } = writeConversation({
-    tools, system: [...system, ...format.instructions],
-    messages: mendEnd(messages, capabilities.prefill && !thinks),
-  }, { automatic: request.cache_control, dropped });
+  const parts = {
+    tools, system: [...system, ...format.instructions], messages: mendEnd(messages, capabilities.prefill && !thinks),
+  };
+  const { tools: sentTools, ...conversation } =
+    writeConversation(parts, { automatic: request.cache_control, capabilities, dropped });
   const message = {
     model: plan.upstreamModel,
     max_tokens: maxTokens,
@@ -70,13 +73,17 @@ export function convertCompletion(completion: JsonRecord, plan: RequestPlan): Up
     thinking,
     output_config: effort === undefined && format.schema === undefined ? undefined : { effort, format: format.schema },
     metadata: convertUser(request),
-    service_tier: convertTier(request.service_tier),
+    service_tier: convertTier(request.service_tier, dropped),
     ...cacheOf(request.cache_control),
   };
   const { notes } = requestTools;
   return {
     path: '/v1/messages', body: Buffer.from(writeJson(message)), dropped: dropped.params, ...(notes ? { notes } : {}),
   };
+}
+
+function checkStreamOptions(options: unknown): void {
+  if (isRecord(options)) readObject(STREAM_OPTIONS, options, location('stream_options'));
 }
 
 /** The table refuses the search, which is not among the tools. */
@@ -95,9 +102,17 @@ function keepReasoning(
   };
 }
 
+interface CacheOptions {
+  /** The request's own breakpoint, which the API places itself. */
+  readonly automatic: unknown;
+  readonly capabilities: ModelCapabilities;
+  readonly dropped: DroppedFields;
+}
+
 function writeConversation(
-  parts: CachedParts, { automatic, dropped }: { automatic: unknown; dropped: DroppedFields },
+  given: CachedParts, { automatic, capabilities: { promptCaching }, dropped }: CacheOptions,
 ): Readonly<Record<'system' | 'messages' | 'tools', unknown>> {
+  const parts = promptCaching && !isGiven(automatic) ? placeBreakpoints(given) : given;
   // a breakpoint that the API places itself counts too
   const { tools, system, messages, removed } = limitBreakpoints(parts, isRecord(automatic) ? 1 : 0);
   if (removed) dropped.add('cache_control');
@@ -157,10 +172,13 @@ function convertUser(request: Request): JsonRecord | undefined {
   return user === undefined ? undefined : { user_id: user };
 }
 
-function convertTier(tier: unknown): string | undefined {
+/** Agents ask for a faster tier in all of their calls, and can do without it; a cheaper one cannot be left out. */
+function convertTier(tier: unknown, dropped: DroppedFields): 'standard_only' | undefined {
   if (!isGiven(tier) || tier === 'auto') return undefined;
   if (tier === 'default') return 'standard_only';
-  throw unsupported('service_tier', 'Anthropic', 'its tiers are others');
+  if (!FASTER_TIERS.has(tier)) throw unsupported('service_tier', 'Anthropic', 'its tiers are others');
+  dropped.add('service_tier');
+  return undefined;
 }
 
 interface Format {

@@ -4,7 +4,7 @@
  */
 import { converted, dropped, kindTable, objectTable, refused, valueTable } from '../field-table.ts';
 
-const OWN_CACHE = 'Anthropic caches where cache_control says so, which any part may carry';
+const OWN_CACHE = 'Anthropic caches where cache_control says so: the client\'s on any part, or else the gateway\'s';
 const NAMES = 'Anthropic tells speakers apart by role only';
 const CACHE_OF_LAST = '`cache_control` of the message\'s last block (not OpenAI\'s own)';
 const ECHO = 'comes back from an answer, and says nothing to the model';
@@ -49,7 +49,9 @@ export const REQUEST = objectTable('Request', {
   thinking: converted('`thinking` (not OpenAI\'s own) as it is'),
   user: converted('`metadata.user_id`'),
   safety_identifier: converted('`metadata.user_id`, before `user`'),
-  service_tier: converted('`service_tier`: default is standard_only, auto is left out, others are refused'),
+  service_tier: converted(
+    '`service_tier`: default is standard_only, auto is left out; priority and fast, too, and named; others are refused',
+  ),
   cache_control: converted('`cache_control` (not OpenAI\'s own)'),
   metadata: dropped('OpenAI keeps it with the stored answer'),
   store: dropped('nothing is stored'),

@@ -5,7 +5,8 @@ import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
-  addImage, addPricedFields, addProviderTool, addUnbounded, asksForLongCache, dataUrlBytes, startCounts,
+  addImage, addPricedFields, addProviderTool, addUnbounded, asksForLongCache, dataUrlBytes, readServiceTier,
+  startCounts,
 } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import {
@@ -25,8 +26,8 @@ export const SEARCH_OPTIONS = 'web_search_options';
 /** Also those of compatible providers. The responses API has the same fields. */
 export const PRICED_FIELDS: readonly PricedField[] = [
   { field: SEARCH_OPTIONS, feature: 'ServerTools', droppable: true },
-  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'] },
-  { field: 'audio', feature: 'Audio' },
+  { field: 'service_tier', feature: 'ServiceTiers', harmless: ['auto', 'default'], names: 'serviceTier' },
+  { field: 'audio', feature: 'Audio', needs: { tokens: 'audioOutput' } },
   // xAI, OpenRouter, Qwen, Azure: searches and plugins that the provider runs
   { field: 'search_parameters', feature: 'ServerTools' },
   { field: 'plugins', feature: 'ServerTools' },
@@ -75,6 +76,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     thinkingBudget: readThinkingBudget(parsed),
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
+    serviceTier: readServiceTier(parsed['service_tier']),
     unbounded: counts.unbounded,
   };
 }
@@ -109,7 +111,10 @@ function readMessage(counts: ContentCounts, message: JsonRecord, param: string):
   refuseCaseVariants(message, param);
   counts.units += 1 + itemsOf(message['tool_calls']).length;
   // a reference to an earlier spoken answer
-  if (isGiven(message['audio'])) addUnbounded(counts, 'Audio', `${param}.audio`);
+  if (isGiven(message['audio'])) {
+    addUnbounded(counts, 'Audio', `${param}.audio`, { tokens: 'audioInput' });
+    counts.files++;
+  }
   // images that a model generated before, as OpenRouter returns them
   for (const [index, image] of itemsOf(message['images']).entries())
     readPart(counts, isRecord(image) ? image : { image }, `${param}.images[${index}]`);
@@ -151,7 +156,9 @@ function readImagePart(counts: ContentCounts, part: JsonRecord, param: string, t
 
 function readAudioPart(counts: ContentCounts, part: JsonRecord, param: string, type: string): boolean {
   if (!type.includes('audio') && !isGiven(part['input_audio']) && !isGiven(part['audio_url'])) return false;
-  addUnbounded(counts, 'Audio', param);
+  const { input_audio: audio } = part;
+  const isInline = isRecord(audio) && typeof audio['data'] === 'string';
+  addUnbounded(counts, 'Audio', param, isInline ? { tokens: 'audioInput' } : undefined);
   return true;
 }
 
@@ -184,7 +191,7 @@ function readTools(counts: ContentCounts, parsed: JsonRecord): number {
 
 function readModalities(counts: ContentCounts, modalities: unknown): void {
   if (itemsOf(modalities).some((modality) => stringOf(modality).toLowerCase() === 'audio'))
-    addUnbounded(counts, 'Audio', 'modalities');
+    addUnbounded(counts, 'Audio', 'modalities', { tokens: 'audioOutput' });
 }
 
 /** Rejected tokens of a prediction are billed as output. One of an unknown shape is bounded by the whole body. */

@@ -6,14 +6,14 @@
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
-import { addPricedFields, addUnbounded, asksForLongCache, startCounts } from '../content-counts.ts';
+import { addPricedFields, addUnbounded, asksForLongCache, readServiceTier, startCounts } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { PRICED_FIELDS as CHAT_FIELDS } from './facts.ts';
 import { isSealed } from '../sealed-values.ts';
 import { readInput } from './response-input.ts';
-import { readResponseTools } from './response-tools.ts';
+import { readResponseTools, withToolLimit } from './response-tools.ts';
 
 const PRICED_FIELDS: readonly PricedField[] = [
   ...CHAT_FIELDS,
@@ -63,7 +63,8 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
     thinkingBudget: readThinkingBudget(parsed['reasoning']),
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
-    unbounded: counts.unbounded,
+    serviceTier: readServiceTier(parsed['service_tier']),
+    unbounded: withToolLimit(counts.unbounded, parsed['max_tool_calls']),
   };
 }
 

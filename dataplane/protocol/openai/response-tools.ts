@@ -2,6 +2,7 @@
  * Tools of the responses API by type: the cost of tools that the client runs is bounded by the call's tokens; that of
  * tools that the provider runs is not.
  */
+import type { PricedUse, UnboundedUse } from '../call-facts.ts';
 import { addProviderTool } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { isRecord, itemsOf, readRecords } from '../fields.ts';
@@ -15,6 +16,19 @@ const BUILT_IN_TOOLS: ReadonlySet<unknown> = new Set(
 );
 /** The provider's own definition of such a tool is not in the body; in units of estimate.ts. */
 const BUILT_IN_UNITS = 96;
+
+const PRICED_TOOLS: ReadonlyMap<unknown, PricedUse> = new Map([
+  ['web_search', 'webSearch'], ['web_search_preview', 'webSearch'], ['file_search', 'fileSearch'],
+]);
+
+/** The uses of tools by what they need, where the request limits all of them together (max_tool_calls). */
+export function withToolLimit(uses: readonly UnboundedUse[], most: unknown): readonly UnboundedUse[] {
+  const isLimit = typeof most === 'number' && Number.isSafeInteger(most) && most >= 1;
+  return uses.map(({ needs, ...use }) => {
+    if (!needs || !('use' in needs)) return { ...use, ...needs && { needs } };
+    return { ...use, ...isLimit && { needs: { ...needs, most } } };
+  });
+}
 
 /** Returns how many there are. Throws RequestFault where they are not a list of objects. */
 export function readResponseTools(counts: ContentCounts, tools: unknown, param: string): number {
@@ -34,7 +48,10 @@ function readTool(counts: ContentCounts, tool: JsonRecord, param: string): void 
   counts.units += OWN_TOOLS.has(type) ? 1 : BUILT_IN_UNITS;
   // a namespace only groups client tools
   if (type === 'namespace') readAddedTools(counts, tool['tools'], `${param}.tools`);
-  else if (!runsAtClient(tool)) addProviderTool(counts, `${param}.type`);
+  else if (!runsAtClient(tool)) {
+    const use = PRICED_TOOLS.get(type);
+    addProviderTool(counts, `${param}.type`, use && { use, most: 0 });
+  }
 }
 
 /** Whether the client runs the tool, whoever describes it. */

@@ -7,7 +7,7 @@ import type { JsonRecord } from '../fields.ts';
 import { mergeDefined, meterOf } from '../usage.ts';
 import { OutputTally } from '../output-tally.ts';
 import { tallyMessage } from './output.ts';
-import { NO_USAGE, readUsage, toReportedUsage, usageOf } from './usage.ts';
+import { NO_USAGE, readUsage, toReportedUsage, usageOf, withTier } from './usage.ts';
 import type { OpenAiUsage } from './usage.ts';
 
 export class ChunkMeter {
@@ -33,6 +33,7 @@ export class ChunkMeter {
     const choices = itemsOf(chunk['choices']).filter(isRecord);
     for (const choice of choices) this.#addChoice(choice);
     const usage = usageOf(chunk);
+    this.#usage = mergeDefined(this.#usage, withTier(NO_USAGE, chunk));
     if (usage) this.#addUsage(readUsage(usage), choices.length === 0);
   }
 
@@ -60,5 +61,5 @@ export function meterCompletion(completion: JsonRecord): Meter {
   const output = new OutputTally();
   for (const choice of itemsOf(completion['choices']))
     if (isRecord(choice) && isRecord(choice['message'])) tallyMessage(output, choice['message']);
-  return meterOf(toReportedUsage(usage ? readUsage(usage) : NO_USAGE), output.bytes);
+  return meterOf(toReportedUsage(withTier(usage ? readUsage(usage) : NO_USAGE, completion)), output.bytes);
 }

@@ -2,7 +2,8 @@
  * OpenAI's usage: prompt_tokens include tokens read from and written to the cache. Compatible providers put usage in
  * other places.
  */
-import type { ReportedUsage } from '../converter.ts';
+import { readServiceTier } from '../content-counts.ts';
+import type { ReportedDetails, ReportedUsage } from '../converter.ts';
 import { isRecord, itemsOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { readTokenCount } from '../usage.ts';
@@ -15,11 +16,14 @@ export interface OpenAiUsage {
   readonly completion: number | undefined;
   readonly reasoning: number | undefined;
   readonly total: number | undefined;
+  readonly details: ReportedDetails | undefined;
+  /** Not in the usage object, but beside it. */
+  readonly serviceTier: string | undefined;
 }
 
 export const NO_USAGE: OpenAiUsage = {
   prompt: undefined, cached: undefined, cacheWrite: undefined, completion: undefined, reasoning: undefined,
-  total: undefined,
+  total: undefined, details: undefined, serviceTier: undefined,
 };
 
 /** The usage object of a response or chunk: at the top level, or where some providers put it unasked. */
@@ -43,7 +47,28 @@ export function readUsage(usage: JsonRecord): OpenAiUsage {
     completion: readTokenCount(usage['completion_tokens'] ?? usage['output_tokens']),
     reasoning: readTokenCount(completionDetails['reasoning_tokens']),
     total: readTokenCount(usage['total_tokens']),
+    details: readDetails(promptDetails, completionDetails),
+    serviceTier: undefined,
   };
+}
+
+/** The usage with the tier that the answer beside it names. */
+export function withTier(usage: OpenAiUsage, answer: JsonRecord): OpenAiUsage {
+  return { ...usage, serviceTier: readServiceTier(answer['service_tier']) };
+}
+
+/** Cached tokens are in no class of modality. */
+function readDetails(prompt: JsonRecord, completion: JsonRecord): ReportedDetails | undefined {
+  const cached = isRecord(prompt['cached_tokens_details']) ? prompt['cached_tokens_details'] : {};
+  const uncached = (name: string): number =>
+    Math.max(0, (readTokenCount(prompt[name]) ?? 0) - (readTokenCount(cached[name]) ?? 0));
+  const counts = {
+    audioInput: uncached('audio_tokens'), imageInput: uncached('image_tokens'),
+    reasoning: readTokenCount(completion['reasoning_tokens']),
+    audioOutput: readTokenCount(completion['audio_tokens']), imageOutput: readTokenCount(completion['image_tokens']),
+  };
+  const given = Object.entries(counts).filter(([, count]) => count !== undefined && count > 0);
+  return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 
 /**
@@ -55,7 +80,11 @@ export function toReportedUsage(usage: OpenAiUsage): ReportedUsage {
   const cached = atMost(usage.cached, prompt);
   const cacheWrite5m = atMost(usage.cacheWrite, prompt === undefined ? undefined : prompt - (cached ?? 0));
   const input = prompt === undefined ? undefined : prompt - (cached ?? 0) - (cacheWrite5m ?? 0);
-  return { input, cached, cacheWrite5m, cacheWrite1h: undefined, output: outputOf(usage) };
+  const { details, serviceTier } = usage;
+  return {
+    input, cached, cacheWrite5m, cacheWrite1h: undefined, output: outputOf(usage),
+    ...details && { details }, ...serviceTier !== undefined && { serviceTier },
+  };
 }
 
 /** The reasoning part of the output tokens; undefined: not reported. */

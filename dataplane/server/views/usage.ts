@@ -1,6 +1,8 @@
 /**
  * [P] The answer of `GET /v1/usage/{request id}`: one call's tokens and cost, as its usage record has them.
  */
+import { viewLines } from '../../ledger/bill.ts';
+import type { BillLineView } from '../../ledger/bill.ts';
 import { formatDecimal } from '../../snapshot/decimal.ts';
 import type { CallStatus, UsageRecord, UsageSource } from '../../ledger/usage-record.ts';
 import type { State } from '../../state/state.ts';
@@ -30,6 +32,8 @@ export interface UsageView {
   readonly cost_usd: string;
   readonly unbilled_usd: string;
   readonly duration_ms: number;
+  /** What the cost is the sum of; empty: nothing was billed, or an older version wrote the record. */
+  readonly lines: readonly BillLineView[];
 }
 
 const CENTS = 2;
@@ -55,6 +59,7 @@ export function usageView(record: UsageRecord, keyGroup: string, groups: State['
     cost_usd: formatDecimal(record.costNanoUsd, CENTS),
     unbilled_usd: formatDecimal(record.unbilledNanoUsd, CENTS),
     duration_ms: record.durationMs,
+    lines: viewLines(record.lines),
   };
 }
 

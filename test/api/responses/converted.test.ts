@@ -125,6 +125,15 @@ describe('a response of a chat model', () => {
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.headers.get('x-modelgateway-dropped'), 'truncation, tools[3] (web_search), text.verbosity');
   });
+  it('in Codex\'s fast mode is answered by Anthropic\'s provider, which has no such tier', async () => {
+    world.anthropic.script(anthropicMessage());
+    const answer = await ask({ model: 'claude-model', service_tier: 'priority' });
+    assert.deepEqual([answer.status, answer.headers.get('x-modelgateway-dropped')], [200, 'service_tier'], answer.text);
+    assert.equal((await world.anthropic.request(0)).json()['service_tier'], undefined);
+    const { code } = (await ask({ service_tier: 'priority' })).json().error;
+    assert.equal(code, 'not_allowed', 'where it would be served');
+    assert.equal((await ask({ model: 'claude-model', service_tier: 'flex' })).json().error.param, 'service_tier');
+  });
   it('is refused for what cannot be left out', async () => {
     for (const [body, param] of [
       [{ input: [{ role: 'user', content: 'x' }, { type: 'compaction_trigger' }] }, 'input[1].type'],

@@ -124,8 +124,9 @@ describe('responses', () => {
     const cut = { status: 200, costNanoUsd: input * GPT.input + GPT.output, source: 'Partial' } as const;
     await books.check(paid(10n * GPT.input + GPT.output), cut, cut);
   });
-  it('that were made are not fetched, which is said', async () => {
-    assert.match((await caught(client.responses.retrieve('resp_1'), OpenAI.NotFoundError)).message, /not kept/);
+  it('that this account has not made are not fetched, which is said', async () => {
+    const { message } = await caught(client.responses.retrieve('resp_1'), OpenAI.NotFoundError);
+    assert.match(message, /has no such response here/);
     assert.match((await caught(
       client.responses.create({ ...HELLO, previous_response_id: 'resp_1' }), OpenAI.BadRequestError,
     )).message, /whole conversation/);

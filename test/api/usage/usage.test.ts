@@ -41,6 +41,13 @@ describe('GET /v1/usage/{id}', () => {
         5, cached_tokens: 3, cache_write_tokens: 4, cache_write_5m_tokens: 4, cache_write_1h_tokens: 0,
         output_tokens: 2, usage_source: 'Provider',
       cost_usd: answer.headers.get('x-modelgateway-cost-usd'), unbilled_usd: '0.00',
+      lines: [
+        ['input', 5, '3', '0.000015'], ['cacheRead', 3, '0.3', '0.0000009'], ['cacheWrite5m', 4, '3.75', '0.000015'],
+        ['output', 2, '15', '0.00003'],
+      ].map(([dimension, quantity, rate, amount]) => ({
+        dimension, quantity, per: 1_000_000, rate_usd: rate, amount_usd: amount, service_tier: null,
+        context_above: null, region: null, model: null,
+      })),
     });
   });
   it('unknown: 404 not_found', async () => {

@@ -256,7 +256,9 @@ function causesOf(body: KubeAnswer['body']): ExpectedError[] {
   const unknown = [...String(body.message).matchAll(/unknown field "([^"]+)"/g)].map(([, path = '']) =>
     ({ path, message: 'unknown field' }));
   const causes: readonly { field: string; message: string }[] = body.details?.causes ?? [];
-  const named = causes.map(({ field, message }) => ({ path: field === '<nil>' ? '' : field, message }));
+  // a server writes a map's members as tiers[flex] or tiers.flex, depending on what found the mistake
+  const named = causes.map(({ field, message }) => (
+    { path: field === '<nil>' ? '' : field.replaceAll(/\[([a-z]\w*)\]/gi, '.$1'), message }));
   return [...unknown, ...named.filter(({ message }) => !NOT_CHECKED.test(message))];
 }
 

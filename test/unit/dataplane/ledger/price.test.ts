@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { affordableOutputTokens, compilePrice, costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
-import type { CatalogPrice } from '#ledger/price.ts';
+import { affordableOutputTokens, costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
+import { compilePrice } from '#ledger/price-sheet.ts';
+import type { CatalogPrice } from '#ledger/price-sheet.ts';
 import { NO_TOKENS } from '#ledger/usage-record.ts';
 import type { TokenCounts } from '#ledger/usage-record.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';

@@ -14,9 +14,10 @@ import { USAGE_QUERIES, UsageTables } from '#ledger/usage-tables.ts';
 import { NOON_MS, progress, origin } from './calls.ts';
 
 const DAY_MS = 86_400_000;
-/** What version 4 of the schema adds. */
+/** What versions 4 and 5 of the schema add. */
 const UNDO_VERSION_4 = `DROP TRIGGER usage_added; DROP TRIGGER usage_changed; DROP TRIGGER usage_removed;
-  DROP TABLE usage_days; DROP INDEX usage_by_account; PRAGMA user_version = 3`;
+  DROP TABLE usage_days; DROP INDEX usage_by_account;
+  ALTER TABLE usage DROP COLUMN lines; PRAGMA user_version = 3`;
 
 function inFolder(work: (path: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), 'mgw-usage-'));
@@ -114,12 +115,12 @@ describe('sums by day', () => {
   it('come with the migration of a file of the version before, and are kept on', () => inFolder((path) => {
     let db = openFile(path);
     const calls = fc.sample(call, 200);
-    db.exec(UNDO_VERSION_4);
     for (const each of calls) add(db, each);
+    db.exec(UNDO_VERSION_4);
     db.close();
     for (let opening = 0; opening < 2; opening++) {
       db = openFile(path);
-      assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 4);
+      assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 5);
       assert.equal(db.prepare('SELECT sum(calls) AS n FROM usage_days').get()?.['n'], 200 + opening);
       assertExact(db);
       add(db, { ...calls[0] ?? assert.fail(), id: 1_000 + opening });
@@ -146,6 +147,10 @@ describe('queries of usage', () => {
     }
     assert.equal(plan(USAGE_QUERIES.sums),
       `SEARCH usage USING INDEX usage_by_account ${range}; USE TEMP B-TREE FOR GROUP BY`);
+    assert.equal(plan(USAGE_QUERIES.stretches),
+      `SEARCH usage USING INDEX usage_by_account ${range}; USE TEMP B-TREE FOR GROUP BY`);
+    for (const column of ['model', 'key_uid', 'account'] as const) assert.match(plan(USAGE_QUERIES.dayTotals(column)),
+      /^SEARCH usage_days USING PRIMARY KEY \(account=\? AND day=\?\)/);
     assert.equal(plan(USAGE_QUERIES.daySums), 'SEARCH usage_days USING PRIMARY KEY (account=? AND day=?)');
     db.close();
   }));

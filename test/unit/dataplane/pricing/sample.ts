@@ -58,7 +58,9 @@ export function sampleSnapshot({
     groups: groups.map(sampleGroup),
     routes: [sampleRoute((routed ?? prices.map(({ name }) => name)).map((name) =>
       perRequest.has(name) ? imageModel(name) : sampleModel(name)))],
-    catalogs: [{ namespace: NAMESPACE, name: 'all', generation: 1n, ratioBaseUsdE9: e9(ratioBaseUsd), models: prices }],
+    catalogs: [{
+      namespace: NAMESPACE, name: 'all', generation: 1n, ratioBaseUsdE9: e9(ratioBaseUsd), models: prices, sheets: [],
+    }],
   };
 }
 
@@ -70,6 +72,7 @@ function tokenPrice([
     modelRatioE9: e9(modelRatio), completionRatioE9:
       e9(completionRatio), cacheRatioE9: e9(cacheRatio ?? '1'), cacheWriteRatioE9: e9(cacheWriteRatio ?? '1.25'),
     cacheRatioDefaulted: cacheRatio === undefined, cacheWriteRatioDefaulted: cacheWriteRatio === undefined,
+    usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [], channelPrices: [],
     ...(cacheWrite1hRatio === undefined ? {} : { cacheWrite1hRatioE9: e9(cacheWrite1hRatio) }),
   };
 }
@@ -79,6 +82,7 @@ function requestPrice([name, vendor, usd]: RequestRow): Price {
     name, vendor, quotaType: QuotaType.REQUEST, requestNanoUsd: e9(usd),
     modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
     cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false,
+    usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [], channelPrices: [],
   };
 }
 

@@ -25,7 +25,8 @@ test('a plain request', () => {
   assert.deepEqual(readChatFacts(body, parseBody(body)), {
     model: 'm', stream: true, wantsStreamUsage: false, maxOutputTokens: 9, answers: 1, textBytes: body.length, units: 1,
     images: 0, imageParam: undefined, files:
-      0, predictionTokens: 0, thinkingBudget: undefined, fixedOutput: false, oneHourCache: false, unbounded: [],
+      0, predictionTokens: 0, thinkingBudget: undefined, fixedOutput: false, oneHourCache: false,
+    serviceTier: undefined, region: undefined, unbounded: [],
   });
 });
 

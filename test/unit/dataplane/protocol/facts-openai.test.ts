@@ -29,7 +29,8 @@ test('a plain request', () => {
     model: 'm', stream:
       false, wantsStreamUsage: false, maxOutputTokens: undefined, answers: 1, textBytes: body.length, units: 1,
     images: 0, imageParam: undefined, files:
-      0, predictionTokens: 0, thinkingBudget: undefined, fixedOutput: false, oneHourCache: false, unbounded: [],
+      0, predictionTokens: 0, thinkingBudget: undefined, fixedOutput: false, oneHourCache: false,
+    serviceTier: undefined, unbounded: [],
   });
 });
 
@@ -132,7 +133,7 @@ test('files fill the context; by reference they need leave', () => {
 
 test('audio, in and out', () => {
   assert.deepEqual(withParts({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }).unbounded, [{
-    feature: 'Audio', param: 'messages[0].content[0]',
+    feature: 'Audio', param: 'messages[0].content[0]', needs: { tokens: 'audioInput' },
   }]);
   assert.deepEqual(
     unbounded({ modalities: ['text', 'audio'], audio: { voice: 'ash', format: 'mp3' } }), ['Audio audio'],

@@ -197,10 +197,10 @@ describe('thinking that Anthropic signed', () => {
 describe('what a model on Anthropic\'s protocol does not take', () => {
   it('is named as the client wrote it', () => {
     const { dropped } = convert('Anthropic', {
-      model: 'm', input: 'hi', reasoning: { effort: 'high' }, temperature: 0.5,
+      model: 'm', input: 'hi', reasoning: { effort: 'high' }, temperature: 0.5, service_tier: 'priority',
       tools: [{ type: 'web_search' }, { type: 'function', name: 'f', strict: true }],
     }, { upstreamModel: 'claude-3-5-sonnet' });
-    assert.deepEqual(dropped, ['tools[0] (web_search)', 'tools[1].strict', 'reasoning.effort']);
+    assert.deepEqual(dropped, ['tools[0] (web_search)', 'tools[1].strict', 'reasoning.effort', 'service_tier']);
   });
   it('is refused by the name that the client wrote', () => {
     const image = { type: 'input_image', image_url: 'ftp://example.com/x' };

@@ -85,7 +85,6 @@ describe('a request', () => {
       type: 'compaction', compact_threshold: 1000,
     }] }, 'ServerTools', 'context_management'],
     ['a summary now', { input: [{ type: 'compaction_trigger' }] }, 'ServerTools', 'input[0].type'],
-    ['a dearer tier', { service_tier: 'priority' }, 'ServiceTiers', 'service_tier'],
     ['a file that is kept', { input: [{
       role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }],
     }] }, 'FileReferences', 'input[0].content[0].file_id'],
@@ -99,6 +98,11 @@ describe('a request', () => {
   for (const [what, more, feature, param] of unbounded)
     it(`for ${what} has no bound`, () =>
       assert.deepEqual(facts(more).unbounded.map((use) => [use.feature, use.param]), [[feature, param]]));
+  it('for a dearer tier has none but that tier\'s price', () => {
+    const { unbounded: uses, serviceTier } = facts({ service_tier: 'priority' });
+    assert.deepEqual(uses, [{ feature: 'ServiceTiers', param: 'service_tier', needs: { serviceTier: 'priority' } }]);
+    assert.equal(serviceTier, 'priority');
+  });
   for (const tool of ['function', 'custom', 'apply_patch', 'local_shell', 'computer_use_preview'])
     it(`for the client's tool ${tool} has one`, () =>
       assert.deepEqual(facts({ tools: [{ type: tool, name: 'x' }] }).unbounded, []));
@@ -153,7 +157,7 @@ describe('a whole answer', () => {
   it('is billed by its figures', () => {
     const { meter, failed } = whole({ id: 'r', status: 'completed', output: OUTPUT, usage: USAGE });
     assert.deepEqual(meter, { reported: {
-      input: 40, cached: 60, cacheWrite5m: undefined, cacheWrite1h: undefined, output: 7,
+      input: 40, cached: 60, cacheWrite5m: undefined, cacheWrite1h: undefined, output: 7, details: { reasoning: 3 },
     }, final: true, outputBytes: 8 });
     assert.equal(failed, false);
   });

@@ -17,6 +17,7 @@ function convert(client: Dialect, request: Fields): Fields {
   const body = Buffer.from(JSON.stringify(request));
   const sent = converterFor(client, other(client)).request(body, JSON.parse(body.toString()), {
     upstreamModel: 'm', maxOutputTokens: undefined, outputLimitField: 'max_tokens',
+    capabilities: { promptCaching: false },
   });
   return JSON.parse(Buffer.from(sent.body).toString('utf8')) as Fields;
 }

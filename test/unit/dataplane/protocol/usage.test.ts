@@ -54,12 +54,14 @@ test('OpenAI: missing is not zero', () => {
 test('OpenAI: reasoning beside completion_tokens is output where the total proves it', () => {
   const details = { completion_tokens_details: { reasoning_tokens: 100 } };
   assert.deepEqual(said(openai({ prompt_tokens: 30, completion_tokens: 2, total_tokens: 132, ...details })), {
-    input: 30, output: 102,
+    input: 30, output: 102, details: { reasoning: 100 },
   });
   assert.deepEqual(said(openai({ prompt_tokens: 30, completion_tokens: 120, total_tokens: 150, ...details })), {
-    input: 30, output: 120,
+    input: 30, output: 120, details: { reasoning: 100 },
   });
-  assert.deepEqual(said(openai({ prompt_tokens: 30, completion_tokens: 2, ...details })), { input: 30, output: 2 });
+  assert.deepEqual(said(openai({ prompt_tokens: 30, completion_tokens: 2, ...details })), {
+    input: 30, output: 2, details: { reasoning: 100 },
+  });
 });
 
 test('OpenAI: no figures make more of a prompt than there is', () => {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createCipheriv, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isSealed } from '../../../../dataplane/protocol/sealed-values.ts';
@@ -52,6 +52,27 @@ test('After a rotation old values still open, and new ones are sealed under the 
   const rotated = createSealer([next, KEY]);
   expect(rotated.open(sealer.seal('reasoning', 'a', 'b'))).toMatchObject({ channel: 'a' });
   expect(createSealer([next]).open(rotated.seal('reasoning', 'a', 'b'))).toMatchObject({ channel: 'a' });
+});
+
+test('Values of earlier releases, sealed under the key itself with a random nonce, still open', () => {
+  const head = 'mgw1_encrypted';
+  for (const [key, opener] of [[KEY, sealer], [KEY, createSealer([Buffer.alloc(32, 8), KEY])]] as const) {
+    const nonce = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(head));
+    const parts = [nonce, cipher.update('\0\u000aopenai/onegAAAA'), cipher.final()];
+    const sealed = `${head}_${Buffer.concat([...parts, cipher.getAuthTag()]).toString('base64url')}`;
+    expect(opener.open(sealed)).toEqual({ kind: 'encrypted', channel: 'openai/one', data: 'gAAAA' });
+    expect(opener.open(sealed.replace('encrypted', 'response'))).toBeUndefined();
+  }
+});
+
+test('Every value is sealed under a key and nonce of its own', () => {
+  const bytesOf = (sealed: string): Buffer => Buffer.from(sealed.slice('mgw1_response_'.length), 'base64url');
+  const [one, two] = [sealer.seal('response', 'a', 'b'), sealer.seal('response', 'a', 'b')].map(bytesOf);
+  const salted = Buffer.concat([one!.subarray(0, 24), two!.subarray(24)]).toString('base64url');
+  expect(one!.length).toBe(24 + 2 + 'ab'.length + 16);
+  expect(sealer.open(`mgw1_response_${salted}`)).toBeUndefined();
+  expect(one!.subarray(0, 24).equals(two!.subarray(0, 24))).toBe(false);
 });
 
 test('Wrong keys and kinds are refused when they are given', () => {

@@ -78,12 +78,14 @@ export function priceOf(name: string, changes: Partial<Price> = {}): Price {
   return {
     name, vendor: 'Vendor', quotaType: QuotaType.TOKEN, modelRatioE9: 1_500_000_000n, completionRatioE9: 5_000_000_000n,
     cacheRatioE9: 100_000_000n, cacheWriteRatioE9: 1_250_000_000n, requestNanoUsd: 0n,
-    cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false, ...changes,
+    cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false,
+    usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [], channelPrices: [],
+    ...changes,
   };
 }
 
 export function catalogOf(name: string, models: readonly Price[], changes: Partial<PriceCatalog> = {}): PriceCatalog {
-  return { namespace: GATEWAY, name, generation: 1n, ratioBaseUsdE9: 2_000_000_000n, models, ...changes };
+  return { namespace: GATEWAY, name, generation: 1n, ratioBaseUsdE9: 2_000_000_000n, models, sheets: [], ...changes };
 }
 
 /** One of everything, valid. */

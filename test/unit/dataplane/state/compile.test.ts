@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { compilePrice } from '../../../../dataplane/ledger/price.ts';
+import { compilePrice } from '../../../../dataplane/ledger/price-sheet.ts';
 import {
   Allowance, ClientDisconnect, Endpoint, Input, Period, Protocol, QuotaType, WhenShort,
 } from '../../../../dataplane/snapshot/snapshot.gen.ts';

@@ -36,6 +36,7 @@ describe('GET /v1/usage/{id}', () => {
       cost_usd: '0.03375',
       unbilled_usd: '0.00',
       duration_ms: 1234,
+      lines: [],
     });
   });
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { compilePrice, costNanoUsd } from '#ledger/price.ts';
+import { costNanoUsd } from '#ledger/price.ts';
+import { compilePrice } from '#ledger/price-sheet.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
 import { countsOf, parseCalculation, parseCount, resolveCalculation } from '#web/pricing/calculation.ts';
 import { amountOf, baseFigures, estimate, offeredFigures } from '#web/pricing/estimate.ts';
@@ -65,7 +66,9 @@ describe('what a call costs', () => {
       const { cacheWrite1hRatioE9, ratioBaseUsdE9, ...rest } = figures;
       const row: PricingRow = {
         ...rest, modelName: 'm', vendor: 'v', quotaType, ratioBaseE9: ratioBaseUsdE9, enabledGroups: [],
-        facts: undefined, stated: { output: true, cache: true, cacheWrite5m: true, cacheWrite1h: true },
+        facts: undefined, figures: undefined, dimensions: {
+          usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [],
+        }, stated: { output: true, cache: true, cacheWrite5m: true, cacheWrite1h: true },
         cacheWrite1hRatioE10:
           cacheWrite1hRatioE9 === undefined ? rest.cacheWriteRatioE9 * 16n : cacheWrite1hRatioE9 * 10n,
       };

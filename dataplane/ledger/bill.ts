@@ -1,0 +1,78 @@
+/**
+ * [P] The lines of a bill: as text in the ledgers' stores, and as people and programs read them.
+ */
+import { USES } from './price-sheet.ts';
+import type { BillLine } from './usage-record.ts';
+
+type Marks = Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model'>;
+
+/** A line as views and exports show it. */
+export interface BillLineView {
+  readonly dimension: string;
+  readonly quantity: number;
+  /** The unit that the rate is for: a million tokens, or one. */
+  readonly per: number;
+  readonly rate_usd: string;
+  /** Quantity · rate, exact. */
+  readonly amount_usd: string;
+  /** null: the standard tier. */
+  readonly service_tier: string | null;
+  /** The step of the context tier in tokens; null: none. */
+  readonly context_above: number | null;
+  /** null: no place with a price of its own. */
+  readonly region: string | null;
+  /** null: the call's own. */
+  readonly model: string | null;
+}
+
+const MILLION = 1_000_000;
+/** Dimensions that are not counted in tokens. */
+const UNITS: ReadonlySet<string> = new Set(['generation', ...USES]);
+
+/** Compact JSON; empty: no lines. */
+export function encodeLines(lines: readonly BillLine[] | undefined): string {
+  if (!lines || lines.length === 0) return '';
+  return JSON.stringify(lines.map(({ dimension, quantity, rateUsd, ...marks }) => (
+    Object.keys(marks).length === 0 ? [dimension, quantity, rateUsd] : [dimension, quantity, rateUsd, marks])));
+}
+
+/** Undefined: there are none. Throws where the text is not of encodeLines. */
+export function decodeLines(text: string): readonly BillLine[] | undefined {
+  if (text === '') return undefined;
+  // written by encodeLines, or by a newer version that adds members
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const rows = JSON.parse(text) as readonly (readonly [string, number, string, Marks?])[];
+  return rows.map(([dimension, quantity, rateUsd, marks]) => ({ dimension, quantity, rateUsd, ...marks }));
+}
+
+/** The lines with their exact amounts. */
+export function viewLines(lines: readonly BillLine[] = []): BillLineView[] {
+  return lines.map(({ dimension, quantity, rateUsd, serviceTier, above, region, model }) => {
+    const per = UNITS.has(dimension) ? 1 : MILLION;
+    return {
+      dimension, quantity, per, rate_usd: rateUsd, amount_usd: amountUsd(quantity, rateUsd, per),
+      service_tier: serviceTier ?? null, context_above: above ?? null, region: region ?? null, model: model ?? null,
+    };
+  });
+}
+
+/** "1000 input at $3 per million; 2 webSearch at $0.01", for one cell of a table; empty: no lines. */
+export function formatLines(lines: readonly BillLine[] | undefined): string {
+  return viewLines(lines).map((line) => {
+    const marks = [
+      line.model, line.service_tier, line.region, line.context_above === null ? null : `above ${line.context_above}`,
+    ].filter((mark) => mark !== null);
+    const rate = `$${line.rate_usd}${line.per === 1 ? '' : ' per million'}`;
+    return `${line.quantity} ${line.dimension} at ${rate}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`;
+  }).join('; ');
+}
+
+/** `per` is a power of ten, so that the quotient is a finite decimal. */
+function amountUsd(quantity: number, rateUsd: string, per: number): string {
+  const [whole = '0', fraction = ''] = rateUsd.split('.');
+  const places = fraction.length + String(per).length - 1;
+  const digits = (BigInt(whole + fraction) * BigInt(quantity)).toString().padStart(places + 1, '0');
+  const cut = digits.length - places;
+  const rest = digits.slice(cut).replace(/0+$/, '');
+  return rest === '' ? digits.slice(0, cut) : `${digits.slice(0, cut)}.${rest}`;
+}

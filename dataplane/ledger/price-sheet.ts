@@ -1,0 +1,195 @@
+/**
+ * [P] A catalog's price as a group pays it: one rate for each class of tokens, for each context tier, for each service
+ * tier, and prices of what else is charged. All are integers over one denominator, so that nothing is rounded before
+ * the sum of a call.
+ */
+import type { ContextTier, Price, Rates as StatedRates, ServiceTier, UsePrices } from '../snapshot/snapshot.gen.ts';
+
+/** Classes of tokens. Each token of a call is in exactly one; cached and written ones are in no class of modality. */
+export type RateClass =
+  | 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'audioInput' | 'imageInput'
+  | 'output' | 'reasoning' | 'audioOutput' | 'imageOutput';
+export type Rates = Readonly<Record<RateClass, bigint>>;
+
+/** Tools that a provider runs and charges by use. */
+export const USES = ['webSearch', 'webFetch', 'fileSearch'] as const;
+export type UseName = (typeof USES)[number];
+
+/** Rates of a request whose whole input is above a number of tokens. */
+export interface TierRates {
+  readonly above: number;
+  readonly perToken: Rates;
+}
+
+/** Rates by the length of a request. */
+export interface RateTable {
+  readonly perToken: Rates;
+  /** By `above`, the lowest first. */
+  readonly contextTiers: readonly TierRates[];
+}
+
+/**
+ * A price as a group pays it, compiled once per snapshot. The numerators share one denominator, a power of ten:
+ * cost = ⌊(Σ n·numerator)/denominator + ½⌋ nano-USD. Its own table is that of the standard service tier.
+ */
+export interface CompiledPrice extends RateTable {
+  readonly serviceTiers: ReadonlyMap<string, RateTable>;
+  /** Classes without which a call with audio is refused. */
+  readonly priced: ReadonlySet<'audioInput' | 'audioOutput'>;
+  /** Tools that have a price. */
+  readonly perUse: ReadonlyMap<UseName, bigint>;
+  /** What rates are multiplied by in a place, in billionths; rates are whole multiples of a billion where it counts. */
+  readonly regions: ReadonlyMap<string, bigint>;
+  readonly perGeneration: bigint;
+  readonly denominator: bigint;
+}
+
+/** A catalog's price of one model, before any group's ratio. All figures are billionths (10⁻⁹). */
+export interface CatalogPrice extends
+  Pick<Price, 'modelRatioE9' | 'completionRatioE9' | 'cacheRatioE9' | 'cacheWriteRatioE9' | 'requestNanoUsd'>,
+  Partial<Pick<
+    Price, 'cacheWrite1hRatioE9' | 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions'
+  >> {
+  readonly quotaType: 'Token' | 'Request';
+  /** USD per million input tokens at model ratio 1. */
+  readonly ratioBaseUsdE9: bigint;
+}
+
+const ONE_E9 = 10n ** 9n;
+const ONE_E10 = 10n ** 10n;
+const ONE_E18 = 10n ** 18n;
+/** Unscaled rates are in 10⁻²⁸ USD per million tokens: model ratio 10⁻⁹, ratio base 10⁻⁹, class ratio 10⁻¹⁰. */
+const RATE_PER_E9 = 10n ** 19n;
+/** Unscaled rates times a group ratio of 10⁻¹⁸, per 10⁶ tokens, in nano-USD. */
+const TOKEN_DENOMINATOR = 10n ** BigInt(28 + 6 + 18 - 9);
+const FREE: Rates = {
+  input: 0n, cached: 0n, cacheWrite5m: 0n, cacheWrite1h: 0n, audioInput: 0n, imageInput: 0n,
+  output: 0n, reasoning: 0n, audioOutput: 0n, imageOutput: 0n,
+};
+const NONE: ReadonlySet<never> = new Set<never>();
+const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
+
+/**
+ * A model's price at a group's ratio, on a channel.
+ * @param groupRatioE18 the serving group's ratio (10⁻⁹) times the automatic group's, or times 10⁹
+ * @param channelE9 the channel's multiplier (10⁻⁹); absent: 1
+ */
+export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channelE9?: bigint): CompiledPrice {
+  const { usdPerMillion, contextTiers = [], serviceTiers = [], perUse, regions = [] } = price;
+  const one = hasMultipliers(price) || channelE9 !== undefined ? ONE_E9 : 1n;
+  // context tier, service tier and region
+  const tokenScale = groupRatioE18 * (channelE9 ?? one) * one;
+  const unitScale = tokenScale * one * one;
+  const units = one ** 4n;
+  if (price.quotaType === 'Request') {
+    return {
+      perToken: FREE, contextTiers: [], serviceTiers: NOTHING, priced: NONE, regions: NOTHING, perUse: NOTHING,
+      perGeneration: price.requestNanoUsd * unitScale, denominator: ONE_E18 * units,
+    };
+  }
+  const rates = usdPerMillion ? fillRates(usdPerMillion) : ratioRates(price);
+  const source: TableSource = { rates, contextTiers, one };
+  return {
+    ...rateTable(source, tokenScale * one),
+    serviceTiers: mapOf(serviceTiers.map((tier) => [tier.name, serviceTable(tier, source, tokenScale)])),
+    priced: pricedClasses(usdPerMillion),
+    perUse: perUse ? usePrices(perUse, unitScale * (TOKEN_DENOMINATOR / ONE_E18)) : NOTHING,
+    regions: mapOf(regions.map(({ name, multiplierE9 }) => [name, multiplierE9])),
+    perGeneration: 0n,
+    denominator: TOKEN_DENOMINATOR * units,
+  };
+}
+
+/** A price without any keeps its figures short. */
+function hasMultipliers({ contextTiers, serviceTiers, regions }: CatalogPrice): boolean {
+  return [contextTiers, serviceTiers, regions].some((list) => list !== undefined && list.length > 0);
+}
+
+/** Whether no call at this price can cost anything. */
+export function isFree(price: CompiledPrice): boolean {
+  const tables = [price, ...price.serviceTiers.values()];
+  const rates = tables.flatMap((table) => [table, ...table.contextTiers]).flatMap(({ perToken }) =>
+    Object.values(perToken));
+  return [price.perGeneration, ...price.perUse.values(), ...rates].every((rate) => rate === 0n);
+}
+
+/** Most prices have none of it, and share one empty map. */
+function mapOf<T>(entries: readonly (readonly [string, T])[]): ReadonlyMap<string, T> {
+  return entries.length === 0 ? NOTHING : new Map(entries);
+}
+
+interface TableSource {
+  readonly rates: Rates;
+  readonly contextTiers: readonly ContextTier[];
+  /** What a multiplier of 1 is. */
+  readonly one: bigint;
+}
+
+/** A multiplier counts for the price's own context tiers as well; a tier with rates has context tiers of its own. */
+function serviceTable({ multiplierE9, usdPerMillion, contextTiers }: ServiceTier, standard: TableSource, scale: bigint):
+RateTable {
+  return usdPerMillion
+    ? rateTable({ ...standard, rates: fillRates(usdPerMillion), contextTiers }, scale * standard.one)
+    : rateTable(standard, scale * (multiplierE9 ?? standard.one));
+}
+
+function rateTable({ rates, contextTiers, one }: TableSource, factor: bigint): RateTable {
+  const tiers = contextTiers.map((tier): TierRates => {
+    const { above, usdPerMillion, inputMultiplierE9 = one, outputMultiplierE9 = one } = tier;
+    return { above, perToken: usdPerMillion
+      ? multiply(fillRates(usdPerMillion), factor * one, factor * one)
+      : multiply(rates, factor * inputMultiplierE9, factor * outputMultiplierE9) };
+  });
+  return {
+    perToken: multiply(rates, factor * one, factor * one), contextTiers: tiers.sort((a, b) => a.above - b.above),
+  };
+}
+
+function multiply(rates: Rates, input: bigint, output: bigint): Rates {
+  return {
+    input: rates.input * input, cached: rates.cached * input, cacheWrite5m: rates.cacheWrite5m * input,
+    cacheWrite1h: rates.cacheWrite1h * input, audioInput: rates.audioInput * input,
+    imageInput: rates.imageInput * input, output: rates.output * output, reasoning: rates.reasoning * output,
+    audioOutput: rates.audioOutput * output, imageOutput: rates.imageOutput * output,
+  };
+}
+
+function ratioRates(price: CatalogPrice): Rates {
+  const perToken = price.modelRatioE9 * price.ratioBaseUsdE9;
+  // 10⁻¹⁰ is the coarsest unit in which cacheWriteRatio × 1.6 is whole
+  const { cacheWriteRatioE9, cacheWrite1hRatioE9 } = price;
+  const cacheWrite1hE10 = cacheWrite1hRatioE9 === undefined ? cacheWriteRatioE9 * 16n : cacheWrite1hRatioE9 * 10n;
+  const input = perToken * ONE_E10;
+  const output = perToken * price.completionRatioE9 * 10n;
+  return {
+    input, cached: perToken * price.cacheRatioE9 * 10n, cacheWrite5m: perToken * cacheWriteRatioE9 * 10n,
+    cacheWrite1h: perToken * cacheWrite1hE10, audioInput: input, imageInput: input,
+    output, reasoning: output, audioOutput: output, imageOutput: output,
+  };
+}
+
+/** Of classes that are not stated, cache writes have the factors of ratios' defaults, others their direction's rate. */
+function fillRates(stated: StatedRates): Rates {
+  const read = (value: bigint | undefined, fallback: bigint): bigint =>
+    (value === undefined ? fallback : value * RATE_PER_E9);
+  const input = read(stated.input, 0n);
+  const output = read(stated.output, input);
+  const cacheWrite5m = read(stated.cacheWrite5m, input * 5n / 4n);
+  return {
+    input, cached: read(stated.cacheRead, input), cacheWrite5m,
+    cacheWrite1h: read(stated.cacheWrite1h, cacheWrite5m * 8n / 5n),
+    audioInput: read(stated.audioInput, input), imageInput: read(stated.imageInput, input),
+    output, reasoning: read(stated.reasoning, output), audioOutput: read(stated.audioOutput, output),
+    imageOutput: read(stated.imageOutput, output),
+  };
+}
+
+function pricedClasses(stated: StatedRates | undefined): CompiledPrice['priced'] {
+  if (!stated) return NONE;
+  return new Set((['audioInput', 'audioOutput'] as const).filter((name) => stated[name] !== undefined));
+}
+
+function usePrices(stated: UsePrices, scale: bigint): ReadonlyMap<UseName, bigint> {
+  const prices = USES.map((name) => [name, stated[`${name}NanoUsd`]] as const);
+  return new Map(prices.flatMap(([name, nanoUsd]) => (nanoUsd === undefined ? [] : [[name, nanoUsd * scale]])));
+}

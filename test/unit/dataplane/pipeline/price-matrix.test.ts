@@ -1,0 +1,131 @@
+/** What recorded answers cost, in every dimension of a price, against figures computed by hand (the fixture). */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { viewLines } from '#ledger/bill.ts';
+import { costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
+import type { CompiledPrice } from '#ledger/price-sheet.ts';
+import type { TokenCounts } from '#ledger/usage-record.ts';
+import { parseDecimal } from '#snapshot/decimal.ts';
+import { progressOf } from '../../../../dataplane/pipeline/consumption.ts';
+import type { BillingTerms } from '../../../../dataplane/pipeline/consumption.ts';
+import { meterMessage } from '../../../../dataplane/protocol/anthropic/stream-meter.ts';
+import { meterCompletion } from '../../../../dataplane/protocol/openai/stream-meter.ts';
+import type { ReportedUsage } from '../../../../dataplane/protocol/converter.ts';
+import { indexPrices, priceAt } from '../../../../dataplane/state/compile-pricing.ts';
+import { translate } from '../../../../operator/translate/translate.ts';
+import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
+
+interface Case {
+  readonly name: string;
+  readonly model: string;
+  readonly protocol?: 'Anthropic';
+  readonly groupRatio?: string;
+  readonly asked?: string;
+  readonly answer: Readonly<Record<string, unknown>>;
+  readonly lines: readonly (readonly [dimension: string, quantity: number, rateUsd: string])[];
+  readonly channel?: string;
+  readonly tier?: string;
+  readonly region?: string;
+  /** Of each line, where the requests of a call are in different context tiers, or of different models. */
+  readonly steps?: readonly (number | null)[];
+  readonly models?: readonly (string | null)[];
+  readonly above?: number;
+  readonly cost: number;
+}
+
+interface Fixture {
+  readonly catalog: unknown;
+  readonly cases: readonly Case[];
+}
+
+const E9 = 10n ** 9n;
+const fixture = parse(readFileSync(join(import.meta.dirname, 'testdata/price-matrix.yaml'), 'utf8')) as Fixture;
+const { snapshot } = translate(resourcesOf(stringify(fixture.catalog)), {
+  gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS,
+});
+const prices = indexPrices(snapshot.catalogs);
+
+function priceOf(model: string, ratio = '1', channel = 'any/channel'): CompiledPrice {
+  const entry = prices.get(model) ?? assert.fail(`${model} has no price`);
+  return priceAt(entry, (parseDecimal(ratio) ?? assert.fail(ratio)) * E9, channel);
+}
+
+function reportedBy({ answer, protocol }: Case): ReportedUsage {
+  return (protocol === 'Anthropic' ? meterMessage(answer) : meterCompletion(answer)).reported;
+}
+
+function tokensOf(
+  { input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0 }: ReportedUsage,
+): TokenCounts {
+  return { input, cached, cacheWrite5m, cacheWrite1h, output };
+}
+
+describe('an answer costs, to the nano-dollar,', () => {
+  for (const each of fixture.cases) {
+    test(each.name, () => {
+      const reported = reportedBy(each);
+      const { tokens, usageSource, costNanoUsd: cost, lines: said = [] } = progressOf({
+        meter: { reported, final: true, outputBytes: 0 }, sent: true, produced: true, holdLost: false, timedOut: false,
+        countedOutput: undefined,
+      }, termsOf(each, tokensOf(reported)), 'Succeeded');
+      const bill = { costNanoUsd: cost, lines: said };
+      assert.equal(usageSource, 'Provider');
+      assert.deepEqual(tokens, tokensOf(reported));
+      const lines = bill.lines.map(({ dimension, quantity, rateUsd }) => [dimension, quantity, rateUsd]);
+      assert.deepEqual(lines, each.lines);
+      for (const [index, line] of bill.lines.entries()) {
+        assert.deepEqual(
+          [line.serviceTier, line.above, line.region, line.model],
+          [each.tier, each.steps?.[index] ?? each.above, each.region, each.models?.[index] ?? undefined],
+        );
+      }
+      assert.equal(bill.costNanoUsd, BigInt(each.cost));
+      const sum = viewLines(bill.lines).reduce((total, { amount_usd: usd }) => total + nanoUsd(usd), 0n);
+      assert.equal(sum, bill.costNanoUsd, 'a person who adds up the lines comes to the same');
+    });
+  }
+});
+
+/** A call on the case's model that may consume as much as its answer says. */
+function termsOf({ model, groupRatio, channel, asked }: Case, tokens: TokenCounts): BillingTerms {
+  const price = priceOf(model, groupRatio, channel);
+  const inputTokens = tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h;
+  // what the price of an answer needs to know of its call
+  return {
+    outputLimit: tokens.output,
+    bounds: { price, inputTokens, requestTokens: inputTokens, estimatedInputTokens: inputTokens },
+    candidate: { upstreamModel: model, priceOf: (other: string) => priceOf(other, groupRatio, channel) },
+    routed: { call: {
+      serviceTier: asked, generations: 1, unbounded: () => false, output: { answers: 1, predictionTokens: 0 },
+    }, offer: { quotaType: 'Token' } },
+  } as unknown as BillingTerms;
+}
+
+function nanoUsd(usd: string): bigint {
+  return parseDecimal(usd) ?? assert.fail(`${usd} is no whole number of nano-dollars`);
+}
+
+describe('no answer within its bounds costs more than what was held for it', () => {
+  for (const each of fixture.cases) {
+    test(each.name, () => {
+      const reported = reportedBy(each);
+      const tokens = tokensOf(reported);
+      const price = priceOf(each.model, each.groupRatio);
+      const inputTokens = tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h;
+      for (const serviceTier of ['standard', ...price.serviceTiers.keys()]) {
+        const cost = costNanoUsd(price, {
+          tokens, details: reported.details, generations: 1, serviceTiers: [serviceTier],
+        });
+        const held = worstCaseNanoUsd(price, {
+          inputTokens, outputTokens: tokens.output, oneHourCache: true, generations: 1,
+          serviceTiers: ['standard', ...price.serviceTiers.keys()],
+          modalities: ['audioInput', 'audioOutput', 'imageInput'],
+        });
+        assert.ok(held >= cost, `${serviceTier}: held ${held}, cost ${cost}`);
+      }
+    });
+  }
+});
