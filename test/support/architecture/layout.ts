@@ -22,7 +22,10 @@ export const LEDGER_CONTRACT =
   ];
 
 export const LAYOUT: Readonly<Record<string, Part>> = {
-  bin: { may: ['console', 'crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'pino'] },
+  bin: {
+    may: ['console', 'crds', 'operator', 'dataplane', 'demo', 'package.json'],
+    packages: ['commander', 'pino', 'yaml'],
+  },
   demo: { may: [] },
 
   web: { may: [] },
