@@ -66,10 +66,10 @@ const TAIL = `## The rest
 4. The tables in \`tools/generate/protocols-doc.ts\`, and an example for each of their fields in
    \`test/unit/dataplane/protocol/field-tables.test.ts\`, which holds them to their word.
 
-How some kinds fit in: Azure OpenAI is OpenAI's converters with the header \`api-key\` and paths of its deployments.
-Vertex and Bedrock serve Anthropic's messages below other paths, with the model in the path and \`anthropic_version\` in
-the body; Bedrock signs its calls, which needs a credential that sees the whole request instead of the key alone, and
-frames its streams otherwise. Gemini is a folder with a conversion of its own.
+A cloud that has one of the protocols under another path is no kind but a channel's \`platform\`: \`dressRequest\` in
+\`dataplane/protocol/platforms/\` changes path and body of a converted request, and \`dataplane/upstream/\` signs it in
+(\`sign-in/\`) and reads AWS's event streams. [Clouds](clouds.md) has what there is. Gemini's own protocol would be a
+folder with a conversion of its own.
 `;
 
 const FILES = [

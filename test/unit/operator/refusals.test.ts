@@ -31,6 +31,20 @@ describe('a provider that cannot be reached', () => {
   });
 });
 
+describe('a channel without a token', () => {
+  it('is told with the reason of the code', () => {
+    for (const [code, reason] of [
+      ['invalid_client', 'TokenRefused'], ['AccessDenied', 'TokenRefused'], ['HTTP_404', 'TokenRefused'],
+      ['ENOTFOUND', 'TokenUnavailable'], ['TIMEOUT', 'TokenUnavailable'], ['NO_IDENTITY', 'IdentityMissing'],
+    ] as const) {
+      const [condition] =
+        refusalConditions([{ channel: 'a', status: 0, connectError: `SIGN_IN:${code}`, atMs: 1 }]);
+      assert.deepEqual([condition?.type, condition?.reason], ['SignInFailed', reason]);
+      assert.ok(condition?.message.startsWith(`Channel "a" has no token for its cloud (${code})`));
+    }
+  });
+});
+
 describe('a provider that refuses', () => {
   it('the credential is told apart from one that refuses the model or the address', () => {
     assert.deepEqual(reasonsOf([{ channel: 'a', status: 401, atMs: 1 }]), ['CredentialRefused']);
