@@ -6,6 +6,7 @@
 import type { Logger } from 'pino';
 import type { Html } from '#web/html.ts';
 import type { Resources } from '../operator/store/resources.ts';
+import type { ActivityReader } from '../dataplane/activity/activity.ts';
 import type { ConsoleAccess, PersonAccess } from './access/access.ts';
 import type { SharedState } from './access/shared-state.ts';
 import type { Schemas } from './forms/schema-faults.ts';
@@ -17,6 +18,8 @@ export interface ConsoleDeps {
   readonly state: SharedState;
   /** undefined: the ledger's records cannot be read here; pages say so. */
   readonly usage: UsageStore | undefined;
+  /** Recent and refused calls; absent: they cannot be read here. */
+  readonly activity?: ActivityReader | undefined;
   /** The operator's copy of the cluster, read with no person's rights: only for public facts (group ratios, prices). */
   readonly resources: () => Resources;
   /** By which forms are checked before anything is sent. */
@@ -50,13 +53,13 @@ export interface PageRequest {
   readonly nowMs: number;
 }
 
-export type NavigationItem = 'keys' | 'wallet' | 'prices';
+export type NavigationItem = 'keys' | 'wallet' | 'usage' | 'prices';
 
 /** What stands inside views/layout.ts. */
 export interface Page {
   /** Of the window, without the product's name. */
   readonly title: string;
-  /** undefined: none of the three. */
+  /** undefined: none of them. */
   readonly active: NavigationItem | undefined;
   /** The content of <main>, its <h1> included. */
   readonly body: Html;

@@ -169,6 +169,22 @@ export interface ErrorDetails {
   /** Further response headers, lower case (allow). */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
+  /** The key that was found and refused, for telemetry. */
+  readonly key?: RefusedKey;
+}
+
+/** Who was refused: names, nothing secret. */
+export interface RefusedKey {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly account: string;
+}
+
+/** What an error says, for who owns the key; undefined: these are the provider's words, which may quote a prompt. */
+export function ownWords({ code, message }: GatewayError): string | undefined {
+  return code === 'upstream_refused' ? undefined : message;
 }
 
 /** An error for the caller. The message says what is wrong and how to fix it, and holds no secret. */

@@ -5,6 +5,9 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import type { ActivityWriter } from './activity/activity.ts';
+import { createActivityRecorder } from './activity/recorder.ts';
+import type { ActivityRecorder } from './activity/recorder.ts';
 import { createAdmin } from './admin/server.ts';
 import type { Admin } from './admin/server.ts';
 import { createBodyWorker } from './body-worker/body-worker.ts';
@@ -18,7 +21,7 @@ import { CallMap } from './ledger/call-map.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
 import type { LeaseKeeper } from './ledger/lease.ts';
 import type { Ledger } from './ledger/ledger.ts';
-import type { PipelineDeps, RouteWarning } from './pipeline/context.ts';
+import type { CallRecord, PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
 import { withTimeout } from './pipeline/settle.ts';
 import { buildServer } from './server/app.ts';
@@ -49,6 +52,8 @@ export interface DataplaneOptions {
   /** A further port that serves the same over TLS. */
   readonly tls?: { readonly listen: { readonly host: string; readonly port: number }; readonly material: TlsMaterial };
   readonly ledger: Ledger;
+  /** Keeps what owners of keys see of their recent and refused calls; it is closed when the data plane has drained. */
+  readonly activity?: ActivityWriter | undefined;
   readonly log: Logger;
   readonly maxBodyBytes: number;
   /** Limit of all request bodies that are in memory at a time. Default: 256 MiB, or two of the largest. */
@@ -104,7 +109,9 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const current = createCurrentState();
   const upstreams = createUpstreams();
   const metrics = openMetrics(options);
-  const telemetry = createCallTelemetry(metrics, log);
+  const running = new CallMap<CallRecord>();
+  const recorder = recordActivity(options, { clock, every: timers.every, running });
+  const telemetry = createCallTelemetry(metrics, log, recorder && ((report) => recorder.finished(report)));
   const leases = keepLeases({ ledger, log, telemetry, clock, every: timers.every });
   const inFlight = createInFlight();
   const shutdown = createGracefulShutdown();
@@ -112,7 +119,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
 
   const tokenizer = openTokenizer(log);
   const deps: PipelineDeps = {
-    state: current, ledger, leases, upstreams, telemetry, tokenizer, clock, running: new CallMap(),
+    state: current, ledger, leases, upstreams, telemetry, tokenizer, clock, running,
     withTimeout: timers.withTimeout, consoleUrl: options.consoleUrl,
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
@@ -169,7 +176,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
       await inFlight.ended();
       await Promise.all([server.close(), tls?.close()]);
       leases.stop();
-      await Promise.all([tokenizer.close(), bodyWorker.close(), upstreams.close()]);
+      await Promise.all([tokenizer.close(), bodyWorker.close(), upstreams.close(), recorder?.close()]);
       await admin.close();
       metrics.close();
     },
@@ -179,6 +186,17 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
 function openMetrics({ version, ledger, process, distribution }: DataplaneOptions): Metrics {
   const optional = { ...process && { process }, ...distribution && { distribution } };
   return createMetrics({ version, ledger: () => ledger.gauges(), ...optional });
+}
+
+function recordActivity(
+  { activity, log }: DataplaneOptions,
+  { clock, every, running }: Pick<PipelineDeps, 'clock' | 'running'> & Pick<Timers, 'every'>,
+): ActivityRecorder | undefined {
+  return activity && createActivityRecorder({
+    writer: activity, clock, every,
+    inFlight: () => [...running.values()].flatMap(({ admitted }) => admitted?.candidate.target.id ?? []),
+    onFault: (error) => log.warn({ err: error }, 'recent and refused calls cannot be kept for the console'),
+  });
 }
 
 function furtherDump({ dump = {} }: DataplaneOptions): Record<string, unknown> {

@@ -4,12 +4,15 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { loadApiKinds } from '#crds/load.ts';
 import { createFilesAccess } from '../console/access/files.ts';
+import { keysOfSource } from '../console/access/files/key-directory.ts';
 import { openConsoleSecrets } from '../console/access/files/console-secrets.ts';
 import type { ConsoleSecrets } from '../console/access/files/console-secrets.ts';
 import { openFileState } from '../console/access/files/file-state.ts';
 import type { ManifestSource } from '../console/access/files/source.ts';
 import { startConsole } from '../console/server.ts';
 import type { ConsoleServer } from '../console/server.ts';
+import { openActivityFile } from '../dataplane/activity/activity-table.ts';
+import type { ActivityReader } from '../dataplane/activity/activity.ts';
 import { openFileUsageStore } from '../console/usage/file-store.ts';
 import type { UsageStore } from '../console/usage/usage.ts';
 
@@ -47,22 +50,25 @@ export async function startFileConsole(options: FileConsoleOptions): Promise<Fil
   const { listen, optional, manifests: source, gatewayUrl, gatewayNamespace, dataDir, ledger, log } = options;
   const { isToken, newToken, tokenFile, sealingKey } = await openSecrets(dataDir);
   const usage = await openUsage(ledger, dataDir);
+  const activity = await openActivity(ledger, dataDir);
   try {
     const server = await startConsole({
-      listen, usage, gatewayNamespace, gatewayUrl, log,
+      listen, usage, activity, gatewayNamespace, gatewayUrl, log,
       state: await openFileState(dataDir),
       access: createFilesAccess({
         source, kinds: await loadApiKinds(), log, isToken, delay: async (ms) => { await setTimeout(ms); },
       }),
       resources: () => source.resources,
+      keys: keysOfSource(source),
       sealingKeys: [sealingKey],
       nowMs: () => Date.now(),
     });
     // so that nobody's first page waits for the spending of ten thousand keys; where it fails, that page asks again
     source.readSpending().catch(() => undefined);
-    return { port: server.port, newToken, tokenFile, close: () => close(server, usage) };
+    return { port: server.port, newToken, tokenFile, close: () => close(server, usage, activity) };
   } catch (error) {
     usage.close();
+    activity.close();
     if (optional && isInUse(error)) return undefined;
     throw error;
   }
@@ -84,9 +90,16 @@ async function openUsage(ledger: LedgerLocation, dataDir: string): Promise<Usage
   return openValkeyUsageStore(openValkeyReader(ledger.url), { path: join(dataDir, 'usage-mirror.db') });
 }
 
-async function close(server: ConsoleServer, usage: UsageStore): Promise<void> {
+async function openActivity(ledger: LedgerLocation, dataDir: string): Promise<ActivityReader> {
+  if (ledger.kind === 'file') return openActivityFile(join(dataDir, 'activity.db'));
+  const { openValkeyActivityReader } = await import('../dataplane/activity/valkey-activity.ts');
+  return openValkeyActivityReader(ledger.url);
+}
+
+async function close(server: ConsoleServer, usage: UsageStore, activity: ActivityReader): Promise<void> {
   await server.close();
   usage.close();
+  activity.close();
 }
 
 function isInUse(error: unknown): boolean {

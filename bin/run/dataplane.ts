@@ -10,6 +10,7 @@ import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import { readTlsFiles } from '../../dataplane/tls-files.ts';
 import { cacheKey } from '../../dataplane/xds/config-cache.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
+import { openActivity } from '../open-activity.ts';
 import { openLedger } from '../open-ledger.ts';
 import { isLoopback, urlOf } from '../options.ts';
 import type { Address, LedgerLocation } from '../options.ts';
@@ -78,8 +79,12 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
     if (flags.data !== undefined) prepareDataFolder(flags.data);
     const opening = openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir: flags.data, log });
     const ledger = started.adopt(await opening, (each) => each.close());
+    // a file of this process alone would be read by no console
+    const activity = flags.ledger?.kind === 'valkey'
+      ? await openActivity({ place: flags.ledger, dataDir: undefined })
+      : undefined;
     const proxy = await startProxy({
-      listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION, process,
+      activity, listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION, process,
       maxBodyBytes: flags.maxBody, ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
       ...flags.corsOrigins && { corsOrigins: flags.corsOrigins }, consoleUrl: () => flags.consoleUrl,
       xds: xdsOf(flags), maxConfigAgeMs: flags.maxConfigAge * 1000,

@@ -3,6 +3,7 @@
  * no call is answered from an empty configuration, and a folder with mistakes opens no port.
  */
 import type { Logger } from 'pino';
+import type { ActivityWriter } from '../../dataplane/activity/activity.ts';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startDataplane } from '../../dataplane/main.ts';
 import type { Dataplane } from '../../dataplane/main.ts';
@@ -28,6 +29,8 @@ export interface GatewayOptions {
   readonly consoleUrl?: () => string | undefined;
   /** The ledger, which may still be opening while the manifests are read. */
   readonly ledger: Ledger | Promise<Ledger>;
+  /** Keeps recent and refused calls for the console. */
+  readonly activity?: ActivityWriter | undefined;
   readonly log: Logger;
   readonly onMinted: OperatorOptions['onMinted'];
   /** Lines for people about the manifests. */

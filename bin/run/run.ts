@@ -11,6 +11,7 @@ import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
 import { secretPath, secretsFolder } from '../../operator/reconcile/minted-files.ts';
 import { CONSOLE_ADDRESS, DEMO_ADDRESS } from '../defaults.ts';
 import { CommandFailed } from '../exit-codes.ts';
+import { openActivity } from '../open-activity.ts';
 import { openLedger } from '../open-ledger.ts';
 import { formatAddress, urlOf } from '../options.ts';
 import type { Address, LedgerLocation } from '../options.ts';
@@ -86,9 +87,10 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
     const ledger = openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir, log, ownGenerations: true });
     const opening = started.adopt(ledger, closeOpened);
     opening.catch(() => undefined); // told by the gateway, which waits for it
+    const activity = await openActivity({ place: flags.ledger, dataDir });
     const demo = demoAddress && started.adopt(await startDemo(demoAddress), (each) => each.stop());
     const gateway = started.adopt(await startGateway({
-      configDir: flags.config, dataDir, ledger: opening, log,
+      configDir: flags.config, dataDir, ledger: opening, activity, log,
       gatewayNamespace: flags.gatewayNamespace, listen: flags.listen, admin: flags.admin, maxBodyBytes: flags.maxBody,
       ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
       ...flags.corsOrigins && { corsOrigins: flags.corsOrigins },

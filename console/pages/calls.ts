@@ -3,6 +3,9 @@ import { usageCsvHead, usageCsvRow } from '#ledger/usage-record-csv.ts';
 import { html } from '#web/html.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import type { CallQuery, UsageStore } from '../usage/usage.ts';
+import { madeBy } from '../usage-page/made.ts';
+import { groupNames, modelNames } from '../usage-page/names.ts';
+import { sumText } from '../usage-page/view.ts';
 import { renderWalletHead } from '../wallet/account-facts.ts';
 import { renderCalls } from '../wallet/calls-table.ts';
 import { momentsOf, parseCallFilter } from '../wallet/query.ts';
@@ -22,15 +25,18 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
   const { ref, account, key, unknownKey } = visible;
   const filter = parseCallFilter(request.query);
   const before = request.query.get('before') ?? undefined;
-  const [names, page] = await Promise.all([
-    keyNames(visible, request), request.deps.usage?.page(
-      queryOf(visible, filter), { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) },
-    ),
+  const { usage } = request.deps;
+  const query = queryOf(visible, filter);
+  const [names, page, sums] = await Promise.all([
+    keyNames(visible, request), usage?.page(query, { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) }),
+    usage?.sums(query),
   ]);
   const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Calls' });
-  const body = page
+  const body = page && sums
     ? renderCalls({
-      ref, filter, names, unknownKey, calls: page.calls, next: page.next, wholeSinceMs: page.wholeSinceMs,
+      ref, filter, names, unknownKey, groups: groupNames(request.deps), made: madeBy(request.deps),
+      sum: sumText(sums.all), models: modelNames(request.deps.resources().modelRoutes),
+      calls: page.calls, next: page.next, wholeSinceMs: page.wholeSinceMs,
       older: before !== undefined, wholeAccount: account !== undefined,
     })
     : renderLedgerNotice('Missing');

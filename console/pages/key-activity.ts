@@ -1,15 +1,24 @@
-/** A key's calls, newest first, for everybody who may read the key. */
+/** A key's spending over time, its refused calls and its calls, newest first, for everybody who may read the key. */
+import type { ApiKey } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { keyTabPage } from '../keys/key-tabs.ts';
 import { keyPath, requestedKey } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import type { CallPage } from '../usage/usage.ts';
+import type { CallPage, Series } from '../usage/usage.ts';
+import { renderRanges } from '../usage-page/filter-form.ts';
+import { madeBy } from '../usage-page/made.ts';
+import { groupNames } from '../usage-page/names.ts';
+import { kindOf, parseUsageQuery } from '../usage-page/query.ts';
+import type { UsageQuery } from '../usage-page/query.ts';
+import { renderUsageChart } from '../usage-page/view.ts';
 import { accountPath, withParameters } from '../wallet/account-facts.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
-import { renderLedgerNotice } from '../wallet/spending.ts';
-import { callQueryOf, keyNames } from '../wallet/visible-calls.ts';
+import { readRefusals } from '../wallet/read-refusals.ts';
+import { renderRefusalSection } from '../wallet/refusals.ts';
+import { renderLedgerNotice, renderMissing } from '../wallet/spending.ts';
+import { callQueryOf, keyNames, WALLET_FILES } from '../wallet/visible-calls.ts';
 import type { VisibleCalls } from '../wallet/visible-calls.ts';
 
 export const keyActivityRoutes: readonly ConsoleRoute[] = [
@@ -17,53 +26,98 @@ export const keyActivityRoutes: readonly ConsoleRoute[] = [
 ];
 
 const PAGE_SIZE = 25;
+const LATEST_REFUSED = 5;
 
 async function showActivity(request: PageRequest): Promise<HandlerResult> {
   const apiKey = await requestedKey(request);
-  const ref = { namespace: apiKey.metadata.namespace, name: apiKey.spec.accountRef.name };
+  const { namespace, name } = apiKey.metadata;
+  const ref = { namespace, name: apiKey.spec.accountRef.name };
   const visible: VisibleCalls = { ref, account: undefined, key: apiKey, unknownKey: undefined };
-  const before = request.query.get('before') ?? undefined;
-  const [calls, names] = await Promise.all([readCalls(request, visible, before), keyNames(visible, request)]);
-  const body = typeof calls === 'string'
-    ? renderLedgerNotice(calls)
-    : renderActivity(calls, { names, visible, path: keyPath(apiKey, 'activity'), older: before !== undefined });
-  return keyTabPage(request, apiKey, { tab: 'activity', body, styles: ['wallet.css'] });
+  const query: UsageQuery = {
+    ...parseUsageQuery(request.query, request.nowMs), key: `${namespace}/${name}`, uid: '', by: 'model',
+  };
+  const [found, names, refusals] = await Promise.all([
+    readActivity(request, visible, query), keyNames(visible, request),
+    readRefusals(request, callQueryOf(visible), LATEST_REFUSED),
+  ]);
+  const body = html`${typeof found === 'string'
+    ? renderLedgerNotice(found)
+    : renderSpending(request, { apiKey, query, series: found.series })}
+${renderRefusalSection(refusals, { ref, names, key: name })}
+${typeof found === 'string' ? NOTHING : renderCalls(request, { visible, names, calls: found.calls })}`;
+  return keyTabPage(request, apiKey, { tab: 'activity', body, styles: WALLET_FILES.styles });
+}
+
+interface Activity {
+  readonly series: Series;
+  readonly calls: CallPage;
 }
 
 /** A ledger that does not answer takes nothing else from the page. */
-async function readCalls(
-  { deps: { usage } }: PageRequest, visible: VisibleCalls, before: string | undefined,
-): Promise<CallPage | 'Missing' | 'Unavailable'> {
+async function readActivity(
+  { deps: { usage }, query: parameters }: PageRequest, visible: VisibleCalls, query: UsageQuery,
+): Promise<Activity | 'Missing' | 'Unavailable'> {
   if (!usage) return 'Missing';
+  const before = parameters.get('before');
+  const asked = callQueryOf(visible);
   try {
-    return await usage.page(callQueryOf(visible), { size: PAGE_SIZE, ...before !== undefined && { before } });
+    const [series, calls] = await Promise.all([
+      usage.series({ ...asked, sinceMs: query.sinceMs, untilMs: query.untilMs }, kindOf(query)),
+      usage.page(asked, { size: PAGE_SIZE, ...before !== null && { before } }),
+    ]);
+    return { series, calls };
   } catch (error) {
     if (error instanceof LedgerUnavailable) return 'Unavailable';
     throw error;
   }
 }
 
-interface ActivityView {
-  readonly names: ReadonlyMap<string, string>;
-  readonly visible: VisibleCalls;
-  readonly path: string;
-  /** This is not the first page. */
-  readonly older: boolean;
+interface SpendingView {
+  readonly apiKey: ApiKey;
+  readonly query: UsageQuery;
+  readonly series: Series;
 }
 
-function renderActivity({ calls, next }: CallPage, { names, visible: { ref, key }, path, older }: ActivityView): Html {
-  if (calls.length === 0)
-    return html`<p class="none">${older ? 'There are no older calls.' : 'No calls with this key yet.'}</p>`;
-  const parameters = { key: key?.metadata.name ?? '' };
-  return html`<div class="section-head"><h2>Calls</h2>
-<p><a href="${accountPath(ref, 'calls', parameters)}">Filter calls</a> · <a href="${accountPath(
-  ref, 'calls.csv', parameters,
+function renderSpending({ deps }: PageRequest, { apiKey, query, series }: SpendingView): Html {
+  const { metadata: { uid = '', name }, spec } = apiKey;
+  const key = { id: query.key, name, account: `${apiKey.metadata.namespace}/${spec.accountRef.name}`, lone: true };
+  const scope = { accounts: [], keys: new Map([[uid, key]]), truncated: false };
+  // the path names the key already
+  const ranges = renderRanges(keyPath(apiKey, 'activity'), { ...query, key: '' }, {});
+  return html`<div class="toolbar usage-range">${ranges}</div>
+${renderMissing(series, query.sinceMs)}
+${series.sums.length === 0
+  ? html`<p class="none">No calls with this key in this time.</p>`
+  : renderUsageChart({ query, series, names: { scope, groups: groupNames(deps) } })}`;
+}
+
+interface CallsView {
+  readonly visible: VisibleCalls;
+  readonly names: ReadonlyMap<string, string>;
+  readonly calls: CallPage;
+}
+
+function renderCalls({ deps, path, query }: PageRequest, { visible: { ref, key }, names, calls }: CallsView): Html {
+  const name = key?.metadata.name ?? '';
+  const older = query.has('before');
+  if (calls.calls.length === 0)
+    return older ? html`<p class="none">There are no older calls.</p>` : NOTHING;
+  return html`<section class="section" aria-labelledby="calls"><div class="section-head"><h2 id="calls">Calls</h2>
+<p><a href="${accountPath(ref, 'calls', { key: name })}">Filter calls</a> · <a href="${accountPath(
+  ref, 'calls.csv', { key: name },
 )}">Download as CSV</a></p></div>
-${renderCallsTable(calls, names)}
-${older || next !== undefined ? html`<nav class="pager" aria-label="Pages"><span></span><div class="actions">\
-${older ? html`<a class="button small" href="${path}">Newest</a>` : NOTHING}\
+${renderCallsTable(calls.calls, { names, groups: groupNames(deps), made: madeBy(deps), keyOf: () => name })}
+${renderPager(path, query, calls.next)}</section>`;
+}
+
+function renderPager(path: string, query: URLSearchParams, next: string | undefined): Html {
+  const older = query.has('before');
+  if (!older && next === undefined) return NOTHING;
+  const kept = { range: query.get('range') ?? '' };
+  return html`<nav class="pager" aria-label="Pages"><span></span><div class="actions">\
+${older ? html`<a class="button small" href="${withParameters(path, kept)}">Newest</a>` : NOTHING}\
 ${next === undefined
   ? NOTHING
-  : html`<a class="button small" rel="next" href="${withParameters(path, { before: next })}">Older</a>`}\
-</div></nav>` : NOTHING}`;
+  : html`<a class="button small" rel="next" href="${withParameters(path, { ...kept, before: next })}">Older</a>`}\
+</div></nav>`;
 }

@@ -127,6 +127,8 @@ function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, ModelPrice>
     for (const price of pricesOf(catalog)) {
       if (!prices.has(price.name)) prices.set(price.name, {
         price, quotaType: price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token', ratioBaseE9: ratioBaseUsdE9,
+        figures: price.usdPerMillion
+          && compilePrice({ ...price, quotaType: 'Token', ratioBaseUsdE9 }, ONE_E9 * ONE_E9),
       });
     }
   }
@@ -170,7 +172,8 @@ function offerOf(price: ModelPrice | undefined, candidates: readonly PricedCandi
 function servedModels({ routes: entries }: DirectAccess, routes: ReadonlyMap<string, ModelRoute>): Set<string> {
   return new Set(entries.flatMap(({ route: name, models, channels }) => {
     const route = routes.get(name);
-    const served = route?.channels.some((channel) => !channels || channels.names.includes(channel.name)) ?? false;
+    const served = route?.channels.some((channel) => channel.drained !== true &&
+      (!channels || channels.names.includes(channel.name))) ?? false;
     return served
       ? (route?.models ?? []).map((model) => model.name).filter((model) => !models || models.names.includes(model))
       : [];

@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type {
-  CallFilter, CallOrder, CallPosition, CallRange, DaySum, UsageTables,
+  CallFilter, CallOrder, CallPosition, CallRange, DaySum, StretchSum, UsageTables,
 } from '#ledger/usage-tables.ts';
 import type { CallQuery } from './usage.ts';
 
@@ -19,13 +19,16 @@ export interface CallSearch {
   readonly range: CallRange;
 }
 
-/** The search in one of a query's accounts. */
-export function searchOf(query: CallQuery, account: string): CallSearch {
-  const { sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER } = query;
-  return {
-    filter: { ...query, account },
-    range: { from: momentOf(sinceMs), to: momentOf(untilMs) },
-  };
+/** The searches that a query takes: one of each account, or of each of its keys that it names. */
+export function searchesOf(query: CallQuery): CallSearch[] {
+  const { accounts, keysOf = {}, keyUid, sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER } = query;
+  const range = { from: momentOf(sinceMs), to: momentOf(untilMs) };
+  return [...new Set(accounts)].flatMap((account) => {
+    const uids = keysOf[account];
+    if (!uids) return [{ filter: { ...query, account }, range }];
+    return uids.filter((uid) => keyUid === undefined || uid === keyUid)
+      .map((uid) => ({ filter: { ...query, account, keyUid: uid }, range }));
+  });
 }
 
 /** Before all calls of this millisecond. */
@@ -70,7 +73,7 @@ export async function* sumCalls(tables: UsageTables, search: CallSearch): AsyncG
     const day = tables.day(filter, [fromDay, lastDay], 'OldestFirst');
     if (day === undefined) return;
     const ofDay = withinDay(range, day);
-    if (isWholeDay(ofDay)) yield* tables.daySums(filter, day);
+    if (isWholeDay(ofDay) && filter.group === undefined) yield* tables.daySums(filter, day);
     else yield* sumSlices(tables, { filter, range: ofDay });
     fromDay = day + 1;
   }
@@ -80,6 +83,30 @@ async function* sumSlices(tables: UsageTables, search: CallSearch): AsyncGenerat
   for (const slice of slicesOf(tables, search, 'OldestFirst')) {
     yield* tables.sums(search.filter, slice);
     await setImmediate();
+  }
+}
+
+/** The sums of all calls that are searched for, by stretches of a length, from the calls themselves. */
+export async function* sumStretches(
+  tables: UsageTables, search: CallSearch, lengthMs: number,
+): AsyncGenerator<StretchSum> {
+  for (const slice of slicesOf(tables, search, 'OldestFirst')) {
+    yield* tables.stretches(search.filter, slice, lengthMs);
+    await setImmediate();
+  }
+}
+
+/** Each day of the search that has such calls, with the part of the range that lies in it. */
+export function* daysOf(
+  tables: UsageTables, { filter, range }: CallSearch,
+): Generator<{ readonly day: number; readonly whole: boolean; readonly range: CallRange }> {
+  const lastDay = lastDayOf(range);
+  for (let from = dayOf(range.from); ;) {
+    const day = tables.day(filter, [from, lastDay], 'OldestFirst');
+    if (day === undefined) return;
+    const ofDay = withinDay(range, day);
+    yield { day, whole: isWholeDay(ofDay), range: ofDay };
+    from = day + 1;
   }
 }
 

@@ -2,7 +2,9 @@
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type { CallPosition, DaySum, UsageTables } from '#ledger/usage-tables.ts';
-import { comparePositions, findCalls, rangeAfter, rangeBefore, searchOf, sumCalls } from './call-search.ts';
+import { comparePositions, findCalls, rangeAfter, rangeBefore, searchesOf, sumCalls } from './call-search.ts';
+import { added, NO_CALLS } from './add-sums.ts';
+import { createSeriesReader } from './series.ts';
 import type { CallQuery, CallPage, SpendingSum, SpendingSums, UsageStore } from './usage.ts';
 
 /** Where the tables of some accounts are. */
@@ -18,11 +20,11 @@ export type UsageQuery<R> = (tables: UsageTables, wholeSinceMs: number) => Promi
 /** Of an export. */
 const BATCH_RECORDS = 1_000;
 const DAY_MS = 86_400_000;
-const NO_CALLS: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTokens: 0 };
 
 /** The source is the book's from here on. */
 export function openSqlUsageStore(source: UsageSource): Omit<UsageStore, 'prepare'> {
   let closed = false;
+  const series = createSeriesReader();
 
   async function ask<R>(query: CallQuery, work: UsageQuery<R>): Promise<R> {
     if (closed) throw new LedgerUnavailable('the ledger is closed');
@@ -36,8 +38,11 @@ export function openSqlUsageStore(source: UsageSource): Omit<UsageStore, 'prepar
 
   return {
     sums: (query) => ask(query, (tables, wholeSinceMs) => sum(tables, query, wholeSinceMs)),
+    series: (query, kind) => ask(query, async (tables, wholeSinceMs) =>
+      ({ sums: await series.read(tables, query, kind), wholeSinceMs })),
     page: (query, wanted) => ask(query, async (tables, wholeSinceMs) =>
       ({ ...await readPage(tables, query, wanted), wholeSinceMs })),
+    find: (query, call) => ask(query, async (tables) => findCall(tables, query, call)),
     async *records(query) {
       for (let after: UsageRecord | undefined; ;) {
         const previous = after;
@@ -59,8 +64,8 @@ async function sum(tables: UsageTables, query: CallQuery, wholeSinceMs: number):
   const [byDay, byKey, byModel] = [
     new Map<number, SpendingSum>(), new Map<string, SpendingSum>(), new Map<string, SpendingSum>(),
   ];
-  for (const account of new Set(query.accounts)) {
-    for await (const each of sumCalls(tables, searchOf(query, account))) {
+  for (const search of searchesOf(query)) {
+    for await (const each of sumCalls(tables, search)) {
       all = added(all, each);
       addTo(byDay, each.day, each);
       addTo(byKey, each.keyUid, each);
@@ -71,14 +76,22 @@ async function sum(tables: UsageTables, query: CallQuery, wholeSinceMs: number):
   return { all, byDay: new Map(days), byKey: dearestFirst(byKey), byModel: dearestFirst(byModel), wholeSinceMs };
 }
 
+function findCall(tables: UsageTables, query: CallQuery, { createdMs, callId }: CallPosition): UsageRecord | undefined {
+  const range = { from: { createdMs, callId }, to: { createdMs, callId: `${callId}\0` } };
+  for (const { filter } of searchesOf(query)) {
+    const [found] = tables.calls(filter, range, { order: 'OldestFirst', most: 1 });
+    if (found) return found;
+  }
+  return undefined;
+}
+
 /** One more than the page has is looked for, which says whether there is a next page. */
 async function readPage(
   tables: UsageTables, query: CallQuery, { size, before }: { readonly size: number; readonly before?: string },
 ): Promise<Omit<CallPage, 'wholeSinceMs'>> {
   const position = before === undefined ? undefined : parseCursor(before);
   const found: UsageRecord[] = [];
-  for (const account of new Set(query.accounts)) {
-    const { filter, range } = searchOf(query, account);
+  for (const { filter, range } of searchesOf(query)) {
     const search = { filter, range: position ? rangeBefore(range, position) : range };
     found.push(...await findCalls(tables, search, { order: 'NewestFirst', most: size + 1 }));
   }
@@ -92,8 +105,7 @@ async function readBatch(
   tables: UsageTables, query: CallQuery, previous: UsageRecord | undefined,
 ): Promise<UsageRecord[]> {
   const found: UsageRecord[] = [];
-  for (const account of new Set(query.accounts)) {
-    const { filter, range } = searchOf(query, account);
+  for (const { filter, range } of searchesOf(query)) {
     const search = { filter, range: previous ? rangeAfter(range, previous) : range };
     found.push(...await findCalls(tables, search, { order: 'OldestFirst', most: BATCH_RECORDS }));
   }
@@ -113,13 +125,6 @@ function parseCursor(text: string): CallPosition | undefined {
 
 function addTo<K>(sums: Map<K, SpendingSum>, name: K, each: DaySum): void {
   sums.set(name, added(sums.get(name) ?? NO_CALLS, each));
-}
-
-function added(a: SpendingSum, b: SpendingSum): SpendingSum {
-  return {
-    calls: a.calls + b.calls, costNanoUsd: a.costNanoUsd + b.costNanoUsd,
-    inputTokens: a.inputTokens + b.inputTokens, outputTokens: a.outputTokens + b.outputTokens,
-  };
 }
 
 function isoDay(day: number): string {

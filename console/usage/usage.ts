@@ -3,13 +3,18 @@
  * themselves. Access is not checked here: the caller passes only accounts and keys that the person may see.
  */
 import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
+import type { CallPosition } from '#ledger/usage-tables.ts';
 
 /** Which calls. Absent fields leave out nothing. Moments are milliseconds since the epoch, of a call's admission. */
 export interface CallQuery {
   /** "namespace/name". At least one: there is no view of all accounts at once. */
   readonly accounts: readonly string[];
+  /** Of the accounts that are named here only these keys. */
+  readonly keysOf?: Readonly<Record<string, readonly string[]>>;
   readonly keyUid?: string;
   readonly model?: string;
+  /** The name of the serving group. */
+  readonly group?: string;
   readonly status?: CallStatus;
   readonly sinceMs?: number;
   /** The first moment that does not belong to it. */
@@ -36,6 +41,26 @@ export interface SpendingSums {
   readonly wholeSinceMs: number;
 }
 
+/** By what the columns of a chart are split, and how long a column lasts (UTC). */
+export interface SeriesKind {
+  readonly by: 'Model' | 'Key' | 'Group' | 'Account';
+  readonly unit: 'Day' | 'Hour';
+}
+
+/** The sum of one stretch of time and one name: a model, a key's uid, a group or an account. */
+export interface SeriesSum extends SpendingSum {
+  /** Where the stretch begins, milliseconds since the epoch. */
+  readonly startMs: number;
+  readonly name: string;
+}
+
+export interface Series {
+  /** At most one of each stretch and name, in no particular order. */
+  readonly sums: readonly SeriesSum[];
+  /** As of the sums: older calls may be missing. */
+  readonly wholeSinceMs: number;
+}
+
 /** Newest first. */
 export interface CallPage {
   readonly calls: readonly UsageRecord[];
@@ -52,7 +77,11 @@ export interface CallPage {
  */
 export interface UsageStore {
   sums(query: CallQuery): Promise<SpendingSums>;
+  /** Quick for days by model, key or account; by group and by hour it reads the calls themselves. */
+  series(query: CallQuery, kind: SeriesKind): Promise<Series>;
   page(query: CallQuery, page: { readonly size: number; readonly before?: string }): Promise<CallPage>;
+  /** The call, if the query lets it through; undefined: there is none, or not any more. */
+  find(query: CallQuery, call: CallPosition): Promise<UsageRecord | undefined>;
   /** Oldest first, for exports. */
   records(query: CallQuery): AsyncIterable<UsageRecord>;
   /**

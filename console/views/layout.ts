@@ -21,6 +21,7 @@ type SignOut = 'Here' | 'ByProxy';
 const NAVIGATION: readonly { readonly item: NavigationItem; readonly path: string; readonly label: string }[] = [
   { item: 'keys', path: '/keys', label: 'API Keys' },
   { item: 'wallet', path: '/wallet', label: 'Wallet' },
+  { item: 'usage', path: '/usage', label: 'Usage' },
   { item: 'prices', path: '/prices', label: 'Prices' },
 ];
 

@@ -5,6 +5,7 @@ import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ObjectRef } from '../access/access.ts';
 import { accountPath, shortUid } from './account-facts.ts';
+import { callPath } from './call-links.ts';
 import { CALL_STATUSES, filterParameters, isCallFilter, momentsOf } from './query.ts';
 import type { CallFilter } from './query.ts';
 import { renderMissing } from './spending.ts';
@@ -18,6 +19,12 @@ interface CallsView {
   /** This is not the first page. */
   readonly older: boolean;
   readonly names: ReadonlyMap<string, string>;
+  readonly groups: ReadonlyMap<string, string>;
+  readonly made: (call: UsageRecord) => string | undefined;
+  /** Of all calls that the filter lets through. */
+  readonly sum: Html;
+  /** Suggestions. */
+  readonly models: readonly string[];
   /** False: the person sees one key only. */
   readonly wholeAccount: boolean;
   readonly unknownKey: string | undefined;
@@ -26,7 +33,7 @@ interface CallsView {
 }
 
 const MAX_OPTIONS = 500;
-const STATUS_WORDS: Readonly<Record<CallStatus, string>> = {
+export const STATUS_WORDS: Readonly<Record<CallStatus, string>> = {
   Running: 'Running', Succeeded: 'Succeeded', Failed:
     'Failed', ClientClosed: 'Client left', ProviderCut: 'Cut by provider', Abandoned: 'Abandoned', Refunded: 'Refunded',
 };
@@ -42,50 +49,88 @@ export function renderCalls(view: CallsView): Html {
 ${unknownKey === undefined ? NOTHING : html`<div class="notice warn" role="status">\
 <p>No key of this account that you may see is called <bdi>${unknownKey}</bdi>.</p></div>`}
 ${renderMissing(view, momentsOf(filter).sinceMs ?? 0)}
-<div class="bar-line"><p>Newest first</p><p><a href="${accountPath(
+<div class="bar-line"><p><b>${view.sum}</b> · newest first</p><p><a href="${accountPath(
   ref, 'calls.csv', filterParameters(filter),
 )}">Download as CSV</a></p></div>
-${calls.length === 0 ? renderNone(view) : renderCallsTable(calls, view.names)}
+${calls.length === 0
+  ? renderNone(view)
+  : renderCallsTable(calls, { ...view, keyOf: () => filter.key === '' ? undefined : filter.key })}
 ${renderPager(view)}`;
 }
 
+interface CallsTableView {
+  /** Names of keys by uid. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Names of groups as users know them. */
+  readonly groups?: ReadonlyMap<string, string>;
+  /** What a call made where it makes no tokens. */
+  readonly made?: (call: UsageRecord) => string | undefined;
+  /** The name of the one key that the person sees of the account; undefined: the account itself. */
+  readonly keyOf: (call: UsageRecord) => string | undefined;
+  /** The calls are of several accounts. */
+  readonly showAccounts?: boolean;
+}
+
 /** The table alone. */
-export function renderCallsTable(calls: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Calls"><table class="table cards calls">
+export function renderCallsTable(calls: readonly UsageRecord[], view: CallsTableView): Html {
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="List of calls">\
+<table class="table cards calls">
 <caption class="vh">Calls with their tokens and what they cost</caption>
 <thead><tr><th scope="col">Time and id</th><th scope="col">Key</th><th scope="col">Model</th>\
 <th scope="col">Status</th><th scope="col" class="num">Input</th>\
 <th scope="col" class="num">Cached</th><th scope="col" class="num">Cache writes</th>\
 <th scope="col" class="num">Output</th><th scope="col" class="num">Duration</th><th scope="col" class="num">Cost</th>\
 </tr></thead>
-<tbody>${calls.map((call) => renderCall(call, names))}</tbody>
+<tbody>${calls.map((call) => renderCall(call, view))}</tbody>
 </table></div>`;
 }
 
-function renderCall(call: UsageRecord, names: ReadonlyMap<string, string>): Html {
-  const { tokens, status } = call;
+function renderCall(call: UsageRecord, view: CallsTableView): Html {
+  const { status, group } = call;
+  const { names, groups, showAccounts = false } = view;
   const name = names.get(call.keyUid);
   return html`
-<tr><th scope="row" class="main">${renderTime(call.createdMs)}<small class="mono">${call.callId}</small></th>\
+<tr><th scope="row" class="main"><a href="${callPath(
+  refOf(call), call, view.keyOf(call),
+)}">${renderTime(call.createdMs)}</a><small class="mono">${call.callId}</small></th>\
 <td data-label="Key">${name === undefined
   ? html`<span class="soft" title="${call.keyUid}"><bdi>${shortUid(call.keyUid)}</bdi></span>`
-  : html`<bdi>${name}</bdi>`}</td>\
-<td data-label="Model" class="wrap"><bdi>${call.model}</bdi><small><bdi>${call.group}</bdi></small></td>\
-<td data-label="Status"><span class="dot ${STATUS_TONES[status]}">${STATUS_WORDS[status]}</span>${sourceNote(
-  call,
-)}</td>\
-<td data-label="Input" class="num">${formatCount(tokens.input)}</td>\
-<td data-label="Cached" class="num">${count(tokens.cached)}</td>\
-<td data-label="Cache writes" class="num"${tokens.cacheWrite1h > 0
-  ? html` title="${formatCount(tokens.cacheWrite5m)} for 5 minutes, ${formatCount(tokens.cacheWrite1h)} for 1 hour"`
-  : NOTHING}>${count(tokens.cacheWrite5m + tokens.cacheWrite1h)}</td>\
-<td data-label="Output" class="num">${formatCount(tokens.output)}</td>\
+  : html`<bdi>${name}</bdi>`}${showAccounts ? html`<small><bdi>${call.account}</bdi></small>` : NOTHING}</td>\
+<td data-label="Model" class="wrap"><bdi>${call.model}</bdi><small><bdi>${groups?.get(group) ??
+  group}</bdi></small></td>\
+<td data-label="Status">${renderStatus(call)}</td>\
+${renderConsumed(call, view)}\
 <td data-label="Duration" class="num">${status === 'Running'
   ? html`<span class="soft">—</span>`
   : formatDuration(call.durationMs)}</td>\
 <td data-label="Cost" class="num">${renderUsd(call.costNanoUsd, 6)}${call.unbilledNanoUsd > 0n
   ? html`<small>and ${renderUsd(call.unbilledNanoUsd, 6)} not billed</small>`
   : NOTHING}</td></tr>`;
+}
+
+/** Tokens by class, or what was made without any. */
+function renderConsumed(call: UsageRecord, { made }: CallsTableView): Html {
+  const words = made?.(call);
+  if (words !== undefined) return html`<td colspan="4" data-label="Made" class="num">${words}</td>`;
+  const { tokens } = call;
+  return html`\
+<td data-label="Input" class="num">${formatCount(tokens.input)}</td>\
+<td data-label="Cached" class="num">${count(tokens.cached)}</td>\
+<td data-label="Cache writes" class="num"${tokens.cacheWrite1h > 0
+  ? html` title="${formatCount(tokens.cacheWrite5m)} for 5 minutes, ${formatCount(tokens.cacheWrite1h)} for 1 hour"`
+  : NOTHING}>${count(tokens.cacheWrite5m + tokens.cacheWrite1h)}</td>\
+<td data-label="Output" class="num">${formatCount(tokens.output)}</td>`;
+}
+
+function refOf({ account }: UsageRecord): ObjectRef {
+  const slash = account.indexOf('/');
+  return { namespace: account.slice(0, slash), name: account.slice(slash + 1) };
+}
+
+/** How a call ended, and where its tokens come from. */
+export function renderStatus(call: UsageRecord): Html {
+  const { status } = call;
+  return html`<span class="dot ${STATUS_TONES[status]}">${STATUS_WORDS[status]}</span>${sourceNote(call)}`;
 }
 
 /** Classes that most calls have nothing of. */
@@ -103,7 +148,7 @@ function sourceNote({ usageSource, status }: UsageRecord): Html {
     : html`<small title="The call was cut short: this is what was seen until then.">tokens until cut</small>`;
 }
 
-function renderFilter({ ref, filter, names, wholeAccount }: CallsView): Html {
+function renderFilter({ ref, filter, names, models, wholeAccount }: CallsView): Html {
   const options = [...names.values()].sort().slice(0, MAX_OPTIONS);
   return html`<form class="filters" method="get" action="${accountPath(
     ref, 'calls',
@@ -112,8 +157,10 @@ ${wholeAccount ? html`<label><span>Key</span><input name="key" value="${filter.k
 maxlength="253" placeholder="All keys" spellcheck="false" autocapitalize="none"></label>
 <datalist id="wallet-keys">${options.map((name) =>
   html`<option value="${name}"></option>`)}</datalist>` : html`<input type="hidden" name="key" value="${filter.key}">`}
-<label><span>Model</span><input name="model" value="${filter.model}" maxlength="253" placeholder="All models" \
-spellcheck="false" autocapitalize="none"></label>
+<label><span>Model</span><input name="model" value="${filter.model}" list="wallet-models" maxlength="253" \
+placeholder="All models" spellcheck="false" autocapitalize="none"></label>
+<datalist id="wallet-models">${models.slice(0, MAX_OPTIONS).map((name) =>
+  html`<option value="${name}"></option>`)}</datalist>
 <label><span>Status</span><select name="status"><option value="">All</option>${CALL_STATUSES.map((status) => (
   html`<option value="${status}"${flag(
     'selected', status === filter.status,

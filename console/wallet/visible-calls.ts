@@ -8,7 +8,7 @@ import type { ObjectRef } from '../access/access.ts';
 import type { PageRequest } from '../route.ts';
 import type { CallQuery } from '../usage/usage.ts';
 
-export const WALLET_FILES = { scripts: ['moments.js'], styles: ['wallet.css'] } as const;
+export const WALLET_FILES = { scripts: ['moments.js'], styles: ['wallet.css', 'usage.css'] } as const;
 
 export interface VisibleCalls {
   readonly ref: ObjectRef;

@@ -66,6 +66,10 @@ export interface AccountGrant {
   readonly usd: string;
   /** Why it was given, for people. */
   readonly reason?: string;
+  /** Who gave it, for people. The console notes it; the API server's audit log is the proof. */
+  readonly grantedBy?: string;
+  /** When it was given, for people, RFC 3339 such as 2026-11-21T12:00:00Z. The console notes it. */
+  readonly grantTime?: string;
 }
 
 /** What the gateway says about this account. */
@@ -342,6 +346,11 @@ export interface ModelRouteSpec {
   readonly allow: ModelRouteAllow;
   /** The provider accounts through which the models are reached. Each serves every model of this route. */
   readonly channels: readonly ModelRouteChannel[];
+  /**
+   * Channels that get no new calls, by name, until they are taken out of this list. Running calls end normally, and
+   * videos that a channel has begun are still asked for. A name that no channel has does nothing.
+   */
+  readonly drainedChannels?: readonly string[];
   /** What happens when a channel fails before the first byte of its answer has reached the client. */
   readonly retry: ModelRouteRetry;
   /**

@@ -21,6 +21,8 @@ export interface CallFilter {
   readonly account: string;
   readonly keyUid?: string;
   readonly model?: string;
+  /** The serving group. The sums of days do not know it. */
+  readonly group?: string;
   readonly status?: CallStatus;
 }
 
@@ -43,11 +45,27 @@ export interface DaySum {
   readonly outputTokens: number;
 }
 
+/** The sum of calls with the same key, model and group, admitted in one stretch of time. */
+export interface StretchSum extends Omit<DaySum, 'day'> {
+  /** Where the stretch begins, milliseconds since the epoch. */
+  readonly startMs: number;
+  readonly group: string;
+}
+
+/** The sum of a day's calls with one name: of a model, of an account, or the uid of a key. */
+export interface DayTotal extends Omit<DaySum, 'day' | 'keyUid' | 'model'> {
+  readonly name: string;
+}
+
+/** What a day's calls are summed by. */
+export type DayTotalBy = 'Model' | 'Key' | 'Account';
+
 export type CallOrder = 'OldestFirst' | 'NewestFirst';
 
 const COLUMNS = RECORD_COLUMNS.join(', ');
-const FILTER = `(:key IS NULL OR key_uid = :key) AND (:model IS NULL OR model = :model)
+const DAY_FILTER = `(:key IS NULL OR key_uid = :key) AND (:model IS NULL OR model = :model)
   AND (:status IS NULL OR status = :status)`;
+const FILTER = `${DAY_FILTER} AND (:group IS NULL OR group_name = :group)`;
 const IN_RANGE = `account = :account AND (created_ms, call_id) >= (:fromMs, :fromId)
   AND (created_ms, call_id) < (:toMs, :toId)`;
 const ORDER: Readonly<Record<CallOrder, string>> = {
@@ -65,8 +83,14 @@ export const USAGE_QUERIES = {
     sum(input + cached + cache_write_5m + cache_write_1h), sum(output)
     FROM usage WHERE ${IN_RANGE} AND ${FILTER} GROUP BY 1, 2, 3`,
   daySums: `SELECT day, key_uid, model, calls, cost_nano_usd, input_tokens, output_tokens FROM usage_days
-    WHERE account = :account AND day = :day AND ${FILTER}`,
-  day: (order: CallOrder) => `SELECT day FROM usage_days WHERE ${DAYS} AND ${FILTER}
+    WHERE account = :account AND day = :day AND ${DAY_FILTER}`,
+  stretches: `SELECT created_ms / :lengthMs, key_uid, model, group_name, count(*), sum(cost_nano_usd),
+    sum(input + cached + cache_write_5m + cache_write_1h), sum(output)
+    FROM usage WHERE ${IN_RANGE} AND ${FILTER} GROUP BY 1, 2, 3, 4`,
+  dayTotals: (column: 'model' | 'key_uid' | 'account') => `SELECT ${column}, sum(calls), sum(cost_nano_usd),
+    sum(input_tokens), sum(output_tokens) FROM usage_days WHERE account = :account AND day = :day AND ${DAY_FILTER}
+    GROUP BY ${column}`,
+  day: (order: CallOrder) => `SELECT day FROM usage_days WHERE ${DAYS} AND ${DAY_FILTER}
     ORDER BY day ${order === 'OldestFirst' ? 'ASC' : 'DESC'} LIMIT 1`,
 };
 
@@ -76,6 +100,8 @@ export class UsageTables {
   readonly #day: Readonly<Record<CallOrder, StatementSync>>;
   readonly #sums: StatementSync;
   readonly #daySums: StatementSync;
+  readonly #stretches: StatementSync;
+  readonly #dayTotals: Readonly<Record<DayTotalBy, StatementSync>>;
 
   constructor(db: DatabaseSync) {
     const both = (sql: (order: CallOrder) => string): Readonly<Record<CallOrder, StatementSync>> =>
@@ -85,6 +111,12 @@ export class UsageTables {
     this.#day = both(USAGE_QUERIES.day);
     this.#sums = prepareRows(db, USAGE_QUERIES.sums);
     this.#daySums = prepareRows(db, USAGE_QUERIES.daySums);
+    this.#stretches = prepareRows(db, USAGE_QUERIES.stretches);
+    this.#dayTotals = {
+      Model: prepareRows(db, USAGE_QUERIES.dayTotals('model')),
+      Key: prepareRows(db, USAGE_QUERIES.dayTotals('key_uid')),
+      Account: prepareRows(db, USAGE_QUERIES.dayTotals('account')),
+    };
   }
 
   /** The first calls of a range in an order, at most `most`. */
@@ -111,20 +143,41 @@ export class UsageTables {
     return rowsOf(this.#sums.all({ ...filterParameters(filter), ...rangeParameters(range) })).map(decodeSum);
   }
 
+  /** Sums of a range by stretches of a length, computed from its calls. */
+  stretches(filter: CallFilter, range: CallRange, lengthMs: number): StretchSum[] {
+    const parameters = { ...filterParameters(filter), ...rangeParameters(range), lengthMs: BigInt(lengthMs) };
+    return rowsOf(this.#stretches.all(parameters)).map((row) => decodeStretch(row, lengthMs));
+  }
+
   /** Sums of a whole day; several of a key and model if their status differs. */
   daySums(filter: CallFilter, day: number): DaySum[] {
-    return rowsOf(this.#daySums.all({ ...filterParameters(filter), day })).map(decodeSum);
+    return rowsOf(this.#daySums.all({ ...dayParameters(filter), day })).map(decodeSum);
+  }
+
+  /** Sums of a whole day, one of each name. */
+  dayTotals(filter: CallFilter, day: number, by: DayTotalBy): DayTotal[] {
+    return rowsOf(this.#dayTotals[by].all({ ...dayParameters(filter), day })).map((row) => {
+      const read = new RowReader(row);
+      return {
+        name: read.text(), calls: read.count(), costNanoUsd: read.amount(), inputTokens: read.count(),
+        outputTokens: read.count(),
+      };
+    });
   }
 
   /** The first day in an order with such calls; the range includes both ends. */
   day(filter: CallFilter, [fromDay, toDay]: readonly [number, number], order: CallOrder): number | undefined {
-    const [row] = rowsOf(this.#day[order].all({ ...filterParameters(filter), fromDay, toDay }));
+    const [row] = rowsOf(this.#day[order].all({ ...dayParameters(filter), fromDay, toDay }));
     return row && decodeCount(row);
   }
 }
 
-function filterParameters({ account, keyUid, model, status }: CallFilter): Record<string, string | null> {
+function dayParameters({ account, keyUid, model, status }: CallFilter): Record<string, string | null> {
   return { account, key: keyUid ?? null, model: model ?? null, status: status ?? null };
+}
+
+function filterParameters(filter: CallFilter): Record<string, string | null> {
+  return { ...dayParameters(filter), group: filter.group ?? null };
 }
 
 function rangeParameters({ from, to }: CallRange): Record<string, string | number> {
@@ -136,5 +189,13 @@ function decodeSum(row: Row): DaySum {
   return {
     day: read.count(), keyUid: read.text(), model: read.text(), calls: read.count(), costNanoUsd: read.amount(),
     inputTokens: read.count(), outputTokens: read.count(),
+  };
+}
+
+function decodeStretch(row: Row, lengthMs: number): StretchSum {
+  const read = new RowReader(row);
+  return {
+    startMs: read.count() * lengthMs, keyUid: read.text(), model: read.text(), group: read.text(), calls: read.count(),
+    costNanoUsd: read.amount(), inputTokens: read.count(), outputTokens: read.count(),
   };
 }

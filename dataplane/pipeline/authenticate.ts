@@ -36,10 +36,11 @@ export function keyInForce({ state, clock }: Pick<PipelineDeps, 'state' | 'clock
     throw refused('This API key is unknown. Check that it is complete, and that it was not revoked or replaced.');
   const { key, notAfterMs } = credential;
   const nowMs = clock.nowMs();
-  if (notAfterMs !== undefined && nowMs >= notAfterMs) throw refused('This API key was replaced by a newer one.');
-  if (!key.enabled) throw refused('This API key is disabled.');
-  if (key.expirationMs !== undefined && nowMs >= key.expirationMs) throw refused('This API key has expired.');
-  if (key.refusal) throw refused(`This API key is not accepted: ${key.refusal}`);
+  if (notAfterMs !== undefined && nowMs >= notAfterMs)
+    throw refused('This API key was replaced by a newer one.', key);
+  if (!key.enabled) throw refused('This API key is disabled.', key);
+  if (key.expirationMs !== undefined && nowMs >= key.expirationMs) throw refused('This API key has expired.', key);
+  if (key.refusal) throw refused(`This API key is not accepted: ${key.refusal}`, key);
   return key;
 }
 
@@ -77,6 +78,6 @@ function checkKey(key: string, where: string): string {
   return key;
 }
 
-function refused(message: string): GatewayError {
-  return new GatewayError('invalid_api_key', message);
+function refused(message: string, key?: KeyState): GatewayError {
+  return new GatewayError('invalid_api_key', message, key && { key });
 }

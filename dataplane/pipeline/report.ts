@@ -10,21 +10,27 @@ interface End {
 
 /** Once per call. */
 export function report({ clock, telemetry }: PipelineDeps, record: CallRecord, { settled, status }: End): void {
-  const { received, authenticated, routed, admitted, attempts, firstByteAt } = record;
+  const { received, authenticated, admitted, attempts, firstByteAt } = record;
   const { requestId, endpoint, dialect, arrivedAt } = received;
+  const { refusedKey, ...answered } = status;
   telemetry.finished({
     requestId,
     endpoint,
     dialect,
-    ...status,
-    stream: routed?.call.stream ?? false,
-    key: authenticated?.key,
-    model: routed?.call.model,
+    ...answered,
+    ...askedFor(record),
+    key: authenticated?.key ?? refusedKey,
     group: admitted?.candidate.group ?? authenticated?.key.group,
     attempts,
     billing: settled.result?.record,
+    admitted: admitted !== undefined,
     timedOut: record.timedOut,
     durationMs: clock.monotonicMs() - arrivedAt,
     firstByteMs: firstByteAt === undefined ? undefined : firstByteAt - arrivedAt,
   });
+}
+
+/** What the request asked for, as far as it was read. */
+function askedFor({ routed }: CallRecord): { readonly stream: boolean; readonly model: string | undefined } {
+  return { stream: routed?.call.stream ?? false, model: routed?.call.model };
 }

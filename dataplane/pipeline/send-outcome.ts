@@ -3,7 +3,8 @@
  * in the client's dialect.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
-import type { GatewayError } from '../errors.ts';
+import { ownWords } from '../errors.ts';
+import type { GatewayError, RefusedKey } from '../errors.ts';
 import type { SettleResult } from '../ledger/ledger.ts';
 import type { CallRecord, ClientReply, PipelineDeps } from './context.ts';
 import type { SettledOutcome } from './settle.ts';
@@ -12,6 +13,9 @@ import type { SettledOutcome } from './settle.ts';
 export interface ReplyStatus {
   readonly httpStatus: number;
   readonly errorCode: string | undefined;
+  readonly errorMessage?: string | undefined;
+  /** The key that was refused before it was authenticated. */
+  readonly refusedKey?: RefusedKey | undefined;
 }
 
 const OK = 200;
@@ -33,14 +37,18 @@ export function sendOutcome(
       reply.end(outcome.last);
       return { httpStatus: OK, errorCode: undefined };
     case 'ProviderFailed':
-      if (!reply.started) return { httpStatus: reply.fail(outcome.error), errorCode: outcome.error.code };
+      if (!reply.started) return errorStatus(outcome.error, reply.fail(outcome.error));
       reply.end(outcome.last);
-      return { httpStatus: OK, errorCode: outcome.error.code };
+      return errorStatus(outcome.error, OK);
     case 'Error':
-      return { httpStatus: sendError(record, outcome.error), errorCode: outcome.error.code };
+      return errorStatus(outcome.error, sendError(record, outcome.error));
     case 'ClientGone':
       return { httpStatus: statusSeen(reply), errorCode: undefined };
   }
+}
+
+function errorStatus(error: GatewayError, httpStatus: number): ReplyStatus {
+  return { httpStatus, errorCode: error.code, errorMessage: ownWords(error), refusedKey: error.details.key };
 }
 
 /** Returns the status that the client saw. */

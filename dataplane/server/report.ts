@@ -1,5 +1,6 @@
 /** Telemetry of the requests that do not go through the billed pipeline: each is reported once, with its answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ownWords } from '../errors.ts';
 import { bodyOf } from './body.ts';
 import type { ServerDeps } from './deps.ts';
 import { dialectOf, requestIdHeaders } from './reply-error.ts';
@@ -13,17 +14,21 @@ export function finishReply(deps: ServerDeps, request: FastifyRequest, reply: Fa
 
 /** Reports a request that cost nothing. */
 export function report({ telemetry, clock }: ServerDeps, request: FastifyRequest, httpStatus: number): void {
-  const key = request.caller?.key;
+  const { failure } = request;
+  const key = request.caller?.key ?? failure?.details.key ?? request.owner;
   telemetry.finished({
     requestId: request.id,
     endpoint: request.endpoint,
     dialect: dialectOf(request.url),
     stream: false,
     httpStatus,
-    errorCode: request.failure?.code,
-    key: key && { namespace: key.namespace, name: key.name, prefix: key.prefix, account: key.account },
+    errorCode: failure?.code,
+    errorMessage: failure && ownWords(failure),
+    key: key && {
+      uid: key.uid, namespace: key.namespace, name: key.name, prefix: key.prefix, account: key.account,
+    },
     model: undefined,
-    group: key?.group,
+    group: request.caller?.key.group,
     attempts: request.attempts ?? [],
     billing: undefined,
     durationMs: clock.monotonicMs() - request.arrivedAt,

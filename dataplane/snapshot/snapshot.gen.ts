@@ -804,7 +804,11 @@ export interface Channel {
   /** in lower case; a '*' at the end stands for any rest */
   readonly allowedHeaders: readonly string[];
   /** for chat models; absent: Chat alone */
-  readonly endpoints?: ChannelEndpoints | undefined;
+  readonly endpoints?:
+    | ChannelEndpoints
+    | undefined;
+  /** true: no new calls; its jobs are still asked for */
+  readonly drained?: boolean | undefined;
 }
 
 export interface ModelRename {
@@ -2437,6 +2441,7 @@ function createBaseChannel(): Channel {
     timeouts: undefined,
     allowedHeaders: [],
     endpoints: undefined,
+    drained: undefined,
   };
 }
 
@@ -2474,6 +2479,9 @@ export const Channel: MessageFns<Channel> = {
     }
     if (message.endpoints !== undefined) {
       ChannelEndpoints.encode(message.endpoints, writer.uint32(90).fork()).join();
+    }
+    if (message.drained !== undefined) {
+      writer.uint32(96).bool(message.drained);
     }
     return writer;
   },
@@ -2577,6 +2585,14 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.endpoints = ChannelEndpoints.decode(reader, reader.uint32());
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.drained = reader.bool();
             continue;
           }
         }

@@ -37,7 +37,7 @@ export function compileOffers(
   for (const entry of access.routes) {
     const route = routes.get(entry.route);
     if (!route) continue;
-    const channels = withNames(route.channels, entry.channels?.names)
+    const channels = withNames(route.channels, entry.channels?.names).filter(({ drained }) => !drained)
       .map((channel) => ({ group, route, channel, slots: slotsOf(group.name, channel, limits) }));
     for (const model of withNames(route.models, entry.models?.names)) {
       const pricesAt = pricesOf(model.name, groupRatioE18, prices);

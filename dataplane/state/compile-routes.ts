@@ -27,6 +27,8 @@ export interface CompiledChannel {
   readonly target: UpstreamTarget;
   readonly priority: number;
   readonly weight: number;
+  /** It gets no new calls. */
+  readonly drained: boolean;
   /** The channel's own threshold, all groups together. */
   readonly slot: SlotLimit | undefined;
   /** Upstream names by model; a model that is not there keeps its name. */
@@ -130,6 +132,7 @@ function compileChannel(
     target: before && sameTarget(before, target) ? before : target,
     priority: channel.priority,
     weight: channel.weight,
+    drained: channel.drained === true,
     slot: channel.maxConcurrency === undefined
       ? undefined
       : { scope: 'Channel', id: `channel/${id}`, limit: channel.maxConcurrency },

@@ -28,8 +28,11 @@ export interface CallReport {
   readonly httpStatus: number;
   /** Code of the error table, where the call ended in an error, before or within the answer. */
   readonly errorCode: string | undefined;
-  /** Set once authenticated. */
+  /** What the error said; undefined where these are the provider's words, which may quote a prompt. Never logged. */
+  readonly errorMessage?: string | undefined;
+  /** Set once authenticated, and where the key was found but is not in force. */
   readonly key: {
+    readonly uid: string;
     readonly namespace: string;
     readonly name: string;
     readonly prefix: string;
@@ -50,6 +53,8 @@ export interface CallReport {
     readonly costNanoUsd: bigint;
     readonly unbilledNanoUsd: bigint;
   } | undefined;
+  /** Money was held for it, so that the ledger has a record. Absent: none was. */
+  readonly admitted?: boolean;
   /** A provider got the call and did not answer in time, or fell silent within its answer. */
   readonly timedOut?: boolean;
   readonly durationMs: number;

@@ -4,13 +4,18 @@ import { callFields, jobFields, lateBillingFields } from './call-log.ts';
 import type { CallReport, CallTelemetry } from './call-report.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Counts each call and writes one log line about it: a warning if the gateway or its providers are at fault. */
+/**
+ * Counts each call and writes one log line about it: a warning if the gateway or its providers are at fault.
+ * @param record keeps what owners of keys see of their recent calls
+ */
 export function createCallTelemetry(
   metrics: Pick<Metrics, 'call' | 'billedLate' | 'ledger' | 'jobEnded'>, log: Logger,
+  record?: CallTelemetry['finished'],
 ): CallTelemetry {
   return {
     finished(report) {
       metrics.call(report);
+      record?.(report);
       log[isFault(report) ? 'warn' : 'info'](callFields(report), 'call');
     },
     billedLate(late) {

@@ -4,7 +4,9 @@
  */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { ActivityReader } from '../../dataplane/activity/activity.ts';
 import { openClusterState } from '../../console/access/cluster-state.ts';
+import { keysOfResources } from '../../console/access/key-access.ts';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
 import { startConsole } from '../../console/server.ts';
 import type { ConsoleOptions, ConsoleServer } from '../../console/server.ts';
@@ -50,7 +52,9 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
     : started.adopt(await openTls(consoleTls, { after, log }), (each) => each.stop());
   const usage = await openUsage(options.ledgerUrl, settings.consoleData);
   if (usage) started.defer(() => usage.close());
-  const parts = consoleParts(options, { usage, tls });
+  const activity = await openActivity(options.ledgerUrl);
+  if (activity) started.defer(() => activity.close());
+  const parts = consoleParts(options, { usage, activity, tls });
   const ready = Promise.withResolvers<number>();
   const state = openClusterState({ client, namespace, clock: { ...SYSTEM_CLOCK, after }, meter, log });
   let server: ConsoleServer | undefined;
@@ -89,11 +93,12 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
 
 interface OpenedParts {
   readonly usage: UsageStore | undefined;
+  readonly activity: ActivityReader | undefined;
   readonly tls: ConsoleTls | undefined;
 }
 
 function consoleParts(options: ClusterConsoleOptions, {
-  usage, tls,
+  usage, activity, tls,
 }: OpenedParts): Omit<ConsoleOptions, 'sealingKeys'> {
   const { settings, access, namespace, version, manager, meter, log } = options;
   const nowMs = (): number => SYSTEM_CLOCK.nowMs();
@@ -106,8 +111,9 @@ function consoleParts(options: ClusterConsoleOptions, {
         set: () => undefined, observe: () => undefined,
       },
     }),
-    usage, log, nowMs, gatewayNamespace: namespace, gatewayUrl: settings.consoleGatewayUrl,
+    usage, activity, log, nowMs, gatewayNamespace: namespace, gatewayUrl: settings.consoleGatewayUrl,
     resources: () => manager.resources(), keyHashOf: (key) => manager.keyHashOf(key),
+    keys: keysOfResources(() => manager.resources()),
     ...settings.consoleProxyHeader !== undefined && { proxyHeader: settings.consoleProxyHeader },
     ...tls && { serverFactory: tls.serverFactory },
   };
@@ -118,4 +124,10 @@ async function openUsage(url: string | undefined, folder: string | undefined): P
   const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
   const { openValkeyUsageStore } = await import('../../console/usage/valkey-store.ts');
   return openValkeyUsageStore(openValkeyReader(url), { path: folder && join(folder, 'usage-mirror.db') });
+}
+
+async function openActivity(url: string | undefined): Promise<ActivityReader | undefined> {
+  if (url === undefined) return undefined;
+  const { openValkeyActivityReader } = await import('../../dataplane/activity/valkey-activity.ts');
+  return openValkeyActivityReader(url);
 }

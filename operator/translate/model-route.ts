@@ -70,7 +70,8 @@ function resolveRoute(
   const found =
     spec.channels.map((channel) => ({ channel, credential: findCredential(lookup, metadata.namespace, channel) }));
   const channels =
-    found.flatMap(({ channel, credential }) => credential.found ? [translateChannel(channel, credential.value)] : []);
+    found.flatMap(({ channel, credential }) => credential.found ? [translateChannel(channel, credential.value)] : [])
+      .map((channel) => spec.drainedChannels?.includes(channel.name) ? { ...channel, drained: true } : channel);
   const findings = findingsOf(route);
   return {
     message: {

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
+import type { ActivityWriter } from '../../dataplane/activity/activity.ts';
 import { startDataplane } from '../../dataplane/main.ts';
 import type { Timers } from '../../dataplane/clock.ts';
 import type { Dataplane } from '../../dataplane/main.ts';
@@ -43,6 +44,7 @@ export interface GatewayOptions {
   readonly corsOrigins?: readonly string[];
   readonly maxBufferedBytes?: number;
   readonly consoleUrl?: () => string | undefined;
+  readonly activity?: ActivityWriter | undefined;
   readonly nowMs?: () => number;
   readonly monotonicMs?: () => number;
   readonly timers?: Partial<Timers>;
@@ -60,7 +62,7 @@ const LEDGER_PATIENCE_MS = 60_000;
 /** Starts it with the given manifests in force. */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
   const { files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now, monotonicMs = () =>
-    performance.now(), timers = {}, faults, maxBufferedBytes, corsOrigins = [], tls, consoleUrl } = options;
+    performance.now(), timers = {}, faults, maxBufferedBytes, corsOrigins = [], tls, consoleUrl, activity } = options;
   const root = await mkdtemp(join(tmpdir(), 'mgw-test-'));
   const configDir = join(root, 'config');
   const dataDir = join(root, 'data');
@@ -81,7 +83,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     listen: { host:
       '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, corsOrigins,
     version: 'test', ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
-    ...(consoleUrl ? { consoleUrl } : {}),
+    ...(consoleUrl ? { consoleUrl } : {}), activity,
     clock: { nowMs, monotonicMs }, timers, ...(tls
       ? { tls: { listen: { host: '127.0.0.1', port: 0 }, material: tls } }
       : {}),

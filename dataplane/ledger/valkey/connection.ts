@@ -16,6 +16,8 @@ export interface ValkeyConnection {
   read(base: string, batch: string): Promise<unknown>;
   /** Runs another read command on a key. */
   command(key: string, args: readonly string[]): Promise<unknown>;
+  /** Runs another command that writes a key, outside of the ledger's own data. */
+  write(key: string, args: readonly string[]): Promise<unknown>;
   /** The latest error, for operators; empty after a successful command. */
   lastFailure(): string;
   /** Closes the connection; commands in flight are lost. */
@@ -62,6 +64,7 @@ export function openConnection(location: ValkeyLocation): ValkeyConnection {
     run: location.wait === 0 ? run : runAndWait,
     read: (base, batch) => evaluate(send, { base, batch, readonly: true }),
     command: (key, args) => send(key, args, true),
+    write: (key, args) => send(key, args, false),
     lastFailure: () => lastFailure,
     close: connection.close,
   };

@@ -50,7 +50,8 @@ describe.skipIf(missing)('tenants at the console', () => {
       noted(query, { all: NOTHING, byDay: new Map(), byKey: new Map(), byModel: new Map(), wholeSinceMs: 0 }),
     page: async (query) => noted(query, { calls: [], next: undefined, wholeSinceMs: 0 }),
     records: (query) => noted(query, ReadableStream.from([])),
-    prepare: () => undefined, close: () => undefined,
+    series: async (query) => noted(query, { sums: [], wholeSinceMs: 0 }),
+    find: (query) => noted(query, Promise.resolve(undefined)), prepare: () => undefined, close: () => undefined,
   };
 
   function noted<T>(query: CallQuery, answer: T): T {

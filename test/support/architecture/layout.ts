@@ -22,7 +22,10 @@ export const LEDGER_CONTRACT =
   ];
 
 export const LAYOUT: Readonly<Record<string, Part>> = {
-  bin: { may: ['console', 'crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'pino'] },
+  bin: {
+    may: ['console', 'crds', 'operator', 'dataplane', 'demo', 'package.json'],
+    packages: ['commander', 'pino', 'yaml'],
+  },
   demo: { may: [] },
 
   web: { may: [] },
@@ -32,13 +35,16 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'operator/file.ts': {
     may: ['console/access', 'crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'],
   },
-  'operator/file-console.ts': { may: ['crds', 'console', 'dataplane/ledger/valkey-reader.ts'], packages: ['pino'] },
+  'operator/file-console.ts': {
+    may: ['crds', 'console', 'dataplane/activity', 'dataplane/ledger/valkey-reader.ts'], packages: ['pino'],
+  },
   'operator/cluster.ts': {
     may: ['console', 'operator', 'dataplane/admin', ...LEDGER_CONTRACT], packages: ['pino'],
   },
   'operator/cluster': {
     may: [
-      'console', 'crds', 'operator', 'dataplane/admin', 'dataplane/snapshot', 'dataplane/ledger/valkey-reader.ts',
+      'console', 'crds', 'operator', 'dataplane/activity', 'dataplane/admin', 'dataplane/snapshot',
+      'dataplane/ledger/valkey-reader.ts',
       ...LEDGER_CONTRACT,
     ],
     packages: ['pino'],
@@ -49,7 +55,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   console: {
     may: [
       'web', 'crds', 'operator/store', 'operator/status', 'operator/translate', 'console/access', 'console/usage',
-      'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts', ...LEDGER_CONTRACT,
+      'dataplane/activity/activity.ts', 'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts',
+      ...LEDGER_CONTRACT,
     ],
     packages: ['@fastify/csrf-protection', '@fastify/secure-session', 'fastify', 'pino'],
   },
@@ -96,6 +103,12 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/protocol': { may: [] },
   'dataplane/sealing': { may: ['dataplane/protocol/sealed-values.ts'] },
   'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
+  'dataplane/activity': {
+    may: [
+      'dataplane/clock.ts', 'dataplane/fair-worker.ts', 'dataplane/ledger/valkey/connection.ts',
+      'dataplane/ledger/valkey/location.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
+    ],
+  },
   'dataplane/upstream': { may: ['dataplane/content-coding.ts'], packages: ['undici'] },
   'dataplane/state': { may: [
     'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'web/pricing/model-facts.ts', 'dataplane/snapshot',
@@ -186,6 +199,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/snapshot': 'the contract of operator and data plane, its validation, exact decimals',
   'dataplane/protocol': 'the dialects: facts of a request, converters, streams',
   'dataplane/ledger': 'the promises, the embedded ledger and the one on Valkey, prices',
+  'dataplane/activity': 'recent and refused calls for the console, best effort, apart from the ledger',
   'dataplane/content-coding.ts': 'the decoders of gzip, deflate, br and zstd',
   'dataplane/errors.ts': 'the one table of what callers are told, in both dialects',
   'dataplane/clock.ts': 'the clock and timers that parts are given',
@@ -223,10 +237,11 @@ export const PURE: readonly RegExp[] = [
   /^operator\/kube\/(?:backoff|parse-)/,
   /^operator\/reconcile\/(?:last-good|status-book|known-spending)/,
   /^operator\/xds\/envoy\//,
-  /^console\/(?:(?:views|forms|keys|wallet)\/|pages\/(?!sign-in))/,
+  /^console\/(?:(?:views|forms|keys|wallet|charts|usage-page)\/|pages\/(?!sign-in))/,
   /^operator\/xds\/(?:acknowledgements|resource-cache|session|same-message|snapshot-changes|subscription)/,
   /^dataplane\/xds\/(?:inventory|kind-inventory|stream)/,
   /^dataplane\/errors\.ts$/,
+  /^dataplane\/activity\/(?:activity\.ts|entry-of|channel-monitor)/,
   /^dataplane\/protocol\//,
   /^dataplane\/snapshot\//,
   /^dataplane\/state\/(?:compile|limits)/,

@@ -43,15 +43,17 @@ const optional = <T>(values: readonly T[]): fc.Arbitrary<T | undefined> =>
 export const query: fc.Arbitrary<CallQuery> = fc.record({
   accounts: fc.uniqueArray(fc.constantFrom(...ACCOUNTS, 'nobody/at-all'), { minLength: 1, maxLength: 4 }), keyUid:
     optional([...KEYS, 'no-key']), model: optional([...MODELS, 'no-model']),
+  keysOf: optional([{ 'team-a/main': ['key-1', 'key-3'], 'team-b/main': [] }]), group: optional(['main', 'vip']),
   status: optional<CallStatus>([...SETTLED, 'Refunded', 'Running']), sinceMs:
     fc.option(moment, { nil: undefined }), untilMs: fc.option(moment, { nil: undefined }),
 }).map((given) => asQuery(given));
 
 type Given = { readonly [F in keyof CallQuery]: CallQuery[F] | undefined } & Pick<CallQuery, 'accounts'>;
 
-function asQuery({ accounts, keyUid, model, status, sinceMs, untilMs }: Given): CallQuery {
+function asQuery({ accounts, keysOf, keyUid, model, group, status, sinceMs, untilMs }: Given): CallQuery {
   return {
-    accounts, ...keyUid !== undefined && { keyUid }, ...model !== undefined && { model },
+    accounts, ...keysOf !== undefined && { keysOf }, ...group !== undefined && { group },
+    ...keyUid !== undefined && { keyUid }, ...model !== undefined && { model },
     ...status !== undefined && { status }, ...sinceMs !== undefined && { sinceMs },
     ...untilMs !== undefined && { untilMs },
   };
@@ -60,7 +62,7 @@ function asQuery({ accounts, keyUid, model, status, sinceMs, untilMs }: Given): 
 export function recordOf(call: PlannedCall, callId: string): UsageRecord {
   const { refunded: _, tokens, ...rest } = call;
   return {
-    ...rest, callId, group: 'main', channel:
+    ...rest, callId, group: call.costNanoUsd % 2n === 0n ? 'main' : 'vip', channel:
       'route/direct', catalog: 'model-gateway/prices@1', tokens: { ...tokens, cacheWrite5m: 3, cacheWrite1h: 2 },
     usageSource: 'Provider', unbilledNanoUsd: 0n, durationMs: 1200,
   };
@@ -69,6 +71,11 @@ export function recordOf(call: PlannedCall, callId: string): UsageRecord {
 export function asRefunded(record: UsageRecord): UsageRecord {
   return { ...record, costNanoUsd: 0n, unbilledNanoUsd: 0n, status: 'Refunded' };
 }
+
+const SERIES = [
+  ['Model', ({ model }: UsageRecord) => model], ['Key', ({ keyUid }: UsageRecord) => keyUid],
+  ['Group', ({ group }: UsageRecord) => group], ['Account', ({ account }: UsageRecord) => account],
+] as const;
 
 /** Whether a book says of these records what counting them says. */
 export async function checkBook(
@@ -82,6 +89,14 @@ export async function checkBook(
     new Date(createdMs).toISOString().slice(0, 10)).sort(([a], [b]) => (a < b ? -1 : 1)));
   assert.deepEqual([...byKey], dearestFirst(grouped(wanted, ({ keyUid }) => keyUid)));
   assert.deepEqual([...byModel], dearestFirst(grouped(wanted, ({ model }) => model)));
+  for (const unit of ['Day', 'Hour'] as const) for (const [by, nameOf] of SERIES) {
+    const stretchMs = unit === 'Day' ? DAY_MS : DAY_MS / 24;
+    const expected = grouped(wanted, (record) =>
+      `${Math.floor(record.createdMs / stretchMs) * stretchMs} ${nameOf(record)}`);
+    const series = await book.series(asked, { by, unit });
+    const got = series.sums.map(({ startMs, name, ...each }) => [`${startMs} ${name}`, each] as const);
+    assert.deepEqual(got.toSorted(([a], [b]) => (a < b ? -1 : 1)), expected.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
   assert.deepEqual(await Array.fromAsync(book.records(asked)), wanted);
   assert.deepEqual(await pagesOf(book, asked, size), wanted.toReversed());
 }
@@ -99,10 +114,10 @@ async function pagesOf(book: UsageStore, asked: CallQuery, size: number): Promis
 }
 
 function isWanted(record: UsageRecord, {
-  accounts, keyUid, model, status, sinceMs = 0, untilMs = Infinity,
+  accounts, keysOf = {}, keyUid, model, group, status, sinceMs = 0, untilMs = Infinity,
 }: CallQuery): boolean {
-  return accounts.includes(record.account) && [
-    [keyUid, record.keyUid], [model, record.model], [status, record.status],
+  return accounts.includes(record.account) && (keysOf[record.account] ?? [record.keyUid]).includes(record.keyUid) && [
+    [keyUid, record.keyUid], [model, record.model], [group, record.group], [status, record.status],
   ].every(([wish, is]) => wish === undefined || wish === is)
     && record.createdMs >= sinceMs && record.createdMs < untilMs;
 }

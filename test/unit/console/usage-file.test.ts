@@ -146,7 +146,7 @@ describe('the book over a ledger\'s file', () => {
     const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
     onTestFinished(() => { prepare.mockRestore(); });
     const { mock: prepared } = prepare;
-    const opened = (): number => prepared.calls.filter(([sql]) => sql.includes('GROUP BY')).length;
+    const opened = (): number => prepared.calls.filter(([sql]) => sql.endsWith('GROUP BY 1, 2, 3')).length;
     const fill = (calls: number): void => {
       const db = openFile(path);
       for (let at = 0; at < calls; at++) settle(db, recordOf(SOME, `call-${at}`));

@@ -1,6 +1,9 @@
 /** A Wallet over objects and calls in memory: two tenants and a platform team, each with rights of their own. */
 import type { FastifyInstance } from 'fastify';
 import type { UsageRecord } from '#ledger/usage-record.ts';
+import type {
+  ActivityEntry, ActivityQuery, ActivityReader, ProxyFigures, RefusalCount,
+} from '../../../dataplane/activity/activity.ts';
 import { buildConsole } from '../../../console/server.ts';
 import { buildResources } from '../../../operator/store/resources.ts';
 import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../console/usage/usage.ts';
@@ -26,6 +29,8 @@ export function usageBook(
   const chosen = (query: CallQuery): UsageRecord[] => {
     asked.push(query);
     return records.filter((record) => query.accounts.includes(record.account) &&
+      (query.keysOf?.[record.account] ?? [record.keyUid]).includes(record.keyUid) &&
+      (query.group ?? record.group) === record.group &&
       (query.keyUid ?? record.keyUid) === record.keyUid && (query.model ?? record.model) === record.model
       && (query.status ?? record.status) === record.status && record.createdMs >= (query.sinceMs ?? 0) &&
         record.createdMs < (query.untilMs ?? Infinity)).sort((a, b) => a.createdMs - b.createdMs);
@@ -33,12 +38,25 @@ export function usageBook(
   return {
     asked, prepared,
     sums: (query) => Promise.resolve({ ...sumsOf(chosen(query)), wholeSinceMs }),
+    async series(query, { by, unit }) {
+      const stretchMs = unit === 'Day' ? DAY_MS : DAY_MS / 24;
+      const nameOf = ({ model, keyUid, group, account }: UsageRecord): string =>
+        ({ Model: model, Key: keyUid, Group: group, Account: account })[by];
+      const grouped = Map.groupBy(chosen(query), (record) =>
+        JSON.stringify([Math.floor(record.createdMs / stretchMs) * stretchMs, nameOf(record)]));
+      const sums = [...grouped].map(([id, some]) => {
+        const [startMs, name] = JSON.parse(id) as [number, string];
+        return { startMs, name, ...sumOf(some) };
+      });
+      return { sums, wholeSinceMs };
+    },
     page(query, { size, before }): Promise<CallPage> {
       const all = chosen(query).toReversed();
       const from = before === undefined ? 0 : Number(before);
       return Promise.resolve({ calls: all.slice(from, from +
         size), next: from + size < all.length ? String(from + size) : undefined, wholeSinceMs });
     },
+    find: (query, { callId }) => Promise.resolve(chosen(query).find((record) => record.callId === callId)),
     async *records(query) { yield* chosen(query); },
     prepare: (accounts) => void prepared.push(...accounts),
     close: () => undefined,
@@ -129,7 +147,30 @@ const PEOPLE = [
   { name: 'paul', namespaces: ['*'] },
 ] as const;
 
-export function walletStand(usage: UsageStore | undefined, manifests: readonly unknown[] = []): WalletStand {
+/** Activity over lists. */
+export function activityOf(
+  entries: readonly ActivityEntry[], counts: readonly RefusalCount[] = [], figures: readonly ProxyFigures[] = [],
+): ActivityReader & { readonly asked: ActivityQuery[] } {
+  const asked: ActivityQuery[] = [];
+  const chosen = <T extends { account: string; keyUid: string }>(list: readonly T[], query: ActivityQuery): T[] => {
+    asked.push(query);
+    return list.filter(({ account, keyUid }) => account === query.account && (query.keyUid ?? keyUid) === keyUid);
+  };
+  return {
+    asked,
+    refusals: async (query) =>
+      chosen(counts, query).filter(({ day }) => day >= query.fromDay && day <= query.toDay),
+    refused: async (query) => chosen(entries, query).filter(({ refused }) => refused)
+      .toSorted((a, b) => b.atMs - a.atMs).slice(0, query.most),
+    channels: async () => figures,
+    find: async (query) => chosen(entries, query).find(({ callId }) => callId === query.callId),
+    close: () => undefined,
+  };
+}
+
+export function walletStand(
+  usage: UsageStore | undefined, manifests: readonly unknown[] = [], activity?: ActivityReader,
+): WalletStand {
   const world = createWorld([
     accountManifest('team-a', 'main', undefined, {
       observedGeneration: 1, creditUsd: '100', spentUsd: '23.4567', balanceUsd: '76.5433', heldUsd: '0.125',
@@ -146,7 +187,7 @@ export function walletStand(usage: UsageStore | undefined, manifests: readonly u
     console.error(message, fields);
   } };
   const app = buildConsole({
-    access: world.access(PEOPLE), usage, resources: () => buildResources({
+    access: world.access(PEOPLE), usage, activity, resources: () => buildResources({
       objects: world.objects.values(), secrets: [], namespaces: new Map(),
     }), gatewayNamespace: 'model-gateway',
     gatewayUrl: 'https://models.example.com', sealingKeys: [new Uint8Array(32).fill(7)], nowMs: () => TEST_NOW_MS, log,

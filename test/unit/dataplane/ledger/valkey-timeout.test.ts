@@ -21,9 +21,11 @@ async function withBucket(
     connection: {
       run: (_base, batch) =>
         (batch.includes('beat') ? new Promise((resolve) => { batches.push(resolve); }) : Promise.resolve('ok')),
-      read: () => assert.fail(), command: () => assert.fail(), lastFailure: () => '', close: () => undefined,
+      read: () => assert.fail(), command: () => assert.fail(), write: () => assert.fail(),
+      lastFailure: () => '', close: () => undefined,
     },
-    collectRestores: async () => [], onRejoined: () => undefined,
+    collectRestores: async () => ({ operations: [], late: [] }),
+    onRestored: () => undefined, latestStart: () => 0, onRejoined: () => undefined,
     onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
   });
   bucket.start();

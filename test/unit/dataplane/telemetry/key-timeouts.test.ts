@@ -6,7 +6,7 @@ import { reportOf } from './report.ts';
 it('timeouts are told by key, for no more keys than fit', async () => {
   const metrics = createMetrics({ version: 'test' });
   const count = (name: string, timedOut: boolean): void =>
-    metrics.call(reportOf({ timedOut, key: { namespace: 'team', name, prefix: 'sk-', account: 'team/a' } }));
+    metrics.call(reportOf({ timedOut, key: { uid: 'u1', namespace: 'team', name, prefix: 'sk-', account: 'team/a' } }));
   count('none', false);
   for (let n = 0; n < 5; n++) count('worst', true);
   for (let n = 0; n < 200; n++) count(`many-${n}`, true);

@@ -94,7 +94,7 @@ test('names are escaped and looked through like everything else', () => {
   const telemetry = createCallTelemetry(NO_METRICS, log);
   const model = 'quote " back \\ line \n tab \t \u2028 é 😀 \ud800';
   telemetry.finished(reportOf({
-    model, group: `after Bearer ${KEY}`, key: { namespace: 'n', name: KEY, prefix: 'p', account: 'x"y' },
+    model, group: `after Bearer ${KEY}`, key: { uid: 'u1', namespace: 'n', name: KEY, prefix: 'p', account: 'x"y' },
     attempts: [attemptOf('ok', KEY), attemptOf('connect', 'b"c'), attemptOf('reset', `d ${KEY}`)],
   }));
   const [text = ''] = lines;

@@ -9,7 +9,7 @@ export function reportOf(changes: Partial<CallReport> = {}): CallReport {
   return {
     requestId: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true,
     httpStatus: 200, errorCode: undefined,
-    key: { namespace: 'team-a', name: 'ci-bot', prefix: 'sk-abcd', account: 'team-a/team-a' },
+    key: { uid: 'u1', namespace: 'team-a', name: 'ci-bot', prefix: 'sk-abcd', account: 'team-a/team-a' },
     model: 'gpt-5', group: 'auto-a',
     attempts: [attemptOf('ok')],
     billing: {

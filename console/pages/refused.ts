@@ -1,0 +1,24 @@
+/** The refused calls of an account or of one key: counts by day and reason, and the latest with the API's words. */
+import { html } from '#web/html.ts';
+import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { renderWalletHead } from '../wallet/account-facts.ts';
+import { readRefusals } from '../wallet/read-refusals.ts';
+import { renderRefusals } from '../wallet/refusals.ts';
+import { callQueryOf, keyNames, readVisibleCalls, WALLET_FILES } from '../wallet/visible-calls.ts';
+
+const MOST = 200;
+
+async function showRefused(request: PageRequest): Promise<HandlerResult> {
+  const visible = await readVisibleCalls(request);
+  const { ref, key } = visible;
+  const [names, refusals] = await Promise.all([
+    keyNames(visible, request), readRefusals(request, callQueryOf(visible), MOST),
+  ]);
+  const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Refused calls' });
+  const body = html`${head}\n${renderRefusals(refusals, { ref, names, key: key?.metadata.name })}`;
+  return { page: { title: `Refused calls · ${ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES } };
+}
+
+export const refusedRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/wallet/:namespace/:name/refused', handle: showRefused },
+];

@@ -1,0 +1,106 @@
+/** The calls behind a column or a name of Usage, over all that a person may see, and the same as CSV. */
+import { usageCsvHead, usageCsvRow } from '#ledger/usage-record-csv.ts';
+import { html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
+import type { CallPage, CallQuery, SpendingSums, UsageStore } from '../usage/usage.ts';
+import { periodText, renderFilterForm, renderRanges, shownParameters } from '../usage-page/filter-form.ts';
+import { madeBy } from '../usage-page/made.ts';
+import { groupNames, modelNames } from '../usage-page/names.ts';
+import { parseUsageQuery, viewParameters } from '../usage-page/query.ts';
+import type { UsageQuery } from '../usage-page/query.ts';
+import { callQueryOf, readScope } from '../usage-page/scope.ts';
+import type { UsageScope } from '../usage-page/scope.ts';
+import { sumText } from '../usage-page/view.ts';
+import { withParameters } from '../wallet/account-facts.ts';
+import { renderCallsTable } from '../wallet/calls-table.ts';
+import { renderLedgerNotice, renderMissing } from '../wallet/spending.ts';
+import { WALLET_FILES } from '../wallet/visible-calls.ts';
+
+const PAGE_SIZE = 50;
+/** Characters of a download that are sent at once. */
+const PIECE = 32_768;
+const PATH = '/usage/calls';
+
+async function showCalls(request: PageRequest): Promise<HandlerResult> {
+  const { deps: { usage }, nowMs } = request;
+  const query = parseUsageQuery(request.query, nowMs);
+  const scope = await readScope(request);
+  const before = request.query.get('before') ?? undefined;
+  const asked = callQueryOf(scope, query);
+  const found = usage && await Promise.all([
+    usage.page(asked, { size: PAGE_SIZE, ...before !== undefined && { before } }), usage.sums(asked),
+  ]);
+  const back = withParameters('/usage', { ...shownParameters(query), ...viewParameters(query) });
+  const body = html`<div class="page-head"><div><nav class="crumbs" aria-label="Where you are"><ol><li>\
+<a href="${back}">Usage</a></li></ol></nav><h1>Calls</h1></div></div>
+${found
+  ? renderCalls(request, { query, scope, before, page: found[0], sums: found[1] })
+  : renderLedgerNotice('Missing')}`;
+  return { page: { title: 'Calls · Usage', active: 'usage', body, ...WALLET_FILES } };
+}
+
+interface Found {
+  readonly query: UsageQuery;
+  readonly scope: UsageScope;
+  readonly before: string | undefined;
+  readonly page: CallPage;
+  readonly sums: SpendingSums;
+}
+
+function renderCalls({ deps }: PageRequest, { query, scope, before, page, sums }: Found): Html {
+  const groups = groupNames(deps);
+  const models = modelNames(deps.resources().modelRoutes);
+  const names = new Map([...scope.keys].map(([uid, { name }]) => [uid, name]));
+  return html`<div class="toolbar usage-range">${renderRanges(PATH, query, {})}</div>
+${renderFilterForm({ path: PATH, query, names: { scope, groups }, models, kept: {} })}
+${renderMissing(page, query.sinceMs)}
+<div class="bar-line"><p><b>${sumText(sums.all)}</b> · ${periodText(query)}</p>
+<p><a href="${withParameters('/usage/calls.csv', shownParameters(query))}">Download as CSV</a></p></div>
+${page.calls.length === 0
+  ? html`<p class="none">${before === undefined ? 'No call matches.' : 'There are no older calls.'}</p>`
+  : renderCallsTable(page.calls, {
+    names, groups, made: madeBy(deps),
+    keyOf: ({ keyUid }) => scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined,
+    showAccounts: scope.accounts.length > 1,
+  })}
+${renderPager(query, before, page)}`;
+}
+
+function renderPager(query: UsageQuery, before: string | undefined, { next }: CallPage): Html {
+  if (before === undefined && next === undefined) return NOTHING;
+  const parameters = shownParameters(query);
+  return html`<nav class="pager" aria-label="Pages"><span></span><div class="actions">${before === undefined
+    ? NOTHING
+    : html`<a class="button small" href="${withParameters(PATH, parameters)}">Newest</a>`}${next === undefined
+    ? NOTHING
+    : html`<a class="button small" rel="next" href="${withParameters(
+      PATH, { ...parameters, before: next },
+    )}">Older</a>`}</div></nav>`;
+}
+
+async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
+  const { deps: { usage }, nowMs } = request;
+  if (!usage) return showCalls(request);
+  const asked = callQueryOf(await readScope(request), parseUsageQuery(request.query, nowMs));
+  return { file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: csvOf(usage, asked) } };
+}
+
+/** Account by account, so that no more than one batch is in memory. */
+async function* csvOf(usage: UsageStore, query: CallQuery): AsyncGenerator<string> {
+  let piece = usageCsvHead();
+  for (const account of query.accounts) {
+    for await (const record of usage.records({ ...query, accounts: [account] })) {
+      piece += usageCsvRow(record);
+      if (piece.length < PIECE) continue;
+      yield piece;
+      piece = '';
+    }
+  }
+  yield piece;
+}
+
+export const usageCallsRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: PATH, handle: showCalls },
+  { method: 'GET', path: '/usage/calls.csv', handle: downloadCalls },
+];

@@ -1,0 +1,56 @@
+/** What calls cost over time, split by model, key, group or account. */
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { html } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
+import type { UsageStore } from '../usage/usage.ts';
+import { figuresSince, monthFigures } from '../usage-page/forecast.ts';
+import { groupNames, modelNames } from '../usage-page/names.ts';
+import { kindOf, parseUsageQuery } from '../usage-page/query.ts';
+import type { UsageQuery } from '../usage-page/query.ts';
+import { callQueryOf, readScope } from '../usage-page/scope.ts';
+import type { UsageScope } from '../usage-page/scope.ts';
+import { renderUsage } from '../usage-page/view.ts';
+import { renderLedgerNotice } from '../wallet/spending.ts';
+import { WALLET_FILES } from '../wallet/visible-calls.ts';
+
+const DAY_MS = 86_400_000;
+
+async function showUsage(request: PageRequest): Promise<HandlerResult> {
+  const { deps: { usage }, nowMs } = request;
+  const query = parseUsageQuery(request.query, nowMs);
+  const scope = await readScope(request);
+  const body = html`<div class="page-head"><div><h1>Usage</h1>
+<p class="lede">What calls cost, as the ledger has recorded them. Days begin at midnight, UTC.</p></div></div>
+${usage ? await renderBody(request, { usage, query, scope }) : renderLedgerNotice('Missing')}`;
+  return { page: { title: 'Usage', active: 'usage', body, ...WALLET_FILES } };
+}
+
+interface Asked {
+  readonly usage: UsageStore;
+  readonly query: UsageQuery;
+  readonly scope: UsageScope;
+}
+
+async function renderBody({ deps, nowMs }: PageRequest, { usage, query, scope }: Asked): Promise<Html> {
+  if (scope.accounts.length === 0 && scope.keys.size === 0) return html`<p class="none">You may see no account and no \
+key yet. What they spend appears here.</p>`;
+  const asked = callQueryOf(scope, query);
+  const month = { ...asked, sinceMs: figuresSince(nowMs), untilMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS };
+  try {
+    const [series, days] = await Promise.all([
+      usage.series(asked, kindOf(query)),
+      // the sums of days do not know groups
+      usage.series(month, { by: query.group === '' ? 'Account' : 'Group', unit: 'Day' }),
+    ]);
+    return renderUsage({
+      query, names: { scope, groups: groupNames(deps) }, models: modelNames(deps.resources().modelRoutes),
+      series, figures: monthFigures(days.sums, nowMs),
+    });
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) return renderLedgerNotice('Unavailable');
+    throw error;
+  }
+}
+
+export const usageRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/usage', handle: showUsage }];

@@ -1,0 +1,45 @@
+/** [P] What the names of a split are called, and which filter shows their calls. */
+import type { ConsoleDeps } from '../route.ts';
+import { shortUid } from '../wallet/account-facts.ts';
+import type { Split, UsageFilter } from './query.ts';
+import type { UsageScope } from './scope.ts';
+
+/** A group's name as users know it. */
+export function groupNames({ resources, gatewayNamespace }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>):
+ReadonlyMap<string, string> {
+  return new Map(resources().groups.filter(({ metadata }) => metadata.namespace === gatewayNamespace)
+    .map(({ metadata, spec }) => [metadata.name, spec.displayName ?? metadata.name]));
+}
+
+export interface Names {
+  readonly scope: UsageScope;
+  readonly groups: ReadonlyMap<string, string>;
+}
+
+export function labelOf(name: string, by: Split, { scope, groups }: Names): string {
+  switch (by) {
+    case 'model': case 'account': return name;
+    case 'group': return groups.get(name) ?? name;
+    case 'key': return scope.keys.get(name)?.id ?? shortUid(name);
+  }
+}
+
+/** The filter that lets only calls of this name through. */
+export function filterOf(name: string, by: Split, { scope }: Pick<Names, 'scope'>): Partial<UsageFilter> {
+  switch (by) {
+    case 'model': return { model: name };
+    case 'account': return { account: name };
+    case 'group': return { group: name };
+    case 'key': {
+      const key = scope.keys.get(name);
+      return key ? { key: key.id } : { uid: name };
+    }
+  }
+}
+
+/** Models are public. */
+export function modelNames(
+  routes: readonly { readonly spec: { readonly models: readonly { readonly name: string }[] } }[],
+): string[] {
+  return [...new Set(routes.flatMap(({ spec }) => spec.models.map(({ name }) => name)))].sort();
+}

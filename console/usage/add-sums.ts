@@ -1,0 +1,17 @@
+/** [P] Adds sums of calls. */
+import type { SpendingSum } from './usage.ts';
+
+export const NO_CALLS: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTokens: 0 };
+
+export function added(a: SpendingSum, b: SpendingSum): SpendingSum {
+  return {
+    calls: a.calls + b.calls, costNanoUsd: a.costNanoUsd + b.costNanoUsd,
+    inputTokens: a.inputTokens + b.inputTokens, outputTokens: a.outputTokens + b.outputTokens,
+  };
+}
+
+export function addAll(sums: Iterable<SpendingSum>): SpendingSum {
+  let all = NO_CALLS;
+  for (const each of sums) all = added(all, each);
+  return all;
+}

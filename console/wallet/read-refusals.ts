@@ -1,0 +1,26 @@
+/** [P] Asks for the refused calls that a person may see. */
+import type { PageRequest } from '../route.ts';
+import type { CallQuery } from '../usage/usage.ts';
+import type { Refusals } from './refusals.ts';
+
+const DAY_MS = 86_400_000;
+const COUNTED_DAYS = 7;
+
+/** Of one account. A store that does not answer takes nothing else from the page. */
+export async function readRefusals(
+  { deps: { activity, log }, nowMs }: PageRequest, { accounts: [account], keyUid }: CallQuery, most: number,
+): Promise<Refusals> {
+  if (!activity || account === undefined) return 'Missing';
+  const today = Math.floor(nowMs / DAY_MS);
+  const query = { account, ...keyUid !== undefined && { keyUid } };
+  try {
+    const [counts, latest] = await Promise.all([
+      activity.refusals({ ...query, fromDay: today - COUNTED_DAYS + 1, toDay: today }),
+      activity.refused({ ...query, most }),
+    ]);
+    return { counts, latest, today };
+  } catch (error) {
+    log.warn({ err: error }, 'refused calls cannot be read');
+    return 'Unavailable';
+  }
+}

@@ -1,0 +1,91 @@
+/** [P] What happened on each channel in the last five minutes, in steps of ten seconds. */
+import type { AttemptReport } from '../telemetry/call-report.ts';
+import type { ChannelFigures } from './activity.ts';
+
+/** Ends of the classes of durations, in milliseconds; the last class has no end. */
+export const LATENCY_CLASSES_MS: readonly number[] =
+  [50, 100, 200, 350, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000, 20_000, 30_000, 60_000, 120_000];
+
+const STEP_MS = 10_000;
+const STEPS = 30;
+/** Neither served nor the provider's failure: the client left, or the provider refuses the request itself. */
+const NEITHER: ReadonlySet<string> = new Set(['aborted', 'status_400', 'status_413', 'status_422']);
+const SKIPPED: ReadonlySet<string> = new Set(['full', 'short']);
+
+interface Counts {
+  attempts: number;
+  failed: number;
+  skipped: number;
+  readonly latency: number[];
+}
+
+interface Step {
+  readonly startMs: number;
+  readonly channels: Map<string, Counts>;
+}
+
+export class ChannelMonitor {
+  /** The oldest first. */
+  #steps: Step[] = [];
+  readonly #failures = new Map<string, NonNullable<ChannelFigures['lastFailure']>>();
+
+  observe(attempts: readonly AttemptReport[], nowMs: number): void {
+    for (const { channel, outcome, durationMs } of attempts) {
+      const counts = this.#countsOf(channel, nowMs);
+      if (SKIPPED.has(outcome)) counts.skipped++;
+      else {
+        counts.attempts++;
+        const index = LATENCY_CLASSES_MS.findIndex((end) => durationMs <= end);
+        const at = index < 0 ? LATENCY_CLASSES_MS.length : index;
+        counts.latency[at] = (counts.latency[at] ?? 0) + 1;
+        if (outcome === 'ok' || NEITHER.has(outcome)) continue;
+        counts.failed++;
+        this.#failures.set(channel, { atMs: nowMs, outcome });
+      }
+    }
+  }
+
+  /** Of every channel with calls in the last five minutes, or in flight. */
+  figures(nowMs: number, inFlight: Iterable<string>): ChannelFigures[] {
+    this.#dropOld(nowMs);
+    const sums = new Map<string, Counts & { inFlight: number }>();
+    const sumOf = (channel: string): Counts & { inFlight: number } => {
+      const known = sums.get(channel) ?? { ...emptyCounts(), inFlight: 0 };
+      sums.set(channel, known);
+      return known;
+    };
+    for (const channel of inFlight) sumOf(channel).inFlight++;
+    for (const { channels } of this.#steps) for (const [channel, counts] of channels) addTo(sumOf(channel), counts);
+    return [...sums].map(([channel, counts]) => ({ channel, ...counts, lastFailure: this.#failures.get(channel) }));
+  }
+
+  #countsOf(channel: string, nowMs: number): Counts {
+    const startMs = Math.floor(nowMs / STEP_MS) * STEP_MS;
+    let step = this.#steps.at(-1);
+    if (step?.startMs !== startMs) {
+      this.#dropOld(nowMs);
+      step = { startMs, channels: new Map() };
+      this.#steps.push(step);
+    }
+    const known = step.channels.get(channel) ?? emptyCounts();
+    step.channels.set(channel, known);
+    return known;
+  }
+
+  #dropOld(nowMs: number): void {
+    this.#steps = this.#steps.filter(({ startMs }) => startMs > nowMs - STEPS * STEP_MS);
+    const known = new Set(this.#steps.flatMap(({ channels }) => [...channels.keys()]));
+    for (const channel of this.#failures.keys()) if (!known.has(channel)) this.#failures.delete(channel);
+  }
+}
+
+function emptyCounts(): Counts {
+  return { attempts: 0, failed: 0, skipped: 0, latency: LATENCY_CLASSES_MS.map(() => 0).concat(0) };
+}
+
+function addTo(sum: Counts, counts: Counts): void {
+  sum.attempts += counts.attempts;
+  sum.failed += counts.failed;
+  sum.skipped += counts.skipped;
+  for (const [at, count] of counts.latency.entries()) sum.latency[at] = (sum.latency[at] ?? 0) + count;
+}

@@ -1,0 +1,120 @@
+/**
+ * Collects what calls leave behind and writes it once a second. No call waits for it: beyond a bound it drops entries,
+ * and a write that fails loses its batch.
+ */
+import type { Clock, Every } from '../clock.ts';
+import type { CallReport } from '../telemetry/call-report.ts';
+import { DAY_MS } from './activity.ts';
+import type { ActivityEntry, ActivityWriter, RefusalCount } from './activity.ts';
+import { ChannelMonitor } from './channel-monitor.ts';
+import { entryOf } from './entry-of.ts';
+
+interface RecorderOptions {
+  readonly writer: ActivityWriter;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly every: Every;
+  /** The channel of each call in flight, "route/channel". */
+  readonly inFlight: () => Iterable<string>;
+  /** Called with the first of several failures in a row. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface ActivityRecorder {
+  /** Never throws, and does no more than memory takes. */
+  finished(report: CallReport): void;
+  /** Writes what it has; resolves when that has succeeded or failed. */
+  close(): Promise<void>;
+}
+
+const FLUSH_MS = 1_000;
+const FIGURES_EVERY_MS = 5_000;
+/** Of one flush. Calls of a key beyond its own bound would be dropped by the store at once. */
+const MAX_ENTRIES = 1_000;
+const MAX_ENTRIES_PER_KEY = 100;
+const MAX_COUNTS = 10_000;
+
+/** Writes in the background from now on. The writer is the recorder's from here on. */
+export function createActivityRecorder(options: RecorderOptions): ActivityRecorder {
+  return new Recorder(options);
+}
+
+class Recorder implements ActivityRecorder {
+  readonly #options: RecorderOptions;
+  readonly #stops: readonly (() => void)[];
+  readonly #monitor = new ChannelMonitor();
+  #entries: ActivityEntry[] = [];
+  /** Entries by key, of the next flush. */
+  #perKey = new Map<string, number>();
+  #counts = new Map<string, RefusalCount>();
+  #writing: Promise<void> | undefined;
+  #telling: Promise<void> | undefined;
+  /** There was nothing to say of channels the last time. */
+  #quiet = true;
+  #failing = false;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#stops = [
+      options.every(FLUSH_MS, () => this.#flush()), options.every(FIGURES_EVERY_MS, () => this.#tellOfChannels()),
+    ];
+  }
+
+  finished(report: CallReport): void {
+    const nowMs = this.#options.clock.nowMs();
+    this.#monitor.observe(report.attempts, nowMs);
+    const entry = entryOf(report, nowMs);
+    if (!entry) return;
+    if (entry.refused) this.#count(entry);
+    const ofKey = this.#perKey.get(entry.keyUid) ?? 0;
+    if (ofKey >= MAX_ENTRIES_PER_KEY || this.#entries.length >= MAX_ENTRIES) return;
+    this.#perKey.set(entry.keyUid, ofKey + 1);
+    this.#entries.push(entry);
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops) stop();
+    await this.#telling;
+    await this.#writing;
+    this.#flush();
+    await this.#writing;
+    await this.#options.writer.close();
+  }
+
+  #count({ account, keyUid, atMs, errorCode = '' }: ActivityEntry): void {
+    const day = Math.floor(atMs / DAY_MS);
+    const name = `${day} ${errorCode} ${keyUid}`;
+    const known = this.#counts.get(name);
+    if (!known && this.#counts.size >= MAX_COUNTS) return;
+    this.#counts.set(name, { account, day, keyUid, errorCode, calls: (known?.calls ?? 0) + 1 });
+  }
+
+  /** One at a time: while a write lasts, the next batch fills up to its bounds. */
+  #flush(): void {
+    if (this.#writing || (this.#entries.length === 0 && this.#counts.size === 0)) return;
+    const batch = { entries: this.#entries, refusals: [...this.#counts.values()] };
+    this.#entries = [];
+    this.#perKey = new Map();
+    this.#counts = new Map();
+    this.#writing = this.#options.writer.write(batch).then(
+      () => { this.#failing = false; }, (error: unknown) => this.#failed(error),
+    ).finally(() => { this.#writing = undefined; });
+  }
+
+  /** Nothing is said again of channels without calls. */
+  #tellOfChannels(): void {
+    if (this.#telling) return;
+    const atMs = this.#options.clock.nowMs();
+    const channels = this.#monitor.figures(atMs, this.#options.inFlight());
+    const quiet = channels.length === 0;
+    if (quiet && this.#quiet) return;
+    this.#quiet = quiet;
+    this.#telling = this.#options.writer.writeChannels({ atMs, channels }).catch(
+      (error: unknown) => this.#failed(error),
+    ).finally(() => { this.#telling = undefined; });
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#failing) this.#options.onFault(error);
+    this.#failing = true;
+  }
+}

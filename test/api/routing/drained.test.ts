@@ -1,0 +1,54 @@
+/** A drained channel: no new calls, running ones end normally, and it serves again when it is taken from the list. */
+import assert from 'node:assert/strict';
+import { afterAll, beforeAll, it } from 'vitest';
+import { chat, nothingLeaks, post, startWorld } from '../../support/api/world.ts';
+import type { World } from '../../support/api/world.ts';
+import { gated, openaiChat } from '../../support/provider-answers.ts';
+
+const manifest = (first: string, second: string, drained: string): string => `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: pair}
+spec:
+  models: [{name: pair-model, contextTokens: 100000, maxOutputTokens: 4000}]
+  channels: [{name: first, protocol: OpenAI, baseUrl: ${first}/v1},
+    {name: second, protocol: OpenAI, baseUrl: ${second}/v1, priority: 1}]
+  drainedChannels: [${drained}]
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: pair}
+spec: {models: [{name: pair-model, vendor: V, quotaType: Token, modelRatio: "1.25"}]}
+`;
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    files: ({ openaiUrl, anthropicUrl }) => ({ 'pair.yaml': manifest(openaiUrl, anthropicUrl, '') }),
+  });
+});
+afterAll(() => world.stop());
+
+it('gets no new calls, and ends those that run', async () => {
+  const { openai: first, anthropic: second, gateway } = world;
+  const drain = (names: string): Promise<void> => gateway.write('pair.yaml', manifest(first.url, second.url, names));
+  const { reply, gate } = gated(openaiChat());
+  first.script(reply);
+  const running = post(world, '/v1/chat/completions', chat('pair-model'));
+  await gate.reached;
+  await drain('first, gone');
+  second.script(openaiChat());
+  assert.equal((await post(world, '/v1/chat/completions', chat('pair-model'))).status, 200);
+  assert.deepEqual([first.requests.length, second.requests.length], [1, 1]);
+  gate.open();
+  assert.equal((await running).status, 200);
+
+  await drain('first, second');
+  assert.equal((await post(world, '/v1/chat/completions', chat('pair-model'))).status, 404);
+  await drain('');
+  first.script(openaiChat());
+  assert.equal((await post(world, '/v1/chat/completions', chat('pair-model'))).status, 200);
+  assert.deepEqual([first.requests.length, second.requests.length], [2, 1]);
+  assert.ok(nothingLeaks(world));
+});

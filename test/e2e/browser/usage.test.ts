@@ -1,0 +1,130 @@
+/** What became of calls, in a real Chromium: each page light and dark, on a desk and on a phone. */
+import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { ActivityEntry, RefusalCount } from '../../../dataplane/activity/activity.ts';
+import { TEST_NOW_MS } from '../../support/console-access.ts';
+import { need } from '../../support/needs.ts';
+import { refusedEntry, servedEntry } from '../../unit/dataplane/activity/entries.ts';
+import { activityOf, manyCalls, usageBook, walletStand } from '../../unit/console/wallet-stand.ts';
+import type { WalletStand } from '../../unit/console/wallet-stand.ts';
+import { openStage } from './console-stage.ts';
+import type { Stage, Visitor } from './console-stage.ts';
+
+const chromium = await need('chromium');
+const DAY_MS = 86_400_000;
+const TODAY = Math.floor(TEST_NOW_MS / DAY_MS);
+const PATH = '/wallet/team-a/main';
+
+describe.skipIf(chromium.skip)('usage in a browser', () => {
+  let stand: WalletStand;
+  let stage: Stage;
+  let visitor: Visitor;
+  let url = '';
+
+  beforeAll(async () => {
+    const records: UsageRecord[] = [];
+    const entries: ActivityEntry[] = [];
+    const counts: RefusalCount[] = [];
+    stand = walletStand(usageBook(records), [], activityOf(entries, counts));
+    const uids = ['ci', 'app'].map((name) => stand.world.apiKey('team-a', name).metadata.uid ?? '');
+    fill({ records, entries, counts, uids });
+    await stand.app.listen({ host: '127.0.0.1', port: 0 });
+    url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
+    stage = await openStage(chromium.path, '/tmp/mgw-usage-pictures');
+    visitor = await stage.visitor();
+    const { page } = visitor;
+    await page.goto(`${url}/sign-in`);
+    await page.locator('input[name=token]').fill('alice');
+    await page.locator('main button[type=submit]').click();
+    await page.waitForURL(`${url}/keys`);
+  });
+  afterAll(async () => {
+    await stage.close();
+    await stand.app.close();
+  });
+
+  test('why calls were refused is two clicks from the account', async () => {
+    const { page, inspect } = visitor;
+    await page.goto(url + PATH);
+    await page.getByText('13 refused today: 12 over the key\'s limit, 1 out of credit').waitFor();
+    await inspect('account-with-refusals');
+    await page.getByRole('link', { name: 'All that are kept' }).click();
+    await page.getByText('This key has used up its quota').first().waitFor();
+    await inspect('refused');
+    await page.locator('.refused th a').first().click();
+    await page.getByText('Refused: Out of credit').waitFor();
+    await inspect('refused-call');
+  });
+
+  test('a column of a chart opens the calls behind it', async () => {
+    const { page, inspect } = visitor;
+    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await page.getByRole('heading', { name: 'Cost by day and model' }).waitFor();
+    await inspect('usage');
+    for (const name of ['Key', 'Calls', '7 days', 'Hour']) await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { name: 'Calls by hour and key' }).waitFor();
+    await inspect('usage-by-hour');
+    const part = page.locator('.stacked a', { has: page.locator('title', { hasText: 'team-a/ci' }) }).last();
+    const title = await part.locator('title').textContent();
+    await part.click();
+    await page.getByRole('heading', { name: 'Calls', exact: true }).waitFor();
+    const [, calls = ''] = /: (\d+ calls?)$/.exec(title ?? '') ?? [];
+    assert.match(await page.locator('.bar-line').innerText(), new RegExp(`^${calls} · \\$`));
+    assert.equal(await page.locator('.calls tbody tr').count(), Number.parseInt(calls, 10));
+    await page.goto(`${url}/usage/calls?by=key&model=gpt-5-mini`);
+    await inspect('usage-calls');
+  });
+
+  test('a key has its own chart, refusals and calls', async () => {
+    const { page, inspect } = visitor;
+    await page.goto(`${url}/keys/team-a/ci`);
+    await page.getByRole('link', { name: 'Activity', exact: true }).click();
+    await page.getByText('12 refused today').waitFor();
+    await inspect('key-activity');
+  });
+
+  test('a call opens to its tries and its price by class', async () => {
+    const { page, inspect } = visitor;
+    await page.goto(`${url}${PATH}/calls`);
+    await inspect('calls');
+    await page.locator('.calls th a').first().click();
+    await page.getByRole('heading', { name: 'Tries' }).waitFor();
+    assert.match(await page.locator('.call-price tfoot').innerText(), /Billed\s+\$0\.0/);
+    await inspect('call');
+  });
+});
+
+interface Filled {
+  readonly records: UsageRecord[];
+  readonly entries: ActivityEntry[];
+  readonly counts: RefusalCount[];
+  readonly uids: readonly string[];
+}
+
+function fill({ records, entries, counts, uids }: Filled): void {
+  const [ci = '', app = ''] = uids;
+  records.push(...manyCalls(400, uids).map((record) => ({ ...record, group: 'main' })));
+  const latest = records.toSorted((a, b) => b.createdMs - a.createdMs)[0];
+  assert.ok(latest);
+  entries.push(
+    servedEntry(latest.callId, { keyUid: latest.keyUid, atMs: latest.createdMs, model: latest.model }),
+    refusedEntry('req_1f0e58dfb2cf4b01a6a4f8c8d1a4d4aa', {
+      keyUid: app, atMs: TEST_NOW_MS - 20_000, httpStatus: 402, errorCode: 'credit_balance_exhausted',
+      model: 'claude-sonnet-4-5', message: 'The account team-a/main has used up its credit of $100.00. Its owner can '
+        + 'grant more: https://console.example.com/wallet/team-a/main or spec.grants of Account team-a/main.',
+    }),
+    ...Array.from({ length: 8 }, (_, at) => refusedEntry(`req_${String(at).padStart(32, '0')}`, {
+      keyUid: ci, atMs: TEST_NOW_MS - at * 61_000 - 30_000, ...at < 7 && { model: 'gpt-5-mini' },
+      message: 'This key has used up its quota of $25.00 for November; it starts anew on 1 December (UTC). The owner '
+        + 'of the key can raise it or set it to Unlimited: https://console.example.com/keys/team-a/ci.',
+    })),
+  );
+  const count = (keyUid: string, errorCode: string, calls: number, day = TODAY): RefusalCount =>
+    ({ account: 'team-a/main', day, keyUid, errorCode, calls });
+  counts.push(
+    count(ci, 'insufficient_quota', 12), count(app, 'credit_balance_exhausted', 1),
+    count(ci, 'insufficient_quota', 3, TODAY - 1), count(ci, 'rate_limit_exceeded', 1_204, TODAY - 3),
+  );
+}

@@ -1,0 +1,179 @@
+/** Both stores of activity keep the same promises: the latest by key, counts by day and reason, bounds. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, it } from 'vitest';
+import { ActivityTables, openActivityFile } from '../../../../dataplane/activity/activity-table.ts';
+import { parseEntry } from '../../../../dataplane/activity/activity.ts';
+import type { ActivityReader, ActivityWriter, RefusalCount } from '../../../../dataplane/activity/activity.ts';
+import { openActivityFileWriter } from '../../../../dataplane/activity/file-writer.ts';
+import { openValkeyActivityReader, openValkeyActivityWriter } from '../../../../dataplane/activity/valkey-activity.ts';
+import { startValkey, valkey } from '../../../support/valkey.ts';
+import { NOON_MS, refusedEntry, servedEntry } from './entries.ts';
+
+const TODAY = Math.floor(NOON_MS / 86_400_000);
+const ACCOUNT = 'team-a/main';
+
+interface Opened {
+  readonly writer: ActivityWriter;
+  readonly reader: ActivityReader;
+  /** Of one key. */
+  readonly bound: number;
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'mgw-activity-'));
+afterAll(() => rm(folder, { recursive: true }));
+
+function openFile(): Opened {
+  const path = join(folder, `${randomUUID()}.db`);
+  return { writer: openActivityFileWriter(path, () => NOON_MS), reader: openActivityFile(path), bound: 100 };
+}
+
+const count = (more: Partial<RefusalCount>): RefusalCount =>
+  ({ account: ACCOUNT, day: TODAY, keyUid: 'u1', errorCode: 'insufficient_quota', calls: 1, ...more });
+
+function promises(name: string, open: () => Opened | Promise<Opened>): void {
+  describe(name, () => {
+    it('gives back what was written, newest first, to whom it belongs', async () => {
+      const { writer, reader } = await open();
+      assert.deepEqual(await reader.refused({ account: ACCOUNT, most: 10 }), []);
+      assert.deepEqual(await reader.refusals({ account: ACCOUNT, fromDay: 0, toDay: TODAY }), []);
+      const [a, b] = [refusedEntry('a'), refusedEntry('b', { keyUid: 'u2', atMs: NOON_MS + 1 })];
+      const [served, theirs] = [servedEntry('c'), refusedEntry('d', { account: 'team-b/main', keyUid: 'u3' })];
+      await writer.write({
+        entries: [a, served, theirs],
+        refusals: [count({}), count({ account: 'team-b/main', keyUid: 'u3' })],
+      });
+      await writer.write({ entries: [b], refusals: [count({ keyUid: 'u2' }), count({ calls: 3 })] });
+      assert.deepEqual(await reader.refused({ account: ACCOUNT, most: 10 }), [b, a]);
+      assert.deepEqual(await reader.refused({ account: ACCOUNT, most: 1 }), [b]);
+      assert.deepEqual(await reader.refused({ account: ACCOUNT, keyUid: 'u1', most: 10 }), [a]);
+      assert.deepEqual(await reader.refused({ account: ACCOUNT, keyUid: 'u3', most: 10 }), []);
+      assert.deepEqual(await reader.find({ account: ACCOUNT, keyUid: 'u1', callId: 'c' }), served);
+      assert.deepEqual(await reader.find({ account: ACCOUNT, keyUid: 'u1', callId: 'a' }), a);
+      assert.equal(await reader.find({ account: ACCOUNT, keyUid: 'u3', callId: 'd' }), undefined);
+      assert.equal(await reader.find({ account: ACCOUNT, keyUid: 'u2', callId: 'c' }), undefined);
+      const counts = await reader.refusals({ account: ACCOUNT, fromDay: TODAY - 6, toDay: TODAY });
+      assert.deepEqual(counts.toSorted((x, y) => y.calls - x.calls), [count({ calls: 4 }), count({ keyUid: 'u2' })]);
+      assert.deepEqual(
+        await reader.refusals({ account: ACCOUNT, keyUid: 'u2', fromDay: TODAY, toDay: TODAY }),
+        [count({ keyUid: 'u2' })],
+      );
+      assert.deepEqual(await reader.refusals({ account: ACCOUNT, fromDay: TODAY - 3, toDay: TODAY - 1 }), []);
+      await writer.close();
+      reader.close();
+    });
+
+    it('tells what proxies said of their channels for half a minute', async () => {
+      const { writer, reader } = await open();
+      assert.deepEqual(await reader.channels(NOON_MS), []);
+      const channel = { channel: 'a/b', inFlight: 2, attempts: 5, failed: 1, skipped: 0, latency: [1, 4] };
+      await writer.writeChannels({ atMs: NOON_MS - 5_000, channels: [] });
+      await writer.writeChannels({ atMs: NOON_MS, channels: [channel] });
+      assert.deepEqual(await reader.channels(NOON_MS + 29_000), [{ atMs: NOON_MS, channels: [channel] }]);
+      assert.deepEqual(await reader.channels(NOON_MS + 31_000), []);
+      await writer.close();
+      reader.close();
+    });
+
+    it('keeps only the latest of a key, and those of other keys', async () => {
+      const { writer, reader, bound } = await open();
+      await writer.write({ entries: [refusedEntry('quiet', { keyUid: 'u2' })], refusals: [count({ keyUid: 'u2' })] });
+      for (let batch = 0; batch < 5; batch++) await writer.write({
+        entries: Array.from({ length: 100 }, (_, at) => refusedEntry(`r${batch * 100 + at}`)), refusals: [count({})],
+      });
+      const kept = await reader.refused({ account: ACCOUNT, keyUid: 'u1', most: 1_000 });
+      assert.equal(kept.length, bound);
+      assert.ok(kept.some(({ callId }) => callId === 'r499'));
+      assert.equal(await reader.find({ account: ACCOUNT, keyUid: 'u1', callId: 'r0' }), undefined);
+      assert.equal((await reader.refused({ account: ACCOUNT, keyUid: 'u2', most: 10 })).length, 1);
+      await writer.close();
+      reader.close();
+    });
+  });
+}
+
+promises('activity in a file', openFile);
+
+describe('the file of activity', () => {
+  it('is replaced where it is damaged or another program\'s, and drops what is old', async () => {
+    const path = join(folder, 'damaged.db');
+    await writeFile(path, 'not a database '.repeat(1_000));
+    const tables = new ActivityTables(path);
+    const DAY_MS = 86_400_000;
+    tables.write({
+      entries: [refusedEntry('old', { atMs: NOON_MS - 8 * DAY_MS })], refusals: [count({ day: TODAY - 40 })],
+    }, NOON_MS - 8 * DAY_MS);
+    tables.write({ entries: [refusedEntry('new')], refusals: [count({})] }, NOON_MS);
+    const reader = openActivityFile(path);
+    assert.deepEqual(
+      (await reader.refused({ account: ACCOUNT, most: 10 })).map(({ callId }) => callId), ['new'],
+    );
+    assert.equal((await reader.refusals({ account: ACCOUNT, fromDay: 0, toDay: TODAY })).length, 1);
+    tables.close();
+  });
+
+  it('says why a write failed, and writes the next one', async () => {
+    const missing = join(folder, 'no', 'such', 'folder.db');
+    const writer = openActivityFileWriter(missing, () => NOON_MS);
+    await assert.rejects(writer.write({ entries: [refusedEntry('a')], refusals: [] }), /unable to open/);
+    await writer.close();
+  });
+
+  it('passes over what is no entry', () => {
+    for (const text of ['', '[]', 'null', '{"callId":"a"}', '{"callId":1']) assert.equal(parseEntry(text), undefined);
+    assert.deepEqual(parseEntry(JSON.stringify(refusedEntry('a'))), refusedEntry('a'));
+  });
+});
+
+if (!valkey.skip) {
+  const server = await startValkey();
+  afterAll(() => server[Symbol.asyncDispose]());
+  promises('activity on Valkey', async () => {
+    const url = `${server.url}?prefix=a${randomUUID().slice(0, 8)}`;
+    const [writer, reader] = [openValkeyActivityWriter(url, 'proxy-1'), openValkeyActivityReader(url, () => NOON_MS)];
+    await answers(() => reader.refused({ account: ACCOUNT, keyUid: 'u1', most: 1 }));
+    await answers(() => writer.write({ entries: [], refusals: [count({ account: 'nobody', keyUid: 'nobody' })] }));
+    return { writer, reader, bound: 50 };
+  });
+
+  describe('activity on Valkey', () => {
+    it('has the channels of every proxy, and drops those of proxies that are gone', async () => {
+      const url = `${server.url}?prefix=p${randomUUID().slice(0, 8)}`;
+      const [one, two, reader] = [
+        openValkeyActivityWriter(url, 'one'), openValkeyActivityWriter(url, 'two'), openValkeyActivityReader(url),
+      ];
+      await answers(() => one.writeChannels({ atMs: NOON_MS - 600_000, channels: [] }));
+      await answers(() => reader.channels(NOON_MS));
+      assert.equal((await reader.channels(NOON_MS - 600_000)).length, 1);
+      await answers(() => two.writeChannels({ atMs: NOON_MS, channels: [] }));
+      assert.equal((await reader.channels(NOON_MS - 600_000)).length, 1); // the new one alone
+      await one.writeChannels({ atMs: NOON_MS, channels: [] });
+      assert.equal((await reader.channels(NOON_MS)).length, 2);
+      await Promise.all([one.close(), two.close()]);
+      reader.close();
+    });
+
+    it('expires by itself', async () => {
+      const prefix = `x${randomUUID().slice(0, 8)}`;
+      const writer = openValkeyActivityWriter(`${server.url}?prefix=${prefix}`, 'proxy-1');
+      await answers(() => writer.write({ entries: [refusedEntry('a'), servedEntry('b')], refusals: [count({})] }));
+      const keys = await server.command('KEYS', `{${prefix}*`);
+      assert.ok(Array.isArray(keys));
+      assert.equal(keys.length, 3);
+      for (const key of keys) assert.ok(Number(await server.command('TTL', String(key))) > 86_400, String(key));
+      await writer.close();
+    });
+  });
+
+  /** A connection is made in the background, and commands fail until it is there. */
+  async function answers(work: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      const done = await work().then(() => true, () => false);
+      if (done) return;
+      await new Promise((resolve) => { setTimeout(resolve, 5); });
+    }
+  }
+}
