@@ -20,7 +20,8 @@ type Shape =
    */
   | 'burst';
 
-export type Dialect = 'openai' | 'anthropic';
+/** Chat completions, messages, and OpenAI's Responses. */
+export type Dialect = 'openai' | 'anthropic' | 'responses';
 
 export interface BenchCase {
   /** dialect-shape-connections, or dialect-provider-shape-connections where the two differ: what --only chooses by. */
@@ -60,13 +61,16 @@ export const CASES: readonly BenchCase[] = [
   benchCase('anthropic', 'stream', 64),
   ...(['openai', 'anthropic'] as const).flatMap((dialect) =>
     (['openai', 'anthropic'] as const).map((provider) => benchCase(dialect, 'burst', 64, provider))),
+  ...(['responses', 'openai', 'anthropic'] as const).map((provider) => benchCase('responses', 'burst', 64, provider)),
 ];
 
 /** What --quick leaves. */
 export const QUICK_CASES: ReadonlySet<string> =
   new Set(['openai-json-1', 'openai-json-64', 'openai-stream-64', 'openai-paced-64']);
 
-export const MODELS: Readonly<Record<Dialect, string>> = { openai: 'bench-gpt', anthropic: 'bench-claude' };
+export const MODELS: Readonly<Record<Dialect, string>> = {
+  openai: 'bench-gpt', anthropic: 'bench-claude', responses: 'bench-responses',
+};
 /** The mock provider knows by the name that it is to take its time. */
 export const PACED_SUFFIX = '-paced';
 export const BURST_SUFFIX = '-burst';
@@ -103,12 +107,16 @@ export function callOf({ dialect, provider, shape }: Pick<BenchCase, 'dialect' |
   const model = MODELS[provider] + SUFFIXES[shape];
   const stream = shape === 'json' ? {} : { stream: true };
   const limit = dialect === 'anthropic' ? { max_tokens: 512 } : {};
-  const write = (content: string): string =>
-    JSON.stringify({ model, ...limit, ...stream, messages: [{ role: 'user', content }] });
+  const write = (content: string): string => {
+    const conversation = [{ role: 'user', content }];
+    const asked = dialect === 'responses' ? { input: conversation } : { messages: conversation };
+    return JSON.stringify({ model, ...limit, ...stream, ...asked });
+  };
   const body = write(QUESTION.repeat(20).slice(0, REQUEST_BYTES - write('').length));
-  return dialect === 'openai'
-    ? { path: '/v1/chat/completions', body, headers: { 'content-type': 'application/json' } }
-    : {
-      path: '/v1/messages', body, headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
-    };
+  const headers = { 'content-type': 'application/json' };
+  switch (dialect) {
+    case 'openai': return { path: '/v1/chat/completions', body, headers };
+    case 'responses': return { path: '/v1/responses', body, headers };
+    case 'anthropic': return { path: '/v1/messages', body, headers: { ...headers, 'anthropic-version': '2023-06-01' } };
+  }
 }

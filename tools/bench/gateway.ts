@@ -73,12 +73,15 @@ function platform(mockUrl: string, models: number): unknown[] {
   const routes = [
     route('openai', { protocol: 'OpenAI', baseUrl: `${mockUrl}/v1` }, modelNames('openai')),
     route('anthropic', { protocol: 'Anthropic', baseUrl: mockUrl }, modelNames('anthropic')),
+    route('responses', {
+      protocol: 'OpenAI', baseUrl: `${mockUrl}/v1`, endpoints: ['Chat', 'Responses'],
+    }, modelNames('responses')),
   ];
   const others = Array.from({ length: models }, (_none, index) => `other-${index}`);
   for (let from = 0; from < models; from += 250) routes.push(route(
     `others-${from}`, { protocol: 'OpenAI', baseUrl: `${mockUrl}/v1` }, others.slice(from, from + 250),
   ));
-  const priced = [...modelNames('openai'), ...modelNames('anthropic')];
+  const priced = [...modelNames('openai'), ...modelNames('anthropic'), ...modelNames('responses')];
   const catalogs = [catalog('bench', priced)];
   for (let from = 0; from < models; from += 1000)
     catalogs.push(catalog(`others-${from}`, others.slice(from, from + 1000)));
@@ -91,8 +94,14 @@ function platform(mockUrl: string, models: number): unknown[] {
   ];
 }
 
+interface Provider {
+  readonly protocol: string;
+  readonly baseUrl: string;
+  readonly endpoints?: readonly string[];
+}
+
 function route(
-  name: string, provider: { readonly protocol: string; readonly baseUrl: string }, models: readonly string[],
+  name: string, provider: Provider, models: readonly string[],
 ): unknown {
   return {
     apiVersion: API_VERSION, kind: 'ModelRoute', metadata: { name },

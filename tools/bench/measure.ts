@@ -109,7 +109,7 @@ export async function assertAnswers(benchCase: BenchCase, target: Target): Promi
   const text = await response.text();
   if (response.status !== 200)
     throw new Error(`${target.name} answers ${benchCase.name} with ${response.status}: ${text.slice(0, 500)}`);
-  if (benchCase.shape !== 'json' && !/\[DONE\]|message_stop/.test(text))
+  if (benchCase.shape !== 'json' && !/\[DONE\]|message_stop|response\.completed/.test(text))
     throw new Error(`${target.name} does not stream ${benchCase.name}: ${text.slice(0, 500)}`);
   if ((target.name === 'gateway' || target.name === 'valkey') && benchCase.shape === 'json' &&
     response.headers.get('x-modelgateway-cost-usd') === null) throw new Error('the gateway does not bill');

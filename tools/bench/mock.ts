@@ -7,11 +7,16 @@ import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { STREAM_HEAD, streamChunks, wholeAnswer } from './answers.ts';
 import { BURST_SUFFIX, EVENTS_PER_BURST, EVENTS_PER_STREAM, HELD_SUFFIX, PACE_MS, PACED_SUFFIX } from './cases.ts';
+import type { Dialect } from './cases.ts';
 import { listening } from './ready.ts';
 
-const ANSWERS = { openai: wholeAnswer('openai'), anthropic: wholeAnswer('anthropic') };
-const CHUNKS = { openai: streamChunks('openai'), anthropic: streamChunks('anthropic') };
-const BURSTS = { openai: burstsOf(CHUNKS.openai), anthropic: burstsOf(CHUNKS.anthropic) };
+const ANSWERS = each(wholeAnswer);
+const CHUNKS = each(streamChunks);
+const BURSTS = each((dialect) => burstsOf(CHUNKS[dialect]));
+
+function each<T>(make: (dialect: Dialect) => T): Readonly<Record<Dialect, T>> {
+  return { openai: make('openai'), anthropic: make('anthropic'), responses: make('responses') };
+}
 
 interface Stream {
   readonly socket: Socket;
@@ -60,8 +65,13 @@ function startStream(socket: Socket, chunks: readonly Buffer[], paced: boolean):
   if (running.length === 1) setImmediate(turn);
 }
 
+function dialectOf(head: string): Dialect {
+  if (head.includes('/messages ')) return 'anthropic';
+  return head.includes('/responses ') ? 'responses' : 'openai';
+}
+
 function answer(socket: Socket, head: string, body: Buffer): void {
-  const dialect = head.includes('/messages ') ? 'anthropic' : 'openai';
+  const dialect = dialectOf(head);
   if (!body.includes('"stream":true')) socket.write(ANSWERS[dialect]);
   else if (body.includes(`${HELD_SUFFIX}"`)) startStream(socket, BURSTS[dialect].slice(0, 2), true);
   else if (body.includes(`${BURST_SUFFIX}"`)) startStream(socket, BURSTS[dialect], true);
