@@ -76,7 +76,8 @@ export function createPriceLists(gatewayNamespace: string): (resources: Resource
   return (resources, nowMs) => {
     const { groups, modelRoutes, priceCatalogs, malformed, secrets } = resources;
     const sources = [groups, modelRoutes, priceCatalogs, malformed, secrets];
-    if (last && nowMs < last.untilMs && sources.every((source, index) => source === last?.sources[index])) return last.list;
+    const isSame = last !== undefined && sources.every((source, index) => source === last?.sources[index]);
+    if (last && isSame && nowMs < last.untilMs) return last.list;
     const { snapshot, nextChangeMs: untilMs = Number.POSITIVE_INFINITY } =
       translate({ ...resources, apiKeys: [], accounts: [] }, { gatewayNamespace, nowMs });
     const list = compilePriceList(snapshot);

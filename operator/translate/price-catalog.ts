@@ -59,9 +59,10 @@ function readCatalog(catalog: PriceCatalog): GatheredCatalog {
 export function pricesInForce(catalog: GatheredCatalog, nowMs: number): GatheredCatalog {
   const { windows } = catalog;
   if (windows.size === 0) return catalog;
-  const past = [...windows].filter(([, { fromMs, untilMs }]) => nowMs < fromMs || nowMs >= untilMs).map(([name]) => name);
-  return inForce(catalog, [past.join('\n')], () => (
-    { ...catalog, prices: catalog.prices.filter(({ name }) => !past.includes(name)) }));
+  const idle = [...windows].filter(([, { fromMs, untilMs }]) => nowMs < fromMs || nowMs >= untilMs)
+    .map(([name]) => name);
+  return inForce(catalog, [idle.join('\n')], () => (
+    { ...catalog, prices: catalog.prices.filter(({ name }) => !idle.includes(name)) }));
 }
 
 /** A price that counts always gives way to one that counts for a time. */
