@@ -11,6 +11,7 @@ import { keyRotateRoutes } from './pages/key-rotate.ts';
 import { keyRoutes } from './pages/key.ts';
 import { keySettingsRoutes } from './pages/key-settings.ts';
 import { keyUseRoutes } from './pages/key-use.ts';
+import { homeOf } from './keys/requested-key.ts';
 import { keysRoutes } from './pages/keys.ts';
 import { pricesRoutes } from './pages/prices.ts';
 import { refusedRoutes } from './pages/refused.ts';
@@ -22,7 +23,7 @@ import type { ConsoleRoute } from './route.ts';
 
 /** The pages of signed-in people. Signing in and out, and the assets, are the server's own. */
 export const ROUTES: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/', handle: () => ({ redirect: '/keys' }) },
+  { method: 'GET', path: '/', handle: ({ person }) => ({ redirect: homeOf(person) }) },
   ...keysRoutes,
   ...keyRoutes, ...keyActivityRoutes, ...keySettingsRoutes, ...keyUseRoutes,
   ...keyNewRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
