@@ -44,7 +44,7 @@ function showPrices({ deps, query: parameters }: PageRequest): HandlerResult {
 export function priceListOf(deps: ConsoleDeps): PriceList {
   let compile = compilers.get(deps);
   if (!compile) compilers.set(deps, compile = createPriceLists(deps.gatewayNamespace));
-  return compile(deps.resources());
+  return compile(deps.resources(), deps.nowMs());
 }
 
 function ranked(list: PriceList): readonly RankedRow[] {
@@ -71,15 +71,17 @@ export const pricesRoutes: readonly ConsoleRoute[] = [
 ];
 
 /** The price list of the resources; the same object as before where nothing that prices come from has changed. */
-export function createPriceLists(gatewayNamespace: string): (resources: Resources) => PriceList {
-  let last: { readonly sources: readonly unknown[]; readonly list: PriceList } | undefined;
-  return (resources) => {
+export function createPriceLists(gatewayNamespace: string): (resources: Resources, nowMs: number) => PriceList {
+  let last: { readonly sources: readonly unknown[]; readonly list: PriceList; readonly untilMs: number } | undefined;
+  return (resources, nowMs) => {
     const { groups, modelRoutes, priceCatalogs, malformed, secrets } = resources;
     const sources = [groups, modelRoutes, priceCatalogs, malformed, secrets];
-    if (last && sources.every((source, index) => source === last?.sources[index])) return last.list;
-    const { snapshot } = translate({ ...resources, apiKeys: [], accounts: [] }, { gatewayNamespace, nowMs: 0 });
+    const isSame = last !== undefined && sources.every((source, index) => source === last?.sources[index]);
+    if (last && isSame && nowMs < last.untilMs) return last.list;
+    const { snapshot, nextChangeMs: untilMs = Number.POSITIVE_INFINITY } =
+      translate({ ...resources, apiKeys: [], accounts: [] }, { gatewayNamespace, nowMs });
     const list = compilePriceList(snapshot);
-    last = { sources, list };
+    last = { sources, list, untilMs };
     return list;
   };
 }

@@ -687,6 +687,13 @@ export interface PriceCatalogModel {
    */
   readonly cacheWrite1hRatio?: string;
   /**
+   * The moment from which this price counts, such as 2026-09-01T00:00:00Z. While it counts, a price with validFrom or
+   * validUntil goes before one without, whichever catalog is older.
+   */
+  readonly validFrom?: string;
+  /** The moment from which this price counts no more. Calls that run then are billed by it still. */
+  readonly validUntil?: string;
+  /**
    * What a million tokens of each class cost, in USD: input (required), output, cacheRead, cacheWrite5m, cacheWrite1h,
    * reasoning, audioInput, audioOutput, imageInput, imageOutput. Absent classes: output, cacheRead and imageInput cost
    * what input does, cacheWrite5m 1.25 x input, cacheWrite1h 1.6 x cacheWrite5m, reasoning and imageOutput what output

@@ -95,8 +95,9 @@ function partsOf(meter: Meter | undefined, { candidate, routed: { call } }: Bill
     serviceTiers: servedTiers(serviceTier, call.serviceTier), regions: servedRegions(region, call.region),
   };
   return { details, ...served, uses, parts: parts?.map((part): PartUsage => {
-    const price = part.model === undefined || part.model === candidate.upstreamModel
-      ? undefined : candidate.priceOf(part.model);
+    // a call that asks for nothing of the kind has no parts of other models
+    const isOwn = part.model === undefined || part.model === candidate.upstreamModel || !call.unbounded(candidate);
+    const price = isOwn || part.model === undefined ? undefined : candidate.priceOf(part.model);
     return {
       tokens: tokensOf(part, 0, part.output ?? 0), details: part.details, ...served,
       ...part.serviceTier !== undefined && { serviceTiers: [part.serviceTier] },

@@ -12,6 +12,8 @@ import { compareText } from './quote-names.ts';
 
 interface TranslatedParts {
   readonly catalogs: readonly Translated<PriceCatalog>[];
+  /** When a price begins or ceases to count; undefined: never. */
+  readonly nextPriceChangeMs: number | undefined;
   readonly routes: readonly Translated<ModelRoute>[];
   readonly groups: readonly TranslatedGroup[];
   readonly accounts: readonly Translated<Account>[];
@@ -43,7 +45,7 @@ export function assemble(parts: TranslatedParts, nowMs: number): Translation {
   });
   const statuses = freezeDeep([...accounts, ...keys, ...groups, ...routes, ...catalogs].map(({ findings }) => findings)
     .concat(leftOut));
-  const nextChangeMs = nextMoment(snapshot.keys, nowMs);
+  const nextChangeMs = nextMoment(snapshot.keys, nowMs, parts.nextPriceChangeMs);
   return Object.freeze({ snapshot, statuses:
     Object.freeze(statuses.toSorted(compareFindings)), ...nextChangeMs !== undefined && { nextChangeMs } });
 }
@@ -52,9 +54,11 @@ function messagesOf<Message extends Named>(translated: readonly Translated<Messa
   return translated.flatMap(({ message }) => message ?? []).sort(compareNamed);
 }
 
-/** When the next key expires, or the overlap of a replaced one ends; undefined: never. */
-function nextMoment(keys: readonly Key[], nowMs: number): number | undefined {
-  let next = Number.POSITIVE_INFINITY;
+/** When the next key expires, the overlap of a replaced one ends, or a price changes; undefined: never. */
+function nextMoment(
+  keys: readonly Key[], nowMs: number, priceChangeMs = Number.POSITIVE_INFINITY,
+): number | undefined {
+  let next = priceChangeMs;
   for (const { expirationMs, hashes } of keys)
     for (const ms of [expirationMs, ...hashes.map(({ notAfterMs }) => notAfterMs)])
       if (ms !== undefined && Number(ms) > nowMs && Number(ms) < next) next = Number(ms);

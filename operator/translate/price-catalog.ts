@@ -25,8 +25,16 @@ export interface GatheredCatalog {
   readonly ratioBaseUsdE9: bigint;
   readonly prices: readonly Price[];
   readonly faults: readonly string[];
+  /** When prices count that do not count always. */
+  readonly windows: ReadonlyMap<string, PriceWindow>;
 }
 
+interface PriceWindow {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+const inForce = memoize<GatheredCatalog, GatheredCatalog>();
 const gathered = memoize<PriceCatalog, GatheredCatalog>();
 const translated = memoize<GatheredCatalog, Translated<PriceCatalogMessage>>();
 
@@ -43,7 +51,44 @@ function readCatalog(catalog: PriceCatalog): GatheredCatalog {
   );
   const prices =
     catalog.spec.models.map((model) => readPrice(fields, model)).sort((a, b) => compareText(a.name, b.name));
-  return { metadata: catalog.metadata, catalog, ratioBaseUsdE9, prices, faults: fields.faults };
+  const windows = readWindows(fields, catalog);
+  return { metadata: catalog.metadata, catalog, ratioBaseUsdE9, prices, faults: fields.faults, windows };
+}
+
+/** The catalog with the prices that count at a moment. */
+export function pricesInForce(catalog: GatheredCatalog, nowMs: number): GatheredCatalog {
+  const { windows } = catalog;
+  if (windows.size === 0) return catalog;
+  const idle = [...windows].filter(([, { fromMs, untilMs }]) => nowMs < fromMs || nowMs >= untilMs)
+    .map(([name]) => name);
+  return inForce(catalog, [idle.join('\n')], () => (
+    { ...catalog, prices: catalog.prices.filter(({ name }) => !idle.includes(name)) }));
+}
+
+/** A price that counts always gives way to one that counts for a time. */
+export function countsAlways({ windows }: GatheredCatalog, model: string): boolean {
+  return !windows.has(model);
+}
+
+/** The next moment at which a price begins or ceases to count; undefined: none does. */
+export function nextPriceChange(catalogs: readonly GatheredCatalog[], nowMs: number): number | undefined {
+  const moments = catalogs.flatMap(({ windows }) => [...windows.values()])
+    .flatMap(({ fromMs, untilMs }) => [fromMs, untilMs]).filter((ms) => ms > nowMs && Number.isFinite(ms));
+  return moments.length === 0 ? undefined : Math.min(...moments);
+}
+
+function readWindows(fields: FieldReader, { spec }: PriceCatalog): Map<string, PriceWindow> {
+  const windows = new Map<string, PriceWindow>();
+  for (const { name, validFrom, validUntil } of spec.models) {
+    if (validFrom === undefined && validUntil === undefined) continue;
+    const read = (field: string, text: string | undefined, fallback: number): number =>
+      (text === undefined ? fallback : Number(fields.time(`spec.models "${name}": ${field}`, text)));
+    windows.set(name, {
+      fromMs: read('validFrom', validFrom, Number.NEGATIVE_INFINITY),
+      untilMs: read('validUntil', validUntil, Number.POSITIVE_INFINITY),
+    });
+  }
+  return windows;
 }
 
 /** The models that a catalog claims. */
@@ -64,7 +109,9 @@ function pricesOf({
   const findings = findingsOf(catalog);
   if (faults.length > 0) return refuseInvalid(findings, faults);
   const kept = prices.filter(({ name }) => !lost.has(name));
-  const counted = { ...withConflicts(findings, lost, kept.length), fields: { models: kept.length } };
+  // a price that counts for a time takes the place of another as it should
+  const contested = new Map([...lost].filter(([model, winner]) => countsAlways(winner, model)));
+  const counted = { ...withConflicts(findings, contested, kept.length), fields: { models: kept.length } };
   if (kept.length === 0) return { findings: counted };
   const models = kept.filter((price) => !isSheet(price));
   const sheets = kept.filter(isSheet);

@@ -21,7 +21,7 @@ import { translateGroups } from './group.ts';
 import type { TranslatedGroup } from './group.ts';
 import { findDifferingLimits } from './model-limits.ts';
 import { translateRoute } from './model-route.ts';
-import { claimedModels, translateCatalog } from './price-catalog.ts';
+import { claimedModels, countsAlways, nextPriceChange, pricesInForce, translateCatalog } from './price-catalog.ts';
 
 interface TranslateOptions {
   /** The namespace of this gateway. */
@@ -38,8 +38,9 @@ const NO_FAILURES: ReadonlyMap<string, string> = new Map();
 /** Never throws on admitted resources; the same ones in any order give the same translation. */
 export function translate(resources: Resources, options: TranslateOptions): Translation {
   const input = gather(resources, options);
-  const modelConflicts = findConflicts(input.catalogs, claimedModels);
-  const catalogs = input.catalogs.map((catalog) => translateCatalog(catalog, modelConflicts.get(catalog)));
+  const inForce = input.catalogs.map((catalog) => pricesInForce(catalog, options.nowMs));
+  const modelConflicts = findConflicts(inForce, claimedModels, countsAlways);
+  const catalogs = inForce.map((catalog) => translateCatalog(catalog, modelConflicts.get(catalog)));
   const prices = catalogs.flatMap(({ message }) => (message ? pricesOf(message) : []));
   const priced = new Map(prices.map(({ name, quotaType }) => [name, quotaType]));
 
@@ -76,6 +77,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
 
   return assemble({
     catalogs, routes, groups, accounts, keys, priced, leftOut: [...input.misplaced, ...input.malformed],
+    nextPriceChangeMs: nextPriceChange(input.catalogs, options.nowMs),
   }, options.nowMs);
 }
 

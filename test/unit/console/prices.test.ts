@@ -79,11 +79,11 @@ describe('the operator\'s price list', () => {
     const resources =
       buildResources({ objects: createWorld(PRICES).objects.values(), secrets: [], namespaces: new Map() });
     const lists = createPriceLists('model-gateway');
-    const first = lists(resources);
+    const first = lists(resources, 0);
     assert.deepEqual(first.pricing.rows.map(({ modelName }) => modelName), ['claude-sonnet-4-5', 'flux']);
-    assert.equal(lists({ ...resources, apiKeys: [] }), first);
-    assert.notEqual(lists({ ...resources, priceCatalogs: [] }), first);
-    assert.deepEqual(createPriceLists('other')(resources).pricing.rows, []);
+    assert.equal(lists({ ...resources, apiKeys: [] }, 0), first);
+    assert.notEqual(lists({ ...resources, priceCatalogs: [] }, 0), first);
+    assert.deepEqual(createPriceLists('other')(resources, 0).pricing.rows, []);
   });
 });
 

@@ -99,7 +99,7 @@ function termsOf({ model, groupRatio, channel, asked }: Case, tokens: TokenCount
     bounds: { price, inputTokens, requestTokens: inputTokens, estimatedInputTokens: inputTokens },
     candidate: { upstreamModel: model, priceOf: (other: string) => priceOf(other, groupRatio, channel) },
     routed: { call: {
-      serviceTier: asked, generations: 1, unbounded: () => false, output: { answers: 1, predictionTokens: 0 },
+      serviceTier: asked, generations: 1, unbounded: () => true, output: { answers: 1, predictionTokens: 0 },
     }, offer: { quotaType: 'Token' } },
   } as unknown as BillingTerms;
 }
