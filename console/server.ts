@@ -15,6 +15,7 @@ import { localState } from './access/shared-state.ts';
 import type { SharedState } from './access/shared-state.ts';
 import { ASSET_ROOT, loadAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
+import { compressAnswer } from './compress.ts';
 import { RequestRefused } from './describe-error.ts';
 import { MAX_FORM_BYTES } from './form.ts';
 import { REQUEST_LIMITS, SECURITY_HEADERS } from './http.ts';
@@ -98,6 +99,7 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
     request.posted = { fields: new URLSearchParams(), csrf: '' };
     secure(request, reply);
   });
+  app.addHook('onSend', compressAnswer);
   app.setErrorHandler((error, request, reply) => sendError(context, { request, reply }, error));
   app.setNotFoundHandler((request, reply) => sendError(context, { request, reply }, nothingHere()));
   registerAssets(app, assets);

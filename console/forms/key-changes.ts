@@ -77,7 +77,7 @@ export const EDIT_ROWS: Readonly<Record<EditField, EditRow>> = {
     patch: ({ restricted, models }) => ({ value: { models: restricted ? models : null } }),
   },
   maxConcurrency: {
-    label: 'Calls at once',
+    label: 'Concurrent calls',
     text: ({ maxConcurrency }) => maxConcurrency === '' ? 'Any number' : maxConcurrency,
     take: ({ maxConcurrency }) => ({ maxConcurrency }),
     patch: (form) => mapped(concurrencyOf(form), (value) => ({ maxConcurrency: value ?? null })),

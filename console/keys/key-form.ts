@@ -21,7 +21,7 @@ export const FIELD_LABELS: Readonly<Record<KeyField, string>> = {
   namespace: 'Namespace', name: 'Name', group: 'Group', account:
     'Account', enabled: 'Enabled', limitUsd: 'Quota', period: 'Period', whenShort: 'When too little is left',
   expires: 'Expires', models: 'Models', maxConcurrency:
-    'Calls at once', keyType: 'Where the key comes from', secret: 'Secret', overlap: 'The old key', confirm: 'Name',
+    'Concurrent calls', keyType: 'Where the key comes from', secret: 'Secret', overlap: 'The old key', confirm: 'Name',
 };
 
 /** The change that somebody else has made to a field meanwhile. */
@@ -35,7 +35,7 @@ function changedMeanwhile(field: EditField, others: readonly ConcurrentChange[])
       : 'The form keeps what you typed.'}</p>`;
 }
 
-const PERIOD_LABELS = { Never: 'Once for all', Daily: 'Every day', Monthly: 'Every month' } as const;
+const PERIOD_LABELS = { Never: 'Never', Daily: 'Every day', Monthly: 'Every month' } as const;
 const WHEN_SHORT_LABELS = { Lower: 'Shorten its answer to what can be paid', Refuse: 'Refuse the call' } as const;
 
 /** All fields of an edit. */
@@ -94,9 +94,9 @@ ${textField({
     attributes: html` type="text" inputmode="decimal" autocomplete="off" spellcheck="false" placeholder="25.00" \
 maxlength="20"`, below: changedMeanwhile('limit', others),
   })}
-${selectField({ field: 'period', label: 'Begins anew', value: form.period, errors, options: PERIODS.map((value) => ({
+${selectField({ field: 'period', label: 'Resets', value: form.period, errors, options: PERIODS.map((value) => ({
   value, label: PERIOD_LABELS[value],
-})), hint: 'Days and months are calendar ones, in UTC.', below: changedMeanwhile('period', others) })}
+})), hint: 'At midnight or on the 1st, UTC.', below: changedMeanwhile('period', others) })}
 </div></fieldset>`;
 }
 
@@ -121,7 +121,7 @@ function renderExpires({ form, errors, others }: KeyFormView): Html {
 
 function renderConcurrency({ form, errors, others }: KeyFormView): Html {
   return textField({
-    field: 'maxConcurrency', label: 'Calls at once', value: form.maxConcurrency, errors, short:
+    field: 'maxConcurrency', label: 'Concurrent calls', value: form.maxConcurrency, errors, short:
       true, hint: 'How many calls with this key may be running, over all proxies. Empty: any number.',
     attributes: html` type="number" inputmode="numeric" min="1" max="1000000" step="1" placeholder="Any number"`, below:
       changedMeanwhile('maxConcurrency', others),

@@ -41,7 +41,7 @@ function renderStatusNotice({ tone, label, message }: KeyStatusFinding): Html {
 }
 
 const PERIOD_WORDS = { Never: '', Daily: ' today', Monthly: ' this month' } as const;
-const AGAIN = { Never: '', Daily: 'starts again at midnight (UTC)', Monthly: 'starts again on the 1st (UTC)' } as const;
+const AGAIN = { Never: '', Daily: 'resets at midnight (UTC)', Monthly: 'resets on the 1st (UTC)' } as const;
 
 function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
   const facts = factsOf(apiKey);
@@ -52,10 +52,10 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
   ? 'Unlimited'
   : renderRemaining(facts.remainingNanoUsd)}<small>${facts.limitNanoUsd === undefined
   ? 'by this key; its account pays'
-  : AGAIN[period] || 'of its limit, once for all'}</small>${changeLimit}</dd></div>
+  : AGAIN[period] || 'of its limit'}</small>${changeLimit}</dd></div>
 <div><dt>Spent${PERIOD_WORDS[period]}</dt><dd>${renderUsd(facts.spentNanoUsd)}${renderShare(facts)}${period === 'Never'
   ? NOTHING
-  : html`<small>${renderUsd(facts.totalSpentNanoUsd)} in all</small>`}</dd></div>
+  : html`<small>${renderUsd(facts.totalSpentNanoUsd)} in total</small>`}</dd></div>
 <div><dt>Last call</dt><dd class="key-moment">${facts.lastUsedMs === undefined
   ? 'None yet'
   : renderTime(facts.lastUsedMs, 'minute')}</dd></div>
@@ -82,7 +82,7 @@ function renderSettings({ apiKey: { metadata, spec }, group }: KeyOverview): Htm
 <dt>Account</dt><dd><a href="${account}"><bdi>${accountRef.name}</bdi></a></dd>
 <dt>Models</dt><dd>${models === undefined ? 'All of its group' : html`<bdi>${models.join(', ')}</bdi>`}</dd>
 <dt>Expires</dt><dd>${expirationTime === undefined ? 'Never' : timeOf(expirationTime)}</dd>
-<dt>Calls at once</dt><dd>${maxConcurrency ?? 'Any number'}</dd>
+<dt>Concurrent calls</dt><dd>${maxConcurrency ?? 'Any number'}</dd>
 `;
 }
 

@@ -155,10 +155,10 @@ function isUnderWay({ status }: ApiKey): boolean {
   return status?.conditions?.some(({ type, status: holds }) => type === 'Reconciling' && holds === 'True') ?? false;
 }
 
-/** When the quota starts again, as the end of a sentence. */
+/** When the quota resets, as the end of a sentence. */
 function anew({ spec: { quota } }: ApiKey, before = ', or wait: '): string {
-  if (quota.period === 'Daily') return `${before}it starts again at midnight (UTC)`;
-  return quota.period === 'Monthly' ? `${before}it starts again on the 1st (UTC)` : '';
+  if (quota.period === 'Daily') return `${before}it resets at midnight (UTC)`;
+  return quota.period === 'Monthly' ? `${before}it resets on the 1st (UTC)` : '';
 }
 
 function utc(ms: number): string {

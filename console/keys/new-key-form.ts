@@ -46,7 +46,7 @@ ${textField({
 ${renderAccount(view)}
 ${renderMainFields(view)}
 <details class="fold key-more"${flag('open', showsMore(view))}><summary>More options</summary>
-<p class="hint">Models, expiry, calls at once, and where the key comes from.</p>
+<p class="hint">Models, expiry, concurrent calls, and where the key comes from.</p>
 <div class="form key-fields">${renderMoreFields(view)}
 ${renderOrigin(form, errors)}</div></details>
 <div class="form-actions"><button type="submit" class="button primary">Create key</button>\

@@ -2,7 +2,7 @@
 import type { Account } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
-import { renderUsd } from '#web/format.ts';
+import { renderRemaining, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
@@ -198,10 +198,11 @@ ${renderFigures(facts)}`;
 
 function renderFigures(facts: AccountFacts): Html {
   const { balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd } = facts;
+  const balance = balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd) : renderRemaining(balanceNanoUsd);
   return html`<dl class="figures">
 <div><dt>Balance</dt><dd${balanceNanoUsd <= 0n
   ? html` class="bad"`
-  : NOTHING}>${renderUsd(balanceNanoUsd)}<small>${renderStatusMark(accountStatusOf(facts))}</small></dd></div>
+  : NOTHING}>${balance}<small>${renderStatusMark(accountStatusOf(facts))}</small></dd></div>
 <div><dt>Credit</dt><dd>${renderUsd(creditNanoUsd)}<small>all grants together</small></dd></div>
 <div><dt>Spent</dt><dd>${renderUsd(spentNanoUsd)}<small>since the first call</small></dd></div>
 <div><dt>Held now</dt><dd>${renderUsd(heldNanoUsd)}<small>by running calls, at most</small></dd></div>

@@ -85,7 +85,7 @@ function renderLosses(apiKey: ApiKey): Html {
   return html`<dl class="facts"><dt>Key</dt><dd>${status?.keyPrefix === undefined
     ? 'Not made yet'
     : html`<code>${status.keyPrefix}…</code>`}</dd>
-<dt>Spent in all</dt><dd>${renderUsd(totalSpentNanoUsd)} of the account <bdi>${spec.accountRef.name}</bdi></dd>
+<dt>Spent in total</dt><dd>${renderUsd(totalSpentNanoUsd)} of the account <bdi>${spec.accountRef.name}</bdi></dd>
 <dt>Last used</dt><dd>${lastUsedMs === undefined ? 'Never' : renderTime(lastUsedMs, 'minute')}</dd>
 ${spec.key.type === 'Generated' ? html`<dt>Secret</dt><dd>Goes with it</dd>` : NOTHING}</dl>`;
 }

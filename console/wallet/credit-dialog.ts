@@ -1,7 +1,7 @@
 /** [P] The dialog at the top of an account that grants credit, with the balance before and after. */
 import type { Account } from '#crds/types.gen.ts';
 import { ONE_E9 } from '#web/decimal.ts';
-import { formatShortUsd } from '#web/format.ts';
+import { formatUsdDown } from '#web/format.ts';
 import { flag, html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { errorSummary, textField } from '../views/form-fields.ts';
@@ -43,9 +43,9 @@ autocomplete="off" novalidate>${csrfField(csrf)}<input type="hidden" name="uid" 
 ${renderPresets(form.usd, balanceNanoUsd)}
 ${textField({
     field: 'usd', label: 'Amount in USD', value: form.usd, errors, prefix: '$',
-    attributes: html` type="text" inputmode="decimal" maxlength="32"`,
+    attributes: html` type="text" inputmode="decimal" maxlength="32" autofocus`,
     below: html`<p class="hint" id="credit-after" aria-live="polite" data-balance="${String(balanceNanoUsd)}">\
-The balance is ${formatShortUsd(balanceNanoUsd)} now.</p>`,
+The balance is ${formatUsdDown(balanceNanoUsd)} now.</p>`,
   })}
 ${textField({
     field: 'reason', label: 'Reason', value: form.reason, errors, hint: 'Whoever may read the account reads it.',
@@ -68,6 +68,6 @@ function renderPresets(chosen: string, balanceNanoUsd: bigint): Html {
   return html`<fieldset class="choices credit-presets"><legend>How much</legend>
 <div>${CREDIT_PRESETS.map((usd) => html`<label class="choice"><input type="radio" name="preset" value="${usd}"${flag(
   'checked', chosen === usd,
-)}><span>$${usd}<small>${formatShortUsd(balanceNanoUsd + BigInt(usd) * ONE_E9)} after</small></span></label>`)}</div>
+)}><span>$${usd}<small>${formatUsdDown(balanceNanoUsd + BigInt(usd) * ONE_E9)} after</small></span></label>`)}</div>
 </fieldset>`;
 }

@@ -50,7 +50,7 @@ const CASES: readonly Case[] = [
     says: /Raise the limit or set it to/ },
   { what: 'beyond its limit', spec: LIMITED, status: spent('25.01'), is: 'LimitReached' },
   { what: 'at a limit of a month', spec: { quota: { limitUsd: '25', period: 'Monthly' } }, status: spent('25'),
-    is: 'LimitReached', says: /or wait: it starts again on the 1st \(UTC\)/ },
+    is: 'LimitReached', says: /or wait: it resets on the 1st \(UTC\)/ },
   { what: 'a limit of nothing', spec: { quota: { limitUsd: '0' } }, status: spent('0'), is: 'LimitReached' },
   { what: 'less than any call costs', spec: LIMITED, status: spent('24.9999'), is: 'LimitReached',
     context: { cheapestCallNanoUsd: () => 100_001n }, says: /\$0\.0001 remain, less than any call costs/ },
