@@ -176,9 +176,9 @@ function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record
  * failed by itself may be told as late: its gateway stood still, or waited for the ledger.
  */
 function isFreeFailure(each: Case & { readonly record: LedgerRecord }): boolean {
-  if (!hadLostItsHold(each)) return true;
   const last = each.attempts.at(-1);
-  return last?.overMs !== undefined && !last.gone && each.record.costNanoUsd === 0n &&
+  if (!hadLostItsHold(each) || !last) return true;
+  return last.overMs !== undefined && !last.gone && each.record.costNanoUsd === 0n &&
     same(each.record.tokens, NO_TOKENS);
 }
 

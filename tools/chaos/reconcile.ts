@@ -146,6 +146,8 @@ const REASONS: Readonly<Record<number, (each: Circumstances) => boolean>> = {
     fates.some((fate) => fate.kind === 'refusal' && fate.status === 400),
   401: ({ call: { plan }, happened }) => wasChanged(plan.key, happened),
   402: () => true,
+  // a gateway that stood still while the body came blames the client's pace
+  408: ({ happened }) => happened.pauses.length > 0,
   429: () => true,
   502: ({ call: { plan }, fates }) => fates.length > 0 || FAILS_WITHOUT_PROVIDER.has(plan.model),
   503: ({ call: { plan }, fates, happened }) => wasDisturbed(happened) ||

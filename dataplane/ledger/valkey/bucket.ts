@@ -80,6 +80,8 @@ const MAX_BATCHES = 2;
 const RETRY_MS = 100;
 /** A timer that is so late shows that this process was suspended. */
 const STALL_MS = 25;
+/** In which a running process notices that the store is empty. */
+const NOTICE_MS = 1_500;
 /** After the end of a refill, by the store's clock, which counts whole milliseconds. */
 const REFILLED_MS = 20;
 const RESTORED = new Set(['adopted', 'refilled']);
@@ -97,6 +99,7 @@ export class Bucket {
   #seq = 0;
   #acked = 0;
   #submitted = 0;
+  #hasWaited = false;
   /** The epoch that the script reported last. */
   #reported = { id: '', mode: '', remainingMs: 0, start: 0, previous: 0 };
 
@@ -297,7 +300,9 @@ export class Bucket {
   /** One step of rejoining; true if the bucket is open. */
   async #advance(rejoining: { reason: RejoinReason | undefined }): Promise<boolean> {
     switch (await this.#run(rejoining.reason ? 'refill' : '', [])) {
-      case 'empty': return this.#foundEpoch('');
+      case 'empty':
+        if (this.#mayBeBehind()) return pause(NOTICE_MS).then(() => false);
+        return this.#foundEpoch('');
       case 'lost': return this.#foundEpoch(this.#epoch);
       case 'epoch':
         rejoining.reason = this.#epoch === '' ? 'Start' : this.#reported.mode === 'set' ? 'Empty' : 'Lost';
@@ -314,6 +319,13 @@ export class Bucket {
         rejoining.reason = undefined;
         return false;
     }
+  }
+
+  /** Once: others may know a later epoch than the one in the journal, and found the next one. */
+  #mayBeBehind(): boolean {
+    const isBehind = this.#epoch === '' && !this.#hasWaited && this.#deps.latestStart() > 0;
+    this.#hasWaited = true;
+    return isBehind;
   }
 
   async #foundEpoch(after: string): Promise<false> {

@@ -178,7 +178,9 @@ export class Instance {
   /** Settlements come first, because the holds that they replaced must not be adopted again. */
   async #restores({ index, base, epoch, previous }: BucketEpoch, reason: RejoinReason): Promise<Restores> {
     const isHere = (account: string): boolean => this.bucketIndex(account) === index;
-    const settled = await this.journal.refills({ base, epoch: epoch.id, accepts: isHere });
+    // this process was not part of the epoch before
+    const missed = this.journal.latestStart(base) < previous;
+    const settled = await this.journal.refills({ base, epoch: epoch.id, missed, accepts: isHere });
     const operations: Operation[] = [];
     for (const held of this.held.values()) {
       if (!isHere(held.request.origin.account)) continue;
@@ -189,9 +191,7 @@ export class Instance {
     operations.push(...this.slots.renewals(index, true));
     if (reason === 'Empty' && this.#deps.refill)
       operations.push(...refillOperations(await this.#deps.refill(), isHere));
-    // this process was not part of the epoch before
-    const isLate = this.journal.latestStart(base) < previous;
-    return isLate ? { operations, late: settled } : { operations: [...settled, ...operations], late: [] };
+    return missed ? { operations, late: settled } : { operations: [...settled, ...operations], late: [] };
   }
 }
 

@@ -22,6 +22,8 @@ export interface PendingSettlement {
 export interface BucketScope {
   readonly base: string;
   readonly epoch: string;
+  /** Whether this process was not part of the epoch before. */
+  readonly missed: boolean;
   /** Whether an account is in the bucket. */
   readonly accepts: (account: string) => boolean;
 }
@@ -119,10 +121,10 @@ function* keptLines(waiting: ReadonlyMap<string, PendingSettlement>, epochs: Epo
   for (const each of waiting.values()) yield ['P', each];
 }
 
-/** The operation that restores a settlement. `isOfEpoch`: it was acknowledged in the current epoch. */
-function refillOperation([, callId, reply, job, change]: Committed, isOfEpoch: boolean): Operation {
+/** The operation that restores a settlement. `since`: 1 if it was acknowledged in the current epoch. */
+function refillOperation([, callId, reply, job, change]: Committed, since: '' | '1' | 'missed'): Operation {
   const [, account = '', , keyUid = '', ...rest] = reply;
-  const ends = [...job, isOfEpoch ? '1' : '', ...change === undefined ? [] : [change]];
+  const ends = [...job, since, ...change === undefined ? [] : [change]];
   return { name: 'refill', args: [callId, keyUid, account, ...rest, ...ends] };
 }
 
@@ -135,14 +137,15 @@ async function* linesOf(paths: readonly string[], waiting: readonly string[]): A
 }
 
 /** The latest line of a call counts: the call was restored in a later epoch, as a change of its own. */
-async function readRefills(lines: AsyncIterable<Line>, { base, epoch, accepts }: BucketScope): Promise<Operation[]> {
+async function readRefills(lines: AsyncIterable<Line>, scope: BucketScope): Promise<Operation[]> {
+  const { base, epoch, missed, accepts } = scope;
   const operations = new Map<string, Operation>();
   let isOfEpoch = false;
   for await (const line of lines) {
     if (line[0] === 'E') isOfEpoch ||= line[1] === base && line[2] === epoch;
     if (line[0] !== 'C' || !accepts(line[2][1] ?? '')) continue;
     operations.delete(line[1]);
-    operations.set(line[1], refillOperation(line, isOfEpoch));
+    operations.set(line[1], refillOperation(line, isOfEpoch ? '1' : missed ? 'missed' : ''));
   }
   return [...operations.values()];
 }

@@ -916,7 +916,8 @@ end
 
 -- How a settlement from a journal enters a balance. add: its cost (`since`: it is no older than the epoch). set: the
 -- balance becomes what it was after it (a store that begins anew). raise: the same, never lower (statuses came first).
--- join: what was before is added as well. nil: the balance has it already. `endedMs`: when the call ended.
+-- join: what was before is added as well. nil: the balance has it already. `endedMs`: when the call ended. `since` is
+-- 'missed' if its process was not part of the epoch before.
 local function wayOf(balance, own, anew, since, endedMs)
   if epoch[2] ~= 'set' or since == '1' then return 'add' end
   if balance.refilled == BY_STATUS then return 'raise' end
@@ -927,6 +928,8 @@ local function wayOf(balance, own, anew, since, endedMs)
     return tonumber(call('HGET', base .. 'e', 'from') or '0') > 0 and 'add' or 'join'
   end
   if own <= latest then return nil end
+  -- a process that was part of the epoch before had put it back into that
+  if since ~= 'missed' and isEarlier(own) and not isEarlier(balance.refilled) then return nil end
   -- journals of others no longer have the changes of its time
   if latest < 0 and now - endedMs > JOURNAL_MS then return nil end
   return 'add'

@@ -23,7 +23,7 @@ const refill = (callId: string, account = 'team/a') =>
   ({ name: 'refill', args: [callId, 'key-1', account, 'rest', 'job', '5', 'route/channel', ''] });
 const JOB = ['job', '5', 'route/channel'];
 const part = (over: Partial<BucketScope> = {}): BucketScope =>
-  ({ base: '{mgw0}:', epoch: 'epoch-1', accepts: () => true, ...over });
+  ({ base: '{mgw0}:', epoch: 'epoch-1', missed: false, accepts: () => true, ...over });
 const all = part();
 
 describe('the journal', () => {
