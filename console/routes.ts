@@ -1,4 +1,5 @@
 /** Every page of the console in one place; each file in pages/ is one page with the forms that it posts. */
+import { accountNewRoutes } from './pages/account-new.ts';
 import { accountRoutes } from './pages/account.ts';
 import { callRoutes } from './pages/call.ts';
 import { callsRoutes } from './pages/calls.ts';
@@ -18,6 +19,7 @@ import { refusedRoutes } from './pages/refused.ts';
 import { routesRoutes } from './pages/routes.ts';
 import { usageCallsRoutes } from './pages/usage-calls.ts';
 import { usageRoutes } from './pages/usage.ts';
+import { takeBackRoutes } from './pages/take-back.ts';
 import { walletRoutes } from './pages/wallet.ts';
 import { yamlRoutes } from './pages/yaml.ts';
 import type { ConsoleRoute } from './route.ts';
@@ -28,7 +30,7 @@ export const ROUTES: readonly ConsoleRoute[] = [
   ...keysRoutes,
   ...keyRoutes, ...keyActivityRoutes, ...keySettingsRoutes, ...keyUseRoutes,
   ...keyNewRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
-  ...walletRoutes, ...accountRoutes, ...callsRoutes, ...callRoutes, ...refusedRoutes,
-  ...usageRoutes, ...usageCallsRoutes,
+  ...walletRoutes, ...accountNewRoutes, ...accountRoutes, ...takeBackRoutes, ...callsRoutes, ...callRoutes,
+  ...refusedRoutes, ...usageRoutes, ...usageCallsRoutes,
   ...pricesRoutes, ...groupsRoutes, ...routesRoutes, ...yamlRoutes,
 ];

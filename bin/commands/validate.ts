@@ -8,6 +8,7 @@ import { assertFolder } from '../run/data-folder.ts';
 
 interface ValidateFlags {
   readonly gatewayNamespace: string;
+  readonly prices?: boolean;
 }
 
 export function validateCommand(ended: (exitCode: number) => void): Command {
@@ -21,13 +22,18 @@ export function validateCommand(ended: (exitCode: number) => void): Command {
     .argument('<DIR>', 'folder of manifests (*.yaml, *.yml, at any depth)')
     .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
       .default(DEFAULT_GATEWAY_NAMESPACE).argParser(parseNamespace))
+    .addOption(flag('--prices', 'also name, for each chat model of a route, what is refused for lack of a price'))
     .action(async (folder: string, flags: ValidateFlags) => {
       assertFolder('DIR', folder);
-      const [{ formatDiagnostic }, { validateFolder }] = await Promise.all([
+      const [{ formatDiagnostic }, { findUnpricedWays, validateFolder }] = await Promise.all([
         import('../../operator/files/diagnostic.ts'), import('../../operator/reconcile/validate-folder.ts'),
       ]);
       const problems = await validateFolder(folder, { gatewayNamespace: flags.gatewayNamespace, nowMs: Date.now() });
       for (const problem of problems) process.stdout.write(`${formatDiagnostic(problem)}\n`);
+      if (flags.prices === true) {
+        for (const { route, model, ways } of await findUnpricedWays(folder, flags))
+          process.stdout.write(`ModelRoute ${route}: "${model}" has no price for ${ways.join(', ')}\n`);
+      }
       process.stdout.write(`${summary(folder, problems)}\n`);
       ended(problems.some(({ severity }) => severity === 'Error') ? EXIT.failed : EXIT.ok);
     });

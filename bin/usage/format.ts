@@ -1,4 +1,5 @@
 /** Records of calls as people and programs read them: a table, JSON (one list) or CSV. Money is a decimal of USD. */
+import { viewLines } from '../../dataplane/ledger/bill.ts';
 import { USAGE_COLUMNS, usageCsvHead, usageCsvRow, usd } from '../../dataplane/ledger/usage-record-csv.ts';
 import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
 
@@ -49,7 +50,8 @@ function jsonWriter(): UsageWriter {
   return {
     begin: '[',
     row: (record) => {
-      const text = JSON.stringify(Object.fromEntries(USAGE_COLUMNS.map(([name, value]) => [name, value(record)])));
+      const columns = Object.fromEntries(USAGE_COLUMNS.map(([name, value]) => [name, value(record)]));
+      const text = JSON.stringify({ ...columns, lines: viewLines(record.lines) });
       const separator = first ? '\n' : ',\n';
       first = false;
       return `${separator}  ${text}`;

@@ -102,8 +102,9 @@ function renderMore(count: number, path: string, word: string): Html {
 function renderFailing(failing: readonly ChannelHealth[]): Html {
   return html`<section class="section" aria-labelledby="failing"><div class="section-head"><h2 id="failing">Failures \
 by channel</h2><p><a href="/routes">Routes</a></p></div>
-${failing.length === 0 ? html`<p class="none">No channel has reported a failed call in the last five minutes.</p>` : html`
-<div class="table-box"><table class="table" aria-labelledby="failing"><thead><tr><th scope="col">Channel</th>\
+${failing.length === 0
+  ? html`<p class="none">No channel has reported a failed call in the last five minutes.</p>`
+  : html`<div class="table-box"><table class="table" aria-labelledby="failing"><thead><tr><th scope="col">Channel</th>\
 <th scope="col">State</th><th scope="col" class="num">Errors</th><th scope="col">Last failure</th></tr></thead>
 <tbody>${failing.slice(0, SHOWN).map(({ route, channel, state, figures }) => html`
 <tr><th scope="row"><bdi>${route}/${channel.name}</bdi></th><td>${renderStatusDot(state)}</td>\

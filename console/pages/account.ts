@@ -16,10 +16,12 @@ import type { AccountFacts } from '../wallet/account-facts.ts';
 import { accountStatusOf } from '../wallet/account-status.ts';
 import { renderStatusMark } from '../views/status-mark.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
+import { renderCreditDialog } from '../wallet/credit-dialog.ts';
+import type { CreditView } from '../wallet/credit-dialog.ts';
 import {
-  emptyGrantForm, validateGrant, errorsOfRefusedGrant, grantChange, parseGrantForm, renderGrants,
+  emptyGrantForm, validateGrant, errorsOfRefusedGrant, grantChange, grantOf, parseGrantForm, renderGrants,
 } from '../wallet/grants.ts';
-import type { GrantError, GrantForm, GrantsView } from '../wallet/grants.ts';
+import type { GrantError, GrantForm } from '../wallet/grants.ts';
 import { parseRange } from '../wallet/query.ts';
 import { readRefusals } from '../wallet/read-refusals.ts';
 import { renderRefusalSection } from '../wallet/refusals.ts';
@@ -52,27 +54,29 @@ async function accountPage(
   if (unknownKey !== undefined)
     throw new AccessError('NotFound', `No key of this account that you may see is called ${unknownKey}.`);
   const range = parseRange(request.query, request.nowMs);
-  const [names, { spending, latest }, grants, refusals] = await Promise.all([
-    keyNames(visible, request), readSpending(request, visible, range), grantsView(request, account, refused),
+  const [names, { spending, latest }, credit, refusals] = await Promise.all([
+    keyNames(visible, request), readSpending(request, visible, range), creditView(request, account, refused),
     readRefusals(request, callQueryOf(visible), LATEST_REFUSED),
   ]);
   const body = renderAccount({
-    ref, names, latest, calls: { groups: groupNames(request.deps), made: madeBy(request.deps) }, refusals, grants,
-    key: key?.metadata.name, done: grantedNotice(request, visible),
+    ref, names, latest, account, credit, refusals, key: key?.metadata.name, done: grantedNotice(request, visible),
+    calls: { groups: groupNames(request.deps), made: madeBy(request.deps) },
     facts: account && accountFacts(account, names.size),
     spending: { range, spending, byKey: key === undefined, ...spendingLinks(visible, names) },
   });
+  const scripts = [...WALLET_FILES.scripts, 'wallet.js'];
   return { page: { title: `${key?.metadata.name ??
-    ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES }, status: refused?.status ?? 200 };
+    ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES, scripts }, status: refused?.status ?? 200 };
 }
 
-/** With a form for who may change the account. */
-async function grantsView({ person, csrf, nowMs }: PageRequest, account:
-  | Account | undefined, refused: AccountPageOptions['refused']): Promise<GrantsView | undefined> {
-  if (!account) return undefined;
-  const mayGrant = await person.may('patch', 'Account', account.metadata);
-  return { account, csrf, errors: refused?.errors ??
-    [], form: mayGrant ? refused?.form ?? emptyGrantForm(account, nowMs) : undefined };
+/** For who may change the account. */
+async function creditView({ person, csrf, nowMs, query }: PageRequest, account:
+  | Account | undefined, refused: AccountPageOptions['refused']): Promise<CreditView | undefined> {
+  if (!account || !await person.may('patch', 'Account', account.metadata)) return undefined;
+  return {
+    account, csrf, errors: refused?.errors ?? [], form: refused?.form ?? emptyGrantForm(account, nowMs),
+    open: refused !== undefined || query.has('credit'),
+  };
 }
 
 /** A ledger that does not answer takes nothing else from the page. */
@@ -109,12 +113,15 @@ function spendingLinks({ ref, key }: VisibleCalls, names: ReadonlyMap<string, st
 /** Only of a grant that is there: an address can say anything. */
 function grantedNotice({ query }: PageRequest, { account }: VisibleCalls): string | undefined {
   const grant = account?.spec.grants?.find(({ name }) => name === query.get('granted'));
-  return grant &&
-    `Granted: ${grant.usd} USD as ${grant.name}. It counts as soon as the proxies have it, which takes a moment.`;
+  if (!grant) return undefined;
+  const done = grant.usd.startsWith('-') ? `Taken back: ${grant.usd.slice(1)}` : `Granted: ${grant.usd}`;
+  return `${done} USD as ${grant.name}. It counts as soon as the proxies have it, which takes a moment.`;
 }
 
 const CHANGED_MEANWHILE = 'Somebody else has changed this account meanwhile; it is shown as it is now. Look at its ' +
   'grants, and grant again if it is still right.';
+
+const NEGATIVE = 'A grant adds credit. To take some back, use “Take credit back”.';
 
 async function grant(request: PageRequest): Promise<HandlerResult> {
   const visible = await readVisibleCalls(request);
@@ -122,9 +129,12 @@ async function grant(request: PageRequest): Promise<HandlerResult> {
   if (!account) throw new AccessError('NotFound', 'There is no such account.');
   const form = parseGrantForm(request.form);
   const errors = validateGrant(form, account);
+  if (form.usd.startsWith('-')) errors.push({ field: 'usd', message: NEGATIVE });
   if (errors.length > 0) return accountPage(request, visible, { refused: { form, errors, status: 422 } });
   try {
-    await request.person.change('Account', ref, grantChange(form, account));
+    const { person, nowMs } = request;
+    const granted = grantOf(form, { grantedBy: person.person.name, nowMs });
+    await person.change('Account', ref, grantChange(form, granted, account));
   } catch (error) {
     return refusedGrant(request, visible, { form, error });
   }
@@ -159,22 +169,31 @@ interface AccountView {
   readonly calls: { readonly groups: ReadonlyMap<string, string>; readonly made: Made };
   readonly refusals: Refusals;
   readonly names: ReadonlyMap<string, string>;
-  readonly grants: GrantsView | undefined;
+  /** undefined: the person may not see it. */
+  readonly account: Account | undefined;
+  /** undefined: the person may not grant. */
+  readonly credit: CreditView | undefined;
   /** What was just done, in words. */
   readonly done: string | undefined;
 }
 
 function renderAccount(view: AccountView): Html {
-  const { ref, facts, key, latest, names, refusals, grants, done } = view;
+  const { ref, key, latest, names, account, refusals, done } = view;
   return html`${renderWalletHead({ ref, key, here: undefined })}
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-${facts && key === undefined ? renderFigures(facts) : NOTHING}
-${facts ? NOTHING : html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ??
-  ''}</bdi> has spent.</p></div>`}
+${renderBalance(view)}
 ${renderSpending(view.spending)}
 ${latest === undefined || latest.length === 0 ? NOTHING : renderLatest(view, latest, names)}
 ${renderRefusalSection(refusals, { ref, names, key })}
-${grants && key === undefined ? renderGrants(grants) : NOTHING}`;
+${account && key === undefined ? renderGrants(account) : NOTHING}`;
+}
+
+function renderBalance({ facts, key, credit }: AccountView): Html {
+  if (!facts) return html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ??
+    ''}</bdi> has spent.</p></div>`;
+  if (key !== undefined) return NOTHING;
+  return html`${credit ? renderCreditDialog(credit) : NOTHING}
+${renderFigures(facts)}`;
 }
 
 function renderFigures(facts: AccountFacts): Html {

@@ -21,7 +21,8 @@ async function showGroups(request: PageRequest): Promise<HandlerResult> {
 /** Open groups, and those of `names`. */
 function seenBy(list: PriceList, names: ReadonlySet<string>): PriceList {
   const { pricing: { rows, groups } } = list;
-  return { ...list, pricing: { rows, groups: groups.filter(({ name, restricted }) => !restricted || names.has(name)) } };
+  const seen = groups.filter(({ name, restricted }) => !restricted || names.has(name));
+  return { ...list, pricing: { rows, groups: seen } };
 }
 
 export const groupsRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/groups', handle: showGroups }];

@@ -127,6 +127,8 @@ function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, ModelPrice>
     for (const price of pricesOf(catalog)) {
       if (!prices.has(price.name)) prices.set(price.name, {
         price, quotaType: price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token', ratioBaseE9: ratioBaseUsdE9,
+        figures: price.usdPerMillion
+          && compilePrice({ ...price, quotaType: 'Token', ratioBaseUsdE9 }, ONE_E9 * ONE_E9),
       });
     }
   }

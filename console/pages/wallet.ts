@@ -17,7 +17,10 @@ import { WALLET_FILES } from '../wallet/visible-calls.ts';
 export const walletRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/wallet', handle: showAccounts }];
 
 async function showAccounts({ person, query, deps }: PageRequest): Promise<HandlerResult> {
-  const [accounts, keys] = await Promise.all([person.list('Account'), person.list('ApiKey')]);
+  const [accounts, keys, creatable, granting] = await Promise.all([
+    person.list('Account'), person.list('ApiKey'), person.namespaces('create', 'Account'),
+    person.namespaces('patch', 'Account'),
+  ]);
   const byAccount = Map.groupBy(keys.objects, accountIdOf);
   const seen = new Set(accounts.objects.map(({ metadata }) => namespacedName(metadata)));
   deps.usage?.prepare([...seen]);
@@ -25,7 +28,7 @@ async function showAccounts({ person, query, deps }: PageRequest): Promise<Handl
     accounts: accounts.objects.map((account) =>
       accountFacts(account, byAccount.get(namespacedName(account.metadata))?.length ?? 0)),
     loneKeys: keys.objects.filter((key) => !seen.has(accountIdOf(key))),
-    query: parseAccountsQuery(query),
+    query: parseAccountsQuery(query), mayCreate: creatable.length > 0, granting: new Set(granting),
   });
   return { page: { title: 'Wallet', active: 'wallet', body, ...WALLET_FILES } };
 }
@@ -35,6 +38,10 @@ interface AccountsView {
   /** Keys that the person sees, of accounts that they do not see. */
   readonly loneKeys: readonly ApiKey[];
   readonly query: AccountsQuery;
+  /** Accounts, somewhere. */
+  readonly mayCreate: boolean;
+  /** The namespaces in which the person may grant credit. */
+  readonly granting: ReadonlySet<string>;
 }
 
 const PAGE_SIZE = 100;
@@ -47,22 +54,30 @@ const TITLES: Readonly<Record<AccountColumn, string>> = {
 const NUMERIC: ReadonlySet<AccountColumn> = new Set(['balance', 'credit', 'held', 'keys']);
 
 function renderAccounts(view: AccountsView): Html {
-  const { accounts, loneKeys, query } = view;
+  const { accounts, loneKeys, query, mayCreate, granting } = view;
   const chosen = chooseAccounts(accounts, query);
   return html`<div class="page-head"><div><h1>Wallet</h1>
 <p class="lede">An account holds credit; its keys spend from it. No call is admitted that the balance could not \
-pay.</p></div></div>
-${accounts.length === 0 ? renderNone(loneKeys.length > 0) : html`${accounts.length > 1 ? renderSearch(query) : NOTHING}
+pay.</p></div>${mayCreate && accounts.length > 0
+  ? html`<div class="actions"><a class="button" href="/wallet/new">Create account</a></div>`
+  : NOTHING}</div>
+${accounts.length === 0
+  ? renderNone(loneKeys.length > 0, mayCreate)
+  : html`${accounts.length > 1 ? renderSearch(query) : NOTHING}
 <div class="bar-line"><p class="count" role="status">${chosen.length === accounts.length
   ? pluralize(accounts.length, 'account')
   : `${formatCount(chosen.length)} of ${pluralize(accounts.length, 'account')}`}</p></div>
 ${chosen.length === 0
   ? html`<p class="none">No account matches. <a href="/wallet">Show all accounts</a></p>`
-  : renderPage(chosen, query)}`}
+  : renderPage(chosen, query, granting)}`}
 ${loneKeys.length === 0 ? NOTHING : renderLoneKeys(loneKeys)}`;
 }
 
-function renderNone(hasKeys: boolean): Html {
+function renderNone(hasKeys: boolean, mayCreate: boolean): Html {
+  if (mayCreate) return html`<section class="empty" aria-labelledby="no-accounts"><h2 id="no-accounts">No account yet\
+</h2>
+<p>Keys need an account with credit.</p>
+<div class="actions"><a class="button primary" href="/wallet/new">Create account</a></div></section>`;
   if (hasKeys) return html`<div class="notice"><p>You may not see the accounts that pay for your keys. What the keys \
 themselves have spent is below.</p></div>`;
   return html`<section class="empty" aria-labelledby="no-accounts"><h2 id="no-accounts">No account that you may see</h2>
@@ -92,7 +107,9 @@ placeholder="Name or namespace" spellcheck="false" autocapitalize="none" autocom
 </form>`;
 }
 
-function renderPage(chosen: readonly AccountFacts[], query: AccountsQuery): Html {
+function renderPage(
+  chosen: readonly AccountFacts[], query: AccountsQuery, granting: ReadonlySet<string>,
+): Html {
   const pages = Math.ceil(chosen.length / PAGE_SIZE);
   const page = Math.min(query.page, pages);
   const shown = chosen.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
@@ -103,8 +120,10 @@ function renderPage(chosen: readonly AccountFacts[], query: AccountsQuery): Html
   };
   return html`<div class="table-box"><table class="table cards">
 <caption class="vh">Accounts with what they have and what was spent</caption>
-<thead><tr>${ACCOUNT_COLUMNS.map((column) => renderHeading(column, query))}</tr></thead>
-<tbody>${shown.map((each) => renderRow(each, places))}</tbody>
+<thead><tr>${ACCOUNT_COLUMNS.map((column) => renderHeading(column, query))}${granting.size === 0
+  ? NOTHING
+  : html`<th scope="col"><span class="vh">Actions</span></th>`}</tr></thead>
+<tbody>${shown.map((each) => html`${renderRow(each, places)}${renderGrantLink(each, granting)}</tr>`)}</tbody>
 </table></div>
 ${pages === 1 ? NOTHING : renderPager({ ...query, page }, pages)}`;
 }
@@ -135,7 +154,16 @@ function renderRow(facts: AccountFacts, { money, held }: Readonly<Record<'money'
   part: spent, whole: credit, tone,
 })}</div></td>\
 <td class="num" data-label="Held now">${renderUsd(heldNanoUsd, held)}</td>\
-<td class="num" data-label="Keys">${formatCount(keys)}</td></tr>`;
+<td class="num" data-label="Keys">${formatCount(keys)}</td>`;
+}
+
+/** Opens the account with its dialog. */
+function renderGrantLink({ account: { metadata } }: AccountFacts, granting: ReadonlySet<string>): Html {
+  if (granting.size === 0) return NOTHING;
+  return html`<td class="cell-actions">${granting.has(metadata.namespace)
+    ? html`<a class="button small" href="${accountPath(metadata, undefined, { credit: 'grant' })}" \
+aria-label="Grant credit to ${namespacedName(metadata)}">Grant credit</a>`
+    : NOTHING}</td>`;
 }
 
 /** What is owed is not rounded away. */

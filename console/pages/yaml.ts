@@ -1,10 +1,9 @@
 /** A key, group or route as YAML to copy: what a person may read, without status and without what the server adds. */
+import { dump } from 'js-yaml';
 import type { Kind, Resource } from '#crds/types.gen.ts';
-import type { Json } from '#crds/json.ts';
 import { html, preformatted } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
-import { newManifest } from '../access/files/manifest-text.ts';
 import type { ConsoleRoute, HandlerResult, NavigationItem, PageRequest } from '../route.ts';
 import { WALLET_FILES } from '../wallet/visible-calls.ts';
 
@@ -46,7 +45,8 @@ function manifestOf({ apiVersion, kind, metadata: { namespace, name, labels, ann
     name, namespace, ...labels && Object.keys(labels).length > 0 && { labels },
     ...own.length > 0 && { annotations: Object.fromEntries(own) },
   };
-  return newManifest({ apiVersion, kind, metadata, spec: spec as unknown as Json });
+  const style = { lineWidth: -1, noRefs: true, quoteStyle: 'double', seqNoIndent: true } as const;
+  return dump({ apiVersion, kind, metadata, spec }, style);
 }
 
 export const yamlRoutes: readonly ConsoleRoute[] = [

@@ -23,14 +23,16 @@ export function renderGroups({ list, readable, seesRoutes }: GroupsView): Html {
   const { groups } = list.pricing;
   return html`<div class="page-head"><div><h1>Groups</h1>
 <p class="lede">A key belongs to one group, which decides what it can call and at what price.</p></div>
-${seesRoutes ? html`<div class="actions"><a class="button" href="/routes">Routes and channels</a></div>` : NOTHING}</div>
+${seesRoutes
+  ? html`<div class="actions"><a class="button" href="/routes">Routes and channels</a></div>`
+  : NOTHING}</div>
 ${groups.length === 0
   ? html`<p class="none">There is no group that you could use yet.</p>`
   : groups.map((group) => renderGroup(group, list, readable.has(group.name)))}`;
 }
 
 function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): Html {
-  const { name, displayName, restricted } = group;
+  const { name, displayName } = group;
   const offering = list.groups.get(name);
   const { size = 0 } = offering?.offers ?? {};
   return html`<section class="section" aria-labelledby="group-${name}">
@@ -40,13 +42,18 @@ ${displayName}</span></a>${readable
   ? html`<a class="button small" href="/groups/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of \
 ${displayName}</span></a>`
   : NOTHING}</div></div>
-<p class="soft">${group.members ? 'Automatic' : 'Direct'} · ${pluralize(size, 'model')} · ${restricted
-  ? 'for namespaces that it admits'
-  : 'for all namespaces'}${displayName === name ? NOTHING : html` · <code>${name}</code>`}${group.members
-  ? NOTHING
-  : html` · ratio ${formatDecimal(group.priceRatioE9)}`}</p>
+<p class="soft">${factsOf(group, size)}</p>
 ${renderMembers(group)}${offering && size > 0 ? renderModels(group, offering, list) : NOTHING}
 </section>`;
+}
+
+/** "Direct · 3 models · for all namespaces · ratio 0.8" */
+function factsOf({ name, displayName, members, restricted, priceRatioE9 }: PricingGroup, models: number): string {
+  return [
+    members ? 'Automatic' : 'Direct', pluralize(models, 'model'),
+    restricted ? 'for namespaces that it admits' : 'for all namespaces',
+    ...members ? [] : [`ratio ${formatDecimal(priceRatioE9)}`], ...displayName === name ? [] : [name],
+  ].join(' · ');
 }
 
 function renderMembers({ members }: PricingGroup): Html {

@@ -81,16 +81,22 @@ ${renderFigures(figures)}\
 </tr>`;
 }
 
+const LABELS = ['Calls', 'Errors', 'Latency, median', '95 %', 'Last failure'] as const;
+
 function renderFigures(figures: ChannelSums | undefined): Html {
-  const failure = figures?.lastFailure;
-  return html`<td class="num" data-label="Calls">${figures ? formatCount(figures.attempts) : '—'}${
-    figures && figures.skipped > 0 ? html`<small>${formatCount(figures.skipped)} passed on</small>` : NOTHING}</td>\
-<td class="num" data-label="Errors">${(figures && errorRate(figures)) ?? '—'}</td>\
-<td class="num nowrap" data-label="Latency, median">${(figures && latencyAt(figures, 0.5)) ?? '—'}</td>\
-<td class="num nowrap" data-label="95 %">${(figures && latencyAt(figures, 0.95)) ?? '—'}</td>\
-<td data-label="Last failure">${failure
-  ? html`${failureText(failure.outcome)} <small>${renderTime(failure.atMs)}</small>`
-  : '—'}</td>`;
+  const cells = figures ? figuresOf(figures) : LABELS.map(() => undefined);
+  return html`${LABELS.map((label, at) => html`<td class="${label === 'Last failure'
+    ? 'wrap'
+    : 'num nowrap'}" data-label="${label}">${cells[at] ?? '—'}</td>`)}`;
+}
+
+function figuresOf(figures: ChannelSums): readonly (Html | string | undefined)[] {
+  const { attempts, skipped, lastFailure: failure } = figures;
+  const passedOn = skipped > 0 ? html` <small>${formatCount(skipped)} passed on</small>` : NOTHING;
+  return [
+    html`${formatCount(attempts)}${passedOn}`, errorRate(figures), latencyAt(figures, 0.5), latencyAt(figures, 0.95),
+    failure && html`${failureText(failure.outcome)} <small>${renderTime(failure.atMs)}</small>`,
+  ];
 }
 
 function renderDrain(
@@ -107,7 +113,8 @@ function renderDrain(
   : 'Drain'}<span class="vh"> ${name} of ${routeName}</span></button></form>`;
   if (drained || others.length > 0) return form;
   return html`<details class="why"><summary>Drain<span class="vh"> ${name} of ${routeName}</span>…</summary>\
-<p>No other channel of this route takes calls: calls of models that no other route serves will be refused.</p>${form}</details>`;
+<p>No other channel of this route takes calls: calls of models that no other route serves will be \
+refused.</p>${form}</details>`;
 }
 
 function hostOf(baseUrl: string): string {

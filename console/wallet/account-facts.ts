@@ -43,7 +43,7 @@ function moneyOf(usd: string | undefined): bigint | undefined {
   return usd === undefined ? undefined : parseDecimal(usd);
 }
 
-type AccountPage = 'calls' | 'calls.csv' | 'grants' | 'refused';
+type AccountPage = 'calls' | 'calls.csv' | 'grants' | 'refused' | 'take-back';
 
 /** "/wallet/team-a/main?days=7", or one of its pages; parameters that are empty are left out. */
 export function accountPath({

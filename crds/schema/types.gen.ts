@@ -66,6 +66,10 @@ export interface AccountGrant {
   readonly usd: string;
   /** Why it was given, for people. */
   readonly reason?: string;
+  /** Who gave it, for people. The console notes it; the API server's audit log is the proof. */
+  readonly grantedBy?: string;
+  /** When it was given, for people, RFC 3339 such as 2026-11-21T12:00:00Z. The console notes it. */
+  readonly grantTime?: string;
 }
 
 /** What the gateway says about this account. */

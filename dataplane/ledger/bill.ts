@@ -56,6 +56,17 @@ export function viewLines(lines: readonly BillLine[] = []): BillLineView[] {
   });
 }
 
+/** "1000 input at $3 per million; 2 webSearch at $0.01", for one cell of a table; empty: no lines. */
+export function formatLines(lines: readonly BillLine[] | undefined): string {
+  return viewLines(lines).map((line) => {
+    const marks = [
+      line.model, line.service_tier, line.region, line.context_above === null ? null : `above ${line.context_above}`,
+    ].filter((mark) => mark !== null);
+    const rate = `$${line.rate_usd}${line.per === 1 ? '' : ' per million'}`;
+    return `${line.quantity} ${line.dimension} at ${rate}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`;
+  }).join('; ');
+}
+
 /** `per` is a power of ten, so that the quotient is a finite decimal. */
 function amountUsd(quantity: number, rateUsd: string, per: number): string {
   const [whole = '0', fraction = ''] = rateUsd.split('.');

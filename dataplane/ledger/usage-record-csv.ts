@@ -1,6 +1,7 @@
 /**
  * [P] Formats usage records as JSON columns and CSV. Money is a decimal of USD.
  */
+import { formatLines } from './bill.ts';
 import { formatDecimal } from '../snapshot/decimal.ts';
 import type { UsageRecord } from './usage-record.ts';
 
@@ -29,6 +30,7 @@ export const USAGE_COLUMNS: readonly UsageColumn[] = [
   ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
   ['unbilled_usd', ({ unbilledNanoUsd }) => usd(unbilledNanoUsd)],
   ['duration_ms', ({ durationMs }) => durationMs],
+  ['lines', ({ lines }) => formatLines(lines)],
 ];
 
 /** The first line, with its line break. */

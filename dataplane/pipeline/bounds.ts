@@ -3,6 +3,7 @@
  * is short.
  */
 import { affordableOutputTokens, worstCaseNanoUsd } from '../ledger/price.ts';
+import type { Uses } from '../ledger/price.ts';
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { Candidate, KeyState } from '../state/state.ts';
 import type { CallBounds, EndpointCall, OutputRequest } from './context.ts';
@@ -10,11 +11,12 @@ import { possibleRegions, possibleTiers } from './service-tiers.ts';
 
 /** The worst case of a call on a candidate with this price. */
 export function boundCall(call: EndpointCall, candidate: Candidate, price: CompiledPrice, key: KeyState): CallBounds {
-  const { requests, requestTokens } = requestsOf(call, candidate);
+  const uses = call.uses?.(candidate) ?? {};
+  const { requests, requestTokens } = requestsOf(call, candidate, uses);
   const outputTokens = call.output ? outputLimit(call.output, candidate) : 0;
   const reach = {
     oneHourCache: call.oneHourCache, serviceTiers: possibleTiers(call.serviceTier, price, candidate),
-    regions: possibleRegions(call.region, price), modalities: call.modalities, uses: call.uses, requests,
+    regions: possibleRegions(call.region, price), modalities: call.modalities, uses, requests,
   };
   const worstCase = (limit: number): bigint => worstCaseNanoUsd(price, {
     ...reach,
@@ -46,8 +48,8 @@ interface Requests {
 }
 
 /** What a tool finds joins the input, and the provider asks the model again: each such request may fill the context. */
-function requestsOf(call: EndpointCall, candidate: Candidate): Requests {
-  const uses = Object.values(call.uses ?? {}).reduce((sum, count) => sum + count, 0);
+function requestsOf(call: EndpointCall, candidate: Candidate, used: Uses): Requests {
+  const uses = Object.values(used).reduce((sum, count) => sum + count, 0);
   return uses === 0 ? { requests: 1, requestTokens: call.boundInput(candidate) }
     : { requests: uses + 1, requestTokens: candidate.model.contextTokens };
 }

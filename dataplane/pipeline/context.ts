@@ -101,7 +101,7 @@ export interface EndpointCall {
   /** The place that it asks for; undefined: none. */
   readonly region?: string | undefined;
   /** How often it lets the provider's tools be used at most, as far as it says so. */
-  readonly uses?: Uses;
+  uses?(candidate: Candidate): Uses;
   /** Absent: its input and output are text. */
   readonly modalities?: readonly Modality[];
   /** It asks the model to reason. */

@@ -2,6 +2,7 @@
 import { QuotaType } from '../snapshot/snapshot.gen.ts';
 import type { Group, Price, PriceCatalog } from '../snapshot/snapshot.gen.ts';
 import { pricesOf } from '../snapshot/catalog-prices.ts';
+import { ONE_E9 } from '../snapshot/decimal.ts';
 import { compilePrice } from '../ledger/price-sheet.ts';
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import { makePricingGroups } from '#web/pricing/price-rows.ts';
@@ -25,7 +26,8 @@ export function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, Pric
     for (const price of pricesOf(listed)) {
       if (prices.has(price.name)) continue;
       const quotaType = price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token';
-      prices.set(price.name, { price, quotaType, ratioBaseE9, catalog });
+      const entry = { price, quotaType, ratioBaseE9, catalog, figures: undefined } as const;
+      prices.set(price.name, price.usdPerMillion ? { ...entry, figures: priceAt(entry, ONE_E9 * ONE_E9) } : entry);
     }
   }
   return prices;

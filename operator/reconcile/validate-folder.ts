@@ -16,6 +16,8 @@ import { statusId } from './status-tracker.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { objectId } from '../store/resources.ts';
 import { translate } from '../translate/translate.ts';
+import { unpricedWays } from '../translate/unpriced-ways.ts';
+import type { UnpricedWays } from '../translate/unpriced-ways.ts';
 
 interface ValidateOptions {
   readonly gatewayNamespace: string;
@@ -30,6 +32,15 @@ const WARNINGS: ReadonlySet<Reason> = new Set<Reason>([
 const SILENT: ReadonlySet<Reason> = new Set<Reason>(['Disabled']);
 /** What stays true when other manifests are mended; the rest may only follow from their mistakes. */
 const OWN_FAULTS: ReadonlySet<Reason> = new Set<Reason>(['Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey']);
+
+/** What the routes of a folder refuse for lack of a price. Of a folder with mistakes: of what can be read. */
+export async function findUnpricedWays(
+  folder: string, { gatewayNamespace, nowMs = Date.now() }: ValidateOptions,
+): Promise<readonly UnpricedWays[]> {
+  const { files } = await readFolder(folder);
+  const load = createLoader({ kinds: await loadApiKinds(), defaultNamespace: gatewayNamespace }, countGenerations(0));
+  return unpricedWays(translate(load([...files.values()]).resources, { gatewayNamespace, nowMs }).snapshot);
+}
 
 /** Every mistake in a folder, sorted by place; none of severity Error: it can be applied as it is. */
 export async function validateFolder(folder: string, {

@@ -15,6 +15,7 @@ interface Finished {
 
 /** A process; it is killed at the end of its block, if it has not ended by then: `await using cli = startMgw(…)`. */
 export interface RunningCli extends AsyncDisposable {
+  readonly pid: number;
   readonly stdout: () => string;
   readonly stderr: () => string;
   /** Resolves with the match once the output (both streams) has it; rejects where the process ends before. */
@@ -56,6 +57,7 @@ export function startMgw(args: readonly string[], { env = {}, cwd, nodeFlags = [
   const finished = once(child, 'close').then(([exitCode]): Finished =>
     ({ exitCode: typeof exitCode === 'number' ? exitCode : null, ...output }));
   return {
+    pid: child.pid ?? 0,
     stdout: () => output.stdout,
     stderr: () => output.stderr,
     until: (pattern) => new Promise((resolve, reject) => {

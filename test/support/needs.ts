@@ -34,6 +34,8 @@ const PROGRAMS = {
   openssl: { commands: ['openssl'], variable: 'MGW_TEST_OPENSSL', debianPackage: 'openssl' },
   // as people take backups of a ledger in a file
   sqlite3: { commands: ['sqlite3'], variable: 'MGW_TEST_SQLITE3', debianPackage: 'sqlite3' },
+  // sets limits of a running process
+  prlimit: { commands: ['prlimit'], variable: 'MGW_TEST_PRLIMIT', debianPackage: 'util-linux' },
   curl: { commands: ['curl'], variable: 'MGW_TEST_CURL', debianPackage: 'curl' },
 } as const satisfies Record<string, Program>;
 

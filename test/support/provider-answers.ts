@@ -179,6 +179,8 @@ export interface AnthropicUsage {
   readonly cache_creation?:
     | { readonly ephemeral_5m_input_tokens: number; readonly ephemeral_1h_input_tokens: number } | null;
   readonly speed?: 'standard' | 'fast';
+  readonly inference_geo?: string;
+  readonly server_tool_use?: { readonly web_search_requests: number };
 }
 
 interface AnthropicMessageOptions {

@@ -14,15 +14,22 @@ const SLOTS = 16_384;
 const NODES = 3;
 const DEADLINE_MS = 120_000;
 
-export async function startValkeyCluster(): Promise<ValkeyCluster> {
+/** `announce`: the port at which clients reach a node, in place of its own. */
+export async function startValkeyCluster(
+  announce: (port: number) => Promise<number> = async (port) => port,
+): Promise<ValkeyCluster> {
   const nodes: ValkeyServer[] = [];
   const buses: number[] = [];
+  const announced: number[] = [];
   for (let n = 0; n < NODES; n++) {
-    const bus = await freePort();
+    const [port, bus] = [await freePort(), await freePort()];
     buses.push(bus);
-    nodes.push(await startValkey({ settings: [['cluster-enabled', 'yes'], [
-      'cluster-port', String(bus),
-    ], ['cluster-node-timeout', '2000'], ['appendonly', 'yes'], ['appendfsync', 'always']] }));
+    announced.push(await announce(port));
+    nodes.push(await startValkey({ port, settings: [
+      ['cluster-enabled', 'yes'], ['cluster-port', String(bus)], ['cluster-announce-bus-port', String(bus)],
+      ['cluster-announce-port', String(announced[n])], ['cluster-node-timeout', '2000'],
+      ['appendonly', 'yes'], ['appendfsync', 'always'],
+    ] }));
   }
   const [first] = nodes;
   if (!first) throw new Error('a Cluster has nodes');
@@ -36,7 +43,7 @@ export async function startValkeyCluster(): Promise<ValkeyCluster> {
   await whenFormed(nodes);
   return {
     nodes,
-    url: `valkey://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    url: `valkey://${announced.map((port) => `127.0.0.1:${port}`).join(',')}`,
     async [Symbol.asyncDispose]() {
       await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()));
     },

@@ -1,4 +1,7 @@
-/** The books on Valkey, read beside whoever writes them: for samples while calls run, and for the reconciliation. */
+/**
+ * The books on Valkey or a Valkey Cluster, read beside whoever writes them: for samples while calls run, and for the
+ * reconciliation.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openValkeyReader } from '#ledger/valkey-reader.ts';
 import type { ValkeyReader } from '#ledger/valkey-reader.ts';
@@ -19,8 +22,9 @@ export interface FleetBooks {
   close(): void;
 }
 
-export function openBooks(server: ValkeyServer): FleetBooks {
-  const reader = openValkeyReader(server.url);
+/** `nodes`: the servers at `url`. */
+export function openBooks(url: string, nodes: readonly ValkeyServer[]): FleetBooks {
+  const reader = openValkeyReader(url);
   const tally = (): Promise<Tally> => readTally(reader);
   return {
     tally,
@@ -28,14 +32,7 @@ export function openBooks(server: ValkeyServer): FleetBooks {
       const records = await Array.fromAsync(reader.records({}));
       return records.map(({ callId, keyUid, ...record }, seq) => ({ ...record, seq, id: callId, key: keyUid }));
     },
-    async leaks() {
-      // what a dead process had leaves its slot when somebody wants it; until then its lease is over
-      const slots = asNames(await server.command('KEYS', '{mgw0}:z:*'));
-      const taken = await Promise.all(slots.map(async (name) =>
-        [name, Number(await server.command('ZCOUNT', name, String(Date.now()), '+inf'))] as const));
-      return [...asNames(await server.command('KEYS', '{mgw0}:[ou]:*')), ...taken.filter(([, count]) =>
-        count > 0).map(([name]) => name)];
-    },
+    leaks: async () => (await Promise.all(nodes.map(leaksOf))).flat(),
     watch() {
       const samples: Sample[] = [];
       const stopping = new AbortController();
@@ -60,10 +57,20 @@ export function openBooks(server: ValkeyServer): FleetBooks {
   };
 }
 
+async function leaksOf(node: ValkeyServer): Promise<string[]> {
+  // what a dead process had leaves its slot when somebody wants it; until then its lease is over
+  const slots = asNames(await node.command('KEYS', '{mgw*}:z:*'));
+  const taken = await Promise.all(slots.map(async (name) =>
+    [name, Number(await node.command('ZCOUNT', name, String(Date.now()), '+inf'))] as const));
+  return [...asNames(await node.command('KEYS', '{mgw*}:[ou]:*')), ...taken.filter(([, count]) =>
+    count > 0).map(([name]) => name)];
+}
+
 /** Each key's and each account's figures are of one moment. How many calls a key has at once is not told. */
 async function readTally(reader: ValkeyReader): Promise<Tally> {
   const [keys, accounts] = await Promise.all([
-    Promise.all(KEY_NAMES.map(async (name) => [name, await reader.readKey(uidOf(name), KEYS[name].period)] as const)),
+    Promise.all(KEY_NAMES.map(async (name) =>
+      [name, await reader.readKey(uidOf(name), KEYS[name].period, `team/${KEYS[name].account}`)] as const)),
     Promise.all(ACCOUNT_NAMES.map(async (name) => [name, await reader.readAccount(`team/${name}`)] as const)),
   ]);
   const [key, account] = [new Map(keys), new Map(accounts)];

@@ -1,122 +1,132 @@
 /**
- * Four gateways on one folder of manifests and one Valkey that keeps what it acknowledges, and what is done to them:
- * each is killed, stopped and started again, and so is the server.
+ * Gateways on one folder of manifests and one store, and what is done to them: each is killed, stopped and started
+ * again, and so are the store's servers; networks lose and delay, and disks are full.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHome } from '../../test/support/api/process.ts';
 import type { GatewayHome, GatewayProcess } from '../../test/support/api/process.ts';
+import { fillDisk, freeDisk } from '../../test/support/full-disk.ts';
 import { refusingUrl } from '../../test/support/mock-provider.ts';
-import { startValkey } from '../../test/support/valkey.ts';
 import type { ValkeyServer } from '../../test/support/valkey.ts';
 import { edited, manifestsOf, platformManifest } from './config.ts';
 import type { Config } from './config.ts';
 import type { Edit } from './config.ts';
+import type { FleetBooks } from './fleet-books.ts';
+import { openStore } from './fleet-store.ts';
+import type { FleetStore, LedgerKind } from './fleet-store.ts';
+import { ANSWER_MS, sumOfMetric } from './gateway.ts';
 import type { Span, Version } from './gateway.ts';
-import { openNetwork } from './network.ts';
-import type { Network, Trouble } from './network.ts';
+import type { Trouble } from './network.ts';
 import { startProvider } from './provider.ts';
 import type { ChaosProvider } from './provider.ts';
 
-export const MEMBERS = 4;
 /** A silent instance is dead to the others from then on. */
 const LEASE_MS = 25_000;
 const DRAIN_MS = 45_000;
+const GAUGES = ['modelgateway_holds', 'modelgateway_held_usd', 'modelgateway_slots_in_use'] as const;
+
+/** A fault of one member, or of the store where it has no member. */
+export interface Disturbance extends Span {
+  readonly member: number | undefined;
+}
 
 export interface FleetWorld extends AsyncDisposable {
   readonly provider: ChaosProvider;
-  readonly valkey: ValkeyServer;
+  readonly members: number;
   readonly kills: number[];
-  readonly pauses: Span[];
+  readonly pauses: Disturbance[];
   readonly drains: Span[];
   /** Of the configuration. An edit may be in force from when it was written, at each member at another time. */
   readonly versions: Version[];
   /** What must never happen. */
   readonly violations: string[];
+  openBooks(): FleetBooks;
   /** The address of a member's process, or of its next one. */
   url(member: number): Promise<string>;
   kill(member: number): Promise<void>;
   stop(member: number, ms: number): Promise<void>;
-  killServer(ms: number): Promise<void>;
-  stopServer(ms: number): Promise<void>;
+  /** The disk takes nothing that makes a file of the member longer than so many bytes. */
+  fillDisk(member: number, bytes: number, ms: number): Promise<void>;
+  killServer(server: number, ms: number): Promise<void>;
+  stopServer(server: number, ms: number): Promise<void>;
   disconnect(): Promise<void>;
   /** SIGTERM, and the next process. */
   terminate(member: number): Promise<void>;
   /** Between a member and the store. */
   disturb(member: number, trouble: Trouble, ms: number): Promise<void>;
   edit(edit: Edit): Promise<void>;
+  /** Holds and slots that processes count as theirs. */
+  inUse(): Promise<string[]>;
   /** What all processes have written. */
   output(): string;
 }
 
-/** `forgets`: the store keeps nothing when it is killed. */
-export async function openFleet(config: Config, forgets = false): Promise<FleetWorld> {
+export async function openFleet(config: Config, ledger: LedgerKind): Promise<FleetWorld> {
   const provider = await startProvider();
-  const kept = [['appendonly', 'yes'], ['appendfsync', 'always'], ['auto-aof-rewrite-percentage', '0']] as const;
-  const valkey = await startValkey({ settings: forgets ? [] : kept });
+  const store = await openStore(ledger);
   const home = await createHome({
     'platform.yaml': platformManifest({ url: provider.url, nobody: await refusingUrl() }), ...manifestsOf(config),
   });
-  const networks = await Promise.all(Array.from({ length: MEMBERS }, () => openNetwork(valkey.port)));
-  const world = new World({ provider, valkey, home, networks, config });
+  const world = new World({ provider, store, home, config });
   await world.begin();
   return world;
 }
 
 interface Parts {
   readonly provider: ChaosProvider;
-  readonly valkey: ValkeyServer;
+  readonly store: FleetStore;
   readonly home: GatewayHome;
-  /** By member. */
-  readonly networks: readonly Network[];
   readonly config: Config;
 }
 
 class World implements FleetWorld {
   readonly provider: ChaosProvider;
-  readonly valkey: ValkeyServer;
   readonly kills: number[] = [];
-  readonly pauses: Span[] = [];
+  readonly pauses: Disturbance[] = [];
   readonly drains: Span[] = [];
   readonly versions: Version[];
   readonly violations: string[] = [];
-  readonly #networks: readonly Network[];
+  readonly #store: FleetStore;
   readonly #home: GatewayHome;
   readonly #members: Promise<GatewayProcess>[] = [];
   readonly #outputs: GatewayProcess[] = [];
+  readonly #turns = new Map<string, Promise<void>>();
   /** Members whose end is meant. */
   readonly #ending = new Set<GatewayProcess>();
 
-  constructor({ provider, valkey, home, networks, config }: Parts) {
+  constructor({ provider, store, home, config }: Parts) {
     this.provider = provider;
-    this.valkey = valkey;
+    this.#store = store;
     this.#home = home;
-    this.#networks = networks;
     this.versions = [{ config, writtenMs: 0, inForceMs: 0 }];
+  }
+
+  get members(): number {
+    return this.#store.members;
+  }
+
+  openBooks(): FleetBooks {
+    return this.#store.openBooks(this.#dataDir(0));
+  }
+
+  #dataDir(member: number): string {
+    return join(this.#home.dataDir, String(member));
   }
 
   /** Starts the members one after another, because they share the machine. */
   async begin(): Promise<void> {
-    for (let member = 0; member < MEMBERS; member++) await (this.#members[member] = this.#start(member));
+    for (let member = 0; member < this.members; member++) await (this.#members[member] = this.#start(member));
   }
 
   async #start(member: number): Promise<GatewayProcess> {
-    const process = await this.#home.start(
-      '--data', join(this.#home.dataDir, String(member)), '--ledger',
-      `valkey://127.0.0.1:${this.#networkOf(member).port}`,
-    );
+    const process = await this.#home.start('--data', this.#dataDir(member), ...this.#store.flags(member));
     this.#outputs.push(process);
     void process.exited.then((code) => {
       if (!this.#ending.has(process))
         this.violations.push(`a gateway ended by itself, with ${code}: ${process.output().slice(-2_000)}`);
     });
     return process;
-  }
-
-  #networkOf(member: number): Network {
-    const network = this.#networks[member];
-    if (!network) throw new Error('there is no such member');
-    return network;
   }
 
   #member(member: number): Promise<GatewayProcess> {
@@ -129,10 +139,22 @@ class World implements FleetWorld {
     return (await this.#member(member)).url;
   }
 
-  async kill(member: number): Promise<void> {
+  /** What may not happen to one target twice at a time. */
+  #inTurn(target: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(target) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    this.#turns.set(target, mine);
+    return mine;
+  }
+
+  kill(member: number): Promise<void> {
+    return this.#inTurn(`member ${member}`, () => this.#kill(member));
+  }
+
+  async #kill(member: number): Promise<void> {
     const process = await this.#member(member);
     this.#ending.add(process);
-    await this.#during(async () => {
+    await this.#during(member, async () => {
       await process.kill();
       this.kills.push(Date.now());
       await (this.#members[member] = this.#start(member));
@@ -141,7 +163,7 @@ class World implements FleetWorld {
 
   async stop(member: number, ms: number): Promise<void> {
     const process = await this.#member(member);
-    await this.#during(async () => {
+    await this.#during(member, async () => {
       process.signal('SIGSTOP');
       await sleep(ms);
       process.signal('SIGCONT');
@@ -150,32 +172,62 @@ class World implements FleetWorld {
     this.kills.push(Date.now());
   }
 
-  killServer(ms: number): Promise<void> {
-    return this.#during(async () => {
-      await this.valkey.kill();
-      await sleep(ms);
-      await this.valkey.start();
+  fillDisk(member: number, bytes: number, ms: number): Promise<void> {
+    return this.#inTurn(`disk ${member}`, () => this.#fillDisk(member, bytes, ms));
+  }
+
+  async #fillDisk(member: number, bytes: number, ms: number): Promise<void> {
+    const process = await this.#member(member);
+    // it may be killed at any time
+    const unlessGone = (error: unknown): void => { if (!this.#ending.has(process)) throw error; };
+    await this.#during(member, async () => {
+      await fillDisk(process.pid, bytes).catch(unlessGone);
+      await Promise.race([sleep(ms), process.exited]);
+      await freeDisk(process.pid).catch(unlessGone);
     });
   }
 
-  stopServer(ms: number): Promise<void> {
-    return this.#during(async () => {
-      this.valkey.signal('SIGSTOP');
+  killServer(server: number, ms: number): Promise<void> {
+    const node = this.#node(server);
+    return this.#inTurn(`server ${node.port}`, () => this.#during(undefined, async () => {
+      await node.kill();
       await sleep(ms);
-      this.valkey.signal('SIGCONT');
-    });
+      await this.#store.restart(node);
+    }));
+  }
+
+  stopServer(server: number, ms: number): Promise<void> {
+    const node = this.#node(server);
+    return this.#inTurn(`server ${node.port}`, () => this.#during(undefined, async () => {
+      node.signal('SIGSTOP');
+      await sleep(ms);
+      node.signal('SIGCONT');
+    }));
+  }
+
+  #node(server: number): ValkeyServer {
+    const { nodes } = this.#store;
+    const node = nodes[server % nodes.length];
+    if (!node) throw new Error('a file has no server');
+    return node;
   }
 
   async disconnect(): Promise<void> {
-    await this.#during(async () => { await this.valkey.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'); });
+    await this.#during(undefined, async () => {
+      for (const node of this.#store.nodes) await node.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    });
   }
 
-  async terminate(member: number): Promise<void> {
+  terminate(member: number): Promise<void> {
+    return this.#inTurn(`member ${member}`, () => this.#terminate(member));
+  }
+
+  async #terminate(member: number): Promise<void> {
     const process = await this.#member(member);
     this.#ending.add(process);
     const drain = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
     this.drains.push(drain);
-    await this.#during(async () => {
+    await this.#during(member, async () => {
       const code = await Promise.race([process.terminate(), sleep(DRAIN_MS, 'late' as const)]);
       if (code === 'late') await process.kill();
       if (code === 'late') this.kills.push(Date.now());
@@ -186,12 +238,14 @@ class World implements FleetWorld {
   }
 
   async disturb(member: number, trouble: Trouble, ms: number): Promise<void> {
-    const network = this.#networkOf(member);
-    await this.#during(async () => {
+    const network = this.#store.network(member);
+    // members share the networks of a Cluster
+    const struck = this.#store.kind === 'cluster' ? undefined : member;
+    await this.#inTurn(`network ${network.port}`, () => this.#during(struck, async () => {
       network.trouble(trouble);
       await sleep(ms);
       network.heal();
-    });
+    }));
     // to the others it may have been dead
     if (ms > LEASE_MS) this.kills.push(Date.now());
   }
@@ -205,11 +259,21 @@ class World implements FleetWorld {
     for (const [file, yaml] of Object.entries(after)) if (before[file] !== yaml) await this.#home.write(file, yaml);
   }
 
-  async #during(work: () => Promise<void>): Promise<void> {
-    const pause = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
+  async #during(member: number | undefined, work: () => Promise<void>): Promise<void> {
+    const pause = { member, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
     this.pauses.push(pause);
     await work();
     pause.toMs = Date.now();
+  }
+
+  async inUse(): Promise<string[]> {
+    const found = await Promise.all(this.#members.map(async (starting, member) => {
+      const { adminUrl } = await starting;
+      const page = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(ANSWER_MS) })).text();
+      return GAUGES.map((name) => ({ name, member, value: sumOfMetric(page, name) }));
+    }));
+    return found.flat().filter(({ value }) => value !== 0)
+      .map(({ name, member, value }) => `${name} ${value} at member ${member}`);
   }
 
   output(): string {
@@ -219,8 +283,7 @@ class World implements FleetWorld {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const process of this.#outputs) this.#ending.add(process);
     await this.#home.remove();
-    await Promise.all(this.#networks.map((network) => network.close()));
-    await this.valkey[Symbol.asyncDispose]();
+    await this.#store[Symbol.asyncDispose]();
     await this.provider.stop();
   }
 }

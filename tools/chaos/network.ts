@@ -1,5 +1,5 @@
 /**
- * The network between one gateway and its store: a TCP proxy that delays, loses what goes in one direction, or breaks
+ * The network in front of a server of the store: a TCP proxy that delays, loses what goes in one direction, or breaks
  * connections. A connection that has lost something ends when the network is well again, as TCP ends one.
  */
 import { once } from 'node:events';

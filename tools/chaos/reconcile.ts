@@ -13,6 +13,7 @@ import type { LedgerRecord } from './ledger-file.ts';
 import { PROMPT_MARK } from './plan.ts';
 import type { Attempt } from './provider-process.ts';
 import { matchAll } from './matching.ts';
+import { refusals } from './refusals.ts';
 import { overcrowded, overspent } from './watch.ts';
 import type { Sample } from './watch.ts';
 
@@ -40,6 +41,7 @@ export function reconcile(evidence: Evidence): string[] {
     ...overcrowded(samples, configs),
     ...crowdedChannels(evidence),
     ...billed(evidence),
+    ...refusals(evidence),
     ...evidence.calls.flatMap((call) => answered(call, evidence)),
     ...evidence.attempts.flatMap((attempt) => asked(attempt, evidence)),
     ...spoken(evidence),

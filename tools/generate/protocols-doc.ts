@@ -57,8 +57,9 @@ What is left out is named in \`x-modelgateway-dropped\` with its type: \`tools[3
 asks for such a tool goes with it. So do, where a call is converted, the steps of such tools in the conversation. The
 chat dialect's own search, \`web_search_options\`, counts as one of these tools.
 
-There is no price for the use of a tool: what a provider charges for it beside tokens is not billed. \`Allow\` is
-therefore valid only beside \`allow: [ServerTools]\`.
+A tool that is handed on is billed by its uses where these have a price. Without one, what a provider charges for it
+beside tokens is not billed, which only \`allow: [ServerTools]\` lets through. A tool that is left out is held for
+nothing.
 `;
 
 const MODELS = `## What a model takes

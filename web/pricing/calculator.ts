@@ -136,12 +136,22 @@ function renderSum(list: PriceList, row: PricingRow, { group, names, known }: Su
   if (row.quotaType === 'Request')
     return html`<p class="formula"><span data-term="generations" data-always>${formatCount(known.generations)}</span> \
 × $${formatDecimal(row.requestNanoUsd, 2)} × ${ratio}</p>`;
+  if (row.figures) return renderDollarSum(row.figures, { group, names, known }, ratio);
   const terms = names.map((name) => html`<span data-term="${name}"${name === 'input' ? html` \
 data-always` : flag('hidden', known[name] === 0n)}>${name === 'input' ? '' : ' + '}\
 <span data-count>${formatCount(known[name])}</span> \
 ${WORDS[name]}${name === 'input' ? '' : ` × ${classRatio(row, name)}`}</span>`);
   return html`<p class="formula">( ${terms} ) × model ratio ${formatDecimal(row.modelRatioE9)} × \
 $${formatDecimal(row.ratioBaseE9)} ÷ 1,000,000 × ${ratio}</p>`;
+}
+
+/** A price in dollars has a rate for each class. */
+function renderDollarSum(figures: PriceFigures, { names, known }: Sum, ratio: string): Html {
+  const terms = names.map((name) => html`<span data-term="${name}"${name === 'input' ? html` \
+data-always` : flag('hidden', known[name] === 0n)}>${name === 'input' ? '' : ' + '}\
+<span data-count>${formatCount(known[name])}</span> \
+${WORDS[name]} × ${formatRange(amountOf([figures], name, MILLION))}</span>`);
+  return html`<p class="formula">( ${terms} ) ÷ 1,000,000 × ${ratio}</p>`;
 }
 
 function classRatio(row: PricingRow, name: CountName): string {

@@ -31,6 +31,7 @@ const COARSE_NANO_USD = 10n ** 5n;
 /** Dollars at group ratio 1. */
 export function baseDollars(row: PricingRow): RowDollars {
   if (row.quotaType === 'Request') return { quotaType: 'Request', request: single(row.requestNanoUsd, 1n) };
+  if (row.figures) return tokenDollars([row.figures]);
   // USD in billionths per million tokens, times a ratio in billionths.
   const inputE9 = row.ratioBaseE9 * row.modelRatioE9;
   return {
@@ -50,6 +51,10 @@ export function offerDollars(offer: PricedOffer): RowDollars | undefined {
   if (offer.quotaType === 'Request') {
     return { quotaType: 'Request', request: range(prices, (price) => price.perGeneration) };
   }
+  return tokenDollars(prices);
+}
+
+function tokenDollars(prices: readonly PriceFigures[]): RowDollars {
   const ofClass = (tokens: TokenClass): AmountRange => range(prices, (price) => price.perToken[tokens] * MILLION);
   return {
     quotaType: 'Token',

@@ -27,6 +27,7 @@ const TOKEN_DENOMINATOR = 10n ** BigInt(10 + 9 + 6);
 
 /** A row's price at group ratio 1. */
 export function baseFigures(row: PricingRow): PriceFigures {
+  if (row.figures) return row.figures;
   if (row.quotaType === 'Request') {
     return { perToken: { input: 0n, cached: 0n, cacheWrite5m: 0n, cacheWrite1h: 0n, output: 0n }, perGeneration:
       row.requestNanoUsd, denominator: 1n };

@@ -2,6 +2,8 @@
  * [P] The price list for programs: `GET /pricing.json`. Decimals are strings, what does not apply is null.
  */
 import { formatDecimal } from '../decimal.ts';
+import { dimensionsJson } from './dimensions.ts';
+import type { DimensionsJson } from './dimensions.ts';
 import { modelFactsJson } from './model-facts.ts';
 import type { ModelFactsJson } from './model-facts.ts';
 import type { PriceList, PricingGroup, PricingRow } from './price-list.ts';
@@ -29,7 +31,7 @@ interface PricingJsonMember {
   readonly price_ratio: string;
 }
 
-interface PricingJsonRow extends FactsOrNull {
+interface PricingJsonRow extends FactsOrNull, DimensionsJson {
   readonly model_name: string;
   readonly vendor: string;
   readonly quota_type: 'Token-based' | 'Per-request';
@@ -83,8 +85,10 @@ function formatE18(value: bigint): string {
 function jsonRow(row: PricingRow): PricingJsonRow {
   const perToken = row.quotaType === 'Token';
   const { stated } = row;
+  // the ratios of a price in dollars are only for comparison
+  const byRatio = perToken && row.figures === undefined;
   const ofToken = (billionths: bigint, isStated = true): string | null =>
-    perToken && isStated ? formatDecimal(billionths) : null;
+    byRatio && isStated ? formatDecimal(billionths) : null;
   return {
     model_name: row.modelName,
     vendor: row.vendor,
@@ -94,8 +98,9 @@ function jsonRow(row: PricingRow): PricingJsonRow {
     completion_ratio: ofToken(row.completionRatioE9, stated.output),
     cache_ratio: ofToken(row.cacheRatioE9, stated.cache),
     cache_write_ratio: ofToken(row.cacheWriteRatioE9, stated.cacheWrite5m),
-    cache_write_1h_ratio: perToken && stated.cacheWrite1h ? formatE10(row.cacheWrite1hRatioE10) : null,
+    cache_write_1h_ratio: byRatio && stated.cacheWrite1h ? formatE10(row.cacheWrite1hRatioE10) : null,
     request_usd: perToken ? null : formatDecimal(row.requestNanoUsd),
+    ...dimensionsJson(row.dimensions),
     enabled_groups: row.enabledGroups,
     ...row.facts ? modelFactsJson(row.facts) : NOT_SERVED,
   };

@@ -7,6 +7,7 @@ import { html, NOTHING, preformatted } from '../html.ts';
 import type { Html } from '../html.ts';
 import { EXAMPLE_URL, snippetsOf } from '../snippets.ts';
 import type { Snippet } from '../snippets.ts';
+import { renderDimensions } from './dimensions.ts';
 import { baseDollars, formatRange, offerDollars } from './dollars.ts';
 import type { RowDollars } from './dollars.ts';
 import { formatTokens, renderModalities } from './facts.ts';
@@ -77,7 +78,8 @@ function renderModelPrices(list: PriceList, row: PricingRow): Html {
 <tbody>${renderPriceRow(html`Base price <small>group ratio 1</small>`, columns, baseDollars(row))}${rows}</tbody>
 </table></div>
 ${groups.length === 0 ? html`<p class="soft">No group offers this model yet.</p>` : NOTHING}
-${row.quotaType === 'Token' ? renderRatios(row) : NOTHING}</section>`;
+${row.quotaType === 'Token' && !row.figures ? renderRatios(row) : NOTHING}
+${renderDimensions(row.dimensions)}</section>`;
 }
 
 function columnsOf({ quotaType, stated }: PricingRow): PriceColumn[] {

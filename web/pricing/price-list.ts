@@ -2,6 +2,7 @@
  * [P] The price page's data: models and groups with their ratios, and each group's price of each model. It is computed
  * from a snapshot; a proxy's State has this shape.
  */
+import type { Dimensions } from './dimensions.ts';
 import type { ModelFacts } from './model-facts.ts';
 
 export type TokenClass = 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'output';
@@ -36,6 +37,9 @@ export interface PricingRow {
   /** In 10^-10, so that the default (cacheWriteRatio x 1.6) is exact. */
   readonly cacheWrite1hRatioE10: bigint;
   readonly requestNanoUsd: bigint;
+  /** At group ratio 1, of a price in dollars, whose ratios are rounded; undefined: the ratios are the price. */
+  readonly figures: PriceFigures | undefined;
+  readonly dimensions: Dimensions;
   /** Display names, sorted. */
   readonly enabledGroups: readonly string[];
   /** undefined: no route serves it. */

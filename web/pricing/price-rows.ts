@@ -2,10 +2,11 @@
 import { compareText } from '../compare-text.ts';
 import { modelFacts } from './model-facts.ts';
 import type { ModelFacts, ServedModel } from './model-facts.ts';
-import type { PricingGroup, PricingRow } from './price-list.ts';
+import type { Dimensions } from './dimensions.ts';
+import type { PriceFigures, PricingGroup, PricingRow } from './price-list.ts';
 
 /** A model's price as a catalog has it. Ratios are billionths. */
-interface CatalogPrice {
+interface CatalogPrice extends Dimensions {
   readonly name: string;
   readonly vendor: string;
   readonly modelRatioE9: bigint;
@@ -18,17 +19,6 @@ interface CatalogPrice {
   /** The catalog gives none; the ratio above is the default. */
   readonly cacheRatioDefaulted: boolean;
   readonly cacheWriteRatioDefaulted: boolean;
-  /** USD per million tokens in the place of ratios. */
-  readonly usdPerMillion?: CatalogRates | undefined;
-}
-
-/** Absent classes cost what the defaults of ratios say. */
-interface CatalogRates {
-  readonly input?: bigint | undefined;
-  readonly output?: bigint | undefined;
-  readonly cacheRead?: bigint | undefined;
-  readonly cacheWrite5m?: bigint | undefined;
-  readonly cacheWrite1h?: bigint | undefined;
 }
 
 /** A model's price before any group's ratio. */
@@ -36,6 +26,8 @@ export interface ModelPrice {
   readonly price: CatalogPrice;
   readonly quotaType: 'Token' | 'Request';
   readonly ratioBaseE9: bigint;
+  /** At group ratio 1, of a price that ratios may not say exactly; undefined: they do. */
+  readonly figures: PriceFigures | undefined;
 }
 
 /** What rows need to know of a group: the models that it offers. */
@@ -121,7 +113,8 @@ function asRatios(entry: ModelPrice): ModelPrice {
 function pricingRow(
   entry: ModelPrice, enabledGroups: readonly string[], facts: ModelFacts | undefined,
 ): PricingRow {
-  const { price, quotaType, ratioBaseE9 } = asRatios(entry);
+  const { price, quotaType, ratioBaseE9, figures } = asRatios(entry);
+  const { usdPerMillion, contextTiers, serviceTiers, perUse, regions } = price;
   return {
     modelName: price.name,
     vendor: price.vendor,
@@ -140,6 +133,8 @@ function pricingRow(
       cacheWrite1h: !price.cacheWriteRatioDefaulted || price.cacheWrite1hRatioE9 !== undefined,
     },
     requestNanoUsd: price.requestNanoUsd,
+    figures,
+    dimensions: { usdPerMillion, contextTiers, serviceTiers, perUse, regions },
     enabledGroups,
     facts,
   };

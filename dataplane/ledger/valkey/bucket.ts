@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { ValkeyConnection } from './connection.ts';
+import type { Epoch, Rejoined, RejoinReason, Restores } from './epoch.ts';
 import { encodeBatch } from './operations.ts';
 import type { Operation } from './operations.ts';
 import { parseReplies, parseReply, OutcomeUnknown } from './replies.ts';
@@ -33,24 +34,20 @@ export interface BucketSettings {
   readonly clock: (() => number) | undefined;
 }
 
-/** Why a process restores data: it has just started, or the store was empty, or had lost its latest writes. */
-export type RejoinReason = 'Start' | 'Empty' | 'Lost';
-
-export interface Rejoined {
-  readonly reason: RejoinReason;
-  /** How many operations restored something that the store did not have. */
-  readonly restored: number;
-  /** The epoch from now on. */
-  readonly epoch: string;
-}
-
 export interface BucketDeps {
   readonly connection: ValkeyConnection;
   /** The prefix of the bucket's keys. */
   readonly base: string;
   readonly settings: BucketSettings;
-  /** Operations that restore what this process knows and the store may have lost. */
-  readonly collectRestores: (reason: RejoinReason, epoch: string) => Promise<readonly Operation[]>;
+  /**
+   * Operations that restore what this process knows and the store may have lost. `previous`: the start of the epoch
+   * before this one.
+   */
+  readonly collectRestores: (reason: RejoinReason, epoch: Epoch, previous: number) => Promise<Restores>;
+  /** A settlement that was restored is a change of this epoch now: its reply, as to a settlement. */
+  readonly onRestored: (operation: Operation, reply: Reply) => void;
+  /** The start of the latest epoch that this process has been part of; 0: none. */
+  readonly latestStart: () => number;
   readonly onRejoined: (rejoined: Rejoined) => void;
   readonly onState: (state: 'Open' | 'Refilling' | 'Down', reason: string) => void;
 }
@@ -83,6 +80,8 @@ const MAX_BATCHES = 2;
 const RETRY_MS = 100;
 /** A timer that is so late shows that this process was suspended. */
 const STALL_MS = 25;
+/** After the end of a refill, by the store's clock, which counts whole milliseconds. */
+const REFILLED_MS = 20;
 const RESTORED = new Set(['adopted', 'refilled']);
 
 export class Bucket {
@@ -99,7 +98,7 @@ export class Bucket {
   #acked = 0;
   #submitted = 0;
   /** The epoch that the script reported last. */
-  #reported = { id: '', mode: '', remainingMs: 0 };
+  #reported = { id: '', mode: '', remainingMs: 0, start: 0, previous: 0 };
 
   constructor(deps: BucketDeps) {
     this.#deps = deps;
@@ -246,13 +245,14 @@ export class Bucket {
     const epoch = this.#epoch;
     const { connection, base } = this.#deps;
     const replies = parseReplies(await connection.run(base, encodeBatch(this.#head(mode, seq), operations)));
-    const [word = '', id = '', epochMode = '', remainingMs] = replies;
+    const [word = '', id = '', epochMode = '', remainingMs, start, previous] = replies;
     if (word === 'ok') {
       if (this.#epoch === epoch) this.#acked = Math.max(this.#acked, seq);
       return replies;
     }
     if (!isRefusal(word)) throw new Error(`the ledger's script said ${word}`);
-    this.#reported = { id, mode: epochMode, remainingMs: Number(remainingMs) };
+    const starts = { start: Number(start), previous: Number(previous) };
+    this.#reported = { id, mode: epochMode, remainingMs: Number(remainingMs), ...starts };
     return word;
   }
 
@@ -317,8 +317,9 @@ export class Bucket {
   }
 
   async #foundEpoch(after: string): Promise<false> {
-    const { connection, base, settings } = this.#deps;
-    const head = [...this.#head('found', this.#seq), randomUUID(), after, String(settings.refillMs)];
+    const { connection, base, settings, latestStart } = this.#deps;
+    const found = [randomUUID(), after, String(settings.refillMs), String(latestStart())];
+    const head = [...this.#head('found', this.#seq), ...found];
     await connection.run(base, encodeBatch(head, []));
     return false;
   }
@@ -327,14 +328,29 @@ export class Bucket {
     // a process that starts while an empty store is refilled restores as much as one that was running
     const beginsAnew = initial === 'Start' && this.#reported.remainingMs > 0 && this.#reported.mode === 'set';
     const reason = beginsAnew ? 'Empty' : initial;
-    const operations = await this.#deps.collectRestores(reason, this.#epoch);
+    const { start, previous, remainingMs } = this.#reported;
+    const epoch = { id: this.#epoch, start };
+    const { operations, late } = await this.#deps.collectRestores(reason, epoch, previous);
+    let restored = await this.#restore(operations);
+    if (late.length > 0) await pause(remainingMs + REFILLED_MS);
+    restored += await this.#restore(late);
+    this.#deps.onRejoined({ reason, restored, epoch });
+  }
+
+  /** Resolves with the number of those that restored something. */
+  async #restore(operations: readonly Operation[]): Promise<number> {
     let restored = 0;
     for (let at = 0; at < operations.length; at += MAX_BATCH_OPERATIONS) {
-      const replies = await this.#run('refill', operations.slice(at, at + MAX_BATCH_OPERATIONS));
+      const batch = operations.slice(at, at + MAX_BATCH_OPERATIONS);
+      const replies = await this.#run('refill', batch);
       if (typeof replies === 'string') throw new Error(`the store changed while it was filled: ${replies}`);
-      restored += replies.slice(1).map(parseReply).filter(([word = '']) => RESTORED.has(word)).length;
+      for (const [index, operation] of batch.entries()) {
+        const reply = parseReply(replies[index + 1] ?? '');
+        if (RESTORED.has(reply[0] ?? '')) restored++;
+        if (reply[0] === 'refilled' && reply.length > 1) this.#deps.onRestored(operation, reply);
+      }
     }
-    this.#deps.onRejoined({ reason, restored, epoch: this.#epoch });
+    return restored;
   }
 }
 

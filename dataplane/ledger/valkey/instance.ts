@@ -7,7 +7,8 @@ import { CallMap } from '../call-map.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { LedgerHealth } from '../ledger.ts';
 import { Bucket } from './bucket.ts';
-import type { BucketSettings, RejoinReason } from './bucket.ts';
+import type { BucketSettings } from './bucket.ts';
+import type { Epoch, RejoinReason, Restores } from './epoch.ts';
 import type { SettlementJournal } from './journal.ts';
 import type { ValkeyConnection } from './connection.ts';
 import { bucketBases, bucketOf, describeLocation } from './location.ts';
@@ -42,13 +43,17 @@ export interface InstanceDeps {
 interface BucketEpoch {
   readonly index: number;
   readonly base: string;
-  readonly epoch: string;
+  readonly epoch: Epoch;
+  /** The start of the epoch before. */
+  readonly previous: number;
 }
 
 const TICK_MS = 1_000;
 const MAX_REAPED = 50;
 const POLL_MS = 5;
 const NO_JOB = ['', '0', ''];
+/** The arguments of a refill operation that create its job. */
+const JOB_OF_REFILL = [19, 22] as const;
 
 export class Instance {
   readonly buckets: readonly Bucket[];
@@ -67,7 +72,11 @@ export class Instance {
     this.journal = deps.journal;
     this.buckets = bucketBases(deps.location).map((base, index) => new Bucket({
       connection: deps.connection, base, settings: deps.settings,
-      collectRestores: (reason, epoch) => this.#restoreOperations({ index, base, epoch }, reason),
+      collectRestores: (reason, epoch, previous) => this.#restores({ index, base, epoch, previous }, reason),
+      onRestored: ({ args }, [, ...record]) => {
+        void this.journal.addSettled(['settled', ...record], args.slice(...JOB_OF_REFILL));
+      },
+      latestStart: () => this.journal.latestStart(base),
       onRejoined: ({ reason, restored, epoch }) => {
         this.journal.beginEpoch(base, epoch);
         if (reason === 'Start' && restored === 0) return;
@@ -167,9 +176,10 @@ export class Instance {
   }
 
   /** Settlements come first, because the holds that they replaced must not be adopted again. */
-  async #restoreOperations({ index, base, epoch }: BucketEpoch, reason: RejoinReason): Promise<Operation[]> {
+  async #restores({ index, base, epoch, previous }: BucketEpoch, reason: RejoinReason): Promise<Restores> {
     const isHere = (account: string): boolean => this.bucketIndex(account) === index;
-    const operations = await this.journal.refills({ base, epoch, accepts: isHere });
+    const settled = await this.journal.refills({ base, epoch: epoch.id, accepts: isHere });
+    const operations: Operation[] = [];
     for (const held of this.held.values()) {
       if (!isHere(held.request.origin.account)) continue;
       // the store may have an earlier hold of the call, and keeps it
@@ -177,8 +187,11 @@ export class Instance {
       operations.push(adoptOperation(held));
     }
     operations.push(...this.slots.renewals(index, true));
-    if (reason !== 'Empty' || !this.#deps.refill) return operations;
-    return [...operations, ...refillOperations(await this.#deps.refill(), isHere)];
+    if (reason === 'Empty' && this.#deps.refill)
+      operations.push(...refillOperations(await this.#deps.refill(), isHere));
+    // this process was not part of the epoch before
+    const isLate = this.journal.latestStart(base) < previous;
+    return isLate ? { operations, late: settled } : { operations: [...settled, ...operations], late: [] };
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { journalPaths, openJournalFiles } from './journal-file.ts';
+import type { Epoch } from './epoch.ts';
 import type { Operation } from './operations.ts';
 import type { Reply } from './replies.ts';
 
@@ -38,7 +39,9 @@ export interface SettlementJournal {
   /** The settlement is dropped, because the store knows no such hold. */
   addDropped(callId: string): void;
   /** Later settlements in this bucket belong to this epoch. */
-  beginEpoch(base: string, epoch: string): void;
+  beginEpoch(base: string, epoch: Epoch): void;
+  /** The start of the bucket's latest epoch; 0: there was none. */
+  latestStart(base: string): number;
   /** Operations that restore a bucket's acknowledged settlements of the last minutes, oldest first. */
   refills(of: BucketScope): Promise<Operation[]>;
   /** Resolves when everything is in the file. */
@@ -54,7 +57,8 @@ export interface JournalOptions {
 }
 
 /** P: pending. C: committed. D: dropped. E: an epoch began in a bucket. Versions of the program share this format. */
-type Line = readonly ['P', PendingSettlement] | Committed | readonly ['D', string] | readonly ['E', string, string];
+type Line = readonly ['P', PendingSettlement] | Committed | readonly ['D', string]
+  | readonly ['E', base: string, epoch: string, start?: number];
 type Committed = readonly ['C', callId: string, reply: Reply, job: readonly string[], change?: string];
 
 /** So many epochs of a bucket are remembered. */
@@ -63,7 +67,7 @@ const MAX_EPOCHS = 8;
 /** Keeps nothing; for tests. */
 export const NO_JOURNAL: SettlementJournal = {
   undelivered: [], addPending: () => undefined, addSettled: async () => undefined, addDropped: () => undefined,
-  beginEpoch: () => undefined, refills: async () => [], close: async () => undefined,
+  beginEpoch: () => undefined, latestStart: () => 0, refills: async () => [], close: async () => undefined,
 };
 
 /** Opens the folder's journal. Only one process may use it. */
@@ -90,27 +94,28 @@ export async function openJournal(options: JournalOptions): Promise<SettlementJo
     addDropped(callId) {
       if (waiting.delete(callId)) files.append(lineOf(['D', callId]));
     },
-    beginEpoch(base, epoch) {
-      if (epochs.get(base)?.includes(epoch)) return;
-      files.append(lineOf(['E', base, epoch]));
+    beginEpoch(base, { id, start }) {
+      if (epochs.get(base)?.some((known) => known.id === id)) return;
+      files.append(lineOf(['E', base, id, start]));
       // no file may begin with the epoch before the lines that precede it are written
-      void files.written().then(() => addEpoch(epochs, base, epoch));
+      void files.written().then(() => addEpoch(epochs, base, { id, start }));
     },
+    latestStart: (base) => epochs.get(base)?.at(-1)?.start ?? 0,
     refills: (part) => files.reading((paths, waiting) => readRefills(linesOf(paths, waiting), part)),
     close: () => files.close(),
   };
 }
 
 /** Epochs by bucket, oldest first. */
-type Epochs = Map<string, readonly string[]>;
+type Epochs = Map<string, readonly Epoch[]>;
 
-function addEpoch(epochs: Epochs, base: string, epoch: string): void {
+function addEpoch(epochs: Epochs, base: string, epoch: Epoch): void {
   const known = epochs.get(base) ?? [];
-  if (!known.includes(epoch)) epochs.set(base, [...known, epoch].slice(-MAX_EPOCHS));
+  if (!known.some(({ id }) => id === epoch.id)) epochs.set(base, [...known, epoch].slice(-MAX_EPOCHS));
 }
 
 function* keptLines(waiting: ReadonlyMap<string, PendingSettlement>, epochs: Epochs): Generator<Line> {
-  for (const [base, known] of epochs) for (const epoch of known) yield ['E', base, epoch];
+  for (const [base, known] of epochs) for (const { id, start } of known) yield ['E', base, id, start];
   for (const each of waiting.values()) yield ['P', each];
 }
 
@@ -129,14 +134,17 @@ async function* linesOf(paths: readonly string[], waiting: readonly string[]): A
   }
 }
 
+/** The latest line of a call counts: the call was restored in a later epoch, as a change of its own. */
 async function readRefills(lines: AsyncIterable<Line>, { base, epoch, accepts }: BucketScope): Promise<Operation[]> {
-  const operations: Operation[] = [];
+  const operations = new Map<string, Operation>();
   let isOfEpoch = false;
   for await (const line of lines) {
     if (line[0] === 'E') isOfEpoch ||= line[1] === base && line[2] === epoch;
-    else if (line[0] === 'C' && accepts(line[2][1] ?? '')) operations.push(refillOperation(line, isOfEpoch));
+    if (line[0] !== 'C' || !accepts(line[2][1] ?? '')) continue;
+    operations.delete(line[1]);
+    operations.set(line[1], refillOperation(line, isOfEpoch));
   }
-  return operations;
+  return [...operations.values()];
 }
 
 function lineOf(line: Line): string {
@@ -151,7 +159,7 @@ function readKept(paths: readonly string[]): { waiting: Map<string, PendingSettl
     for (const text of readFileSync(path, 'utf8').split('\n')) {
       const line = parseLine(text);
       if (line?.[0] === 'P') waiting.set(line[1].callId, line[1]);
-      else if (line?.[0] === 'E') addEpoch(epochs, line[1], line[2]);
+      else if (line?.[0] === 'E') addEpoch(epochs, line[1], { id: line[2], start: line[3] ?? 0 });
       else if (line) waiting.delete(line[1]);
     }
   }

@@ -12,6 +12,8 @@ local DEDUP_MS = 3600000
 local SKEW_MS = 600000
 local SLOT_KEY_MS = 600000
 local SEEN_AGAIN_MS = 5000
+local JOURNAL_MS = 300000
+local CHANGES_PER_MS = 1000
 local TRIM_AT_ONCE = 4
 
 local function whole(number) return string.format('%d', number) end
@@ -897,18 +899,37 @@ end
 -- In place of a change number: a status knew more than the journals until then.
 local BY_STATUS = 0
 
+-- Whether a change is of an epoch before the one that the store has lost. Of such changes a balance has those up to the
+-- latest that was put back while the store began anew: it was put back into the epoch before, too.
+local function isEarlier(own) return own < tonumber(epoch[6] or '0') end
+local function earlierOf(balance) return base .. 'g:' .. string.sub(balance.name, #base + 1) end
+local function reached(balance, own)
+  if not isEarlier(own) then return balance.refilled end
+  return tonumber(string.match(get(earlierOf(balance)) or '', '%d+') or '-1')
+end
+local function reachEarlier(balance, n)
+  if not isEarlier(n) or n <= reached(balance, n) then return end
+  local text = 'G' .. whole(n)
+  lives[text] = DEDUP_MS
+  put(earlierOf(balance), text)
+end
+
 -- How a settlement from a journal enters a balance. add: its cost (`since`: it is no older than the epoch). set: the
 -- balance becomes what it was after it (a store that begins anew). raise: the same, never lower (statuses came first).
--- join: what was before is added as well. nil: the balance has it already.
-local function wayOf(balance, own, anew, since)
+-- join: what was before is added as well. nil: the balance has it already. `endedMs`: when the call ended.
+local function wayOf(balance, own, anew, since, endedMs)
   if epoch[2] ~= 'set' or since == '1' then return 'add' end
   if balance.refilled == BY_STATUS then return 'raise' end
+  if anew then return own > balance.refilled and 'set' or nil end
+  local latest = reached(balance, own)
   -- a store that was restored begins with balances
-  if not anew and balance.refilled < 0 then
+  if latest < 0 and balance.refilled < 0 then
     return tonumber(call('HGET', base .. 'e', 'from') or '0') > 0 and 'add' or 'join'
   end
-  if own <= balance.refilled then return nil end
-  return anew and 'set' or 'add'
+  if own <= latest then return nil end
+  -- journals of others no longer have the changes of its time
+  if latest < 0 and now - endedMs > JOURNAL_MS then return nil end
+  return 'add'
 end
 local function raise(tally, spent)
   if not less(tally.spent, spent) then return false end
@@ -959,7 +980,8 @@ function operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, d
     dayWindow.calls, monthWindow.calls = dayWindow.calls - 1, monthWindow.calls - 1
   end
   own = tonumber(own) or n
-  local accountWay, keyWay = wayOf(account, own, anew, since), wayOf(key, own, anew, since)
+  local endedMs = tonumber(t) + tonumber(duration)
+  local accountWay, keyWay = wayOf(account, own, anew, since, endedMs), wayOf(key, own, anew, since, endedMs)
   local windowWay = keyWay
   if anew and (keyWay == 'set' or not keyWay) then windowWay = 'raise' end
   reckon(accountWay, account, accountSpent, cost)
@@ -968,17 +990,29 @@ function operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, d
   reckon(windowWay, monthWindow, monthSpent, cost)
   if accountWay == 'set' or accountWay == 'join' then account.refilled = n end
   if keyWay == 'set' or keyWay == 'join' then key.refilled = n end
+  if anew or accountWay == 'join' then reachEarlier(account, n) end
+  if anew or keyWay == 'join' then reachEarlier(key, n) end
   if key.last == 0 then key.last = now end
   saveKey(key)
   saveAccount(account)
   if hold then listsOf(hold.I) end
   if jobId ~= '' then seeJobs() end
-  record.mark = whole(own) .. ',' .. day .. ',' .. month
+  local latest = count()
+  if n > latest then
+    changes = n + 1
+    latest = changes
+  end
+  local isNew = accountWay == 'add' or accountWay == 'join' or keyWay == 'add' or keyWay == 'join'
+  record.n = isNew and latest or own
+  record.mark = markOf(record.n, dayWindow, monthWindow)
   writeRecord(accountId, record)
   if hold then strike(hold.I, id) end
   if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, accountId, day, month) end
-  if n > count() then changes = n end
-  return { 'refilled' }
+  if not isNew then return { 'refilled' } end
+  -- it is a change of this epoch now, and the journal learns its number
+  local reply = settled(record, key, account, dayWindow, monthWindow)
+  reply[1] = 'refilled'
+  return reply
 end
 -- Raises balances to what a status says was spent at least; only while a store begins anew.
 function operation.least(accountId, accountSpent, uid, total, period, index, spent)
@@ -1148,21 +1182,26 @@ local function begin(keys, text)
     now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   end
   today, thisMonth = dayOf(now), monthOf(now)
-  epoch = call('HMGET', base .. 'e', 'id', 'mode', 'until', 'n')
+  epoch = call('HMGET', base .. 'e', 'id', 'mode', 'until', 'n', 'start', 'previous')
   refilling = epoch[3] and tonumber(epoch[3]) > now
   head.windows = whole(today) .. '\0' .. whole(thisMonth)
   return at
 end
 
 local function tellEpoch(word)
-  return { word, epoch[1] or '', epoch[2] or '', whole(refilling and tonumber(epoch[3]) - now or 0) }
+  return { word, epoch[1] or '', epoch[2] or '', whole(refilling and tonumber(epoch[3]) - now or 0), epoch[5] or '0',
+    epoch[6] or '0' }
 end
 
--- Founds a new epoch, where the store has none or has lost writes. `from`: the number of changes that it begins with.
-local function found(id, after, refillMs)
+-- Founds a new epoch, where the store has none or has lost writes. `from`: the number of changes that the store has.
+-- The epoch numbers its changes from `start`, which is above the numbers of earlier epochs, also of those that nobody
+-- remembers; `previous` is the start of the epoch that its founder knew.
+local function found(id, after, refillMs, previous)
   if (epoch[1] or '') ~= after then return tellEpoch('epoch') end
-  if not epoch[1] then call('HSET', base .. 'e', 'from', call('HGET', base .. 'e', 'n') or '0') end
-  call('HSET', base .. 'e', 'id', id, 'mode', epoch[1] and 'add' or 'set', 'until', whole(now + tonumber(refillMs)))
+  if not epoch[1] then call('HSET', base .. 'e', 'from', epoch[4] or '0') end
+  local start = whole(math.max(tonumber(epoch[4] or '0'), now * CHANGES_PER_MS))
+  call('HSET', base .. 'e', 'id', id, 'mode', epoch[1] and 'add' or 'set', 'until', whole(now + tonumber(refillMs)),
+    'n', start, 'start', start, 'previous', previous)
   return { 'founded' }
 end
 
@@ -1256,7 +1295,7 @@ end
 local function main(keys, argv)
   local text = argv[1]
   local at = begin(keys, text)
-  if head.mode == 'found' then return table.concat(found(struct.unpack('sss', text, at)), REPLY_END) end
+  if head.mode == 'found' then return table.concat(found(struct.unpack('ssss', text, at)), REPLY_END) end
   local refused = refusal()
   if refused then return table.concat(refused, REPLY_END) end
   local names, words = operationsOf(text, at)

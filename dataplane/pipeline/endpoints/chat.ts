@@ -36,10 +36,11 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     oneHourCache: facts.oneHourCache,
     serviceTier: facts.serviceTier,
     region: facts.region,
-    uses: usesOf(facts),
+    uses: (candidate) => usesOf(usedAt(facts, candidate, conversionTo(candidate, dialect))),
     modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
-    unbounded: ({ model }) => hasNoBound(facts, model) || costFields.length > 0 || asksForLongContext(received),
+    unbounded: (candidate) => hasNoBound(usedAt(facts, candidate, conversionTo(candidate, dialect)))
+      || costFields.length > 0 || asksForLongContext(received),
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
     converter: ({ target }) => (target.endpoints.has('Chat') ? converterFor(dialect, target.protocol) : undefined),
@@ -85,7 +86,7 @@ export interface Conversion {
   readonly ofTiers: boolean;
 }
 
-const NOT_CONVERTED: Conversion = { ofTools: false, ofTiers: false };
+export const NOT_CONVERTED: Conversion = { ofTools: false, ofTiers: false };
 
 /** `client`: the dialect that the provider would have to speak itself. */
 export function conversionTo({ target: { protocol } }: Candidate, client: Dialect): Conversion {
@@ -126,16 +127,23 @@ function isPriced(way: PricedWay | undefined, price: Candidate['price']): boolea
   return 'region' in way ? price.regions.has(way.region) : price.serviceTiers.has(way.serviceTier);
 }
 
+/** What the call uses at this candidate: without the tools that its route or a conversion leaves out. */
+export function usedAt(
+  { unbounded }: Pick<ChatFacts, 'unbounded'>, { model }: Candidate, { ofTools }: Conversion,
+): readonly UnboundedUse[] {
+  const leavesOut = ofTools || model.providerTools === 'Drop';
+  return leavesOut ? unbounded.filter(({ droppable }) => !droppable) : unbounded;
+}
+
 /** Whether its tokens may exceed what its request bounds: tools of the provider may read as much as they do. */
-export function hasNoBound({ unbounded }: Pick<ChatFacts, 'unbounded'>, model: Candidate['model']): boolean {
-  return unbounded.some(({ droppable, needs }) => !(droppable && model.providerTools === 'Drop')
-    && (needs === undefined || 'use' in needs));
+export function hasNoBound(used: readonly UnboundedUse[]): boolean {
+  return used.some(({ needs }) => needs === undefined || 'use' in needs);
 }
 
 /** How often the provider's tools may be used at most, as far as the request says so. */
-export function usesOf({ unbounded }: Pick<ChatFacts, 'unbounded'>): Uses {
+export function usesOf(used: readonly UnboundedUse[]): Uses {
   const uses: Partial<Record<keyof Uses, number>> = {};
-  for (const { needs } of unbounded)
+  for (const { needs } of used)
     if (needs && 'use' in needs) uses[needs.use] = (uses[needs.use] ?? 0) + needs.most;
   return uses;
 }

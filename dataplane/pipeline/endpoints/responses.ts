@@ -6,7 +6,10 @@ import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { checkAllowed, conversionTo, hasNoBound, modalitiesOf, usesOf } from './chat.ts';
+import {
+  checkAllowed, conversionTo, hasNoBound, modalitiesOf, NOT_CONVERTED, usedAt, usesOf,
+} from './chat.ts';
+import type { Conversion } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault */
@@ -20,7 +23,7 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     model: facts.model,
     stream: facts.stream,
     check: (candidate) => {
-      if (!passesThrough(candidate)) return checkAllowed(converted, candidate, conversionTo(candidate, 'OpenAI'));
+      if (!passesThrough(candidate)) return checkAllowed(converted, candidate, conversionOf(candidate));
       checkAllowed(facts, candidate);
       checkCostFields(costFields, candidate);
     },
@@ -37,10 +40,10 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
     oneHourCache: facts.oneHourCache,
     serviceTier: facts.serviceTier,
     region: facts.region,
-    uses: usesOf(facts),
+    uses: (candidate) => usesOf(usedAt(facts, candidate, conversionOf(candidate))),
     modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
-    unbounded: ({ model }) => hasNoBound(facts, model) || costFields.length > 0,
+    unbounded: (candidate) => hasNoBound(usedAt(facts, candidate, conversionOf(candidate))) || costFields.length > 0,
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
     converter: (candidate) => {
@@ -72,6 +75,10 @@ export async function readCompaction(received: Received): Promise<EndpointCall> 
     output: { maxTokens: undefined, answers: 1, predictionTokens: 0, thinkingBudget: undefined, fixed: true },
     generations: 1,
     oneHourCache: facts.oneHourCache,
+    serviceTier: facts.serviceTier,
+    region: facts.region,
+    uses: (candidate) => usesOf(usedAt(facts, candidate, NOT_CONVERTED)),
+    modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
     unbounded: () => true,
     wantsStreamUsage: false,
@@ -80,6 +87,10 @@ export async function readCompaction(received: Received): Promise<EndpointCall> 
     unservable: () => new GatewayError('not_found', `The provider of ${model} compacts no conversations. Ask it for a `
       + 'summary with POST /v1/responses, and go on with that in "input".', { param: 'model' }),
   };
+}
+
+function conversionOf(candidate: Candidate): Conversion {
+  return passesThrough(candidate) ? NOT_CONVERTED : { ...conversionTo(candidate, 'OpenAI'), ofTools: true };
 }
 
 function passesThrough({ target }: Candidate): boolean {

@@ -36,7 +36,13 @@ spec:
     vendor: V
     quotaType: Token
     usdPerMillion: {input: "2", output: "10", audioInput: "40", cacheWrite5m: "2"}
-  - {name: claude-tiers, vendor: V, quotaType: Token, modelRatio: "1", serviceTiers: {fast: {multiplier: "6"}}}
+  - name: claude-tiers
+    vendor: V
+    quotaType: Token
+    modelRatio: "1"
+    serviceTiers: {fast: {multiplier: "6"}}
+    perUse: {webSearchUsd: "0.01"}
+    regions: {us: "1.5"}
 ` }) });
 });
 afterAll(() => world.stop());
@@ -171,5 +177,49 @@ describe('audio', () => {
       assert.ok(text.includes(field), text);
     }
     assert.equal(world.openai.requests.length, 0);
+  });
+});
+
+describe('a search by the provider', () => {
+  const search = (maxUses?: number): Record<string, unknown> => message('claude-tiers', {
+    tools: [{ type: 'web_search_20250305', name: 'web_search', ...maxUses !== undefined && { max_uses: maxUses } }],
+  });
+
+  it('is charged by use, and held for with the input of each request that it causes', async () => {
+    const usage = { input_tokens: 5, output_tokens: 0, server_tool_use: { web_search_requests: 2 } };
+    const reply = gated(anthropicMessage({ usage }));
+    world.anthropic.script(reply.reply);
+    const call = post(world, '/v1/messages', search(2));
+    await Promise.race([reply.gate.reached, call]);
+    const { held: amount } = await spending(world, 'main');
+    reply.gate.open();
+    // three requests of a full context at $2.50 a million (a cache write), 100 tokens of output at $2, two searches;
+    // the place and the speed are what the provider may choose: 1.5 times the tokens
+    assert.equal(amount, (3n * 200_000n * 2_500n + 100n * 2_000n) * 3n / 2n + 20_000_000n);
+    assert.deepEqual(await linesOf(await call), [
+      ['input', 5, '2', null, null], ['webSearch', 2, '0.01', null, null],
+    ]);
+  });
+  it('without a limit, or of a model without its price, is refused by name', async () => {
+    for (const [body, words] of [
+      [search(), /tools that run at the provider, whose price has no bound for "claude-tiers"/],
+      [{ ...search(2), model: 'claude-model' }, /searches of the web, which has no price .*perUse\.webSearchUsd/],
+    ] as const) {
+      const answer = await post(world, '/v1/messages', body);
+      assert.equal(answer.status, 400);
+      assert.match(answer.json().error.message, words);
+    }
+    assert.equal(world.anthropic.requests.length, 0);
+  });
+});
+
+describe('a place', () => {
+  it('is billed as the answer names it', async () => {
+    for (const [served, rate] of [['us', '3'], ['global', '2']] as const) {
+      world.anthropic.script(anthropicMessage({ usage: { input_tokens: 5, output_tokens: 0, inference_geo: served } }));
+      assert.deepEqual(await linesOf(await post(world, '/v1/messages', message('claude-tiers', {
+        inference_geo: 'us',
+      }))), [['input', 5, rate, null, null]]);
+    }
   });
 });

@@ -49,6 +49,10 @@ const cells = (html: string, tag: 'td' | 'th'): string[] => [...html.matchAll(ne
   `<${tag}[^>]*>(.*?)</${tag}>`, 'gs',
 ))].map(([, inner = '']) => inner.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim());
 
+const NO_DIMENSIONS = {
+  usd_per_million: null, context_tiers: null, service_tiers: null, per_use_usd: null, regions: null,
+};
+
 describe('/pricing.json', () => {
   it('tells groups that are not open to all to nobody but their own keys', async () => {
     for (const path of ['/pricing.json', '/pricing', '/pricing?group=partners', '/pricing/models/more-model'])
@@ -84,7 +88,8 @@ describe('/pricing.json', () => {
     assert.deepEqual(rowOf(list, 'more-model'), {
       model_name: 'more-model', vendor: 'More & Co', quota_type:
         'Token-based', ratio_base_usd: '1.5', model_ratio: '0.000000001', completion_ratio: '1', cache_ratio: null,
-      cache_write_ratio: '1.5', cache_write_1h_ratio: '7', request_usd: null, enabled_groups: ['Main'],
+      cache_write_ratio: '1.5', cache_write_1h_ratio: '7', request_usd: null,
+      ...NO_DIMENSIONS, enabled_groups: ['Main'],
       endpoints: ['/v1/chat/completions', '/v1/messages'], input_modalities: ['text'], output_modalities: ['text'],
       context_length: 1000, max_output_tokens: 50,
     });
@@ -92,7 +97,8 @@ describe('/pricing.json', () => {
       model_name: 'image-model', vendor: 'BFL', quota_type:
         'Per-request', ratio_base_usd: null, model_ratio: null, completion_ratio: null, cache_ratio: null,
       cache_write_ratio:
-        null, cache_write_1h_ratio: null, request_usd: '0.04', enabled_groups: ['Main', 'V<i>P', 'smart'],
+        null, cache_write_1h_ratio: null, request_usd: '0.04',
+      ...NO_DIMENSIONS, enabled_groups: ['Main', 'V<i>P', 'smart'],
       endpoints: ['/v1/images/generations'], input_modalities: ['text'], output_modalities: ['image'],
       context_length: null, max_output_tokens: null,
     });

@@ -1,6 +1,7 @@
 /** Tools that a call asks the provider to run, by the model's providerTools: what is sent, answered and refused. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { KEYS } from '../../support/manifests.ts';
 import { post, startWorld, tidyUp } from '../../support/api/world.ts';
 import type { Answer, World } from '../../support/api/world.ts';
 import type { MockProvider } from '../../support/mock-provider.ts';
@@ -16,7 +17,8 @@ beforeAll(async () => {
     const models = (kind: string): string => ['Refuse', 'Drop', 'Allow'].map((policy) =>
       `{name: ${kind}-${policy.toLowerCase()}, contextTokens: 100000, maxOutputTokens: 1000, providerTools: ${policy}, `
         + `allow: [ServerTools]}`).join(', ');
-    const price = (name: string): string => `{name: ${name}, vendor: V, quotaType: Token, modelRatio: "0.001"}`;
+    const price = (name: string): string => `{name: ${name}, vendor: V, quotaType: Token, modelRatio: "0.001", `
+      + 'perUse: {webSearchUsd: "1"}}';
     const names = ['native', 'chat', 'claude'].flatMap((kind) =>
       ['refuse', 'drop', 'allow'].map((policy) => `${kind}-${policy}`));
     return { 'tools.yaml': `
@@ -80,6 +82,29 @@ describe('Drop', () => {
     assert.equal((await message('chat-drop')).headers.get(DROPPED), 'tools[0] (web_search_20250305)');
     world.anthropic.script(anthropicMessage());
     assert.equal((await respond('claude-drop')).headers.get(DROPPED), 'tools[1] (web_search)');
+  });
+});
+
+describe('a tool that is left out', () => {
+  const small = { 'x-api-key': KEYS.small };
+  const tools = [{ type: 'web_search' }];
+  const search = (model: string): Promise<Answer> =>
+    post(world, '/v1/responses', { model, input: 'x', max_output_tokens: 300, max_tool_calls: 5, tools }, small);
+
+  it('is held for nothing, while one that is handed on is held for all of its uses', async () => {
+    world.openai.script(openaiResponse());
+    assert.equal((await search('native-drop')).status, 200);
+    assert.equal((await search('native-allow')).json().error.code, 'insufficient_quota');
+    world.openai.script(openaiChat());
+    assert.equal((await search('chat-allow')).status, 200);
+    world.anthropic.script(anthropicMessage());
+    assert.equal((await search('claude-allow')).status, 200);
+    world.openai.script(openaiChat());
+    const { status } = await post(world, '/v1/messages', {
+      model: 'chat-allow', max_tokens: 300, messages: [{ role: 'user', content: 'x' }],
+      tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 5 }],
+    }, small);
+    assert.equal(status, 200);
   });
 });
 

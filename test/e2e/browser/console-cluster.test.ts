@@ -256,13 +256,17 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     assert.deepEqual(await keysSeen(paul), [...namesOf('research'), ...namesOf('support')].sort());
     await paul.inspect('cluster-keys');
     await paul.page.goto(`${url}/wallet/support/main`);
+    await paul.press('Grant credit');
     await paul.page.getByLabel('Name', { exact: true }).fill('extra');
     await paul.page.getByLabel('Amount in USD').fill('12.50');
     await paul.page.getByLabel('Reason').fill('For the voice pilot');
     await paul.press('Grant');
     await paul.page.getByText('Granted: 12.5').waitFor();
     const { spec } = await cluster.get('Account', 'support', 'main');
-    assert.deepEqual(spec.grants.at(-1), { name: 'extra', usd: '12.50', reason: 'For the voice pilot' });
+    const { grantedBy, grantTime, ...grant } = spec.grants.at(-1);
+    assert.deepEqual(grant, { name: 'extra', usd: '12.50', reason: 'For the voice pilot' });
+    assert.match(grantedBy, /paul/);
+    assert.ok(Date.parse(grantTime) <= Date.now());
     await paul.page.goto(`${url}/wallet`);
     await eventually('the credit counts', async () => {
       await paul.page.reload();

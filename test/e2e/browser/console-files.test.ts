@@ -260,9 +260,17 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
   test('granting credit: a refusal at the field, then a line more in the manifest', async () => {
     await page.goto(`${url}/wallet/support/main`);
     admin.expectStatus(422);
+    await admin.press('Grant credit');
+    await admin.inspect('wallet-grant');
+    await page.getByLabel('$25', { exact: false }).check();
+    await page.getByText(/^The balance goes from \$[\d.]+ to \$[\d.]+\.$/).waitFor();
+    const [before = 0, after = 0] = ((await page.locator('#credit-after').innerText()).match(/\d+\.\d+/g) ?? [])
+      .map((usd) => Math.round(Number(usd) * 100));
+    assert.equal(after - before, 2500);
     await page.getByLabel('Amount in USD').fill('lots');
     await admin.press('Grant');
-    await page.locator('#grant-usd-fault').waitFor();
+    await page.locator('#f-usd-fault').waitFor();
+    assert.equal(await page.evaluate('document.activeElement.id'), 'f-usd', 'the fault has the focus');
     await admin.inspect('wallet-grant-refused');
     await page.getByLabel('Name', { exact: true }).fill('extra');
     await page.getByLabel('Amount in USD').fill('12.50');
@@ -272,11 +280,25 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     const text = await manifest('support.yaml');
     assert.match(text, pattern(
       /November's budget, as agreed with finance"\}/,
-      /\n {2}- name: extra\n {4}usd: "12\.50?"\n {4}reason: For the voice pilot\n---/,
+      /\n {2}- name: extra\n {4}usd: "12\.50?"\n {4}reason: For the voice pilot/,
+      /\n {4}grantedBy: admin\n {4}grantTime: .*Z"?\n---/,
     ));
     assert.match(text, /^# Whoever needs more credit asks finance\.\n/);
     await page.goto(`${url}/wallet`);
     await page.getByText('$262.50').waitFor();
+  });
+
+  test('taking credit back asks once more, with the balance before and after', async () => {
+    await page.goto(`${url}/wallet/support/main`);
+    await page.getByRole('link', { name: 'Take credit back' }).click();
+    await page.getByLabel('Amount in USD').fill('2.50');
+    await admin.inspect('wallet-take-back');
+    await admin.press('Continue');
+    await page.getByText(/The balance goes from \$\d+\.\d+ to \$\d+\.\d+/).waitFor();
+    await admin.inspect('wallet-take-back-confirm');
+    await admin.press('Take $2.50 back');
+    await page.getByText('Taken back: 2.50 USD').waitFor();
+    assert.match(await page.locator('#grants tbody tr').first().innerText(), /admin[\s\S]*−\$2\.50/);
   });
 
   test('prices, and what a call would cost', async () => {

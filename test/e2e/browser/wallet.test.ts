@@ -73,16 +73,21 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
 
   test('credit is granted without a script', async () => {
     const page = await open('/wallet/team-a/main', { javaScriptEnabled: false });
+    const grant = page.getByRole('button', { name: 'Grant', exact: true });
+    await page.getByRole('button', { name: 'Grant credit' }).click();
     await page.getByLabel('Amount in USD').fill('no');
-    await page.getByRole('button', { name: 'Grant' }).click();
+    await grant.click();
     await page.getByRole('link', { name: /Amount: usd must be a decimal/ }).click();
     assert.deepEqual(browser.complaints.splice(0), ['Failed to load resource: the server responded with a status of ' +
       '422 (Unprocessable Entity)']);
     await page.getByLabel('Amount in USD').fill('12.50');
     await page.getByLabel('Reason').fill(HOSTILE);
-    await page.getByRole('button', { name: 'Grant' }).click();
+    await grant.click();
     await page.getByText('Granted: 12.50 USD as 2026-11').waitFor();
-    assert.match(await page.locator('#grants tbody').innerText(), /2026-11\s+<img src=x[^\n]*\s+\$12\.50/);
+    assert.match(
+      await page.locator('#grants tbody').innerText(),
+      /2026-11\s+<img src=x[^\n]*\s+alice\s+2026-11-21 12:00 UTC\s+\$12\.50/,
+    );
   });
 
   test('calls are filtered, paged and downloaded by keyboard', async () => {

@@ -12,7 +12,8 @@ describe.skipIf(valkey.skip)('a fleet in chaos', () => {
   afterAll(() => closeConnections());
 
   it(`nothing is overspent, lost or leaked (node tools/chaos/fleet.ts --seed ${seed} --round 1)`, async () => {
-    const { violations, evidence: { records, samples } } = await playFleetRound(seed, 1, { longStop: true });
+    const { violations, evidence: { records, samples } } =
+      await playFleetRound(seed, 1, { ledger: 'valkey', longStop: true });
     assert.deepEqual(violations, []);
     assert.ok(records.filter(({ status }) => status === 'Succeeded').length > 10, `${records.length} records`);
     assert.ok(samples.length > 20, `${samples.length} samples`);

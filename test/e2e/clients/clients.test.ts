@@ -3,7 +3,6 @@
  * makes the table of docs/clients.md: nothing in it but ✔ or a documented reason.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,9 +12,9 @@ import type { Command, Limit, Places } from './clients.ts';
 import { MODELS, startClientsGateway } from './gateway.ts';
 import type { ClientsGateway, ProviderKind } from './gateway.ts';
 import { installClients } from './install.ts';
+import { runCommand } from './run.ts';
 
 const KINDS: readonly ProviderKind[] = ['OpenAI', 'Anthropic'];
-const RUN_TIMEOUT_MS = 180_000;
 const PAGE = join(import.meta.dirname, '../../../docs/clients.md');
 const TABLE = /(<!-- made by test\/e2e\/clients -->\n)[\s\S]*?(\n<!-- end -->)/;
 
@@ -49,7 +48,7 @@ describe.skipIf(installed.skip)('clients', () => {
     it(name, async () => {
       const places = await placesOf(name);
       const models = KINDS.flatMap((kind) => MODELS[kind]);
-      const { output } = await run(libraryCommand(places, join(root, 'programs', program), models));
+      const { output } = await runCommand(libraryCommand(places, join(root, 'programs', program), models));
       const errors = new Map(verdictsIn(output).map(({ model, error }) => [model, error]));
       rows.push(judge(name, limits, (model) =>
         (errors.has(model) ? errors.get(model) : `no verdict: ${output.slice(-500)}`), gateway));
@@ -60,7 +59,7 @@ describe.skipIf(installed.skip)('clients', () => {
       const places = await placesOf(name);
       const errors = new Map<string, string | undefined>();
       for (const model of KINDS.flatMap((kind) => MODELS[kind])) {
-        const { code, output } = await run(await command(model, places));
+        const { code, output } = await runCommand(await command(model, places));
         const answered = code === 0 && /I am the demo provider|The ledger agrees/.test(output);
         errors.set(model, answered ? undefined : `exit code ${code}: ${output.slice(-1000)}`);
       }
@@ -71,7 +70,7 @@ describe.skipIf(installed.skip)('clients', () => {
     const places = await placesOf('cost');
     for (const model of MODELS.Anthropic) {
       const before = await gateway.spent();
-      const { output } = await run(await claudeCode(model, places));
+      const { output } = await runCommand(await claudeCode(model, places));
       const { total_cost_usd: reported } = JSON.parse(output.slice(output.indexOf('{'))) as { total_cost_usd: number };
       assert.equal(reported.toFixed(9), (Number(await gateway.spent() - before) / 1e9).toFixed(9), model);
     }
@@ -79,7 +78,7 @@ describe.skipIf(installed.skip)('clients', () => {
 
   it('Claude Code says what is wrong with a key, instead of trying again', async () => {
     const places = await placesOf('wrong-key');
-    const { output } = await run(await claudeCode(MODELS.Anthropic[0], { ...places, key: 'sk-wrong' }));
+    const { output } = await runCommand(await claudeCode(MODELS.Anthropic[0], { ...places, key: 'sk-wrong' }));
     assert.match(output, /This API key is unknown/);
   });
 
@@ -127,18 +126,4 @@ function verdictsIn(output: string): Verdict[] {
 function libraryCommand({ url, key, python, work }: Places, program: string, models: readonly string[]): Command {
   const env = { GATEWAY_URL: url, GATEWAY_KEY: key, MODELS: models.join(','), PYTHONDONTWRITEBYTECODE: '1' };
   return { file: program.endsWith('.py') ? python : process.execPath, args: [program], env, cwd: work };
-}
-
-/** Runs a client with an empty home and none of this machine's settings. */
-function run({ file, args, env, cwd }: Command): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, args, {
-      cwd, timeout: RUN_TIMEOUT_MS, stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'], HOME: cwd, LANG: 'C.UTF-8', NO_COLOR: '1', ...env },
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => { output += text; });
-    child.on('error', reject).on('close', (code) => resolve({ code, output }));
-  });
 }

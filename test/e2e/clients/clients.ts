@@ -67,6 +67,11 @@ export const LIBRARIES: readonly LibraryClient[] = [
   { name: 'AI SDK OpenAI-compatible', program: 'ai_sdk_compatible.mjs' },
   { name: 'AI SDK Anthropic', program: 'ai_sdk_anthropic.mjs' },
   { name: 'OpenAI Agents (JavaScript)', program: 'openai_agents_js.mjs' },
+  { name: 'OpenAI SDK, Responses (JavaScript)', program: 'openai_responses_js.mjs' },
+  { name: 'OpenAI Agents, Responses (JavaScript)', program: 'openai_agents_responses_js.mjs' },
+  { name: 'OpenAI Agents, Responses (Python)', program: 'openai_agents_responses_python.py' },
+  { name: 'LangChain OpenAI, Responses (Python)', program: 'langchain_responses_python.py' },
+  { name: 'LangChain OpenAI, Responses (JavaScript)', program: 'langchain_responses_js.mjs' },
 ];
 
 export const COMMAND_LINES: readonly CommandLineClient[] = [
@@ -94,7 +99,8 @@ export function claudeCode(model: string, { url, key, npm, work }: Places): Prom
   });
 }
 
-function codex(model: string, { url, key, npm, work }: Places): Promise<Command> {
+/** Also for the suite's agents. */
+export function codex(model: string, { url, key, npm, work }: Places): Promise<Command> {
   const provider = `{name="gw",base_url="${url}/v1",env_key="GATEWAY_KEY",wire_api="responses",`
     + 'request_max_retries=0,stream_max_retries=0}';
   return Promise.resolve({

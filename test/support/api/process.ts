@@ -15,6 +15,7 @@ const DEADLINE_MS = 30_000;
 const ANSWERS = /"address":"(http:\S+?)","admin":"(http:\S+?)"/;
 
 export interface GatewayProcess {
+  readonly pid: number;
   readonly url: string;
   readonly adminUrl: string;
   /** SIGSTOP, SIGCONT, SIGTERM and the like. */
@@ -79,7 +80,7 @@ async function whenReady(cli: RunningCli): Promise<GatewayProcess> {
     return exited;
   };
   return {
-    url, adminUrl, exited,
+    pid: cli.pid, url, adminUrl, exited,
     signal: (name) => cli.kill(name),
     kill: async () => { await end('SIGKILL'); },
     terminate: () => end('SIGTERM'),

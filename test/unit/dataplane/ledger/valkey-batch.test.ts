@@ -150,7 +150,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
 
   const found = async (base: string, text = WHOLE): Promise<ReturnType<typeof runner>> => {
     const run = runner(text, base);
-    await run({ nowMs: NOON_MS, instance: 'one', mode: 'found', operations: [], more: ['epoch', '', '-10000'] });
+    await run({ nowMs: NOON_MS, instance: 'one', mode: 'found', operations: [], more: ['epoch', '', '-10000', '0'] });
     return run;
   };
 

@@ -132,14 +132,14 @@ describe('the journal', () => {
     );
     const journal = await open();
     void journal.addSettled(reply('a'), JOB);
-    journal.beginEpoch('{mgw0}:', 'epoch-1');
-    journal.beginEpoch('{mgw1}:', 'another');
+    journal.beginEpoch('{mgw0}:', { id: 'epoch-1', start: 1 });
+    journal.beginEpoch('{mgw1}:', { id: 'another', start: 1 });
     void journal.addSettled(reply('b'), JOB);
-    journal.beginEpoch('{mgw0}:', 'epoch-2');
+    journal.beginEpoch('{mgw0}:', { id: 'epoch-2', start: 1 });
     void journal.addSettled(reply('c'), JOB);
     assert.deepEqual(await since(journal, {}), ['b', 'c']);
     // a store that is restored goes on with an epoch of before
-    journal.beginEpoch('{mgw0}:', 'epoch-1');
+    journal.beginEpoch('{mgw0}:', { id: 'epoch-1', start: 1 });
     nowMs += 5 * 60_000 + 1;
     void journal.addSettled(reply('d'), JOB);
     assert.deepEqual(await since(journal, { epoch: 'epoch-2' }), ['c', 'd']);

@@ -68,7 +68,9 @@ describe.skipIf(valkey.skip)('a store that lost something', async () => {
       settings: {
         ...PATIENT, keepMs: DAY_MS, records: 100, lenient: false, instance, refillMs: 1_000, clock: () => nowMs,
       },
-      collectRestores: async () => told,
+      collectRestores: async () => ({ operations: told, late: [] }),
+      onRestored: () => undefined,
+      latestStart: () => 0,
       onRejoined: () => { nowMs += 2_000; },
       onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
     });

@@ -137,7 +137,8 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
     const opened = Promise.withResolvers<void>();
     const bucket = new Bucket({
       connection, base: bucketBases(location)[0] ??
-        assert.fail(), settings, collectRestores: async () => [], onRejoined: () => undefined,
+        assert.fail(), settings, collectRestores: async () => ({ operations: [], late: [] }),
+    onRestored: () => undefined, latestStart: () => 0, onRejoined: () => undefined,
       onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
     });
     bucket.start();

@@ -24,7 +24,8 @@ async function withBucket(
       read: () => assert.fail(), command: () => assert.fail(), write: () => assert.fail(),
       lastFailure: () => '', close: () => undefined,
     },
-    collectRestores: async () => [], onRejoined: () => undefined,
+    collectRestores: async () => ({ operations: [], late: [] }),
+    onRestored: () => undefined, latestStart: () => 0, onRejoined: () => undefined,
     onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
   });
   bucket.start();

@@ -66,7 +66,9 @@ describe('what a call costs', () => {
       const { cacheWrite1hRatioE9, ratioBaseUsdE9, ...rest } = figures;
       const row: PricingRow = {
         ...rest, modelName: 'm', vendor: 'v', quotaType, ratioBaseE9: ratioBaseUsdE9, enabledGroups: [],
-        facts: undefined, stated: { output: true, cache: true, cacheWrite5m: true, cacheWrite1h: true },
+        facts: undefined, figures: undefined, dimensions: {
+          usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [],
+        }, stated: { output: true, cache: true, cacheWrite5m: true, cacheWrite1h: true },
         cacheWrite1hRatioE10:
           cacheWrite1hRatioE9 === undefined ? rest.cacheWriteRatioE9 * 16n : cacheWrite1hRatioE9 * 10n,
       };

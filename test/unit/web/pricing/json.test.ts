@@ -5,6 +5,10 @@ import { formatE10, pricingJson } from '#web/pricing/json.ts';
 import { formatDecimal } from '#snapshot/decimal.ts';
 import { sampleState } from '../../dataplane/pricing/sample.ts';
 
+const NO_DIMENSIONS = {
+  usd_per_million: null, context_tiers: null, service_tiers: null, per_use_usd: null, regions: null,
+};
+
 describe('/pricing.json', () => {
   test('has the fields of the contract, decimals as strings, and null for what does not apply', () => {
     const { pricing } = sampleState({
@@ -26,7 +30,7 @@ describe('/pricing.json', () => {
             'Anthropic', quota_type: 'Token-based', ratio_base_usd: '2', model_ratio: '1.5',
           completion_ratio:
             '5', cache_ratio: '0.1', cache_write_ratio: '1.25', cache_write_1h_ratio: '2', request_usd: null,
-          enabled_groups: ['Auto-A', 'VIP'],
+          ...NO_DIMENSIONS, enabled_groups: ['Auto-A', 'VIP'],
           endpoints: ['/v1/chat/completions', '/v1/messages'], input_modalities: ['text'], output_modalities: ['text'],
           context_length: 200_000, max_output_tokens: 64_000,
         },
@@ -34,7 +38,7 @@ describe('/pricing.json', () => {
           model_name: 'flux-1.1-pro', vendor: 'BFL', quota_type: 'Per-request', ratio_base_usd: null, model_ratio: null,
           completion_ratio:
             null, cache_ratio: null, cache_write_ratio: null, cache_write_1h_ratio: null, request_usd: '0.04',
-          enabled_groups: [],
+          ...NO_DIMENSIONS, enabled_groups: [],
           endpoints: null, input_modalities: null, output_modalities: null, context_length: null,
           max_output_tokens: null,
         },
