@@ -1,6 +1,7 @@
 /** The command line: commands and their flags are in commands/; how they end becomes an exit code here. */
 import { Command, CommanderError } from 'commander';
 import { dataplaneCommand } from './commands/dataplane.ts';
+import { catalogCommand } from './commands/catalog.ts';
 import { demoProviderCommand } from './commands/demo-provider.ts';
 import { operatorCommand } from './commands/operator.ts';
 import { retireCommand } from './commands/retire.ts';
@@ -28,8 +29,8 @@ function buildProgram(): Command {
     .showHelpAfterError('(mgw --help tells what there is)');
   const ended = (code: number): void => { exitCode = code; };
   for (const make of [
-    runCommand, validateCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand, retireCommand,
-    demoProviderCommand,
+    runCommand, validateCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand, catalogCommand,
+    retireCommand, demoProviderCommand,
   ]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
   for (const command of [program, ...program.commands]) command.exitOverride();
   return program;

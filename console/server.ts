@@ -3,11 +3,14 @@
  * before the handler runs; the result gets its layout and headers here.
  */
 import csrfProtection from '@fastify/csrf-protection';
-import { hkdfSync, randomUUID } from 'node:crypto';
+import { hash, hkdfSync, randomUUID } from 'node:crypto';
 import fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import { AccessError } from './access/access.ts';
+import type { ConsoleAccess } from './access/access.ts';
+import { withKeyAccess } from './access/key-access.ts';
+import type { KeyDirectory } from './access/key-access.ts';
 import { localState } from './access/shared-state.ts';
 import type { SharedState } from './access/shared-state.ts';
 import { ASSET_ROOT, loadAssets } from './assets.ts';
@@ -29,6 +32,8 @@ import { SESSION_KEY_BYTES, registerSessions } from './session/session-cookies.t
 import type { ConsoleTls } from './tls.ts';
 
 export interface ConsoleOptions extends Omit<ConsoleDeps, 'state' | 'schemas'> {
+  /** All keys: their holders sign in with them. undefined: nobody does. */
+  readonly keys?: KeyDirectory;
   /** What all replicas share. Default: this process's own state, for as long as it runs. */
   readonly state?: SharedState;
   /** Seal sessions, 32 random bytes each, the same for all replicas: the first seals, all of them open. */
@@ -76,11 +81,13 @@ export async function startConsole(options: ConsoleOptions & ListenOptions): Pro
 /** The server, not listening yet. @throws RangeError where a sealing key has another length. */
 export function buildConsole(options: ConsoleOptions): FastifyInstance {
   const { routes = ROUTES, assets = loadAssets(), state = localState() } = options;
-  const { sealingKeys, proxyHeader, access, nowMs } = options;
+  const { sealingKeys, proxyHeader, nowMs } = options;
+  const access = accessOf(options);
   const formKey = Buffer.from(hkdfSync('sha256', sealingKeys[0] ?? '', '', 'console binding', SESSION_KEY_BYTES));
   const revocations = shareRevocations(state);
   const authenticator = createAuthenticator({ access, revocations, formKey, proxyHeader, nowMs });
-  const context: ReplyContext = { deps: { ...options, state, schemas: loadApiKindsSync() }, assets, authenticator };
+  const deps = { ...options, access, state, schemas: loadApiKindsSync() };
+  const context: ReplyContext = { deps, assets, authenticator };
   const app = createApp(options, context);
   registerSessions(app, sealingKeys);
   void app.register(csrfProtection, {
@@ -98,6 +105,17 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
   for (const route of routes) registerPage(app, context, route);
   refuseOtherMethods(app, routes);
   return app;
+}
+
+/** Behind a proxy, only the proxy signs people in. */
+function accessOf({ access, keys, proxyHeader, keyHashOf = sha256, gatewayNamespace, nowMs }: ConsoleOptions):
+  | ConsoleAccess {
+  if (!keys || proxyHeader !== undefined) return access;
+  return withKeyAccess(access, { keys, keyHashOf, gatewayNamespace, nowMs });
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text, 'hex');
 }
 
 function createApp(options: ConsoleOptions, context: ReplyContext): FastifyInstance {

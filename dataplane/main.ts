@@ -65,6 +65,8 @@ export interface DataplaneOptions {
   readonly version: string;
   /** Node's `process`, for its memory and CPU in the metrics. */
   readonly process?: ProcessFigures;
+  /** The environment, by which clouds give a pod its identity. Default: empty. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Called when a provider refuses the gateway's credential or model name. */
   readonly onRouteWarning?: (warning: RouteWarning) => void;
   /** Where people find the console, without a path; it may become known later. */
@@ -107,7 +109,8 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const { log, ledger, clock = SYSTEM_CLOCK } = options;
   const timers = { every, withTimeout, ...options.timers };
   const current = createCurrentState();
-  const upstreams = createUpstreams();
+  const upstreams =
+    createUpstreams({ identity: { env: options.env ?? {}, nowMs: () => clock.nowMs(), random: Math.random } });
   const metrics = openMetrics(options);
   const running = new CallMap<CallRecord>();
   const recorder = recordActivity(options, { clock, every: timers.every, running });

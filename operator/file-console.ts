@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { loadApiKinds } from '#crds/load.ts';
 import { createFilesAccess } from '../console/access/files.ts';
+import { keysOfSource } from '../console/access/files/key-directory.ts';
 import { openConsoleSecrets } from '../console/access/files/console-secrets.ts';
 import type { ConsoleSecrets } from '../console/access/files/console-secrets.ts';
 import { openFileState } from '../console/access/files/file-state.ts';
@@ -58,6 +59,7 @@ export async function startFileConsole(options: FileConsoleOptions): Promise<Fil
         source, kinds: await loadApiKinds(), log, isToken, delay: async (ms) => { await setTimeout(ms); },
       }),
       resources: () => source.resources,
+      keys: keysOfSource(source),
       sealingKeys: [sealingKey],
       nowMs: () => Date.now(),
     });

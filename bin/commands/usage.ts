@@ -11,6 +11,7 @@ interface UsageFlags {
   readonly key?: string;
   readonly account?: string;
   readonly model?: string;
+  readonly session?: string;
   /** Milliseconds since the epoch. */
   readonly since?: number;
   readonly format: UsageFormat;
@@ -35,6 +36,7 @@ export function usageCommand(ended: (exitCode: number) => void): Command {
     .addOption(new Option('--key <UID>', 'of this key: metadata.uid; of mgw run: namespace/name'))
     .addOption(new Option('--account <NAME>', 'of this account: namespace/name'))
     .addOption(new Option('--model <NAME>', 'of this model'))
+    .addOption(new Option('--session <ID>', 'of this session of Claude Code or Codex'))
     .addOption(new Option(
       '--since <TIME>', 'admitted since: 90m, 24h, 7d, or a date such as 2026-11-01 or 2026-11-01T12:00:00Z',
     ).argParser((text) => parseSince(text, Date.now())))
@@ -44,7 +46,9 @@ export function usageCommand(ended: (exitCode: number) => void): Command {
       const { printUsage } = await import('../usage/usage.ts');
       ended(await printUsage({
         place: flags.ledger, data: flags.data, config: flags.config, format: flags.format,
-        filter: { keyUid: flags.key, account: flags.account, model: flags.model, sinceMs: flags.since },
+        filter: {
+          keyUid: flags.key, account: flags.account, model: flags.model, session: flags.session, sinceMs: flags.since,
+        },
       }));
     });
 }

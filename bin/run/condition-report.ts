@@ -10,7 +10,9 @@ type ObjectStatus = NonNullable<ReturnType<Changes['get']>>;
 /** Conditions that say so when they are False. */
 const TOLD = ['Accepted', 'ResolvedRefs', 'Ready'];
 /** Conditions that are a warning by being there. */
-const TOLD_WHILE_TRUE = ['UpstreamRefused', 'UpstreamUnreachable', 'UnpricedModels', 'LimitsDiffer'];
+const TOLD_WHILE_TRUE = [
+  'UpstreamRefused', 'UpstreamUnreachable', 'SignInFailed', 'UnpricedModels', 'LimitsDiffer',
+];
 /** Intended or transient states, and those that are printed as diagnostics. */
 const SILENT_REASONS =
   new Set(['Disabled', 'Expired', 'LimitReached', 'Pending', 'Reconciling', 'NoProxies', 'Rejected']);

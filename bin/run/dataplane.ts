@@ -84,7 +84,8 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
       ? await openActivity({ place: flags.ledger, dataDir: undefined })
       : undefined;
     const proxy = await startProxy({
-      activity, listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION, process,
+      activity, listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION,
+      process, env: process.env,
       maxBodyBytes: flags.maxBody, ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
       ...flags.corsOrigins && { corsOrigins: flags.corsOrigins }, consoleUrl: () => flags.consoleUrl,
       xds: xdsOf(flags), maxConfigAgeMs: flags.maxConfigAge * 1000,

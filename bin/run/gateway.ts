@@ -82,7 +82,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     async publish(snapshot) {
       try {
         dataplane ??= await startDataplane({
-          ...options, ledger: await ledger, version: VERSION, process,
+          ...options, ledger: await ledger, version: VERSION, process, env: process.env,
           dump: { statuses: () => running.operator?.lastStatuses() ?? [] },
           onRouteWarning(warning) {
             running.operator?.upstreamRefused(warning);

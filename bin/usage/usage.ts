@@ -28,7 +28,7 @@ export async function printUsage(request: UsageRequest): Promise<number> {
     process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed));
   try {
     let begun = false;
-    for await (const record of records(request)) {
+    for await (const record of readRecords(request)) {
       // prints the header only once a record was read, so that an unreadable ledger shows an error alone
       if (!begun) await print(writer.begin);
       begun = true;
@@ -42,7 +42,10 @@ export async function printUsage(request: UsageRequest): Promise<number> {
   }
 }
 
-async function* records({ place, data, config, filter }: UsageRequest): AsyncGenerator<UsageRecord> {
+/** The records of a ledger. Throws CommandFailed where it cannot be read. */
+export async function* readRecords(
+  { place, data, config, filter }: Omit<UsageRequest, 'format'>,
+): AsyncGenerator<UsageRecord> {
   if (place?.kind === 'valkey') {
     const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
     const reader = openValkeyReader(place.url);

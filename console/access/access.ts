@@ -11,7 +11,7 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-/** What a person signs in with: a token of a cluster, or the admin token of one machine. Never logged. */
+/** What a person signs in with: a token of a cluster, the admin token of one machine, or an API key. Never logged. */
 interface Credential {
   readonly token: string;
 }
@@ -49,6 +49,8 @@ export interface ObjectChange {
  */
 export interface PersonAccess {
   readonly person: Person;
+  /** The only key that they see, where they signed in with it. */
+  readonly ownKey?: ObjectRef;
   list<K extends Kind>(kind: K): Promise<Listing<K>>;
   /** undefined: there is none. Rejects with Forbidden where the person may not know. */
   get<K extends Kind>(kind: K, ref: ObjectRef): Promise<ObjectOf<K> | undefined>;
@@ -67,6 +69,8 @@ export interface PersonAccess {
 export interface ConsoleAccess {
   /** Where the objects are stored; it decides what the sign-in page says. */
   readonly backend: 'Kubernetes' | 'Files';
+  /** Whether an API key is a credential, too. */
+  readonly takesKeys?: boolean;
   /** undefined: nobody is known by this credential. Rejects with AccessError (Unavailable) where nobody can tell. */
   signIn(credential: Credential): Promise<PersonAccess | undefined>;
 }

@@ -6,13 +6,16 @@
 const POLL_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 const TYPING_MS = 250;
+const UNDO_MS = 10_000;
 
 const filters = document.getElementById('keys-filters');
 const switches = document.getElementById('switches');
 const count = document.getElementById('keys-count');
+const undo = document.getElementById('keys-undo');
 
 let waitMs = POLL_MS;
 let timer;
+let undoTimer;
 let asked = new AbortController();
 
 if (filters && switches && count) {
@@ -36,6 +39,9 @@ if (filters && switches && count) {
     event.preventDefault();
     filters.elements.q.focus();
   });
+  for (const event of ['pointerenter', 'focusin']) undo.addEventListener(event, () => clearTimeout(undoTimer));
+  for (const event of ['pointerleave', 'focusout']) undo.addEventListener(event, forgetUndoLater);
+  forgetUndoLater();
   schedule();
 }
 
@@ -51,7 +57,7 @@ function schedule() {
 /** The page's own query, without what only says what was done. */
 function query() {
   const parameters = new URLSearchParams(location.search);
-  for (const name of ['deleted', 'part']) parameters.delete(name);
+  for (const name of ['deleted', 'off', 'part']) parameters.delete(name);
   return parameters;
 }
 
@@ -115,8 +121,9 @@ function filter() {
 
 async function turn(button) {
   if (button.getAttribute('aria-busy') === 'true') return;
+  // a button that undoes is no switch
   const before = button.getAttribute('aria-checked');
-  button.setAttribute('aria-checked', before === 'true' ? 'false' : 'true');
+  if (before !== null) button.setAttribute('aria-checked', before === 'true' ? 'false' : 'true');
   button.setAttribute('aria-busy', 'true');
   const body = new URLSearchParams(new FormData(switches));
   body.set(button.name, button.value);
@@ -127,9 +134,10 @@ async function turn(button) {
     if (!response.ok) throw new Error(String(response.status));
     button.removeAttribute('aria-busy');
     show(await response.text());
+    offerUndo(button);
     schedule();
   } catch {
-    button.setAttribute('aria-checked', before);
+    if (before !== null) button.setAttribute('aria-checked', before);
     button.removeAttribute('aria-busy');
     switches.append(Object.assign(
       document.createElement('input'), { type: 'hidden', name: button.name, value: button.value },
@@ -137,6 +145,32 @@ async function turn(button) {
     switches.action = button.formAction;
     switches.submit();
   }
+}
+
+/** What was switched off can be switched on again for ten seconds, even where its row has left the list. */
+function offerUndo(button) {
+  clearTimeout(undoTimer);
+  undo.replaceChildren();
+  const [, uid] = /^off (.*)$/.exec(button.value) ?? [];
+  if (uid === undefined) return;
+  const [, name] = /([^/]+)\/enabled$/.exec(new URL(button.formAction).pathname) ?? [];
+  const notice = Object.assign(document.createElement('p'), { className: 'notice' });
+  const words = document.createElement('span');
+  const subject = Object.assign(document.createElement('bdi'), { textContent: decodeURIComponent(name) });
+  words.append(subject, ' is switched off: its calls are refused.');
+  const back = Object.assign(document.createElement('button'), {
+    type: 'submit', className: 'button small', textContent: 'Undo', name: button.name, value: `on ${uid}`,
+    formAction: button.formAction,
+  });
+  back.setAttribute('form', switches.id);
+  notice.append(words, ' ', back);
+  undo.append(notice);
+  forgetUndoLater();
+}
+
+function forgetUndoLater() {
+  clearTimeout(undoTimer);
+  undoTimer = setTimeout(() => undo.replaceChildren(), UNDO_MS);
 }
 
 /** Rows that are still there keep their element; the others come and go around them. */

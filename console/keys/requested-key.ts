@@ -3,7 +3,7 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
-import type { ObjectRef } from '../access/access.ts';
+import type { ObjectRef, PersonAccess } from '../access/access.ts';
 import type { PageRequest } from '../route.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
@@ -41,6 +41,11 @@ export async function requestedKeyWithUid(request: PageRequest, uid: string): Pr
 export function changeKey({ person }: PageRequest, { metadata:
   { namespace, name, generation = 0, uid = '' } }: ApiKey, spec: unknown): Promise<ApiKey> {
   return person.change('ApiKey', { namespace, name }, { generation, uid, patch: { spec } });
+}
+
+/** The first page of a person. */
+export function homeOf({ ownKey }: PersonAccess): string {
+  return ownKey ? keyPath({ metadata: ownKey }) : '/keys';
 }
 
 /** The form of a new key with this one's settings. */

@@ -1,5 +1,6 @@
 /** The list of API keys, its live part, and its switches. */
 import { hash } from 'node:crypto';
+import type { ApiKey } from '#crds/types.gen.ts';
 import { pluralize, formatCount } from '#web/format.ts';
 import { flag, html, NOTHING, preformatted } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -16,7 +17,9 @@ import { readKeyStatuses } from '../keys/key-statuses.ts';
 import { keysCsv } from '../keys/keys-csv.ts';
 import { COLUMN_TITLES, renderKeysTable } from '../keys/keys-table.ts';
 import type { KeyRights } from '../keys/keys-table.ts';
-import { changeKey, readSwitchValue, requestedKeyWithUid, SWITCH_FORM } from '../keys/requested-key.ts';
+import {
+  changeKey, keyPath, readSwitchValue, requestedKeyWithUid, SWITCH_FORM, switchValue,
+} from '../keys/requested-key.ts';
 import type { Switched } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { csrfField, renderMissingRight } from '../views/fragments.ts';
@@ -71,6 +74,7 @@ async function keysView(request: PageRequest, query: KeysQuery, done: string | u
   const selection = selectKeys(listing.objects, query, { statusOf, groupNames: groupNames(deps) });
   return {
     selection, query: { ...query, page: selection.page }, rights, csrf, nowMs, backend: deps.access.backend, done,
+    off: switchedOff(request, listing.objects, rights),
   };
 }
 
@@ -99,7 +103,7 @@ async function switchKey(request: PageRequest): Promise<HandlerResult> {
   for (let attempt = 1; ; attempt++) {
     try {
       await setEnabled(request, switched);
-      return switchedAnswer(request);
+      return switchedAnswer(request, switched);
     } catch (error) {
       if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
     }
@@ -115,10 +119,29 @@ function isConflict(error: unknown): boolean {
   return error instanceof AccessError && error.reason === 'Conflict';
 }
 
-/** Back to the same view, or the list for the script that asked. */
-function switchedAnswer(request: PageRequest): Promise<HandlerResult> | HandlerResult {
-  const view = viewOf(request.form.get('view') ?? '');
-  return request.form.has('part') ? keysPart(request, view, '') : { redirect: keysPath(view) };
+/** Back to the same view, with the way back from a key that is off, or the list for the script that asked. */
+function switchedAnswer(request: PageRequest, { enabled }: Switched): Promise<HandlerResult> | HandlerResult {
+  const { form, params } = request;
+  const view = viewOf(form.get('view') ?? '');
+  if (form.has('part')) return keysPart(request, view, '');
+  const path = keysPath(view);
+  const off = new URLSearchParams({ off: `${params['namespace'] ?? ''}/${params['name'] ?? ''}` }).toString();
+  return { redirect: enabled ? path : `${path}${path.includes('?') ? '&' : '?'}${off}` };
+}
+
+/** The key that was switched off on the way here, if it is off and the person may switch it on. */
+function switchedOff({ query }: PageRequest, apiKeys: readonly ApiKey[], { change }: KeyRights): ApiKey | undefined {
+  const off = query.get('off');
+  return off === null ? undefined : apiKeys.find(({ metadata: { namespace, name }, spec }) =>
+    off === `${namespace}/${name}` && !spec.enabled && change.has(namespace));
+}
+
+/** keys.js shows the same after a switch, and takes it away after ten seconds. */
+function renderUndo(apiKey: ApiKey | undefined): Html {
+  return html`<div id="keys-undo" role="status">${apiKey === undefined ? NOTHING : html`<p class="notice"><span>\
+<bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span> <button type="submit" \
+class="button small" form="${SWITCH_FORM}" formaction="${keyPath(apiKey, 'enabled')}" name="to" \
+value="${switchValue(apiKey)}">Undo</button></p>`}</div>`;
 }
 
 /** Only ever a view of the list, whatever was posted. */
@@ -136,11 +159,13 @@ interface KeysView {
   readonly backend: Backend;
   /** What was just done, in words. */
   readonly done: string | undefined;
+  /** The key that was just switched off. */
+  readonly off: ApiKey | undefined;
 }
 
 /** The whole page. */
 function renderKeys(view: KeysView): Html {
-  const { selection, query, rights, csrf, done } = view;
+  const { selection, query, rights, csrf, done, off } = view;
   const empty = selection.total === 0;
   return html`${renderKeysHead(rights.create.length > 0 && !empty)}
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
@@ -150,6 +175,7 @@ ${empty ? renderNoKeys(rights.create.length > 0, view.backend) : html`${renderFi
 )}<input type="hidden" name="view" value="${keysPath(query)}"></form>
 <div class="bar-line"><p class="count" id="keys-count" role="status">${countText(view)}</p>\
 <p><a id="keys-csv" href="${keysPath({ ...query, page: 1 }, '/keys.csv')}">Download as CSV</a></p></div>
+${renderUndo(off)}
 <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`}`;
 }
 

@@ -3,6 +3,7 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { readKeyStatuses } from '../keys/key-statuses.ts';
 import { KEY_STATUSES } from '../keys/key-status.ts';
 import type { KeyStatus } from '../keys/key-status.ts';
+import { homeOf } from '../keys/requested-key.ts';
 import { renderOverview } from '../overview/view.ts';
 import type { AccountLine, KeyLine, Overview } from '../overview/view.ts';
 import { channelHealth } from '../platform/channel-health.ts';
@@ -21,6 +22,7 @@ const DAY_MS = 86_400_000;
 const FINE: ReadonlySet<KeyStatus> = new Set<KeyStatus>(['Active', 'Disabled', 'Pending']);
 
 async function showOverview(request: PageRequest): Promise<HandlerResult> {
+  if (request.person.ownKey) return { redirect: homeOf(request.person) };
   const [accounts, { keys, allKeys }, spending, failing] = await Promise.all([
     readAccounts(request), readKeys(request), readSpending(request), readFailing(request),
   ]);

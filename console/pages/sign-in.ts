@@ -7,6 +7,7 @@ import type { ConsoleAccess } from '../access/access.ts';
 import { RequestRefused } from '../describe-error.ts';
 import { parseForm } from '../form.ts';
 import { bodyOf, checkSite, identify, queryOf, readForm } from '../hooks.ts';
+import { homeOf } from '../keys/requested-key.ts';
 import { pathWithin, sendPage } from '../reply.ts';
 import type { ReplyContext } from '../reply.ts';
 import { limitSignIns } from '../session/sign-in-limit.ts';
@@ -31,8 +32,9 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
   const { deps, authenticator } = context;
   const limit = limitSignIns();
   const facts = (request: FastifyRequest, next: string): SignInFacts => ({
-    backend: deps.access.backend, next, notice: NOTICES.get(queryOf(request).get('why') ??
-      ''), error: undefined, fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
+    backend: deps.access.backend, takesKeys: deps.access.takesKeys ?? false, next,
+    notice: NOTICES.get(queryOf(request).get('why') ?? ''), error: undefined,
+    fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
   });
   const refuseProxied = async (): Promise<void> => {
     if (authenticator.proxied) throw new RequestRefused(401, 'You are not signed in', { message: ENDED_BY_PROXY });
@@ -56,11 +58,11 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
     if (person) {
       limit.succeeded(address);
       deps.log.info({ person: person.person.name, address }, 'signed in to the console');
-      return reply.redirect(next, 303);
+      return reply.redirect(next === '/keys' ? homeOf(person) : next, 303);
     }
     limit.failed(address, deps.nowMs());
     deps.log.warn({ address, requestId: request.id }, 'a sign-in to the console failed');
-    const body = signInView({ ...facts(request, next), error: signInError(token, deps.access.backend) });
+    const body = signInView({ ...facts(request, next), error: signInError(token, deps.access) });
     sendPage(context, { request, reply }, { title: 'Sign in', active: undefined, body }, 422);
     return reply;
   });
@@ -93,10 +95,12 @@ function addressOf({ headers, ip }: FastifyRequest): string {
   return isIP(last) === 0 ? ip : last;
 }
 
-function signInError(token: string, backend: ConsoleAccess['backend']): string {
+function signInError(token: string, { backend, takesKeys = false }: ConsoleAccess): string {
   if (token === '') return 'Required.';
   if (/[^\x21-\x7e]/.test(token))
     return 'A token has neither spaces nor letters beyond ASCII in it: copy it again, whole and alone.';
+  if (takesKeys && token.startsWith('sk-'))
+    return 'No key in force is this one: it may be copied in part, switched off, expired or rotated.';
   return backend === 'Kubernetes'
     ? 'The cluster does not know this token, or it has expired. Make a new one and copy it whole.'
     : 'This is not the admin token. Copy it whole from its file.';
@@ -111,6 +115,8 @@ function tooMany(seconds: number): RequestRefused {
 
 interface SignInFacts {
   readonly backend: ConsoleAccess['backend'];
+  /** An API key opens its own page. */
+  readonly takesKeys: boolean;
   /** Where to go then; a path of the console. */
   readonly next: string;
   /** Why the page is shown, in words; undefined: because somebody came. */
@@ -128,7 +134,7 @@ interface SignInText {
 }
 
 /** The content of <main>. */
-function signInView({ backend, next, notice, error, fromElsewhere }: SignInFacts): Html {
+function signInView({ backend, takesKeys, next, notice, error, fromElsewhere }: SignInFacts): Html {
   const { lede, hint, label } = SIGN_IN_TEXTS[backend];
   const described = error === undefined ? NOTHING : html` aria-invalid="true" aria-describedby="token-fault"`;
   return html`<h1>Sign in</h1>
@@ -136,9 +142,9 @@ ${notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice
 `}${fromElsewhere ? goOn(next) : NOTHING}<p class="lede">${lede}</p>
 <form class="form section" method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
-<div class="field">${hint}</div>
+<div class="field">${hint}${takesKeys ? KEY_HINT : NOTHING}</div>
 <p class="field">
-<label for="token">${label}</label>
+<label for="token">${label}${takesKeys ? ' or API key' : ''}</label>
 <input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false"${flag(
   'required', true,
 )}${flag('autofocus', true)}${described}>
@@ -153,6 +159,9 @@ function goOn(next: string): Html {
 href="${next}">go on to the page</a>.</p>
 `;
 }
+
+const KEY_HINT = html`<p class="hint">With an API key (<code>sk-…</code>) you see that key alone: what it may spend, \
+what it has spent, its calls, its models and examples. It changes nothing.</p>`;
 
 const SIGN_IN_TEXTS: Readonly<Record<ConsoleAccess['backend'], SignInText>> = {
   Kubernetes: {

@@ -59,6 +59,10 @@ export const REASONS = {
   TlsFailed: 'The TLS handshake with a channel\'s provider failed.',
   ConnectFailed: 'A connection to a channel\'s provider failed; the message has the error code.',
 
+  TokenRefused: 'A token service refuses the gateway\'s sign-in; the message names the channel and the code.',
+  TokenUnavailable: 'A token service cannot be reached; the message names the channel and the error code.',
+  IdentityMissing: 'The pod has no identity of its own at the cloud; the message names the channel.',
+
   // What ends a key's use.
   Disabled: 'spec.enabled is false.',
   Expired: 'spec.expirationTime has passed.',
@@ -163,6 +167,13 @@ export const CONDITIONS = {
       'other channel serves them.',
     kinds: ['ModelRoute'],
     reasons: ['HostNotFound', 'ConnectionRefused', 'ConnectTimedOut', 'TlsFailed', 'ConnectFailed'],
+    onlyWhileTrue: true,
+  },
+  SignInFailed: {
+    meaning: 'A channel has no token for its cloud and is passed over. It lasts for ten minutes after the last ' +
+      'failure.',
+    kinds: ['ModelRoute'],
+    reasons: ['TokenRefused', 'TokenUnavailable', 'IdentityMissing'],
     onlyWhileTrue: true,
   },
   LimitsDiffer: {

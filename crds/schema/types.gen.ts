@@ -473,6 +473,14 @@ export interface ModelRouteChannel {
   /** What the provider speaks. OpenAI is any provider compatible with OpenAI's API. */
   readonly protocol: 'OpenAI' | 'Anthropic';
   /**
+   * How a cloud dresses the protocol's requests. Direct, the default, is the protocol as its own API has it.
+   * AzureDeployments puts the deployment into the path, and the API's version into the query. BedrockInvoke and
+   * VertexPublisher put the model into the path.
+   */
+  readonly platform?: 'Direct' | 'AzureDeployments' | 'BedrockInvoke' | 'VertexPublisher';
+  /** For platform AzureDeployments: the version of Azure's API. Absent, it is 2024-10-21. */
+  readonly apiVersion?: string;
+  /**
    * What the provider serves for chat models. Chat is chat completions or messages, by the protocol. Responses pass
    * through to a provider that serves them, and are converted to chats for all others. Absent, it is both at OpenAI and
    * Azure, and Chat elsewhere.
@@ -508,13 +516,68 @@ export interface ModelRouteChannel {
 
 /** How the gateway proves itself to the provider. Absent, it sends no credential. */
 export interface ModelRouteChannelAuth {
-  /** ApiKey sends a key in the way of the protocol. */
-  readonly type: 'ApiKey';
-  /** The Secret of the gateway's namespace that holds the provider's key. */
+  /**
+   * ApiKey sends a key. The others make tokens or signatures of a Secret, or without one of the pod's own identity:
+   * AwsSigV4 signs calls, GoogleOAuth and AzureEntra send an access token.
+   */
+  readonly type: 'ApiKey' | 'AwsSigV4' | 'GoogleOAuth' | 'AzureEntra';
+  /**
+   * The header that carries the key. Absent, it is the one of the platform or else of the protocol: Authorization (as a
+   * bearer token) for OpenAI and BedrockInvoke, api-key for AzureDeployments, x-api-key for Anthropic.
+   */
+  readonly header?: 'Authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
+  /**
+   * For AwsSigV4: what the signature is for. Secrets have the entries accessKeyId, secretAccessKey and, if needed,
+   * sessionToken.
+   */
+  readonly aws?: ModelRouteChannelAuthAws;
+  /**
+   * For AzureEntra: the application that signs in. What is absent comes from the environment that Azure's workload
+   * identity gives to a pod.
+   */
+  readonly azure?: ModelRouteChannelAuthAzure;
+  /**
+   * The Secret of the gateway's namespace that holds the provider's key, the service account's JSON file (GoogleOAuth),
+   * the client secret (AzureEntra) or the access key (AwsSigV4). Required for ApiKey; absent, the others use the pod's
+   * own identity.
+   */
   readonly secretRef?: ModelRouteChannelAuthSecretRef;
 }
 
-/** The Secret of the gateway's namespace that holds the provider's key. */
+/**
+ * For AwsSigV4: what the signature is for. Secrets have the entries accessKeyId, secretAccessKey and, if needed,
+ * sessionToken.
+ */
+export interface ModelRouteChannelAuthAws {
+  /** The region of the endpoint, as in eu-west-1. */
+  readonly region: string;
+  /** The signed name of the service, such as bedrock-mantle. */
+  readonly service: string;
+}
+
+/**
+ * For AzureEntra: the application that signs in. What is absent comes from the environment that Azure's workload
+ * identity gives to a pod.
+ */
+export interface ModelRouteChannelAuthAzure {
+  /** The directory of the application. */
+  readonly tenantId?: string;
+  /** The application's id. */
+  readonly clientId?: string;
+  /**
+   * What the token is for. Absent, it is https://cognitiveservices.azure.com/.default for AzureDeployments and
+   * otherwise https://ai.azure.com/.default.
+   */
+  readonly scope?: string;
+  /** Where tokens are asked for. Absent, it is https://login.microsoftonline.com. */
+  readonly authority?: string;
+}
+
+/**
+ * The Secret of the gateway's namespace that holds the provider's key, the service account's JSON file (GoogleOAuth),
+ * the client secret (AzureEntra) or the access key (AwsSigV4). Required for ApiKey; absent, the others use the pod's
+ * own identity.
+ */
 export interface ModelRouteChannelAuthSecretRef {
   /** The Secret's name. */
   readonly name: string;

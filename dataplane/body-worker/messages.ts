@@ -3,13 +3,18 @@ import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
 import type { ChatDialect, RequestFault } from '../protocol/call-facts.ts';
 import type { CountedTexts } from '../protocol/counted-texts.ts';
 import type { RequestPlan, UpstreamBody } from '../protocol/converter.ts';
+import type { Dress } from '../protocol/platforms/dress.ts';
 import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
 import type { SealingContext } from '../sealing/channel-seal.ts';
 
 /** A plan as it crosses between threads: a seal is made of its context. */
-export type PlainPlan = Omit<RequestPlan, 'scanned' | 'seal'> & { readonly sealing?: SealingContext | undefined };
+export type PlainPlan = Omit<RequestPlan, 'scanned' | 'seal'> & {
+  readonly sealing?: SealingContext | undefined;
+  /** How the channel's platform dresses the converted request. */
+  readonly dress?: Dress | undefined;
+};
 
-export type CountPlan = Pick<PlainPlan, 'upstreamModel' | 'sealing'>;
+export type CountPlan = Pick<PlainPlan, 'upstreamModel' | 'sealing' | 'dress'>;
 
 export type BodyTask =
   | { readonly task: 'Facts'; readonly kind: BodyKind }

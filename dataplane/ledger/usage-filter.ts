@@ -8,12 +8,15 @@ export interface UsageFilter {
   /** "namespace/name" */
   readonly account?: string | undefined;
   readonly model?: string | undefined;
+  /** As the client named it. */
+  readonly session?: string | undefined;
   /** Calls admitted at this time or later, milliseconds since the epoch. */
   readonly sinceMs?: number | undefined;
 }
 
 export function matchesFilter(record: UsageRecord, filter: UsageFilter): boolean {
-  const { keyUid = record.keyUid, account = record.account, model = record.model, sinceMs = 0 } = filter;
+  const { keyUid = record.keyUid, account = record.account, sinceMs = 0 } = filter;
+  const { model = record.model, session = record.session } = filter;
   const isOfOwner = record.keyUid === keyUid && record.account === account;
-  return isOfOwner && record.model === model && record.createdMs >= sinceMs;
+  return isOfOwner && record.model === model && record.session === session && record.createdMs >= sinceMs;
 }

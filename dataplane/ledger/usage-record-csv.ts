@@ -31,6 +31,7 @@ export const USAGE_COLUMNS: readonly UsageColumn[] = [
   ['unbilled_usd', ({ unbilledNanoUsd }) => usd(unbilledNanoUsd)],
   ['duration_ms', ({ durationMs }) => durationMs],
   ['lines', ({ lines }) => formatLines(lines)],
+  ['session', ({ session }) => session ?? ''],
 ];
 
 /** The first line, with its line break. */

@@ -71,6 +71,8 @@ export interface CallOrigin {
   readonly channel: string;
   /** "namespace/name@generation" of the PriceCatalog whose price was in force. */
   readonly catalog: string;
+  /** The client's session, by the name that it gives to it; absent: it gives none, or an older version wrote this. */
+  readonly session?: string;
 }
 
 /**

@@ -4,6 +4,8 @@
  */
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { Converter, ProviderError, UpstreamBody } from '../protocol/converter.ts';
+import { undressedHeaders } from '../protocol/platforms/dress.ts';
+import type { Dress } from '../protocol/platforms/dress.ts';
 import { readProviderError } from '../protocol/provider-errors.ts';
 import type { Provider } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
@@ -11,6 +13,7 @@ import { UpstreamFailure, connectErrorOf } from '../upstream/upstream.ts';
 import type { UpstreamFailureKind, UpstreamResponse } from '../upstream/upstream.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps } from './context.ts';
+import { dressOf } from './dress.ts';
 import { faultError } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
 
@@ -40,9 +43,12 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   const startedAt = deps.clock.monotonicMs();
   const converter = call.converter(candidate);
   if (!converter) throw new Error('a candidate that cannot serve this endpoint was routed to');
-  const request = await convertRequest(deps, admitted, converter);
+  const headers = requestHeaders(admitted.routed.received.headers, candidate.target.clientHeaders);
+  const dress = dressOf(candidate, { stream: call.stream, headers });
+  const request = await convertRequest(deps, admitted, { converter, dress });
+  for (const name of dress ? undressedHeaders(dress) : []) delete headers[name];
   record.sent = true;
-  const result = await send(deps, { admitted, converter, request, record });
+  const result = await send(deps, { admitted, converter, request, headers, record });
   const durationMs = deps.clock.monotonicMs() - startedAt;
   record.attempts.push({ channel, protocol, outcome: outcomeLabel(result), durationMs });
   return result;
@@ -52,14 +58,15 @@ interface ConvertedCall {
   readonly admitted: Admitted;
   readonly converter: Converter;
   readonly request: UpstreamBody;
+  /** The client's that pass. */
+  readonly headers: Record<string, string>;
   readonly record: CallRecord;
 }
 
 async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptResult> {
-  const { admitted, converter, request, record } = sent;
-  const { candidate: { target }, routed: { call, received } } = admitted;
+  const { admitted, converter, request, headers, record } = sent;
+  const { candidate: { target }, routed: { call } } = admitted;
   const { path, body, contentType = 'application/json', notes, dropped } = request;
-  const headers = requestHeaders(received.headers, target.clientHeaders);
   headers['content-type'] = contentType;
   try {
     const response = await deps.upstreams.send(target, {
@@ -78,7 +85,7 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
     record.timedOut = error.timedOut;
     return {
       kind: 'Broken', failure: error.kind,
-      ...error.kind === 'Connect' && { connectError: connectErrorOf(error) },
+      ...(error.kind === 'Connect' || error.kind === 'SignIn') && { connectError: connectErrorOf(error) },
     };
   }
 }
@@ -89,7 +96,8 @@ function isAnswer(status: number): boolean {
 }
 
 async function convertRequest(
-  { state }: PipelineDeps, { candidate, routed, outputLimit }: Admitted, converter: Converter,
+  { state }: PipelineDeps, { candidate, routed, outputLimit }: Admitted,
+  { converter, dress }: { readonly converter: Converter; readonly dress: Dress | undefined },
 ): Promise<UpstreamBody> {
   const { call, received: { body } } = routed;
   try {
@@ -100,6 +108,7 @@ async function convertRequest(
       capabilities: candidate.model.capabilities,
       providerTools: candidate.model.providerTools,
       sealing: sealingContext(state.get(), routed.key, candidate),
+      dress,
     });
   } catch (error) {
     if (error instanceof RequestFault) throw faultError(error);

@@ -10,6 +10,7 @@ import { requestHeaders } from '../upstream/headers.ts';
 import { classify } from '../upstream/retry.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { Authenticated, PipelineDeps, Routed } from './context.ts';
+import { dressOf } from './dress.ts';
 import { keyIsFull } from './failures.ts';
 import { route } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
@@ -76,7 +77,11 @@ async function countAtProviders(
 }
 
 /** Undefined: the provider has no such endpoint, or serves another dialect there. */
-function counterAt({ target: { protocol, endpoints } }: Candidate, dialect: CountedDialect): TokenCounter | undefined {
+function counterAt(
+  { target: { protocol, platform, endpoints } }: Candidate, dialect: CountedDialect,
+): TokenCounter | undefined {
+  // counting at InvokeModel is another operation, which not every model has
+  if (platform === 'BedrockInvoke') return undefined;
   if (dialect === 'Responses' && !endpoints.has('Responses')) return undefined;
   return providerOf(protocol).tokenCounters?.[dialect];
 }
@@ -104,11 +109,13 @@ async function countAt(
 ): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
-  const { path, body: request } = await received.body.countRequest(
-    tokenCounter, { protocol: target.protocol, dialect },
-    { upstreamModel, sealing: sealingContext(deps.state.get(), routed.key, candidate) },
-  );
   const headers = requestHeaders(received.headers, target.clientHeaders);
+  const { path, body: request } = await received.body.countRequest(
+    tokenCounter, { protocol: target.protocol, dialect }, {
+      upstreamModel, sealing: sealingContext(deps.state.get(), routed.key, candidate),
+      dress: dressOf(candidate, { stream: false, headers }),
+    },
+  );
   headers['content-type'] = 'application/json';
   try {
     const response = await deps.upstreams.send(target, {

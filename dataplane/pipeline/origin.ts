@@ -1,10 +1,12 @@
-/** [P] The origin of a call in its usage record: key, account, group, model, channel and catalog. */
+/** [P] The origin of a call in its usage record: key, account, group, model, channel, catalog and session. */
 import type { CallOrigin } from '../ledger/usage-record.ts';
 import type { Candidate } from '../state/state.ts';
+import { sessionOf } from './affinity.ts';
 import type { Routed } from './context.ts';
 
 /** The origin of a call on this candidate. */
 export function originOf({ received, key, call, offer }: Routed, { group, target }: Candidate): CallOrigin {
+  const session = sessionOf(received);
   return {
     callId: received.requestId,
     keyUid: key.uid,
@@ -14,5 +16,6 @@ export function originOf({ received, key, call, offer }: Routed, { group, target
     model: call.model,
     channel: target.id,
     catalog: offer.catalog ?? '',
+    ...session !== undefined && { session },
   };
 }

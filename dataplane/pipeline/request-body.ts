@@ -12,6 +12,7 @@ import type { Converter, UpstreamBody } from '../protocol/converter.ts';
 import { scanUpTo } from '../protocol/json-scan.ts';
 import type { JsonObject } from '../protocol/json-scan.ts';
 import { readBody } from '../protocol/parse-body.ts';
+import { dressRequest } from '../protocol/platforms/dress.ts';
 import type { CountedDialect, ProviderKind, TokenCounter } from '../protocol/provider.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
 
@@ -76,9 +77,10 @@ export class RequestBody {
    */
   async convert(converter: Converter, protocol: ProviderKind, plan: PlainPlan): Promise<UpstreamBody> {
     if (!this.#thread || !this.#offloaded) {
-      const { sealing, ...rest } = plan;
+      const { sealing, dress, ...rest } = plan;
       const seal = sealing && createChannelSeal(sealing);
-      return converter.request(this.#bytes, this.parse(), { ...rest, scanned: this.#scanned, seal });
+      const sent = converter.request(this.#bytes, this.parse(), { ...rest, scanned: this.#scanned, seal });
+      return dressRequest(sent, dress);
     }
     const { client } = converter;
     const task = { task: 'Convert', kind: this.#offloaded, protocol, client, plan } as const;
@@ -91,8 +93,9 @@ export class RequestBody {
   ): Promise<UpstreamBody> {
     if (this.#thread && this.#offloaded)
       return this.#thread.worker.run(this.#thread.key, { task: 'CountRequest', protocol, dialect, plan }, this.#bytes);
-    const { sealing, ...rest } = plan;
-    return counter.request(this.#bytes, this.parse(), { ...rest, seal: sealing && createChannelSeal(sealing) });
+    const { sealing, dress, ...rest } = plan;
+    const seal = sealing && createChannelSeal(sealing);
+    return dressRequest(counter.request(this.#bytes, this.parse(), { ...rest, seal }), dress);
   }
 
   /** The texts of a request in this dialect. */

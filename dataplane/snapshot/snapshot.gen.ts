@@ -347,6 +347,58 @@ export function protocolToNumber(object: Protocol): number {
   }
 }
 
+/** How a cloud dresses the protocol's requests. */
+export const Platform = {
+  /** UNSPECIFIED - the protocol's own API */
+  UNSPECIFIED: "PLATFORM_UNSPECIFIED",
+  AZURE_DEPLOYMENTS: "PLATFORM_AZURE_DEPLOYMENTS",
+  BEDROCK_INVOKE: "PLATFORM_BEDROCK_INVOKE",
+  VERTEX_PUBLISHER: "PLATFORM_VERTEX_PUBLISHER",
+} as const;
+
+export type Platform = typeof Platform[keyof typeof Platform];
+
+export namespace Platform {
+  export type UNSPECIFIED = typeof Platform.UNSPECIFIED;
+  export type AZURE_DEPLOYMENTS = typeof Platform.AZURE_DEPLOYMENTS;
+  export type BEDROCK_INVOKE = typeof Platform.BEDROCK_INVOKE;
+  export type VERTEX_PUBLISHER = typeof Platform.VERTEX_PUBLISHER;
+}
+
+export function platformFromJSON(object: any): Platform {
+  switch (object) {
+    case 0:
+    case "PLATFORM_UNSPECIFIED":
+      return Platform.UNSPECIFIED;
+    case 1:
+    case "PLATFORM_AZURE_DEPLOYMENTS":
+      return Platform.AZURE_DEPLOYMENTS;
+    case 2:
+    case "PLATFORM_BEDROCK_INVOKE":
+      return Platform.BEDROCK_INVOKE;
+    case 3:
+    case "PLATFORM_VERTEX_PUBLISHER":
+      return Platform.VERTEX_PUBLISHER;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Platform");
+  }
+}
+
+export function platformToNumber(object: Platform): number {
+  switch (object) {
+    case Platform.UNSPECIFIED:
+      return 0;
+    case Platform.AZURE_DEPLOYMENTS:
+      return 1;
+    case Platform.BEDROCK_INVOKE:
+      return 2;
+    case Platform.VERTEX_PUBLISHER:
+      return 3;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Platform");
+  }
+}
+
 export const ClientDisconnect = {
   UNSPECIFIED: "CLIENT_DISCONNECT_UNSPECIFIED",
   CANCEL: "CLIENT_DISCONNECT_CANCEL",
@@ -725,6 +777,39 @@ export interface ChannelEndpoints {
   readonly endpoints: readonly ChannelEndpoint[];
 }
 
+/** How a channel signs in where a key alone does not do. */
+export interface SignIn {
+  /** absent: the pod's own identity */
+  readonly credential: Secret | undefined;
+  readonly way:
+    | //
+    /** credential: JSON of accessKeyId, secretAccessKey, sessionToken */
+    { readonly $case: "aws"; readonly value: AwsSigV4 }
+    | //
+    /** credential: a service account's JSON file */
+    { readonly $case: "google"; readonly value: GoogleOAuth }
+    | //
+    /** credential: a client secret */
+    { readonly $case: "azure"; readonly value: AzureEntra }
+    | undefined;
+}
+
+export interface AwsSigV4 {
+  readonly region: string;
+  readonly service: string;
+}
+
+export interface GoogleOAuth {
+}
+
+/** Empty: as the pod's environment says. */
+export interface AzureEntra {
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly scope: string;
+  readonly authority: string;
+}
+
 /**
  * What seals what clients keep for the gateway between calls: the first key seals, each opens. A key is the base64 text
  * of 32 bytes. It is the whole gateway's; every route carries it because routes are what a proxy needs it for.
@@ -808,7 +893,23 @@ export interface Channel {
     | ChannelEndpoints
     | undefined;
   /** true: no new calls; its jobs are still asked for */
-  readonly drained?: boolean | undefined;
+  readonly drained?:
+    | boolean
+    | undefined;
+  /** absent: the protocol's own API */
+  readonly platform?:
+    | Platform
+    | undefined;
+  /** of PLATFORM_AZURE_DEPLOYMENTS */
+  readonly apiVersion?:
+    | string
+    | undefined;
+  /** besides api_key, never with it */
+  readonly signIn?:
+    | SignIn
+    | undefined;
+  /** in lower case; absent: as platform and protocol have it */
+  readonly keyHeader?: string | undefined;
 }
 
 export interface ModelRename {
@@ -1857,6 +1958,258 @@ export const ChannelEndpoints: MessageFns<ChannelEndpoints> = {
   },
 };
 
+function createBaseSignIn(): SignIn {
+  return { credential: undefined, way: undefined };
+}
+
+export const SignIn: MessageFns<SignIn> = {
+  encode(message: SignIn, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.credential !== undefined) {
+      Secret.encode(message.credential, writer.uint32(10).fork()).join();
+    }
+    switch (message.way?.$case) {
+      case "aws":
+        AwsSigV4.encode(message.way.value, writer.uint32(18).fork()).join();
+        break;
+      case "google":
+        GoogleOAuth.encode(message.way.value, writer.uint32(26).fork()).join();
+        break;
+      case "azure":
+        AzureEntra.encode(message.way.value, writer.uint32(34).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SignIn {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSignIn() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.credential = Secret.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.way = { $case: "aws", value: AwsSigV4.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.way = { $case: "google", value: GoogleOAuth.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.way = { $case: "azure", value: AzureEntra.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseAwsSigV4(): AwsSigV4 {
+  return { region: "", service: "" };
+}
+
+export const AwsSigV4: MessageFns<AwsSigV4> = {
+  encode(message: AwsSigV4, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.region !== "") {
+      writer.uint32(10).string(message.region);
+    }
+    if (message.service !== "") {
+      writer.uint32(18).string(message.service);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AwsSigV4 {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAwsSigV4() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.region = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.service = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGoogleOAuth(): GoogleOAuth {
+  return {};
+}
+
+export const GoogleOAuth: MessageFns<GoogleOAuth> = {
+  encode(_: GoogleOAuth, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GoogleOAuth {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGoogleOAuth() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseAzureEntra(): AzureEntra {
+  return { tenantId: "", clientId: "", scope: "", authority: "" };
+}
+
+export const AzureEntra: MessageFns<AzureEntra> = {
+  encode(message: AzureEntra, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tenantId !== "") {
+      writer.uint32(10).string(message.tenantId);
+    }
+    if (message.clientId !== "") {
+      writer.uint32(18).string(message.clientId);
+    }
+    if (message.scope !== "") {
+      writer.uint32(26).string(message.scope);
+    }
+    if (message.authority !== "") {
+      writer.uint32(34).string(message.authority);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AzureEntra {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAzureEntra() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tenantId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.clientId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.scope = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.authority = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseSealing(): Sealing {
   return { keys: [] };
 }
@@ -2442,6 +2795,10 @@ function createBaseChannel(): Channel {
     allowedHeaders: [],
     endpoints: undefined,
     drained: undefined,
+    platform: undefined,
+    apiVersion: undefined,
+    signIn: undefined,
+    keyHeader: undefined,
   };
 }
 
@@ -2482,6 +2839,18 @@ export const Channel: MessageFns<Channel> = {
     }
     if (message.drained !== undefined) {
       writer.uint32(96).bool(message.drained);
+    }
+    if (message.platform !== undefined) {
+      writer.uint32(104).int32(platformToNumber(message.platform));
+    }
+    if (message.apiVersion !== undefined) {
+      writer.uint32(114).string(message.apiVersion);
+    }
+    if (message.signIn !== undefined) {
+      SignIn.encode(message.signIn, writer.uint32(122).fork()).join();
+    }
+    if (message.keyHeader !== undefined) {
+      writer.uint32(130).string(message.keyHeader);
     }
     return writer;
   },
@@ -2593,6 +2962,38 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.drained = reader.bool();
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.platform = platformFromJSON(reader.int32());
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.apiVersion = reader.string();
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.signIn = SignIn.decode(reader, reader.uint32());
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.keyHeader = reader.string();
             continue;
           }
         }

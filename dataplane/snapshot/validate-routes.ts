@@ -53,6 +53,7 @@ function validateChannel(to: FaultCollector, path: string, channel: Channel): vo
   validateBaseUrl(to, `${path}: base_url`, channel.baseUrl);
   to.expect(channel.apiKey === undefined || HEADER_VALUE.test(channel.apiKey.value),
     `${path}: api_key: empty, or with characters that no header may hold`);
+  validateSignIn(to, `${path}: sign_in`, channel);
   expectSpecified(to, `${path}: endpoints`, channel.endpoints?.endpoints ?? [], ChannelEndpoint.UNSPECIFIED);
   expectNames(to, `${path}: models`, channel.models.map(({ name }) => name));
   for (const { name, upstreamName } of channel.models)
@@ -62,6 +63,17 @@ function validateChannel(to: FaultCollector, path: string, channel: Channel): vo
   to.expect(channel.weight >= 1, `${path}: weight: must be at least 1`);
   expectThreshold(to, `${path}: max_concurrency`, channel.maxConcurrency);
   validateTimeouts(to, `${path}: timeouts`, channel.timeouts);
+}
+
+const KEY_HEADERS = new Set(['authorization', 'api-key', 'x-api-key', 'x-goog-api-key']);
+
+function validateSignIn(to: FaultCollector, path: string, { signIn, apiKey, keyHeader }: Channel): void {
+  to.expect(keyHeader === undefined || KEY_HEADERS.has(keyHeader), `${path}: key_header: no header that carries a key`);
+  if (!signIn) return;
+  to.expect(signIn.way !== undefined, `${path}: an unknown way to sign in`);
+  to.expect(apiKey === undefined, `${path}: not together with api_key`);
+  if (signIn.way?.$case === 'aws')
+    to.expect(signIn.way.value.region !== '' && signIn.way.value.service !== '', `${path}: aws: incomplete`);
 }
 
 function validateBaseUrl(to: FaultCollector, path: string, baseUrl: string): void {

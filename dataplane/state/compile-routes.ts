@@ -1,14 +1,17 @@
 /** [P] Models and channels of the ModelRoutes, each compiled once and shared by every group that offers them. */
 import {
-  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, ProviderTools, Reasoning, Routing,
+  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Platform, Protocol, ProviderTools,
+  Reasoning, Routing,
 } from '../snapshot/snapshot.gen.ts';
-import type { Channel, Model, ModelRoute } from '../snapshot/snapshot.gen.ts';
+import type { Channel, Model, ModelRoute, SignIn as SignInMessage } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { allowHeaders, sameHeaders } from '../upstream/headers.ts';
 import { Secret } from '../upstream/upstream.ts';
-import type { ChatEndpoint, UpstreamCredential, UpstreamTarget, UpstreamTimeouts } from '../upstream/upstream.ts';
+import type {
+  ChatEndpoint, PlatformName, SignIn, UpstreamCredential, UpstreamTarget, UpstreamTimeouts,
+} from '../upstream/upstream.ts';
 import type { EndpointKind, ModelState } from './state.ts';
 
 export interface CompiledRoute {
@@ -140,19 +143,54 @@ function compileChannel(
   };
 }
 
+const PLATFORMS: Readonly<Partial<Record<Platform, PlatformName>>> = {
+  [Platform.AZURE_DEPLOYMENTS]: 'AzureDeployments',
+  [Platform.BEDROCK_INVOKE]: 'BedrockInvoke',
+  [Platform.VERTEX_PUBLISHER]: 'VertexPublisher',
+};
+
+/** The header of a platform's keys, where it is not the protocol's. */
+const KEY_HEADERS: Readonly<Partial<Record<PlatformName, string>>> = {
+  AzureDeployments: 'api-key', BedrockInvoke: 'authorization',
+};
+
 function compileTarget(id: string, channel: Channel): UpstreamTarget {
   const protocol = channel.protocol === Protocol.ANTHROPIC ? 'Anthropic' : 'OpenAI';
-  const { credential, defaultHeaders, clientHeaders } = providerOf(protocol);
+  const platform = (channel.platform && PLATFORMS[channel.platform]) ?? 'Direct';
+  const { defaultHeaders, clientHeaders } = providerOf(protocol);
   return {
     id,
     protocol,
+    platform,
+    apiVersion: channel.apiVersion ?? '',
     baseUrl: channel.baseUrl,
-    credential: channel.apiKey && secretHeader(credential(channel.apiKey.value)),
+    credential: compileKey(channel, protocol, platform),
+    signIn: channel.signIn && compileSignIn(channel.signIn),
     endpoints: channel.endpoints ? setOf(channel.endpoints.endpoints, CHAT_ENDPOINTS) : CHAT_ONLY,
-    defaultHeaders,
+    // a cloud reads the version in the body
+    defaultHeaders: platform === 'Direct' ? defaultHeaders : {},
     clientHeaders: allowHeaders([...clientHeaders, ...channel.allowedHeaders]),
     timeouts: channel.timeouts ?? NO_TIMEOUTS,
   };
+}
+
+function compileKey(
+  { apiKey, keyHeader }: Channel, protocol: UpstreamTarget['protocol'], platform: PlatformName,
+): UpstreamCredential | undefined {
+  if (!apiKey) return undefined;
+  const header = keyHeader ?? KEY_HEADERS[platform];
+  if (header === undefined) return secretHeader(providerOf(protocol).credential(apiKey.value));
+  return secretHeader([header, header === 'authorization' ? `Bearer ${apiKey.value}` : apiKey.value]);
+}
+
+function compileSignIn({ credential, way }: SignInMessage): SignIn | undefined {
+  const secret = credential && new Secret(credential.value);
+  switch (way?.$case) {
+    case 'aws': return { way: 'AwsSigV4', credential: secret, ...way.value };
+    case 'google': return { way: 'GoogleOAuth', credential: secret };
+    case 'azure': return { way: 'AzureEntra', credential: secret, ...way.value };
+    default: return undefined;
+  }
 }
 
 function secretHeader([header, value]: readonly [string, string]): UpstreamCredential {
@@ -161,6 +199,7 @@ function secretHeader([header, value]: readonly [string, string]): UpstreamCrede
 
 function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
   return a.protocol === b.protocol && a.baseUrl === b.baseUrl
+    && a.platform === b.platform && a.apiVersion === b.apiVersion && sameSignIn(a.signIn, b.signIn)
     && sameCredential(a.credential, b.credential) && sameTimeouts(a.timeouts, b.timeouts)
     && sameHeaders(a.clientHeaders, b.clientHeaders) && sameEndpoints(a.endpoints, b.endpoints);
 }
@@ -171,6 +210,14 @@ function sameEndpoints(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean 
 
 function sameCredential(a: UpstreamCredential | undefined, b: UpstreamCredential | undefined): boolean {
   return a === undefined || b === undefined ? a === b : a.header === b.header && a.value.equals(b.value);
+}
+
+function sameSignIn(a: SignIn | undefined, b: SignIn | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  const { credential: ofA, ...waysOfA } = a;
+  const { credential: ofB, ...waysOfB } = b;
+  const sameSecret = ofA === undefined || ofB === undefined ? ofA === ofB : ofA.equals(ofB);
+  return sameSecret && JSON.stringify(waysOfA) === JSON.stringify(waysOfB);
 }
 
 function sameTimeouts(a: UpstreamTimeouts, b: UpstreamTimeouts): boolean {

@@ -6,10 +6,15 @@
 import { Pool } from 'undici';
 import { joinPath, parseBaseUrl } from './address.ts';
 import type { BaseAddress } from './address.ts';
+import { decodeEventStream } from './aws-event-stream.ts';
 import { outgoingHeaders } from './credentials.ts';
 import { Exchange } from './exchange.ts';
 import { requestBody } from './request-body.ts';
-import { UpstreamFailure } from './upstream.ts';
+import { createAuthorizer } from './sign-in/authorizer.ts';
+import type { Authorizer } from './sign-in/authorizer.ts';
+import type { PodIdentity } from './sign-in/identity.ts';
+import { SignInError } from './sign-in/token-request.ts';
+import { SIGN_IN_ERROR, UpstreamFailure } from './upstream.ts';
 import type { UpstreamRequest, UpstreamResponse, Upstreams, UpstreamTarget } from './upstream.ts';
 
 const MAX_HEADER_BYTES = 32 * 1024;
@@ -19,7 +24,11 @@ const KEEP_ALIVE_MS = 4000;
 export interface UpstreamOptions {
   /** Certificate authorities to trust in place of Node's own, PEM. */
   readonly ca?: readonly string[];
+  /** For channels that sign in by the pod's own identity, and for tokens' ends. Default: an empty environment. */
+  readonly identity?: PodIdentity;
 }
+
+const NO_IDENTITY: PodIdentity = { env: {}, nowMs: () => Date.now(), random: () => Math.random() };
 
 export interface PooledUpstreams extends Upstreams {
   /** Closes the pools of all other targets once their requests have ended. `targets` is keyed by id. */
@@ -29,6 +38,7 @@ export interface PooledUpstreams extends Upstreams {
 interface Channel {
   readonly pool: Pool;
   readonly base: BaseAddress;
+  readonly authorizer: Authorizer | undefined;
 }
 
 /** Connects to nothing before the first request. */
@@ -65,7 +75,7 @@ export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams 
   };
 }
 
-function openChannel(target: UpstreamTarget, { ca }: UpstreamOptions): Channel {
+function openChannel(target: UpstreamTarget, { ca, identity = NO_IDENTITY }: UpstreamOptions): Channel {
   const base = parseAddress(target);
   const pool = new Pool(base.origin, {
     allowH2: false,
@@ -77,7 +87,7 @@ function openChannel(target: UpstreamTarget, { ca }: UpstreamOptions): Channel {
     bodyTimeout: 0,
     connect: { timeout: target.timeouts.connectMs, ...ca ? { ca: [...ca] } : {} },
   });
-  return { pool, base };
+  return { pool, base, authorizer: target.signIn && createAuthorizer(target.signIn, identity) };
 }
 
 function parseAddress({ baseUrl }: UpstreamTarget): BaseAddress {
@@ -88,13 +98,50 @@ function parseAddress({ baseUrl }: UpstreamTarget): BaseAddress {
   }
 }
 
-function exchange(
-  { pool, base }: Channel, target: UpstreamTarget, request: UpstreamRequest,
-): Promise<UpstreamResponse> {
-  const { method, path, stream, signal } = request;
+async function exchange(channel: Channel, target: UpstreamTarget, request: UpstreamRequest): Promise<UpstreamResponse> {
+  const { pool, base, authorizer } = channel;
+  const { method, stream, signal } = request;
   if (signal.aborted) throw new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, false);
   const headers = outgoingHeaders(target, request);
+  const path = joinPath(base, request.path);
+  if (authorizer) Object.assign(headers, await signIn(authorizer, { request, headers, host: hostOf(base), path }));
   const handler = new Exchange({ stream, timeouts: target.timeouts, signal });
-  pool.dispatch({ method, path: joinPath(base, path), headers, body: requestBody(request.body) }, handler);
-  return handler.response;
+  pool.dispatch({ method, path, headers, body: requestBody(request.body) }, handler);
+  if (!authorizer && (target.platform ?? 'Direct') === 'Direct') return handler.response;
+  const response = await handler.response;
+  if (response.status === UNAUTHORIZED) authorizer?.refused();
+  return decodeEventStream(response);
+}
+
+const UNAUTHORIZED = 401;
+
+function hostOf({ origin }: BaseAddress): string {
+  return new URL(origin).host;
+}
+
+interface UnsignedRequest {
+  readonly request: UpstreamRequest;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly host: string;
+  readonly path: string;
+}
+
+/** The headers that sign a request in. Throws UpstreamFailure: SignIn, or Aborted while a token is waited for. */
+async function signIn(
+  authorizer: Authorizer, { request: { method, body, signal }, headers, host, path }: UnsignedRequest,
+): Promise<Record<string, string>> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void =>
+    aborted.reject(new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, false));
+  signal.addEventListener('abort', onAbort);
+  const signed = { method, host, path, contentType: headers['content-type'], body };
+  try {
+    return await Promise.race([authorizer.authorize(signed), aborted.promise]);
+  } catch (error) {
+    if (!(error instanceof SignInError)) throw error;
+    const cause = Object.assign(new Error(error.message), { code: SIGN_IN_ERROR + error.code });
+    throw new UpstreamFailure('SignIn', 'the channel has no token', cause);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }

@@ -27,6 +27,7 @@ export type Verdict =
 
 const FAILURES: Readonly<Record<UpstreamFailureKind, Verdict>> = {
   Connect: 'unavailable',
+  SignIn: 'unavailable',
   Reset: 'unavailable',
   Timeout: 'timeout',
   Cut: 'cut',

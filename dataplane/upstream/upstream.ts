@@ -9,7 +9,7 @@ import type { HeaderAllowList } from './headers.ts';
 export class Secret {
   readonly #value: string;
   constructor(value: string) { this.#value = value; }
-  /** The value itself. Only upstream/credentials.ts calls this. */
+  /** The value itself. Only upstream/credentials.ts and upstream/sign-in/ call this. */
   reveal(): string { return this.#value; }
   /** Whether both hold the same value. */
   equals(other: Secret): boolean { return this.#value === other.#value; }
@@ -38,20 +38,42 @@ export interface UpstreamCredential {
   readonly value: Secret;
 }
 
-/** Where and how to reach a channel. A changed definition is a new object. */
+/** How a channel signs in where a fixed header does not do; without a credential, by the pod's own identity. */
+export type SignIn = { readonly credential: Secret | undefined } & (
+  /** `credential`: JSON of accessKeyId, secretAccessKey and perhaps sessionToken. */
+  | { readonly way: 'AwsSigV4'; readonly region: string; readonly service: string }
+  /** `credential`: the JSON file of a service account. */
+  | { readonly way: 'GoogleOAuth' }
+  /** `credential`: a client secret. Empty strings: as the pod's environment says. */
+  | {
+    readonly way: 'AzureEntra'; readonly tenantId: string; readonly clientId: string; readonly scope: string;
+    readonly authority: string;
+  }
+);
+
+/** How a cloud dresses the protocol's requests (dataplane/protocol/platforms). */
+export type PlatformName = 'Direct' | 'AzureDeployments' | 'BedrockInvoke' | 'VertexPublisher';
+
 /** Chat: chat completions or messages, by the protocol. */
 export type ChatEndpoint = 'Chat' | 'Responses';
 
+/** Where and how to reach a channel. A changed definition is a new object. */
 export interface UpstreamTarget {
   /** "route/channel" */
   readonly id: string;
   /** A label: nothing in this folder depends on it. */
   readonly protocol: 'OpenAI' | 'Anthropic';
+  /** Absent: Direct. A label too. */
+  readonly platform?: PlatformName;
+  /** Of AzureDeployments. */
+  readonly apiVersion?: string;
   readonly baseUrl: string;
   /** What the provider serves for chat models; a label too. */
   readonly endpoints: ReadonlySet<ChatEndpoint>;
   /** Undefined: the provider asks for none. */
   readonly credential: UpstreamCredential | undefined;
+  /** Instead of a credential. */
+  readonly signIn?: SignIn | undefined;
   /** Sent on every request that does not set them itself. Names in lower case. */
   readonly defaultHeaders: Readonly<Record<string, string>>;
   /** The client's headers that pass. */
@@ -82,16 +104,19 @@ export interface UpstreamResponse {
 /**
  * Connect: nothing was sent. Reset: the connection broke after the request was sent and before the response's head.
  * Timeout: sent, and not answered in time. Cut: the body broke off. Idle: the body stopped for too long.
- * Aborted: by the signal, or because the reader left.
+ * Aborted: by the signal, or because the reader left. SignIn: no token could be had, and nothing was sent.
  */
-export type UpstreamFailureKind = 'Connect' | 'Reset' | 'Timeout' | 'Cut' | 'Idle' | 'Aborted';
+export type UpstreamFailureKind = 'Connect' | 'SignIn' | 'Reset' | 'Timeout' | 'Cut' | 'Idle' | 'Aborted';
 
 export class UpstreamFailure extends Error {
   override readonly name = 'UpstreamFailure';
   readonly kind: UpstreamFailureKind;
   /** At least a part of the request was written to a connection. */
   readonly sent: boolean;
-  constructor(kind: UpstreamFailureKind, message: string, cause?: unknown, sent: boolean = kind !== 'Connect') {
+  constructor(
+    kind: UpstreamFailureKind, message: string, cause?: unknown,
+    sent: boolean = kind !== 'Connect' && kind !== 'SignIn',
+  ) {
     super(message, { cause });
     this.kind = kind;
     this.sent = sent;
@@ -100,7 +125,13 @@ export class UpstreamFailure extends Error {
   get timedOut(): boolean { return this.sent && (this.kind === 'Timeout' || this.kind === 'Idle'); }
 }
 
-/** The error code of a failed connection, such as ENOTFOUND or CERT_HAS_EXPIRED; "TIMEOUT" without one. */
+/** How the error code of a failed sign-in begins. */
+export const SIGN_IN_ERROR = 'SIGN_IN:';
+
+/**
+ * The error code of a failed connection, such as ENOTFOUND or CERT_HAS_EXPIRED; "TIMEOUT" without one. The code of a
+ * failed sign-in begins with SIGN_IN_ERROR.
+ */
 export function connectErrorOf(failure: UpstreamFailure): string {
   for (let error = failure.cause; error instanceof Error; error = error.cause)
     if ('code' in error && typeof error.code === 'string') return error.code;

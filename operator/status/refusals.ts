@@ -40,7 +40,10 @@ export function refusalConditions(refusals: readonly Refusal[]): DesiredConditio
   const sorted = refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
   return [
     ...refusedCondition(sorted.filter(({ connectError = '' }) => connectError === '')),
-    ...unreachableCondition(sorted.filter(({ connectError = '' }) => connectError !== '')),
+    ...signInCondition(sorted.filter(({ connectError = '' }) => connectError.startsWith(SIGN_IN))),
+    ...unreachableCondition(
+      sorted.filter(({ connectError = '' }) => connectError !== '' && !connectError.startsWith(SIGN_IN)),
+    ),
   ];
 }
 
@@ -55,6 +58,36 @@ function refusedCondition([first, ...others]: readonly Refusal[]): DesiredCondit
   const more = others.map(({ channel, status }) => `"${channel}" (${status})`);
   const reason = credential ? 'CredentialRefused' : 'ModelRefused';
   return [{ type: 'UpstreamRefused', status: 'True', reason, message: said + likewise(more) }];
+}
+
+/** How the code of a failed sign-in begins. */
+const SIGN_IN = 'SIGN_IN:';
+
+function signInCondition([first, ...others]: readonly Refusal[]): DesiredCondition[] {
+  if (!first) return [];
+  const code = signInCode(first);
+  const { reason, advice } = explainSignIn(code);
+  const message = `Channel "${first.channel}" has no token for its cloud (${code}): ${advice}`;
+  const more = others.map((each) => `"${each.channel}" (${signInCode(each)})`);
+  return [{ type: 'SignInFailed', status: 'True', reason, message: message + likewise(more) }];
+}
+
+function signInCode({ connectError = '' }: Refusal): string {
+  return connectError.slice(SIGN_IN.length);
+}
+
+function explainSignIn(code: string): ConnectAdvice {
+  if (code === 'NO_IDENTITY' || code === 'NO_TOKEN_FILE') return {
+    reason: 'IdentityMissing',
+    advice: 'the pod has no identity of its own there. Check its service account, or name a Secret in auth.secretRef.',
+  };
+  // codes of the network are in capital letters; HTTP_… is an answer
+  if (/^(?!HTTP_|BAD_)[A-Z][A-Z0-9_]*$/.test(code)) return {
+    reason: 'TokenUnavailable', advice: 'its token service cannot be reached. Check network policies and firewalls.',
+  };
+  return {
+    reason: 'TokenRefused', advice: 'its token service refuses. Check the Secret, the identity\'s rights and auth.',
+  };
 }
 
 function unreachableCondition([first, ...others]: readonly Refusal[]): DesiredCondition[] {

@@ -15,6 +15,7 @@ export interface Transition {
 const WARNINGS: ReadonlySet<string> =
   new Set([
     'QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted', 'UpstreamRefused', 'UpstreamUnreachable',
+    'SignInFailed',
     'UnpricedModels', 'LimitsDiffer',
   ]);
 /** Reasons of a transient state. */

@@ -15,6 +15,7 @@ import type { Credential, SecretLookup } from './references.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
 import { quoteNames } from './quote-names.ts';
+import { translateSignIn } from './sign-in.ts';
 
 const ENDPOINTS =
   { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
@@ -114,13 +115,13 @@ function translateModel(model: ModelRouteModel): Model {
   };
 }
 
-function translateChannel(channel: ModelRouteChannel, apiKey: string | undefined): Channel {
+function translateChannel(channel: ModelRouteChannel, credential: string | undefined): Channel {
   const { connectSeconds, firstByteSeconds, wholeSeconds, idleSeconds } = channel.timeouts;
   return {
     name: channel.name,
     protocol: PROTOCOLS[channel.protocol],
     baseUrl: channel.baseUrl,
-    apiKey: apiKey === undefined ? undefined : { value: apiKey },
+    ...translateSignIn(channel, credential),
     models: (channel.models ?? []).map(({ name, upstreamName }) => ({ name, upstreamName })),
     priority: channel.priority,
     weight: channel.weight,
@@ -140,9 +141,10 @@ const RESPONSES_HOSTS = [
 ];
 
 /** None says Chat alone. */
-function endpointsOf({ protocol, baseUrl, endpoints }: ModelRouteChannel): Pick<Channel, 'endpoints'> {
+function endpointsOf({ protocol, platform, baseUrl, endpoints }: ModelRouteChannel): Pick<Channel, 'endpoints'> {
   if (endpoints) return { endpoints: { endpoints: endpoints.map((endpoint) => CHANNEL_ENDPOINTS[endpoint]) } };
-  return protocol === 'OpenAI' && RESPONSES_HOSTS.some((host) => host.test(new URL(baseUrl).hostname))
+  const known = RESPONSES_HOSTS.some((host) => host.test(new URL(baseUrl).hostname));
+  return protocol === 'OpenAI' && platform !== 'AzureDeployments' && known
     ? { endpoints: { endpoints: [ChannelEndpoint.CHAT, ChannelEndpoint.RESPONSES] } }
     : {};
 }

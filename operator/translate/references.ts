@@ -30,14 +30,56 @@ export function findCredential({
   if (!secret) return notFound('SecretNotFound', problem === undefined
     ? `the Secret "${ref.name}" does not exist in ${namespace}.`
     : `the Secret "${ref.name}" cannot be read: ${problem}.`);
+  return auth.type === 'AwsSigV4' ? findAccessKey(ref.name, secret.data) : readEntry(auth.type, ref, secret.data);
+}
+
+function readEntry(
+  type: 'ApiKey' | 'GoogleOAuth' | 'AzureEntra', ref: { name: string; key: string }, data: ReadonlyMap<string, string>,
+): Credential {
   // editors and `echo` end a file with a line break, which no provider's key has
-  const value = secret.data.get(ref.key)?.replace(/\r?\n$/, '');
+  const value = data.get(ref.key)?.replace(/\r?\n$/, '');
   if (value === undefined) return notFound('SecretInvalid', `the Secret "${ref.name}" has no entry "${ref.key}".`);
   if (value === '') return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" is empty.`);
+  if (type === 'GoogleOAuth') return checkServiceAccount(ref, value);
   if (!HEADER_VALUE.test(value))
     return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" has spaces, line breaks or ` +
       `characters that no header can carry.`);
   return { found: true, value };
+}
+
+const ACCESS_KEY_ENTRIES = ['accessKeyId', 'secretAccessKey', 'sessionToken'] as const;
+
+/** As JSON, because a credential is one value. */
+function findAccessKey(name: string, data: ReadonlyMap<string, string>): Credential {
+  const entries = ACCESS_KEY_ENTRIES.map((entry) => [entry, data.get(entry)?.trim()] as const);
+  for (const [entry, value] of entries) {
+    if (entry === 'sessionToken' && value === undefined) continue;
+    if (value === undefined || value === '')
+      return notFound('SecretInvalid', `the Secret "${name}" has no entry "${entry}", or it is empty.`);
+    if (!HEADER_VALUE.test(value))
+      return notFound('SecretInvalid', `the entry "${entry}" of the Secret "${name}" has spaces or other characters ` +
+        `that no access key has.`);
+  }
+  return { found: true, value: JSON.stringify(Object.fromEntries(entries)) };
+}
+
+const SERVICE_ACCOUNT_MEMBERS = ['client_email', 'private_key', 'token_uri'];
+
+function checkServiceAccount({ name, key }: { name: string; key: string }, value: string): Credential {
+  const account = parseJson(value);
+  const missing = SERVICE_ACCOUNT_MEMBERS.filter((member) => typeof account?.[member] !== 'string');
+  if (missing.length === 0) return { found: true, value };
+  return notFound('SecretInvalid', `the entry "${key}" of the Secret "${name}" is not the JSON file of a Google ` +
+    `service account: ${missing.join(', ')} missing.`);
+}
+
+function parseJson(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The inputs of findCredential for a route, for memoization. */

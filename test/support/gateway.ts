@@ -48,6 +48,8 @@ export interface GatewayOptions {
   readonly nowMs?: () => number;
   readonly monotonicMs?: () => number;
   readonly timers?: Partial<Timers>;
+  /** By which clouds give a pod its identity. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Served over TLS besides. */
   readonly tls?: TlsMaterial;
   /** Faults of the ledger's file: see embedded-faults.ts. */
@@ -83,7 +85,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     listen: { host:
       '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, corsOrigins,
     version: 'test', ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
-    ...(consoleUrl ? { consoleUrl } : {}), activity,
+    ...(consoleUrl ? { consoleUrl } : {}), activity, ...options.env && { env: options.env },
     clock: { nowMs, monotonicMs }, timers, ...(tls
       ? { tls: { listen: { host: '127.0.0.1', port: 0 }, material: tls } }
       : {}),

@@ -46,6 +46,7 @@ export class JournalEncoder {
     record.amountOrNull(bounded(limits.accountCreditNanoUsd));
     record.number(renewedMs);
     record.text(encodeLines(progress.lines));
+    record.text(origin.session ?? '');
     this.#add(record);
   }
 
@@ -78,6 +79,7 @@ export class JournalEncoder {
     record.number(day.startMs);
     record.number(month.startMs);
     record.text(encodeLines(usage.lines));
+    record.text(usage.session ?? '');
     return this.#add(record);
   }
 

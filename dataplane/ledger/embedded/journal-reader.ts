@@ -153,7 +153,8 @@ function readHeld(read: FieldReader): HeldRecord {
     dayStartMs: read.number(), monthStartMs: read.number(), keyLimitNanoUsd: read.amountOrNull(),
     period: read.word(PERIODS), accountCreditNanoUsd: read.amountOrNull() ?? 0n, renewedMs: read.number(),
   };
-  return { ...held, progress: { ...held.progress, ...readLines(read) } };
+  const progress = { ...held.progress, ...readLines(read) };
+  return { ...held, progress, origin: { ...held.origin, ...readSession(read) } };
 }
 
 function readRenewed(read: FieldReader): RenewedRecord {
@@ -161,7 +162,13 @@ function readRenewed(read: FieldReader): RenewedRecord {
   return { ...renewed, progress: { ...renewed.progress, ...readLines(read) } };
 }
 
-/** The last field of a record; earlier versions end before it. */
+/** After the lines; earlier versions end before it. */
+function readSession(read: FieldReader): Pick<CallOrigin, 'session'> {
+  const session = read.isAtEnd ? '' : read.text();
+  return session === '' ? {} : { session };
+}
+
+/** After all fields that a record had at first; earlier versions end before it. */
 function readLines(read: FieldReader): Pick<CallProgress, 'lines'> {
   const lines = read.isAtEnd ? undefined : decodeLines(read.text());
   return lines ? { lines } : {};
@@ -176,7 +183,7 @@ function readSettled(read: FieldReader): SettledRecord {
     keySpentNanoUsd: read.amount(), keyRemainingNanoUsd: read.amountOrNull(), settledMs: read.number(),
     dayStartMs: read.number(), monthStartMs: read.number(),
   };
-  return { ...settled, record: { ...record, ...readLines(read) } };
+  return { ...settled, record: { ...record, ...readLines(read), ...readSession(read) } };
 }
 
 function readJob(read: FieldReader): JobStateRecord {

@@ -37,7 +37,9 @@ export const HOLD_COLUMNS = [
   ...ORIGIN, ...PROGRESS, 'held_nano_usd', 'day_start_ms', 'month_start_ms', 'key_limit_nano_usd', 'period',
   'credit_nano_usd', 'renewed_ms',
 ];
-export const RECORD_COLUMNS = [...ORIGIN, ...PROGRESS, 'status', 'unbilled_nano_usd', 'duration_ms', 'lines'];
+export const RECORD_COLUMNS = [
+  ...ORIGIN, ...PROGRESS, 'status', 'unbilled_nano_usd', 'duration_ms', 'lines', 'session',
+];
 export const SETTLED_COLUMNS = [...RECORD_COLUMNS, 'key_spent_nano_usd', 'key_remaining_nano_usd', 'settled_ms'];
 export const JOB_COLUMNS = [
   ...ORIGIN, 'job_id', 'cost_nano_usd', 'day_start_ms', 'month_start_ms', 'state', 'poll_ms', 'ended_ms',
@@ -59,7 +61,7 @@ export function recordRow(record: UsageRecord): Value[] {
   const counts = [tokens.input, tokens.cached, tokens.cacheWrite5m, tokens.cacheWrite1h, tokens.output];
   return [
     ...originRow(record), costNanoUsd, ...counts, usageSource, status, unbilledNanoUsd, durationMs,
-    encodeLines(record.lines),
+    encodeLines(record.lines), record.session ?? '',
   ];
 }
 
@@ -148,7 +150,8 @@ function readRecord(read: RowReader): UsageRecord {
     status: read.oneOf(CALL_STATUSES), unbilledNanoUsd: read.amount(), durationMs: read.count(),
   };
   const lines = decodeLines(read.text());
-  return { ...record, ...lines && { lines } };
+  const session = read.text();
+  return { ...record, ...lines && { lines }, ...session !== '' && { session } };
 }
 
 function readOrigin(read: RowReader): CallOrigin {

@@ -52,6 +52,7 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE usage_blocks (block INTEGER PRIMARY KEY, ids BLOB NOT NULL) STRICT;`,
   USAGE_SUMS,
   'ALTER TABLE usage ADD COLUMN lines TEXT NOT NULL DEFAULT \'\'',
+  'ALTER TABLE usage ADD COLUMN session TEXT NOT NULL DEFAULT \'\'',
 ];
 
 /**

@@ -145,13 +145,14 @@ export function progressArgs(progress: CallProgress): [cost: string, tokens: str
   return [String(costNanoUsd), JSON.stringify(stored)];
 }
 
-/** Where a call ran, as JSON. */
-export function routeArg({ group, model, channel, catalog }: CallOrigin): string {
-  return JSON.stringify([group, model, channel, catalog]);
+/** Where a call ran, and in which session, as JSON. */
+export function routeArg({ group, model, channel, catalog, session }: CallOrigin): string {
+  return JSON.stringify([group, model, channel, catalog, ...session === undefined ? [] : [session]]);
 }
 
 function isSameRoute(a: CallOrigin, b: CallOrigin): boolean {
-  return a.channel === b.channel && a.model === b.model && a.group === b.group && a.catalog === b.catalog;
+  return a.channel === b.channel && a.model === b.model && a.group === b.group && a.catalog === b.catalog
+    && a.session === b.session;
 }
 
 /** Clamped to 64 bits. */

@@ -121,9 +121,9 @@ export function parseAmount(text: string | undefined): bigint {
   return BigInt(text ?? '0');
 }
 
-function parseRoute(text: string | undefined): Pick<CallOrigin, 'group' | 'model' | 'channel' | 'catalog'> {
-  const [group = '', model = '', channel = '', catalog = ''] = parseList(text).map(String);
-  return { group, model, channel, catalog };
+function parseRoute(text: string | undefined): Omit<CallOrigin, 'callId' | 'keyUid' | 'account' | 'createdMs'> {
+  const [group = '', model = '', channel = '', catalog = '', session] = parseList(text).map(String);
+  return { group, model, channel, catalog, ...session !== undefined && { session } };
 }
 
 function parseProgress(cost: string | undefined, tokens: string | undefined): CallProgress {

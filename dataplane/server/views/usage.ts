@@ -32,6 +32,8 @@ export interface UsageView {
   readonly cost_usd: string;
   readonly unbilled_usd: string;
   readonly duration_ms: number;
+  /** As the client names it (Claude Code, Codex); absent: it names none. */
+  readonly session?: string;
   /** What the cost is the sum of; empty: nothing was billed, or an older version wrote the record. */
   readonly lines: readonly BillLineView[];
 }
@@ -59,6 +61,7 @@ export function usageView(record: UsageRecord, keyGroup: string, groups: State['
     cost_usd: formatDecimal(record.costNanoUsd, CENTS),
     unbilled_usd: formatDecimal(record.unbilledNanoUsd, CENTS),
     duration_ms: record.durationMs,
+    ...record.session !== undefined && { session: record.session },
     lines: viewLines(record.lines),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A full disk. Under the ledger of one machine, nothing is admitted and nothing is billed wrongly. With Valkey, calls go
- * on, and the journal is written later.
+ * A full disk. Under the ledger of one machine, nothing is admitted and nothing is billed wrongly. With Valkey, calls
+ * go on, and the journal is written later.
  */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'vitest';
@@ -24,7 +24,8 @@ const ROOM = [0, 10] as const;
 
 let scene: Scene;
 beforeEach(async () => {
-  scene = await createScene({ keys: [{ name: 'one' }, { name: 'limited', spec: 'maxConcurrency: 3' }], creditUsd: '9' });
+  const limited = { name: 'limited', spec: 'maxConcurrency: 4' };
+  scene = await createScene({ keys: [{ name: 'one' }, limited], creditUsd: '9' });
 });
 afterEach(() => scene.remove());
 

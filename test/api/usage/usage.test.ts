@@ -50,6 +50,13 @@ describe('GET /v1/usage/{id}', () => {
       })),
     });
   });
+  it('names the session that an agent says it is in', async () => {
+    for (const [header, session] of [['x-claude-code-session-id', 'claude-1'], ['session_id', 'codex-1']] as const) {
+      world.anthropic.script(anthropicMessage());
+      const answer = await post(world, '/v1/messages', message(), { [header]: session });
+      assert.equal((await usageOf(answer.headers.get('x-request-id'))).session, session);
+    }
+  });
   it('unknown: 404 not_found', async () => {
     const answer = await get(world, '/v1/usage/req_00000000000000000000000000000000');
     assert.deepEqual([answer.status, answer.json().error.code], [404, 'not_found']);

@@ -239,9 +239,47 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await answered;
     assert.equal(await isTaken(sdkUrl, made), false, 'at once');
     await rowOf(page, 'from-browser').getByText('Disabled').waitFor();
+    await page.getByText('from-browser is switched off').waitFor();
+    await admin.inspect('keys-undo');
+    await admin.press('Undo');
+    await rowOf(page, 'from-browser').getByText('Active', { exact: true }).waitFor();
+    assert.equal(await page.getByText('from-browser is switched off').count(), 0);
+    await untilTaken(sdkUrl, made);
+    await page.clock.install();
+    await rowOf(page, 'from-browser').getByRole('switch').click();
+    await page.getByText('from-browser is switched off').waitFor();
+    await page.mouse.move(0, 0);
+    await page.clock.runFor(10_500);
+    assert.equal(await page.getByText('from-browser is switched off').count(), 0, 'ten seconds are over');
+    await page.clock.resume();
+    await rowOf(page, 'from-browser').getByText('Disabled').waitFor();
     await rowOf(page, 'from-browser').getByRole('switch').press('Space');
     await rowOf(page, 'from-browser').getByText('Active', { exact: true }).waitFor();
     await untilTaken(sdkUrl, made);
+  });
+
+  test('an API key signs in, and shows itself and nothing else', async () => {
+    const holder = await stage.visitor();
+    await holder.page.goto(url);
+    await showToken(holder, 'Admin token or API key', made);
+    await holder.page.waitForURL(at('/keys/research/from-browser'));
+    await holder.inspect('holder-key');
+    for (const [tab, name] of [['Activity', 'holder-activity'], ['Use it', 'holder-use']] as const) {
+      await holder.page.getByRole('link', { name: tab, exact: true }).click();
+      await holder.inspect(name);
+    }
+    assert.ok(!(await holder.page.content()).includes(made), 'it is shown nowhere');
+    for (const path of ['/keys/research/ci-bot', '/wallet/research/main']) {
+      holder.expectStatus(403);
+      await holder.page.goto(url + path);
+      await holder.page.getByRole('heading', { level: 1, name: 'You may not do this' }).waitFor();
+    }
+    await holder.page.goto(`${url}/keys`);
+    assert.equal(await holder.page.locator('#keys-table tbody tr').count(), 1);
+    assert.equal(await holder.page.getByRole('switch').isEnabled(), false);
+    await holder.page.getByRole('button', { name: 'Sign out' }).click();
+    await holder.page.getByText('You are signed out.').waitFor();
+    await holder.context.close();
   });
 
   test('deleting asks for the name', async () => {
@@ -336,6 +374,10 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await sheet.getByRole('searchbox').fill('paper');
     await press('Apply');
     assert.equal(await sheet.locator('#keys-table tbody tr').count(), 1);
+    await rowOf(sheet, 'paper-search').getByRole('switch').click();
+    await rowOf(sheet, 'paper-search').getByRole('switch', { checked: false }).waitFor();
+    await press('Undo');
+    await rowOf(sheet, 'paper-search').getByRole('switch', { checked: true }).waitFor();
     await rowOf(sheet, 'paper-search').getByRole('switch').click();
     await rowOf(sheet, 'paper-search').getByRole('switch', { checked: false }).waitFor();
     assert.match(sheet.url(), /q=paper/, 'the view stays');

@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { seedOfRun } from '../../support/api/scene.ts';
 import { closeConnections } from '../../../tools/chaos/client.ts';
+import type { CallLog } from '../../../tools/chaos/client.ts';
 import type { LedgerRecord } from '../../../tools/chaos/ledger-file.ts';
 import { planRound } from '../../../tools/chaos/plan.ts';
 import { reconcile } from '../../../tools/chaos/reconcile.ts';
 import type { Evidence } from '../../../tools/chaos/reconcile.ts';
+import { refusedAsFull } from '../../../tools/chaos/refusals.ts';
 import { openWorld, playRound } from '../../../tools/chaos/round.ts';
 import type { RoundResult, World } from '../../../tools/chaos/round.ts';
 
@@ -72,6 +74,27 @@ describe('the reconciliation of the last round finds', () => {
   it('a call that is free although the provider completed it', () => {
     const free = { status: 'Failed', costNanoUsd: 0n, unbilledNanoUsd: 0n };
     assert.notDeepEqual(reconcile(replaced(succeeded(), free)), []);
+  });
+  it('a refused call that is billed, and one that is not told why', () => {
+    const { id } = succeeded();
+    const n = played.evidence.calls.find((call) => call.id === id)?.plan.n;
+    const attempts = played.evidence.attempts.filter(({ asked }) => asked.n !== n);
+    const refused = (said: string): string => reconcile({ ...played.evidence, attempts, calls:
+      played.evidence.calls.map((call) => call.id === id ? { ...call, status: 503, said } : call) }).join();
+    assert.match(refused('{"code":"ledger_unavailable","type":"api_error"}'), /was refused with 503, and billed/);
+    assert.match(refused('{"code":"internal"}'), /was refused with 503 and not told why/);
+  });
+  it('a key that was full for nobody', () => {
+    const [first] = played.evidence.calls;
+    assert.ok(first);
+    const full = (limit: number): CallLog => ({
+      ...first, plan: { ...first.plan, n: -1 }, status: 429, said: `its full number of calls in flight (${limit}).`,
+    });
+    const found = (limit: number): string[] => refusedAsFull(
+      { ...played.evidence, calls: [...played.evidence.calls, full(limit)] }, { pauses: [], memberOf: () => 0 },
+    );
+    assert.match(found(5_000).join(), /refused as full/);
+    assert.deepEqual(found(1), []);
   });
   it('a limit that was passed', () => {
     const [first] = played.evidence.samples;

@@ -22,7 +22,10 @@ export const LEDGER_CONTRACT =
   ];
 
 export const LAYOUT: Readonly<Record<string, Part>> = {
-  bin: { may: ['console', 'crds', 'operator', 'dataplane', 'demo', 'package.json'], packages: ['commander', 'pino'] },
+  bin: {
+    may: ['console', 'crds', 'operator', 'dataplane', 'demo', 'package.json'],
+    packages: ['commander', 'pino', 'yaml'],
+  },
   demo: { may: [] },
 
   web: { may: [] },
@@ -106,7 +109,9 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/ledger/valkey/location.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
     ],
   },
-  'dataplane/upstream': { may: ['dataplane/content-coding.ts'], packages: ['undici'] },
+  'dataplane/upstream': {
+    may: ['dataplane/content-coding.ts'], packages: ['undici', '@smithy/core', '@smithy/signature-v4'],
+  },
   'dataplane/state': { may: [
     'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'web/pricing/model-facts.ts', 'dataplane/snapshot',
     'dataplane/protocol/call-facts.ts',

@@ -8,6 +8,7 @@ import type { Call, FileFacts, Violation } from './facts.ts';
 /** Modules below a package's root that its documentation names, with what they are. */
 const PUBLIC_MODULES: Readonly<Record<string, string>> = {
   '@bufbuild/protobuf/wire': 'the binary format, which generated code uses',
+  '@smithy/core/event-streams': 'a documented entry; @smithy/eventstream-codec is deprecated in its favour',
   'ajv/dist/2020.js': 'Ajv for JSON Schema 2020-12',
   'ajv/dist/standalone/index.js': 'Ajv as a generator of code',
   'ajv/dist/runtime/ucs2length.js': 'what code that Ajv generates imports',

@@ -144,7 +144,7 @@ export interface Browser {
   readonly follow: (shown: Shown) => Promise<Shown>;
 }
 
-function openBrowser(app: FastifyInstance, cookie: string): Browser {
+export function openBrowser(app: FastifyInstance, cookie: string): Browser {
   let last = '';
   let csrf = '';
   const keep = (answer: Awaited<ReturnType<FastifyInstance['inject']>>): Shown => {

@@ -127,11 +127,25 @@ describe('the switch', () => {
     const [, value = ''] = /formaction="\/keys\/team-a\/ci-bot\/enabled" name="to" value="([^"]*)"/.exec(markup) ?? [];
     const [, view = ''] = /name="view" value="([^"]*)"/.exec(markup) ?? [];
     const answer = await anna.post('/keys/team-a/ci-bot/enabled', { to: value, view: view.replaceAll('&amp;', '&') });
-    assert.deepEqual([answer.status, answer.location], [303, '/keys?group=auto-a&sort=-spent']);
+    assert.deepEqual([answer.status, answer.location], [303, '/keys?group=auto-a&sort=-spent&off=team-a%2Fci-bot']);
     assert.equal(world.apiKey('team-a', 'ci-bot').spec.enabled, false);
     assert.match((await anna.follow(answer)).markup, /aria-checked="false" aria-label="ci-bot in team-a is enabled"/);
     assert.equal((await anna.post('/keys/team-a/ci-bot/enabled', { to: value, view: '' })).status, 303);
     assert.equal(world.apiKey('team-a', 'ci-bot').metadata.generation, 2, 'off twice is off');
+  });
+  it('offers the way back from off, to who may go it', async () => {
+    const { browser, world } = keysStand();
+    const anna = await browser(ANNA);
+    const undo = /<bdi>ci-bot<\/bdi> is switched off[\s\S]*name="to" value="(on [^"]*)">Undo</;
+    assert.doesNotMatch((await anna.get('/keys?off=team-a%2Fci-bot')).markup, undo, 'it is on');
+    const { uid } = world.apiKey('team-a', 'ci-bot').metadata;
+    const off = await anna.follow(await anna.post('/keys/team-a/ci-bot/enabled', { to: `off ${uid}`, view: '' }));
+    const [, to = ''] = undo.exec(off.markup) ?? [];
+    assert.doesNotMatch((await (await browser(READER)).get('/keys?off=team-a%2Fci-bot')).markup, /is switched off/);
+    const on = await anna.post('/keys/team-a/ci-bot/enabled', { to, view: '' });
+    assert.equal(on.location, '/keys');
+    assert.equal(world.apiKey('team-a', 'ci-bot').spec.enabled, true);
+    assert.doesNotMatch((await anna.get('/keys?off=team-b%2Fsecret-project')).markup, /is switched off/);
   });
   it('leaves alone what somebody else changes in the same moment', async () => {
     const { browser, world } = keysStand();

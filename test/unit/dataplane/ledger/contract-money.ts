@@ -203,6 +203,17 @@ export function settleScenarios(scenario: AddScenario): void {
     );
   });
 
+  scenario('a session is in the records of its calls, and in no other', async ({ ledger }) => {
+    await ledger.hold(holdRequest('a', 50n, { origin: { session: 'thread-1' } }));
+    await ledger.hold(holdRequest('b', 50n));
+    const settled = await ledger.settle(settlement('a', 20n, { origin: origin('a', { session: 'thread-1' }) }));
+    await ledger.settle(settlement('b', 20n));
+    assert.equal(settled.record.session, 'thread-1');
+    assert.equal((await ledger.readUsage('key-1', 'a'))?.session, 'thread-1');
+    const other = await ledger.readUsage('key-1', 'b');
+    assert.ok(other && !('session' in other));
+  });
+
   scenario('a call that never held cannot be settled', async ({ ledger }) => {
     await assert.rejects(ledger.settle(settlement('nobody', 1n)), LedgerUnavailable);
     assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 0n);

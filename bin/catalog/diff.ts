@@ -1,0 +1,95 @@
+/** What a change of catalogs would have made of calls that were billed: sums, and the calls that change most. */
+import { createPricer } from './repriced-call.ts';
+import type { Catalogs, PricedCall } from './repriced-call.ts';
+import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
+
+export type DiffedCall = PricedCall & Pick<UsageRecord, 'callId' | 'account' | 'keyUid' | 'createdMs' | 'status'>;
+
+/** Nano-USD by the old and by the new catalogs. */
+export interface Change {
+  readonly calls: number;
+  readonly oldNanoUsd: bigint;
+  readonly newNanoUsd: bigint;
+}
+
+export interface ChangedCall extends Change {
+  readonly callId: string;
+  readonly model: string;
+  readonly keyUid: string;
+}
+
+export const DIMENSIONS = ['model', 'group', 'account', 'key'] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+export interface CatalogDiff {
+  readonly total: Change;
+  /** The largest change first. */
+  readonly by: Readonly<Record<Dimension, readonly (readonly [name: string, change: Change])[]>>;
+  /** The ten calls that change most. */
+  readonly calls: readonly ChangedCall[];
+  /** What calls used and the new catalogs do not price: a name, and how many calls. */
+  readonly unpriced: readonly (readonly [what: string, calls: number])[];
+}
+
+const MOST_CALLS = 10;
+/** Calls that cost nothing whatever the prices are. */
+const FREE: ReadonlySet<string> = new Set(['Failed', 'Refunded']);
+
+/** Prices every billed call by both. Calls that failed or were refunded are left out. */
+export async function diffCatalogs(
+  old: Catalogs, next: Catalogs, calls: AsyncIterable<DiffedCall> | Iterable<DiffedCall>,
+): Promise<CatalogDiff> {
+  const [priceOld, priceNew] = [createPricer(old), createPricer(next)];
+  const sums: Record<Dimension, Map<string, Change>> =
+    { model: new Map(), group: new Map(), account: new Map(), key: new Map() };
+  const unpriced = new Map<string, number>();
+  let total: Change = { calls: 0, oldNanoUsd: 0n, newNanoUsd: 0n };
+  let top: ChangedCall[] = [];
+  for await (const call of calls) {
+    if (FREE.has(call.status)) continue;
+    const after = priceNew(call);
+    const change = { calls: 1, oldNanoUsd: priceOld(call).nanoUsd, newNanoUsd: after.nanoUsd };
+    total = add(total, change);
+    for (const dimension of DIMENSIONS) addTo(sums[dimension], nameIn(call, dimension), change);
+    for (const what of after.unpriced) unpriced.set(what, (unpriced.get(what) ?? 0) + 1);
+    top = withCall(top, { ...change, callId: call.callId, model: call.model, keyUid: call.keyUid });
+  }
+  const sorted = (sum: Map<string, Change>): [string, Change][] =>
+    [...sum].sort(([, a], [, b]) => compare(sizeOf(b), sizeOf(a)));
+  return {
+    total, calls: top,
+    by: { model: sorted(sums.model), group: sorted(sums.group), account: sorted(sums.account), key: sorted(sums.key) },
+    unpriced: [...unpriced].sort(([, a], [, b]) => b - a),
+  };
+}
+
+function nameIn({ model, group, account, keyUid }: DiffedCall, dimension: Dimension): string {
+  return { model, group, account, key: keyUid }[dimension];
+}
+
+function addTo(sums: Map<string, Change>, name: string, change: Change): void {
+  const known = sums.get(name);
+  sums.set(name, known ? add(known, change) : change);
+}
+
+function add(a: Change, b: Change): Change {
+  return {
+    calls: a.calls + b.calls, oldNanoUsd: a.oldNanoUsd + b.oldNanoUsd, newNanoUsd: a.newNanoUsd + b.newNanoUsd,
+  };
+}
+
+/** The list with the call, if it is one of the most changed; calls that cost the same are no change. */
+function withCall(top: ChangedCall[], call: ChangedCall): ChangedCall[] {
+  const size = sizeOf(call);
+  const last = top.at(-1);
+  if (size === 0n || (top.length === MOST_CALLS && last && sizeOf(last) >= size)) return top;
+  return [...top, call].sort((a, b) => compare(sizeOf(b), sizeOf(a))).slice(0, MOST_CALLS);
+}
+
+function sizeOf({ oldNanoUsd, newNanoUsd }: Change): bigint {
+  return newNanoUsd > oldNanoUsd ? newNanoUsd - oldNanoUsd : oldNanoUsd - newNanoUsd;
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : Number(a > b);
+}

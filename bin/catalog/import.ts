@@ -1,0 +1,113 @@
+/**
+ * `mgw catalog import`: a public price list → a PriceCatalog for a pull request, with where each figure comes from.
+ * What cannot be carried over exactly is refused by name; nothing is guessed.
+ */
+import { createHash } from 'node:crypto';
+import { stringify } from 'yaml';
+import { API_VERSION } from '../../crds/schema/types.gen.ts';
+import { toCatalogEntry } from './lists/listed-price.ts';
+import type { CatalogEntry } from './lists/listed-price.ts';
+import type { OpenedList } from './lists/open-list.ts';
+
+/** A model to import: its name in the catalog, and the list's key of it where they differ. */
+export interface WantedModel {
+  readonly name: string;
+  /** Exact keys, the first that the list has. */
+  readonly keys: readonly string[];
+}
+
+interface ImportRequest {
+  readonly name: string;
+  readonly source: OpenedList;
+  /** The list's bytes, for their hash. */
+  readonly text: string;
+  readonly wanted: readonly WantedModel[];
+  readonly allowFree: boolean;
+  readonly revision: string | undefined;
+  /** The day, as 2026-11-23. */
+  readonly date: string;
+  readonly other?: OpenedList | undefined;
+}
+
+export interface Imported {
+  /** The manifest as YAML; undefined: no model could be imported. */
+  readonly manifest: string | undefined;
+  /** What a reviewer has to know, a line each. */
+  readonly remarks: readonly string[];
+  /** Models that could not be imported. */
+  readonly missing: readonly string[];
+}
+
+const PREFIX = 'prices.modelgateway.dev';
+
+export function importCatalog(request: ImportRequest): Imported {
+  const { source: { kind, list }, wanted, allowFree, text } = request;
+  const entries: CatalogEntry[] = [];
+  const remarks: string[] = [];
+  const missing: string[] = [];
+  for (const { name, keys } of wanted) {
+    const key = keys.find((each) => list.read(each) !== undefined);
+    const price = key === undefined ? undefined : list.read(key);
+    if (!price) {
+      missing.push(name);
+      remarks.push(`${name}: the list has no such key.${proposal(name, list.keys)}`);
+      continue;
+    }
+    const { entry, remarks: said } = toCatalogEntry(name, price, { allowFree });
+    remarks.push(...said.map((what) => `${name}: ${what}`));
+    if (entry) entries.push(entry);
+    else missing.push(name);
+    if (entry && request.other) remarks.push(...disagreements(entry, keys, request));
+  }
+  if (entries.length === 0) return { manifest: undefined, remarks, missing };
+  const annotations = {
+    [`${PREFIX}/source`]: kind,
+    ...request.revision !== undefined && { [`${PREFIX}/revision`]: request.revision },
+    [`${PREFIX}/date`]: request.date,
+    [`${PREFIX}/sha256`]: createHash('sha256').update(text).digest('hex'),
+  };
+  const manifest = stringify({
+    apiVersion: API_VERSION, kind: 'PriceCatalog', metadata: { name: request.name, annotations },
+    spec: { models: entries },
+  }, { lineWidth: 120, compat: 'yaml-1.1' });
+  return { manifest, remarks, missing };
+}
+
+/** Keys that hold the name, for a person to choose from. */
+function proposal(name: string, keys: readonly string[]): string {
+  const plain = name.toLowerCase();
+  const near = keys.filter((key) => key.toLowerCase().includes(plain)).slice(0, 5);
+  return near.length === 0 ? '' : ` It has ${near.join(', ')}: name one with --models ${name}=KEY.`;
+}
+
+/** Where the second list says something else. */
+function disagreements(
+  entry: CatalogEntry, keys: readonly string[], { other, source, allowFree }: ImportRequest,
+): string[] {
+  if (!other) return [];
+  const name = String(entry['name']);
+  const found = [...keys, ...other.list.keys.filter((key) => key.endsWith(`/${name}`))]
+    .map((key) => other.list.read(key)).find((price) => price !== undefined);
+  if (!found) return [`${name}: ${other.kind} has no such key`];
+  const { entry: second } = toCatalogEntry(name, found, { allowFree });
+  const [mine, theirs] = [flat(entry), flat(second ?? {})];
+  const fields = new Set([...mine.keys(), ...theirs.keys()]);
+  const said = (figures: ReadonlyMap<string, string>, field: string): string => figures.get(field) ?? 'nothing';
+  return [...fields].filter((field) => mine.get(field) !== theirs.get(field)).map((field) =>
+    `${name}: ${field}: ${source.kind} says ${said(mine, field)}, ${other.kind} ${said(theirs, field)}`);
+}
+
+/** Every figure of an entry by its path. */
+function flat(value: unknown, path = ''): Map<string, string> {
+  if (Array.isArray(value)) {
+    const items: readonly unknown[] = value;
+    return new Map(items.flatMap((item) => [...flat(item, `${path} above ${stepOf(item)}`)]));
+  }
+  if (typeof value !== 'object' || value === null) return new Map([[path, String(value)]]);
+  return new Map(Object.entries(value).filter(([name]) => !['name', 'vendor', 'above'].includes(name))
+    .flatMap(([name, member]) => [...flat(member, path === '' ? name : `${path}.${name}`)]));
+}
+
+function stepOf(item: unknown): string {
+  return typeof item === 'object' && item !== null && 'above' in item ? String(item.above) : '';
+}

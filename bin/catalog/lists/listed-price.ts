@@ -1,0 +1,201 @@
+/** A model's price as a public list has it, in a form that all lists share. */
+import { divide, formatDecimalText, isZero, parseDecimalText, shift, times } from './decimal-text.ts';
+import type { Decimal } from './decimal-text.ts';
+
+export const CLASSES = [
+  'input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'reasoning', 'audioInput', 'audioOutput',
+  'imageInput', 'imageOutput',
+] as const;
+export type RateName = (typeof CLASSES)[number];
+export type Rates = { [Name in RateName]?: Decimal };
+
+/** What a list says of one model, in USD per million tokens. */
+export interface ListedPrice {
+  readonly vendor: string;
+  readonly base: Rates;
+  /** By the step in tokens. */
+  readonly steps: Map<number, Rates>;
+  /** By the tier's name; its own steps too. */
+  readonly tiers: Map<string, { readonly base: Rates; readonly steps: Map<number, Rates> }>;
+  readonly tierMultipliers: Map<string, Decimal>;
+  readonly regions: Map<string, Decimal>;
+  readonly perUse: Map<string, Decimal>;
+  requestUsd?: Decimal;
+  /** Fields that are not carried over, each with the reason. */
+  readonly refused: string[];
+}
+
+export function emptyPrice(vendor: string): ListedPrice {
+  return {
+    vendor, base: {}, steps: new Map(), tiers: new Map(), tierMultipliers: new Map(), regions: new Map(),
+    perUse: new Map(), refused: [],
+  };
+}
+
+/** A list: its models' prices by the keys it has for them. */
+export interface PriceListReader {
+  /** The keys, for matches and proposals. */
+  readonly keys: readonly string[];
+  /** Undefined: the list has no such key. */
+  read(key: string): ListedPrice | undefined;
+}
+
+/** A field as a decimal, times 10^places; undefined and a remark where it is none or negative. */
+export function readRate(
+  price: Pick<ListedPrice, 'refused'>, value: unknown,
+  { field, places }: { readonly field: string; readonly places: number },
+): Decimal | undefined {
+  if (value === undefined || value === null) return undefined;
+  const decimal = typeof value === 'string' ? parseDecimalText(value) : undefined;
+  if (!decimal || decimal.digits < 0n) {
+    price.refused.push(`${field}: ${JSON.stringify(value)} is not a price`);
+    return undefined;
+  }
+  return shift(decimal, places);
+}
+
+type Texts = Record<string, string>;
+
+/** One entry of `spec.models` of a PriceCatalog. */
+export type CatalogEntry = Record<string, unknown>;
+
+export interface Carried {
+  /** Undefined: the price cannot be carried over, as `remarks` say. */
+  readonly entry: CatalogEntry | undefined;
+  readonly remarks: readonly string[];
+}
+
+/** `allowFree`: a price of 0 is meant. */
+export function toCatalogEntry(
+  name: string, price: ListedPrice, { allowFree }: { readonly allowFree: boolean },
+): Carried {
+  const remarks = price.refused.map((what) => `not carried over: ${what}`);
+  const { base, vendor } = price;
+  if (price.requestUsd && !base.input) {
+    const requestUsd = formatDecimalText(price.requestUsd);
+    const entry = requestUsd === undefined ? undefined : { name, vendor, quotaType: 'Request', requestUsd };
+    return { entry, remarks };
+  }
+  if (!base.input) return { entry: undefined, remarks: [...remarks, 'the list has no price of input tokens'] };
+  if (isZero(base.input) && !allowFree)
+    return { entry: undefined, remarks: [...remarks, 'the list says 0: add --allow-free if it is meant'] };
+  const writer = new EntryWriter(price, remarks);
+  const entry = { name, vendor, quotaType: 'Token', ...writer.fields() };
+  return { entry: writer.failed ? undefined : entry, remarks };
+}
+
+class EntryWriter {
+  failed = false;
+  readonly #price: ListedPrice;
+  readonly #remarks: string[];
+
+  constructor(price: ListedPrice, remarks: string[]) {
+    this.#price = price;
+    this.#remarks = remarks;
+  }
+
+  fields(): CatalogEntry {
+    const { base, steps, regions, perUse } = this.#price;
+    if (!base.cacheRead) this.#remarks.push('the list has no price of cached input: it costs what input does');
+    const fields: CatalogEntry = { usdPerMillion: this.#rates(base, '') };
+    if (steps.size > 0) fields['contextTiers'] = this.#steps(steps, base, '');
+    const tiers = this.#tiers();
+    if (Object.keys(tiers).length > 0) fields['serviceTiers'] = tiers;
+    if (perUse.size > 0) fields['perUse'] = this.#texts(perUse, 'per use');
+    if (regions.size > 0) fields['regions'] = this.#texts(regions, 'regions');
+    return fields;
+  }
+
+  #tiers(): Record<string, unknown> {
+    const { base, steps, tiers, tierMultipliers } = this.#price;
+    const written: Record<string, unknown> = {};
+    for (const [name, multiplier] of tierMultipliers)
+      written[name] = { multiplier: this.#text(multiplier, `service tier ${name}`) };
+    for (const [name, tier] of tiers) {
+      const multiplier = uniformMultiplier(tier.base, base);
+      const isUniform = multiplier && [...tier.steps].every(([step, rates]) =>
+        isSame(uniformMultiplier(rates, steps.get(step) ?? {}), multiplier));
+      if (isUniform) {
+        written[name] = { multiplier: this.#text(multiplier, `service tier ${name}`) };
+        continue;
+      }
+      const own = this.#completed(tier.base, base, `service tier ${name}`);
+      const ownSteps = new Map([...steps].map(([step, rates]) => {
+        const where = `service tier ${name} above ${step}`;
+        return [step, this.#completed(tier.steps.get(step) ?? {}, scaled(rates, own, base), where)];
+      }));
+      written[name] = {
+        usdPerMillion: this.#rates(own, `service tier ${name}`),
+        ...ownSteps.size > 0 && { contextTiers: this.#steps(ownSteps, own, `service tier ${name}`) },
+      };
+    }
+    return written;
+  }
+
+  #steps(steps: ReadonlyMap<number, Rates>, base: Rates, where: string): unknown[] {
+    return [...steps].sort(([a], [b]) => a - b).map(([above, rates]) => {
+      const place = `${where} above ${above}`.trim();
+      return { above, usdPerMillion: this.#rates(this.#completed(rates, base, place), place) };
+    });
+  }
+
+  /** Classes that the list has below a tier and not in it are worked out from the input's. */
+  #completed(rates: Rates, base: Rates, where: string): Rates {
+    const whole: Rates = { ...rates };
+    const factor = rates.input && base.input ? divide(rates.input, base.input) : { digits: 1n, exponent: 0 };
+    for (const name of CLASSES) {
+      const below = base[name];
+      if (whole[name] || !below || name === 'reasoning') continue;
+      if (!factor) {
+        this.failed = true;
+        this.#remarks.push(`${where}: the list has no price of ${name}`);
+        continue;
+      }
+      whole[name] = times(below, factor);
+      this.#remarks.push(`${where}: the list has no price of ${name}, which is worked out from the input's`);
+    }
+    return whole;
+  }
+
+  #rates(rates: Rates, where: string): Texts {
+    return Object.fromEntries(CLASSES.flatMap((name) => {
+      const rate = rates[name];
+      return rate ? [[name, this.#text(rate, `${where} ${name}`.trim())]] : [];
+    }));
+  }
+
+  #texts(values: ReadonlyMap<string, Decimal>, where: string): Texts {
+    return Object.fromEntries([...values].map(([name, value]) => [name, this.#text(value, `${where} ${name}`)]));
+  }
+
+  #text(value: Decimal, where: string): string {
+    const text = formatDecimalText(value);
+    if (text !== undefined) return text;
+    this.failed = true;
+    this.#remarks.push(`${where}: the price has more than nine places and cannot be carried over exactly`);
+    return '';
+  }
+}
+
+/** The one factor between two lists of rates; undefined: there are several. */
+function uniformMultiplier(rates: Rates, base: Rates): Decimal | undefined {
+  const factors = CLASSES.flatMap((name) => {
+    const [own, below] = [rates[name], base[name]];
+    return own && below && !isZero(below) ? [divide(own, below)] : [];
+  });
+  const [first, ...others] = factors;
+  return first && others.every((other) => isSame(other, first)) ? first : undefined;
+}
+
+/** The steps of the price itself, at the factor by which a service tier's input differs from the price's. */
+function scaled(rates: Rates, own: Rates, base: Rates): Rates {
+  const factor = own.input && base.input ? divide(own.input, base.input) : undefined;
+  if (!factor) return rates;
+  return Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, times(rate, factor)]));
+}
+
+function isSame(a: Decimal | undefined, b: Decimal | undefined): boolean {
+  if (!a || !b) return false;
+  const least = Math.min(a.exponent, b.exponent);
+  return a.digits * 10n ** BigInt(a.exponent - least) === b.digits * 10n ** BigInt(b.exponent - least);
+}

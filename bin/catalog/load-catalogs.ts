@@ -1,0 +1,38 @@
+/** Reads catalogs, groups and routes from a folder of manifests, or from one file. */
+import { readFile, stat } from 'node:fs/promises';
+import { loadApiKinds } from '../../crds/schema/load.ts';
+import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
+import { indexPrices } from '../../dataplane/state/compile-pricing.ts';
+import { countGenerations } from '../../operator/files/generations.ts';
+import { createLoader } from '../../operator/files/load-folder.ts';
+import { readFolder } from '../../operator/files/provider.ts';
+import { translate } from '../../operator/translate/translate.ts';
+import { CommandFailed } from '../exit-codes.ts';
+import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
+import type { Catalogs } from './repriced-call.ts';
+
+/** What a gateway would have of these manifests. Throws CommandFailed where they have mistakes. */
+export async function loadManifests(path: string): Promise<Snapshot> {
+  const files = await readFiles(path);
+  const kinds = await loadApiKinds();
+  const load = createLoader({ kinds, defaultNamespace: DEFAULT_GATEWAY_NAMESPACE }, countGenerations(0));
+  const loaded = load(files);
+  if (!loaded.isValid) throw new CommandFailed(`${path} has mistakes, which mgw validate names`);
+  return translate(loaded.resources, { gatewayNamespace: DEFAULT_GATEWAY_NAMESPACE, nowMs: Date.now() }).snapshot;
+}
+
+async function readFiles(path: string): Promise<readonly { readonly path: string; readonly text: string }[]> {
+  try {
+    if ((await stat(path)).isDirectory()) return [...(await readFolder(path)).files.values()];
+    return [{ path, text: await readFile(path, 'utf8') }];
+  } catch (error) {
+    throw new CommandFailed(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      undefined, error);
+  }
+}
+
+/** The prices and the groups' ratios; a group that only the other state has counts there as here. */
+export function catalogsOf({ catalogs, groups }: Snapshot, other: Snapshot): Catalogs {
+  const ratios = [...other.groups, ...groups].map(({ name, priceRatioE9 }) => [name, priceRatioE9] as const);
+  return { prices: indexPrices(catalogs), groupRatiosE9: new Map(ratios) };
+}

@@ -1,0 +1,41 @@
+/** The calls of `mgw usage --format json`, for repricing. */
+import type { BillLine, CallStatus } from '../../dataplane/ledger/usage-record.ts';
+import { CommandFailed } from '../exit-codes.ts';
+import type { DiffedCall } from './diff.ts';
+import { isRecord } from './lists/records.ts';
+import type { JsonRecord } from './lists/records.ts';
+
+/** Throws CommandFailed where the text is not such a list. */
+export function readUsageJson(text: string): DiffedCall[] {
+  const list: unknown = JSON.parse(text);
+  if (!Array.isArray(list) || !list.every(isRecord))
+    throw new CommandFailed('The usage must be the list that mgw usage --format json prints.');
+  return list.map(readCall);
+}
+
+function readCall(record: JsonRecord): DiffedCall {
+  const text = (name: string): string => String(record[name]);
+  const count = (name: string): number => Number(record[name] ?? 0);
+  const { lines } = record;
+  return {
+    callId: text('id'), account: text('account'), keyUid: text('key'), createdMs: Date.parse(text('created_at')),
+    // the words are the ledger's own
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    status: text('status') as CallStatus,
+    model: text('model'), group: text('group'), channel: text('channel'),
+    tokens: {
+      input: count('input_tokens'), cached: count('cached_tokens'), cacheWrite5m: count('cache_write_5m_tokens'),
+      cacheWrite1h: count('cache_write_1h_tokens'), output: count('output_tokens'),
+    },
+    lines: Array.isArray(lines) ? lines.filter(isRecord).map(readLine) : [],
+  };
+}
+
+function readLine(line: JsonRecord): BillLine {
+  const { service_tier: tier, context_above: above, region, model } = line;
+  return {
+    dimension: String(line['dimension']), quantity: Number(line['quantity']), rateUsd: String(line['rate_usd']),
+    ...typeof tier === 'string' && { serviceTier: tier }, ...typeof above === 'number' && { above },
+    ...typeof region === 'string' && { region }, ...typeof model === 'string' && { model },
+  };
+}

@@ -1,0 +1,131 @@
+/** A call's record as what it consumed, and its price by another catalog. */
+import { ONE_E9 } from '../../dataplane/snapshot/decimal.ts';
+import { billOf } from '../../dataplane/ledger/price.ts';
+import type { Consumption, PartUsage, TokenDetails, Uses } from '../../dataplane/ledger/price.ts';
+import { USES } from '../../dataplane/ledger/price-sheet.ts';
+import type { CompiledPrice } from '../../dataplane/ledger/price-sheet.ts';
+import { NO_TOKENS } from '../../dataplane/ledger/usage-record.ts';
+import type { BillLine, TokenCounts, UsageRecord } from '../../dataplane/ledger/usage-record.ts';
+import { priceAt } from '../../dataplane/state/compile-pricing.ts';
+import type { PriceEntry } from '../../dataplane/state/compile-pricing.ts';
+
+/** The part of a record that decides its price. */
+export type PricedCall = Pick<UsageRecord, 'model' | 'group' | 'channel' | 'tokens' | 'lines'>;
+
+/** A state of the catalogs. */
+export interface Catalogs {
+  readonly prices: ReadonlyMap<string, PriceEntry>;
+  /** Ratios in billionths by the group's name; a group that is not here has 1. */
+  readonly groupRatiosE9: ReadonlyMap<string, bigint>;
+}
+
+export interface Repriced {
+  readonly nanoUsd: bigint;
+  /** What the call used and this catalog has no price of; empty: everything has one. */
+  readonly unpriced: readonly string[];
+}
+
+/** Prices calls by one state of the catalogs. */
+export function createPricer({ prices, groupRatiosE9 }: Catalogs): (call: PricedCall) => Repriced {
+  const compiled = new Map<string, CompiledPrice | undefined>();
+  const priceOf = (model: string, { group, channel }: PricedCall): CompiledPrice | undefined => {
+    const id = `${model}\n${group}\n${channel}`;
+    if (!compiled.has(id)) {
+      const entry = prices.get(model);
+      compiled.set(id, entry && priceAt(entry, (groupRatiosE9.get(group) ?? ONE_E9) * ONE_E9, channel));
+    }
+    return compiled.get(id);
+  };
+  return (call) => {
+    const price = priceOf(call.model, call);
+    if (!price) return { nanoUsd: 0n, unpriced: [`model ${call.model}`] };
+    const consumption = consumptionOf(call, (model) => priceOf(model, call));
+    return { nanoUsd: billOf(price, consumption).costNanoUsd, unpriced: unpricedOf(call, price, priceOf) };
+  };
+}
+
+const TOKEN_CLASS: Readonly<Record<string, keyof TokenCounts>> = {
+  input: 'input', cacheRead: 'cached', cacheWrite5m: 'cacheWrite5m', cacheWrite1h: 'cacheWrite1h', output: 'output',
+};
+const DETAILS: Readonly<Record<string, keyof TokenDetails>> = {
+  audioInput: 'audioInput', imageInput: 'imageInput', reasoning: 'reasoning', audioOutput: 'audioOutput',
+  imageOutput: 'imageOutput',
+};
+const OF_INPUT: ReadonlySet<string> = new Set(['audioInput', 'imageInput']);
+
+/** Lines of one request come together, each class once. A record of an older version has only its tokens. */
+function consumptionOf(
+  { lines = [], tokens }: PricedCall, priceOf: (model: string) => CompiledPrice | undefined,
+): Consumption {
+  const generations = quantityOf(lines, 'generation');
+  const uses: Uses = Object.fromEntries(USES.map((use) => [use, quantityOf(lines, use)]));
+  const requests = splitRequests(lines.filter(({ dimension }) =>
+    TOKEN_CLASS[dimension] !== undefined || DETAILS[dimension] !== undefined));
+  if (requests.length === 0) return { tokens, generations, uses };
+  return { tokens, generations, uses, parts: requests.map((request) => partOf(request, priceOf)) };
+}
+
+function quantityOf(lines: readonly BillLine[], name: string): number {
+  return lines.reduce((sum, { dimension, quantity }) => (dimension === name ? sum + quantity : sum), 0);
+}
+
+function splitRequests(lines: readonly BillLine[]): BillLine[][] {
+  const requests: BillLine[][] = [];
+  for (const line of lines) {
+    const current = requests.at(-1);
+    const first = current?.[0];
+    const joins = current && first && marksOf(first) === marksOf(line)
+      && !current.some(({ dimension }) => dimension === line.dimension);
+    if (joins) current.push(line);
+    else requests.push([line]);
+  }
+  return requests;
+}
+
+function marksOf({ model, serviceTier, above, region }: BillLine): string {
+  return [model, serviceTier, above, region].join();
+}
+
+/** Parts of the input and of the output are in the whole as well. */
+function tokensOf(lines: readonly BillLine[]): Pick<PartUsage, 'tokens' | 'details'> {
+  const tokens: Record<keyof TokenCounts, number> = { ...NO_TOKENS };
+  const details: Partial<Record<keyof TokenDetails, number>> = {};
+  for (const { dimension, quantity } of lines) {
+    const detail = DETAILS[dimension];
+    if (detail) details[detail] = quantity;
+    tokens[TOKEN_CLASS[dimension] ?? (OF_INPUT.has(dimension) ? 'input' : 'output')] += quantity;
+  }
+  return { tokens, details };
+}
+
+function partOf(lines: readonly BillLine[], priceOf: (model: string) => CompiledPrice | undefined): PartUsage {
+  const { model, serviceTier, region } = lines[0] ?? {};
+  const price = model === undefined ? undefined : priceOf(model);
+  return {
+    ...tokensOf(lines), ...serviceTier !== undefined && { serviceTiers: [serviceTier] },
+    ...region !== undefined && { regions: [region] }, ...model !== undefined && price && { other: { model, price } },
+  };
+}
+
+function unpricedOf(
+  call: PricedCall, price: CompiledPrice, priceOf: (model: string, call: PricedCall) => CompiledPrice | undefined,
+): string[] {
+  const lacking = (call.lines ?? []).flatMap(({ dimension, serviceTier, region, model }) => {
+    const own = model === undefined ? price : priceOf(model, call);
+    if (!own) return [`model ${model}`];
+    return [
+      ...serviceTier !== undefined && !own.serviceTiers.has(serviceTier) ? [`service tier ${serviceTier}`] : [],
+      ...region !== undefined && !own.regions.has(region) ? [`place ${region}`] : [],
+      ...isUnpricedClass(dimension, own) ? [dimension] : [],
+    ];
+  });
+  return [...new Set(lacking)];
+}
+
+function isUnpricedClass(dimension: string, { priced, perUse, perGeneration }: CompiledPrice): boolean {
+  if (dimension === 'audioInput' || dimension === 'audioOutput') return !priced.has(dimension);
+  const use = USES.find((name) => name === dimension);
+  if (use) return !perUse.has(use);
+  // a price of tokens for what was priced by generations, or the other way round
+  return (dimension === 'generation') !== (perGeneration > 0n) && dimension === 'generation';
+}

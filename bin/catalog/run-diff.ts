@@ -1,0 +1,43 @@
+/** What `mgw catalog diff` does. */
+import { readFile } from 'node:fs/promises';
+import { text as readText } from 'node:stream/consumers';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
+import type { LedgerLocation } from '../options.ts';
+import { readRecords } from '../usage/usage.ts';
+import { diffCatalogs } from './diff.ts';
+import type { DiffedCall } from './diff.ts';
+import { formatDiff } from './diff-report.ts';
+import type { DiffFormat } from './diff-report.ts';
+import { catalogsOf, loadManifests } from './load-catalogs.ts';
+import { readUsageJson } from './read-usage.ts';
+
+interface DiffRun {
+  readonly old: string;
+  readonly next: string;
+  readonly usage?: string;
+  readonly ledger?: LedgerLocation;
+  readonly days: number;
+  readonly format: DiffFormat;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Resolves with the exit code. */
+export async function runDiff(run: DiffRun): Promise<number> {
+  const [old, next] = await Promise.all([loadManifests(run.old), loadManifests(run.next)]);
+  const calls = await callsOf(run, Date.now() - run.days * DAY_MS);
+  const diff = await diffCatalogs(catalogsOf(old, next), catalogsOf(next, old), calls);
+  process.stdout.write(formatDiff(diff, run.format, run.days));
+  return EXIT.ok;
+}
+
+async function callsOf(
+  { usage, ledger }: DiffRun, sinceMs: number,
+): Promise<Iterable<DiffedCall> | AsyncIterable<DiffedCall>> {
+  if (usage !== undefined) {
+    const text = usage === '-' ? await readText(process.stdin) : await readFile(usage, 'utf8');
+    return readUsageJson(text).filter(({ createdMs }) => createdMs >= sinceMs);
+  }
+  if (ledger === undefined) throw new CommandFailed('Name the calls: --usage FILE or --ledger URL.', EXIT.usage);
+  return readRecords({ place: ledger, data: undefined, config: undefined, filter: { sinceMs } });
+}

@@ -1,0 +1,85 @@
+/** What `mgw catalog import` does. */
+import { readFile } from 'node:fs/promises';
+import { text as readText } from 'node:stream/consumers';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
+import { importCatalog } from './import.ts';
+import type { WantedModel } from './import.ts';
+import { openList } from './lists/open-list.ts';
+import type { OpenedList } from './lists/open-list.ts';
+import { loadManifests } from './load-catalogs.ts';
+
+interface ImportRun {
+  readonly from: string;
+  readonly url?: string;
+  readonly models?: readonly string[];
+  readonly config?: string;
+  readonly name: string;
+  readonly compare?: string;
+  readonly revision?: string;
+  readonly allowFree?: boolean;
+}
+
+const FETCH_TIMEOUT_MS = 60_000;
+
+/** Resolves with the exit code. */
+export async function runImport(file: string | undefined, flags: ImportRun): Promise<number> {
+  const text = await readList(file, flags.url);
+  const source = open(text, { place: flags.url ?? file ?? '-', kind: flags.from === 'auto' ? undefined : flags.from });
+  const other = flags.compare === undefined ? undefined
+    : open(await readPlace(flags.compare), { place: flags.compare, kind: undefined });
+  const { manifest, remarks, missing } = importCatalog({
+    name: flags.name, source, text, wanted: await wantedModels(flags), allowFree: flags.allowFree === true,
+    revision: flags.revision, date: new Date().toISOString().slice(0, 10), other,
+  });
+  for (const remark of remarks) process.stderr.write(`${remark}\n`);
+  if (manifest !== undefined) process.stdout.write(manifest);
+  return missing.length === 0 && manifest !== undefined ? EXIT.ok : EXIT.failed;
+}
+
+function open(
+  text: string, { place, kind }: { readonly place: string; readonly kind: string | undefined },
+): OpenedList {
+  try {
+    return openList(text, kind);
+  } catch (error) {
+    throw new CommandFailed(`${place}: ${error instanceof Error ? error.message : String(error)}`, undefined, error);
+  }
+}
+
+async function readList(file: string | undefined, url: string | undefined): Promise<string> {
+  if (url === undefined) return readPlace(file ?? '-');
+  const answer = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
+  if (!answer.ok) throw new CommandFailed(`${url} answers with ${answer.status}`);
+  return answer.text();
+}
+
+async function readPlace(place: string): Promise<string> {
+  try {
+    return place === '-' ? await readText(process.stdin) : await readFile(place, 'utf8');
+  } catch (error) {
+    throw new CommandFailed(`${place} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      undefined, error);
+  }
+}
+
+/** What --models names, or what the routes have, with the names that providers know their models by. */
+async function wantedModels({ models, config }: ImportRun): Promise<WantedModel[]> {
+  if (models) {
+    return models.map((text) => {
+      const at = text.indexOf('=');
+      const [name, key] = at < 0 ? [text, text] : [text.slice(0, at), text.slice(at + 1)];
+      return { name, keys: [key] };
+    });
+  }
+  if (config === undefined) throw new CommandFailed('Name the models: --models NAMES or --config DIR.', EXIT.usage);
+  const { routes } = await loadManifests(config);
+  const wanted = new Map<string, Set<string>>();
+  for (const route of routes) {
+    for (const { name } of route.models) {
+      const renames = route.channels.flatMap(({ models: own }) => own.filter((each) => each.name === name));
+      const keys = [name, ...renames.map(({ upstreamName }) => upstreamName)];
+      wanted.set(name, new Set([...wanted.get(name) ?? [], ...keys]));
+    }
+  }
+  return [...wanted].map(([name, keys]) => ({ name, keys: [...keys] }));
+}

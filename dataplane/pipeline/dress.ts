@@ -1,0 +1,17 @@
+/** How a candidate's platform dresses a request. */
+import type { Dress } from '../protocol/platforms/dress.ts';
+import type { Candidate } from '../state/state.ts';
+
+export interface DressedCall {
+  readonly stream: boolean;
+  /** Those that pass to the provider. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Undefined: as the protocol's own API has it. */
+export function dressOf(
+  { target: { platform, apiVersion = '' }, upstreamModel }: Candidate, { stream, headers }: DressedCall,
+): Dress | undefined {
+  if (platform === undefined || platform === 'Direct') return undefined;
+  return { platform, apiVersion, model: upstreamModel, stream, betas: headers['anthropic-beta'] };
+}

@@ -1,0 +1,26 @@
+/** What a pod's own identity is made of: its environment, and files that the cluster writes anew before they end. */
+import { readFile } from 'node:fs/promises';
+import { SignInError } from './token-request.ts';
+import type { TokenClock } from './token-source.ts';
+
+export interface PodIdentity extends TokenClock {
+  /** The environment's variables. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Throws SignInError where the variable is not set. */
+export function requireVariable({ env }: PodIdentity, name: string): string {
+  const value = env[name];
+  if (value === undefined || value === '')
+    throw new SignInError('NO_IDENTITY', `the pod has no identity of its own: ${name} is not set`);
+  return value;
+}
+
+/** The content of a token's file. It is read each time, because the cluster replaces it. Throws SignInError. */
+export async function readTokenFile(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (error) {
+    throw new SignInError('NO_TOKEN_FILE', 'the file with the pod\'s token cannot be read', error);
+  }
+}

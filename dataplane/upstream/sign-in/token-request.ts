@@ -1,0 +1,85 @@
+/**
+ * One request to a token service. Redirects are not followed, and no answer's text reaches an error, because it may
+ * hold a token.
+ */
+import { request } from 'undici';
+
+/** Why a channel has no token. `code` is safe to show: a code of the service, of the network, or of the gateway. */
+export class SignInError extends Error {
+  override readonly name = 'SignInError';
+  readonly code: string;
+  constructor(code: string, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code.replace(/[^A-Za-z0-9_.-]+/g, '_').slice(0, MAX_CODE);
+  }
+}
+
+export interface TokenRequest {
+  readonly url: string;
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The fields of a form. */
+  readonly form?: Readonly<Record<string, string>>;
+}
+
+const MAX_CODE = 60;
+const TIMEOUT_MS = 10_000;
+
+/** The text of a 2xx answer. Throws SignInError. */
+export async function askForToken({ url, method, headers, form }: TokenRequest): Promise<string> {
+  const { status, text } = await exchange({ url, method, ...headers && { headers }, ...form && { form } });
+  if (status >= 200 && status < 300) return text;
+  throw new SignInError(errorCodeIn(text) ?? `HTTP_${status}`, `the token service answers ${status}`);
+}
+
+/** The members of a JSON answer. Throws SignInError where it is none. */
+export async function askForJson(asked: TokenRequest): Promise<Readonly<Record<string, unknown>>> {
+  const object = parseObject(await askForToken(asked));
+  if (!object) throw new SignInError('BAD_ANSWER', 'the token service does not answer with a JSON object');
+  return object;
+}
+
+/** An answer of OAuth. Throws SignInError where it holds no token. */
+export function readAccessToken(
+  { access_token: token, expires_in: seconds }: Readonly<Record<string, unknown>>, nowMs: number,
+): { readonly value: string; readonly expiresAtMs: number } {
+  const life = Number(seconds);
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token) || !(life > 0))
+    throw new SignInError('BAD_ANSWER', 'the token service answers without a token');
+  return { value: token, expiresAtMs: nowMs + life * 1000 };
+}
+
+async function exchange({ url, method, headers, form }: TokenRequest): Promise<{ status: number; text: string }> {
+  try {
+    const { statusCode, body } = await request(url, {
+      method, signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: { ...headers, ...form && { 'content-type': 'application/x-www-form-urlencoded' } },
+      ...form && { body: new URLSearchParams(form).toString() },
+    });
+    return { status: statusCode, text: await body.text() };
+  } catch (error) {
+    throw new SignInError(networkCode(error), 'the token service cannot be reached', error);
+  }
+}
+
+function networkCode(error: unknown): string {
+  if (!(error instanceof Error)) return 'FAILED';
+  if (error.name === 'TimeoutError') return 'TIMEOUT';
+  return 'code' in error && typeof error.code === 'string' ? error.code : 'FAILED';
+}
+
+/** OAuth's `error`, or the `<Code>` of AWS. */
+function errorCodeIn(text: string): string | undefined {
+  const { error } = parseObject(text) ?? {};
+  return typeof error === 'string' && error !== '' ? error : /<Code>([A-Za-z0-9]{1,60})<\/Code>/.exec(text)?.[1];
+}
+
+/** Undefined: it is no JSON object. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+/** A change of catalogs in the money of calls that were billed. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'vitest';
+import { diffCatalogs } from '../../../../bin/catalog/diff.ts';
+import type { DiffedCall } from '../../../../bin/catalog/diff.ts';
+import { formatDiff } from '../../../../bin/catalog/diff-report.ts';
+import { catalogsOf } from '../../../../bin/catalog/load-catalogs.ts';
+import { readUsageJson } from '../../../../bin/catalog/read-usage.ts';
+import { usageWriter } from '../../../../bin/usage/format.ts';
+import { NO_TOKENS } from '#ledger/usage-record.ts';
+import type { BillLine, UsageRecord } from '#ledger/usage-record.ts';
+import { translate } from '../../../../operator/translate/translate.ts';
+import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
+
+const snapshotOf = (models: string) => translate(resourcesOf(`apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: prices}
+spec: {models: [${models}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: vip}
+spec: {priceRatio: "2", routes: [{routeSelector: {}}]}
+`), { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS }).snapshot;
+
+const OLD = snapshotOf(`{name: gpt, vendor: V, quotaType: Token, contextTiers: [{above: 1000, inputMultiplier: "2"}],
+  usdPerMillion: {input: "2", output: "10", audioInput: "40"}, serviceTiers: {priority: {multiplier: "2"}},
+  perUse: {webSearchUsd: "0.01"}}, {name: old, vendor: V, quotaType: Token, modelRatio: "1"},
+  {name: image, vendor: V, quotaType: Request, requestUsd: "0.04"}`);
+const NEW = snapshotOf(`{name: gpt, vendor: V, quotaType: Token, usdPerMillion: {input: "3", output: "10"}},
+  {name: image, vendor: V, quotaType: Request, requestUsd: "0.05"}`);
+
+let calls = 0;
+function call(lines: readonly BillLine[], more: Partial<UsageRecord> = {}): UsageRecord {
+  return {
+    callId: `req_${++calls}`, keyUid: 'key-1', account: 'team-a/team-a', createdMs: NOW_MS, group: 'main', model: 'gpt',
+    channel: 'openai/direct', catalog: 'model-gateway/prices@1', costNanoUsd: 0n, tokens: NO_TOKENS,
+    usageSource: 'Provider', status: 'Succeeded', unbilledNanoUsd: 0n, durationMs: 1, lines, ...more,
+  };
+}
+const line = (dimension: string, quantity: number, more: Partial<BillLine> = {}): BillLine =>
+  ({ dimension, quantity, rateUsd: '1', ...more });
+
+const diff = (records: readonly DiffedCall[]) => diffCatalogs(catalogsOf(OLD, NEW), catalogsOf(NEW, OLD), records);
+
+describe('a diff of catalogs', () => {
+  test('prices each call by both, in its tiers, at its group\'s ratio', async () => {
+    const { total, by } = await diff([
+      call([line('input', 500), line('output', 100)]), // 0.001 + 0.001; 0.0015 + 0.001
+      call([line('input', 1001, { above: 1000 })], { group: 'vip' }), // 2 · 0.004004; 2 · 0.003003
+      call([line('input', 100, { serviceTier: 'priority' })], { keyUid: 'key-2' }), // 0.0004; 0.0003
+      call([line('input', 600), line('input', 600)]), // two requests below the step: 0.0024; 0.0036
+      call([line('generation', 3)], { model: 'image' }), // 0.12; 0.15
+      call([line('input', 9_999_999)], { status: 'Refunded' }),
+      call([line('input', 9_999_999)], { status: 'Failed' }),
+    ]);
+    assert.deepEqual(total, { calls: 5, oldNanoUsd: 132_808_000n, newNanoUsd: 162_406_000n });
+    assert.deepEqual(by.model, [
+      ['image', { calls: 1, oldNanoUsd: 120_000_000n, newNanoUsd: 150_000_000n }],
+      ['gpt', { calls: 4, oldNanoUsd: 12_808_000n, newNanoUsd: 12_406_000n }],
+    ]);
+    assert.deepEqual(by.group.find(([name]) => name === 'vip')?.[1], {
+      calls: 1, oldNanoUsd: 8_008_000n, newNanoUsd: 6_006_000n,
+    });
+    assert.deepEqual(by.key.find(([name]) => name === 'key-2')?.[1], {
+      calls: 1, oldNanoUsd: 400_000n, newNanoUsd: 300_000n,
+    });
+  });
+
+  test('names what has no price any more', async () => {
+    const { unpriced } = await diff([
+      call([line('input', 5, { serviceTier: 'priority' }), line('webSearch', 2)]),
+      call([line('audioInput', 5), line('webSearch', 1)]), call([line('input', 5)], { model: 'old' }),
+    ]);
+    assert.deepEqual(new Map(unpriced), new Map([
+      ['webSearch', 2], ['service tier priority', 1], ['audioInput', 1], ['model old', 1],
+    ]));
+  });
+
+  test('lists the ten calls that change most, and none that does not', async () => {
+    const records = Array.from({ length: 15 }, (_, index) => call([line('input', (index + 1) * 10)]));
+    const { calls: top } = await diff([...records, call([line('output', 1_000_000)])]);
+    assert.deepEqual(top.map(({ callId }) => callId), records.slice(5).toReversed().map(({ callId }) => callId));
+  });
+
+  test('is the same from the records that mgw usage prints', async () => {
+    const records = [
+      call([line('input', 500), line('webSearch', 1)]), call([line('input', 9, { serviceTier: 'priority' })]),
+      call([], { tokens: { ...NO_TOKENS, input: 100, output: 7 } }),
+    ];
+    const writer = usageWriter('json');
+    const printed = readUsageJson(writer.begin + records.map((record) => writer.row(record)).join('') + writer.end());
+    assert.deepEqual(await diff(printed), await diff(records));
+  });
+
+  test('is a table, JSON, and Markdown whose cells cannot break out', async () => {
+    const found = await diff([
+      call([line('input', 500_000_000), line('webSearch', 1)], { account: 'a|b' }),
+    ]);
+    const table = formatDiff(found, 'table', 30);
+    assert.ok(table.startsWith('1 calls of the last 30 days: 2000.01 by the old prices, '
+      + '1500.00 by the new ones (-500.01 (-25.0 %))\n'), table);
+    assert.match(table, /By model\n {2}Model +Calls +Old USD/);
+    const markdown = formatDiff(found, 'markdown', 30);
+    assert.match(markdown, /\| a b \| 1 \| 2000\.01 \| 1500\.00 \|/);
+    assert.ok(markdown.includes('### Without a price by the new catalogs\n\n| What | Calls |\n| --- | --- |\n'
+      + '| webSearch | 1 |'), markdown);
+    assert.deepEqual((JSON.parse(formatDiff(found, 'json', 30)) as { total: unknown }).total, {
+      calls: 1, old_usd: '2000.01', new_usd: '1500.00', change_usd: '-500.01',
+    });
+  });
+});

@@ -1,0 +1,183 @@
+/** Public price lists in their own shapes: what goes over exactly, what is refused by name, where two disagree. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'vitest';
+import { parse } from 'yaml';
+import { importCatalog } from '../../../../bin/catalog/import.ts';
+import { formatDecimalText, parseDecimalText, shift } from '../../../../bin/catalog/lists/decimal-text.ts';
+import { openList } from '../../../../bin/catalog/lists/open-list.ts';
+import { translate } from '../../../../operator/translate/translate.ts';
+import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
+
+const LITELLM = `{
+  "sample_spec": {"input_cost_per_token": 0.0, "litellm_provider": "one of …"},
+  "gpt-5.4": {
+    "litellm_provider": "openai", "mode": "chat", "max_input_tokens": 1050000,
+    "input_cost_per_token": 2.5e-06, "output_cost_per_token": 1.5e-05, "cache_read_input_token_cost": 2.5e-07,
+    "input_cost_per_token_above_272k_tokens": 5e-06, "output_cost_per_token_above_272k_tokens": 2.25e-05,
+    "cache_read_input_token_cost_above_272k_tokens": 5e-07,
+    "input_cost_per_token_priority": 5e-06, "output_cost_per_token_priority": 3e-05,
+    "cache_read_input_token_cost_priority": 5e-07,
+    "input_cost_per_token_flex": 1.25e-06, "output_cost_per_token_flex": 7.5e-06,
+    "cache_read_input_token_cost_flex": 1.3e-07,
+    "input_cost_per_token_batches": 1.25e-06, "output_cost_per_token_batches": 7.5e-06,
+    "regional_processing_uplift_multiplier_us": 1.1, "supports_vision": true
+  },
+  "claude-opus-4-8": {
+    "litellm_provider": "anthropic", "input_cost_per_token": 5e-06, "output_cost_per_token": 2.5e-05,
+    "cache_read_input_token_cost": 5e-07, "cache_creation_input_token_cost": 6.25e-06,
+    "cache_creation_input_token_cost_above_1hr": 1e-05,
+    "input_cost_per_token_above_200k_tokens": 1e-05, "output_cost_per_token_above_200k_tokens": 3.75e-05,
+    "cache_creation_input_token_cost_above_1hr_above_200k_tokens": 2e-05,
+    "search_context_cost_per_query": {"search_context_size_low": 0.01, "search_context_size_medium": 0.01},
+    "provider_specific_entry": {"fast": 6.0, "us": 1.1}
+  },
+  "gemini-flash": {
+    "litellm_provider": "gemini", "input_cost_per_token": 3e-07, "output_cost_per_token": 2.5e-06,
+    "output_cost_per_reasoning_token": 2.5e-06, "input_cost_per_audio_token": 1e-06,
+    "search_context_cost_per_query": {"search_context_size_low": 0.01, "search_context_size_high": 0.02}
+  },
+  "gpt-image": {"litellm_provider": "openai", "mode": "image_generation", "output_cost_per_image": 0.04},
+  "free": {"litellm_provider": "x", "input_cost_per_token": 0, "output_cost_per_token": 0},
+  "azure/eu/gpt-5.4": {"litellm_provider": "azure", "input_cost_per_token": 2.75e-06, "output_cost_per_token": 1.65e-05}
+}`;
+const MODELS_DEV = `{"anthropic": {"name": "Anthropic", "models": {"claude-opus-4-8": {
+  "cost": {"input": 5, "output": 25, "cache_read": 0.5, "cache_write": 6.25,
+    "tiers": [{"tier": {"type": "context", "size": 200000}, "input": 10, "output": 37.5, "cache_read": 1,
+      "cache_write": 12.5}]},
+  "experimental": {"modes": {"fast": {"cost": {"input": 10, "output": 50, "cache_read": 1, "cache_write": 12.5}}}}}}}}`;
+const OPENROUTER = `{"data": [
+  {"id": "openai/gpt-5.4", "pricing": {"prompt": "0.0000025", "completion": "0.000015",
+    "input_cache_read": "0.00000025", "web_search": "0.01", "image": "0", "request": "0.002"}},
+  {"id": "openrouter/auto", "pricing": {"prompt": "-1", "completion": "-1"}}]}`;
+const PORTKEY = `{"gpt-5.4": {"pricing_config": {"pay_as_you_go": {"request_token": {"price": 0.00025},
+  "response_token": {"price": 0.0015}, "cache_read_input_token": {"price": 0.000025},
+  "cache_write_input_token": {"price": 0}, "additional_units": {"web_search": {"price": 1}, "gpu_hour": {"price": 3}}},
+  "custom_pricing": {}, "currency": "USD"}}}`;
+
+interface Manifest {
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
+  readonly spec: { readonly models: readonly Record<string, unknown>[] };
+}
+
+function imported(text: string, models: readonly string[], more: Partial<Parameters<typeof importCatalog>[0]> = {}) {
+  const { manifest, ...rest } = importCatalog({
+    name: 'imported', source: openList(text), text, wanted: models.map((name) => ({ name, keys: [name] })),
+    allowFree: false, revision: 'abc', date: '2026-11-23', ...more,
+  });
+  return { ...rest, manifest, parsed: manifest === undefined ? undefined : parse(manifest) as Manifest };
+}
+
+describe('decimals by their text', () => {
+  test('are exact, and refused where a catalog could not hold them', () => {
+    for (const [text, places, expected] of [
+      ['2.5e-06', 6, '2.5'], ['1e-7', 6, '0.1'], ['0.00000125', 6, '1.25'], ['3', 0, '3'], ['0', 6, '0'],
+      ['1.30E-07', 6, '0.13'], ['5e3', 0, '5000'], ['0.1234567891', 0, undefined], ['-1', 0, undefined],
+      ['99999999999', 0, undefined],
+    ] as const) {
+      const decimal = parseDecimalText(text) ?? assert.fail(text);
+      assert.equal(formatDecimalText(shift(decimal, places)), expected, text);
+    }
+    for (const text of ['', '1,5', 'NaN', '0x1', '1.2.3']) assert.equal(parseDecimalText(text), undefined, text);
+  });
+});
+
+describe('LiteLLM\'s list', () => {
+  test('goes over with its context tiers, service tiers and what they have in common', () => {
+    const { parsed, remarks, missing } = imported(LITELLM, ['gpt-5.4', 'claude-opus-4-8']);
+    assert.deepEqual(missing, []);
+    assert.deepEqual(parsed?.spec.models, [
+      {
+        name: 'gpt-5.4', vendor: 'openai', quotaType: 'Token',
+        usdPerMillion: { input: '2.5', output: '15', cacheRead: '0.25' },
+        contextTiers: [{ above: 272_000, usdPerMillion: { input: '5', output: '22.5', cacheRead: '0.5' } }],
+        serviceTiers: {
+          priority: { multiplier: '2' },
+          // its cached input is not half of the standard one's
+          flex: {
+            usdPerMillion: { input: '1.25', output: '7.5', cacheRead: '0.13' },
+            contextTiers: [{ above: 272_000, usdPerMillion: { input: '2.5', output: '11.25', cacheRead: '0.25' } }],
+          },
+          batch: { multiplier: '0.5' },
+        },
+      },
+      {
+        name: 'claude-opus-4-8', vendor: 'anthropic', quotaType: 'Token',
+        usdPerMillion: { input: '5', output: '25', cacheRead: '0.5', cacheWrite5m: '6.25', cacheWrite1h: '10' },
+        contextTiers: [{ above: 200_000, usdPerMillion: {
+          input: '10', output: '37.5', cacheRead: '1', cacheWrite5m: '12.5', cacheWrite1h: '20',
+        } }],
+        serviceTiers: { fast: { multiplier: '6' } }, perUse: { webSearchUsd: '0.01' }, regions: { us: '1.1' },
+      },
+    ]);
+    assert.ok(remarks.includes('gpt-5.4: not carried over: regional_processing_uplift_multiplier_us'), String(remarks));
+    const workedOut = 'claude-opus-4-8: above 200000: the list has no price of cacheRead, which is worked out';
+    assert.ok(remarks.some((remark) => remark.startsWith(workedOut)));
+  });
+
+  test('says where it is from, and is taken by the operator as it is', () => {
+    const { parsed, manifest = '' } = imported(LITELLM, ['gpt-5.4', 'claude-opus-4-8', 'gemini-flash', 'gpt-image']);
+    assert.deepEqual(Object.entries(parsed?.metadata.annotations ?? {}).map(([name, value]) =>
+      [name, name.endsWith('sha256') ? value.length : value]), [
+      ['prices.modelgateway.dev/source', 'litellm'], ['prices.modelgateway.dev/revision', 'abc'],
+      ['prices.modelgateway.dev/date', '2026-11-23'], ['prices.modelgateway.dev/sha256', 64],
+    ]);
+    const { snapshot } = translate(resourcesOf(manifest), { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS });
+    assert.equal(snapshot.catalogs.flatMap(({ models, sheets }) => [...models, ...sheets]).length, 4);
+  });
+
+  test('refuses by name what it cannot carry over', () => {
+    const { remarks, missing } = imported(LITELLM, ['gemini-flash', 'free', 'gpt-9', 'opus']);
+    assert.deepEqual(missing, ['free', 'gpt-9', 'opus']);
+    const said = remarks.join('\n');
+    assert.match(said, /gemini-flash: not carried over: search_context_cost_per_query: a price for each size/);
+    assert.match(said, /gemini-flash: the list has no price of cached input/);
+    assert.match(said, /free: the list says 0: add --allow-free/);
+    assert.match(said, /gpt-9: the list has no such key\.$/m);
+    assert.match(said, /opus: the list has no such key\. It has claude-opus-4-8: name one with --models opus=KEY/);
+  });
+
+  test('is matched exactly, or by the key that a person names', () => {
+    const { parsed } = imported(LITELLM, [], { wanted: [{ name: 'gpt-5.4', keys: ['azure/eu/gpt-5.4'] }] });
+    assert.deepEqual(parsed?.spec.models[0]?.['usdPerMillion'], { input: '2.75', output: '16.5' });
+  });
+});
+
+test('models.dev\'s list goes over, and disagrees with LiteLLM\'s about the fast mode', () => {
+  const { parsed, remarks } = imported(MODELS_DEV, [], {
+    wanted: [{ name: 'claude-opus-4-8', keys: ['anthropic/claude-opus-4-8', 'claude-opus-4-8'] }],
+    other: openList(LITELLM),
+  });
+  assert.deepEqual(parsed?.spec.models[0]?.['serviceTiers'], { fast: { multiplier: '2' } });
+  const fast = 'claude-opus-4-8: serviceTiers.fast.multiplier: models.dev says 2, litellm 6';
+  assert.ok(remarks.includes(fast), String(remarks));
+  assert.ok(remarks.includes('claude-opus-4-8: usdPerMillion.cacheWrite1h: models.dev says nothing, litellm 10'));
+});
+
+test('OpenRouter\'s list goes over from strings per token; a price that varies is none', () => {
+  const { parsed, remarks, missing } = imported(OPENROUTER, [], { wanted: [
+    { name: 'gpt-5.4', keys: ['openai/gpt-5.4'] }, { name: 'auto', keys: ['openrouter/auto'] },
+  ] });
+  assert.deepEqual(parsed?.spec.models, [{
+    name: 'gpt-5.4', vendor: 'openai', quotaType: 'Token',
+    usdPerMillion: { input: '2.5', output: '15', cacheRead: '0.25' }, perUse: { webSearchUsd: '0.01' },
+  }]);
+  assert.deepEqual(missing, ['auto']);
+  assert.ok(remarks.includes('gpt-5.4: not carried over: pricing.request'));
+  assert.ok(remarks.includes('auto: not carried over: pricing.prompt: "-1" is not a price'));
+});
+
+test('Portkey\'s list goes over from cents per token; 0 for a class is no price', () => {
+  const { parsed, remarks } = imported(PORTKEY, ['gpt-5.4']);
+  assert.deepEqual(parsed?.spec.models[0], {
+    name: 'gpt-5.4', vendor: 'unknown', quotaType: 'Token',
+    usdPerMillion: { input: '2.5', output: '15', cacheRead: '0.25' }, perUse: { webSearchUsd: '0.01' },
+  });
+  assert.ok(remarks.includes('gpt-5.4: not carried over: additional_units.gpu_hour'));
+  assert.ok(remarks.includes('gpt-5.4: not carried over: custom_pricing'));
+});
+
+test('what is no list is said to be none', () => {
+  for (const [text, words] of [['{', /it is not JSON/], ['[]', /no list of openrouter, litellm/]] as const)
+    assert.throws(() => openList(text), words);
+  assert.throws(() => openList(LITELLM, 'openrouter'), /no list of openrouter/);
+});
