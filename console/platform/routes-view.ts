@@ -49,7 +49,7 @@ function renderRoute(route: ModelRoute, view: RoutesView): Html {
 <a class="button small" href="/routes/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of \
 ${name}</span></a></div></div>
 <p class="soft">${pluralize(models.length, 'model')}, ${pluralize(channels.length, 'channel')} ${renderReady(route)}</p>
-<div class="table-box" tabindex="0" role="region" aria-labelledby="route-${name}"><table class="table cards">
+<div class="table-box" tabindex="0" role="region" aria-label="Channels of ${name}"><table class="table cards">
 <caption class="vh">Channels of ${name}</caption>
 <thead><tr><th scope="col">Channel</th><th scope="col">State</th><th scope="col" class="num">In flight</th>\
 <th scope="col" class="num">Calls</th><th scope="col" class="num">Errors</th>\
