@@ -53,7 +53,7 @@ export interface PageRequest {
   readonly nowMs: number;
 }
 
-export type NavigationItem = 'keys' | 'wallet' | 'usage' | 'prices';
+export type NavigationItem = 'overview' | 'keys' | 'wallet' | 'usage' | 'prices' | 'groups';
 
 /** What stands inside views/layout.ts. */
 export interface Page {

@@ -54,7 +54,7 @@ function renderHead(apiKey: ApiKey, { mayCreate, mayChange, mayDelete }: KeyRigh
   const rotates = mayChange && apiKey.spec.key.type === 'Generated';
   return renderKeyHead({
     title: html`<bdi>${name}</bdi>`, here: name, lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
-    actions: html`<div class="actions">\
+    actions: html`<div class="actions"><a class="button" href="${keyPath(apiKey, 'yaml')}">YAML</a>\
 ${mayCreate ? html`<a class="button" href="${copyPath(apiKey)}">Copy</a>` : NOTHING}\
 ${rotates ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>` : NOTHING}\
 ${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}</div>`,

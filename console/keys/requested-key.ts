@@ -57,7 +57,7 @@ export function copyPath({ metadata: { namespace, name } }: ApiKey): string {
 export const SWITCH_FORM = 'switches';
 
 type KeySubpage = 'activity' | 'settings' | 'use' | 'limit' | 'enabled' | 'rotate' | 'delete' |
-  'created';
+  'created' | 'yaml';
 
 /** "/keys/team-a/ci-bot", or a page below it. */
 export function keyPath({ metadata: { namespace, name } }: Pick<ApiKey, 'metadata'>, page?: KeySubpage): string {

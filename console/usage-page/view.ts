@@ -66,7 +66,8 @@ export function sumText({ calls, costNanoUsd, inputTokens, outputTokens }: Spend
     : NOTHING}`;
 }
 
-function renderFigures({ today, month, lastMonth, forecastNanoUsd, monthName }: MonthFigures): Html {
+/** Today, this month, its forecast, and last month. */
+export function renderFigures({ today, month, lastMonth, forecastNanoUsd, monthName }: MonthFigures): Html {
   return html`<dl class="figures">
 <div><dt>Today (UTC)</dt><dd>${renderUsd(today.costNanoUsd)}<small>${pluralize(today.calls, 'call')}</small></dd></div>
 <div><dt>${monthName} so far</dt><dd>${renderUsd(month.costNanoUsd)}<small>${pluralize(month.calls, 'call')}</small>\

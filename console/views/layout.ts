@@ -19,10 +19,12 @@ interface LayoutOptions {
 type SignOut = 'Here' | 'ByProxy';
 
 const NAVIGATION: readonly { readonly item: NavigationItem; readonly path: string; readonly label: string }[] = [
+  { item: 'overview', path: '/', label: 'Overview' },
   { item: 'keys', path: '/keys', label: 'API Keys' },
   { item: 'wallet', path: '/wallet', label: 'Wallet' },
   { item: 'usage', path: '/usage', label: 'Usage' },
   { item: 'prices', path: '/prices', label: 'Prices' },
+  { item: 'groups', path: '/groups', label: 'Groups' },
 ];
 
 /** The whole document. */

@@ -54,6 +54,10 @@ export interface ActivityBatch {
   readonly refusals: readonly RefusalCount[];
 }
 
+/** Ends of the classes of durations, in milliseconds; the last class has no end. */
+export const LATENCY_CLASSES_MS: readonly number[] =
+  [50, 100, 200, 350, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000, 20_000, 30_000, 60_000, 120_000];
+
 /** One channel as one proxy has seen it in the last five minutes. */
 export interface ChannelFigures {
   /** "route/channel" */

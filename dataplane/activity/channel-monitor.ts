@@ -1,10 +1,7 @@
 /** [P] What happened on each channel in the last five minutes, in steps of ten seconds. */
 import type { AttemptReport } from '../telemetry/call-report.ts';
+import { LATENCY_CLASSES_MS } from './activity.ts';
 import type { ChannelFigures } from './activity.ts';
-
-/** Ends of the classes of durations, in milliseconds; the last class has no end. */
-export const LATENCY_CLASSES_MS: readonly number[] =
-  [50, 100, 200, 350, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000, 20_000, 30_000, 60_000, 120_000];
 
 const STEP_MS = 10_000;
 const STEPS = 30;

@@ -145,6 +145,7 @@ const PEOPLE = [
   { name: 'ulla', namespaces: ['team-a'], kinds: ['ApiKey'] },
   { name: 'nobody', namespaces: [] },
   { name: 'paul', namespaces: ['*'] },
+  { name: 'petra', namespaces: ['*'], kinds: ['ApiKey', 'Account', 'Group', 'ModelRoute', 'PriceCatalog'] },
 ] as const;
 
 /** Activity over lists. */

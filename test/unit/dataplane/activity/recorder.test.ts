@@ -1,8 +1,9 @@
 /** What a proxy keeps of finished calls, and that it stays bounded and loses nothing but its own. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
+import { LATENCY_CLASSES_MS } from '../../../../dataplane/activity/activity.ts';
 import type { ActivityBatch, ProxyFigures } from '../../../../dataplane/activity/activity.ts';
-import { ChannelMonitor, LATENCY_CLASSES_MS } from '../../../../dataplane/activity/channel-monitor.ts';
+import { ChannelMonitor } from '../../../../dataplane/activity/channel-monitor.ts';
 import { entryOf } from '../../../../dataplane/activity/entry-of.ts';
 import { createActivityRecorder } from '../../../../dataplane/activity/recorder.ts';
 import { attemptOf, reportOf } from '../telemetry/report.ts';

@@ -1,0 +1,73 @@
+/** The first page: what needs somebody, and what is being spent. */
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { readKeyStatuses } from '../keys/key-statuses.ts';
+import { KEY_STATUSES } from '../keys/key-status.ts';
+import type { KeyStatus } from '../keys/key-status.ts';
+import { homeOf } from '../keys/requested-key.ts';
+import { renderOverview } from '../overview/view.ts';
+import type { AccountLine, KeyLine, Overview } from '../overview/view.ts';
+import { channelHealth } from '../platform/channel-health.ts';
+import type { ChannelHealth } from '../platform/channel-health.ts';
+import { readReports } from '../platform/read-reports.ts';
+import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
+import { figuresSince, monthFigures } from '../usage-page/forecast.ts';
+import { parseUsageQuery } from '../usage-page/query.ts';
+import { callQueryOf, readScope } from '../usage-page/scope.ts';
+import { accountFacts } from '../wallet/account-facts.ts';
+import { ACCOUNT_STATUSES, accountStatusOf } from '../wallet/account-status.ts';
+import { WALLET_FILES } from '../wallet/visible-calls.ts';
+
+const DAY_MS = 86_400_000;
+/** Somebody wants it so, or it passes by itself. */
+const FINE: ReadonlySet<KeyStatus> = new Set<KeyStatus>(['Active', 'Disabled', 'Pending']);
+
+async function showOverview(request: PageRequest): Promise<HandlerResult> {
+  if (request.person.ownKey) return { redirect: homeOf(request.person) };
+  const [accounts, { keys, allKeys }, spending, failing] = await Promise.all([
+    readAccounts(request), readKeys(request), readSpending(request), readFailing(request),
+  ]);
+  const body = renderOverview({ accounts, keys, allKeys, spending, failing, gatewayUrl: request.deps.gatewayUrl });
+  return { page: { title: 'Overview', active: 'overview', body, ...WALLET_FILES } };
+}
+
+async function readAccounts({ person }: PageRequest): Promise<AccountLine[]> {
+  const { objects } = await person.list('Account');
+  return objects.map((account) => {
+    const facts = accountFacts(account, 0);
+    return { facts, status: accountStatusOf(facts) };
+  }).sort((a, b) => ACCOUNT_STATUSES.indexOf(a.status.status) - ACCOUNT_STATUSES.indexOf(b.status.status) ||
+    Number(a.facts.balanceNanoUsd - b.facts.balanceNanoUsd));
+}
+
+async function readKeys(request: PageRequest): Promise<{ readonly keys: KeyLine[]; readonly allKeys: number }> {
+  const [{ objects }, statusOf] = await Promise.all([request.person.list('ApiKey'), readKeyStatuses(request)]);
+  const keys = objects.map((apiKey) => ({ apiKey, status: statusOf(apiKey) }))
+    .filter(({ status }) => !FINE.has(status.status))
+    .sort((a, b) => KEY_STATUSES.indexOf(a.status.status) - KEY_STATUSES.indexOf(b.status.status));
+  return { keys, allKeys: objects.length };
+}
+
+async function readSpending(request: PageRequest): Promise<Overview['spending']> {
+  const { deps: { usage }, nowMs } = request;
+  if (!usage) return 'Missing';
+  const scope = await readScope(request);
+  if (scope.accounts.length === 0 && scope.keys.size === 0) return monthFigures([], nowMs);
+  const all = callQueryOf(scope, parseUsageQuery(new URLSearchParams(), nowMs));
+  const month = { ...all, sinceMs: figuresSince(nowMs), untilMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS };
+  try {
+    return monthFigures((await usage.series(month, { by: 'Account', unit: 'Day' })).sums, nowMs);
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) return 'Unavailable';
+    throw error;
+  }
+}
+
+/** Of those who may see routes. */
+async function readFailing(request: PageRequest): Promise<readonly ChannelHealth[] | undefined> {
+  const { objects, allowed } = await request.person.list('ModelRoute');
+  if (!allowed) return undefined;
+  return channelHealth(objects, await readReports(request)).filter(({ figures }) => (figures?.failed ?? 0) > 0)
+    .sort((a, b) => (b.figures?.failed ?? 0) - (a.figures?.failed ?? 0));
+}
+
+export const overviewRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/', handle: showOverview }];

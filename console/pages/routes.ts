@@ -1,0 +1,62 @@
+/** The platform team's routes and channels, and how a channel is drained. */
+import type { ModelRoute } from '#crds/types.gen.ts';
+import { html } from '#web/html.ts';
+import { AccessError } from '../access/access.ts';
+import { channelHealth } from '../platform/channel-health.ts';
+import { readReports } from '../platform/read-reports.ts';
+import { renderRoutes } from '../platform/routes-view.ts';
+import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
+import { WALLET_FILES } from '../wallet/visible-calls.ts';
+
+const DONE: Readonly<Record<string, string>> = {
+  drained: 'The channel gets no new calls from now on. Calls that are running there end normally.',
+  used: 'The channel gets calls again.',
+};
+
+async function showRoutes(request: PageRequest): Promise<HandlerResult> {
+  const { person, csrf, query } = request;
+  const [{ objects, allowed }, reports] = await Promise.all([person.list('ModelRoute'), readReports(request)]);
+  if (!allowed) return { page: { title: 'Routes', active: 'groups', body: NOT_YOURS } };
+  const routes = objects.toSorted((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
+  const may = await Promise.all(routes.map(({ metadata: { namespace, name } }) =>
+    person.may('patch', 'ModelRoute', { namespace, name })));
+  const changeable = new Set(routes.filter((_, at) => may[at]).map(({ metadata }) => metadata.name));
+  const health = channelHealth(routes, reports);
+  const done = DONE[query.get('done') ?? ''];
+  const body = renderRoutes({ routes, health, reports, csrf, changeable, done });
+  return { page: { title: 'Routes', active: 'groups', body, ...WALLET_FILES } };
+}
+
+const NOT_YOURS = html`<div class="page-head"><div><h1>Routes</h1></div></div>
+<div class="notice"><p>Routes are the platform team's. Seeing them takes the right to <code>list</code> \
+<code>modelroutes.modelgateway.dev</code> in the gateway's namespace. What you can call is under \
+<a href="/groups">Groups</a> and <a href="/prices">Prices</a>.</p></div>`;
+
+/** Nothing is changed where somebody else has changed the route since the page was opened. */
+async function drain(request: PageRequest): Promise<HandlerResult> {
+  const { deps: { gatewayNamespace: namespace }, form, params, person } = request;
+  const ref = { namespace, name: params['name'] ?? '' };
+  const route = await person.get('ModelRoute', ref);
+  const channel = form.get('channel') ?? '';
+  if (!route?.spec.channels.some(({ name }) => name === channel))
+    throw new AccessError('NotFound', 'There is no such channel any more.');
+  const drained = form.get('drain') === 'yes';
+  await person.change('ModelRoute', ref, {
+    uid: form.get('uid') ?? '', generation: Number(form.get('generation')),
+    patch: { spec: { drainedChannels: drainedChannels(route, channel, drained) } },
+  });
+  return { redirect: `/routes?done=${drained ? 'drained' : 'used'}` };
+}
+
+/** null: the field goes. Names that no channel has any more go as well. */
+function drainedChannels({ spec }: ModelRoute, channel: string, drained: boolean): readonly string[] | null {
+  const known = new Set(spec.channels.map(({ name }) => name));
+  const others = (spec.drainedChannels ?? []).filter((name) => name !== channel && known.has(name));
+  const names = drained ? [...others, channel] : others;
+  return names.length === 0 ? null : names;
+}
+
+export const routesRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/routes', handle: showRoutes },
+  { method: 'POST', path: '/routes/:name/drain', handle: drain },
+];

@@ -1,0 +1,59 @@
+/** A key, group or route as YAML to copy: what a person may read, without status and without what the server adds. */
+import { dump } from 'js-yaml';
+import type { Kind, Resource } from '#crds/types.gen.ts';
+import { html, preformatted } from '#web/html.ts';
+import { AccessError } from '../access/access.ts';
+import type { ObjectRef } from '../access/access.ts';
+import type { ConsoleRoute, HandlerResult, NavigationItem, PageRequest } from '../route.ts';
+import { WALLET_FILES } from '../wallet/visible-calls.ts';
+
+interface YamlPage {
+  readonly kind: Kind;
+  readonly active: NavigationItem;
+  /** Of the page above. */
+  readonly label: string;
+  readonly path: string;
+}
+
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+function showYaml({ kind, active, label, path }: YamlPage): ConsoleRoute['handle'] {
+  return async (request): Promise<HandlerResult> => {
+    const ref = refOf(request);
+    const object = NAME.test(ref.name) && NAME.test(ref.namespace) ? await request.person.get(kind, ref) : undefined;
+    if (!object) throw new AccessError('NotFound', `There is no ${kind} ${ref.namespace}/${ref.name}.`);
+    const body = html`<div class="page-head"><div><nav class="crumbs" aria-label="Where this page is"><ol>\
+<li><a href="${path}">${label}</a></li><li aria-current="page">YAML</li></ol></nav><h1><bdi>${ref.name}</bdi></h1>
+<p class="lede">${kind} in the namespace <bdi>${ref.namespace}</bdi>, without its status. Keys and credentials are in \
+Secrets and never part of it.</p></div></div>
+<div class="snippet-head"><h2 id="yaml-title">YAML</h2><button type="button" class="button small" data-copy="yaml" \
+hidden>Copy<span class="vh"> the YAML</span></button></div>
+<pre class="code" tabindex="0" role="region" aria-labelledby="yaml-title"><code id="yaml">\
+${preformatted(manifestOf(object))}</code></pre>`;
+    return { page: { title: `${ref.name} · ${kind}`, active, body, ...WALLET_FILES, scripts: ['copy.js'] } };
+  };
+}
+
+function refOf({ params, deps }: PageRequest): ObjectRef {
+  return { namespace: params['namespace'] ?? deps.gatewayNamespace, name: params['name'] ?? '' };
+}
+
+function manifestOf({ apiVersion, kind, metadata: { namespace, name, labels, annotations }, spec }: Resource): string {
+  // what kubectl keeps for itself says nothing to a reader
+  const own = Object.entries(annotations ?? {}).filter(([key]) => !key.startsWith('kubectl.kubernetes.io/'));
+  const metadata = {
+    name, namespace, ...labels && Object.keys(labels).length > 0 && { labels },
+    ...own.length > 0 && { annotations: Object.fromEntries(own) },
+  };
+  const style = { lineWidth: -1, noRefs: true, quoteStyle: 'double', seqNoIndent: true } as const;
+  return dump({ apiVersion, kind, metadata, spec }, style);
+}
+
+export const yamlRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/keys/:namespace/:name/yaml', handle:
+    showYaml({ kind: 'ApiKey', active: 'keys', label: 'API keys', path: '/keys' }) },
+  { method: 'GET', path: '/groups/:name/yaml', handle:
+    showYaml({ kind: 'Group', active: 'groups', label: 'Groups', path: '/groups' }) },
+  { method: 'GET', path: '/routes/:name/yaml', handle:
+    showYaml({ kind: 'ModelRoute', active: 'groups', label: 'Routes', path: '/routes' }) },
+];

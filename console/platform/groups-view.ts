@@ -1,0 +1,107 @@
+/** [P] Groups: what each costs and offers, and in which order an automatic one tries its members. */
+import { formatDecimal } from '#snapshot/decimal.ts';
+import { pluralize } from '#web/format.ts';
+import { html, NOTHING } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
+import { formatRange, offerDollars } from '#web/pricing/dollars.ts';
+import type { RowDollars } from '#web/pricing/dollars.ts';
+import { modelHref } from '#web/pricing/model-page.ts';
+import type { OfferingGroup, PricedOffer, PriceList, PricingGroup } from '#web/pricing/price-list.ts';
+
+const MODEL_ROOT = '/prices/models/';
+const E18 = 10n ** 9n;
+
+export interface GroupsView {
+  /** Of the groups that the person may see. */
+  readonly list: PriceList;
+  /** Names of the groups whose objects the person may read. */
+  readonly readable: ReadonlySet<string>;
+  readonly seesRoutes: boolean;
+}
+
+export function renderGroups({ list, readable, seesRoutes }: GroupsView): Html {
+  const { groups } = list.pricing;
+  return html`<div class="page-head"><div><h1>Groups</h1>
+<p class="lede">A key belongs to one group, which decides what it can call and at what price.</p></div>
+${seesRoutes
+  ? html`<div class="actions"><a class="button" href="/routes">Routes and channels</a></div>`
+  : NOTHING}</div>
+${groups.length === 0
+  ? html`<p class="none">There is no group that you could use yet.</p>`
+  : groups.map((group) => renderGroup(group, list, readable.has(group.name)))}`;
+}
+
+function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): Html {
+  const { name, displayName } = group;
+  const offering = list.groups.get(name);
+  const { size = 0 } = offering?.offers ?? {};
+  return html`<section class="section" aria-labelledby="group-${name}">
+<div class="section-head"><h2 id="group-${name}"><bdi>${displayName}</bdi></h2><div class="actions">\
+<a class="button small" href="/prices?group=${encodeURIComponent(name)}">Prices<span class="vh"> in \
+${displayName}</span></a>${readable
+  ? html`<a class="button small" href="/groups/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of \
+${displayName}</span></a>`
+  : NOTHING}</div></div>
+<p class="soft">${factsOf(group, size)}</p>
+${renderMembers(group)}${offering && size > 0 ? renderModels(group, offering, list) : NOTHING}
+</section>`;
+}
+
+/** "Direct · 3 models · for all namespaces · ratio 0.8" */
+function factsOf({ name, displayName, members, restricted, priceRatioE9 }: PricingGroup, models: number): string {
+  return [
+    members ? 'Automatic' : 'Direct', pluralize(models, 'model'),
+    restricted ? 'for namespaces that it admits' : 'for all namespaces',
+    ...members ? [] : [`ratio ${formatDecimal(priceRatioE9)}`], ...displayName === name ? [] : [name],
+  ].join(' · ');
+}
+
+function renderMembers({ members }: PricingGroup): Html {
+  if (!members) return NOTHING;
+  if (members.length === 0) return html`<p>It has no member yet, so it offers nothing.</p>`;
+  return html`<p>Each call goes to the first of these that has the model and a free slot:</p>
+<ol class="group-members">${members.map(({ displayName, priceRatioE18 }) => html`<li><bdi>${displayName}</bdi> \
+<span class="soft">ratio ${formatDecimal(priceRatioE18 / E18)}</span></li>`)}</ol>`;
+}
+
+function renderModels({ name, displayName, members }: PricingGroup, { offers }: OfferingGroup, list: PriceList): Html {
+  const models = [...offers].sort(([a], [b]) => a < b ? -1 : 1);
+  const priced = new Set(list.pricing.rows.map(({ modelName }) => modelName));
+  const names = new Map(members?.map((member) => [member.name, member.displayName]));
+  return html`<details class="fold"><summary>Models of <bdi>${displayName}</bdi></summary>
+<div class="table-box" tabindex="0" role="region" aria-label="Models of ${displayName}"><table class="table">
+<thead><tr><th scope="col">Model</th><th scope="col">Price</th>${members
+  ? html`<th scope="col">Tries, in order</th>`
+  : NOTHING}</tr></thead>
+<tbody>${models.map(([model, offer]) => html`
+<tr><th scope="row">${priced.has(model)
+  ? html`<a href="${modelHref(MODEL_ROOT, model)}"><bdi>${model}</bdi></a>`
+  : html`<bdi>${model}</bdi>`}</th><td>${renderPrice(model, offer, list)}</td>${members
+  ? html`<td>${triedGroups(offer).map((each) => names.get(each) ?? each).join(', then ')}</td>`
+  : NOTHING}</tr>`)}</tbody></table></div>
+<p class="hint" id="prices-${name}">Tokens: dollars per million.</p></details>`;
+}
+
+function triedGroups({ tiers }: PricedOffer): string[] {
+  return [...new Set(tiers.flat().map(({ group }) => group))];
+}
+
+/** "$3.00 input, $15.00 output", "$0.04 per image" */
+function renderPrice(model: string, offer: PricedOffer, { pricing: { rows } }: PriceList): string {
+  const dollars = offerDollars(offer);
+  if (!dollars) return 'No price, so it cannot be called';
+  const row = rows.find(({ modelName }) => modelName === model);
+  if (dollars.quotaType === 'Request') return `${formatRange(dollars.request)} per ${unitOf(row?.facts?.endpoints)}`;
+  return tokenPrice(dollars, row?.stated.output ?? true);
+}
+
+function tokenPrice(dollars: Extract<RowDollars, { quotaType: 'Token' }>, makesTokens: boolean): string {
+  const input = `${formatRange(dollars.input)} input`;
+  return makesTokens ? `${input}, ${formatRange(dollars.output)} output` : input;
+}
+
+function unitOf(endpoints: readonly string[] = []): string {
+  const [only] = endpoints.length === 1 ? endpoints : [];
+  if (only === 'Images') return 'image';
+  return only === 'Videos' ? 'video' : 'call';
+}

@@ -1,0 +1,103 @@
+/** Overview, groups, routes and YAML in a real Chromium: light and dark, on a desk and on a phone. */
+import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { LATENCY_CLASSES_MS } from '../../../dataplane/activity/activity.ts';
+import { keyManifest, TEST_NOW_MS } from '../../support/console-access.ts';
+import { need } from '../../support/needs.ts';
+import { activityOf, manyCalls, usageBook, walletStand } from '../../unit/console/wallet-stand.ts';
+import type { WalletStand } from '../../unit/console/wallet-stand.ts';
+import { openStage } from './console-stage.ts';
+import type { Stage, Visitor } from './console-stage.ts';
+
+const chromium = await need('chromium');
+
+function manifest(kind: string, name: string, spec: object): unknown {
+  return { apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { namespace: 'model-gateway', name }, spec };
+}
+
+const MANIFESTS = [
+  manifest('ModelRoute', 'openai', {
+    models: [
+      { name: 'gpt-5-mini', contextTokens: 200_000, maxOutputTokens: 64_000 }, { name: 'flux', endpoints: ['Images'] },
+    ],
+    channels: [
+      { name: 'direct', protocol: 'OpenAI', baseUrl: 'https://api.openai.example/v1', maxConcurrency: 40 },
+      { name: 'spare', protocol: 'OpenAI', baseUrl: 'https://spare.openai.example/v1', priority: 1 },
+    ],
+  }),
+  manifest('PriceCatalog', 'all', { models: [
+    { name: 'gpt-5-mini', vendor: 'OpenAI', quotaType: 'Token', modelRatio: '0.125', completionRatio: '8' },
+    { name: 'flux', vendor: 'BFL', quotaType: 'Request', requestUsd: '0.04' },
+  ] }),
+  manifest('Group', 'vip', {
+    displayName: 'VIP', priceRatio: '1.5', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
+  }),
+  manifest('Group', 'auto', {
+    displayName: 'Automatic', type: 'Automatic', priceRatio: '1', allowedNamespaces: { from: 'All' },
+    members: [{ name: 'vip' }],
+  }),
+  keyManifest('team-a', 'gone', { accountRef: { name: 'main' }, expirationTime: '2026-11-20T00:00:00Z' }),
+];
+
+const REPORT = { atMs: TEST_NOW_MS, channels: [{
+  channel: 'openai/direct', inFlight: 7, attempts: 200, failed: 9, skipped: 3,
+  latency: LATENCY_CLASSES_MS.map((end) => end === 500 ? 180 : 0).concat(20),
+  lastFailure: { atMs: TEST_NOW_MS - 20_000, outcome: 'status_529' },
+}] };
+
+describe.skipIf(chromium.skip)('the platform team in a browser', () => {
+  let stand: WalletStand;
+  let stage: Stage;
+  let visitor: Visitor;
+  let url = '';
+
+  beforeAll(async () => {
+    const records: ReturnType<typeof manyCalls> = [];
+    stand = walletStand(usageBook(records), MANIFESTS, activityOf([], [], [REPORT]));
+    records.push(...manyCalls(400, [stand.world.apiKey('team-a', 'ci').metadata.uid ?? '']));
+    await stand.app.listen({ host: '127.0.0.1', port: 0 });
+    url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
+    stage = await openStage(chromium.path, '/tmp/mgw-platform-pictures');
+    visitor = await stage.visitor();
+    const { page } = visitor;
+    await page.goto(url);
+    await page.locator('input[name=token]').fill('petra');
+    await page.locator('main button[type=submit]').click();
+    await page.waitForURL(`${url}/`);
+  });
+  afterAll(async () => {
+    await stage.close();
+    await stand.app.close();
+  });
+
+  test('the first page says what needs somebody', async () => {
+    const { page, inspect } = visitor;
+    await page.getByText('openai/direct').waitFor();
+    await page.getByRole('link', { name: 'gone' }).waitFor();
+    await inspect('overview');
+  });
+
+  test('a channel is drained two clicks from there, and used again', async () => {
+    const { page, inspect } = visitor;
+    await page.getByRole('link', { name: 'Routes', exact: true }).click();
+    await page.getByText('Some calls fail').waitFor();
+    await inspect('routes');
+    await page.getByRole('button', { name: 'Drain direct of openai' }).click();
+    await page.getByText('Draining', { exact: true }).waitFor();
+    await inspect('routes-draining');
+    await page.getByRole('button', { name: 'Use again direct of openai' }).click();
+    await page.getByText('The channel gets calls again.').waitFor();
+  });
+
+  test('a route is shown as YAML, and groups say what they try', async () => {
+    const { page, inspect } = visitor;
+    await page.getByRole('link', { name: 'YAML of openai' }).click();
+    assert.match(await page.locator('#yaml').innerText(), /kind: ModelRoute/);
+    await inspect('route-yaml');
+    await page.getByRole('link', { name: 'Groups', exact: true }).click();
+    for (const fold of await page.locator('details.fold').all()) await fold.locator('summary').click();
+    await page.getByText('$0.06 per image').first().waitFor();
+    await inspect('groups');
+  });
+});
