@@ -61,9 +61,9 @@ URLs</li>`}</ul></section>`;
 function renderBalances({ accounts }: Overview): Html {
   return html`<section class="section" aria-labelledby="balances"><div class="section-head"><h2 id="balances">Balances\
 </h2><p><a href="/wallet">Wallet</a></p></div>
-${accounts.length === 0 ? html`<p class="none">You may see no account.</p>` : html`<div class="table-box" tabindex="0" role="region" \
-aria-label="Accounts"><table class="table" aria-labelledby="balances"><thead><tr><th scope="col">Account</th><th scope="col">Status</th>\
-<th scope="col" class="num">Balance</th></tr></thead>
+${accounts.length === 0 ? html`<p class="none">You may see no account.</p>` : html`<div class="table-box" tabindex="0" \
+role="region" aria-label="Accounts"><table class="table" aria-labelledby="balances"><thead><tr>\
+<th scope="col">Account</th><th scope="col">Status</th><th scope="col" class="num">Balance</th></tr></thead>
 <tbody>${accounts.slice(0, SHOWN).map(({ facts: { account, balanceNanoUsd }, status }) => html`
 <tr><th scope="row"><a href="${accountPath(account.metadata)}"><bdi>${account.metadata.name}</bdi></a> \
 <small><bdi>${account.metadata.namespace}</bdi></small></th><td>${renderStatusDot(status)}</td>\
@@ -78,8 +78,8 @@ function renderKeys({ keys, allKeys }: Overview): Html {
 </h2><p><a href="/keys">API keys</a></p></div>
 ${keys.length === 0 ? html`<p class="none">${allKeys === 0
   ? html`You have no key yet. <a href="/keys/new">Create key</a>`
-  : `None of ${pluralize(allKeys, 'key')} is near its limit or refuses calls.`}</p>` : html`<div class="table-box" tabindex="0" \
-role="region" aria-label="Keys"><table class="table" aria-labelledby="near"><thead><tr><th scope="col">Key</th>\
+  : `None of ${pluralize(allKeys, 'key')} is near its limit or refuses calls.`}</p>` : html`
+<div class="table-box" tabindex="0" role="region" aria-label="Keys"><table class="table" aria-labelledby="near"><thead><tr><th scope="col">Key</th>\
 <th scope="col">Status</th><th scope="col" class="num">Remaining</th></tr></thead>
 <tbody>${keys.slice(0, SHOWN).map(renderKey)}</tbody></table></div>`}
 ${renderMore(keys.length, '/keys', 'key')}</section>`;

@@ -42,7 +42,7 @@ const MANIFESTS = [
 
 const REPORT = { atMs: TEST_NOW_MS, channels: [{
   channel: 'openai/direct', inFlight: 7, attempts: 200, failed: 9, skipped: 3,
-  latency: LATENCY_CLASSES_MS.map((end) => end === 500 ? 180 : 0).concat(20),
+  latency: [...LATENCY_CLASSES_MS.map((end) => (end === 500 ? 180 : 0)), 20],
   lastFailure: { atMs: TEST_NOW_MS - 20_000, outcome: 'status_529' },
 }] };
 
