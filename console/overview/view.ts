@@ -79,8 +79,8 @@ function renderKeys({ keys, allKeys }: Overview): Html {
 ${keys.length === 0 ? html`<p class="none">${allKeys === 0
   ? html`You have no key yet. <a href="/keys/new">Create key</a>`
   : `None of ${pluralize(allKeys, 'key')} is near its limit or refuses calls.`}</p>` : html`
-<div class="table-box" tabindex="0" role="region" aria-label="Keys"><table class="table" aria-labelledby="near"><thead><tr><th scope="col">Key</th>\
-<th scope="col">Status</th><th scope="col" class="num">Remaining</th></tr></thead>
+<div class="table-box" tabindex="0" role="region" aria-label="Keys"><table class="table" aria-labelledby="near">\
+<thead><tr><th scope="col">Key</th><th scope="col">Status</th><th scope="col" class="num">Remaining</th></tr></thead>
 <tbody>${keys.slice(0, SHOWN).map(renderKey)}</tbody></table></div>`}
 ${renderMore(keys.length, '/keys', 'key')}</section>`;
 }

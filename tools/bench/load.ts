@@ -1,7 +1,4 @@
-/**
- * Load from a process of its own: wrk where it is installed, else autocannon with a worker. Both keep their
- * connections.
- */
+/** Runs a load generator as a child process: wrk if it is installed, else autocannon. Both keep connections alive. */
 import { execFile, execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,9 +11,9 @@ export interface Load {
   readonly keys: readonly string[];
   readonly connections: number;
   readonly seconds: number;
-  /** The core that it is pinned to. */
+  /** The CPU core that the generator is pinned to. */
   readonly core: number;
-  /** The folder for the files that generators read. */
+  /** The folder for the files that wrk reads: the request body and the keys. */
   readonly folder: string;
 }
 
@@ -26,7 +23,7 @@ interface LoadResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Answers other than 2xx, broken connections and time-outs. */
+  /** Responses other than 2xx, failed connections and timeouts. */
   readonly errors: number;
 }
 
@@ -57,13 +54,13 @@ async function runWrk({ url, call, keys, connections, seconds, core, folder }: L
     '--', call.path, bodyFile, keysFile, ...Object.entries(call.headers).flat(),
   ]);
   const line = /^RESULT (.+)$/m.exec(stdout)?.[1];
-  if (line === undefined) throw new Error(`wrk printed no result:\n${stdout}`);
+  if (line === undefined) throw new Error(`wrk printed no RESULT line:\n${stdout}`);
   const { requests, durationUs, p50Us, p99Us, maxUs, errors } = JSON.parse(line) as Record<string, number>;
   return figures({ requests, seconds: Number(durationUs) / 1e6, p50Ms:
     Number(p50Us) / 1e3, p99Ms: Number(p99Us) / 1e3, maxMs: Number(maxUs) / 1e3, errors });
 }
 
-/** It takes one set of headers, so that all of its calls have one key. */
+/** autocannon sends the same headers with each request, so it uses only the first key. */
 async function runAutocannon({ url, call, keys, connections, seconds, core }: Load): Promise<LoadResult> {
   const headers = { ...call.headers, authorization: `Bearer ${keys[0] ?? ''}` };
   const { stdout } = await execute('taskset', [

@@ -1,4 +1,4 @@
-/** The operator's own parts as a ManifestSource. */
+/** Builds the ManifestSource through which the console edits manifests, from the parts of a running operator. */
 import type { FilesProvider } from '../../../operator/files/provider.ts';
 import type { TimerClock } from '../../../operator/clock.ts';
 import type { MintedSecrets } from '../../../operator/reconcile/minted-secrets.ts';
@@ -13,19 +13,17 @@ interface SourceParts {
   readonly minted: MintedSecrets;
   readonly tracker: StatusTracker;
   readonly clock: TimerClock;
-  /** Reads the ledger and enters what it says into the tracker. */
+  /** Reads the spending from the ledger and records it in the tracker. */
   readonly updateSpending: () => Promise<void>;
-  /** Told that a generated key is gone. */
+  /** Is called when the Secret of a generated key has been discarded. */
   readonly onKeysChanged: () => void;
-  /** Resolves when what was read is in force, or was refused. */
+  /** Resolves when the controller has published or refused what the provider has read. */
   readonly settled: () => Promise<void>;
 }
 
-/** Statuses with spending that is no older than this are good enough for a page … */
+/** A page shows spending of at most this age without another read of the ledger. */
 const FRESH_MS = 1_000;
-/**
- * … which waits no longer than this for newer ones: ten thousand keys take a moment, and their last figures are there.
- */
+/** A page waits at most this long for a read, which takes longer with many keys, and then shows the last figures. */
 const MOST_WAIT_MS = 80;
 
 export function createManifestSource(parts: SourceParts): ManifestSource {

@@ -1,6 +1,6 @@
 /**
- * [P] The location of a ledger on Valkey as one URL: `valkey://user:password@host:port/0?…`, `valkeys://` with TLS
- * (`redis://` and `rediss://` mean the same). Several hosts, or `cluster=true`: a Cluster.
+ * [P] Parses the URL of a ledger on Valkey: `valkey://user:password@host:port/0?…`, or `valkeys://` for TLS. `redis://`
+ * and `rediss://` mean the same. Several hosts, or `cluster=true`, stand for a Valkey Cluster.
  */
 
 export interface ValkeyLocation {
@@ -9,18 +9,18 @@ export interface ValkeyLocation {
   readonly cluster: boolean;
   readonly username: string | undefined;
   readonly password: string | undefined;
-  /** Contains the password; read at every connection, so that it can be rotated. */
+  /** The path of a file with the password. Every new connection reads it, so that the password can be rotated. */
   readonly passwordFile: string | undefined;
-  /** PEM of the certificate authority; undefined: the system's. */
+  /** The path of the trusted CA certificates in PEM; undefined: Node's default CA certificates. */
   readonly caFile: string | undefined;
   readonly database: number;
   /** The prefix of every key. */
   readonly prefix: string;
-  /** How many replicas must have an operation before it is acknowledged. */
+  /** How many replicas must confirm an operation (WAIT) before the ledger acknowledges it. */
   readonly wait: number;
   /** Usage records kept per account; those of the last hour are always kept. */
   readonly records: number;
-  /** Within which the server must answer before a call is refused, in milliseconds. */
+  /** How long a call waits for the server's answer before it is refused, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -34,7 +34,7 @@ export function isValkeyUrl(text: string): boolean {
   return /^(?:valkeys?|rediss?):/i.test(text);
 }
 
-/** Throws with a message for the author of the URL, without its password. */
+/** Throws an Error whose message says what is wrong with the URL, without its password. */
 export function parseValkeyUrl(text: string): ValkeyLocation {
   const match = SCHEME.exec(text);
   if (!match) throw new Error('It must be valkey://HOST:PORT or valkeys://USER:PASSWORD@HOST:PORT.');
@@ -49,9 +49,9 @@ export function parseValkeyUrl(text: string): ValkeyLocation {
     wait: parseCount(parameters, 'wait', 0), records: parseCount(parameters, 'records', DEFAULT_RECORDS),
     timeoutMs: parseTimeout(parameters),
   };
-  if (cluster && location.database !== 0) throw new Error('A Cluster has only the database 0.');
+  if (cluster && location.database !== 0) throw new Error('A Valkey Cluster has only database 0.');
   if (!/^[\w.:-]{1,64}$/.test(location.prefix))
-    throw new Error('The prefix of a ledger\'s keys may have letters, digits and . : _ -');
+    throw new Error('The parameter prefix of the ledger\'s URL must be 1 to 64 letters, digits and . : _ -');
   return location;
 }
 
@@ -59,7 +59,7 @@ function parseParameters(query = ''): ReadonlyMap<string, string> {
   const parameters = new Map(new URLSearchParams(query));
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined)
-    throw new Error(`The ledger's URL has an unknown parameter ${unknown}; there are ${PARAMETERS.join(', ')}.`);
+    throw new Error(`The ledger's URL has an unknown parameter ${unknown}; it may have ${PARAMETERS.join(', ')}.`);
   return parameters;
 }
 
@@ -81,33 +81,37 @@ function parseCredentials(text: string | undefined): Pick<ValkeyLocation, 'usern
 
 function parseTimeout(parameters: ReadonlyMap<string, string>): number {
   const timeoutMs = parseCount(parameters, 'timeout-ms', TIMEOUT_MS.default);
-  if (timeoutMs < TIMEOUT_MS.least || timeoutMs > TIMEOUT_MS.most)
-    throw new Error(`The parameter timeout-ms of the ledger's URL must be ${TIMEOUT_MS.least} to ${TIMEOUT_MS.most}.`);
+  const { least, most } = TIMEOUT_MS;
+  if (timeoutMs < least || timeoutMs > most)
+    throw new Error(`The parameter timeout-ms of the ledger's URL must be ${least} to ${most} milliseconds.`);
   return timeoutMs;
 }
 
 function parseCount(parameters: ReadonlyMap<string, string>, name: string, otherwise: number): number {
   const text = parameters.get(name);
   if (text === undefined) return otherwise;
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`The parameter ${name} of the ledger's URL must be a number.`);
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`The parameter ${name} of the ledger's URL must be a whole number.`);
   return Number(text);
 }
 
-/** For messages: without user and password. */
+/** The URL without user and password, for logs and error messages. */
 export function describeLocation({ hosts, tls, database, cluster }: ValkeyLocation): string {
   const list = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
   return `valkey${tls ? 's' : ''}://${list}${cluster ? ' (Cluster)' : `/${database}`}`;
 }
 
-/** A Cluster's shards share these. A single server has one bucket, so that one batch takes all calls of a turn. */
+/**
+ * The shards of a Cluster divide these buckets among themselves. A single server has one bucket, so that one batch
+ * carries all operations of a turn of the event loop.
+ */
 const CLUSTER_BUCKETS = 64;
 
-/** The key prefix of each bucket. */
+/** The key prefix of each bucket, such as `{mgw0}:`, whose hash tag keeps the bucket in one hash slot. */
 export function bucketBases({ prefix, cluster }: Pick<ValkeyLocation, 'prefix' | 'cluster'>): string[] {
   return Array.from({ length: cluster ? CLUSTER_BUCKETS : 1 }, (_, index) => `{${prefix}${index}}:`);
 }
 
-/** The bucket that an account or a slot belongs to (FNV-1a). */
+/** The index of the bucket of an account or of a concurrency slot: the FNV-1a hash of its id, modulo `buckets`. */
 export function bucketOf(text: string, buckets: number): number {
   if (buckets === 1) return 0;
   let hash = 0x811c9dc5;

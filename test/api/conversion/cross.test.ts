@@ -39,6 +39,8 @@ const SCHEMA = {
 const USES = [{
   id: 'toolu_1', name: 'get_weather', input: { city: 'Oslo' },
 }, { id: 'toolu_2', name: 'get_weather', input: { city: 'São Paulo' } }];
+/** Ends a part of the prompt that an Anthropic provider caches for the next turn. */
+const BREAKPOINT = { cache_control: { type: 'ephemeral' } };
 const CALLS = [{
   id: 'call_1', name: 'get_weather', arguments: '{"city":"Oslo"}',
 }, { id: 'call_2', name: 'get_weather', arguments: '{"city":"São Paulo"}' }];
@@ -66,9 +68,12 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     assert.deepEqual(await sent(), {
       model: 'claude-model', max_tokens:
         50, temperature: 1, top_p: 0.9, stop_sequences: ['END'], metadata: { user_id: 'u-1' },
-      system: [{ type: 'text', text: 'Speak French.' }, { type: 'text', text: 'Be brief.' }],
-      messages: [{ role: 'user', content: 'hello' }, { role: 'assistant', content:
-        'Oui?' }, { role: 'user', content: [{ type: 'text', text: 'Go ' }, { type: 'text', text: 'on.' }] }],
+      system: [{ type: 'text', text: 'Speak French.' }, { type: 'text', text: 'Be brief.', ...BREAKPOINT }],
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'hello', ...BREAKPOINT }] },
+        { role: 'assistant', content: 'Oui?' },
+        { role: 'user', content: [{ type: 'text', text: 'Go ' }, { type: 'text', text: 'on.', ...BREAKPOINT }] },
+      ],
     });
     assert.deepEqual([
       completion.object, completion.choices[0]?.message.content, completion.choices[0]?.finish_reason,
@@ -114,7 +119,8 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     };
     const first = await openai.chat.completions.create(asks);
     assert.deepEqual(
-      (await sent())['tools'], [{ name: 'get_weather', description: 'The weather.', input_schema: SCHEMA }],
+      (await sent())['tools'],
+      [{ name: 'get_weather', description: 'The weather.', input_schema: SCHEMA, ...BREAKPOINT }],
     );
     assert.deepEqual((await sent())['tool_choice'], { type: 'any', disable_parallel_tool_use: true });
     const [choice] = first.choices;
@@ -126,13 +132,13 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     }, { role: 'tool', tool_call_id: 'toolu_2', content: '31' });
     assert.equal((await openai.chat.completions.create(asks)).choices[0]?.message.content, 'Cold and warm.');
     assert.deepEqual((await sent(1))['messages'], [
-      { role: 'user', content: 'Weather?' },
+      { role: 'user', content: [{ type: 'text', text: 'Weather?', ...BREAKPOINT }] },
       { role: 'assistant', content: [
         { type: 'text', text: 'Let me see.' }, ...USES.map((use) => ({ type: 'tool_use', ...use })),
       ] },
       { role: 'user', content: [{
         type: 'tool_result', tool_use_id: 'toolu_1', content: '-3',
-      }, { type: 'tool_result', tool_use_id: 'toolu_2', content: '31' }] },
+      }, { type: 'tool_result', tool_use_id: 'toolu_2', content: '31', ...BREAKPOINT }] },
     ]);
     await books.check(paid(10n * CLAUDE.input + 3n * CLAUDE.output), paid(10n * CLAUDE.input + CLAUDE.output));
   });
@@ -207,7 +213,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     assert.deepEqual(((await sent(2))['messages'] as unknown[]).slice(1), [
       { role:
         'assistant', content: [{ type: 'tool_use', id: 'function_1', name: 'get_weather', input: { city: 'Oslo' } }] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'function_1', content: '-3' }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'function_1', content: '-3', ...BREAKPOINT }] },
     ]);
     await books.check(...Array.from({ length: 3 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
   });

@@ -1,6 +1,7 @@
 /**
- * What clients send to a model of the other protocol, answered by providers that refuse what the real APIs refuse:
- * fields of clients, schemas of every shape, and histories that one of the APIs would not take.
+ * The gateway converts each request into one that the other protocol accepts. The requests have client-specific fields,
+ * JSON schemas of many shapes, and message histories that the other API would refuse as they are. The fake providers
+ * refuse what the real APIs refuse.
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
@@ -20,13 +21,13 @@ async function post(path: string, body: Fields): Promise<Response> {
   });
 }
 
-/** An OpenAI client on every Anthropic model. */
+/** Asserts that every Anthropic model answers an OpenAI client's request with 200. */
 async function assertChatTaken(request: Fields): Promise<void> {
   for (const model of MODELS.Anthropic)
     await assertOk(await post('/v1/chat/completions', { model, ...request }), model);
 }
 
-/** An Anthropic client on every OpenAI model. */
+/** Asserts that every OpenAI model answers an Anthropic client's request with 200. */
 async function assertMessageTaken(request: Fields): Promise<void> {
   for (const model of MODELS.OpenAI)
     await assertOk(await post('/v1/messages', { model, max_tokens: 1000, ...request }), model);
@@ -43,8 +44,8 @@ const LONG_ID = 'x'.repeat(64);
 const callOf = (id: string): Fields => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } });
 const LOOK = { name: 'look', parameters: { type: 'object', properties: {} } };
 
-describe('fields that clients put on messages', () => {
-  it('reach an Anthropic model in the right place, or are left out', () => assertChatTaken({
+describe('client-specific fields', () => {
+  it('of messages and tools are converted or dropped for Anthropic models', () => assertChatTaken({
     messages: [
       { role: 'system', content: 'Be brief.', ...CACHE }, { role: 'user', content: 'hi', ...CACHE, id: 'm1' },
       {
@@ -58,21 +59,21 @@ describe('fields that clients put on messages', () => {
     tools: [{ type: 'function', function: LOOK, ...CACHE }],
   }));
 
-  it('are refused by name where they are unknown settings of the whole call', async () => {
+  it('at the top level are refused when unknown, with an error that names them', async () => {
     const response = await post('/v1/chat/completions', { model: 'claude-opus-4-6', messages: HELLO, novel: 1 });
     assert.equal(response.status, 400);
     assert.match(await response.text(), /novel/);
   });
 });
 
-describe('schemas', () => {
+describe('JSON schemas', () => {
   const schema = {
     type: 'object', required: ['age'], properties: {
       age: { type: 'integer', minimum: 18 }, tags: { type: 'array', uniqueItems: true, items: { type: 'string' } },
       nested: { type: 'object', properties: { a: { oneOf: [{ type: 'string' }, { type: 'null' }] } } },
     },
   };
-  it('of answers and strict tools are taken by Anthropic models', () => assertChatTaken({
+  it('of structured outputs and strict tools are accepted by Anthropic models', () => assertChatTaken({
     messages: HELLO, response_format: { type: 'json_schema', json_schema: { name: 'a', schema } },
     tools: [
       { type: 'function', function: { name: 'strict', strict: true, parameters: schema } },
@@ -81,7 +82,7 @@ describe('schemas', () => {
     ],
   }));
 
-  it('of answers and strict tools are taken by OpenAI models', () => assertMessageTaken({
+  it('of structured outputs and strict tools are accepted by OpenAI models', () => assertMessageTaken({
     messages: HELLO, output_config: { format: { type: 'json_schema', schema } },
     tools: [
       { name: 'strict', strict: true, input_schema: schema }, { name: 'empty', input_schema: { type: 'object' } },
@@ -89,8 +90,8 @@ describe('schemas', () => {
   }));
 });
 
-describe('histories', () => {
-  it('with calls and no tools, no result, blank text and a last message of the assistant', () => assertChatTaken({
+describe('message histories', () => {
+  it('with undeclared tools, missing and stray results, blank text and a prefill are accepted', () => assertChatTaken({
     messages: [
       { role: 'assistant', content: 'Welcome.' }, { role: 'user', content: ' ' }, { role: 'user', content: 'look' },
       { role: 'assistant', content: ' \n', tool_calls: [callOf('c1'), callOf('c2')] },
@@ -99,11 +100,11 @@ describe('histories', () => {
     ],
   }));
 
-  it('that end with a call that nobody has answered', () => assertChatTaken({
+  it('that end with an unanswered tool call are accepted by Anthropic models', () => assertChatTaken({
     messages: [...HELLO, { role: 'assistant', content: null, tool_calls: [callOf('c1')] }],
   }));
 
-  it('with long ids of tools, for OpenAI models', () => assertMessageTaken({
+  it('with tool call ids of 64 characters are accepted by OpenAI models', () => assertMessageTaken({
     messages: [
       ...HELLO, { role: 'assistant', content: [{ type: 'tool_use', id: LONG_ID, name: 'f', input: {} }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: LONG_ID, content: 'ok' }] },
@@ -111,11 +112,11 @@ describe('histories', () => {
   }));
 });
 
-describe('settings that a model does not take', () => {
-  it('are left out for Anthropic models', () => assertChatTaken({
+describe('parameters that a model does not support', () => {
+  it('are dropped for Anthropic models', () => assertChatTaken({
     messages: HELLO, temperature: 0.2, top_p: 0.9, reasoning_effort: 'low', stop: ['END'],
   }));
-  it('are left out for OpenAI models', () => assertMessageTaken({
+  it('are dropped for OpenAI models', () => assertMessageTaken({
     messages: HELLO, temperature: 0.2, top_p: 0.9, stop_sequences: ['END'], output_config: { effort: 'max' },
     tools: [{ name: 'f', description: 'D'.repeat(5000), input_schema: { type: 'object' } }],
     tool_choice: { type: 'auto', disable_parallel_tool_use: true },

@@ -1,7 +1,7 @@
 /**
- * Bodies that are read in a thread of their own: the same answers, errors and upstream bytes as small ones, and the
- * attacks that once held the event loop. Measured before: 300 KiB of nested blocks held it for 25 s, 66 KiB for 5 s,
- * 24 MiB of two million values for 12 s, and 30,000 tool results in a row for 2 s.
+ * A worker thread reads large request bodies. They get the same answers, errors and upstream requests as small ones,
+ * and none may hold too many JSON values. Earlier versions let such bodies block the event loop: 300 KiB of nested
+ * blocks for 25 s, 66 KiB for 5 s, 24 MiB of two million values for 12 s, and 30,000 tool results in a row for 2 s.
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
@@ -24,7 +24,7 @@ describe('a large body', () => {
   beforeAll(async () => { world = await startWorld(); });
   afterAll(() => world.stop());
 
-  it('passes through byte by byte but for the model and the limit', async () => {
+  it('passes its messages through unchanged', async () => {
     world.openai.script({ steps: [{ kind: 'send', bytes: COMPLETION, tokens: 1 }] });
     const body = chat('gpt-model', { messages: [{ role: 'user', content: LONG }], max_completion_tokens: 10 });
     assert.equal((await post(world, '/v1/chat/completions', body)).status, 200);
@@ -32,7 +32,7 @@ describe('a large body', () => {
     assert.deepEqual((sent as { messages: unknown }).messages, [{ role: 'user', content: LONG }]);
   });
 
-  it('is converted as a small one is', async () => {
+  it('is converted like a small one', async () => {
     for (const content of ['short', LONG]) {
       world.anthropic.script({ steps: [{ kind: 'send', bytes: MESSAGE, tokens: 1 }] });
       const body = chat('claude-model', { messages: [{ role: 'user', content }], max_completion_tokens: 10 });
@@ -42,7 +42,7 @@ describe('a large body', () => {
     }
   });
 
-  it('is refused with the same errors', async () => {
+  it('is refused with the same errors as a small one', async () => {
     const pairs = [
       ['{"model":"gpt-model","messages":[}', 'invalid_json'],
       ['{"model":"gpt-model"}', 'invalid_value'],
@@ -57,14 +57,14 @@ describe('a large body', () => {
     }
   });
 
-  it('is counted, by a provider and by the tokenizer', async () => {
+  it('has its tokens counted by the gateway\'s own tokenizer', async () => {
     const body = message('text-model', { messages: [{ role: 'user', content: LONG }] });
     const answer = await post(world, '/v1/messages/count_tokens', body);
     assert.equal(answer.status, 200);
     assert.ok(answer.json().input_tokens > 50_000);
   });
 
-  it('holds 100,000 values at most', async () => {
+  it('is refused if it holds more than 100,000 JSON values', async () => {
     const values = (count: number): unknown => chat('gpt-model', { metadata: Array.from({ length: count }, () => 0) });
     const refused = await post(world, '/v1/chat/completions', values(100_001));
     assert.deepEqual([refused.status, refused.json().error.code], [400, 'invalid_json']);
@@ -73,7 +73,7 @@ describe('a large body', () => {
     assert.equal((await post(world, '/v1/chat/completions', values(90_000))).status, 200);
   });
 
-  it('holds no more values in the text of a tool call\'s arguments', async () => {
+  it('is refused if the arguments of a tool call hold more than that', async () => {
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: `{"a":[${'0,'.repeat(200_000)}0]}` } };
     const messages = [
       { role: 'user', content: 'x' }, { role: 'assistant', tool_calls: [call] },

@@ -1,5 +1,6 @@
 /**
- * Responses that pass through: billed at every end that they can have, and bounded like every chat.
+ * POST /v1/responses, passed through to an OpenAI channel: the gateway bills a response however it ends, and limits its
+ * output as it limits a chat completion's.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -32,7 +33,7 @@ const ask = (more: object = {}, model = 'gpt-model'): Promise<Answer> =>
   post(world, '/v1/responses', { model, input: 'hello', ...more });
 
 describe('a response', () => {
-  it('passes through, and is billed by its figures', async () => {
+  it('passes through, and is billed by its usage', async () => {
     world.openai.script(openaiResponse('hello', USAGE));
     const { answer, cost } = await costOf(() => ask({ store: false, metadata: { a: 'b' } }));
     assert.deepEqual([answer.status, answer.json().output[0].content[0].text, cost], [200, 'hello', COST]);
@@ -42,14 +43,14 @@ describe('a response', () => {
     }]);
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.00027');
   });
-  it('is asked of its provider under its own name, with a wish that is too high lowered', async () => {
+  it('is requested by the provider\'s model name, with max_output_tokens capped at the model\'s limit', async () => {
     world.openai.script(openaiResponse());
     await ask({ max_output_tokens: 100_000 }, 'renamed-model');
     assert.deepEqual(
       (await world.openai.request(0)).json(), { model: 'upstream-name-7', input: 'hello', max_output_tokens: 4000 },
     );
   });
-  it('is lowered to what the key can pay', async () => {
+  it('has max_output_tokens lowered to what the key can pay for', async () => {
     world.openai.script(openaiResponse());
     const answer =
       await post(world, '/v1/responses', { model: 'gpt-model', input: 'hello' }, { 'x-api-key': KEYS.small });
@@ -57,7 +58,7 @@ describe('a response', () => {
     assert.ok(lowered >= 256 && lowered < 1000, answer.text);
     assert.equal((await world.openai.request(0)).json()['max_output_tokens'], lowered);
   });
-  it('that is incomplete is billed; that has failed with figures, too; without any, it costs nothing', async () => {
+  it('is billed when it is incomplete or failed, but costs nothing when it failed without usage', async () => {
     for (const [status, usage, expected] of [
       ['incomplete', USAGE, COST], ['failed', USAGE, COST], ['failed', null, 0n],
     ] as const) {
@@ -66,22 +67,22 @@ describe('a response', () => {
       assert.deepEqual([answer.status, answer.json().status, cost], [200, status, expected]);
     }
   });
-  it('without figures is estimated, and says so', async () => {
+  it('without usage is billed by an estimate, and a header says so', async () => {
     world.openai.script(openaiResponse('twelve bytes', null));
     const { answer, cost } = await costOf(() => ask());
     assert.equal(answer.headers.get('x-modelgateway-usage'), 'estimated');
     assert.ok(cost > 3n * PRICE.output && cost < 3n * PRICE.output + 100n * PRICE.input);
   });
-  it('that its provider refuses is told, and free', async () => {
+  it('that the provider refuses costs nothing, and the client gets the provider\'s message', async () => {
     world.openai.script(openaiError(400, 'no such verbosity'));
     const { answer, cost } = await costOf(() => ask());
     assert.deepEqual([answer.status, answer.json().error.message, cost], [400, 'no such verbosity', 0n]);
   });
 });
 
-describe('a stream of one', () => {
+describe('a streamed response', () => {
   for (const end of ['completed', 'incomplete', 'failed'] as const) {
-    it(`that ends ${end} is billed by its last event`, async () => {
+    it(`that ends with response.${end} is billed by the usage in that event`, async () => {
       world.openai.script(openaiResponseStream(['hel', 'lo'], { usage: USAGE, end }));
       const { answer, cost } = await costOf(() => ask({ stream: true }));
       assert.equal(cost, COST);
@@ -89,7 +90,7 @@ describe('a stream of one', () => {
       assert.match(answer.text, /"delta":"hel"/);
     });
   }
-  it('whose last event is the first to speak of output is billed by it', async () => {
+  it('without text is billed by the usage in its last event', async () => {
     world.openai.script(openaiResponseStream([], { usage: USAGE, end: 'failed' }));
     assert.equal((await costOf(() => ask({ stream: true }))).cost, COST);
   });
@@ -98,7 +99,7 @@ describe('a stream of one', () => {
     assert.equal((await costOf(() => ask({ stream: true }))).cost, 0n);
   });
   for (const end of ['error', 'cut']) {
-    it(`that ${end === 'cut' ? 'is cut' : 'ends with an error'} is billed by what was seen, and says so`, async () => {
+    it(`that ${end === 'cut' ? 'breaks off' : 'fails'} is billed by the text sent, and ends in an error`, async () => {
       world.openai.script(openaiResponseStream(['four', 'four'], { end }));
       const { answer, cost } = await costOf(() => ask({ stream: true }));
       assert.ok(cost >= 2n * PRICE.output && cost < 2n * PRICE.output + 100n * PRICE.input, String(cost));
@@ -108,31 +109,31 @@ describe('a stream of one', () => {
   }
 });
 
-describe('what responses are refused for', () => {
+describe('a request is refused', () => {
   const refused: readonly [what: string, body: object, code: string, param: string][] = [
-    ['an earlier response', { previous_response_id: 'resp_1' }, 'unsupported_parameter', 'previous_response_id'],
+    ['a previous response', { previous_response_id: 'resp_1' }, 'unsupported_parameter', 'previous_response_id'],
     ['a conversation', { conversation: 'conv_1' }, 'unsupported_parameter', 'conversation'],
-    ['an item by reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'unsupported_parameter', 'input[0]'],
-    ['background', { background: true }, 'unsupported_parameter', 'background'],
-    ['a search', { tools: [{ type: 'web_search' }] }, 'not_allowed', 'tools[0].type'],
-    ['a file by id', { input: [{
+    ['an item reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'unsupported_parameter', 'input[0]'],
+    ['background mode', { background: true }, 'unsupported_parameter', 'background'],
+    ['web search', { tools: [{ type: 'web_search' }] }, 'not_allowed', 'tools[0].type'],
+    ['a file id', { input: [{
       role: 'user', content: [{ type: 'input_file', file_id: 'f' }],
     }] }, 'not_allowed', 'input[0].content[0].file_id'],
-    ['a name in another case', { Previous_Response_Id: 'resp_1' }, 'invalid_value', 'Previous_Response_Id'],
+    ['a parameter name in the wrong case', { Previous_Response_Id: 'resp_1' }, 'invalid_value', 'Previous_Response_Id'],
   ];
   for (const [what, body, code, param] of refused) {
-    it(`is ${what}`, async () => {
+    it(`with ${what}`, async () => {
       const answer = await ask(body);
       assert.deepEqual([answer.status, answer.json().error.code, answer.json().error.param], [400, code, param]);
       assert.equal(world.openai.requests.length, 0);
     });
   }
-  it('is a search for a model that may not, but not for one that may', async () => {
+  it('with a previous response, but not with web search, where the model allows server tools', async () => {
     world.openai.script(openaiResponse());
     assert.equal((await ask({ tools: [{ type: 'web_search' }] }, 'tools-model')).status, 200);
     assert.equal((await ask({ previous_response_id: 'resp_1' }, 'tools-model')).status, 400);
   });
-  it('is a model that does not chat', async () => {
+  it('for a model without chat, with an error that names the endpoint to use', async () => {
     assert.equal(
       (await ask({}, 'embed-model')).json().error.message, 'embed-model makes embeddings: POST /v1/embeddings',
     );
@@ -140,14 +141,14 @@ describe('what responses are refused for', () => {
   });
 });
 
-describe('responses that were made', () => {
+describe('the rest of the Responses API', () => {
   for (const [method, path] of [
     ['GET', '/v1/responses/resp_1'], [
       'DELETE', '/v1/responses/resp_1',
     ], ['POST', '/v1/responses/resp_1/cancel'], ['GET', '/v1/responses/resp_1/input_items'],
     ['POST', '/v1/conversations'], ['GET', '/v1/conversations/conv_1/items'],
   ] as const) {
-    it(`are not kept: ${method} ${path} says what to do`, async () => {
+    it(`is not served: ${method} ${path} gets a 404 that says what to do instead`, async () => {
       const response =
         await fetch(world.gateway.url + path, { method, headers: { authorization: `Bearer ${KEYS.main}` } });
       const { error } = await response.json() as { error: { code: string; message: string } };
@@ -155,7 +156,7 @@ describe('responses that were made', () => {
       assert.match(error.message, /"input"/);
     });
   }
-  it('are not sent over a WebSocket, upon which clients post them', async () => {
+  it('is not served over a WebSocket: the upgrade gets a 426 that tells clients to POST', async () => {
     const request = http.get(`${world.gateway.url}/v1/responses`, { headers: {
       connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', authorization: `Bearer ${KEYS.main}`,
     } });
@@ -165,5 +166,5 @@ describe('responses that were made', () => {
     assert.equal(error.code, 'upgrade_required');
     assert.match(error.message, /"stream": true/);
   });
-  it('are posted, not fetched', async () => assert.equal((await get(world, '/v1/responses')).status, 405));
+  it('answers GET /v1/responses with 405', async () => assert.equal((await get(world, '/v1/responses')).status, 405));
 });

@@ -1,6 +1,7 @@
 /**
- * Support: a certificate of its own making, so that no private key lies in the repository. X.509 v3 (RFC 5280) in DER,
- * by hand: issuer and subject are the same, ECDSA on P-256, valid for a day around now, for the name "localhost" only.
+ * Support: generates a self-signed certificate at run time, so that the repository contains no private key. It encodes
+ * X.509 v3 (RFC 5280) as DER by hand, with an ECDSA key on P-256. The certificate is valid from yesterday to tomorrow,
+ * for the DNS name "localhost" only.
  */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 
@@ -24,8 +25,8 @@ function utcTime(date: Date): Buffer {
   return der(0x17, Buffer.from(`${date.toISOString().slice(2, 19).replace(/[-:T]/g, '')}Z`));
 }
 
-/** A key and a certificate for "localhost", PEM. */
-export function selfSigned(): SelfSigned {
+/** Returns a private key and its certificate for "localhost", both in PEM. */
+export function createSelfSignedCertificate(): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync('ec', {
     namedCurve:
       'P-256', privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'der' },

@@ -4,9 +4,9 @@ import { createServer } from 'node:https';
 import { afterAll, beforeAll, test } from 'vitest';
 import { UpstreamFailure } from '../../../../dataplane/upstream/upstream.ts';
 import { readAll, requestOf, startUpstreams, targetAt } from './provider.ts';
-import { selfSigned } from './self-signed.ts';
+import { createSelfSignedCertificate } from './self-signed.ts';
 
-const identity = selfSigned();
+const identity = createSelfSignedCertificate();
 let calls = 0;
 const server = createServer(identity, (_request, response) => { calls++; response.end('over TLS'); });
 let port = 0;
