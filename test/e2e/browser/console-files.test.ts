@@ -369,7 +369,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
   test('without scripts: keys, form, switch, wallet and prices by forms and links alone', async () => {
     const plain = await stage.visitor({ javaScriptEnabled: false });
     const { page: sheet, press } = plain;
-    await sheet.goto(url);
+    await sheet.goto(`${url}/keys`);
     await showToken(plain, 'Admin token', token);
     await sheet.getByRole('searchbox').fill('paper');
     await press('Apply');
