@@ -1,10 +1,10 @@
-/** What flags are when they are not given, where a command and what it starts both need it. */
+/** Defaults that both a command's flags and the parts it starts need. */
 import type { Address } from './options.ts';
 
-/** Where the demo provider listens. */
+/** The default address of the demo provider. */
 export const DEMO_ADDRESS: Address = { host: '127.0.0.1', port: 4010 };
 
-/** Where the console is, unless another program is there. */
+/** The default address of the console. */
 export const CONSOLE_ADDRESS: Address = { host: '127.0.0.1', port: 8081 };
 
 /** The default namespace of a gateway. */

@@ -1,4 +1,4 @@
-/** The command line: commands and their flags are in commands/; how they end becomes an exit code here. */
+/** The command line. commands/ defines commands and their flags; this file turns their results into exit codes. */
 import { Command, CommanderError } from 'commander';
 import { dataplaneCommand } from './commands/dataplane.ts';
 import { catalogCommand } from './commands/catalog.ts';
@@ -17,7 +17,7 @@ const DESCRIPTION = `Model Gateway: one address, one key and one bill for many m
 
 Exit codes: 0 ok, 1 failed, 64 the command line is wrong.`;
 
-/** Commands report how they ended here. */
+/** Commands set the exit code here. */
 let exitCode: number = EXIT.ok;
 
 function buildProgram(): Command {

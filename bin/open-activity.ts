@@ -1,4 +1,4 @@
-/** Opens where recent and refused calls are kept for the console: beside the ledger, apart from money. */
+/** Opens the store of recent and refused calls for the console. It is separate from the ledger. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -7,18 +7,18 @@ import { openActivityFileWriter } from '../dataplane/activity/file-writer.ts';
 import type { LedgerLocation } from './options.ts';
 
 interface ActivityPlace {
-  /** The ledger's location; undefined: in the data folder. */
+  /** The ledger's location; undefined: the data folder. */
   readonly place: LedgerLocation | undefined;
   readonly dataDir: string | undefined;
 }
 
-/** The file of one machine's recent and refused calls. */
+/** The file of recent and refused calls on one machine. */
 export const ACTIVITY_FILE = 'activity.db';
 
-/** Undefined: no console could read it. */
+/** Returns undefined if no console could read the calls. */
 export async function openActivity({ place, dataDir }: ActivityPlace): Promise<ActivityWriter | undefined> {
   if (place?.kind === 'valkey') {
-    // loads the client only where it is needed
+    // loads the client only if it is needed
     const { openValkeyActivityWriter } = await import('../dataplane/activity/valkey-activity.ts');
     return openValkeyActivityWriter(place.url, `${hostname()} ${randomUUID()}`);
   }

@@ -11,24 +11,24 @@ import type { LedgerLocation } from './options.ts';
 interface LedgerFlags {
   /** The location of the ledger; undefined: ledger.db in the data folder. */
   readonly place: LedgerLocation | undefined;
-  /** What an acknowledged step of a ledger file survives; a shared ledger has settings of its own. */
+  /** What an acknowledged step of a ledger file survives; a shared ledger ignores it. */
   readonly sync: 'normal' | 'full';
-  /** The folder of the ledger's files; undefined for a shared ledger whose journal is not kept. */
+  /** The folder of the ledger's files; undefined for a shared ledger without a journal. */
   readonly dataDir: string | undefined;
   readonly log: Logger;
-  /** Whether objects come from files: then each process counts generations of its own. */
+  /** True if objects come from files, so that each process counts generations itself. */
   readonly ownGenerations?: boolean;
-  /** What refills a shared ledger whose store is empty. */
+  /** Returns the known spending, with which an empty shared store is refilled. */
   readonly refill?: RefillSource;
 }
 
 /**
- * Rejects with a message for users if the ledger cannot be used. A shared ledger that cannot be reached is opened all
- * the same, and refuses calls until it can be.
+ * Rejects with a message for users if the ledger cannot be used. A shared ledger that cannot be reached is opened
+ * nevertheless, and refuses calls until it can be reached.
  */
 export async function openLedger({ place, sync, dataDir, log, ownGenerations, refill }: LedgerFlags): Promise<Ledger> {
   if (place?.kind === 'valkey') {
-    // loads the client only where it is needed
+    // loads the client only if it is needed
     const { openValkeyLedger } = await import('../dataplane/ledger/valkey.ts');
     return openValkeyLedger({ url: place.url, dataDir, onEvent: (event) =>
       logEvent(log, event), ownGenerations: ownGenerations ?? false, ...(refill ? { refill } : {}) });

@@ -1,4 +1,4 @@
-/** Parses values of flags and environment variables; an error says what is expected. */
+/** Parses values of flags and environment variables. Error messages say what is expected. */
 import { InvalidArgumentError, Option } from 'commander';
 import { isValkeyUrl, parseValkeyUrl } from '../dataplane/ledger/valkey/location.ts';
 
@@ -25,12 +25,12 @@ export function logLevelFlag(): Option {
   return flag('--log-level <LEVEL>', 'least level that is logged').choices(LOG_LEVELS).default('info');
 }
 
-/** A command's description: what it does, in paragraphs that commander breaks into lines. */
+/** Joins the paragraphs of a command's description, which commander wraps. */
 export function paragraphs(...texts: readonly string[]): string {
   return texts.join('\n\n');
 }
 
-/** "host:port", "[::1]:port", or ":port" for all interfaces. */
+/** Parses "host:port", "[::1]:port", or ":port" for all interfaces. */
 export function parseAddress(text: string): Address {
   const [, bracketed, plain, digits] = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]*)):(\d{1,5})$/i.exec(text) ?? [];
   const port = Number(digits);
@@ -39,12 +39,12 @@ export function parseAddress(text: string): Address {
   return { host: bracketed ?? (plain || '0.0.0.0'), port };
 }
 
-/** An address, or "off": false. */
+/** Parses an address, or "off" to false. */
 export function parseConsole(text: string): Address | false {
   return /^off$/i.test(text) ? false : parseAddress(text);
 }
 
-/** "https://gateway.example": a server, without anything after it. */
+/** Parses a server's origin, such as "https://gateway.example". */
 export function parseOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '' || url.hash !== '' ||
@@ -53,7 +53,7 @@ export function parseOrigin(text: string): string {
   return url.origin;
 }
 
-/** One or more "host:port", separated by commas, after those of earlier flags. */
+/** Parses one or more "host:port", separated by commas, and appends them to those of earlier flags. */
 export function parseHostPorts(text: string, earlier: readonly string[] = []): readonly string[] {
   const addresses = text.split(',').map((each) => each.trim());
   const wrong = addresses.find((each) => !/^(?:\[[0-9a-f:.]+\]|[^\s:[\]/]+):\d{1,5}$/i.test(each));
@@ -62,7 +62,7 @@ export function parseHostPorts(text: string, earlier: readonly string[] = []): r
   return [...earlier, ...addresses];
 }
 
-/** Origins such as https://app.example, separated by commas, or `*`. */
+/** Parses origins such as https://app.example, separated by commas, or `*`. */
 export function parseOrigins(text: string): readonly string[] {
   const origins = text.split(',').map((each) => each.trim()).filter((each) => each !== '');
   const wrong = origins.find((each) => each !== '*' && URL.parse(each)?.origin !== each);
@@ -71,12 +71,12 @@ export function parseOrigins(text: string): readonly string[] {
   return origins;
 }
 
-/** Whether a "host:port" is this machine itself. */
+/** True if a "host:port" is on this machine. */
 export function isLoopback(hostPort: string): boolean {
   return /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+$/.test(hostPort);
 }
 
-/** Bytes, plain or with a unit: 67108864, 64MiB, 10MB. */
+/** Parses a number of bytes, plain or with a unit: 67108864, 64MiB, 10MB. */
 export function parseBytes(text: string): number {
   const [, digits, unit = ''] = /^(\d{1,10})\s*([kmg]?i?b)?$/i.exec(text.trim()) ?? [];
   const bytes = Number(digits) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
@@ -85,18 +85,18 @@ export function parseBytes(text: string): number {
   return bytes;
 }
 
-/** Where a ledger is kept. */
+/** The location of a ledger. */
 export type LedgerLocation =
   | { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
 
-/** Whole seconds, at most a day. */
+/** Parses whole seconds, at most a day. */
 export function parseSeconds(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > MAX_SECONDS)
     throw new InvalidArgumentError('It must be a number of seconds, at most 86400.');
   return Number(text);
 }
 
-/** "file:PATH" or "valkey://HOST:PORT". */
+/** Parses "file:PATH" or "valkey://HOST:PORT". */
 export function parseLedger(text: string): LedgerLocation {
   const path = /^file:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
   if (path !== undefined) return { kind: 'file', path };
@@ -110,19 +110,19 @@ export function parseLedger(text: string): LedgerLocation {
   return { kind: 'valkey', url: text };
 }
 
-/** A namespace's name, as Kubernetes has them. */
+/** Parses the name of a Kubernetes namespace. */
 export function parseNamespace(text: string): string {
   if (!/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text))
     throw new InvalidArgumentError('It must be a namespace: at most 63 lower-case letters, digits and hyphens.');
   return text;
 }
 
-/** Namespaces' names, separated by commas. */
+/** Parses names of namespaces, separated by commas. */
 export function parseNamespaces(text: string): string[] {
   return text.split(',').map((name) => parseNamespace(name.trim()));
 }
 
-/** ServiceAccounts' names, separated by commas. */
+/** Parses names of ServiceAccounts, separated by commas. */
 export function parseServiceAccounts(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());
   const wrong = names.find((name) => name.length > 253 || !/^[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?$/.test(name));
@@ -131,20 +131,20 @@ export function parseServiceAccounts(text: string): string[] {
   return names;
 }
 
-/** An address as people write it. */
+/** Formats an address, with brackets around an IPv6 host. */
 export function formatAddress({ host, port }: Address): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Where a browser on this machine reaches it. */
+/** The URL at which a browser on this machine reaches the address. */
 export function urlOf({ host, port }: Address): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${formatAddress({ host: reachable, port })}`;
 }
 
 /**
- * The environment as flags are read from it: an empty variable counts as not set, and so does a switch that is turned
- * off (MGW_HELLO=false), since commander takes a switch's mere presence for yes.
+ * The environment without variables that count as not set: empty ones, and switches that are turned off
+ * (MGW_HELLO=false), because commander would treat any value as true.
  */
 export function withoutUnset(env: NodeJS.ProcessEnv, switches: readonly string[]): NodeJS.ProcessEnv {
   const isUnset = (name: string, value: string | undefined): boolean =>

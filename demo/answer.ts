@@ -1,4 +1,4 @@
-/** What the demo provider says: the same answer to the same prompt, in whole or token by token. */
+/** Makes the demo provider's answers: the same answer to the same prompt, complete or token by token. */
 import type { Behaviour } from './rules.ts';
 import { behaviourOf } from './rules.ts';
 import { exampleOf } from './example.ts';
@@ -7,19 +7,19 @@ import { tokensOf } from './tokens.ts';
 
 export interface Answer {
   readonly behaviour: Behaviour;
-  /** The text, one token each; empty where a tool is called. */
+  /** The text in pieces of one token; empty if a tool is called. */
   readonly pieces: readonly string[];
   readonly toolCall: { readonly name: string; readonly input: unknown } | undefined;
-  /** The output limit cut it short. */
+  /** True if the output limit cut the text short. */
   readonly truncated: boolean;
-  /** What it reports, which a rule may have made a lie; undefined: nothing. */
+  /** The reported number, which a rule may have made wrong; undefined: none is reported. */
   readonly outputTokens: number | undefined;
 }
 
 const LONG_WORDS = ['one', 'more', 'word', 'and', 'another', 'still', 'counting', 'on'];
 const HAIKU = 'Tokens pass the gate,\neach one counted to the last.\nThe ledger agrees.';
 
-/** The answer to a prompt, its output limit and rules included. */
+/** The answer to a prompt, within its output limit and by its rules. */
 export function answerTo(prompt: Prompt): Answer {
   const behaviour = behaviourOf(prompt.lastText);
   const tool = toolToCall(prompt, behaviour);
@@ -60,10 +60,7 @@ function counted({ lastText, texts, images }: Prompt): string {
   return `That is ${seen.join(', ')}.`;
 }
 
-/**
- * The tool that this answer calls: one that was insisted on, or the first where the prompt asks for it; never twice in
- * a row.
- */
+/** The tool that this answer calls: a forced one, or the first if the prompt asks for it; never twice in a row. */
 function toolToCall(prompt: Prompt, behaviour: Behaviour): Tool | undefined {
   if (prompt.toolResult !== undefined) return undefined;
   if (prompt.forcedTool) return prompt.tools.find((tool) => tool.name === prompt.forcedTool);

@@ -1,4 +1,4 @@
-/** The demo provider's Anthropic side: messages, streamed and not, with prompt caching by cache_control. */
+/** The demo provider's Anthropic dialect: messages, streamed or not, with prompt caching by cache_control. */
 import type { Dialect, Exchange, InputUsage, StreamEvent } from './dialect.ts';
 import {
   BadRequest, contentText, isObject, objectsIn, optionalCount, requiredMessages, requiredText, textIn,
@@ -28,7 +28,7 @@ export const anthropic: Dialect = {
   headers: (id) => ({ 'request-id': id }),
 };
 
-/** A prompt without its limit: for counting, too. */
+/** Parses a prompt without its limit, also for counting. */
 export function parseAnthropic(body: Json): Prompt {
   const messages = requiredMessages(body);
   const blocks = objectsIn(messages.at(-1)?.['content']);
@@ -61,7 +61,7 @@ function forcedTool(choice: unknown): string | undefined {
   return choice['type'] === 'tool' ? textIn(choice['name']) : undefined;
 }
 
-/** Blocks of system and messages in order; what stands before the last one that is marked is cached. */
+/** Counts the input. Blocks of system and messages up to the last marked one are cached. */
 function input(body: Json, { texts, images, toolTexts }: Prompt, cache: PromptCache): InputUsage {
   const blocks =
     [...objectsIn(body['system']), ...requiredMessages(body).flatMap((message) => objectsIn(message['content']))];

@@ -1,15 +1,15 @@
-/** What a protocol does for the demo provider: openai.ts and anthropic.ts. */
+/** The functions of the demo provider that depend on the protocol: openai.ts and anthropic.ts. */
 import type { Answer } from './answer.ts';
 import type { Json, Prompt } from './prompt.ts';
 import type { PromptCache } from './prompt-cache.ts';
 
-/** One event of a stream. Tokens: how many tokens of the answer it carries, which is where pauses and breaks apply. */
+/** One event of a stream. `tokens` is how many tokens of the answer it carries; pauses and breaks apply to these. */
 export interface StreamEvent {
   readonly text: string;
   readonly tokens: 0 | 1;
 }
 
-/** The input side of usage, by price class. */
+/** The input's usage by price class. */
 export interface InputUsage {
   readonly uncached: number;
   readonly cached: number;
@@ -28,11 +28,11 @@ export interface Exchange {
 export interface Dialect {
   /** @throws BadRequest */
   parse(body: Json): Prompt;
-  /** What this prompt's input counts as. */
+  /** Counts this prompt's input by class. */
   input(body: Json, prompt: Prompt, cache: PromptCache): InputUsage;
   whole(exchange: Exchange): unknown;
   stream(exchange: Exchange): StreamEvent[];
   error(status: number, message: string, param?: string): unknown;
-  /** Headers of every answer. */
+  /** The headers of every response. */
   headers(id: string): Readonly<Record<string, string>>;
 }

@@ -1,8 +1,8 @@
-/** Values that fit a JSON schema: for tool calls, and for answers that are held to a schema. */
+/** Makes values that match a JSON schema, for tool calls and structured output. */
 import { isObject } from './prompt.ts';
 import type { Json } from './prompt.ts';
 
-/** Schemas refer to themselves; beyond this depth optional properties are left out. */
+/** Schemas may be recursive; below this depth optional properties are left out. */
 const MOST_DEPTH = 6;
 const MOST_ITEMS = 100;
 const FORMATS: Readonly<Record<string, string>> = {
@@ -11,7 +11,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   'ipv6': '2001:db8::1', 'uuid': '00000000-0000-4000-8000-000000000000',
 };
 
-/** A value that fits a schema, as far as patterns and conditions are not concerned. */
+/** A value that matches a schema, except for patterns and conditions. */
 export function exampleOf(schema: unknown, name = ''): unknown {
   return exampleAt({ schema, name, root: schema, depth: 0 });
 }
@@ -52,7 +52,7 @@ function plainExample(position: Position, given: Json): unknown {
   }
 }
 
-/** Bounds in a description, where SDKs write keywords that an API refuses: `{minimum: 18}`. */
+/** Reads bounds from a description, where SDKs write keywords that an API refuses: `{minimum: 18}`. */
 function describedBounds(description: unknown): Json {
   const text = typeof description === 'string' ? description : '';
   const bounds = text.matchAll(/\b(minimum|maximum|exclusiveMinimum|minLength|maxLength|minItems): (-?\d+)/g);

@@ -1,4 +1,4 @@
-/** A short film of a prompt: an uncompressed AVI whose colours follow from the words and move. */
+/** Makes a short film for a prompt: an uncompressed AVI whose moving colours are derived from the words. */
 import { createHash } from 'node:crypto';
 
 const SIZE = 64;
@@ -17,7 +17,7 @@ export function film(seed: string): Buffer {
   return Buffer.concat([Buffer.from('RIFF'), number(body.length), body]);
 }
 
-/** Rows from the bottom up, blue first, as bitmaps have them. */
+/** Rows from the bottom up, blue first, as in bitmaps. */
 function frame(colours: Buffer, index: number): Buffer {
   const pixels = Buffer.alloc(FRAME_BYTES);
   for (let at = 0; at < FRAME_BYTES; at++) {
@@ -47,7 +47,7 @@ function streamHeader(): Buffer {
   )]);
 }
 
-/** Size of this, width, height, planes and bits per pixel, compression, image size, and four that do not matter. */
+/** Size of this, width, height, planes and bits per pixel, compression, image size, and four unused fields. */
 function bitmapHeader(): Buffer {
   return numbers(40, SIZE, SIZE, 1 | 24 << 16, 0, FRAME_BYTES, 0, 0, 0, 0);
 }

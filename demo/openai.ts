@@ -1,4 +1,4 @@
-/** The demo provider's OpenAI side: chat completions, streamed and not. */
+/** The demo provider's OpenAI dialect: chat completions, streamed or not. */
 import type { Dialect, Exchange, InputUsage, StreamEvent } from './dialect.ts';
 import { contentText, isObject, objectsIn, optionalCount, requiredMessages, requiredText, textIn } from './prompt.ts';
 import type { Json, Prompt, Tool } from './prompt.ts';
@@ -7,7 +7,7 @@ import { countTokens } from './tokens.ts';
 
 /** Cached input counts in steps of this many tokens. */
 const CACHE_STEP = 128;
-/** A fixed time of creation: the same question has the same answer, ids apart. */
+/** A fixed creation time, so that the same question has the same answer, except for ids. */
 const CREATED_SECONDS = 1_735_689_600;
 const ERROR_TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limit_error', 500: 'server_error', 502: 'server_error', 503: 'server_error', 529: 'server_error',

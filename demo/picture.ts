@@ -1,4 +1,4 @@
-/** A small picture of a prompt: a PNG with a gradient whose colours follow from the words. */
+/** Makes a small picture for a prompt: a PNG with a gradient whose colours are derived from the words. */
 import { createHash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
 

@@ -1,4 +1,4 @@
-/** What the demo provider answers besides chat: embeddings, images, the list of models, token counts. */
+/** The demo provider's endpoints besides chat: embeddings, images, the list of models, token counts. */
 import { createHash } from 'node:crypto';
 import { parseAnthropic } from './anthropic.ts';
 import { picture } from './picture.ts';
@@ -10,12 +10,12 @@ const CREATED_SECONDS = 1_735_689_600;
 const DIMENSIONS = 64;
 const MOST_IMAGES = 10;
 const MOST_PARTIAL_IMAGES = 3;
-/** What one picture counts as. */
+/** The number of tokens of one picture. */
 const IMAGE_TOKENS = 256;
 const MODELS =
   ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-6', 'claude-haiku-4-5', 'text-embedding-3-small', 'flux-1.1-pro'] as const;
 
-/** POST /v1/embeddings: vectors that follow from the text, of length 1. */
+/** POST /v1/embeddings: vectors of length 1 that are derived from the text. */
 export function embeddings(body: Json): unknown {
   const model = requiredText(body, 'model');
   const inputs = inputsOf(body['input']);
@@ -31,7 +31,7 @@ export function embeddings(body: Json): unknown {
   };
 }
 
-/** A text, several texts, one list of token numbers, or several. */
+/** The inputs: a text, several texts, one list of token numbers, or several. */
 function inputsOf(input: unknown): string[] {
   if (typeof input === 'string' && input !== '') return [input];
   if (!Array.isArray(input) || input.length === 0)
@@ -49,7 +49,7 @@ function vectorOf(text: string, dimensions: number): Float32Array {
   return values.map((value) => value / length);
 }
 
-/** POST /v1/images/generations: `n` small pictures, in base64 or by an address of this provider. */
+/** POST /v1/images/generations: `n` small pictures, in base64 or by a URL of this provider. */
 export function images(body: Json, ownUrl: string): unknown {
   const prompt = requiredText(body, 'prompt');
   const count = optionalCount(body, 'n') ?? 1;
@@ -63,7 +63,7 @@ export function images(body: Json, ownUrl: string): unknown {
   return { created: CREATED_SECONDS, data };
 }
 
-/** The same as a stream: partial pictures as many as asked for, and the whole one. */
+/** The same as a stream: as many partial pictures as requested, and the complete one. */
 export function imageEvents(body: Json): readonly string[] {
   const prompt = requiredText(body, 'prompt');
   const b64 = picture(seedOf(prompt, 0)).toString('base64');
@@ -84,7 +84,7 @@ function seedOf(prompt: string, index: number): string {
   return createHash('sha256').update(`${index}:${prompt}`).digest('hex').slice(0, 16);
 }
 
-/** GET /v1/models, in the shape of the protocol that asks. */
+/** GET /v1/models, in the protocol of the client. */
 export function models(forAnthropic: boolean): unknown {
   if (!forAnthropic) return {
     object: 'list', data: MODELS.map((id) => ({ id, object: 'model', created: CREATED_SECONDS, owned_by: 'demo' })),

@@ -1,12 +1,10 @@
-/**
- * What the demo provider remembers as cached: the beginnings of conversations that it has seen, for as long as it runs.
- */
+/** The demo provider's prompt cache: the beginnings of conversations that it has seen, for as long as it runs. */
 import { createHash } from 'node:crypto';
 
 const MOST_ENTRIES = 1_000;
 
 export interface PromptCache {
-  /** Whether this beginning was seen before; it is from now on. */
+  /** Returns whether this beginning was seen before, and adds it. */
   seen(beginning: readonly string[]): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What the demo provider understands of a request, whichever protocol it came in. */
+/** A request to the demo provider, parsed, in a form that both protocols share. */
 
 /** A tool as the caller declared it. */
 export interface Tool {
@@ -13,21 +13,21 @@ export interface Prompt {
   readonly maxTokens: number | undefined;
   /** All texts of the conversation in order, the system's included. */
   readonly texts: readonly string[];
-  /** What the user said last: the rules look at this only. */
+  /** The last message of the user, the only text that rules look at. */
   readonly lastText: string;
-  /** The last message is a tool's result: what it holds. */
+  /** The content of the tool result, if that is the last message. */
   readonly toolResult: string | undefined;
   readonly images: number;
   readonly tools: readonly Tool[];
   /** The tools as they were declared, for counting their tokens. */
   readonly toolTexts: readonly string[];
-  /** The JSON schema that the answer must fit; undefined: any text. */
+  /** The JSON schema that the answer must match; undefined: any text. */
   readonly answerSchema: unknown;
-  /** The caller insists on a tool: on this one, or on any (""). */
+  /** The name of the tool that must be called; "" for any tool. */
   readonly forcedTool: string | undefined;
 }
 
-/** A request that the provider refuses, with the field at fault. */
+/** A request that the provider refuses, with the invalid field. */
 export class BadRequest extends Error {
   override readonly name = 'BadRequest';
   readonly param: string;
@@ -52,14 +52,14 @@ export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The text of a message's content: a string, or blocks of which some hold text. */
+/** The text of a message's content: a string, or blocks of which some contain text. */
 export function contentText(content: unknown): string {
   return typeof content === 'string'
     ? content
     : objectsIn(content).map((block) => textIn(block['text'])).filter((text) => text !== '').join('\n');
 }
 
-/** @throws BadRequest where the field is missing or not a string. */
+/** @throws BadRequest if the field is missing or not a string. */
 export function requiredText(body: Json, field: string): string {
   const value = body[field];
   if (typeof value !== 'string' || value === '')
@@ -67,7 +67,7 @@ export function requiredText(body: Json, field: string): string {
   return value;
 }
 
-/** The messages, at least one. */
+/** The messages; throws if there are none. */
 export function requiredMessages(body: Json): Json[] {
   const messages = objectsIn(body['messages']);
   if (messages.length === 0)
@@ -75,7 +75,7 @@ export function requiredMessages(body: Json): Json[] {
   return messages;
 }
 
-/** A positive whole number, or undefined where the field is absent or null. */
+/** A positive whole number; undefined if the field is absent or null. */
 export function optionalCount(body: Json, field: string): number | undefined {
   const value = body[field];
   if (value === undefined || value === null) return undefined;

@@ -1,7 +1,7 @@
 /**
- * A provider that speaks both protocols and answers by rule, for trying things out without an account anywhere. The
- * same question has the same answer; words in the prompt ask for failures (rules.ts). It takes any credential except
- * one that contains "wrong", and any model name. OpenAI's base URL is <url>/v1, Anthropic's <url>.
+ * A provider that speaks both protocols and answers by rules, to try things out without an account. The same question
+ * has the same answer; words in the prompt trigger failures (rules.ts). It accepts any model name, and any credential
+ * except one that contains "wrong". OpenAI's base URL is <url>/v1, Anthropic's <url>.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -24,13 +24,16 @@ import type { PromptCache } from './prompt-cache.ts';
 
 interface DemoProviderOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** One line per request, for people. */
+  /** Called with one readable line per request. */
   readonly onRequest?: (line: string) => void;
-  /** Pause before each token of a stream, so that it is seen to stream; default 12 ms. */
+  /** The pause before each token of a stream, so that streaming is visible; default 12 ms. */
   readonly tokenMs?: number;
-  /** The same under the rule "slow", and (ten times it) before a slow answer that does not stream; default 400 ms. */
+  /**
+   * The pause before each token under the rule "slow"; a slow answer that is not a stream waits for the time of several
+   * tokens. Default 400 ms.
+   */
   readonly slowTokenMs?: number;
   /** How long a video takes; default 4 s. */
   readonly videoMs?: number;
@@ -39,7 +42,7 @@ interface DemoProviderOptions {
 export interface DemoProvider {
   /** "http://host:port" */
   readonly url: string;
-  /** Ends running answers, too. */
+  /** Also ends running answers. */
   stop(): Promise<void>;
 }
 
@@ -62,7 +65,7 @@ interface Call {
 
 const SLOW_ANSWER_TOKENS = 10;
 
-/** Resolves once it answers; rejects where the port cannot be had. */
+/** Resolves once it listens; rejects if the port cannot be opened. */
 export async function startDemoProvider(options: DemoProviderOptions): Promise<DemoProvider> {
   const stopping = new AbortController();
   const context: Context = {
@@ -96,7 +99,7 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
   };
 }
 
-/** Never rejects: whatever goes wrong is the caller's to see. */
+/** Never rejects: every error is sent to the client. */
 async function serve(context: Context, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const dialect = dialectOf(req);
   const call: Call = { context, req, res, dialect, id: `demo${randomBytes(9).toString('hex')}` };
@@ -147,7 +150,7 @@ const ROUTES: Readonly<Record<string, (call: Call) => unknown>> = {
   'POST /v1/videos': async (call) => makeVideo(call, await readFields(call.req)),
 };
 
-/** JSON, or the texts of a form. */
+/** Reads JSON, or the text fields of a form. */
 async function readFields(req: IncomingMessage): Promise<Json> {
   const type = req.headers['content-type'] ?? '';
   if (!type.startsWith('multipart/')) return readJson(req);
@@ -246,7 +249,7 @@ async function sendStream(call: Call, exchange: Exchange, signal: AbortSignal): 
   res.end();
 }
 
-/** Resolves once the connection took it, or is gone. */
+/** Resolves once the connection has accepted the data, or is closed. */
 function write(res: ServerResponse, data: string | Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     if (res.destroyed) return resolve();

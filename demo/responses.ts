@@ -1,4 +1,4 @@
-/** The demo provider's responses (POST /v1/responses), streamed and not. */
+/** The demo provider's responses (POST /v1/responses), streamed or not. */
 import type { Dialect, Exchange, InputUsage, StreamEvent } from './dialect.ts';
 import { openai } from './openai.ts';
 import { BadRequest, contentText, isObject, objectsIn, optionalCount, requiredText, textIn } from './prompt.ts';

@@ -1,24 +1,24 @@
 /**
- * Rules by the words of a prompt, for trying out what a gateway does when a provider fails. docs/demo-provider.md lists
- * them.
+ * Rules that words in a prompt trigger, to try out how a gateway handles a provider's failures. docs/demo-provider.md
+ * lists them.
  */
 
 export interface Behaviour {
-  /** Answer with this status and an error. */
+  /** Respond with this status and an error. */
   readonly fail: number | undefined;
-  /** Slow: a pause before each token of a stream, or before an answer that is not one. */
+  /** Pause before each token of a stream, or before a complete answer. */
   readonly slow: boolean;
-  /** Half-way: say nothing more (Stall), or close the connection (Cut). */
+  /** In the middle of the answer, send nothing more (Stall), or close the connection (Cut). */
   readonly breakOff: 'Stall' | 'Cut' | undefined;
   /** Answer with this many words. */
   readonly words: number | undefined;
-  /** Leave usage out. */
+  /** Report no usage. */
   readonly hideUsage: boolean;
   /** Report this many output tokens, whatever was produced. */
   readonly claimedTokens: number | undefined;
-  /** Call a tool, where one was given. */
+  /** Call a tool, if one is declared. */
   readonly useTool: boolean;
-  /** Say exactly this. */
+  /** Answer with exactly this text. */
   readonly echo: string | undefined;
 }
 

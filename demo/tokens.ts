@@ -1,14 +1,14 @@
 /**
- * Tokens as the demo provider counts them: words (of at most eight letters), numbers and signs, each with the space
- * before it. Not any vendor's tokenizer, but the same text always has the same count.
+ * Tokens as the demo provider counts them: words (of at most eight letters), numbers and signs, each with the preceding
+ * space. This is no vendor's tokenizer, but the same text always has the same count.
  */
 
 const TOKEN = /\s*(?:\p{L}{1,8}|\p{N}{1,4}|[^\s\p{L}\p{N}])|\s+$/gu;
-/** What a message and an image cost besides their text. */
+/** The tokens of a message and an image besides their text. */
 const PER_MESSAGE = 4;
 const PER_IMAGE = 256;
 
-/** The text in pieces of one token; joined, they are the text again. */
+/** Splits a text into pieces of one token; joined, they are the text again. */
 export function tokensOf(text: string): string[] {
   return text.match(TOKEN) ?? [];
 }

@@ -10,11 +10,11 @@ import { behaviourOf } from './rules.ts';
 export interface Videos {
   /** POST /v1/videos. @throws BadRequest */
   make(id: string, fields: Json): unknown;
-  /** GET /v1/videos/{id}; undefined: there is none. */
+  /** GET /v1/videos/{id}; undefined if there is none. */
   find(id: string): unknown;
   /** GET /v1/videos/{id}/content. */
   content(id: string): Uint8Array | undefined;
-  /** DELETE /v1/videos/{id}; false: there was none. */
+  /** DELETE /v1/videos/{id}; false if there was none. */
   remove(id: string): boolean;
 }
 
@@ -24,7 +24,7 @@ interface Job {
   readonly seconds: string;
   readonly size: string;
   readonly createdMs: number;
-  /** From its creation to its end. */
+  /** The time from its creation to its end. */
   readonly takesMs: number;
   readonly fails: boolean;
 }
@@ -32,7 +32,7 @@ interface Job {
 const MOST_JOBS = 1000;
 const SLOW_TIMES = 10;
 
-/** `takesMs`: how long a video takes, ten times that where the prompt says "slow". */
+/** `takesMs` is how long a video takes; ten times that if the prompt says "slow". */
 export function createVideos(takesMs: number, nowMs: () => number): Videos {
   const jobs = new Map<string, Job>();
   const show = (id: string, job: Job): unknown => view(id, job, (nowMs() - job.createdMs) / job.takesMs);
@@ -70,7 +70,7 @@ function textOr(fields: Json, field: string, otherwise: string): string {
   return typeof value === 'string' && value !== '' ? value : otherwise;
 }
 
-/** `done`: from 0 to 1, and beyond. */
+/** `done` is the progress from 0 to 1, and may exceed 1. */
 function view(id: string, { model, prompt, seconds, size, createdMs, takesMs, fails }: Job, done: number): unknown {
   const status = done >= 1 ? (fails ? 'failed' : 'completed') : done > 0.25 ? 'in_progress' : 'queued';
   return {

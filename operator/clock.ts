@@ -1,13 +1,16 @@
-/** The control plane's clock, timers and random numbers: functions take them as arguments, so that tests set them. */
+/**
+ * The control plane's clock, timers and random numbers. Functions take them as arguments, so that tests can control
+ * them.
+ */
 
-/** The part that loops need. */
+/** The part of the clock that loops need. */
 export type TimerClock = Pick<Clock, 'nowMs' | 'after'>;
 
 export interface Clock {
   nowMs(): number;
-  /** Calls a function once after a delay; the function that it returns cancels that. */
+  /** Calls a function once after a delay; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random(): number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Composes the operator for a cluster: ports, certificates, manager. The admin port answers from the beginning, so that
- * a start that hangs can be examined.
+ * Composes the operator for a cluster: ports, certificates, manager. The admin port opens first, so that a start that
+ * hangs can be examined.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -33,26 +33,26 @@ import type { Distribution, DistributionSecurity } from './xds/distribution.ts';
 export interface ClusterOptions {
   readonly settings: ClusterSettings;
   readonly access: SharedAccess;
-  /** Of the gateway. */
+  /** The gateway's namespace. */
   readonly namespace: string;
   readonly version: string;
   readonly log: Logger;
-  /** Absent: statuses say nothing of spending. */
+  /** Absent: statuses contain no spending. */
   readonly ledger?: FleetLedger;
 }
 
 interface FleetLedger {
-  /** Of the store that the fleet shares. */
+  /** The URL of the store that the fleet shares. */
   readonly url: string;
-  /** `refill` tells a store that begins anew what the statuses remember. */
+  /** `refill` returns the spending in the statuses, for a store that has lost its data. */
   readonly open: (refill: () => Promise<KnownSpending>) => Promise<Ledger>;
 }
 
 export interface ClusterOperator {
   readonly adminPort: number;
-  /** Resolves with the port of the proxies once all ports answer. Rejects where one of them cannot be had. */
+  /** Resolves with the proxies' port once all ports listen. Rejects if one of them cannot be opened. */
   start(): Promise<number>;
-  /** Gives the lead back at once, also while it starts. */
+  /** Releases the Lease at once, even during the start. */
   stop(): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ interface Context extends ClusterOptions {
   readonly running: Running;
 }
 
-/** Resolves once the admin port answers. Rejects where it cannot be had. */
+/** Resolves once the admin port listens. Rejects if it cannot be opened. */
 export async function openClusterOperator(options: ClusterOptions): Promise<ClusterOperator> {
   const { access, settings, version } = options;
   const running: Running = {};
@@ -106,9 +106,9 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
       meter.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
   }), (each) => each.stop());
   running.distribution = distribution;
-  // its certificates, for which proxies wait, do not wait for anything else
+  // starts first, because proxies wait for its certificates
   const webhook = openWebhook(context, timers.after, ending);
-  webhook.catch(() => undefined); // told where it is waited for
+  webhook.catch(() => undefined); // the code that awaits it reports the failure
   await openEdgePort(context, security, ending);
   const abort = new AbortController();
   ending.defer(() => abort.abort());
@@ -132,7 +132,7 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   return distribution.port;
 }
 
-/** The port for Envoys before the fleet, where one is asked for. */
+/** Opens the port for Envoys in front of the fleet, if configured. */
 async function openEdgePort(
   context: Context, security: DistributionSecurity, ending: AsyncDisposableStack,
 ): Promise<void> {
@@ -146,7 +146,7 @@ async function openEdgePort(
   log.info({ xds: edge.port, service: settings.edgeService }, 'Envoys can connect');
 }
 
-/** The port on which the API server asks about pods that want a sidecar, where one is asked for. */
+/** Opens the port on which the API server asks about pods that want a sidecar, if configured. */
 async function openWebhook(context: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
   const { settings, client, namespace, log, metrics: { meter }, running } = context;
   const { webhookListen } = settings;
@@ -158,11 +158,11 @@ async function openWebhook(context: Context, after: Clock['after'], ending: Asyn
   log.info({ port: running.webhook.port }, 'the API server can ask for sidecars');
 }
 
-/** The port for people, where one is asked for. */
+/** Opens the console's port, if configured. */
 async function openConsole(context: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
   const { settings, client, access, namespace, version, log, metrics: { meter }, running } = context;
   if (!settings.console || !running.manager) return;
-  const { startClusterConsole } = await import('./cluster/console.ts'); // loaded only by who needs it
+  const { startClusterConsole } = await import('./cluster/console.ts'); // loaded only if it is used
   const page = ending.adopt(await startClusterConsole({
     settings: { ...settings, console: settings.console }, ledgerUrl: context.ledger?.url,
     client, access, namespace, version, manager: running.manager, meter, after, log,
@@ -170,7 +170,7 @@ async function openConsole(context: Context, after: Clock['after'], ending: Asyn
   log.info({ port: await page.ready }, 'people can sign in to the console');
 }
 
-/** Timers that end with the process, whatever still waits for them. */
+/** Timers that `end` cancels, whatever still waits for them. */
 function cancellableTimers(): { readonly after: Clock['after']; readonly end: () => void } {
   const pending = new Set<() => void>();
   let ended = false;
@@ -199,7 +199,7 @@ interface OpenedLedger {
   close(): Promise<void>;
 }
 
-/** Opened beside everything else: a store that begins anew asks for what the statuses remember. */
+/** Opens the ledger concurrently, because a store that has lost its data asks for the spending in the statuses. */
 function openFleetLedger({ log, running }: Context, { open }: FleetLedger): OpenedLedger {
   const opened = open(async () => await running.manager?.knownSpending() ?? { keys: [], accounts: [] });
   opened.catch((error: unknown) =>

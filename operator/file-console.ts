@@ -1,4 +1,4 @@
-/** The console of one machine: the folder of manifests as its admin's to change, on a port of its own. */
+/** The console of a single machine, on its own port, where the admin can change the folder of manifests. */
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -18,7 +18,7 @@ import type { UsageStore } from '../console/usage/usage.ts';
 
 interface FileConsoleOptions {
   readonly listen: { readonly host: string; readonly port: number };
-  /** Whether the gateway goes on without a console where the port is in use. */
+  /** True if the gateway runs without a console when the port is in use. */
   readonly optional: boolean;
   readonly manifests: ManifestSource;
   readonly gatewayUrl: string;
@@ -34,7 +34,7 @@ type LedgerLocation =
 
 export interface FileConsole {
   readonly port: number;
-  /** Where it was made just now. */
+  /** The token, if it was just created. */
   readonly newToken: string | undefined;
   readonly tokenFile: string;
   close(): Promise<void>;
@@ -45,7 +45,7 @@ export class ConsoleFileFault extends Error {
   override readonly name = 'ConsoleFileFault';
 }
 
-/** Resolves with undefined where it is optional and its port is in use. Rejects with a ConsoleFileFault. */
+/** Resolves with undefined if it is optional and its port is in use. Rejects with a ConsoleFileFault. */
 export async function startFileConsole(options: FileConsoleOptions): Promise<FileConsole | undefined> {
   const { listen, optional, manifests: source, gatewayUrl, gatewayNamespace, dataDir, ledger, log } = options;
   const { isToken, newToken, tokenFile, sealingKey } = await openSecrets(dataDir);
@@ -63,7 +63,7 @@ export async function startFileConsole(options: FileConsoleOptions): Promise<Fil
       sealingKeys: [sealingKey],
       nowMs: () => Date.now(),
     });
-    // so that nobody's first page waits for the spending of ten thousand keys; where it fails, that page asks again
+    // so that the first page need not wait for the spending of ten thousand keys; if it fails, the page reads again
     source.readSpending().catch(() => undefined);
     return { port: server.port, newToken, tokenFile, close: () => close(server, usage, activity) };
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Composes the operator for one machine: a watched folder of manifests, the data folder's generated keys, and the
- * controller that turns both into snapshots and statuses.
+ * Composes the operator for a single machine: a watched folder of manifests, the data folder's generated keys, and the
+ * controller that makes snapshots and statuses of both.
  */
 import type { Logger } from 'pino';
 import { loadApiKinds } from '#crds/load.ts';
@@ -36,48 +36,48 @@ import { deriveKey } from './store/gateway-key.ts';
 export interface OperatorOptions {
   /** The folder of manifests. */
   readonly configDir: string;
-  /** Where generated keys are kept, in secrets/<namespace>/<secret>.yaml. */
+  /** The folder of generated keys, in secrets/<namespace>/<secret>.yaml. */
   readonly dataDir: string;
-  /** Where Groups, ModelRoutes and PriceCatalogs count, and where objects without a namespace live. */
+  /** The namespace of Groups, ModelRoutes and PriceCatalogs, and of objects that name none. */
   readonly gatewayNamespace: string;
-  /** Puts a snapshot in force, whole or not at all. */
+  /** Puts a snapshot in force as a whole, or refuses it. */
   readonly publish: (snapshot: Snapshot) => PublishResult | Promise<PublishResult>;
-  /** Perhaps still being opened. Without one, statuses say nothing of spending. */
+  /** May still be opening. Without a ledger, statuses contain no spending. */
   readonly ledger?: LedgerReader | Promise<LedgerReader>;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** Told of each generated key, once. */
+  /** Called once for each generated key. */
   readonly onMinted: (minted: MintedKey) => void;
-  /** Told of each edit that is not taken, and with an empty list when all is well again. */
+  /** Called for each edit with mistakes, and with an empty list when all are corrected. */
   readonly onProblems: (problems: readonly Diagnostic[]) => void;
   readonly clock?: TimerClock;
 }
 
 export interface Operator {
-  /** The statuses of all objects at this moment, spending included; no secrets. */
+  /** The current statuses of all objects with spending, without secrets. */
   statuses(): Promise<readonly ObjectStatus[]>;
-  /** As they were said last: nothing is read for it. */
+  /** The statuses as last computed, without any read. */
   lastStatuses(): readonly ObjectStatus[];
   /**
-   * What has become another since this was asked last, spending read anew: objects' statuses by "Kind namespace/name",
-   * undefined for an object that is gone. Costs little where little has changed, however many objects there are.
+   * What has changed since the last call, with spending read again: statuses by "Kind namespace/name", undefined for an
+   * object that is gone. It costs little if little has changed, however many objects there are.
    */
   statusChanges(): Promise<ReadonlyMap<string, ObjectStatus | undefined>>;
   /**
-   * A provider refused the credential, the address or a model name of a ModelRoute's channel, or cannot be reached: the
-   * status says so until some time after the last report.
+   * Reports that a provider refused the credential or a model name of a ModelRoute's channel, or cannot be reached. The
+   * status shows it until some time after the last report.
    */
   upstreamRefused(refusal: UpstreamRefusal): void;
-  /** The folder for whoever changes it, with what is said of its objects. */
+  /** The folder for parts that change it, with its objects' statuses. */
   readonly manifests: ManifestSource;
   stop(): Promise<void>;
 }
 
 const DEBOUNCE_MS = 20;
-/** There may be a file for each of ten thousand keys, of which only the gateway and, seldom, its owner changes any. */
+/** There may be a file for each of ten thousand keys, and few are ever changed, so scans are rare. */
 const MINTED_RESCAN_SHARE = 100;
 
 /**
- * Resolves when the first snapshot is in force. Rejects with InvalidManifests where the folder has mistakes or the
+ * Resolves when the first snapshot is in force. Rejects with InvalidManifests if the folder has mistakes or the
  * snapshot is refused.
  */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
@@ -104,7 +104,7 @@ interface Started extends OperatorOptions {
   readonly clock: TimerClock;
   readonly provider: FilesProvider;
   readonly minted: MintedSecrets;
-  /** Base64 text of 32 bytes. */
+  /** 32 bytes in Base64. */
   readonly sealingKey: string;
 }
 
@@ -168,7 +168,7 @@ async function startController(options: Started, onCreated: (controller: Control
   };
 }
 
-/** A key is made whether or not telling it works: it is in its file. */
+/** Logs an error of onMinted, after which the key still exists in its file. */
 function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => void {
   return (minted) => {
     try {
@@ -180,7 +180,7 @@ function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => voi
   };
 }
 
-/** A deleted file is a wish for another key. */
+/** Creates another key when a file is deleted. */
 function watchMinted(
   minted: MintedSecrets, controller: Controller, log: OperatorOptions['log'],
 ): { stop(): Promise<void> } {

@@ -1,6 +1,6 @@
 /**
  * The control plane's metrics: their table, prom-client's metrics made from it, and the interface through which the
- * operator's parts write them. Labels are bounded: kinds, resources, reasons, never an object's name.
+ * operator's parts write them. Labels are bounded: they are kinds, resources or reasons, never an object's name.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -98,7 +98,7 @@ type Table = typeof OPERATOR_METRICS;
 type NameOf<Type> = { [Name in keyof Table]: Table[Name]['type'] extends Type ? Name : never }[keyof Table];
 type Labels = Readonly<Record<string, string>>;
 
-/** Where the operator's parts write their figures. */
+/** Through this the operator's parts write their figures. */
 export interface Meter {
   /** Adds to a counter. */
   add(name: NameOf<'counter'>, labels: Labels, value: number): void;

@@ -1,16 +1,16 @@
-/** [P] What the gateway's address answers: base URLs for both SDKs, prices and console, for people and programs. */
+/** [P] The page and the data at `/`: base URLs for both SDKs, prices and console, for people and programs. */
 import { html, NOTHING } from './html.ts';
 import type { Html } from './html.ts';
 
 interface HomeFacts {
-  /** The gateway's address without a path; undefined: the client does not say. */
+  /** The origin that the client called; undefined if unknown. */
   readonly origin: string | undefined;
   readonly consoleUrl: string | undefined;
 }
 
 interface HomeSite {
   readonly title: string;
-  /** Relative to the gateway's address. */
+  /** Relative to the gateway's root. */
   readonly styleHref: string;
   readonly scriptHref: string;
   readonly iconHref: string;
@@ -25,7 +25,7 @@ interface HomeJson {
   readonly console: string | null;
 }
 
-/** Addresses are relative where the client does not say which address it called. */
+/** URLs are relative if the called origin is unknown. */
 export function homeJson({ origin = '', consoleUrl }: HomeFacts, title: string): HomeJson {
   return {
     object: 'gateway',

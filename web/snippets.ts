@@ -2,9 +2,9 @@
 import type { Endpoint } from './pricing/model-facts.ts';
 
 interface SnippetOptions {
-  /** The gateway's address without a path. */
+  /** The gateway's URL without a path. */
   readonly url: string;
-  /** undefined: the snippets read it from the environment variable MGW_KEY. */
+  /** Undefined: the snippets read it from the environment variable MGW_KEY. */
   readonly key?: string | undefined;
   readonly model: string;
   readonly endpoint: Endpoint;
@@ -16,28 +16,28 @@ export interface Snippet {
   readonly code: string;
 }
 
-/** Placeholders for an unknown address and an unknown model. */
+/** Placeholders for an unknown URL and an unknown model. */
 export const EXAMPLE_URL = 'https://gateway.example';
 export const EXAMPLE_MODEL = 'MODEL';
 
-/** What snippets of one call share, as each language writes it. */
+/** The parts that the snippets of one call share, in each language. */
 interface Parts {
-  /** The gateway's address with /v1. */
+  /** The gateway's URL with /v1. */
   readonly base: string;
   readonly v1: string;
   readonly model: string;
   readonly python: { readonly imports: string; readonly key: string };
   readonly typescript: { readonly key: string };
-  /** curl's command; `body` stands behind the model. */
+  /** curl's command; `body` follows the model. */
   readonly post: (path: string, body: string) => string;
 }
 
-/** Example calls, in the order in which people look for them. */
+/** Example calls, the most common first. */
 export function snippetsOf(options: SnippetOptions): Snippet[] {
   return BY_ENDPOINT[options.endpoint](partsOf(options));
 }
 
-/** How coding tools call a chat model, with the key in the environment variable MGW_KEY. */
+/** Set-ups of coding tools for a chat model, with the key in the environment variable MGW_KEY. */
 export function toolSnippetsOf({ url, model }: Pick<SnippetOptions, 'url' | 'model'>): Snippet[] {
   const base = url.replace(/\/+$/, '');
   const [quotedModel, quotedV1] = [JSON.stringify(model), JSON.stringify(`${base}/v1`)];

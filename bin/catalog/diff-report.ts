@@ -1,4 +1,4 @@
-/** A catalog diff as a table, as JSON, and as Markdown for the comment of a pull request. */
+/** Formats a catalog diff as a table, as JSON, or as Markdown for a comment on a pull request. */
 import { formatDecimal } from '../../dataplane/snapshot/decimal.ts';
 import { DIMENSIONS } from './diff.ts';
 import type { CatalogDiff, Change } from './diff.ts';
@@ -8,7 +8,7 @@ export type DiffFormat = 'table' | 'json' | 'markdown';
 const MOST_ROWS = 20;
 const TITLES = { model: 'Model', group: 'Group', account: 'Account', key: 'Key' } as const;
 
-/** `days`: how far back the calls go. */
+/** `days` is how far back the calls go. */
 export function formatDiff(diff: CatalogDiff, format: DiffFormat, days: number): string {
   if (format === 'json') return `${JSON.stringify(jsonOf(diff, days), undefined, 2)}\n`;
   const sections = sectionsOf(diff);

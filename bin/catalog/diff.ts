@@ -1,11 +1,11 @@
-/** What a change of catalogs would have made of calls that were billed: sums, and the calls that change most. */
+/** Computes what billed calls would have cost under changed catalogs: sums, and the calls that change most. */
 import { createPricer } from './repriced-call.ts';
 import type { Catalogs, PricedCall } from './repriced-call.ts';
 import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
 
 export type DiffedCall = PricedCall & Pick<UsageRecord, 'callId' | 'account' | 'keyUid' | 'createdMs' | 'status'>;
 
-/** Nano-USD by the old and by the new catalogs. */
+/** The cost in nano-USD under the old and the new catalogs. */
 export interface Change {
   readonly calls: number;
   readonly oldNanoUsd: bigint;
@@ -23,11 +23,11 @@ export type Dimension = (typeof DIMENSIONS)[number];
 
 export interface CatalogDiff {
   readonly total: Change;
-  /** The largest change first. */
+  /** Largest change first. */
   readonly by: Readonly<Record<Dimension, readonly (readonly [name: string, change: Change])[]>>;
   /** The ten calls that change most. */
   readonly calls: readonly ChangedCall[];
-  /** What calls used and the new catalogs do not price: a name, and how many calls. */
+  /** What calls used that the new catalogs do not price: a name, and the number of calls. */
   readonly unpriced: readonly (readonly [what: string, calls: number])[];
 }
 
@@ -35,7 +35,7 @@ const MOST_CALLS = 10;
 /** Calls that cost nothing whatever the prices are. */
 const FREE: ReadonlySet<string> = new Set(['Failed', 'Refunded']);
 
-/** Prices every billed call by both. Calls that failed or were refunded are left out. */
+/** Prices every billed call under both catalogs. Leaves out calls that failed or were refunded. */
 export async function diffCatalogs(
   old: Catalogs, next: Catalogs, calls: AsyncIterable<DiffedCall> | Iterable<DiffedCall>,
 ): Promise<CatalogDiff> {
@@ -78,7 +78,7 @@ function add(a: Change, b: Change): Change {
   };
 }
 
-/** The list with the call, if it is one of the most changed; calls that cost the same are no change. */
+/** Adds the call to the list if it is one of the most changed. A call that costs the same is never added. */
 function withCall(top: ChangedCall[], call: ChangedCall): ChangedCall[] {
   const size = sizeOf(call);
   const last = top.at(-1);

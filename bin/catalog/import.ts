@@ -1,6 +1,6 @@
 /**
- * `mgw catalog import`: a public price list → a PriceCatalog for a pull request, with where each figure comes from.
- * What cannot be carried over exactly is refused by name; nothing is guessed.
+ * `mgw catalog import`: converts a public price list to a PriceCatalog for a pull request, with the source of each
+ * figure. It refuses by name what it cannot convert exactly, and guesses nothing.
  */
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
@@ -9,30 +9,30 @@ import { toCatalogEntry } from './lists/listed-price.ts';
 import type { CatalogEntry } from './lists/listed-price.ts';
 import type { OpenedList } from './lists/open-list.ts';
 
-/** A model to import: its name in the catalog, and the list's key of it where they differ. */
+/** A model to import: its name in the catalog, and its key in the list if that differs. */
 export interface WantedModel {
   readonly name: string;
-  /** Exact keys, the first that the list has. */
+  /** Exact keys, of which the first that the list has is used. */
   readonly keys: readonly string[];
 }
 
 interface ImportRequest {
   readonly name: string;
   readonly source: OpenedList;
-  /** The list's bytes, for their hash. */
+  /** The list's text, which is hashed. */
   readonly text: string;
   readonly wanted: readonly WantedModel[];
   readonly allowFree: boolean;
   readonly revision: string | undefined;
-  /** The day, as 2026-11-23. */
+  /** The date, such as 2026-11-23. */
   readonly date: string;
   readonly other?: OpenedList | undefined;
 }
 
 export interface Imported {
-  /** The manifest as YAML; undefined: no model could be imported. */
+  /** The manifest as YAML; undefined if no model could be imported. */
   readonly manifest: string | undefined;
-  /** What a reviewer has to know, a line each. */
+  /** What a reviewer must know, one line each. */
   readonly remarks: readonly string[];
   /** Models that could not be imported. */
   readonly missing: readonly string[];
@@ -73,14 +73,14 @@ export function importCatalog(request: ImportRequest): Imported {
   return { manifest, remarks, missing };
 }
 
-/** Keys that hold the name, for a person to choose from. */
+/** Keys that contain the name, for a person to choose from. */
 function proposal(name: string, keys: readonly string[]): string {
   const plain = name.toLowerCase();
   const near = keys.filter((key) => key.toLowerCase().includes(plain)).slice(0, 5);
   return near.length === 0 ? '' : ` It has ${near.join(', ')}: name one with --models ${name}=KEY.`;
 }
 
-/** Where the second list says something else. */
+/** The figures in which the second list differs. */
 function disagreements(
   entry: CatalogEntry, keys: readonly string[], { other, source, allowFree }: ImportRequest,
 ): string[] {
@@ -97,7 +97,7 @@ function disagreements(
     `${name}: ${field}: ${source.kind} says ${said(mine, field)}, ${other.kind} ${said(theirs, field)}`);
 }
 
-/** Every figure of an entry by its path. */
+/** Every figure of an entry, by its path. */
 function flat(value: unknown, path = ''): Map<string, string> {
   if (Array.isArray(value)) {
     const items: readonly unknown[] = value;

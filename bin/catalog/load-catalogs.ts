@@ -11,7 +11,7 @@ import { CommandFailed } from '../exit-codes.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import type { Catalogs } from './repriced-call.ts';
 
-/** What a gateway would have of these manifests. Throws CommandFailed where they have mistakes. */
+/** The snapshot that a gateway would make of these manifests. Throws CommandFailed if they have mistakes. */
 export async function loadManifests(path: string): Promise<Snapshot> {
   const files = await readFiles(path);
   const kinds = await loadApiKinds();
@@ -31,7 +31,7 @@ async function readFiles(path: string): Promise<readonly { readonly path: string
   }
 }
 
-/** The prices and the groups' ratios; a group that only the other state has counts there as here. */
+/** The prices and the groups' ratios. A group that only the other snapshot has is included with its ratio there. */
 export function catalogsOf({ catalogs, groups }: Snapshot, other: Snapshot): Catalogs {
   const ratios = [...other.groups, ...groups].map(({ name, priceRatioE9 }) => [name, priceRatioE9] as const);
   return { prices: indexPrices(catalogs), groupRatiosE9: new Map(ratios) };

@@ -1,11 +1,11 @@
-/** The calls of `mgw usage --format json`, for repricing. */
+/** Reads the calls that `mgw usage --format json` printed, to price them again. */
 import type { BillLine, CallStatus } from '../../dataplane/ledger/usage-record.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import type { DiffedCall } from './diff.ts';
 import { isRecord } from './lists/records.ts';
 import type { JsonRecord } from './lists/records.ts';
 
-/** Throws CommandFailed where the text is not such a list. */
+/** Throws CommandFailed if the text is not such a list. */
 export function readUsageJson(text: string): DiffedCall[] {
   const list: unknown = JSON.parse(text);
   if (!Array.isArray(list) || !list.every(isRecord))
@@ -19,7 +19,7 @@ function readCall(record: JsonRecord): DiffedCall {
   const { lines } = record;
   return {
     callId: text('id'), account: text('account'), keyUid: text('key'), createdMs: Date.parse(text('created_at')),
-    // the words are the ledger's own
+    // the words are those of the ledger
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     status: text('status') as CallStatus,
     model: text('model'), group: text('group'), channel: text('channel'),

@@ -1,4 +1,4 @@
-/** A call's record as what it consumed, and its price by another catalog. */
+/** Converts a call's record to what it consumed, and prices that by another catalog. */
 import { ONE_E9 } from '../../dataplane/snapshot/decimal.ts';
 import { billOf } from '../../dataplane/ledger/price.ts';
 import type { Consumption, PartUsage, TokenDetails, Uses } from '../../dataplane/ledger/price.ts';
@@ -15,17 +15,17 @@ export type PricedCall = Pick<UsageRecord, 'model' | 'group' | 'channel' | 'toke
 /** A state of the catalogs. */
 export interface Catalogs {
   readonly prices: ReadonlyMap<string, PriceEntry>;
-  /** Ratios in billionths by the group's name; a group that is not here has 1. */
+  /** Ratios in billionths by the group's name; a group without an entry has ratio 1. */
   readonly groupRatiosE9: ReadonlyMap<string, bigint>;
 }
 
 export interface Repriced {
   readonly nanoUsd: bigint;
-  /** What the call used and this catalog has no price of; empty: everything has one. */
+  /** What the call used that this catalog does not price; empty if it prices everything. */
   readonly unpriced: readonly string[];
 }
 
-/** Prices calls by one state of the catalogs. */
+/** Returns a function that prices calls by one state of the catalogs. */
 export function createPricer({ prices, groupRatiosE9 }: Catalogs): (call: PricedCall) => Repriced {
   const compiled = new Map<string, CompiledPrice | undefined>();
   const priceOf = (model: string, { group, channel }: PricedCall): CompiledPrice | undefined => {
@@ -53,7 +53,10 @@ const DETAILS: Readonly<Record<string, keyof TokenDetails>> = {
 };
 const OF_INPUT: ReadonlySet<string> = new Set(['audioInput', 'imageInput']);
 
-/** Lines of one request come together, each class once. A record of an older version has only its tokens. */
+/**
+ * Groups lines by request: the lines of one request follow each other, and have each class once. A record of an older
+ * version has only its tokens.
+ */
 function consumptionOf(
   { lines = [], tokens }: PricedCall, priceOf: (model: string) => CompiledPrice | undefined,
 ): Consumption {
@@ -86,7 +89,7 @@ function marksOf({ model, serviceTier, above, region }: BillLine): string {
   return [model, serviceTier, above, region].join();
 }
 
-/** Parts of the input and of the output are in the whole as well. */
+/** Adds parts of the input and of the output, such as audio, to the whole as well. */
 function tokensOf(lines: readonly BillLine[]): Pick<PartUsage, 'tokens' | 'details'> {
   const tokens: Record<keyof TokenCounts, number> = { ...NO_TOKENS };
   const details: Partial<Record<keyof TokenDetails, number>> = {};
@@ -126,6 +129,6 @@ function isUnpricedClass(dimension: string, { priced, perUse, perGeneration }: C
   if (dimension === 'audioInput' || dimension === 'audioOutput') return !priced.has(dimension);
   const use = USES.find((name) => name === dimension);
   if (use) return !perUse.has(use);
-  // a price of tokens for what was priced by generations, or the other way round
+  // true if a price per token meets a call priced per generation, or the reverse
   return (dimension === 'generation') !== (perGeneration > 0n) && dimension === 'generation';
 }

@@ -1,4 +1,4 @@
-/** What `mgw catalog diff` does. */
+/** Implements `mgw catalog diff`. */
 import { readFile } from 'node:fs/promises';
 import { text as readText } from 'node:stream/consumers';
 import { CommandFailed, EXIT } from '../exit-codes.ts';

@@ -1,4 +1,4 @@
-/** What `mgw catalog import` does. */
+/** Implements `mgw catalog import`. */
 import { readFile } from 'node:fs/promises';
 import { text as readText } from 'node:stream/consumers';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
@@ -62,7 +62,7 @@ async function readPlace(place: string): Promise<string> {
   }
 }
 
-/** What --models names, or what the routes have, with the names that providers know their models by. */
+/** The models that --models names, or those of the routes with the providers' names for them. */
 async function wantedModels({ models, config }: ImportRun): Promise<WantedModel[]> {
   if (models) {
     return models.map((text) => {

@@ -1,4 +1,4 @@
-/** `mgw catalog`: price lists as pull requests, and what a change of prices means in money. */
+/** `mgw catalog`: imports price lists as pull requests, and shows what a change of prices would have cost. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { flag, paragraphs, parseLedger } from '../options.ts';
 import type { LedgerLocation } from '../options.ts';

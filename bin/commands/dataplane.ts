@@ -1,4 +1,4 @@
-/** `mgw dataplane`: a proxy of a cluster. */
+/** `mgw dataplane`: runs a proxy of a cluster. */
 import { Command } from 'commander';
 import type { DataplaneFlags } from '../run/dataplane.ts';
 import {

@@ -1,4 +1,4 @@
-/** `mgw demo-provider`: a provider that answers by rule. */
+/** `mgw demo-provider`: runs a provider that answers by rules. */
 import { Command } from 'commander';
 import { DEMO_ADDRESS } from '../defaults.ts';
 import { EXIT } from '../exit-codes.ts';

@@ -1,4 +1,4 @@
-/** `mgw operator`: the control plane of a cluster. */
+/** `mgw operator`: runs the control plane of a cluster. */
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import type { OperatorFlags } from '../run/operator.ts';
@@ -8,8 +8,8 @@ import {
 } from '../options.ts';
 
 /**
- * The growth of the heap after which V8 collects all of it. By default V8 lets it double, which takes a quarter more
- * memory and a tenth less CPU time.
+ * How much the heap may grow before V8 collects all of it. V8's default, 100 %, takes a quarter more memory and a tenth
+ * less CPU time.
  */
 const HEAP_GROWTH_PERCENT = 30;
 

@@ -1,4 +1,6 @@
-/** `mgw retire`: the statuses of a gateway that was uninstalled say so. The chart runs it after an uninstall. */
+/**
+ * `mgw retire`: marks the objects of an uninstalled gateway in their statuses. The chart runs it after an uninstall.
+ */
 import { Command } from 'commander';
 import { EXIT } from '../exit-codes.ts';
 import { flag, paragraphs, parseNamespace, parseNamespaces } from '../options.ts';

@@ -1,4 +1,4 @@
-/** `mgw run`: operator and data plane in one process, from a folder of manifests. */
+/** `mgw run`: runs operator and data plane in one process, from a folder of manifests. */
 import { Command, Option } from 'commander';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import {

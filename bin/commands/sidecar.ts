@@ -1,6 +1,4 @@
-/**
- * `mgw sidecar`: a proxy beside an app, which adds the pod's key. `mgw dataplane --sidecar` is another way to say it.
- */
+/** `mgw sidecar`: runs a proxy next to an app, which adds the pod's key. `mgw dataplane --sidecar` is an alias. */
 import { Command } from 'commander';
 import type { SidecarFlags } from '../run/sidecar.ts';
 import { flag, logLevelFlag, paragraphs, parseAddress } from '../options.ts';
@@ -35,8 +33,8 @@ export function sidecarCommand(ended: (exitCode: number) => void): Command {
 }
 
 /**
- * The command line with `dataplane --sidecar` (or MGW_SIDECAR) read as `sidecar`: it shares no flag's meaning with a
- * proxy of the fleet.
+ * Rewrites `dataplane --sidecar` (or MGW_SIDECAR) to `sidecar`, because the sidecar's flags differ from those of a
+ * proxy.
  */
 export function asSidecar(argv: readonly string[], env: NodeJS.ProcessEnv): readonly string[] {
   const [node, program, command, ...rest] = argv;

@@ -1,4 +1,4 @@
-/** `mgw usage`: the records of calls, from a ledger's file or a shared ledger, also while gateways run on it. */
+/** `mgw usage`: prints usage records from a ledger's file or a shared ledger, also while gateways use it. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { flag, paragraphs, parseLedger } from '../options.ts';
 import type { LedgerLocation } from '../options.ts';
@@ -56,12 +56,12 @@ export function usageCommand(ended: (exitCode: number) => void): Command {
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
 
-/** A time back from now, or a date (UTC where it names no zone), as milliseconds since the epoch. */
+/** Parses a time back from now, or a date (UTC if it names no zone), to milliseconds since the epoch. */
 export function parseSince(text: string, nowMs: number): number {
   const [, digits, unit = ''] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
   if (digits !== undefined) return nowMs - Number(digits) * (UNIT_MS[unit] ?? 0);
   const moment = MOMENT.exec(text);
-  // a date alone is UTC already
+  // a date without a time is UTC already
   const ms = moment || DATE.test(text) ? Date.parse(moment && moment[1] === undefined ? `${text}Z` : text) : Number.NaN;
   if (Number.isNaN(ms)) throw new InvalidArgumentError('It must be a time back such as 90m, 24h or 7d, or a date ' +
     'such as 2026-11-01 or 2026-11-01T12:00:00Z.');

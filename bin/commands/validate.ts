@@ -1,4 +1,4 @@
-/** `mgw validate`: what the API server and the operator would say to a folder, for pull requests. */
+/** `mgw validate`: reports, for pull requests, what the API server and the operator would say about a folder. */
 import { Command } from 'commander';
 import type { Diagnostic } from '../../operator/files/diagnostic.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';

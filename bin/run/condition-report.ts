@@ -1,19 +1,20 @@
 /**
- * Prints warnings about objects that are valid but not fully in force after a change of manifests: a key whose group
- * does not exist, a route whose Secret is missing, a model without a price. On one machine nothing else reports them.
+ * Prints warnings about objects that are valid but not fully in force after a change of manifests, for example a key
+ * whose group does not exist, a route whose Secret is missing, or a model without a price. On a single machine nothing
+ * else reports them.
  */
 import type { Operator } from '../../operator/file.ts';
 
 type Changes = Awaited<ReturnType<Operator['statusChanges']>>;
 type ObjectStatus = NonNullable<ReturnType<Changes['get']>>;
 
-/** Conditions that say so when they are False. */
+/** Condition types that are reported while they are False. */
 const TOLD = ['Accepted', 'ResolvedRefs', 'Ready'];
-/** Conditions that are a warning by being there. */
+/** Condition types that are reported while they are present. */
 const TOLD_WHILE_TRUE = [
   'UpstreamRefused', 'UpstreamUnreachable', 'SignInFailed', 'UnpricedModels', 'LimitsDiffer',
 ];
-/** Intended or transient states, and those that are printed as diagnostics. */
+/** Reasons that are not reported: intended or transient states, and those that are printed as diagnostics. */
 const SILENT_REASONS =
   new Set(['Disabled', 'Expired', 'LimitReached', 'Pending', 'Reconciling', 'NoProxies', 'Rejected']);
 

@@ -1,32 +1,32 @@
 /**
- * The data folder: the ledger and the generated keys, for their owner only. A folder that is made here gets a
- * .gitignore of its own, since it may stand in a repository of manifests and must never be committed.
+ * The data folder with the ledger and the generated keys, which only its owner can read. A newly created folder gets a
+ * .gitignore, because it may lie in a repository of manifests and must never be committed.
  */
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { secretsFolder } from '../../operator/reconcile/minted-files.ts';
 import { CommandFailed } from '../exit-codes.ts';
 
-/** Where data is kept without --data: beside the folder of manifests, whatever the working directory is. */
+/** The folder for data without --data: next to the folder of manifests, whatever the working directory is. */
 export function defaultDataFolder(configDir: string): string {
   return `${resolve(configDir)}.mgw-data`;
 }
 
-/** Says so where a folder that was named is not there. */
+/** Throws CommandFailed if a folder that a flag names does not exist. */
 export function assertFolder(flag: string, folder: string): void {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats === undefined) throw new CommandFailed(`${flag} ${folder}: there is no such folder`);
   if (!stats.isDirectory()) throw new CommandFailed(`${flag} ${folder}: it is not a folder`);
 }
 
-/** Makes the folder if need be. */
+/** Creates the folder if it is missing. */
 export function prepareDataFolder(folder: string): void {
   const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (made === undefined) return;
   writeFileSync(join(folder, '.gitignore'), '# the ledger and keys: never to be committed\n*\n', { flag: 'a' });
 }
 
-/** A path as a person in this folder would write it. */
+/** A path relative to the working directory, if that is shorter. */
 export function shortPath(path: string): string {
   const short = relative(process.cwd(), resolve(path));
   return short === '' || short.startsWith('..') ? path : short;
@@ -37,7 +37,7 @@ export interface KeyFile {
   readonly key: string;
 }
 
-/** All files with a generated key in them, by path. */
+/** All files that contain a generated key, by path. */
 export function keyFiles(dataDir: string): KeyFile[] {
   const folder = secretsFolder(dataDir);
   return globSync('*/*.yaml', { cwd: folder }).sort().flatMap((name) => {

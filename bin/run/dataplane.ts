@@ -22,7 +22,7 @@ import { listenStopSignals, logEnded } from './stop-signals.ts';
 
 /** The flags of `mgw dataplane`, parsed. */
 export interface DataplaneFlags {
-  /** "host:port" each. */
+  /** Each is "host:port". */
   readonly xds: readonly string[];
   readonly xdsCa: string;
   readonly tokenFile: string;
@@ -53,7 +53,7 @@ interface Parts {
   readonly proxy: Proxy;
 }
 
-/** Runs until told to stop; resolves with the exit code. */
+/** Runs until a signal stops it; resolves with the exit code. */
 export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   await check(flags);
   const signals = listenStopSignals();
@@ -72,14 +72,14 @@ export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   return logEnded(signals, log);
 }
 
-/** Everything, or nothing: what was started before a failure is ended again. */
+/** Starts all parts. If one fails, ends those that were started. */
 async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
   await using started = new AsyncDisposableStack();
   try {
     if (flags.data !== undefined) prepareDataFolder(flags.data);
     const opening = openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir: flags.data, log });
     const ledger = started.adopt(await opening, (each) => each.close());
-    // a file of this process alone would be read by no console
+    // without a shared ledger, no console could read this process's file
     const activity = flags.ledger?.kind === 'valkey'
       ? await openActivity({ place: flags.ledger, dataDir: undefined })
       : undefined;
@@ -112,7 +112,7 @@ function portsOf({ listen, admin, tlsListen }: DataplaneFlags): readonly FlagAdd
   ];
 }
 
-/** Options of the TLS listener, where one is configured. */
+/** Options of the TLS listener, if one is configured. */
 async function tlsOf(flags: DataplaneFlags): Promise<Pick<ProxyOptions, 'tls' | 'tlsFolder'>> {
   const { tlsListen: listen, tls: folder } = flags;
   if (listen === undefined || folder === undefined) return {};

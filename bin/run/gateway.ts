@@ -1,6 +1,6 @@
 /**
  * Composes operator and data plane in one process. The operator's first valid snapshot starts the data plane, so that
- * no call is answered from an empty configuration, and a folder with mistakes opens no port.
+ * no call meets an empty configuration, and a folder with mistakes opens no port.
  */
 import type { Logger } from 'pino';
 import type { ActivityWriter } from '../../dataplane/activity/activity.ts';
@@ -25,7 +25,7 @@ export interface GatewayOptions {
   readonly maxBodyBytes: number;
   readonly maxBufferedBytes?: number;
   readonly corsOrigins?: readonly string[];
-  /** Where people find the console; it may become known after the start. */
+  /** The console's URL, which may become known after the start. */
   readonly consoleUrl?: () => string | undefined;
   /** The ledger, which may still be opening while the manifests are read. */
   readonly ledger: Ledger | Promise<Ledger>;
@@ -33,27 +33,27 @@ export interface GatewayOptions {
   readonly activity?: ActivityWriter | undefined;
   readonly log: Logger;
   readonly onMinted: OperatorOptions['onMinted'];
-  /** Lines for people about the manifests. */
+  /** Prints a line about the manifests. */
   readonly print: (line: string) => void;
 }
 
 export interface Gateway {
   readonly port: number;
   readonly adminPort: number;
-  /** The one in force. */
+  /** The snapshot in force. */
   snapshot(): Snapshot;
-  /** The folder of manifests, for whoever changes it. */
+  /** The folder of manifests, for parts that change it. */
   readonly manifests: Operator['manifests'];
-  /** No new calls; resolves when the running ones have ended. */
+  /** Accepts no new calls. Resolves when the running ones have ended. */
   stop(): Promise<void>;
 }
 
-/** The same interval at which statuses follow spending in a cluster. */
+/** Equal to the interval at which a cluster's statuses follow spending. */
 const STATUS_INTERVAL_MS = 30_000;
 const WARNING_INTERVAL_MS = 1_000;
 const FIRST_STATUSES_MS = 50;
 
-/** Resolves once calls are answered. Rejects with InvalidManifests, or where a port cannot be had. */
+/** Resolves once calls can be served. Rejects with InvalidManifests, or if a port cannot be opened. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { log, ledger, configDir, dataDir, gatewayNamespace, onMinted, print } = options;
   const report = createConditionReport(print);
@@ -62,7 +62,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let refreshSoon: NodeJS.Timeout | undefined;
   let startFault: { readonly error: unknown } | undefined;
 
-  /** Set once it has started; the first snapshot comes before that. */
+  /** The operator is set once it has started, after the first snapshot. */
   const running: { operator?: Operator } = {};
   /** Updates the report after spending, changes of the manifests and refusals by providers. */
   function refresh(): void {
@@ -70,7 +70,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       log.error({ err: error }, 'the statuses cannot be read'));
   }
 
-  /** Reports refusals at most once a second, because a busy client may be refused a thousand times in it. */
+  /** Reports refusals at most once a second, because there may be a thousand of them in that time. */
   function reportRefusals(): void {
     refreshSoon = undefined;
     refresh();
@@ -107,7 +107,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw startFault?.error ?? new Error('the first configuration could not be put in force');
   }
   const started = dataplane;
-  refreshSoon ??= setTimeout(reportRefusals, FIRST_STATUSES_MS); // calls and the readiness probe go first
+  // later, because calls and the readiness probe come first
+  refreshSoon ??= setTimeout(reportRefusals, FIRST_STATUSES_MS);
   const first = inForce;
   const timer = setInterval(refresh, STATUS_INTERVAL_MS);
   return {
@@ -118,7 +119,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     async stop() {
       clearInterval(timer);
       clearTimeout(refreshSoon);
-      // running calls and requests on open connections still need the configuration, above all revoked keys
+      // running calls and open connections still need the configuration, above all revoked keys
       await started.drain();
       await operator.stop();
     },

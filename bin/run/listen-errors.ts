@@ -1,11 +1,9 @@
-/**
- * Explains why a process cannot listen. Separate from start-errors.ts, so that the sidecar loads little.
- */
+/** Explains why a process cannot listen. It is separate from start-errors.ts so that the sidecar loads little. */
 import { CommandFailed } from '../exit-codes.ts';
 import { formatAddress } from '../options.ts';
 import type { Address } from '../options.ts';
 
-/** An address that was asked for, by its flag. */
+/** An address, and the flag that sets it. */
 export interface FlagAddress extends Address {
   readonly flag: string;
 }
@@ -17,7 +15,7 @@ const LISTEN_WORDS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such host',
 };
 
-/** The failure to report for an address that cannot be had; anything else is returned as it is. */
+/** Returns an explanation if the error is about one of the addresses, and otherwise the error itself. */
 export function explainListen(error: unknown, addresses: readonly FlagAddress[]): unknown {
   const { code, syscall } = systemErrorOf(error);
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return error;
@@ -31,7 +29,7 @@ function listenProblem(error: unknown, code: string, addresses: readonly FlagAdd
   return `${place}: ${LISTEN_WORDS[code] ?? code}. Choose another address with ${asked?.flag ?? 'its flag'}.`;
 }
 
-/** What Node's errors say of themselves. */
+/** The fields of Node's system errors. */
 export function systemErrorOf(error: unknown): { code: string; syscall:
   | string | undefined; path: string | undefined; message: string } {
   const field = (name: string): string | undefined => {

@@ -29,7 +29,7 @@ type Log = ReturnType<typeof createLogger>;
 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
-/** Runs until told to stop; resolves with the exit code. */
+/** Runs until a signal stops it; resolves with the exit code. */
 export async function runOperator(flags: OperatorFlags): Promise<number> {
   check(flags);
   const signals = listenStopSignals();
@@ -76,7 +76,7 @@ function reachCluster({ kubeconfig }: OperatorFlags): SharedAccess {
   }
 }
 
-/** A pod's own namespace is the gateway's; the one that a person's kubeconfig happens to name is not. */
+/** The namespace of a pod is the gateway's, but not the one that a person's kubeconfig happens to name. */
 function namespaceOf({ namespace }: SharedAccess, { kubeconfig }: OperatorFlags): string | undefined {
   return kubeconfig === undefined && process.env['KUBERNETES_SERVICE_HOST'] !== undefined ? namespace : undefined;
 }

@@ -1,4 +1,4 @@
-/** `mgw retire`: one pass over the gateway's objects. */
+/** `mgw retire`: updates the statuses of the gateway's objects once. */
 import { retireObjects } from '../../operator/cluster/retire.ts';
 import { NoKubeAccess, openAccess } from '../../operator/kube/access.ts';
 import { createKubeClient } from '../../operator/kube/client.ts';
@@ -14,7 +14,10 @@ export interface RetireFlags {
   readonly kubeconfig?: string;
 }
 
-/** Resolves with what was done, a sentence. Rejects with CommandFailed where the API server refuses or is away. */
+/**
+ * Resolves with a sentence about what was done. Rejects with CommandFailed if the API server refuses or cannot be
+ * reached.
+ */
 export async function runRetire({ namespace, watchNamespaces, kubeconfig }: RetireFlags): Promise<string> {
   try {
     const access = openAccess({ ...kubeconfig !== undefined && { kubeconfig }, nowMs: () => Date.now() });

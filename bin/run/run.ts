@@ -28,7 +28,7 @@ export interface RunFlags {
   readonly config: string;
   readonly listen: Address;
   readonly admin: Address;
-  /** False: none. Undefined: at its default address, where that is free. */
+  /** False: no console. Undefined: at its default address, if that is free. */
   readonly console?: Address | boolean;
   readonly data?: string;
   readonly ledger?: LedgerLocation;
@@ -39,7 +39,7 @@ export interface RunFlags {
   readonly consoleUrl?: string;
   readonly gatewayNamespace: string;
   readonly logLevel: NonNullable<LogOptions['level']>;
-  /** True: at its own address. */
+  /** True: at its default address. */
   readonly withDemoProvider?: Address | true;
   readonly hello?: boolean;
 }
@@ -49,14 +49,14 @@ interface Parts {
   readonly ledger: Ledger;
   readonly demo: DemoProvider | undefined;
   readonly console: MachineConsole | undefined;
-  /** Keys made while it started, and not told yet. */
+  /** Keys that were created during the start and not printed yet. */
   readonly minted: ReadonlySet<string>;
 }
 
-/** A probe that comes every few milliseconds is answered within it. */
+/** Long enough for a probe that comes every few milliseconds to be answered first. */
 const CONSOLE_AFTER_MS = 25;
 
-/** Runs until told to stop; resolves with the exit code. */
+/** Runs until a signal stops it; resolves with the exit code. */
 export async function run(flags: RunFlags): Promise<number> {
   const signals = listenStopSignals();
   const log = createLogger({ level: flags.logLevel });
@@ -73,7 +73,7 @@ export async function run(flags: RunFlags): Promise<number> {
   return logEnded(signals, log);
 }
 
-/** Everything, or nothing: what was started before a failure is ended again. */
+/** Starts all parts. If one fails, ends those that were started. */
 async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Promise<Parts> {
   await using started = new AsyncDisposableStack();
   const demoAddress = flags.withDemoProvider === true ? DEMO_ADDRESS : flags.withDemoProvider;
@@ -86,7 +86,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
     prepareDataFolder(dataDir);
     const ledger = openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir, log, ownGenerations: true });
     const opening = started.adopt(ledger, closeOpened);
-    opening.catch(() => undefined); // told by the gateway, which waits for it
+    opening.catch(() => undefined); // the gateway, which waits for it, reports the failure
     const activity = await openActivity({ place: flags.ledger, dataDir });
     const demo = demoAddress && started.adopt(await startDemo(demoAddress), (each) => each.stop());
     const gateway = started.adopt(await startGateway({
@@ -116,7 +116,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
 }
 
 async function closeOpened(opening: Promise<Ledger>): Promise<void> {
-  const ledger = await opening.catch(() => undefined); // told already
+  const ledger = await opening.catch(() => undefined); // the failure was reported already
   await ledger?.close();
 }
 
@@ -135,7 +135,7 @@ interface MachineConsole extends FileConsole {
   readonly url: string;
 }
 
-/** Starts the console, last because its modules take long to load; undefined: it is off. */
+/** Starts the console last, because its modules take long to load. Returns undefined if it is off. */
 async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<MachineConsole | undefined> {
   const { gateway, dataDir, log } = parts;
   if (flags.console === false) return undefined;
@@ -163,12 +163,12 @@ async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<Machin
   return { ...started, url };
 }
 
-/** A redirected standard output is kept somewhere, so secrets are shown on a terminal only. */
+/** Secrets are shown only on a terminal, because a redirected output is stored somewhere. */
 function showsSecrets(): boolean {
   return process.stdout.isTTY;
 }
 
-/** Prints a new secret once, or only the path of its file where standard output is redirected. */
+/** Prints a new secret once, or only the path of its file if standard output is redirected. */
 function printSecret(what: string, path: string, secret: string): void {
   process.stdout.write(showsSecrets()
     ? `${what}, printed only this once; it is kept in ${path}: ${secret}\n`
@@ -180,7 +180,7 @@ function printKey({ namespace, name, key, secretName }: MintedKey, dataDir: stri
   printSecret(`key of ApiKey ${namespace}/${name}`, path, key);
 }
 
-/** Tells of one key: one that was made just now, if there is such a one. Further new ones get a line each. */
+/** The message about one key, preferably one that was just created; other new keys get a line each. */
 function hello(flags: RunFlags, { gateway, demo, console, minted }: Parts): string {
   const files = keyFiles(dataFolder(flags));
   const shown = files.find(({ key }) => minted.has(key)) ?? files[0];
@@ -204,7 +204,7 @@ function hello(flags: RunFlags, { gateway, demo, console, minted }: Parts): stri
   return further.map(line).join('') + text;
 }
 
-/** Absolute: in a working directory that is deleted under it, Node's recursive mkdir of a relative path never ends. */
+/** Absolute, because Node's recursive mkdir of a relative path never returns if the working directory is deleted. */
 function dataFolder({ data, config }: RunFlags): string {
   return resolve(data ?? defaultDataFolder(config));
 }

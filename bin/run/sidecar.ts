@@ -1,6 +1,6 @@
 /**
- * `mgw sidecar`: checks the flags, and runs a sidecar until it is told to stop. It imports little, since an app waits
- * for it at its start.
+ * `mgw sidecar`: checks the flags, and runs a sidecar until a signal ends it. It imports little, because an app waits
+ * for the sidecar when it starts.
  */
 import { openSidecar } from '../../dataplane/sidecar/main.ts';
 import type { RunningSidecar } from '../../dataplane/sidecar/main.ts';
@@ -25,7 +25,7 @@ export interface SidecarFlags {
   readonly logLevel: NonNullable<LogOptions['level']>;
 }
 
-/** Runs until told to stop; resolves with the exit code. */
+/** Runs until a signal stops it; resolves with the exit code. */
 export async function runSidecar(flags: SidecarFlags): Promise<number> {
   check(flags);
   const signals = listenStopSignals();
@@ -50,7 +50,7 @@ async function open(flags: SidecarFlags, log: ReturnType<typeof createLogger>): 
 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** Checks everything that can be checked before anything is started. */
+/** Validates the flags before anything starts. */
 function check({ fleet, insecureFleet }: SidecarFlags): void {
   const url = URL.parse(fleet);
   if (!url || !isAddress(url)) {
@@ -68,7 +68,7 @@ function check({ fleet, insecureFleet }: SidecarFlags): void {
   );
 }
 
-/** An address, and no more than that. */
+/** True for an http or https URL without credentials and fragment. */
 function isAddress({ protocol, username, password, hash }: URL): boolean {
   return (protocol === 'https:' || protocol === 'http:') && `${username}${password}${hash}` === '';
 }

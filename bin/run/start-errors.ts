@@ -13,7 +13,7 @@ const FILE_WORDS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
 };
 
-/** The failure to report for anything that was thrown at the start; what is a defect is returned as it is. */
+/** Returns the failure to report for an error at the start. A defect is returned unchanged. */
 export function explainStart(error: unknown, addresses: readonly FlagAddress[]): unknown {
   if (error instanceof CommandFailed) return error;
   if (error instanceof InvalidManifests) return invalidManifests(error);
@@ -25,7 +25,7 @@ export function explainStart(error: unknown, addresses: readonly FlagAddress[]):
   return message.includes('ledger') ? new CommandFailed(`${message}${adviceOn(message)}`, undefined, error) : error;
 }
 
-/** What to do about errors whose own message does not say it. */
+/** Advice about errors whose own message gives none. */
 function adviceOn(message: string): string {
   if (message.includes('in use by another process'))
     return '\nEnd the other process, or choose another place with --data or --ledger.';

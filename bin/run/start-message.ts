@@ -4,7 +4,7 @@ import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 
 interface ConsoleFacts {
   readonly url: string;
-  /** The admin token, if this start has made it: it is printed only then. */
+  /** The admin token, if this start created it; it is never printed again. */
   readonly newToken: string | undefined;
   readonly tokenFile: string;
 }
@@ -13,12 +13,12 @@ interface StartMessageFacts {
   readonly url: string;
   readonly adminUrl: string;
   readonly demoUrl: string | undefined;
-  /** undefined: there is none. */
+  /** Undefined if there is no console. */
   readonly console: ConsoleFacts | undefined;
   readonly configDir: string;
-  /** The key, if it was made at this start and may be printed; it is not printed again. */
+  /** The key, if this start created it and it may be printed; it is never printed again. */
   readonly key: string | undefined;
-  /** The file that keeps it; undefined: no key was ever generated. */
+  /** The file that contains the key; undefined if no key was ever generated. */
   readonly keyFile: string | undefined;
   readonly snapshot: Snapshot;
 }

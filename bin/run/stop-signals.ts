@@ -8,9 +8,9 @@ import { EXIT } from '../exit-codes.ts';
 const SAME_SIGNAL_MS = 500;
 
 interface StopSignals {
-  /** Resolves with the first one. */
+  /** Resolves with the first signal. */
   readonly first: Promise<NodeJS.Signals>;
-  /** Listens no more. */
+  /** Stops listening. */
   ignore(): void;
 }
 

@@ -1,18 +1,18 @@
-/** Records of calls as people and programs read them: a table, JSON (one list) or CSV. Money is a decimal of USD. */
+/** Formats usage records as a table, JSON (one list) or CSV. Amounts are decimal USD. */
 import { viewLines } from '../../dataplane/ledger/bill.ts';
 import { USAGE_COLUMNS, usageCsvHead, usageCsvRow, usd } from '../../dataplane/ledger/usage-record-csv.ts';
 import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
 
 export type UsageFormat = 'table' | 'json' | 'csv';
 
-/** A part of the text for each record, and what comes before and after all of them. */
+/** Writes each record, and the text before and after all of them. */
 interface UsageWriter {
   readonly begin: string;
   row(record: UsageRecord): string;
   end(): string;
 }
 
-/** What fits a terminal: the rest is in JSON and CSV. */
+/** The columns that fit a terminal; JSON and CSV have all. */
 const TABLE: readonly (readonly [name: string, width: number, value: (record: UsageRecord) => string])[] = [
   ['CREATED', 20, ({ createdMs }) => new Date(createdMs).toISOString().replace(/\.\d+Z$/, 'Z')],
   ['KEY', 36, ({ keyUid }) => keyUid],

@@ -1,4 +1,4 @@
-/** What `mgw usage` does: reads the records that are asked for, and writes them as they come. */
+/** Implements `mgw usage`: reads the selected records, and writes them as they arrive. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,13 +23,13 @@ interface UsageRequest {
 /** Resolves with the exit code. */
 export async function printUsage(request: UsageRequest): Promise<number> {
   const writer = usageWriter(request.format);
-  // whoever reads may have seen enough: head, for example
+  // the reader may stop early, as head does
   process.stdout.once('error', (error: NodeJS.ErrnoException) =>
     process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed));
   try {
     let begun = false;
     for await (const record of readRecords(request)) {
-      // prints the header only once a record was read, so that an unreadable ledger shows an error alone
+      // prints the header only after a record was read, so that for an unreadable ledger only the error appears
       if (!begun) await print(writer.begin);
       begun = true;
       await print(writer.row(record));
@@ -42,7 +42,7 @@ export async function printUsage(request: UsageRequest): Promise<number> {
   }
 }
 
-/** The records of a ledger. Throws CommandFailed where it cannot be read. */
+/** The records of a ledger. Throws CommandFailed if it cannot be read. */
 export async function* readRecords(
   { place, data, config, filter }: Omit<UsageRequest, 'format'>,
 ): AsyncGenerator<UsageRecord> {
@@ -74,7 +74,7 @@ function defaultFile(data: string | undefined, config: string | undefined): stri
   return join(folder, 'ledger.db');
 }
 
-/** Waits where the reader is slower than the ledger. */
+/** Waits if the reader is slower than the ledger. */
 async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }

@@ -1,5 +1,5 @@
 /**
- * The condition types of the API and the closed list of their reasons. Everything that writes a condition uses this
+ * The condition types of the API and the complete list of their reasons. All code that writes conditions uses this
  * table, and docs/reference.md is generated from it, so that people and tools can rely on it.
  */
 import type { Kind } from './types.gen.ts';
@@ -77,7 +77,7 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 export interface ConditionRow {
-  /** What it says when it is True. */
+  /** The meaning of status True. */
   readonly meaning: string;
   readonly kinds: readonly Kind[];
   readonly reasons: readonly Reason[];

@@ -1,4 +1,4 @@
-/** Paths of fields in an object, as messages about mistakes name them. */
+/** Paths of fields in an object, as error messages show them. */
 
 /** A field's name or a list's index. */
 export type Segment = string | number;
@@ -9,7 +9,7 @@ export interface FieldError {
   readonly path: string;
   readonly segments: FieldPath;
   readonly message: string;
-  /** The value has not the shape that its schema says, so that rules about it cannot be judged. */
+  /** True if the value does not have its schema's type, so that rules about it cannot be evaluated. */
   readonly blocksRules: boolean;
 }
 
@@ -24,7 +24,7 @@ export function formatPath(segments: FieldPath): string {
   return parts.join('').replace(/^\./, '');
 }
 
-/** Whether `path` is `ancestor` or lies below it. */
+/** True if `path` is `ancestor` or lies below it. */
 export function isWithin(path: FieldPath, ancestor: FieldPath): boolean {
   return ancestor.every((segment, index) => path[index] === segment);
 }

@@ -1,4 +1,4 @@
-/** JSON values, as they come out of YAML files and API answers. */
+/** JSON values, as read from YAML files and responses of the API server. */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -9,7 +9,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses JSON; undefined: the text is not JSON. */
+/** Parses JSON; returns undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -18,7 +18,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** What Kubernetes calls the type of a value in its messages. */
+/** The name that Kubernetes' messages use for a value's type. */
 export function jsonTypeName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -26,7 +26,7 @@ export function jsonTypeName(value: unknown): string {
   return typeof value;
 }
 
-/** A value as messages show it: what looks like a key, or like a credential in a URL, is left out. */
+/** Formats a value for messages, without anything that looks like a key or a credential in a URL. */
 export function redactedJson(value: unknown): string {
   const text = JSON.stringify(value) ?? 'undefined';
   return text

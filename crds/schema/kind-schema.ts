@@ -1,11 +1,11 @@
 /**
  * A kind of the API as its CustomResourceDefinition describes it. The schema is read from the YAML that a cluster
- * installs, so that everybody validates by one source.
+ * installs, so that all validation uses one source.
  */
 import { load } from 'js-yaml';
 import type { Json } from './json.ts';
 
-/** A structural schema node of apiextensions.k8s.io/v1, as far as these CRDs use it. */
+/** A structural schema node of apiextensions.k8s.io/v1, with the keywords that these CRDs use. */
 export interface SchemaNode {
   readonly type: 'object' | 'array' | 'string' | 'integer' | 'boolean';
   readonly description?: string;
@@ -34,7 +34,7 @@ export interface Rule {
   readonly rule: string;
   readonly message: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired';
-  /** The path of the field at fault, relative to the node: `.routes`. */
+  /** The path of the invalid field, relative to the node: `.routes`. */
   readonly fieldPath?: string;
 }
 
@@ -43,7 +43,7 @@ export interface PrinterColumn {
   readonly type: string;
   readonly jsonPath: string;
   readonly description?: string;
-  /** Above 0: shown only by `kubectl get -o wide`. */
+  /** A column above 0 is shown only by `kubectl get -o wide`. */
   readonly priority?: number;
 }
 
@@ -59,7 +59,7 @@ export interface KindSchema {
   readonly root: SchemaNode;
 }
 
-/** What of a CustomResourceDefinition matters here. */
+/** The part of a CustomResourceDefinition that is read. */
 interface Definition {
   readonly spec: {
     readonly group: string;
@@ -75,10 +75,13 @@ interface DefinitionVersion {
   readonly schema: { readonly openAPIV3Schema: SchemaNode };
 }
 
-/** The kinds of some CustomResourceDefinitions, each in its storage version. The text is our own; it is not checked. */
+/**
+ * Reads kinds from CustomResourceDefinitions, each in its storage version. The definitions are not validated, because
+ * they are part of this program.
+ */
 export function loadKinds(yamlTexts: readonly string[]): KindSchema[] {
   return yamlTexts.map((text) => {
-    // what `load` gives is unknown; tests hold the definitions to this shape
+    // `load` returns unknown; tests check that the definitions have this type
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const { spec } = load(text) as Definition;
     const version = spec.versions.find((candidate) => candidate.storage);

@@ -1,9 +1,9 @@
-/** [P] Lists that are sets or maps: no item, and no key of an item, may occur twice. */
+/** [P] Checks lists that are sets or maps: no item, or no key of an item, may occur twice. */
 import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
 import { isJsonObject, redactedJson, type Json, type JsonObject } from './json.ts';
 import type { SchemaNode } from './kind-schema.ts';
 
-/** An error for each item that repeats an earlier one, the whole value through. */
+/** An error for each item that repeats an earlier one, at any depth of the value. */
 export function duplicateErrors(value: Json, root: SchemaNode): FieldError[] {
   const errors: FieldError[] = [];
   walk(value, root, { path: [], errors });
@@ -45,7 +45,7 @@ function step(value: Json, node: SchemaNode, { found, segment }: Step): void {
   found.path.pop();
 }
 
-/** Each key counts once, at its second place, as an API server reports it. */
+/** Reports each repeated key once, at its second position, as an API server does. */
 function repeated(items: readonly Json[], node: SchemaNode, path: FieldPath): FieldError[] {
   const listType = node['x-kubernetes-list-type'];
   if (listType !== 'set' && listType !== 'map') return [];

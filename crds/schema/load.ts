@@ -1,4 +1,4 @@
-/** Reads the CustomResourceDefinitions, which lie in the folder above. */
+/** Reads the CustomResourceDefinitions from the folder above. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { loadKinds } from './kind-schema.ts';
@@ -22,7 +22,7 @@ export async function loadApiKinds(): Promise<ReadonlyMap<string, KindSchema>> {
   return byName(await readCrdTexts());
 }
 
-/** The same at once, for a start that has nothing else to do. */
+/** Loads synchronously, for the start of a process that has nothing else to do. */
 export function loadApiKindsSync(): ReadonlyMap<string, KindSchema> {
   const names = definitionsAmong(readdirSync(DEFINITIONS));
   return byName(names.map((name) => readFileSync(new URL(name, DEFINITIONS), 'utf8')));

@@ -1,4 +1,4 @@
-/** [P] What every object must say of itself: apiVersion, kind, and metadata as Kubernetes takes it. */
+/** [P] Validates what every object has: apiVersion, kind, and Kubernetes' metadata. */
 import { fieldError, type FieldError, type FieldPath } from './field-path.ts';
 import { isJsonObject, jsonTypeName, redactedJson, type Json, type JsonObject } from './json.ts';
 import type { KindSchema } from './kind-schema.ts';
@@ -25,16 +25,16 @@ const NAMESPACE_RULE = 'a namespace consists of lower-case letters, digits and \
   + `with a letter or digit at both ends, ${MAX_LABEL_LENGTH} characters at most`;
 const NAMELESS = fieldError(['metadata', 'name'], 'Required value: name is required', true);
 
-/** Mistakes in apiVersion, kind and metadata. */
+/** Errors in apiVersion, kind and metadata. */
 export function identityErrors(object: JsonObject, schema: KindSchema): FieldError[] {
   const { metadata } = object;
-  const reportedBySchema = metadata !== undefined && metadata !== null && !isJsonObject(metadata); // its type
+  const reportedBySchema = metadata !== undefined && metadata !== null && !isJsonObject(metadata); // as a wrong type
   const errors = [...typeErrors(object, schema), ...(reportedBySchema ? [] : metadataErrors(metadata))];
   if (schema.kind !== 'Group' || !isJsonObject(metadata)) return errors;
   return errors.map((error) => withDisplayName(error, metadata));
 }
 
-/** People know a group by a name with capitals and spaces, which goes elsewhere. */
+/** Adds to the error about a group's name that spec.displayName may contain capitals and spaces. */
 function withDisplayName(error: FieldError, { name }: JsonObject): FieldError {
   if (typeof name !== 'string' || !error.message.endsWith(NAME_RULE)) return error;
   const suggested = name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '');
@@ -54,7 +54,7 @@ function wrongText(object: JsonObject, field: string, wanted: string): FieldErro
   return [fieldError([field], `Invalid value: ${JSON.stringify(found ?? '')}: must be ${wanted}`)];
 }
 
-/** Mistakes in an object's metadata, whatever its kind. */
+/** Errors in an object's metadata, for any kind. */
 export function metadataErrors(metadata: Json | undefined): FieldError[] {
   if (metadata === undefined || metadata === null) return [NAMELESS];
   if (!isJsonObject(metadata)) return [wrongType(['metadata'], metadata, 'object')];
@@ -119,7 +119,7 @@ function addAnnotationsErrors(errors: FieldError[], annotations: Json | undefine
     errors.push(fieldError(path, `Too long: may not be more than ${MAX_ANNOTATIONS_BYTES} bytes`));
 }
 
-/** `name` or `prefix/name`, as keys of labels and annotations are. */
+/** True for `name` or `prefix/name`, the form of keys of labels and annotations. */
 function isQualifiedName(key: string): boolean {
   const slash = key.indexOf('/');
   if (slash >= 0 && (slash > MAX_NAME_LENGTH || !DNS_SUBDOMAIN.test(key.slice(0, slash)))) return false;

@@ -4,12 +4,12 @@ import { fieldError, type FieldError, type FieldPath, type Segment } from './fie
 import { isJsonObject, redactedJson, type Json } from './json.ts';
 import type { Rule, SchemaNode } from './kind-schema.ts';
 
-/** Tells whether the shape of what is at a path is wrong. */
+/** Returns true if the value at a path does not have its schema's type. */
 export type IsBlocked = (path: FieldPath) => boolean;
 
 /**
- * Judges a value by the rules of one schema. Rules that compare with the old value (oldSelf) are asked only where
- * there is one: those of a field that is there before and after, and of none within a list.
+ * Evaluates the rules of one schema for a value. Rules that compare with the old value (oldSelf) apply only to a field
+ * that exists before and after, and never within a list.
  */
 export type RulesCheck = (value: Json, isBlocked: IsBlocked, old?: Json) => FieldError[];
 
@@ -24,13 +24,13 @@ interface CompiledNode {
   readonly rules: readonly CompiledRule[];
   readonly properties: ReadonlyMap<string, CompiledNode>;
   readonly items: CompiledNode | undefined;
-  /** Of a map. */
+  /** The node of a map's values. */
   readonly values: CompiledNode | undefined;
 }
 
 const environment = new Environment().registerVariable('self', 'dyn').registerVariable('oldSelf', 'dyn');
 
-/** Compiles the rules of a schema, which takes milliseconds: do it once. */
+/** Compiles the rules of a schema. This takes milliseconds, so do it once. */
 export function compileRules(root: SchemaNode): RulesCheck {
   const compiled = compileNode(root);
   return (value, isBlocked, old) => {
@@ -64,7 +64,7 @@ interface Found {
   readonly isBlocked: IsBlocked;
 }
 
-/** A value as it is in JSON and as rules see it. */
+/** A value as in JSON, and as rules see it. */
 interface Subject {
   readonly value: Json;
   readonly self: unknown;
@@ -83,8 +83,7 @@ function check(compiled: CompiledNode, subject: Subject, found: Found): void {
 }
 
 /**
- * What is in a value that there are rules about: the items of a list, the values of a map, or the fields of an object
- * that are not null.
+ * The members of a value that have rules: items of a list, values of a map, or fields of an object that are not null.
  */
 function membersOf(value: Json, { properties, items, values }: CompiledNode): [Segment, Json, CompiledNode][] {
   if (Array.isArray(value)) return items ? value.map((item: Json, index) => [index, item, items]) : [];
@@ -109,14 +108,14 @@ function checkRule({ rule, evaluate, isTransition }: CompiledRule, subject: Subj
     const holds = evaluate(isTransition ? { self, oldSelf } : { self });
     if (holds !== true) errors.push(fieldError(place, reasonPrefix(rule, value) + rule.message));
   } catch (error) {
-    // Of a value without the shape that its schema says, nothing more can be said.
+    // a value without its schema's type has been reported already
     if (isBlocked(path)) return;
     const words = error instanceof Error ? error.message : String(error);
     errors.push(fieldError(place, `Invalid value: ${shown(value)}${words}`));
   }
 }
 
-/** How an API server begins what it says of a broken rule. */
+/** The prefix of an API server's message for a broken rule. */
 function reasonPrefix(rule: Rule, value: Json): string {
   switch (rule.reason) {
     case 'FieldValueForbidden': return 'Forbidden: ';
@@ -125,14 +124,12 @@ function reasonPrefix(rule: Rule, value: Json): string {
   }
 }
 
-/** An API server shows scalars only. */
+/** Formats a scalar for a message; an API server shows no other values. */
 function shown(value: Json): string {
   return typeof value === 'object' ? '' : `${redactedJson(value)}: `;
 }
 
-/**
- * Integers are BigInt in CEL, dates with a time are Date; all else is as in JSON.
- */
+/** Converts JSON for CEL: integers become BigInt, dates with a time become Date. */
 function toCel(value: Json, node: SchemaNode): unknown {
   const { items, properties = {}, additionalProperties: values } = node;
   if (Array.isArray(value)) return items ? value.map((item: Json) => toCel(item, items)) : value;

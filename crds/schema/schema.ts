@@ -1,7 +1,7 @@
 /**
- * [P] The verdict of a Kubernetes API server without one: unknown fields, defaults, types and bounds, unique keys, CEL
- * rules and metadata, all from the same CustomResourceDefinitions, every mistake at once. test/unit/crds puts the same
- * manifests to this and to a real API server.
+ * [P] Validates objects as a Kubernetes API server does: unknown fields, defaults, types and bounds, unique keys, CEL
+ * rules and metadata, all from the same CustomResourceDefinitions, with every error at once. test/unit/crds compares
+ * the result with a real API server's.
  */
 import { normalise } from './defaults.ts';
 import { isWithin, type FieldError } from './field-path.ts';
@@ -13,9 +13,9 @@ import { compileRules, type IsBlocked, type RulesCheck } from './rules.ts';
 import { compileStructure, type StructureCheck } from './structure.ts';
 
 export interface Admission {
-  /** The object with defaults, and without unknown fields and status: authors do not write statuses. */
+  /** The object with defaults, and without unknown fields and status, which authors do not write. */
   readonly object: JsonObject;
-  /** Empty: the object would be accepted. */
+  /** Empty if the object would be accepted. */
   readonly errors: readonly FieldError[];
 }
 
@@ -27,8 +27,8 @@ interface Checks {
 const compiled = new WeakMap<KindSchema, Checks>();
 
 /**
- * What an API server would say, with strict field validation, to an object that somebody creates, or puts in the place
- * of `old`, which is taken to be right in itself.
+ * Returns what an API server with strict field validation would say to an object that is created, or that replaces
+ * `old`, which must be valid itself.
  */
 export function admit(schema: KindSchema, object: JsonObject, old?: JsonObject): Admission {
   const { structure, rules } = checksOf(schema);

@@ -1,25 +1,29 @@
-/** [P] Types, bounds, patterns and formats of a schema, judged by ajv and told with the messages of an API server. */
+/**
+ * [P] Checks types, bounds, patterns and formats of a schema with ajv, and reports errors with an API server's
+ * messages.
+ */
 import { Ajv } from 'ajv';
 import type { ErrorObject } from 'ajv';
 import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
 import { isJsonObject, jsonTypeName, redactedJson, type Json } from './json.ts';
 import type { SchemaNode } from './kind-schema.ts';
 
-/** Judges values by one schema. */
+/** Checks values by one schema. */
 export type StructureCheck = (value: Json) => FieldError[];
 
-/** The formats that these schemas name; true: minimum and maximum say it all. */
+/** The formats that these schemas use; true: the minimum and maximum are enough. */
 const FORMATS = { 'date-time': isDateTime, int32: true, int64: true } as const;
 /**
- * Not strict: schemas also hold what is Kubernetes' alone (x-kubernetes-…). Verbose: errors carry the value at fault.
- * The definitions are our own and need no check; each start compiles them, and ajv's optimizer would double that time.
+ * Not strict, because schemas contain keywords of Kubernetes (x-kubernetes-…). Verbose, so that errors contain the
+ * invalid value. The definitions are part of this program and need no check; each start compiles them, which ajv's
+ * optimizer would slow down to half.
  */
 const ajv = new Ajv({
   allErrors: true, strict: false, messages: false, verbose: true, formats: FORMATS,
   meta: false, validateSchema: false, code: { optimize: false },
 });
 
-/** Compiles the check of a kind's schema, which takes milliseconds: do it once. */
+/** Compiles the check of a kind's schema. This takes milliseconds, so do it once. */
 export function compileStructure(root: SchemaNode): StructureCheck {
   const validate = ajv.compile(root);
   return (value) => {
@@ -37,7 +41,7 @@ function toFieldError(error: ErrorObject, root: SchemaNode): FieldError {
   return fieldError(field, message, BLOCKING.has(keyword));
 }
 
-/** Mistakes of shape: rules about such a value cannot be judged. */
+/** Errors of the value's form, after which its rules cannot be evaluated. */
 const BLOCKING: ReadonlySet<string> = new Set([
   'required', 'type', 'enum', 'format', 'pattern', 'maxLength', 'maxItems', 'maxProperties',
 ]);
@@ -82,7 +86,7 @@ function typeMessage(error: ErrorObject, path: string): string {
   return `Invalid value: ${found}: ${path} in body must be of type ${wanted}: ${found}${advice}`;
 }
 
-/** ajv gives a JSON pointer; the schema tells which of its parts are indexes. */
+/** Converts ajv's JSON pointer to a path; the schema tells which parts are indexes. */
 function segmentsOf(pointer: string, root: SchemaNode): FieldPath {
   const parts = pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   let node: SchemaNode | undefined = root;
@@ -94,8 +98,8 @@ function segmentsOf(pointer: string, root: SchemaNode): FieldPath {
 }
 
 /**
- * A date and a time as Kubernetes' format date-time takes it: a calendar day, "T" in either case, hours to 23, minutes
- * and seconds to 59, any character before the fraction, "Z" or an offset; what follows a second "t" is ignored.
+ * True if a text is a date and a time in Kubernetes' format date-time: a calendar day, "T" in either case, hours to 23,
+ * minutes and seconds to 59, any character before the fraction, "Z" or an offset; what follows a second "t" is ignored.
  */
 function isDateTime(text: string): boolean {
   const [date = '', time = ''] = text.toLowerCase().split('t');

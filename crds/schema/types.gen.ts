@@ -60,7 +60,7 @@ export interface AccountSpec {
 
 /** One amount of credit, given once. */
 export interface AccountGrant {
-  /** What this grant is known by, unique within the account, such as 2026-11. */
+  /** The grant's name, unique within the account, such as 2026-11. */
   readonly name: string;
   /** The amount in USD, a decimal in quotes such as "250.00". A negative amount takes credit back. */
   readonly usd: string;
@@ -126,7 +126,7 @@ export interface ApiKeySpec {
    * namespace. It cannot be changed.
    */
   readonly gatewayNamespace: string;
-  /** Whether calls with this key are answered. False refuses every new call at once; running ones end. */
+  /** Whether calls with this key are served. False refuses every new call at once; running calls end normally. */
   readonly enabled: boolean;
   /**
    * The Group that decides which models this key can call, through which providers and at which ratio. It lives in the
@@ -137,7 +137,7 @@ export interface ApiKeySpec {
    * The Account of this namespace that pays for the calls. It cannot be changed, because what was spent belongs to it.
    */
   readonly accountRef: NameRef;
-  /** What this key may spend, besides what its account has. */
+  /** The key's own spending limit, in addition to its account's balance. */
   readonly quota: ApiKeyQuota;
   /** From this moment on the key is refused, RFC 3339 such as 2027-01-01T00:00:00Z. Absent, it never expires. */
   readonly expirationTime?: string;
@@ -155,18 +155,18 @@ export interface NameRef {
   readonly name: string;
 }
 
-/** What this key may spend, besides what its account has. */
+/** The key's own spending limit, in addition to its account's balance. */
 export interface ApiKeyQuota {
   /** What may be spent within one period, in USD; a decimal in quotes such as "25.00", or Unlimited. */
   readonly limitUsd: string;
   /**
-   * When the quota begins anew. Never is once for all; Daily and Monthly are calendar days and months in UTC. A call
-   * counts for the period in which it was admitted.
+   * When the quota resets. Never means that it never does; Daily and Monthly are calendar days and months in UTC. A
+   * call counts for the period in which it was admitted.
    */
   readonly period: 'Never' | 'Daily' | 'Monthly';
   /**
-   * What happens when less is left than a call may cost at most. Lower lowers the call's output limit to what can be
-   * paid, not below minOutputTokens; Refuse refuses the call.
+   * What happens when less is left than the most that a call may cost. Lower reduces its output limit to what can be
+   * paid, but not below minOutputTokens; Refuse refuses the call.
    */
   readonly whenShort: 'Lower' | 'Refuse';
   /**
@@ -188,9 +188,9 @@ export interface ApiKeyKey {
    * -key added.
    */
   readonly secretRef?: NameRef;
-  /** A higher number than before makes a new key. It can only grow. */
+  /** Increase this number to make a new key. It cannot decrease. */
   readonly rotation: number;
-  /** How many seconds the old key goes on working after a rotation. */
+  /** How many seconds the old key continues to work after a rotation. */
   readonly overlapSeconds: number;
 }
 
@@ -198,9 +198,9 @@ export interface ApiKeyKey {
 export interface ApiKeyStatus {
   /** The metadata.generation that this status speaks of. */
   readonly observedGeneration?: number;
-  /** Tells which key is in force, by 64 hexadecimal digits that only the gateway can compute from it. */
+  /** Identifies the key in force by 64 hexadecimal digits that only the gateway can compute from it. */
   readonly keyHash?: string;
-  /** The first characters of the key in force, to recognise it by. */
+  /** The first characters of the key in force, by which people recognise it. */
   readonly keyPrefix?: string;
   /** The rotation that made the key in force; for keys of type Generated. */
   readonly keyRotation?: number;
@@ -210,7 +210,7 @@ export interface ApiKeyStatus {
   readonly periodStartTime?: string;
   /** What was spent in the current period, in USD. */
   readonly spentUsd?: string;
-  /** What was ever spent with this key, in USD. */
+  /** What was spent with this key in total, in USD. */
   readonly totalSpentUsd?: string;
   /** The quota's limit less spentUsd, in USD, or Unlimited. */
   readonly remainingUsd?: string;
@@ -225,7 +225,7 @@ export interface ApiKeyStatus {
 
 /** A replaced key. */
 export interface ApiKeyPreviousKey {
-  /** Tells which key it is, by 64 hexadecimal digits that only the gateway can compute from it. */
+  /** Identifies the key by 64 hexadecimal digits that only the gateway can compute from it. */
   readonly keyHash: string;
   /** When it stops working. */
   readonly expirationTime: string;

@@ -1,7 +1,7 @@
 /**
- * The key that seals the console's cookies: in a Secret of the gateway's namespace, made by the leader and read by all
- * replicas, so that any of them serves any session. Whoever deletes the Secret signs everybody out: another key is
- * made.
+ * The key that seals the console's cookies, in a Secret of the gateway's namespace. The leader creates it and all
+ * replicas read it, so that any of them serves any session. Deleting the Secret signs everybody out, because the leader
+ * creates another key.
  */
 import type { Logger } from 'pino';
 import { SESSION_KEY_BYTES } from '../../console/session/session-cookies.ts';
@@ -10,7 +10,7 @@ import { explainKubeError } from '../kube/errors.ts';
 import { storedKey } from './stored-key.ts';
 
 const CONSOLE_SECRET = 'model-gateway-console';
-/** While there is none; and to see that it is another. */
+/** The first interval applies while there is no key, the second to detect that it was replaced. */
 const ASK_AGAIN_MS = 1_000;
 const LOOK_EVERY_MS = 10_000;
 
@@ -18,17 +18,17 @@ interface ConsoleKeyOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly namespace: string;
   readonly leading: () => boolean;
-  /** Calls a function once after a delay; the function that it returns cancels that. */
+  /** Calls a function once after a delay; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  /** Told of the first one too, and never of the same one twice. */
+  /** Called with the first key and with each new one. */
   readonly onKey: (key: Uint8Array) => void;
 }
 
 /** The Secret's entry; its value is base64. */
 const ENTRY = 'sealingKey';
 
-/** Begins at once; whatever cannot be read or made is tried again. */
+/** Starts at once. Retries whatever cannot be read or written. */
 export function manageConsoleKey(options: ConsoleKeyOptions): { stop(): void } {
   const { client, namespace, leading, after, log, onKey } = options;
   const stored = storedKey({ client, namespace, secret: CONSOLE_SECRET, entry: ENTRY, bytes: SESSION_KEY_BYTES });
@@ -37,7 +37,7 @@ export function manageConsoleKey(options: ConsoleKeyOptions): { stop(): void } {
   let stopped = false;
   let cancel = (): void => undefined;
 
-  /** undefined: there is none yet, and this replica is not the one that makes it. */
+  /** Returns undefined if there is no key yet and this replica may not create it. */
   async function load(): Promise<Buffer | undefined> {
     return await stored.read() ?? (leading() ? stored.make() : undefined);
   }

@@ -1,6 +1,6 @@
 /**
- * The console of a cluster: every replica serves it, each person with their own token. It begins when the key of its
- * sessions is there, and begins anew with another one.
+ * The console of a cluster. Every replica serves it, to each person with their own token. It starts when the session
+ * key exists, and restarts when the key is replaced.
  */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -24,7 +24,7 @@ import type { ConsoleSettings, ListenAddress } from './settings.ts';
 
 interface ClusterConsoleOptions {
   readonly settings: ConsoleSettings & { readonly console: ListenAddress };
-  /** Of a shared ledger; undefined: there is none to read usage from. */
+  /** The shared ledger's URL; undefined if there is none to read usage from. */
   readonly ledgerUrl: string | undefined;
   readonly version: string;
   readonly client: KubeClient;
@@ -37,12 +37,12 @@ interface ClusterConsoleOptions {
 }
 
 interface ClusterConsole {
-  /** Its port, once people can sign in. Rejects where the port cannot be had. */
+  /** Resolves with the port once people can sign in. Rejects if the port cannot be opened. */
   readonly ready: Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Begins when there is a key. Rejects where the certificate cannot be read. */
+/** Starts when there is a key. Rejects if the certificate cannot be read. */
 export async function startClusterConsole(options: ClusterConsoleOptions): Promise<ClusterConsole> {
   const { settings, client, namespace, manager, meter, after, log } = options;
   await using started = new AsyncDisposableStack();
@@ -61,11 +61,11 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
   let turn: Promise<void> = Promise.resolve();
   let stopped = false;
 
-  /** The port is given back first, so nobody is served with the key of before. */
+  /** Closes the port first, so that no session is served with the previous key. */
   async function begin(key: Uint8Array): Promise<void> {
     await server?.close();
     server = undefined;
-    await state.ready; // who was signed out stays so
+    await state.ready; // waits, so that revoked sessions stay revoked
     if (stopped) return;
     server = await startConsole({ ...parts, state, sealingKeys: [key], listen: settings.console });
     ready.resolve(server.port);
@@ -105,7 +105,8 @@ function consoleParts(options: ClusterConsoleOptions, {
   return {
     access: openClusterAccess({
       access, cache: manager.cache, gatewayNamespace: namespace, nowMs, userAgent: `model-gateway-console/${version}`,
-      // people are refused all the time, which is no fault of the operator's rights: figures of their own
+      // counts these requests separately, because refusals of people's tokens do not mean that the operator lacks
+      // rights
       meter: {
         add: (_name, labels, value) => meter.add('modelgateway_operator_console_api_requests_total', labels, value),
         set: () => undefined, observe: () => undefined,

@@ -1,6 +1,6 @@
 /**
- * Configuration for Envoys that stand before the fleet, on a port of its own, to which nothing secret ever comes. Its
- * tokens have an audience of their own: an edge's token opens nothing else, and a proxy's token opens nothing here.
+ * Configures Envoys in front of the fleet, on a separate port that never serves secrets. Its tokens have an audience of
+ * their own: an edge's token is valid only here, and a proxy's token is not valid here.
  */
 import type { Logger } from 'pino';
 import type { KubeClient } from '../kube/client.ts';
@@ -14,16 +14,16 @@ import { edgeResources, healthCheckKind } from '../xds/envoy/edge.ts';
 import type { HealthCheckKind } from '../xds/envoy/cluster.ts';
 import type { EdgeSettings, ListenAddress } from './settings.ts';
 
-/** What the tokens of Envoys are made for. */
+/** The audience of Envoys' tokens. */
 const EDGE_AUDIENCE = 'model-gateway-edge';
-/** Of the Service's ports. */
+/** The names of the Service's ports. */
 const PORTS = { calls: 'http', health: 'admin' } as const;
 
 export interface EdgeOptions {
   readonly settings: EdgeSettings & { readonly envoyXdsListen: ListenAddress };
   readonly client: KubeClient;
   readonly namespace: string;
-  /** Of the proxies' port: the same certificates serve here. */
+  /** The security of the proxies' port, whose certificates are used here too. */
   readonly security: DistributionSecurity;
   readonly log: Logger;
   readonly meter: Meter;
@@ -31,16 +31,16 @@ export interface EdgeOptions {
 
 export interface Edge {
   readonly port: number;
-  /** Whether the fleet's endpoints are known, so that Envoys are answered. */
+  /** True if the fleet's endpoints are known, so that Envoys get responses. */
   readonly published: boolean;
-  /** What cannot be read at the moment, in words. */
+  /** Sentences about what cannot be read at the moment. */
   problems(): readonly string[];
   stop(): Promise<void>;
 }
 
 type TlsSecurity = Extract<DistributionSecurity, { insecure: false }>;
 
-/** Whose an Envoy's token is does not matter, since the port shows nothing but where the proxies are. */
+/** Accepts tokens of any ServiceAccount, because the port shows nothing but the proxies' addresses. */
 function edgeSecurity({
   serviceAccounts: _ofProxies, ...security
 }: TlsSecurity, client: KubeClient): DistributionSecurity {
@@ -50,7 +50,7 @@ function edgeSecurity({
   }) };
 }
 
-/** Resolves once Envoys can connect; they are answered when the fleet's endpoints are known. */
+/** Resolves once Envoys can connect. They get responses when the fleet's endpoints are known. */
 export async function openEdge({ settings, client, namespace, security, log, meter }: EdgeOptions): Promise<Edge> {
   const distribution = await startDistribution({
     listen: settings.envoyXdsListen, gatewayNamespace: namespace, log,
@@ -70,7 +70,7 @@ export async function openEdge({ settings, client, namespace, security, log, met
       const listener = { ...settings.edgeListen, tlsFolder: settings.edgeTls };
       const published = edgeResources({ endpoints, health, listener });
       for (const { typeUrl, resources } of published) distribution.publishResources(typeUrl, resources);
-      // from here on Envoys are answered; of the proxies' objects there are none on this port
+      // from here on Envoys get responses; this port serves no objects of proxies
       distribution.publish({ catalogs: [], routes: [], groups: [], accounts: [], keys: [] });
     },
   });

@@ -1,6 +1,6 @@
 /**
- * The gateway's own key in a cluster: a Secret of the gateway's namespace. Whichever replica starts first makes it, and
- * all others read it.
+ * The gateway's own key in a cluster: a Secret of the gateway's namespace. The replica that starts first creates it,
+ * and all others read it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -16,16 +16,16 @@ const RETRY_MS = 1_000;
 
 interface GatewayKeyOptions {
   readonly client: Pick<KubeClient, 'request'>;
-  /** Of the gateway. */
+  /** The gateway's namespace. */
   readonly namespace: string;
   readonly log: Pick<Logger, 'warn'>;
-  /** Told why the key cannot be had, for people. */
+  /** Called with the reason why the key cannot be read or created, for operators. */
   readonly onProblem: (problem: string) => void;
   /** Ends the retries. */
   readonly signal: AbortSignal;
 }
 
-/** Retries until the API server gives the key, or takes a new one. Rejects when `signal` is aborted. */
+/** Retries until the API server returns the key, or accepts a new one. Rejects when `signal` aborts. */
 export async function loadGatewayKey(options: GatewayKeyOptions): Promise<Buffer> {
   const { client, namespace, log, signal, onProblem } = options;
   const stored = storedKey({ client, namespace, secret: GATEWAY_KEY_SECRET, entry: ENTRY, bytes: GATEWAY_KEY_BYTES });

@@ -40,11 +40,14 @@ import { StatusWriter } from '../status/writer.ts';
 /** Publishes the configuration to the proxies and reports their acknowledgements. */
 export interface ProxyDistribution {
   publish(snapshot: Snapshot): void;
-  /** By "Kind namespace/name"; undefined: it is not published. */
+  /** By "Kind namespace/name"; undefined if the object is not published. */
   progress(id: string): ProxyProgress | undefined;
   onProgress(listener: (ids: ReadonlySet<string>) => void): () => void;
   onRefusal(listener: (refusal: UpstreamRefusal) => void): () => void;
-  /** Where the leader hears what this replica's proxies say; undefined: this replica leads, or nobody does. */
+  /**
+   * Sets the address at which the leader receives this replica's acknowledgements; undefined: this replica leads, or
+   * none does.
+   */
   leaderAt(address: string | undefined): void;
 }
 
@@ -57,35 +60,35 @@ export interface ClusterManagerOptions {
   /** Absent: all namespaces. */
   readonly watchNamespaces?: readonly string[];
   readonly lease: Pick<LeaseOptions, 'name' | 'identity' | 'address' | 'durationMs' | 'renewWithinMs' | 'retryMs'>;
-  /** Without one, statuses say nothing of spending. */
+  /** Without a ledger, statuses contain no spending. */
   readonly ledger?: LedgerReader;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly meter: Meter;
   readonly clock?: Clock;
-  /** For tests: shorter waits than the usual ones. */
+  /** Shorter intervals, for tests. */
   readonly waits?: { readonly idleTimeoutMs?: number; readonly settleMs?: number; readonly spendingEveryMs?: number };
 }
 
 export interface ClusterManager {
-  /** Resolves when the first configuration has been given to the proxies. */
+  /** Resolves when the first configuration has been published to the proxies. */
   readonly ready: Promise<void>;
   readonly leading: boolean;
-  /** What keeps it from being ready, or fails at the moment, in words. */
+  /** Sentences about what prevents readiness or fails at the moment. */
   problems(): readonly string[];
   /** Sets the metric of known objects. */
   countObjects(): void;
-  /** Whether a configuration has been given to the proxies. */
+  /** True if a configuration has been published to the proxies. */
   readonly published: boolean;
-  /** What has been read, for people who may see it. */
+  /** The objects that were read, for people who may see them. */
   readonly cache: ClusterCache;
   resources(): Resources;
-  /** The statuses as they should be; no secrets. */
+  /** The statuses as they should be, without secrets. */
   statuses(): readonly ObjectStatus[];
-  /** What statuses show of a key. */
+  /** The hash of a key that statuses show. */
   keyHashOf(key: string): string;
-  /** What the statuses remember of spending, once they are read. */
+  /** The spending in the statuses, once they have been read. */
   knownSpending(): Promise<KnownSpending>;
-  /** Gives the lead back at once. */
+  /** Releases the Lease at once. */
   stop(): Promise<void>;
 }
 
@@ -93,7 +96,7 @@ const EVENTS_PER_SECOND = 10;
 const EVENT_BURST = 100;
 const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
 
-/** Begins at once; whatever cannot be had yet is waited for. */
+/** Starts at once, and waits for whatever is not available yet. */
 export function startClusterManager(options: ClusterManagerOptions): ClusterManager {
   const { client, fleet, gatewayNamespace, gatewayKey, log, meter, clock = SYSTEM_CLOCK, waits = {} } = options;
   let started = false;
@@ -147,7 +150,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
   const ready = provider.ready.then(async () => {
     await controller.start();
     started = true;
-    controller.resourcesChanged(); // what changed while it started
+    controller.resourcesChanged(); // publishes what changed during the start
   });
   return {
     ready,
@@ -167,7 +170,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     },
     async stop() {
       for (const end of unlisten) end();
-      // nothing is written once the lead is given back
+      // nothing may be written after the Lease is released
       await Promise.all([controller.stop(), provider.stop(), leaseWatch.stop()]);
       await lease.stop();
       await events.stop();
@@ -219,7 +222,7 @@ function writeStatuses(
   });
 }
 
-/** Tells the owner of an object that no operator serves its gateway. */
+/** Records an Event for the owner of an object that no operator serves. */
 function recordUnserved(
   id: string, note: string,
   { provider, events }: { readonly provider: ClusterProvider; readonly events: EventRecorder },
@@ -228,7 +231,7 @@ function recordUnserved(
   if (object) events.record(object, { type: 'Warning', reason: 'GatewayNotServed', note });
 }
 
-/** Records that a key was made, never the key. */
+/** Records an Event that a key was created, without the key. */
 function recordMinted({ namespace, name }: MintedKey, {
   provider, events, meter,
 }: { readonly provider: ClusterProvider; readonly events: EventRecorder; readonly meter: Meter }): void {

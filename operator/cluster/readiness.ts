@@ -4,15 +4,15 @@ import type { ClusterManager } from './manager.ts';
 import type { Edge } from './edge.ts';
 
 export interface Parts {
-  /** Why the gateway's own key cannot be had, without which nothing is read. */
+  /** Why the gateway's own key is not available, without which nothing is read. */
   readonly keyProblem?: string;
   readonly manager?: Pick<ClusterManager, 'published' | 'problems'>;
   readonly distribution?: object;
-  /** Where Envoys are to be configured. */
+  /** Present if Envoys are configured. */
   readonly edge?: Pick<Edge, 'published' | 'problems'>;
 }
 
-/** What fails after the start is told by metrics and /config_dump: a replica that serves what it knows is ready. */
+/** A replica that serves what it knows is ready. Metrics and /config_dump report what fails after the start. */
 export function readinessOf(parts: Parts): readonly ReadinessCheck[] {
   const { manager, distribution, edge } = parts;
   const problems = configurationProblems(parts);
@@ -29,7 +29,7 @@ function edgeCheck({ published, problems }: NonNullable<Parts['edge']>): Readine
     'the endpoints of the proxies are still being read' };
 }
 
-/** All that cannot be had at the moment, ready or not. */
+/** All problems at the moment, whether or not they affect readiness. */
 export function problemsOf(parts: Parts): readonly string[] {
   return [...configurationProblems(parts), ...parts.edge?.problems() ?? []];
 }

@@ -1,6 +1,7 @@
 /**
- * Says in the statuses of a gateway's objects that the gateway was uninstalled: Ready and Programmed turn Unknown, and
- * all else stays as it was last known. It runs once the operators have ended, since nobody else would correct them.
+ * Marks in the statuses of a gateway's objects that it was uninstalled: Ready and Programmed become Unknown, and
+ * everything else keeps its last value. It runs after the operators have ended, because nothing else would correct the
+ * statuses.
  */
 import { CONDITIONS, REASONS } from '#crds/conditions.ts';
 import type { Condition, Kind } from '#crds/types.gen.ts';
@@ -14,12 +15,12 @@ import type { StatusBody } from '../status/differences.ts';
 export interface RetireOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly gatewayNamespace: string;
-  /** Namespaces to look for objects in; absent: all. */
+  /** The namespaces to search; absent: all. */
   readonly namespaces?: readonly string[];
   readonly nowMs: number;
 }
 
-/** What the API server has of an object that may have a status. */
+/** The fields of an object that may have a status. */
 interface LiveObject {
   readonly metadata: {
     readonly namespace: string; readonly name: string; readonly uid: string; readonly resourceVersion: string;
@@ -36,7 +37,7 @@ interface ObjectPage {
 const PAGE = 500;
 const RETIRED: ReadonlySet<string> = new Set(['Ready', 'Programmed']);
 
-/** Resolves with the number of objects that were written. Rejects with KubeError or KubeUnreachable. */
+/** Resolves with the number of updated objects. Rejects with KubeError or KubeUnreachable. */
 export async function retireObjects(options: RetireOptions): Promise<number> {
   const statuses = createStatusClient({ ...options, leading: () => true, onWritten: () => undefined });
   let written = 0;
@@ -51,7 +52,7 @@ export async function retireObjects(options: RetireOptions): Promise<number> {
   return written;
 }
 
-/** The status once the gateway is gone; undefined: it says nothing that would be untrue. */
+/** The status after the uninstall; undefined if the present one stays true. */
 function retiredStatus(status: StatusBody, nowMs: number): StatusBody | undefined {
   const { conditions = [] } = status;
   const isUntrue = ({ type, status: state }: Condition): boolean => RETIRED.has(type) && state !== 'Unknown';
@@ -67,7 +68,7 @@ function retiredStatus(status: StatusBody, nowMs: number): StatusBody | undefine
   };
 }
 
-/** The gateway's own objects: what is in its namespace, and ApiKeys and Accounts that name it, wherever they are. */
+/** The gateway's objects: those in its namespace, and ApiKeys and Accounts in any namespace that name it. */
 async function* ownObjects(
   kind: Kind, { client, gatewayNamespace, namespaces }: RetireOptions,
 ): AsyncGenerator<LiveObject> {

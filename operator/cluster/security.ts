@@ -1,4 +1,7 @@
-/** TLS and tokens of the xDS port: certificates that the operator makes and keeps in the cluster, who may connect. */
+/**
+ * TLS and tokens of the xDS port: certificates that the operator creates and stores in the cluster, and who may
+ * connect.
+ */
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { certificateStore } from '../kube/certificate-store.ts';
@@ -9,7 +12,7 @@ import { manageCertificates } from '../xds/certificates.ts';
 import type { StoredCertificates } from '../xds/certificates.ts';
 import type { DistributionSecurity } from '../xds/distribution.ts';
 
-/** What the tokens of proxies and replicas are made for. */
+/** The audience of proxies' and replicas' tokens. */
 const XDS_AUDIENCE = 'model-gateway-xds';
 const SECRET = 'model-gateway-xds-tls';
 const CONFIG_MAP = 'model-gateway-xds-ca';
@@ -20,11 +23,14 @@ interface SecureXdsOptions {
   readonly namespace: string;
   readonly serverName: string;
   readonly tokenFile: string;
-  /** Of the gateway's namespace: who may take the configuration, and who may tell what other replicas' proxies hold. */
+  /**
+   * ServiceAccounts of the gateway's namespace that may get the configuration, and that may report the acknowledgements
+   * of other replicas' proxies.
+   */
   readonly serviceAccounts: { readonly proxies: readonly string[]; readonly operators: readonly string[] };
-  /** Whether this replica may renew certificates. */
+  /** Returns whether this replica may renew certificates. */
   readonly leading: () => boolean;
-  /** Calls a function once after a delay; the function that it returns cancels that. */
+  /** Calls a function once after a delay; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
@@ -48,7 +54,7 @@ export async function secureXds(options: SecureXdsOptions): Promise<XdsSecurity>
 
 type Entries = Readonly<Record<string, string | undefined>>;
 
-/** Whether nothing is missing of what the operator has stored. */
+/** True if the operator's stored certificates are complete. */
 export function isStored(entries: Entries): entries is Entries & StoredCertificates {
   return ['caCertificate', 'caKey', 'servingCertificate', 'servingKey'].every((name) => entries[name] !== undefined);
 }

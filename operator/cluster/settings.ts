@@ -8,35 +8,35 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Of the console. */
+/** Settings of the console. */
 export interface ConsoleSettings {
-  /** Absent: there is none. */
+  /** Absent: no console. */
   readonly console?: ListenAddress;
   readonly consoleProxyHeader?: NonNullable<ConsoleOptions['proxyHeader']>;
   /** A folder with tls.crt and tls.key. */
   readonly consoleTls?: string;
-  /** Where SDKs call, for snippets. */
+  /** The URL that SDKs call, for snippets. */
   readonly consoleGatewayUrl?: string;
-  /** The folder of the console's copy of usage records; undefined: it is a temporary file. */
+  /** The folder of the console's copy of usage records; undefined: a temporary file. */
   readonly consoleData?: string;
 }
 
-/** Of the configuration for Envoys before the fleet. */
+/** Settings of the configuration for Envoys in front of the fleet. */
 export interface EdgeSettings {
-  /** Absent: there is none. */
+  /** Absent: no such port. */
   readonly envoyXdsListen?: ListenAddress;
   readonly edgeService: string;
   readonly edgeListen: ListenAddress;
   readonly edgeTls?: string;
 }
 
-/** Of the webhook that puts sidecars into pods. */
+/** Settings of the webhook that injects sidecars into pods. */
 export interface WebhookSettings {
-  /** Absent: there is none. */
+  /** Absent: no webhook. */
   readonly webhookListen?: ListenAddress;
   readonly webhookName?: string;
   readonly webhookConfiguration?: string;
-  /** JSON. */
+  /** As JSON. */
   readonly sidecarSettings?: string;
 }
 
@@ -46,11 +46,11 @@ export interface ClusterSettings extends ConsoleSettings, EdgeSettings, WebhookS
   readonly xdsListen: ListenAddress;
   readonly xdsName?: string;
   readonly insecureXds?: boolean;
-  /** The token with which a replica shows itself to the leader. */
+  /** The token with which a replica authenticates to the leader. */
   readonly tokenFile: string;
   readonly xdsProxies: readonly string[];
   readonly xdsOperators: readonly string[];
-  /** Where other replicas reach this one's xDS port, as HOST:PORT. */
+  /** The HOST:PORT at which other replicas reach this one's xDS port. */
   readonly advertise?: string;
   readonly admin: ListenAddress;
   readonly leaseName: string;

@@ -1,4 +1,4 @@
-/** A random key in a Secret of the gateway's namespace, which one replica makes and all others read. */
+/** A random key in a Secret of the gateway's namespace, which one replica creates and all others read. */
 import { randomBytes } from 'node:crypto';
 import type { KubeClient } from '../kube/client.ts';
 import { hasStatus } from '../kube/errors.ts';
@@ -14,13 +14,13 @@ interface StoredKeyOptions {
 }
 
 interface StoredKey {
-  /** Undefined: there is no Secret. Rejects where it holds something else, which nobody but its owner may replace. */
+  /** Undefined if there is no Secret. Rejects if it contains something else, which only its owner may replace. */
   read(): Promise<Buffer | undefined>;
-  /** Undefined: another replica was quicker. */
+  /** Creates the Secret. Undefined if another replica was faster. */
   make(): Promise<Buffer | undefined>;
 }
 
-/** Both methods reject as the client does. */
+/** Both methods reject with the client's errors. */
 export function storedKey({ client, namespace, secret, entry, bytes }: StoredKeyOptions): StoredKey {
   const path = pathOfSecrets(namespace);
   return {

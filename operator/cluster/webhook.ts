@@ -1,7 +1,7 @@
 /**
- * The webhook that puts sidecars into pods, with the certificates of both ends of it: those that the API server checks
- * when it asks about a pod, and those with which the fleet serves sidecars, whose authorities each injected pod is
- * given.
+ * The webhook that injects sidecars into pods, with two sets of certificates: those that the API server checks when it
+ * calls the webhook, and those with which the fleet serves sidecars. Each injected pod gets the certificate authorities
+ * of the latter.
  */
 import type { Logger } from 'pino';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -24,7 +24,7 @@ interface WebhookOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly leading: () => boolean;
-  /** Calls a function once after a delay; the function that it returns cancels that. */
+  /** Calls a function once after a delay; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly meter: Meter;
   readonly log: Logger;
@@ -43,7 +43,7 @@ const LOOKUP_MS = 3000;
 
 type Certificate = Pick<CertificateOptions, 'serverNames' | 'of' | 'lifetimes'>;
 
-/** Resolves once the API server can ask. Rejects with a SettingsFault where the sidecars' settings cannot be used. */
+/** Resolves once the API server can call it. Rejects with a SettingsFault if the sidecars' settings cannot be used. */
 export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
   const { settings, client, namespace, leading, after, meter, log } = options;
   const fleetUrl = `https://model-gateway-tls.${namespace}.svc`;
@@ -52,7 +52,7 @@ export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
   const keep = async (secretName: string, certificate: Certificate): Promise<ManagedCertificates> => {
     const store = certificateStore<StoredCertificates>({ client, namespace, secretName, configMapName: '' }, isStored);
     let known = false;
-    // proxies' pods wait for the first ones, so whoever comes first makes them; to renew them is the leader's
+    // any replica creates the first certificates, because proxies' pods wait for them; only the leader renews them
     const kept = await manageCertificates({
       ...certificate, store: { ...store, publishAuthorities: noAuthorities }, mayWrite: () => !known || leading(),
       nowMs: () => SYSTEM_CLOCK.nowMs(), after, log,
@@ -85,12 +85,12 @@ export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
   return { port: server.port, stop: () => running.disposeAsync() };
 }
 
-/** Whom to trust: the API server by its configuration, pods when they are made. */
+/** Publishes nothing: the API server and pods get the authorities by other means. */
 function noAuthorities(): Promise<void> {
   return Promise.resolve();
 }
 
-/** As the API server has it now: an ApiKey and the pod that names it may be made in the same moment. */
+/** Reads the ApiKey from the API server, because it and a pod that names it may be created in the same moment. */
 async function findApiKey(client: KubeClient, namespace: string, name: string): Promise<ApiKey | undefined> {
   try {
     const path = `${pathOfKind('ApiKey', namespace)}/${name}`;

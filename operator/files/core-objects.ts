@@ -1,5 +1,5 @@
 /**
- * [P] Kubernetes' own objects that a folder may hold: Secret and Namespace, checked as strictly as the five kinds.
+ * [P] Validates Kubernetes' own objects that a folder may contain, Secret and Namespace, as strictly as the five kinds.
  * Messages never repeat a value.
  */
 import { fieldError } from '#crds/field-path.ts';
@@ -20,7 +20,7 @@ const NONE: Labels = Object.freeze({});
 const ENTRY_NAME = /^[-._a-zA-Z0-9]{1,253}$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Every mistake in a Secret or Namespace. */
+/** All errors in a Secret or Namespace. */
 export function coreErrors(kind: CoreKind, object: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   if (object['apiVersion'] !== 'v1') errors.push(fieldError(['apiVersion'], `must be v1 for the kind ${kind}`));
@@ -31,7 +31,7 @@ export function coreErrors(kind: CoreKind, object: JsonObject): FieldError[] {
   return errors;
 }
 
-/** A Secret's entries as text; stringData wins over data, as on an API server. The Secret must be without mistakes. */
+/** A Secret's entries as text. As on an API server, stringData overrides data. The Secret must be valid. */
 export function secretData(object: JsonObject): ReadonlyMap<string, string> {
   const data = new Map<string, string>();
   eachText(object['data'], (name, value) => data.set(name, Buffer.from(value.replace(/\s/g, ''), 'base64').toString()));
@@ -39,12 +39,12 @@ export function secretData(object: JsonObject): ReadonlyMap<string, string> {
   return data;
 }
 
-/** Whether it is one of Kubernetes' own. */
+/** True for the kinds of Kubernetes' own. */
 export function isCoreKind(kind: unknown): kind is CoreKind {
   return (CORE_KINDS as readonly unknown[]).includes(kind);
 }
 
-/** Labels or annotations as strings; null is the empty string, as on an API server. */
+/** Labels or annotations as strings; null becomes the empty string, as on an API server. */
 export function stringMap(value: Json | undefined): Labels {
   if (!isJsonObject(value)) return NONE;
   if (isLabels(value)) return value;

@@ -1,6 +1,6 @@
 /**
- * [P] Finds the positions of mistakes in a text. js-yaml, which reads manifests, is faster but does not know the
- * position of every key; the `yaml` package does. Import this file dynamically: most folders have no mistakes.
+ * [P] Finds the positions of mistakes in a text. js-yaml, which reads manifests, is faster but does not report the
+ * position of every key; the `yaml` package does. Import this file dynamically, because most folders have no mistakes.
  */
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml';
 import type { Document, Node, YAMLError } from 'yaml';
@@ -9,7 +9,7 @@ import type { Diagnostic } from './diagnostic.ts';
 import type { ParsedDocument } from './parse-document.ts';
 import type { YamlError } from './yaml.ts';
 
-/** A mistake at a line and column of the text, both from 1. */
+/** A mistake with its line and column in the text, both from 1. */
 type Mistake = Required<Pick<Diagnostic, 'line' | 'column' | 'path' | 'message'>> & Pick<Diagnostic, 'object'>;
 
 const OPTIONS = { prettyErrors: false, merge: true, stringKeys: true, logLevel: 'silent' } as const;
@@ -30,7 +30,7 @@ export function findMistakes(text: string, documents: readonly ParsedDocument[])
   });
 }
 
-/** What `yaml` says of a text that js-yaml cannot read: every mistake, not only the first. */
+/** All syntax errors that `yaml` finds in a text that js-yaml cannot read. */
 function syntaxMistakes(read: YamlError, errors: readonly YAMLError[], lines: LineCounter): Mistake[] {
   const { line, column, message } = read;
   if (errors.length === 0) return [{ line, column, path: '', message: `YAML: ${message}` }];
@@ -40,12 +40,12 @@ function syntaxMistakes(read: YamlError, errors: readonly YAMLError[], lines: Li
   });
 }
 
-/** Nothing between two separators, or after the last one: kubectl takes that too. */
+/** True for an empty document between or after separators, which kubectl accepts too. */
 function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.value === null && contents.source === '');
 }
 
-/** The offset of a field's key or list item; where the field is missing, that of the nearest one around it. */
+/** The offset of a field's key or list item; if the field is missing, that of its nearest parent. */
 function offsetOf(document: Document, path: FieldPath): number {
   let node = asNode(document.contents);
   let offset = node?.range?.[0] ?? 0;
@@ -82,7 +82,7 @@ function position(lines: LineCounter, offset: number): { line: number; column: n
   return { line, column: col };
 }
 
-/** For errors whose own words repeat the text, which may be a Secret's. */
+/** Messages for errors whose own message repeats the text, which may be a Secret's. */
 const SAFE_WORDS: Readonly<Partial<Record<YAMLError['code'], string>>> = {
   BAD_ALIAS: 'an alias to an anchor that does not exist',
   BAD_DIRECTIVE: 'a directive that is not known',

@@ -8,7 +8,7 @@ import { writeDurably } from './write-durably.ts';
 
 const OWNER_ONLY_FILE = 0o600;
 
-/** Reads the key, or makes one where there is none. Rejects where the file holds something else. */
+/** Reads the key, or creates one if there is none. Rejects if the file contains something else. */
 export async function openGatewayKey(dataDir: string): Promise<Buffer> {
   const path = join(dataDir, 'gateway-key');
   const text = await undefinedIfMissing(readFile(path, 'utf8'));

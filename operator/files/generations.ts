@@ -1,23 +1,23 @@
 /**
- * metadata.generation for objects from files: a number that increases with every change of a spec. Ledgers refuse
- * limits of older generations, so it must not decrease across restarts, and processes that read the same files must
- * agree on it: it is the file's modification time in milliseconds, or the previous generation plus one if that is not
- * later.
+ * Assigns metadata.generation to objects from files: a number that increases with every change of a spec. Ledgers
+ * refuse limits of older generations, so it must not decrease across restarts, and processes that read the same files
+ * must agree on it. It is the file's modification time in milliseconds, or the previous generation plus one if that
+ * time is not later.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Resource } from '#crds/types.gen.ts';
 
 export interface Generations {
   /**
-   * The object with its generation: the one it had, or a new one where its spec is another. For the same object, the
-   * result is the same object as at the last call. `changedMs`: of its file.
+   * The object with its generation: the previous one, or a new one if its spec has changed. For the same object,
+   * returns the same result as before. `changedMs` is the file's modification time.
    */
   assign(id: string, object: Resource, changedMs?: number): Resource;
-  /** Forgets objects that are gone. */
+  /** Drops objects that no longer exist. */
   retain(ids: { has(id: string): boolean }): void;
 }
 
-/** `startMs`: now, in milliseconds since the epoch; from there on is counted what has no time of its own. */
+/** `startMs` is the current time, from which objects without a modification time are counted. */
 export function countGenerations(startMs: number): Generations {
   const known = new Map<string, { readonly object: Resource; readonly numbered: Resource }>();
   let last = startMs;

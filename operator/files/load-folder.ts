@@ -1,6 +1,6 @@
 /**
- * A folder's files → Resources, or every mistake in them. Documents are parsed and admitted once and known by their
- * text, so that an edit of one among ten thousand costs one.
+ * Loads a folder's files as Resources, or reports every mistake in them. Each document is parsed and admitted once and
+ * cached by its text, so that an edit of one among ten thousand costs one.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Resource } from '#crds/types.gen.ts';
@@ -14,37 +14,37 @@ import type { Manifest, ParseOptions, ParsedDocument } from './parse-document.ts
 import type { FileText } from './scan-folder.ts';
 import { splitDocuments } from './split-documents.ts';
 
-/** Where an object stands. */
+/** The position of an object. */
 export interface Origin {
   readonly file: string;
   readonly line: number;
 }
 
 export interface LoadedFolder {
-  /** Only what is without mistakes. */
+  /** Contains only objects without mistakes. */
   readonly resources: Resources;
   /** By "Kind namespace/name". */
   readonly origins: ReadonlyMap<string, Origin>;
-  /** Whether there are no mistakes. */
+  /** True if there are no mistakes. */
   readonly isValid: boolean;
-  /** Every mistake, sorted by place. */
+  /** Every mistake, sorted by position. */
   diagnose(): Promise<Diagnostic[]>;
 }
 
 export type LoadFolder = (files: readonly FileText[]) => LoadedFolder;
 
-/** A piece of a file between two separators: mostly one document, none where there are only comments. */
+/** A part of a file between two separators: mostly one document, none if it has only comments. */
 interface Piece {
   readonly file: string;
-  /** When the file was changed. */
+  /** The file's modification time. */
   readonly changedMs: number | undefined;
   readonly text: string;
-  /** Of the file, from 0, at which the piece begins. */
+  /** The line of the file, from 0, at which the part begins. */
   readonly firstLine: number;
   readonly documents: readonly ParsedDocument[];
 }
 
-/** A loader that remembers the documents of its last load, and gives the same objects for the same documents. */
+/** Creates a loader that caches the documents of its last load, and returns the same objects for the same documents. */
 export function createLoader(options: ParseOptions, generations: Generations): LoadFolder {
   let known: ReadonlyMap<string, readonly ParsedDocument[]> = new Map();
   const kept: Kept = { generations, namespaces: new Map() };
@@ -59,12 +59,12 @@ export function createLoader(options: ParseOptions, generations: Generations): L
   };
 }
 
-/** A part of a file's text would keep all of that text in memory, for as long as one object of it stays as it is. */
+/** Copies a part of a file's text, because the part would keep the whole text in memory. */
 function ownCopy(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/** From one load to the next. */
+/** What one load keeps for the next. */
 interface Kept {
   readonly generations: Generations;
   namespaces: ReadonlyMap<string, Labels>;
@@ -73,7 +73,7 @@ interface Kept {
 interface PlacedManifest {
   readonly id: string;
   readonly manifest: Manifest;
-  /** Of its file. */
+  /** The file's modification time. */
   readonly changedMs: number | undefined;
 }
 

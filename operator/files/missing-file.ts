@@ -1,6 +1,6 @@
-/** Files and folders that may vanish at any moment, or were never there. */
+/** Handles files and folders that may not exist. */
 
-/** The result of an operation on a file or folder; undefined where there is no such one (ENOENT, ENOTDIR). */
+/** The result of an operation on a file or folder; undefined if that does not exist (ENOENT, ENOTDIR). */
 export async function undefinedIfMissing<T>(operation: Promise<T>): Promise<T | undefined> {
   try {
     return await operation;
@@ -10,7 +10,7 @@ export async function undefinedIfMissing<T>(operation: Promise<T>): Promise<T | 
   }
 }
 
-/** Whether an error says that a file or folder does not exist. */
+/** True if an error says that a file or folder does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }

@@ -1,4 +1,4 @@
-/** [P] A YAML text → the objects in it, each admitted as an API server would, or with all its mistakes. */
+/** [P] Parses a YAML text to its objects, each admitted as an API server would, or with all its mistakes. */
 import type { FieldError } from '#crds/field-path.ts';
 import { fieldError } from '#crds/field-path.ts';
 import { isJsonObject } from '#crds/json.ts';
@@ -14,7 +14,7 @@ import type { YamlDocument } from './yaml.ts';
 
 export interface ParseOptions {
   readonly kinds: ReadonlyMap<string, KindSchema>;
-  /** Where objects without a namespace live. */
+  /** The namespace of objects that name none. */
   readonly defaultNamespace: string;
 }
 
@@ -24,16 +24,16 @@ export type Manifest =
   | { readonly sort: 'Secret'; readonly secret: SecretObject }
   | { readonly sort: 'Namespace'; readonly name: string; readonly labels: Labels };
 
-/** What one document is. */
+/** One document and its object. */
 export interface ParsedDocument {
-  /** Of the text, from 1, at which the object begins. */
+  /** The line of the text, from 1, at which the object begins. */
   readonly line: number;
-  /** "Kind namespace/name", where it says so much. */
+  /** "Kind namespace/name", if the document contains these. */
   readonly id?: string;
-  /** Absent where there are mistakes. */
+  /** Absent if there are mistakes. */
   readonly manifest?: Manifest;
   readonly errors: readonly FieldError[];
-  /** The text as a whole is no YAML. */
+  /** Set if the whole text is not YAML. */
   readonly yamlError?: YamlError;
 }
 
@@ -49,7 +49,7 @@ export function parseDocuments(text: string, options: ParseOptions): ParsedDocum
   }
 }
 
-/** Whether anything is wrong with a document. */
+/** True if a document has a mistake. */
 export function isFaulty({ errors, yamlError }: ParsedDocument): boolean {
   return errors.length > 0 || yamlError !== undefined;
 }
@@ -90,7 +90,7 @@ function readResource(schema: KindSchema, object: JsonObject, defaultNamespace: 
   return { id, errors: all, ...(isAdmitted(placed, all) ? { manifest: { sort: 'Resource', object: placed } } : {}) };
 }
 
-/** The generated types say what the schema says, so an object without mistakes has the type. */
+/** The generated types match the schema, so an object without errors has the type. */
 function isAdmitted(_object: unknown, errors: readonly FieldError[]): _object is Resource {
   return errors.length === 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Resources from a folder of manifests, watched. An edit is taken as a whole or not at all: with a mistake anywhere the
- * last good state stays, every mistake is reported, and the fix is picked up like any other edit.
+ * Provides Resources from a watched folder of manifests. An edit is applied as a whole or not at all: with any mistake
+ * the last good state stays and every mistake is reported. A later correction is applied like any other edit.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Resources } from '../store/resources.ts';
@@ -15,32 +15,35 @@ interface ProviderOptions {
   readonly folder: string;
   readonly load: LoadFolder;
   readonly onResources: (resources: Resources) => void;
-  /** Told of each edit with mistakes, and with an empty list when they are mended. */
+  /** Called for each edit with mistakes, and with an empty list when they are corrected. */
   readonly onProblems: (diagnostics: readonly Diagnostic[]) => void;
-  /** Waits; default: as long as it is told. */
+  /** Default: setTimeout. */
   readonly delay?: (ms: number) => Promise<void>;
 }
 
 export interface FilesProvider {
   /** The last good state. */
   readonly resources: Resources;
-  /** Where its objects stand, by "Kind namespace/name". */
+  /** The positions of its objects, by "Kind namespace/name". */
   readonly origins: ReadonlyMap<string, Origin>;
   /** The files that it was read from, by path. */
   readonly files: ReadonlyMap<string, FileText>;
-  /** What keeps the folder as it was read last from being in force; empty: nothing. */
+  /** The mistakes that prevent the folder's current content from being in force; empty if there are none. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Reads the folder now, without waiting for a notice. Resolves when it has been taken, or its mistakes told. */
+  /**
+   * Reads the folder now, without waiting for a notification. Resolves when it has been applied, or its mistakes
+   * reported.
+   */
   refresh(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** An editor that empties a file before it writes it is given this long. */
+/** The grace period for an editor that empties a file before it writes it. */
 const EMPTIED_MS = 300;
 const MAX_READS = 5;
 const NO_FILES: ReadFiles = new Map();
 
-/** Loads a folder and watches it. Rejects with InvalidManifests where it is not good to begin with. */
+/** Loads a folder and watches it. Rejects with InvalidManifests if it has mistakes at the start. */
 export async function provideFolder(options: ProviderOptions): Promise<FilesProvider> {
   const first = await readFolder(options.folder);
   let good = { ...options.load([...first.files.values()]), files: first.files };
@@ -64,7 +67,7 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
     options.onResources(loaded.resources);
   }
 
-  /** One at a time. */
+  /** Runs reloads one at a time. */
   function reload(): Promise<void> {
     running = readAfter(running);
     return running;
@@ -108,13 +111,13 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
 
 interface FolderFiles {
   readonly files: ReadFiles;
-  /** Of the scan. */
+  /** The signature of the scan. */
   readonly signature: string;
 }
 
 /**
- * All files of a folder at one moment, as far as a file system knows moments; those that are as they were `before` are
- * not read again. Rejects with InvalidManifests.
+ * Reads all files of a folder, as consistently as a file system allows. Files that are unchanged from `before` are not
+ * read again. Rejects with InvalidManifests.
  */
 export async function readFolder(folder: string, before = NO_FILES): Promise<FolderFiles> {
   for (let read = 0; read < MAX_READS; read++) {

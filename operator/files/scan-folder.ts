@@ -9,7 +9,7 @@ import { undefinedIfMissing } from './missing-file.ts';
 interface FolderScan {
   /** Sorted by path. */
   readonly files: readonly FoundFile[];
-  /** Real paths of all folders that were looked into. */
+  /** Real paths of all scanned folders. */
   readonly folders: readonly string[];
   /** Changes whenever a file is added, removed, replaced or written. */
   readonly signature: string;
@@ -24,12 +24,12 @@ interface FoundFile {
 
 export interface FileText {
   readonly path: string;
-  /** When it was written, milliseconds since the epoch; absent: nobody knows. */
+  /** When it was written, milliseconds since the epoch; absent if unknown. */
   readonly changedMs?: number;
   readonly text: string;
 }
 
-/** Files as they were read, by path. */
+/** Contents of files, by path. */
 export type ReadFiles = ReadonlyMap<string, ReadFile>;
 
 interface ReadFile extends FileText {
@@ -38,10 +38,13 @@ interface ReadFile extends FileText {
 }
 
 const MANIFEST = /\.ya?ml$/;
-/** A file that is written twice so soon may have the same signature both times: file systems count time in steps. */
+/**
+ * A file that is written twice within this time may have the same signature both times, because file systems count time
+ * in steps.
+ */
 const TIME_STEP_MS = 2_000;
 
-/** Lists a folder's manifests. Rejects where the folder itself cannot be read; what vanishes meanwhile is left out. */
+/** Lists a folder's manifests. Rejects if the folder itself cannot be read; leaves out files that vanish meanwhile. */
 export async function scanFolder(folder: string): Promise<FolderScan> {
   const found: { files: FoundFile[]; folders: string[] } = { files: [], folders: [] };
   await scanInto(found, folder);
@@ -50,7 +53,7 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   return { files, folders: found.folders, signature };
 }
 
-/** Reads the files of a scan that are not as they were `before`; undefined where one has vanished since. */
+/** Reads the files of a scan that have changed from `before`. Returns undefined if one has vanished meanwhile. */
 export async function readFiles(files: readonly FoundFile[], before: ReadFiles): Promise<ReadFiles | undefined> {
   const read = new Map<string, ReadFile>();
   for (const file of files) {
@@ -74,7 +77,7 @@ async function readOne(file: FoundFile): Promise<ReadFile | undefined> {
 
 async function scanInto(found: { files: FoundFile[]; folders: string[] }, folder: string): Promise<void> {
   const real = await realpath(folder);
-  if (found.folders.includes(real)) return; // a link to a folder around it
+  if (found.folders.includes(real)) return; // a link to a parent folder
   found.folders.push(real);
   for (const name of await readdir(folder)) {
     if (name.startsWith('.')) continue;

@@ -1,4 +1,4 @@
-/** [P] One Secret ↔ the manifest file that keeps it. */
+/** [P] Converts between one Secret and the manifest file that keeps it. */
 import { dump } from 'js-yaml';
 import type { KindSchema } from '#crds/kind-schema.ts';
 import { namespacedName } from '../store/resources.ts';
@@ -8,7 +8,7 @@ import type { ParsedDocument } from './parse-document.ts';
 
 const NO_KINDS: ReadonlyMap<string, KindSchema> = new Map();
 
-/** The Secret in a file that must hold this one ("namespace/name") and nothing else, or what is wrong with it. */
+/** Parses a file that must contain exactly the Secret "namespace/name"; returns a message if it does not. */
 export function parseSecret(text: string, path: string, id: string): SecretObject | string {
   const documents = parseDocuments(text, { kinds: NO_KINDS, defaultNamespace: '' });
   const [document] = documents;
@@ -19,7 +19,7 @@ export function parseSecret(text: string, path: string, id: string): SecretObjec
   return namespacedName(manifest.secret) === id ? manifest.secret : `${path} holds another Secret than its path says`;
 }
 
-/** The first one, with its line or that of the object. */
+/** The first mistake, with its line or the object's. */
 function mistakeIn({ line, errors: [error], yamlError }: ParsedDocument): string | undefined {
   if (yamlError) return `${line}: YAML: ${yamlError.message}`;
   return error && `${line}: ${error.path === '' ? '' : `${error.path}: `}${error.message}`;

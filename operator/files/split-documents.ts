@@ -1,6 +1,6 @@
 /**
- * [P] A YAML stream → its documents' texts. A line that begins with `---` ends a document anywhere, even within a block
- * scalar (YAML 1.2.2, 9.1.2), so no parsing is needed, and unchanged documents need not be parsed again.
+ * [P] Splits a YAML stream into its documents' texts. A line that begins with `---` ends a document anywhere, even
+ * within a block scalar (YAML 1.2.2, 9.1.2). So no parsing is needed, and unchanged documents need not be parsed again.
  */
 
 /** One document's text and the line of the stream, from 0, at which it begins. */
@@ -12,7 +12,7 @@ interface DocumentText {
 const SEPARATOR = '---';
 const BEGINNING = /^---(?=\s|$)/gm;
 
-/** The documents of a stream, in order; their texts together are the stream. */
+/** The documents of a stream, in order; joined, they are the stream. */
 export function splitDocuments(stream: string): DocumentText[] {
   const starts = [0];
   BEGINNING.lastIndex = 1;

@@ -1,6 +1,6 @@
 /**
- * Watches a folder of manifests. Kernel notifications come first, debounced while an editor or a checkout is still
- * writing; periodic scans find what they miss: network drives, swapped links, lost notifications.
+ * Watches a folder of manifests. It reacts to kernel notifications, debounced while an editor or a checkout is still
+ * writing, and scans periodically for changes without one: on network drives, of swapped links, lost notifications.
  */
 import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
@@ -8,28 +8,30 @@ import { scanFolder } from './scan-folder.ts';
 
 interface WatchOptions {
   readonly folder: string;
-  /** Called after each change, never twice at once. It must not reject. */
+  /** Called after each change; calls never overlap. It must not reject. */
   readonly onChange: () => Promise<void>;
-  /** Told that the folder cannot be read at all, and again when it can: undefined. */
+  /** Called with an error when the folder cannot be read, and with undefined when it can be read again. */
   readonly onUnreadable: (error: unknown) => void;
-  /** Scans take one part in so many of the time, at most; default 20. */
+  /** Scans take at most this fraction of the time: one divided by it. Default 20. */
   readonly rescanShare?: number;
 }
 
 interface FolderWatch {
-  /** No more calls of onChange; resolves when a running one has ended. */
+  /** Calls onChange no more. Resolves when a running call has ended. */
   stop(): Promise<void>;
 }
 
-/** The debounce time of notifications … */
+/** The debounce time of notifications. */
 const QUIET_MS = 40;
-/** … and its upper bound. */
+/** The upper bound of the debounce time. */
 const LATEST_MS = 250;
-/** Between two scans; longer where one takes long. */
+/** The pause between two scans; longer if a scan takes long. */
 const RESCAN_MS = 400;
 const RESCAN_SHARE = 20;
 
-/** Watches until it is stopped. `signature`: of the caller's own scan; without one, onChange is called at once. */
+/**
+ * Watches until it is stopped. `signature` is that of the caller's own scan; without it, onChange is called at once.
+ */
 export function watchFolder(options: WatchOptions, signature?: string): FolderWatch {
   return new Watch(options, signature);
 }
@@ -80,7 +82,7 @@ class Watch implements FolderWatch {
     }, waitMs);
   }
 
-  /** Scans; `noticed`: something is known to have changed, even if no signature tells. */
+  /** Scans. With `noticed`, something has changed even if the signature is the same. */
   async #check(noticed: boolean): Promise<void> {
     const beganMs = performance.now();
     const changed = await this.#scan();
@@ -108,7 +110,7 @@ class Watch implements FolderWatch {
     }
   }
 
-  /** One kernel watch for each folder that there is now. */
+  /** Keeps one kernel watch for each folder that exists. */
   #follow(folders: readonly string[]): void {
     for (const [folder, watcher] of this.#watchers)
       if (!folders.includes(folder)) this.#drop(folder, watcher);
@@ -123,7 +125,7 @@ class Watch implements FolderWatch {
       watcher.on('error', () => this.#drop(folder, watcher));
       this.#watchers.set(folder, watcher);
     } catch {
-      // no watches left, or the folder is gone again: the next scans find what happens there
+      // no watches are left, or the folder is gone again: later scans find its changes
     }
   }
 

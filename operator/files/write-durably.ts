@@ -1,6 +1,6 @@
 /**
- * Atomic, durable writes: a file is whole or not there at all, also after a loss of power. It is written beside its
- * place with a name that no scan sees, on disk before it counts, and then renamed.
+ * Writes files atomically and durably: a file is complete or does not exist, even after a power failure. It is written
+ * next to its path with a name that scans ignore, synced to disk, and then renamed.
  */
 import { randomUUID } from 'node:crypto';
 import { chmod, open, rename, rm } from 'node:fs/promises';
@@ -8,18 +8,18 @@ import { basename, dirname, join } from 'node:path';
 
 interface FileContent {
   readonly text: string | Uint8Array;
-  /** The permissions, whatever the process's mask is. */
+  /** The permissions, regardless of the process's umask. */
   readonly mode: number;
 }
 
-/** Whoever reads the file sees all of it or what was there before. */
+/** Readers of the file see either the new or the previous content. */
 export async function writeDurably(path: string, content: FileContent): Promise<void> {
   await withPartial(path, content, (partial) => rename(partial, path));
 }
 
 type UsePartial<T> = (partial: string) => Promise<T>;
 
-/** `use` renames the partial file, which is on disk, within its folder. If it does not, nothing is left of it. */
+/** `use` renames the partial file, which is synced, within its folder. If it does not, the partial file is removed. */
 export async function withPartial<T>(path: string, { text, mode }: FileContent, use: UsePartial<T>): Promise<T> {
   const folder = dirname(path);
   const partial = join(folder, `.${basename(path).slice(0, 100)}.${randomUUID()}`);
@@ -40,7 +40,7 @@ export async function withPartial<T>(path: string, { text, mode }: FileContent, 
   }
 }
 
-/** A new name in a folder, or one that has gone, is durable only once the folder is. */
+/** Syncs a folder, without which the addition or removal of a name in it is not durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -1,6 +1,6 @@
 /**
- * [P] The YAML that manifests are written in: version 1.2 with merge keys (<<). Times stay text, `yes` and `on` too,
- * and a key twice in a map is an error.
+ * [P] Reads the YAML of manifests: version 1.2 with merge keys (<<). Times, `yes` and `on` stay text, and a repeated
+ * key in a map is an error.
  */
 import { CORE_SCHEMA, EVENT_ID, YAMLException, constructFromEvents, mergeTag, parseEvents } from 'js-yaml';
 import type { Event } from 'js-yaml';
@@ -11,7 +11,7 @@ export interface YamlDocument {
   readonly value: unknown;
 }
 
-/** Why a text is not YAML, in words that repeat nothing of it, since it may be a Secret's. Places count from 1. */
+/** Why a text is not YAML. The message repeats nothing of the text, which may be a Secret's. Positions count from 1. */
 export class YamlError extends Error {
   override readonly name = 'YamlError';
   readonly line: number;
@@ -24,9 +24,9 @@ export class YamlError extends Error {
 }
 
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
-/** What js-yaml's reasons may quote of the text: names of anchors, tags and their handles. */
+/** What js-yaml's messages may quote of the text: names of anchors, tags and their handles. */
 const QUOTED = /".*"|!<.*>|: .*/s;
-/** Of one document, aliases resolved. No object of the API is a hundredth as large. */
+/** The most values of one document with resolved aliases. No object of the API has a hundredth of that. */
 const MAX_VALUES = 1_000_000;
 
 /** The documents of a text that are not empty. @throws YamlError */
@@ -50,7 +50,7 @@ function documentAt(start: number | undefined, value: unknown, text: string): Ya
   throw new YamlError('too many aliases, or one that contains itself', { line, column: 1 });
 }
 
-/** Where a document's value begins; undefined: there is none. */
+/** The position at which a document's value begins; undefined if there is none. */
 function startOf(event: Event | undefined): number | undefined {
   if (event?.type === EVENT_ID.MAPPING || event?.type === EVENT_ID.SEQUENCE) return event.start;
   return event?.type === EVENT_ID.SCALAR && event.valueStart >= 0 ? event.valueStart : undefined;
@@ -62,7 +62,7 @@ function lineAt(text: string, offset: number): number {
   return line;
 }
 
-/** A few aliases of aliases stand for billions of values, and one to what is around it for endlessly many. */
+/** A few nested aliases expand to billions of values, and an alias to its own parent to infinitely many. */
 function hasMoreValues(root: unknown, most: number): boolean {
   const left = [root];
   for (let seen = 0; left.length > 0; seen++) {

@@ -1,6 +1,6 @@
 /**
  * Access to the API server: address, certificates and credentials from a kubeconfig file or the pod's ServiceAccount.
- * client-node reads them, including exec plugins and rotated token files; connections are undici's.
+ * client-node reads them, including exec plugins and rotated token files; undici makes the connections.
  */
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -9,28 +9,28 @@ import type { Dispatcher, buildConnector } from 'undici';
 
 /** One API server with the operator's credential. */
 export interface KubeAccess {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly server: string;
-  /** The pod's own namespace, or the one that the kubeconfig's context names. */
+  /** The pod's own namespace, or that of the kubeconfig's context. */
   readonly namespace: string | undefined;
-  /** Connections and headers for one request, with the current credential. */
+  /** Returns connections and headers for one request, with the current credential. */
   open(): Promise<{ readonly dispatcher: Dispatcher; readonly headers: Readonly<Record<string, string>> }>;
-  /** The credential was refused: it is read again before the next request. */
+  /** Reports that the credential was refused, so that it is read again before the next request. */
   refused(): void;
   close(): Promise<void>;
 }
 
-/** Access that can also act with other people's tokens. */
+/** Access that can also use other people's tokens. */
 export interface SharedAccess extends KubeAccess {
   /**
-   * The same server with another person's bearer token. These requests use separate connections, since the operator's
-   * client certificate would authenticate as the operator whatever token is sent. Closed together with this one.
+   * Access to the same server with another person's bearer token. It uses separate connections, because the operator's
+   * client certificate would authenticate as the operator whatever token is sent. It is closed together with this one.
    */
   as(token: string): KubeAccess;
 }
 
 interface AccessOptions {
-  /** A kubeconfig file; absent: as kubectl looks for one, and in a pod its ServiceAccount. */
+  /** A kubeconfig file; absent: kubectl's default, or in a pod its ServiceAccount. */
   readonly kubeconfig?: string;
   readonly nowMs: () => number;
 }
@@ -41,9 +41,9 @@ interface AccessOptions {
 const REFRESH_MS = 30_000;
 const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Connections for all people together. */
+/** The most connections for all people together. */
 const PEOPLES_CONNECTIONS = 64;
-/** client-node's default where it finds no configuration. */
+/** The server that client-node returns if it finds no configuration. */
 const NOTHING_FOUND = 'http://localhost:8080';
 
 /** The API server or a credential cannot be found; the message says what to do. */
@@ -51,7 +51,7 @@ export class NoKubeAccess extends Error {
   override readonly name = 'NoKubeAccess';
 }
 
-/** Finds the API server. Throws NoKubeAccess where there is none to be found. */
+/** Finds the API server. Throws NoKubeAccess if there is none. */
 export function openAccess({ kubeconfig, nowMs }: AccessOptions): SharedAccess {
   const config = loadConfig(kubeconfig);
   const cluster = config.getCurrentCluster();
@@ -84,7 +84,7 @@ export function openAccess({ kubeconfig, nowMs }: AccessOptions): SharedAccess {
     as: (token) => ({
       server, namespace,
       open: async () => ({ dispatcher: (await open()).forPeople, headers: { authorization: `Bearer ${token}` } }),
-      refused: () => undefined, // the person's token, not the operator's
+      refused: () => undefined, // nothing to read again: the token is the person's
       close: async () => undefined,
     }),
     refused() { current = undefined; },
@@ -108,7 +108,7 @@ function loadConfig(kubeconfig: string | undefined): KubeConfig {
   return config;
 }
 
-/** Connections for one set of certificates; a new set replaces the old one, whose requests finish. */
+/** Connections for one set of certificates. A new set replaces the old one, whose requests may finish. */
 function openPool(proxyUrl:
   | string | undefined, connections?: number): { for(options: RequestOptions): Dispatcher; close(): Promise<void> } {
   let known: { readonly print: string; readonly dispatcher: Agent | ProxyAgent } | undefined;
@@ -116,7 +116,7 @@ function openPool(proxyUrl:
   return {
     for(options) {
       const tls = tlsOf(options);
-      const print = JSON.stringify(tls); // Buffers in it print their bytes
+      const print = JSON.stringify(tls); // JSON.stringify includes the bytes of Buffers
       if (known?.print === print) return known.dispatcher;
       if (known) closing.add(known.dispatcher.close());
       const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS, timeout: CONNECT_TIMEOUT_MS };

@@ -1,6 +1,6 @@
 /**
- * [P] Validates an object from the API server by the current schema. The server admitted it by a schema that may be
- * older or newer: missing defaults are filled in, unknown fields are ignored, and an invalid object is set apart so
+ * [P] Validates an object from the API server by the current schema. The server may have admitted it by an older or
+ * newer schema, so missing defaults are filled in, unknown fields are ignored, and an invalid object is excluded, so
  * that it affects no other.
  */
 import { isJsonObject } from '#crds/json.ts';
@@ -34,7 +34,7 @@ function specOf(object: { readonly spec: unknown }): JsonObject {
   return isJsonObject(spec) ? { spec } : {};
 }
 
-/** The generated types say what the schema says, so a spec without faults has its type. */
+/** The generated types match the schema, so a spec without faults has its type. */
 function isAdmitted(_object: unknown, faults: readonly string[]): _object is Resource {
   return faults.length === 0;
 }

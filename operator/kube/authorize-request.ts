@@ -1,16 +1,16 @@
 /**
- * Whether the bearer of a Kubernetes token may read a path of this process: TokenReview says who it is, and
- * SubjectAccessReview whether RBAC lets them get that path (nonResourceURLs).
+ * Decides whether the bearer of a Kubernetes token may read a path of this process: TokenReview identifies the user,
+ * and SubjectAccessReview says whether RBAC lets them get the path (nonResourceURLs).
  */
 import type { KubeClient } from './client.ts';
 
 interface AuthorizeOptions {
   readonly client: Pick<KubeClient, 'request'>;
-  /** Such as /config_dump. */
+  /** For example /config_dump. */
   readonly path: string;
 }
 
-/** Resolves with false for unknown tokens and missing rights. Rejects where the API server cannot be asked. */
+/** Resolves with false for unknown tokens and missing rights. Rejects if the API server cannot be asked. */
 export function createPathAuthorizer({ client, path }: AuthorizeOptions): (token: string) => Promise<boolean> {
   return async (token) => {
     const { status: review } = await client.request({

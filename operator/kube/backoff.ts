@@ -3,16 +3,16 @@
  */
 
 export interface Backoff {
-  /** The wait after a failure. `atLeastMs`: the server's Retry-After. */
+  /** Returns the pause after a failure. `atLeastMs` is the server's Retry-After. */
   next(atLeastMs?: number): number;
-  /** Call after a success: the next failure starts from `firstMs`. */
+  /** Call it after a success: the pause after the next failure is `firstMs` again. */
   reset(): void;
 }
 
 interface BackoffOptions {
   readonly firstMs: number;
   readonly longestMs: number;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
 }
 

@@ -10,13 +10,13 @@ import { pathOfSecrets } from './parse-object.ts';
 interface CertificateStoreOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly namespace: string;
-  /** Of the Secret. */
+  /** The Secret's name. */
   readonly secretName: string;
-  /** Of the ConfigMap; its entry is ca.crt. */
+  /** The ConfigMap's name; its entry is ca.crt. */
   readonly configMapName: string;
 }
 
-/** Each entry of the Secret by its name, as text. */
+/** The Secret's entries by name, as text. */
 type Entries = Readonly<Record<string, string | undefined>>;
 
 interface SecretEntries<T extends object> {
@@ -26,17 +26,17 @@ interface SecretEntries<T extends object> {
 }
 
 type Manifest = (Secret | ConfigMap) & {
-  /** Of the object that exists; undefined: none does. */
+  /** The existing object's version; undefined if there is none. */
   readonly resourceVersion: string | undefined;
 };
 
-/** Entries are not validated: nobody but the operator writes this Secret. */
+/** Entries are not validated, because only the operator writes this Secret. */
 export function certificateStore<T extends object>({
   client, namespace, secretName, configMapName,
 }: CertificateStoreOptions, isComplete: (entries: Entries) => entries is Entries & T): SecretEntries<T> {
   const secrets = pathOfSecrets(namespace);
   const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
-  /** The version that was loaded last. */
+  /** The version that was last loaded. */
   let version: string | undefined;
 
   async function read(path: string): Promise<Secret | ConfigMap | undefined> {
@@ -48,7 +48,7 @@ export function certificateStore<T extends object>({
     }
   }
 
-  /** Creates the object or replaces exactly this version; false: another writer was faster. */
+  /** Creates the object or replaces exactly this version. Returns false if another writer was faster. */
   async function write(folder: string, name: string, { resourceVersion, ...body }: Manifest): Promise<boolean> {
     const exists = resourceVersion !== undefined;
     const metadata = { name, namespace, labels: { 'app.kubernetes.io/managed-by': 'model-gateway' }, ...exists &&

@@ -1,6 +1,6 @@
 /**
- * Requests to the API server: JSON in, JSON out, errors as KubeError or KubeUnreachable, every request with a time
- * limit; and watches, as a stream of events that ends only when the server, a fault or the caller ends it.
+ * Requests to the API server: JSON in, JSON out, errors as KubeError or KubeUnreachable, and a timeout for every
+ * request. Watches are streams of events that end only when the server, a fault or the caller ends them.
  */
 import type { Dispatcher } from 'undici';
 import { parseJson } from '#crds/json.ts';
@@ -12,7 +12,7 @@ type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface KubeRequest {
   readonly method: Verb;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: unknown;
@@ -27,7 +27,7 @@ export const JSON_PATCH = 'application/json-patch+json';
 export const APPLY_PATCH = 'application/apply-patch+yaml';
 
 /**
- * JSON from the API server. The server keeps to its own schemas, so callers name the type and nothing is validated
+ * JSON from the API server. The server enforces its own schemas, so callers name the type and nothing is validated
  * again.
  */
 // oxlint-disable-next-line typescript/no-explicit-any -- the caller names the type
@@ -40,9 +40,9 @@ export interface WatchEvent {
 }
 
 export interface KubeClient {
-  /** The answer's body. Rejects with KubeError or KubeUnreachable. */
+  /** Resolves with the response's body. Rejects with KubeError or KubeUnreachable. */
   request(request: KubeRequest): Promise<KubeJson>;
-  /** Events until the server ends them. Rejects likewise, and where the signal says so. */
+  /** Yields events until the server ends them. Rejects with the same errors, and when the signal aborts. */
   watch(path: string, signal: AbortSignal): AsyncIterable<WatchEvent>;
   close(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export interface KubeClientOptions {
   readonly meter: Meter;
 }
 
-/** A server that is frozen keeps its connections, so every wait needs an end. */
+/** A server that hangs keeps its connections open, so every wait needs a timeout. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const WATCH_OPENS_WITHIN_MS = 10_000;
 const MS = 1000;
@@ -114,12 +114,12 @@ async function readBody(request: KubeRequest, answer: Dispatcher.ResponseData): 
   } catch (error) {
     throw unreachable(request, error);
   }
-  const body = parseJson(text); // undefined: a proxy's page instead of the API server's answer
+  const body = parseJson(text); // undefined for a proxy's page instead of the API server's response
   if (answer.statusCode >= 400) throw refusalOf(request, answer, body);
   return body;
 }
 
-/** The fields of metav1.Status that are used. */
+/** The fields of metav1.Status that are read. */
 interface Status {
   readonly message?: string;
   readonly reason?: string;
@@ -149,12 +149,12 @@ function unreachable({ method, path }: KubeRequest, error: unknown): KubeUnreach
 }
 
 /**
- * Newline-delimited JSON values of the caller's type `T`. Rejects where a line is not JSON, or the stream ends within a
- * line.
+ * Parses newline-delimited JSON values of the caller's type `T`. Rejects if a line is not JSON, or the stream ends
+ * within a line.
  */
 export async function* jsonLines<T>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<T> {
   const decoder = new TextDecoder();
-  /** Pieces of an unfinished line; joined once, since a large object comes in many pieces. */
+  /** Parts of an unfinished line; joined once, because a large object arrives in many chunks. */
   let begun: string[] = [];
   for await (const chunk of chunks) {
     const lines = decoder.decode(chunk, { stream: true }).split('\n');

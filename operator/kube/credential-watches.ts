@@ -1,6 +1,6 @@
 /**
- * Watches the Secrets with providers' credentials: one watch per Secret that a ModelRoute references, with a field
- * selector on its name. A rotated credential is in force as soon as its Secret is written, without polling and without
+ * Watches the Secrets with providers' credentials: one watch for each Secret that a ModelRoute references, with a field
+ * selector on its name. A rotated credential takes effect as soon as its Secret is written, without polling and without
  * the right to read other Secrets: RBAC's resourceNames allows exactly such a watch.
  */
 import type { ModelRoute } from '#crds/types.gen.ts';
@@ -12,9 +12,9 @@ import { parseSecretObject, pathOfSecrets } from './parse-object.ts';
 interface CredentialWatches {
   /** Watches exactly the Secrets that these routes reference. */
   follow(routes: readonly ModelRoute[]): void;
-  /** Whether each Secret that this route references has been read, or has failed to be read. */
+  /** True if each Secret that this route references has been read, or could not be read. */
   knows(route: ModelRoute): boolean;
-  /** Why a Secret cannot be read, by "namespace/name". */
+  /** The reasons why Secrets cannot be read, by "namespace/name". */
   unreadable(): ReadonlyMap<string, string>;
   stop(): Promise<void>;
 }
@@ -23,13 +23,13 @@ interface CredentialWatchOptions extends Pick<ListWatchOptions,
   | 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs'> {
   readonly namespace: string;
   readonly secrets: LiveSecrets;
-  /** One more Secret has been read, or has failed to be read. */
+  /** Called when one more Secret has been read, or could not be read. */
   readonly onKnown: () => void;
 }
 
 interface Watched {
   readonly watch: ListWatch;
-  /** Whether it has been read, or has failed to be read. */
+  /** True once the Secret has been read, or could not be read. */
   answered: boolean;
 }
 

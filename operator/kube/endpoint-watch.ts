@@ -13,7 +13,7 @@ interface EndpointWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock'
   readonly onChange: (endpoints: readonly ServiceEndpoint[]) => void;
 }
 
-/** Starts at once. */
+/** Starts watching at once. */
 export function watchEndpoints({ namespace, service, ports, onChange, ...parts }: EndpointWatchOptions): ListWatch {
   const slices = new Map<string, EndpointSlice>();
   const tell = (): void => onChange(endpointsOf(slices.values(), ports));

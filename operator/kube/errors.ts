@@ -1,13 +1,11 @@
-/**
- * Errors of requests to the API server, with advice. Their messages never hold an object's content.
- */
+/** Errors of requests to the API server, with advice. Their messages never contain an object's content. */
 
 /** One of the reasons in a metav1.Status. */
 interface KubeCause {
-  /** "spec.quota.limitUsd"; "": of the object as a whole. */
+  /** "spec.quota.limitUsd"; "" for the whole object. */
   readonly field: string;
   readonly message: string;
-  /** Such as NamespaceTerminating. */
+  /** For example NamespaceTerminating. */
   readonly reason?: string;
 }
 
@@ -20,18 +18,16 @@ interface KubeErrorDetails {
   readonly causes?: readonly KubeCause[];
 }
 
-/** The API server answered, and not with what was asked for. */
+/** The API server refused a request or responded with an error. */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   /** HTTP status. */
   readonly status: number;
-  /** metav1.Status.reason, such as AlreadyExists; "" where there is none. */
+  /** metav1.Status.reason, such as AlreadyExists; "" if absent. */
   readonly reason: string;
   /** The server's Retry-After. */
   readonly retryAfterMs: number | undefined;
-  /**
-   * The server's own message. It may quote a rejected value, so it is for the caller and not for logs.
-   */
+  /** The server's own message. It may quote a refused value, so show it to the caller and do not log it. */
   readonly words: string;
   readonly causes: readonly KubeCause[];
 
@@ -45,22 +41,22 @@ export class KubeError extends Error {
   }
 }
 
-/** The API server did not answer, or not in time. Whether a write was done is unknown. */
+/** The API server did not respond, or not in time. A write may or may not have been done. */
 export class KubeUnreachable extends Error {
   override readonly name = 'KubeUnreachable';
 }
 
-/** Whether an error is an answer with one of these HTTP statuses. */
+/** True if an error is a response with one of these HTTP statuses. */
 export function hasStatus(error: unknown, ...statuses: readonly number[]): error is KubeError {
   return error instanceof KubeError && statuses.includes(error.status);
 }
 
-/** Whether a creation failed because its namespace is being deleted. */
+/** True if a creation failed because its namespace is being deleted. */
 function isNamespaceTerminating({ causes }: KubeError): boolean {
   return causes.some(({ reason }) => reason === 'NamespaceTerminating');
 }
 
-/** A message for the people who run the operator: what failed, and what to do about it. */
+/** A message for people who run the operator: what failed, and what to do about it. */
 export function explainKubeError(error: unknown): string {
   if (error instanceof KubeUnreachable) return `the API server does not answer (${error.message})`;
   if (!(error instanceof KubeError)) return error instanceof Error ? error.message : String(error);

@@ -1,6 +1,6 @@
 /**
- * Events (events.k8s.io/v1), which `kubectl describe` shows below an object. They are hints, the status is
- * authoritative: an Event that cannot be written is dropped, and a budget limits their rate.
+ * Writes Events (events.k8s.io/v1), which `kubectl describe` shows below an object. They are hints, whereas the status
+ * is authoritative: an Event that cannot be written is dropped, and a budget limits their rate.
  */
 import type { Kind } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
@@ -25,9 +25,9 @@ interface EventObject {
 }
 
 export interface EventRecorder {
-  /** Never waits and never fails. */
+  /** Returns at once and never fails. */
   record(object: EventObject, note: EventNote): void;
-  /** Resolves when those under way have been written. */
+  /** Resolves when the pending Events have been written. */
   stop(): Promise<void>;
 }
 
@@ -35,9 +35,9 @@ interface EventRecorderOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly clock: Clock;
   readonly meter: Meter;
-  /** This process. */
+  /** The identity of this process. */
   readonly identity: string;
-  /** Whether there may be one more at this moment. */
+  /** Returns whether the rate limit allows another Event now. */
   readonly allows: (nowMs: number) => boolean;
 }
 
@@ -58,7 +58,7 @@ export function createEventRecorder({ client, clock, meter, identity, allows }: 
       });
       count('ok');
     } catch {
-      count('failed'); // the metric of requests has the status
+      count('failed'); // the metric of requests shows the status
     }
   }
 

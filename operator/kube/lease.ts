@@ -19,9 +19,9 @@ export interface LeaseOptions {
   readonly name: string;
   /** Unique to this process. */
   readonly identity: string;
-  /** Where the other replicas reach this one while it leads. */
+  /** The address at which other replicas reach this one while it leads. */
   readonly address?: string;
-  /** Called with each change: whether this replica leads, and the leader's address. */
+  /** Called after each change with whether this replica leads, and the leader's address. */
   readonly onChange: (leading: boolean, address: string | undefined) => void;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly durationMs?: number;
@@ -32,7 +32,7 @@ export interface LeaseOptions {
 export interface Lease {
   /** True only while no other replica can consider itself the leader. */
   readonly leading: boolean;
-  /** A watch reported a change of the Lease: read it now. */
+  /** Reads the Lease now, because a watch reported a change. */
   changed(): void;
   /** Releases the Lease, so that another replica can take it at once. */
   stop(): Promise<void>;
@@ -63,7 +63,7 @@ export function startLease(options: LeaseOptions): Lease {
 class Election {
   readonly #options: Required<Omit<LeaseOptions, 'address'>> & Pick<LeaseOptions, 'address'>;
   readonly #stopped = new AbortController();
-  /** The Lease as it was seen last, and when it was seen to have changed. */
+  /** The last version of the Lease, and when it was first seen. */
   #seen: { readonly version: string; readonly atMs: number } | undefined;
   #renewedMs = Number.NEGATIVE_INFINITY;
   #holding = false;
@@ -100,7 +100,7 @@ class Election {
     }
   }
 
-  /** Whether the API server answered. */
+  /** Resolves with whether the API server responded. */
   async #attempt(): Promise<boolean> {
     try {
       const lease = await this.#read();
@@ -109,7 +109,7 @@ class Election {
       else this.#follow(lease);
       return true;
     } catch (error) {
-      const lost = hasStatus(error, 409); // another replica was quicker
+      const lost = hasStatus(error, 409); // another replica was faster
       if (lost) this.#lose();
       else this.#options.log.warn({ problem: explainKubeError(error) }, this.#holding
         ? 'the lead cannot be renewed'
@@ -153,12 +153,12 @@ class Election {
 
   async #write(method: 'POST' | 'PUT', body: object, before?: LeaseModel): Promise<void> {
     const { client, clock, retryMs, log, identity } = this.#options;
-    const askedMs = clock.nowMs(); // the lease duration counts from before the request
+    const askedMs = clock.nowMs(); // count the lease duration from before the request
     await client.request({
       method, path: method === 'POST' ? this.#path('') : this.#path(), body, timeoutMs: retryMs * 2,
     });
     if (this.#stopped.signal.aborted) {
-      this.#holding = true; // so that release() gives it back
+      this.#holding = true; // so that release() releases it
       return;
     }
     this.#renewedMs = askedMs;
@@ -169,7 +169,7 @@ class Election {
     this.#tell(true, undefined);
   }
 
-  /** Steps down by itself where renewals fail or hang. */
+  /** Steps down when renewals fail or hang until the deadline. */
   #watchDeadline(): void {
     const { clock, renewWithinMs } = this.#options;
     this.#stepDown?.();
@@ -196,7 +196,7 @@ class Election {
     this.#options.onChange(leading, address);
   }
 
-  /** Releases the Lease, so that the next leader need not wait for its end. */
+  /** Releases the Lease, so that the next leader need not wait until it expires. */
   async release(): Promise<void> {
     this.#stepDown?.();
     const held = this.#holding;
@@ -224,7 +224,7 @@ class Election {
   }
 }
 
-/** acquireTime and leaseTransitions of the next version. */
+/** Returns acquireTime and leaseTransitions of the next version. */
 function historyOf(
   before: LeaseModel['spec'], identity: string, now: string,
 ): { readonly acquireTime: string; readonly leaseTransitions: number } {
@@ -235,7 +235,7 @@ function historyOf(
     : { acquireTime: now, leaseTransitions: leaseTransitions + 1 };
 }
 
-/** A metav1.MicroTime. */
+/** Formats a metav1.MicroTime. */
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }

@@ -1,8 +1,8 @@
 /**
  * A reflector for one collection of the API server: lists in pages, then watches from there. A watch that ends resumes
  * from the last event or bookmark; only an expired version (410) leads to another list. A silent watch counts as dead,
- * since bookmarks come every minute, and failures are retried with backoff. Known objects stay while the server cannot
- * be reached.
+ * because bookmarks come every minute, and failures are retried with backoff. Known objects stay while the server
+ * cannot be reached.
  */
 import type { Logger } from 'pino';
 import type { Meter } from '../metrics.ts';
@@ -14,11 +14,11 @@ import type { KubeObject } from './models.ts';
 import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
 
-/** A collection, and where in it to look. */
+/** The path of a collection, and which of its objects to read. */
 export interface Collection {
-  /** For people and metrics: "apikeys". */
+  /** The name for people and metrics: "apikeys". */
   readonly resource: string;
-  /** Such as /apis/modelgateway.dev/v1alpha1/apikeys. */
+  /** For example /apis/modelgateway.dev/v1alpha1/apikeys. */
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -31,7 +31,7 @@ export interface ListWatchOptions {
   readonly onReplace: (objects: readonly KubeObject[]) => void;
   readonly onApplied: (object: KubeObject) => void;
   readonly onDeleted: (object: KubeObject) => void;
-  /** Called when the collection cannot be read, and with undefined when it can again. */
+  /** Called with a sentence when the collection cannot be read, and with undefined when it can be read again. */
   readonly onProblem?: (problem: string | undefined) => void;
   readonly clock: Clock;
   readonly meter: Meter;
@@ -43,9 +43,9 @@ export interface ListWatchOptions {
 
 export interface ListWatch {
   readonly collection: Collection;
-  /** Whether there has been a complete list. */
+  /** True once there has been a complete list. */
   readonly synced: boolean;
-  /** What fails at the moment, in words for people. */
+  /** A sentence about what fails at the moment. */
   readonly problem: string | undefined;
   stop(): Promise<void>;
 }
@@ -53,16 +53,16 @@ export interface ListWatch {
 const IDLE_TIMEOUT_MS = 90_000;
 const PAGE_SIZE = 1000;
 const LIST_TIMEOUT_MS = 60_000;
-/** The server ends a watch after this many seconds, and up to twice as many, so that they don't all end at once. */
+/** The server ends a watch after this many seconds, up to twice as many, so that not all watches end at once. */
 const WATCH_SECONDS = 300;
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 30_000;
-/** A watch that ends sooner without a word is a failure. */
+/** A watch that ends sooner than this without an error counts as a failure. */
 const SHORT_WATCH_MS = 1_000;
 
 type WatchEnd = 'closed' | 'gone' | 'idle' | 'failed';
 
-/** Starts at once. */
+/** Starts listing at once. */
 export function startListWatch(options: ListWatchOptions): ListWatch {
   const loop = new ListWatchLoop(options);
   const ended = loop.run();
@@ -85,7 +85,7 @@ class ListWatchLoop {
   readonly #backoff: Backoff;
   /** The resourceVersion to resume from; undefined: a list is needed. */
   #version: string | undefined;
-  /** False after the version of a paged list expired: the next list is read at once. */
+  /** False after the version of a paged list has expired; the next list is then read without pages. */
   #paged = true;
 
   constructor(options: ListWatchOptions) {
@@ -125,7 +125,10 @@ class ListWatchLoop {
     }
   }
 
-  /** Without a resourceVersion the list is consistent and not from a watch cache: a revoked key must not come back. */
+  /**
+   * Lists without a resourceVersion, so that the result is consistent and not from a watch cache: a revoked key must
+   * not come back.
+   */
   async #readPages(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
     const limit: Readonly<Record<string, string>> =
       this.#paged ? { limit: String(this.#options.pageSize ?? PAGE_SIZE) } : {};

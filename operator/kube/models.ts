@@ -5,9 +5,9 @@ import type {
 
 type Serialized<T> = T extends Date ? string : T extends object ? { readonly [Key in keyof T]: Serialized<T[Key]> } : T;
 
-/** Of an object that the API server holds, which always has a name. */
+/** The metadata of an object from the API server, which always has a name. */
 export type ObjectMeta = Serialized<V1ObjectMeta> & { readonly name: string };
-/** Of any kind. */
+/** An object of any kind. */
 export interface KubeObject {
   readonly metadata: ObjectMeta;
 }

@@ -1,10 +1,10 @@
-/** All namespaces: their labels, which Groups select by, and which of them are being deleted. */
+/** Watches all namespaces: their labels, by which Groups select, and which of them are being deleted. */
 import { sameLabels } from '../store/relevance.ts';
 import type { Labels } from '../store/resources.ts';
 import type { Collection, ListWatch, ListWatchOptions } from './list-watch.ts';
 import type { KubeObject } from './models.ts';
 
-/** Starts a watch with all else that it needs. */
+/** Starts a watch with everything else that it needs. */
 export type StartWatch =
   (collection: Collection, handlers: Pick<ListWatchOptions, 'onReplace' | 'onApplied' | 'onDeleted'>) => ListWatch;
 
@@ -21,7 +21,7 @@ interface NamespaceState {
   readonly terminating: boolean;
 }
 
-/** Starts at once; `onChange` is called after each change of labels or deletions. */
+/** Starts at once. `onChange` is called after each change of labels or deletions. */
 export function watchNamespaces(start: StartWatch, onChange: () => void): NamespaceWatch {
   const known = new Map<string, NamespaceState>();
   let labels: ReadonlyMap<string, Labels> = new Map();

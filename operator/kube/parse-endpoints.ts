@@ -1,10 +1,10 @@
-/** [P] EndpointSlices of a Service → where its pods take calls. */
+/** [P] Reads from the EndpointSlices of a Service where its pods accept calls. */
 import type { EndpointSlice } from './models.ts';
 
 export interface ServiceEndpoint {
   readonly address: string;
   readonly port: number;
-  /** Of the port that is named so; absent: the slice has none. */
+  /** The port with the health port's name; absent if the slice has none. */
   readonly healthPort?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * [P] Objects of the API server → objects of the store: Resources without fields that only take memory, and Secrets
- * with their values as text.
+ * [P] Converts objects of the API server to objects of the store: Resources without fields that only take memory, and
+ * Secrets with their values as text.
  */
 import { PLURALS } from '#crds/types.gen.ts';
 import type { Kind, Resource } from '#crds/types.gen.ts';
@@ -12,17 +12,19 @@ const OWNER_GROUP = 'modelgateway.dev/';
 /** kubectl's copy of the whole object. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Where a kind's objects are, in one namespace or in all. */
+/** The API path of a kind's objects, in one namespace or in all. */
 export function pathOfKind(kind: Kind, namespace?: string): string {
   return `/apis/modelgateway.dev/v1alpha1/${namespace === undefined ? '' : `namespaces/${namespace}/`}${PLURALS[kind]}`;
 }
 
-/** Where Secrets are. */
+/** The API path of Secrets. */
 export function pathOfSecrets(namespace?: string): string {
   return `/api/v1/${namespace === undefined ? '' : `namespaces/${namespace}/`}secrets`;
 }
 
-/** The API server has validated it by the schema that the types are made from, and filled in its defaults. */
+/**
+ * The API server has validated the object by the schema from which the types are generated, and filled in its defaults.
+ */
 export function parseResource(kind: Kind, object: KubeObject): Resource {
   const { managedFields: _, annotations: { [LAST_APPLIED]: __, ...annotations } = {}, ...metadata } = object.metadata;
   const resource: unknown = { ...object, kind, metadata: { ...metadata, annotations } };

@@ -24,16 +24,16 @@ import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from './p
 interface ClusterProviderOptions extends Pick<ListWatchOptions,
   | 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'> {
   readonly gatewayNamespace: string;
-  /** Authenticates the lists of replaced keys in Secrets: derived for the purpose `previous-keys`. */
+  /** The key, derived for the purpose `previous-keys`, that authenticates the lists of replaced keys in Secrets. */
   readonly macKey: Uint8Array;
   readonly admit?: AdmitObject;
   /** Absent: all namespaces. */
   readonly watchNamespaces?: readonly string[];
-  /** Something that translate reads has changed. */
+  /** Called when something that translate reads has changed. */
   readonly onResources: () => void;
-  /** A live object has changed, or is gone: "Kind namespace/name". */
+  /** Called when a live object has changed or was deleted, with "Kind namespace/name". */
   readonly onLive: (id: string) => void;
-  /** What people see of an object may be another. */
+  /** Called when an object may look different to people. */
   readonly onChange?: (id: string) => void;
 }
 
@@ -41,16 +41,16 @@ export interface ClusterProvider {
   /** Resolves once everything has been read. */
   readonly ready: Promise<void>;
   readonly objects: LiveObjects;
-  /** As it is now. */
+  /** The current resources. */
   resources(): Resources;
-  /** Adds an ApiKey's Secret from the answer to a write, before its watch reports it. */
+  /** Adds an ApiKey's Secret from the response to a write, before its watch reports it. */
   keySecretWritten(secret: SecretObject): void;
   /**
-   * Records an unlabelled Secret in the way of a key, without its values, since no watch reports it. undefined: it is
-   * no longer in the way.
+   * Records, without its values, an unlabelled Secret that has the name of a key's Secret, because no watch reports it.
+   * undefined: it is gone.
    */
   keySecretTaken(id: string, secret: SecretObject | undefined): void;
-  /** What cannot be read at the moment, in words. */
+  /** Sentences about what cannot be read at the moment. */
   problems(): readonly string[];
   stop(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export interface ClusterProvider {
 const NO_LABELS: ReadonlyMap<string, Labels> = new Map();
 const KINDS = ['Group', 'ModelRoute', 'PriceCatalog', 'Account', 'ApiKey'] as const satisfies readonly Kind[];
 
-/** Begins to read at once. */
+/** Starts reading at once. */
 export function provideCluster(options: ClusterProviderOptions): ClusterProvider {
   const { gatewayNamespace, onResources, onLive } = options;
   const scopes =
@@ -90,7 +90,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
   const namespaces = options.watchNamespaces === undefined ? watchNamespaces(start, onResources) : undefined;
   const watches = [...kinds, ...keys, ...namespaces ? [namespaces.watch] : []];
 
-  /** Includes the Secrets of a route's retained version. */
+  /** Follows also the Secrets of a route's retained version. */
   function followCredentials(): void {
     credentials.follow([...routesOf(objects, gatewayNamespace), ...routes.shown().filter(({ metadata }) =>
       metadata.namespace === gatewayNamespace)]);
@@ -149,7 +149,7 @@ function watchKind(start: StartWatch, objects: LiveObjects, kind: Kind, namespac
 
 type Verified = (secret: SecretObject) => SecretObject;
 
-/** Takes lists of replaced keys that the gateway has not written out of Secrets. */
+/** Removes from Secrets the lists of replaced keys that the gateway has not written. */
 function verifier({ macKey, log }: ClusterProviderOptions): Verified {
   return (secret) => {
     if (!hasForgedPreviousKeys(secret, macKey)) return secret;

@@ -20,16 +20,16 @@ interface StatusObject {
 
 interface StatusClient {
   apply(target: StatusObject, owner: 'operator' | 'spending', status: object): Promise<'Written' | 'Gone' | 'Taken'>;
-  /** JSON Patch, on exactly the version that was read. */
+  /** Applies a JSON Patch to exactly the version that was read. */
   remove(target: StatusObject, operations: readonly object[]): Promise<'Written' | 'Gone' | 'Taken'>;
 }
 
 interface StatusClientOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly gatewayNamespace: string;
-  /** Asked before each write: only the leader may. */
+  /** Called before each write, because only the leader may write. */
   readonly leading: () => boolean;
-  /** The object as the write left it. */
+  /** Called with the object after the write. */
   readonly onWritten: (kind: Kind, object: KubeJson) => void;
 }
 
@@ -37,7 +37,10 @@ export function createStatusClient({
   client, gatewayNamespace, leading, onWritten,
 }: StatusClientOptions): StatusClient {
   const pathOf = ({ kind, namespace, name }: StatusObject): string => `${pathOfKind(kind, namespace)}/${name}/status`;
-  /** An object in another namespace may belong to another gateway, whose fields are not taken over. */
+  /**
+   * True if the gateway owns the object's status. A platform object in another namespace may belong to another gateway,
+   * whose fields are not taken over.
+   */
   const isOurs = ({ kind, namespace }: StatusObject): boolean => kind === 'ApiKey' || kind === 'Account' ||
     namespace === gatewayNamespace;
 
@@ -63,7 +66,7 @@ export function createStatusClient({
       });
       return write(target, {
         path: `${pathOf(target)}?${query.toString()}`, contentType: APPLY_PATCH,
-        // the uid: never another object of this name
+        // with the uid, so that no other object of this name is written
         body: { apiVersion: API_VERSION, kind, metadata: { name, namespace, uid }, status },
       });
     },

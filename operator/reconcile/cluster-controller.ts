@@ -1,7 +1,7 @@
 /**
- * The operator's control loop in a cluster: a change → translate → publish to the proxies → update the statuses.
- * Publishing never waits: keys are generated in a loop of their own, and reports of proxies, providers and the ledger
- * are recorded as they come. Every replica runs this; only the leader generates keys and writes statuses.
+ * The operator's control loop in a cluster: after a change it translates, publishes to the proxies and updates the
+ * statuses. Publishing never waits: keys are generated in a separate loop, and reports of proxies, providers and the
+ * ledger are recorded as they come. Every replica runs this; only the leader generates keys and writes statuses.
  */
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -31,7 +31,7 @@ import { ProgrammedEvaluator } from './programmed-evaluator.ts';
 export interface Proxies {
   /** Publishes the snapshot without waiting for the proxies. */
   publish(snapshot: Snapshot): void;
-  /** By "Kind namespace/name"; undefined: it is not published. */
+  /** By "Kind namespace/name"; undefined if the object is not published. */
   progress(id: string): ProxyProgress | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface ClusterControllerOptions {
   readonly onMinted: (minted: MintedKey) => void;
   /** Called once for each object whose gatewayNamespace no operator serves. */
   readonly onUnserved?: (unserved: UnservedObject) => void;
-  /** Without one, statuses say nothing of spending. */
+  /** Without a ledger, statuses contain no spending. */
   readonly ledger?: LedgerReader;
   readonly clock: Clock;
   readonly meter: Meter;
@@ -101,7 +101,7 @@ export class ClusterController {
     this.#evaluator.settle(settleMs);
   }
 
-  /** The first run. Resolves when its snapshot has been given to the proxies. */
+  /** Runs for the first time. Resolves when its snapshot has been published to the proxies. */
   async start(): Promise<void> {
     this.#expireLater();
     await this.#loop.start();
@@ -110,22 +110,22 @@ export class ClusterController {
     if (this.#leading) await this.#takeLead();
   }
 
-  /** Something that translate reads has changed. */
+  /** Call it when something that translate reads has changed. */
   resourcesChanged(): void {
     this.#loop.changed();
   }
 
-  /** The live object has changed, or is gone. */
+  /** Call it when the live object has changed or was deleted. */
   liveChanged(id: string): void {
     this.#options.writer.changed(id);
   }
 
-  /** The proxies' acknowledgements of these objects changed. */
+  /** Call it when the proxies' acknowledgements of these objects have changed. */
   progressed(ids: Iterable<string>): void {
     this.#evaluator.evaluateInSlices(ids);
   }
 
-  /** A proxy reports that a provider refused a call or cannot be reached. */
+  /** Records a proxy's report that a provider refused a call or cannot be reached. */
   refused({ route, ...refusal }: UpstreamRefusal): void {
     const { gatewayNamespace, clock } = this.#options;
     this.#tracker.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), {
@@ -138,7 +138,7 @@ export class ClusterController {
   async lead(leading: boolean): Promise<void> {
     this.#leading = leading;
     if (!leading) return this.#options.writer.stop();
-    if (this.#started) await this.#takeLead(); // else start does
+    if (this.#started) await this.#takeLead(); // otherwise start() does it
   }
 
   /** Continues from the live statuses, which the previous leader may have written. */
@@ -158,7 +158,7 @@ export class ClusterController {
     for (const status of this.#tracker.list()) writer.changed(statusId(status));
   }
 
-  /** Whether a configuration has been given to the proxies. */
+  /** True if a configuration has been published to the proxies. */
   get published(): boolean {
     return this.#lastGood !== undefined;
   }
@@ -197,7 +197,7 @@ export class ClusterController {
       else this.#options.log.error('the configuration has faults that cannot be isolated; the last good one stays ' +
         'in force');
       meter.observe('modelgateway_operator_reconcile_duration_seconds', {}, (clock.nowMs() - nowMs) / 1000);
-      await immediate(); // the proxies are sent the change before the statuses take their time
+      await immediate(); // sends the change to the proxies before the statuses are computed
       this.#tracker.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
       this.#evaluator.evaluate([...this.#changed, ...faultsBefore.keys(), ...this.#faults.keys()]);
       this.#flush();
@@ -216,7 +216,7 @@ export class ClusterController {
     const { failures, failedWrites, retryAtMs } = await mintKeys(resources, clock.nowMs(), {
       gatewayNamespace, minted: keys, onMinted, backoff: this.#mintBackoff,
     });
-    if (!this.#isLeading()) return { retry: false }; // the next leader makes what is missing
+    if (!this.#isLeading()) return { retry: false }; // the next leader creates the missing keys
     meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, failedWrites);
     for (const [apiKey, failure] of failures) {
       if (this.#mintFailures.get(apiKey) !== failure)
@@ -265,7 +265,7 @@ export class ClusterController {
     }
   }
 
-  /** Hands changed statuses to the writer; those of Reconciling later, since they are about to change again. */
+  /** Passes changed statuses to the writer; those of Reconciling later, because they are about to change again. */
   #flush(): void {
     for (const id of this.#changed) {
       const conditions = this.#tracker.get(id)?.status.conditions ?? [];

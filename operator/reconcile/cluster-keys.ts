@@ -1,7 +1,7 @@
 /**
- * Generated keys as Secrets of the cluster. Each step is one atomic request: a Secret is created whole, and a rotation
- * is one patch of exactly the version that was read, so an interrupted step has either no effect or its whole effect.
- * A Secret that somebody else made is never written.
+ * Stores generated keys as Secrets of the cluster. Each step is one atomic request: a Secret is created complete, and a
+ * rotation patches exactly the version that was read, so that an interrupted step has either no effect or its whole
+ * effect. A Secret that somebody else created is never written.
  */
 import type { ApiKey } from '#crds/types.gen.ts';
 import { MERGE_PATCH } from '../kube/client.ts';
@@ -20,23 +20,26 @@ import type { KeySecrets, SecretWrite } from './mint-keys.ts';
 interface ClusterKeyOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly provider: Pick<ClusterProvider, 'keySecretWritten' | 'keySecretTaken'>;
-  /** Authenticates the lists of replaced keys: derived for the purpose `previous-keys`. */
+  /** The key, derived for the purpose `previous-keys`, that authenticates the lists of replaced keys. */
   readonly macKey: Uint8Array;
   readonly nowMs: () => number;
-  /** Asked before each write: only the leader may. */
+  /** Called before each write, because only the leader may write. */
   readonly leading: () => boolean;
 }
 
-/** How often a Secret in the way is looked at again: a watch would need the right to read all Secrets. */
+/**
+ * How often a foreign Secret with the name of a key's Secret is read again, because a watch would need the right to
+ * read all Secrets.
+ */
 const LOOK_AGAIN_MS = 30_000;
 const MADE_BY = { 'app.kubernetes.io/managed-by': 'model-gateway' };
 
-/** Keys as Secrets of the cluster. A write rejects with words for the ApiKey's status. */
+/** Keys as Secrets of the cluster. A write rejects with a message for the ApiKey's status. */
 export function clusterKeys(options: ClusterKeyOptions): KeySecrets {
   const { nowMs, leading } = options;
   const writer: SecretWriter = { ...options, taken: new Map() };
   return {
-    joined: (resources) => resources, // the provider adds what was written at once
+    joined: (resources) => resources, // the provider adds each write at once
     find(id, { secrets }) {
       const seenMs = writer.taken.get(id);
       const due = seenMs !== undefined && nowMs() - seenMs >= LOOK_AGAIN_MS;
@@ -59,18 +62,19 @@ export function clusterKeys(options: ClusterKeyOptions): KeySecrets {
 }
 
 /**
- * A conflict, or a Secret that the API server finds invalid, is about one key; other answers hold for its namespace.
+ * True if other keys of the namespace would fail too. A conflict, or a Secret that the API server finds invalid,
+ * concerns one key.
  */
 function isNamespaceWide(error: unknown): boolean {
   return error instanceof KubeUnreachable || (error instanceof KubeError && !hasStatus(error, 404, 409, 422));
 }
 
 interface SecretWriter extends ClusterKeyOptions {
-  /** When a Secret was last seen in the way, by "namespace/name". */
+  /** When a foreign Secret was last seen under a name, by "namespace/name". */
   readonly taken: Map<string, number>;
 }
 
-/** Reads the answer to a write into the provider's view. */
+/** Adds the response to a write to the provider's view. */
 function written({ provider, taken }: SecretWriter, answer: KubeJson): void {
   const secret = parseSecretObject(answer);
   if (taken.delete(namespacedName(secret))) provider.keySecretTaken(namespacedName(secret), undefined);
@@ -97,7 +101,7 @@ async function adopt(writer: SecretWriter, secret: SecretObject, apiKey: ApiKey)
   const { client, provider, taken, nowMs } = writer;
   const found = parseSecretObject(await client.request({ method: 'GET', path: pathOf(secret) }));
   if (isMadeFor(found, apiKey)) {
-    provider.keySecretWritten(found); // made before an interruption, or by the previous leader
+    provider.keySecretWritten(found); // created before an interruption, or by the previous leader
     return false;
   }
   if (found.live?.ownerUid !== undefined && found.live.ownerUid === apiKey.metadata.uid) {
@@ -114,7 +118,8 @@ async function adopt(writer: SecretWriter, secret: SecretObject, apiKey: ApiKey)
 }
 
 /**
- * The Secret of a deleted ApiKey of this name is replaced, not patched: the garbage collector is about to delete it.
+ * Replaces the Secret of a deleted ApiKey of this name. A patch would be lost, because the garbage collector is about
+ * to delete that Secret.
  */
 async function replace(
   writer: SecretWriter, secret: SecretObject, { apiKey, before }: SecretWrite,
@@ -156,7 +161,7 @@ function annotationsOf({ annotations }: SecretObject): Readonly<Record<string, s
   return { [PREVIOUS_ANNOTATION]: null, [PREVIOUS_MAC_ANNOTATION]: null, ...annotations };
 }
 
-/** With the MAC of its list of replaced keys, where it has one. */
+/** Adds the MAC of the list of replaced keys, if the Secret has a list. */
 function signed(secret: SecretObject, { metadata: { uid } }: ApiKey, macKey: Uint8Array): SecretObject {
   const list = secret.annotations[PREVIOUS_ANNOTATION];
   if (list === undefined) return secret;
@@ -164,7 +169,7 @@ function signed(secret: SecretObject, { metadata: { uid } }: ApiKey, macKey: Uin
   return { ...secret, annotations: { ...secret.annotations, [PREVIOUS_MAC_ANNOTATION]: mac } };
 }
 
-/** The ownerReference has the garbage collector delete the Secret with its ApiKey. */
+/** The manifest with an ownerReference, so that the garbage collector deletes the Secret with its ApiKey. */
 function manifestOf(secret: SecretObject, { apiVersion, kind, metadata: { name, uid } }: ApiKey): object {
   return {
     apiVersion: 'v1', kind: 'Secret', type: 'Opaque',

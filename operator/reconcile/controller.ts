@@ -1,6 +1,6 @@
 /**
- * The operator's one loop on one machine: something changed → make the keys that are due → translate → publish →
- * statuses. A refused snapshot changes nothing at the proxy.
+ * The operator's control loop on a single machine: after a change it creates the keys that are due, translates,
+ * publishes and updates the statuses. A refused snapshot changes nothing at the proxy.
  */
 import type { Logger } from 'pino';
 import type { SnapshotFault } from '#snapshot/faults.ts';
@@ -20,12 +20,12 @@ interface ControllerOptions {
   readonly gatewayNamespace: string;
   readonly publish: (snapshot: Snapshot) => Promise<PublishResult>;
   readonly mint: (resources: Resources, nowMs: number) => Promise<MintResult>;
-  /** Told of each refused snapshot, and with an empty list when one is taken again. */
+  /** Called for each refused snapshot, and with an empty list when one is accepted again. */
   readonly onRejected: (faults: readonly SnapshotFault[]) => void;
   readonly tracker: StatusTracker;
   readonly clock: TimerClock;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** How long a change waits for more of its kind. */
+  /** How long a change waits for further changes. */
   readonly debounceMs: number;
   /** See TranslateOptions. */
   readonly sealingKeys?: readonly string[];
@@ -43,23 +43,23 @@ export class Controller {
     this.#loop = new ReconcileLoop({ ...options, run: () => this.#reconcile() });
   }
 
-  /** The first run, without a wait. Resolves when its snapshot is answered. */
+  /** Runs for the first time, without a wait. Resolves when its snapshot was accepted or refused. */
   start(): Promise<void> {
     return this.#loop.start();
   }
 
-  /** The world has changed; without resources: something that is read at each run has. */
+  /** Call it after a change; without resources, something else that each run reads has changed. */
   update(resources?: Resources): void {
     if (resources) this.#resources = resources;
     this.#loop.changed();
   }
 
-  /** Resolves when all that was told so far is published, or was refused or failed. */
+  /** Resolves when all changes so far are published, refused or failed. */
   settled(): Promise<void> {
     return this.#loop.settled();
   }
 
-  /** Resolves when the run that is under way has ended. Nothing runs after it. */
+  /** Resolves when the current run has ended. Nothing runs after it. */
   stop(): Promise<void> {
     return this.#loop.stop();
   }

@@ -1,5 +1,5 @@
 /**
- * [P] Selects the objects whose spending is to be read: all of them at first, when a period has ended, and where the
+ * [P] Selects the objects whose spending must be read: all of them at first, after the end of a period, and if the
  * ledger does not report changes; otherwise those with changed spending and new or edited objects. Idle keys cost
  * nothing.
  */
@@ -16,13 +16,16 @@ export interface SpendingSources {
 type SpendingOwners = Pick<Resources, 'apiKeys' | 'accounts'>;
 
 export interface DueSpending {
-  /** What is to be read, once. Rejects as the ledger does. */
+  /** Returns the objects to read, each once. Rejects with the ledger's errors. */
   take(resources: SpendingOwners, sources: SpendingSources): Promise<SpendingOwners>;
-  /** A period that was read ends then: all is read again, as no change tells of it. */
+  /**
+   * Notes the end of a period that was read. All objects are read again then, because the ledger reports no change for
+   * it.
+   */
   until(endMs: number | null): void;
-  /** To be read next time, too. */
+  /** Adds an object to the next selection. */
   again(object: ApiKey | Account): void;
-  /** Something was taken and not read: all is, next time. */
+  /** Call it if selected objects could not be read: the next selection has all objects. */
   missed(): void;
 }
 
@@ -38,7 +41,7 @@ export function trackDueSpending(): DueSpending {
       if (!ledger.changesSince) return resources;
       const changes = await ledger.changesSince(mark);
       ({ mark } = changes);
-      // the same as then; also a clock that is set back begins another
+      // a clock that was set back starts another period too
       const periods = nowMs >= readMs && nowMs < endMs;
       readMs = nowMs;
       if (!periods) endMs = Number.POSITIVE_INFINITY;
@@ -59,9 +62,7 @@ export function trackDueSpending(): DueSpending {
 }
 
 interface TrackedObjects<T> {
-  /**
-   * Of these, the new ones, those to be read again, and the changed ones; all where nobody can tell which have changed.
-   */
+  /** Returns new objects, those to be read again, and changed ones; all objects if the changes are unknown. */
   take(objects: readonly T[], changed: readonly string[] | undefined): readonly T[];
   again(object: T): void;
 }
@@ -80,7 +81,7 @@ function trackObjects<T extends object>(idOf: (object: T) => string): TrackedObj
   return {
     take(objects, changed) {
       const due = new Set(follow(objects));
-      // what was edited or removed meanwhile is no more what it was
+      // an object that was edited or removed meanwhile is skipped
       for (const object of again) if (byId.get(idOf(object)) === object) due.add(object);
       again.clear();
       if (!changed) return objects;

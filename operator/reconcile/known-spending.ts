@@ -1,6 +1,6 @@
 /**
- * The spending recorded in statuses: a lower bound, at most 30 s old. It refills a ledger that lost its store, so that
- * nobody gets a spent quota back.
+ * The spending that statuses record: a lower bound, at most 30 s old. It refills a ledger that lost its store, so that
+ * no spent quota is granted again.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { QuotaPeriod } from '#ledger/ledger.ts';

@@ -1,6 +1,6 @@
 /**
  * [P] Makes a snapshot publishable: an invalid object keeps its last valid version, or is left out if it never had one,
- * so that one tenant's mistake holds up nobody else.
+ * so that one tenant's mistake does not block others.
  */
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
@@ -10,7 +10,7 @@ import { statusId } from './status-tracker.ts';
 
 interface Publishable {
   readonly snapshot: Snapshot;
-  /** The faults of the objects that were held back. */
+  /** The faults of the objects whose new version is not published. */
   readonly faults: readonly SnapshotFault[];
 }
 
@@ -19,10 +19,10 @@ interface Named {
   readonly name: string;
 }
 
-/** Holding back one object can bring out the fault of another, once or twice. */
+/** Leaving out one object can reveal a fault of another, once or twice. */
 const MAX_ROUNDS = 5;
 
-/** undefined: no part of it can be published, and the last one stays in force. */
+/** Returns undefined if no part can be published; the last snapshot then stays in force. */
 export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): Publishable | undefined {
   const faults: SnapshotFault[] = [];
   let snapshot = wanted;

@@ -1,7 +1,7 @@
 /**
- * [P] When keys whose Secret could not be written are tried again. A failure that is about the namespace (a quota,
- * missing rights, a namespace that is being deleted) backs off all keys of this namespace, any other one only its own
- * key.
+ * [P] Decides when keys whose Secret could not be written are tried again. A failure that concerns the namespace (a
+ * quota, missing rights, a namespace that is being deleted) delays all keys of the namespace, any other failure only
+ * its own key.
  */
 import type { ApiKey } from '#crds/types.gen.ts';
 import { namespacedName } from '../store/resources.ts';
@@ -9,18 +9,18 @@ import { namespacedName } from '../store/resources.ts';
 /** A failed write of a key's Secret. */
 export interface MintFailure {
   readonly message: string;
-  /** Whether other keys of the namespace would fail likewise. */
+  /** True if other keys of the namespace would fail too. */
   readonly namespaceWide: boolean;
 }
 
 export interface MintBackoff {
-  /** Until when a key is not tried, and why; undefined: it may be tried now. */
+  /** Until when a key must not be tried, and why; undefined if it may be tried now. */
   blocked(apiKey: ApiKey, nowMs: number): { readonly untilMs: number; readonly message: string } | undefined;
-  /** Whether the key or its namespace failed before: new keys go first. */
+  /** True if the key or its namespace failed before; new keys are tried first. */
   isRetry(apiKey: ApiKey): boolean;
   failed(apiKey: ApiKey, failure: MintFailure, nowMs: number): void;
   succeeded(apiKey: ApiKey): void;
-  /** Forgets the failures of keys and namespaces that have no key to make any more. */
+  /** Drops the failures of keys and namespaces that have no key to create any more. */
   retain(apiKeys: readonly ApiKey[]): void;
 }
 
@@ -49,7 +49,7 @@ export function createMintBackoff(): MintBackoff {
     failed(apiKey, { message, namespaceWide }, nowMs) {
       const scope = namespaceWide ? apiKey.metadata.namespace : namespacedName(apiKey.metadata);
       const before = failing.get(scope);
-      if (before && before.untilMs > nowMs) return; // keys that were tried together count as one failure
+      if (before && before.untilMs > nowMs) return; // keys that failed together count as one failure
       const count = (before?.count ?? 0) + 1;
       failing.set(scope, { count, message, untilMs: nowMs + Math.min(FIRST_MS * 2 ** (count - 1), LONGEST_MS) });
     },

@@ -1,7 +1,6 @@
 /**
- * Generates the keys of ApiKeys of type Generated: where the Secret is missing, and again where spec.key.rotation was
- * increased. A key exists once its Secret is durable, and is reported once. Provided keys and foreign Secrets are never
- * written.
+ * Generates the keys of ApiKeys of type Generated, if the Secret is missing or spec.key.rotation was increased. A key
+ * exists once its Secret is durable, and is reported once. Provided keys and foreign Secrets are never written.
  */
 import { hash, randomInt } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -17,7 +16,7 @@ import type { Resources, SecretObject } from '../store/resources.ts';
 
 /** A key that was just generated. It is never shown again. */
 export interface MintedKey {
-  /** The ApiKey's. */
+  /** The ApiKey's namespace. */
   readonly namespace: string;
   readonly name: string;
   readonly key: string;
@@ -25,31 +24,31 @@ export interface MintedKey {
   readonly secretName: string;
 }
 
-/** Where generated keys are kept: files of the data folder, or Secrets of the cluster. */
+/** The storage of generated keys: files of the data folder, or Secrets of the cluster. */
 export interface KeySecrets {
-  /** The resources with all the keys in them that are kept here. */
+  /** Adds the stored keys to the resources. */
   joined(resources: Resources): Resources;
-  /** The Secret of this "namespace/name", whoever made it. */
+  /** The Secret of this "namespace/name", whoever created it. */
   find(id: string, resources: Resources): SecretObject | undefined;
-  /** Why this Secret cannot be written, in words; undefined: it can. */
+  /** A sentence about why this Secret cannot be written; undefined if it can. */
   obstacle(id: string, resources: Resources): string | undefined;
   /**
-   * Resolves when the Secret is durable, with false where this key has another one already. On rejection nothing has
-   * changed.
+   * Resolves when the Secret is durable, or with false if the ApiKey already has another key. If it rejects, nothing
+   * has changed.
    */
   write(secret: SecretObject, made: SecretWrite): Promise<boolean>;
 }
 
 export interface SecretWrite {
   readonly apiKey: ApiKey;
-  /** What there is now under the Secret's name. */
+  /** The existing Secret of this name. */
   readonly before?: SecretObject;
 }
 
 /** Why a Secret could not be written. */
 export class SecretWriteError extends Error {
   override readonly name = 'SecretWriteError';
-  /** Whether other Secrets of the namespace would fail likewise. */
+  /** True if other Secrets of the namespace would fail too. */
   readonly namespaceWide: boolean;
   constructor(message: string, namespaceWide: boolean, options: ErrorOptions) {
     super(message, options);
@@ -68,7 +67,7 @@ interface MintOptions {
 export interface MintResult {
   /** The resources with the generated Secrets in them. */
   readonly resources: Resources;
-  /** Why a key could not be made, by its ApiKey's "namespace/name". */
+  /** Why a key could not be created, by its ApiKey's "namespace/name". */
   readonly failures: ReadonlyMap<string, string>;
   /** How many writes failed in this call. */
   readonly failedWrites: number;
@@ -97,7 +96,10 @@ const RANDOM_CHARACTERS = 48;
 const WRITES_AT_ONCE = 16;
 const MS = 1000;
 
-/** Makes all keys that are due. Never rejects: what could not be written is a failure, and its key is not issued. */
+/**
+ * Creates all keys that are due. Never rejects: a key that could not be written is reported as a failure and is not
+ * issued.
+ */
 export async function mintKeys(resources: Resources, nowMs: number, options: MintOptions): Promise<MintResult> {
   const { minted, backoff } = options;
   const failures = new Map<string, string>();
@@ -117,7 +119,7 @@ export async function mintKeys(resources: Resources, nowMs: number, options: Min
 
 interface Planning {
   readonly options: MintOptions;
-  /** Receives why a key cannot be planned. */
+  /** Collects why keys cannot be planned. */
   readonly failures: Map<string, string>;
 }
 
@@ -125,14 +127,14 @@ interface Planning {
 function planAll(resources: Resources, nowMs: number, { options, failures }: Planning): readonly MintPlan[] {
   const plans = new Map<string, MintPlan>();
   for (const { apiKey, id, plan } of candidatesAmong(resources, nowMs, options)) {
-    if (plans.has(id)) continue; // two ApiKeys name one Secret: the older one's key goes there
+    if (plans.has(id)) continue; // if two ApiKeys name one Secret, it gets the older one's key
     if (typeof plan === 'string') failures.set(namespacedName(apiKey.metadata), plan);
     else plans.set(id, plan);
   }
   return [...plans.values()];
 }
 
-/** Some at once. A key whose namespace has failed meanwhile is skipped. */
+/** Runs several plans at once. Skips a key whose namespace has failed meanwhile. */
 async function carryOutAll(plans: readonly MintPlan[], run: MintRun): Promise<void> {
   const waiting = plans.values();
   for (;;) {
@@ -149,7 +151,7 @@ interface MintRun extends MintOptions {
   failedWrites: number;
 }
 
-/** Whether the key must wait for its backoff; it then counts as failed with the last message. */
+/** True if the key must wait for its backoff; it then counts as failed with the last message. */
 function isBlocked({ apiKey }: MintPlan, { backoff, failures, nowMs }: MintRun): boolean {
   const blocked = backoff?.blocked(apiKey, nowMs);
   if (blocked) failures.set(namespacedName(apiKey.metadata), blocked.message);
@@ -161,7 +163,7 @@ function noteRetry(apiKey: ApiKey, run: MintRun): void {
   if (blocked) run.retryAtMs = Math.min(run.retryAtMs, blocked.untilMs);
 }
 
-/** The keys to generate, in order of precedence: usually none of perhaps a hundred thousand. */
+/** The keys to generate, in order of precedence: usually none among perhaps a hundred thousand. */
 function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayNamespace }: MintOptions): Candidate[] {
   return resources.apiKeys.flatMap((apiKey) => {
     if (apiKey.spec.gatewayNamespace !== gatewayNamespace || apiKey.spec.key.type !== 'Generated') return NO_CANDIDATES;
@@ -172,7 +174,7 @@ function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayN
   }).sort(comparePrecedence);
 }
 
-/** `sk-` and 48 random base62 characters, all equally likely. */
+/** Returns `sk-` and 48 random base62 characters, all equally likely. */
 export function generateKey(): string {
   let key = 'sk-';
   for (let i = 0; i < RANDOM_CHARACTERS; i++) key += ALPHABET.charAt(randomInt(ALPHABET.length));
@@ -185,7 +187,7 @@ interface PlanContext {
   readonly nowMs: number;
 }
 
-/** The plan for an ApiKey's key, why it cannot be made, or undefined where none is due. */
+/** Returns the plan for an ApiKey's key, the reason why it cannot be created, or undefined if none is due. */
 function planFor(apiKey: ApiKey, id: string, { resources, minted, nowMs }: PlanContext): MintPlan | string | undefined {
   const before = minted.find(id, resources);
   const previous = before ? previousIn(before, apiKey, nowMs) : [];
@@ -193,7 +195,7 @@ function planFor(apiKey: ApiKey, id: string, { resources, minted, nowMs }: PlanC
   return minted.obstacle(id, resources) ?? { apiKey, previous, ...before === undefined ? {} : { before } };
 }
 
-/** The keys of a Secret that stay valid beside a new one; undefined: no new one is due. */
+/** The keys of a Secret that stay valid besides a new one; undefined if no new key is due. */
 function previousIn(secret: SecretObject, apiKey: ApiKey, nowMs: number): PreviousKey[] | undefined {
   if (isOrphaned(secret, apiKey)) return [];
   if (!isMadeFor(secret, apiKey) || rotationOf(secret) >= apiKey.spec.key.rotation) return undefined;

@@ -1,5 +1,6 @@
 /**
- * Reads the folder of generated keys: all files synchronously at the start, later only files whose signature changed.
+ * Reads the folder of generated keys: at the start all files synchronously, later only files whose signature has
+ * changed.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -12,19 +13,19 @@ import { sameEntries } from '../store/same.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { SecretObject } from '../store/resources.ts';
 
-/** What is in the folder, by "namespace/name". */
+/** The folder's content, by "namespace/name". */
 interface FoundSecrets {
   readonly secrets: Map<string, SecretObject>;
-  /** What is wrong with a file. Where its Secret was known before, it is among the Secrets too. */
+  /** The faults of files. If a faulty file's Secret was known before, `secrets` has it too. */
   readonly unreadable: Map<string, string>;
 }
 
-/** By path: how a file was when it was read, and what was in it, or what is wrong with it. */
+/** By path: a file's signature when it was read, and its Secret or its fault. */
 export type ReadFiles = ReadonlyMap<string, { readonly signature: string; readonly content: SecretObject | string }>;
 
 const EXTENSION = '.yaml';
 
-/** Where generated keys are kept in a data folder. */
+/** The folder of generated keys in a data folder. */
 export function secretsFolder(dataDir: string): string {
   return join(dataDir, 'secrets');
 }
@@ -35,8 +36,8 @@ export function secretPath(folder: string, { namespace, name }: Pick<SecretObjec
 }
 
 /**
- * Everything, without waiting: nobody else does anything yet, and to wait for each of ten thousand files takes longer
- * than to read it.
+ * Reads all files synchronously: nothing else runs yet, and awaiting each of ten thousand files takes longer than
+ * reading it.
  */
 export function readAllNow(folder: string): FoundSecrets {
   const gathered = gather(new Map());
@@ -50,7 +51,7 @@ export function readAllNow(folder: string): FoundSecrets {
   return { secrets: gathered.secrets, unreadable: gathered.unreadable };
 }
 
-/** What says the same as before is the same object. */
+/** Reads changed files. A Secret with unchanged content stays the same object. */
 export async function readChanged(
   folder: string, before: { readonly secrets: ReadonlyMap<string, SecretObject>; readonly files: ReadFiles },
 ): Promise<FoundSecrets & { readonly files: ReadFiles }> {
@@ -66,7 +67,7 @@ export async function readChanged(
   return { secrets: gathered.secrets, unreadable: gathered.unreadable, files };
 }
 
-/** A Secret, what is wrong with its file, or undefined where it has just been deleted. */
+/** A Secret, the fault of its file, or undefined if the file was just deleted. */
 type Content = SecretObject | string | undefined;
 
 function gather(before: ReadonlyMap<string, SecretObject>): FoundSecrets & {
@@ -80,7 +81,7 @@ function gather(before: ReadonlyMap<string, SecretObject>): FoundSecrets & {
     add(id, content) {
       const last = before.get(id);
       if (typeof content === 'string') unreadable.set(id, content);
-      // a key in use does not end because its file was damaged
+      // a key in use stays valid if its file is damaged
       const kept = typeof content === 'string' || (last && content && sameSecret(last, content)) ? last : content;
       if (kept !== undefined) secrets.set(id, kept);
       return typeof content === 'string' ? content : kept;
@@ -92,7 +93,7 @@ function sameSecret(a: SecretObject, b: SecretObject): boolean {
   return sameJson(a.labels, b.labels) && sameJson(a.annotations, b.annotations) && sameEntries(a.data, b.data);
 }
 
-/** "namespace/name" of the Secret that a file keeps; undefined: it is none of them. */
+/** "namespace/name" of the Secret that a file keeps; undefined if it is not such a file. */
 function idOf(folder: string, path: string): string | undefined {
   const [namespace, file, ...deeper] = path.slice(folder.length + sep.length).split(sep);
   return namespace === undefined || !file?.endsWith(EXTENSION) ||
@@ -120,12 +121,12 @@ function withoutSecret(error: unknown): string | undefined {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether what was to be read is no file; scanFolder finds no such one either. */
+/** True if a path is a folder, which scanFolder does not list either. */
 function isFolder(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EISDIR';
 }
 
-/** Entries of a folder, without those that begin with a dot; none where there is no folder. */
+/** Entries of a folder, except those that begin with a dot; none if the folder does not exist. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => !name.startsWith('.')).sort();

@@ -1,6 +1,6 @@
 /**
- * The Secrets of generated keys on one machine: `<data>/secrets/<namespace>/<name>.yaml`, v1 Secret manifests that only
- * their owner can read. A key is issued after its file is durable. Files are read at the start and when the folder
+ * The Secrets of generated keys on a single machine: `<data>/secrets/<namespace>/<name>.yaml`, v1 Secret manifests that
+ * only their owner can read. A key is issued after its file is durable. Files are read at the start and when the folder
  * changes.
  */
 import { chmod, mkdir, rm } from 'node:fs/promises';
@@ -18,26 +18,26 @@ export interface MintedSecrets extends KeySecrets {
   readonly folder: string;
   /** By "namespace/name". */
   readonly secrets: ReadonlyMap<string, SecretObject>;
-  /** Files that cannot be read as what they should be, and why, by "namespace/name". They are never overwritten. */
+  /** Files that do not contain the expected Secret, and why, by "namespace/name". They are never overwritten. */
   readonly unreadable: ReadonlyMap<string, string>;
-  /** Reads what has changed in the folder; resolves to whether anything is different. */
+  /** Reads what has changed in the folder; resolves with whether anything differs. */
   reload(): Promise<boolean>;
-  /** Deletes the file of this Secret, where there is one. */
+  /** Deletes the file of this Secret, if it exists. */
   discard(id: string): Promise<void>;
 }
 
 const OWNER_ONLY_FILE = 0o600;
 const OWNER_ONLY_FOLDER = 0o700;
 
-/** Opens the folder, which is made if need be, and reads what is there. */
+/** Opens the folder, which is created if missing, and reads it. */
 export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets> {
   const folder = secretsFolder(dataDir);
   await makeFolder(folder);
   let { secrets, unreadable } = readAllNow(folder);
   let files: ReadFiles = new Map();
-  /** What was written while a reload was reading: it may have missed it. */
+  /** Secrets written during a reload, which may have missed them. */
   let writtenMeanwhile: Map<string, SecretObject> | undefined;
-  /** The last view, as long as nothing in it is another: what was made of the same Secrets is not made anew. */
+  /** The last result. The same Secrets give the same object, so that nothing derived from it is computed again. */
   let joined: { readonly provided: Resources['secrets']; readonly secrets: Resources['secrets'] } | undefined;
   return {
     folder,

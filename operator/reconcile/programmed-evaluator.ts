@@ -14,7 +14,7 @@ import type { StatusTracker } from './status-tracker.ts';
 interface EvaluatorDeps {
   readonly clock: Clock;
   readonly tracker: Pick<StatusTracker, 'reprogram' | 'get' | 'list'>;
-  /** The proxies' acknowledgements of an object; undefined: it is not published. */
+  /** The proxies' acknowledgements of an object; undefined if it is not published. */
   readonly progress: (id: string) => ProxyProgress | undefined;
   /** Why an object's last version was not published. */
   readonly fault: (id: string) => string | undefined;
@@ -49,7 +49,7 @@ export class ProgrammedEvaluator {
     this.#settling = true;
   }
 
-  /** Schedules an evaluation at the end of that period. */
+  /** Schedules an evaluation of all objects at the end of that period. */
   recheck(): void {
     this.#recheckIn(this.#settledMs - this.#deps.clock.nowMs());
   }
@@ -58,7 +58,7 @@ export class ProgrammedEvaluator {
     this.#deps.tracker.reprogram(ids, (id, before) => this.#evaluate(id, before), this.#deps.clock.nowMs());
   }
 
-  /** Evaluates in slices: a proxy that comes or goes can touch all objects. */
+  /** Evaluates in slices, because a connecting or leaving proxy can affect all objects. */
   evaluateInSlices(ids: Iterable<string>): void {
     for (const id of ids) this.#waiting.add(id);
     if (!this.#slice) this.#evaluateSlice();
@@ -86,7 +86,7 @@ export class ProgrammedEvaluator {
     const now = programmingOf(this.#deps.progress(id));
     if (now.status === 'True') {
       this.#late.delete(id);
-      return before.status === 'True' ? before : now; // keeps the message of the transition
+      return before.status === 'True' ? before : now; // so that the transition's message stays
     }
     if (now.reason === 'Rejected') return now;
     return this.#withGracePeriod(id, before, now);

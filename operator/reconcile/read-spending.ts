@@ -1,7 +1,7 @@
 /**
  * Reads the spending of keys and accounts from the ledger into the status tracker. Nearly all of a hundred thousand
- * keys are idle between two reads, so only changed spending is read where the ledger reports changes, and only
- * differences are formatted.
+ * keys are idle between two reads, so only changed spending is read if the ledger reports changes, and only differences
+ * are formatted.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
@@ -18,16 +18,16 @@ import { statusId } from './status-tracker.ts';
 import type { StatusTracker } from './status-tracker.ts';
 
 interface SpendingReader {
-  /** Resolves to false where the ledger does not answer: the tracker then says what it said before. */
+  /** Resolves with false if the ledger does not respond; the tracker then keeps its figures. */
   read(resources: Resources, sources: SpendingSources): Promise<boolean>;
 }
 
-/** Between two lots, calls have their turn: there may be a hundred thousand keys. */
+/** The size of a batch. Calls have their turn between two batches, because there may be a hundred thousand keys. */
 const READS_AT_ONCE = 64;
 
-/** For a tracker that is not cleared: one that was begins with another reader. */
+/** Use one reader per tracker, and create a new reader when the tracker is cleared. */
 export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: string): SpendingReader {
-  /** By the object as it was when it was read: an edited one is another, and its spending means something else. */
+  /** By the object's version, because the same spending has another meaning for an edited object. */
   const known = new WeakMap<ApiKey | Account, KeySpending | AccountSpending>();
   const due = trackDueSpending();
   const inTurn = createMutex();
@@ -45,7 +45,7 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
     enter(account, spending, () => accountSpendingStatus(credit, spending), nowMs);
   }
 
-  /** Unless the tracker knows it. */
+  /** Records spending, unless the tracker has it already. */
   function enter(object:
     | ApiKey | Account, spending: KeySpending | AccountSpending, words: () => SpendingStatus, nowMs: number): void {
     const id = statusId({ kind: object.kind, ...object.metadata });
@@ -53,7 +53,7 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
     if (before && isSame(before, spending) && tracker.hasSpending(id)) return;
     tracker.spent(id, words(), nowMs);
     if (tracker.hasSpending(id)) known.set(object, spending);
-    else due.again(object); // it is not observed yet, and nothing was noted
+    else due.again(object); // the tracker does not know the object yet, so nothing was recorded
   }
 
   async function readAll<T extends
@@ -82,7 +82,7 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
   };
 }
 
-/** Amounts and times, none of them an object. */
+/** Compares two spendings, whose fields are amounts and times. */
 function isSame<Spending extends KeySpending | AccountSpending>(one: Spending, other: Spending): boolean {
   for (const field in one) if (one[field] !== other[field]) return false;
   return true;

@@ -1,12 +1,12 @@
 /**
  * Runs a function after changes: debounced, one run at a time, and once more for changes that came during a run. It
- * also runs at times that a run asked for, and retries failed runs with exponential backoff.
+ * also runs at the times that a run asks for, and retries failed runs with exponential backoff.
  */
 import type { Logger } from 'pino';
 import type { TimerClock } from '../clock.ts';
 
 export interface RunResult {
-  /** When to run again although nothing changes; absent: never. */
+  /** When to run again even if nothing changes; absent: never. */
   readonly againInMs?: number;
   /** Whether to run again after a backoff. */
   readonly retry: boolean;
@@ -22,9 +22,7 @@ interface ReconcileLoopOptions {
 
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 60_000;
-/**
- * Timers stand still while the machine sleeps and do not follow a clock that is set, so long waits are cut in slices.
- */
+/** Timers pause while the machine sleeps, and ignore that the clock is set, so long waits are divided. */
 const LONGEST_SLEEP_MS = 60_000;
 
 type Cancel = () => void;
@@ -45,13 +43,13 @@ export class ReconcileLoop {
     this.#options = options;
   }
 
-  /** The first run, without a wait. Resolves when it has ended. */
+  /** Runs for the first time, without a wait. Resolves when the run has ended. */
   async start(): Promise<void> {
     this.#run();
     await this.#running;
   }
 
-  /** Something has changed. */
+  /** Call it when something has changed. */
   changed(): void {
     if (this.#stopped || this.#debounce) return;
     const { clock, debounceMs } = this.#options;
@@ -66,7 +64,7 @@ export class ReconcileLoop {
     while (this.#debounce || this.#running) await new Promise<void>((resolve) => { this.#settling.push(resolve); });
   }
 
-  /** Resolves when the run that is under way has ended. Nothing runs after it. */
+  /** Resolves when the current run has ended. Nothing runs after it. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#forget();

@@ -26,29 +26,29 @@ export interface StatusTracker {
    * tracked yet, so that its transition times continue.
    */
   observe(findings: readonly Findings[], nowMs: number, before?: (id: string) => EarlierStatus | undefined): void;
-  /** The proxies have put the last observed state in force. */
+  /** Records that the proxies have put the last observed state in force. */
   programmed(nowMs: number): void;
-  /** The proxies rejected the last observed state and keep the one before. */
+  /** Records that the proxies rejected the last observed state and keep the previous one. */
   rejected(faults: readonly SnapshotFault[], nowMs: number): void;
   /** Records an object's spending. */
   spent(id: string, spending: SpendingStatus, nowMs: number): void;
-  /** Whether an object's spending is recorded. */
+  /** True if an object's spending is recorded. */
   hasSpending(id: string): boolean;
   /** Records a provider's refusal of a ModelRoute's credential, address or model name. */
   refused(id: string, refusal: Refusal): void;
   /** Removes refusals that have not been repeated lately. */
   expire(nowMs: number): void;
-  /** Updates Programmed of published objects: `next` computes it from what it was. */
+  /** Updates Programmed of published objects; `next` computes it from the previous value. */
   reprogram(ids: Iterable<string>, next: (id: string, before: Programming) => Programming, nowMs: number): void;
   /** All statuses, sorted by kind, namespace and name. */
   list(): ObjectStatus[];
   /** By "Kind namespace/name". */
   get(id: string): ObjectStatus | undefined;
-  /** Forgets everything; the next observation continues from the live statuses. */
+  /** Drops everything; the next observation continues from the live statuses. */
   clear(): void;
 }
 
-/** A live status that an earlier process or leader has written. */
+/** A live status that an earlier process or leader wrote. */
 interface EarlierStatus {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
@@ -65,7 +65,7 @@ interface Entry {
   readonly conditions: readonly Condition[];
 }
 
-/** Programmed of an accepted object that is not published: its key does not exist yet. */
+/** Programmed of an accepted object that is not published, because its key does not exist yet. */
 const NOTHING_TO_PROGRAM: Programming = {
   status: 'Unknown', reason: 'Pending', message: 'There is nothing yet that the proxies could have in force.',
 };
@@ -200,14 +200,14 @@ function listStatuses(observed: readonly Findings[], entries: ReadonlyMap<string
   });
 }
 
-/** `message`: why the proxies rejected the object itself. */
+/** `message` says why the proxies rejected the object itself. */
 function programmingAfterRejection({ programmedGeneration, findings }: Entry, message:
   | string | undefined): Programming {
   if (message !== undefined) return { status: 'False', reason: 'Rejected', message };
   return programmedGeneration === findings.generation ? PROGRAMMED : HELD_UP;
 }
 
-/** False: the proxies have the object in force, but its generation is not recorded yet. */
+/** False if the proxies have the object in force, but its generation is not recorded yet. */
 function isProgrammed({ programming, programmedGeneration, findings }: Entry): boolean {
   return programming.status !== 'True' || programmedGeneration === findings.generation;
 }
@@ -236,7 +236,7 @@ function statusOf({ findings, spending, conditions }: Entry): ObjectStatus {
   };
 }
 
-/** Continues from a live status: its transition times stay, and what was programmed counts as programmed. */
+/** Continues from a live status: keeps its transition times and its Programmed. */
 function entryBefore(findings: Findings, before: EarlierStatus | undefined): Entry | undefined {
   // without an observedGeneration the conditions are the schema's defaults
   if (!before?.conditions || before.observedGeneration === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * [P] ApiKeys and Accounts whose gatewayNamespace no operator serves. An operator cannot see the other gateways of its
- * cluster, but it sees that an object of theirs has had no status for a minute.
+ * [P] Finds ApiKeys and Accounts whose gatewayNamespace no operator serves. An operator cannot see the other gateways
+ * of its cluster, but it can see that an object of theirs has had no status for a minute.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { objectId } from '../store/resources.ts';
@@ -21,10 +21,10 @@ export interface UnservedObject {
   readonly message: string;
 }
 
-/** How long another gateway's operator may take to answer. */
+/** How long another gateway's operator may take to write a status. */
 const ANSWERED_WITHIN_MS = 60_000;
 
-/** The objects of other gateways that no operator has answered. */
+/** The objects of other gateways without a status. */
 export function findUnserved(
   { apiKeys, accounts }: Pick<Resources, 'apiKeys' | 'accounts'>, options: UnservedOptions,
 ): UnservedObject[] {

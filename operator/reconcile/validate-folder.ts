@@ -1,7 +1,7 @@
 /**
- * What the API server and the operator would say to a folder of manifests, without either: for `mgw validate`. Secrets
- * live mostly outside of a repository, so a missing one is a warning; everything else that keeps an object from doing
- * what it says is an error.
+ * Reports what the API server and the operator would say about a folder of manifests, without either: for `mgw
+ * validate`. Most Secrets are kept outside of a repository, so a missing one is a warning; everything else that keeps
+ * an object from working as specified is an error.
  */
 import { loadApiKinds } from '#crds/load.ts';
 import type { Reason } from '#crds/conditions.ts';
@@ -21,19 +21,21 @@ import type { UnpricedWays } from '../translate/unpriced-ways.ts';
 
 interface ValidateOptions {
   readonly gatewayNamespace: string;
-  /** For what expires; default: now. */
+  /** The time for expirations; default: now. */
   readonly nowMs?: number;
 }
 
-/** Not mistakes of the manifests: a Secret from elsewhere, or what an owner wanted. */
+/** Reasons that are no mistakes of the manifests: a Secret from elsewhere, or an owner's intention. */
 const WARNINGS: ReadonlySet<Reason> = new Set<Reason>([
   'SecretNotFound', 'SecretPending', 'PriceNotFound', 'Expired', 'LimitsDiffer',
 ]);
 const SILENT: ReadonlySet<Reason> = new Set<Reason>(['Disabled']);
-/** What stays true when other manifests are mended; the rest may only follow from their mistakes. */
+/** Reasons that do not depend on other manifests; all others may only follow from mistakes there. */
 const OWN_FAULTS: ReadonlySet<Reason> = new Set<Reason>(['Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey']);
 
-/** What the routes of a folder refuse for lack of a price. Of a folder with mistakes: of what can be read. */
+/**
+ * What the routes of a folder refuse for lack of a price. In a folder with mistakes, only valid objects are considered.
+ */
 export async function findUnpricedWays(
   folder: string, { gatewayNamespace, nowMs = Date.now() }: ValidateOptions,
 ): Promise<readonly UnpricedWays[]> {
@@ -42,7 +44,7 @@ export async function findUnpricedWays(
   return unpricedWays(translate(load([...files.values()]).resources, { gatewayNamespace, nowMs }).snapshot);
 }
 
-/** Every mistake in a folder, sorted by place; none of severity Error: it can be applied as it is. */
+/** Every mistake in a folder, sorted by position. If none has severity Error, the folder can be applied. */
 export async function validateFolder(folder: string, {
   gatewayNamespace, nowMs = Date.now(),
 }: ValidateOptions): Promise<readonly Diagnostic[]> {
@@ -70,13 +72,13 @@ function judge({
     const object = statusId(findings);
     return againstObject(findings)
       .filter(({ reason }) => !faulty || OWN_FAULTS.has(reason))
-      .filter(({ reason }) => reason !== 'SecretPending' || !generated.has(object)) // the operator will make it
+      .filter(({ reason }) => reason !== 'SecretPending' || !generated.has(object)) // the operator will create it
       .map(({ reason, message }) => place(object, message, WARNINGS.has(reason) ? 'Warning' : 'Error'));
   });
   return [...said, ...validateSnapshot(snapshot).map((fault) => place(statusId(fault), fault.message, 'Error'))];
 }
 
-/** What a status would say against an object, each thing once. */
+/** What a status would report against an object, each fact once. */
 function againstObject({ refused, unresolved, notReady, remark, unpriced, limitsDiffer }: Findings): Finding[] {
   const all = [refused, unresolved, notReady, remark, unpriced, limitsDiffer]
     .filter((finding) => finding !== undefined);

@@ -1,7 +1,7 @@
 /**
- * [P] Findings and the proxies' acknowledgements → conditions, with the types and reasons of the API's closed list.
- * Ready summarises the others. Reconciling and Stalled (kstatus) and warnings are present only while True, and a
- * condition's transition time changes only with its status.
+ * [P] Converts findings and the proxies' acknowledgements to conditions, with the types and reasons of the API's
+ * complete list. Ready summarises the others. Reconciling and Stalled (kstatus) and warnings are present only while
+ * True, and a condition's transition time changes only with its status.
  */
 import { CONDITIONS, REASONS } from '#crds/conditions.ts';
 import type { ConditionType, Reason, ReasonOf } from '#crds/conditions.ts';
@@ -39,9 +39,7 @@ export function conditionsOf(
   return [accepted, ...resolved, programmed, ready, ...progressOf(ready), ...warningsOf(findings)].map(bounded);
 }
 
-/**
- * Adds generation and times: a condition keeps its transition time while its status is the same.
- */
+/** Adds generation and times. A condition keeps its transition time while its status is the same. */
 export function mergeConditions(
   before: readonly Condition[], desired: readonly DesiredCondition[],
   at: { readonly generation: number; readonly nowMs: number },
@@ -53,10 +51,10 @@ export function mergeConditions(
   });
 }
 
-/** A cache of one: all conditions of one reconciliation have the same time. */
+/** Caches one time, because all conditions of one reconciliation have the same. */
 let formatted = { ms: 0, text: '1970-01-01T00:00:00Z' };
 
-/** A metav1.Time: RFC 3339 in whole seconds. */
+/** Formats a metav1.Time: RFC 3339 in whole seconds. */
 export function formatTime(ms: number): string {
   if (ms !== formatted.ms) formatted = { ms, text: new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z') };
   return formatted.text;
@@ -79,7 +77,7 @@ function notProgrammed(): DesiredCondition {
   return { type: 'Programmed', status: 'False', reason: 'NotAccepted', message: REASONS.NotAccepted };
 }
 
-/** The first failure in this order: the object, its references, the proxies, its use. */
+/** Ready. Its reason is the first failure in this order: the object, its references, the proxies, its use. */
 function readyOf(own: readonly DesiredCondition[], notReady:
   | Finding | undefined, programmed: DesiredCondition): DesiredCondition {
   const fault = own.find(({ status }) => status !== 'True') ?? (programmed.status === 'False' ? programmed : undefined);
@@ -89,7 +87,7 @@ function readyOf(own: readonly DesiredCondition[], notReady:
   return { type: 'Ready', status: 'True', reason: 'Ready', message: REASONS.Ready };
 }
 
-/** kstatus: an object that is not Ready is either Reconciling or Stalled. */
+/** The kstatus condition: an object that is not Ready is either Reconciling or Stalled. */
 function progressOf({ status, reason, message }: DesiredCondition): DesiredCondition[] {
   if (status === 'True') return [];
   for (const type of ['Reconciling', 'Stalled'] as const)

@@ -9,7 +9,7 @@ import { sameJson } from './same-json.ts';
 
 export type StatusOwner = 'operator' | 'spending';
 
-/** A status, whichever kind's. */
+/** The status of any kind. */
 export interface StatusBody {
   readonly conditions?: readonly Condition[];
   readonly [field: string]: unknown;
@@ -29,31 +29,31 @@ export function partOf(status: StatusBody, owner: StatusOwner): StatusBody {
   return { ...Object.fromEntries(part), ...said.length === 0 ? {} : { conditions: said } };
 }
 
-/** Whether an owner's part is as desired, in any order of conditions. */
+/** True if an owner's part is as desired, with conditions in any order. */
 export function samePart(desired: StatusBody, live: StatusBody, owner: StatusOwner): boolean {
   const [should, is] = [partOf(desired, owner), partOf(live, owner)];
   return sameJson({ ...should, conditions: byType(should) }, { ...is, conditions: byType(is) });
 }
 
-/** Whether the spending conditions differ in type: a threshold was crossed. */
+/** True if the spending conditions differ in type, because a threshold was crossed. */
 export function crossesThreshold(desired: StatusBody, live: StatusBody): boolean {
   const types = (status: StatusBody): string => Object.keys(byType(partOf(status, 'spending'))).sort().join();
   return types(desired) !== types(live);
 }
 
-/** Whether the limit itself changed, by a grant or a new quota. */
+/** True if the limit itself changed, by a grant or a new quota. */
 export function changesLimit(desired: StatusBody, live: StatusBody): boolean {
   return limitOf(desired) !== limitOf(live);
 }
 
-/** Spent plus remaining; undefined where either is unknown. */
+/** Spent plus remaining; undefined if either is unknown. */
 function limitOf(status: StatusBody): bigint | undefined {
   const [spent, left] = [status['spentUsd'], status['balanceUsd'] ?? status['remainingUsd']].map((text) =>
     typeof text === 'string' ? parseDecimal(text) : undefined);
   return spent === undefined || left === undefined ? undefined : spent + left;
 }
 
-/** Whether the status holds any spending. */
+/** True if the status contains any spending. */
 export function hasSpending(status: StatusBody): boolean {
   return status['spentUsd'] !== undefined;
 }

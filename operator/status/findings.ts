@@ -22,7 +22,7 @@ export interface Findings {
   readonly name: string;
   readonly uid: string;
   readonly generation: number;
-  /** Why the object is not Accepted. Absent: it is. */
+  /** Why the object is not Accepted; absent if it is. */
   readonly refused?: Finding<ReasonOf<'Accepted'>>;
   /** A message for the owner of an accepted object. */
   readonly remark?: Finding;
@@ -35,7 +35,7 @@ export interface Findings {
   /** ModelRoute: which models have other limits in another route. */
   readonly limitsDiffer?: Finding<ReasonOf<'LimitsDiffer'>>;
   readonly fields: StatusFields;
-  /** Whether any of it is published to the proxies. */
+  /** True if any part of it is published to the proxies. */
   readonly published: boolean;
 }
 

@@ -1,6 +1,4 @@
-/**
- * [P] The proxies' acknowledgements of one object → its condition Programmed.
- */
+/** [P] Converts the proxies' acknowledgements of one object to its condition Programmed. */
 import { RECONCILING } from './conditions.ts';
 import type { Programming } from './conditions.ts';
 
@@ -9,7 +7,7 @@ export interface ProxyProgress {
   readonly connected: number;
   readonly acknowledged: number;
   readonly rejected: readonly { readonly proxy: string; readonly message: string }[];
-  /** From publication to the last acknowledgement. */
+  /** The time from publication to the last acknowledgement. */
   readonly convergedMs: number | undefined;
 }
 
@@ -18,7 +16,7 @@ const NO_PROXIES: Programming = {
   message: 'No proxy is connected that could have it in force. Start the data plane; if it runs, its logs say why it ' +
     'does not reach the operator.',
 };
-/** Most proxies that reject something give the same message. */
+/** The most messages that are shown: most proxies that reject something give the same one. */
 const MAX_WORDS = 3;
 
 export function programmingOf(progress: ProxyProgress | undefined): Programming {

@@ -1,6 +1,7 @@
 /**
- * [P] Providers' refusals of a ModelRoute's credential, address or model names, and failed connections → conditions.
- * Proxies report each of them; nothing reports that one was fixed, so one that is not repeated expires.
+ * [P] Converts providers' refusals of a ModelRoute's credential, address or model names, and failed connections, to
+ * conditions. Proxies report each failure, but nothing reports that one was fixed, so a refusal that is not repeated
+ * expires.
  */
 import type { Reason } from '#crds/conditions.ts';
 import type { DesiredCondition } from './conditions.ts';
@@ -11,7 +12,7 @@ import type { DesiredCondition } from './conditions.ts';
  */
 export interface Refusal {
   readonly channel: string;
-  /** HTTP status of the provider; 0: it cannot be reached. */
+  /** The provider's HTTP status; 0 if it cannot be reached. */
   readonly status: number;
   /** The error code of a failed connection, such as ENOTFOUND. */
   readonly connectError?: string;
@@ -35,7 +36,7 @@ export function freshRefusals(refusals: readonly Refusal[], nowMs: number): Refu
   return [...latest.values()].filter(({ atMs }) => nowMs - atMs < REFUSAL_LASTS_MS);
 }
 
-/** UpstreamRefused and UpstreamUnreachable for fresh refusals; none where there are none. */
+/** UpstreamRefused and UpstreamUnreachable for fresh refusals; empty without any. */
 export function refusalConditions(refusals: readonly Refusal[]): DesiredCondition[] {
   const sorted = refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
   return [
@@ -60,7 +61,7 @@ function refusedCondition([first, ...others]: readonly Refusal[]): DesiredCondit
   return [{ type: 'UpstreamRefused', status: 'True', reason, message: said + likewise(more) }];
 }
 
-/** How the code of a failed sign-in begins. */
+/** The prefix of the code of a failed sign-in. */
 const SIGN_IN = 'SIGN_IN:';
 
 function signInCondition([first, ...others]: readonly Refusal[]): DesiredCondition[] {
@@ -81,7 +82,7 @@ function explainSignIn(code: string): ConnectAdvice {
     reason: 'IdentityMissing',
     advice: 'the pod has no identity of its own there. Check its service account, or name a Secret in auth.secretRef.',
   };
-  // codes of the network are in capital letters; HTTP_… is an answer
+  // codes of the network are in capital letters; HTTP_… stands for a response
   if (/^(?!HTTP_|BAD_)[A-Z][A-Z0-9_]*$/.test(code)) return {
     reason: 'TokenUnavailable', advice: 'its token service cannot be reached. Check network policies and firewalls.',
   };

@@ -1,6 +1,6 @@
 /**
- * [P] What has been spent, as statuses say it: the fields of ApiKey and Account, and the conditions that warn at 80 %
- * and at 100 % of a limit. Everything is exact: shares are compared as integers, never divided.
+ * [P] Formats spending for statuses: the fields of ApiKey and Account, and the conditions that warn at 80 % and at 100
+ * % of a limit. Everything is exact: shares are compared as integers, never divided.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
@@ -9,7 +9,7 @@ import { formatTime } from './conditions.ts';
 import type { DesiredCondition } from './conditions.ts';
 import type { Finding, StatusFields } from './findings.ts';
 
-/** The share of a limit from which a status warns. */
+/** The percentage of a limit from which a status warns. */
 const LOW_PERCENT = 80n;
 const CENTS = 2;
 
@@ -17,7 +17,7 @@ const CENTS = 2;
 export interface SpendingStatus {
   readonly fields: StatusFields;
   readonly conditions: readonly DesiredCondition[];
-  /** Everything is spent: the object is not Ready. */
+  /** Set if everything is spent, so that the object is not Ready. */
   readonly spent?: Finding<'LimitReached'>;
 }
 
@@ -50,7 +50,7 @@ export function accountSpendingStatus(creditNanoUsd: bigint, {
   return { fields, ...thresholds('Balance', { spent: spentNanoUsd, limit: creditNanoUsd, words }) };
 }
 
-/** The sum of an Account's grants in nano-USD; undefined where one of them is no decimal. */
+/** The sum of an Account's grants in nano-USD; undefined if one of them is not a decimal. */
 export function creditOf({ spec }: Account): bigint | undefined {
   let sum = 0n;
   for (const { usd } of spec.grants ?? []) {
@@ -61,7 +61,7 @@ export function creditOf({ spec }: Account): bigint | undefined {
   return sum;
 }
 
-/** USD as people read it, exact: at least two digits after the point. */
+/** Formats USD exactly, with at least two digits after the point. */
 export function formatUsd(nanoUsd: bigint): string {
   return formatDecimal(nanoUsd, CENTS);
 }

@@ -11,7 +11,7 @@ export interface Transition {
   readonly note: string;
 }
 
-/** Warnings that are there only while they hold. */
+/** Warnings that are present only while they are True. */
 const WARNINGS: ReadonlySet<string> =
   new Set([
     'QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted', 'UpstreamRefused', 'UpstreamUnreachable',
@@ -21,7 +21,7 @@ const WARNINGS: ReadonlySet<string> =
 /** Reasons of a transient state. */
 const TRANSIENT_REASONS: ReadonlySet<string> = new Set(['Pending', 'Reconciling', 'SecretPending', 'NoProxies']);
 
-/** From the status before to the one now. */
+/** Compares the previous status with the current one. */
 export function transitionsOf(before: StatusBody, now: StatusBody): Transition[] {
   const old = new Map((before.conditions ?? []).map((condition) => [condition.type, condition]));
   return (now.conditions ?? []).flatMap((condition) => {

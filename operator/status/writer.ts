@@ -27,11 +27,11 @@ export interface StatusWriterOptions {
   /** The desired status by "Kind namespace/name"; undefined: none. */
   readonly desired: (id: string) => StatusBody | undefined;
   readonly live: (id: string) => StatusTarget | undefined;
-  /** Applies an owner's part; `live` says the result afterwards. Rejects where it is to be tried again. */
+  /** Applies an owner's part; `live` returns the result afterwards. Rejects if it must be tried again. */
   readonly apply: (target: StatusTarget, owner: StatusOwner, part: StatusBody) => Promise<WriteOutcome>;
-  /** Removes what belongs to nobody; JSON Patch. */
+  /** Removes by JSON Patch what belongs to no owner. */
   readonly remove: (target: StatusTarget, operations: readonly object[]) => Promise<WriteOutcome>;
-  /** Told of each status that was written by the operator: what it said before, and what it says now. */
+  /** Called for each status that the operator wrote, with the previous and the new content. */
   readonly onWritten?: (target: StatusTarget, now: StatusBody) => void;
   readonly clock: { nowMs(): number; after(ms: number, run: () => void): () => void };
   readonly meter: Meter;
@@ -57,7 +57,7 @@ export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #budget;
   readonly #spendingBudget;
-  /** The queue. */
+  /** The queue of objects to write. */
   readonly #ready = new Set<string>();
   /** Objects to queue later. */
   readonly #delayed = new Map<string, { readonly atMs: number; readonly cancel: () => void }>();
@@ -78,7 +78,7 @@ export class StatusWriter {
       createWriteBudget({ perSecond: perSecond / SPENDING_SHARE, burst: perSecond / SPENDING_SHARE });
   }
 
-  /** Starts writing: this replica leads. */
+  /** Starts writing, because this replica leads. */
   start(): void {
     this.#writing = true;
     this.#pump();
@@ -202,7 +202,7 @@ export class StatusWriter {
     if (outcome === 'Written') this.#again(id, desired, owner);
   }
 
-  /** A server that changes what was applied is retried with backoff, not in a tight loop. */
+  /** Retries with backoff, not in a tight loop, if the server changes what was applied. */
   #again(id: string, written: StatusBody, owner: StatusOwner): void {
     const now = this.#options.live(id);
     if (!this.#writing || !now) return;

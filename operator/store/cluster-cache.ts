@@ -1,7 +1,7 @@
 /**
  * The operator's cache of the cluster for the console: objects with their latest statuses. It does not check who may
- * see them. Lists are kept, and only changed objects are refreshed: a change costs the same at ten thousand objects as
- * at one.
+ * see them. Lists are cached, and only changed objects are refreshed, so that a change costs the same at ten thousand
+ * objects as at one.
  */
 import type { Kind, Resource } from '#crds/types.gen.ts';
 import { isOfKind } from './live-objects.ts';
@@ -10,28 +10,28 @@ import { isNewer } from './relevance.ts';
 import { objectId } from './resources.ts';
 
 export interface ClusterCache {
-  /** Everything has been read at least once. */
+  /** True once everything has been read at least once. */
   readonly isComplete: boolean;
-  /** The same list as long as nothing has changed. */
+  /** Returns the same list as long as nothing has changed. */
   list<K extends Kind>(kind: K): readonly Extract<Resource, { kind: K }>[];
   /** The namespaces that are known. */
   namespaces(): ReadonlySet<string>;
-  /** Waits until a watch has reported this version of an object, or its deletion; at most WAIT_MS. */
+  /** Waits until a watch has reported this version of an object, or its deletion, but at most WAIT_MS. */
   waitFor(id: string, write: { readonly uid: string; readonly resourceVersion: string | undefined }): Promise<void>;
 }
 
 interface ClusterCacheOptions {
   readonly objects: Pick<LiveObjects, 'ofKind' | 'current' | 'live'>;
   readonly namespaces: () => Iterable<string>;
-  /** Whether objects of this namespace are read at all. */
+  /** Returns whether objects of this namespace are read at all. */
   readonly covers: (namespace: string) => boolean;
-  /** Calls a function once after a delay; the function that it returns cancels that. */
+  /** Calls a function once after a delay; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
 /** The longest wait for a watch event; a slow watch shows in its own metrics. */
 const WAIT_MS = 2_000;
-/** With this many dirty ids the cache refreshes unasked, since ids of deleted objects would add up. */
+/** With this many changed ids the cache refreshes itself, because ids of deleted objects would accumulate. */
 const MAX_DIRTY = 10_000;
 const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const satisfies readonly Kind[];
 
@@ -40,7 +40,7 @@ interface KeptKind {
   list: readonly Resource[] | undefined;
 }
 
-/** `changed` and `complete` are called by the part that reads the cluster. */
+/** The part that reads the cluster calls `changed` and `complete`. */
 export function createClusterCache({
   objects, namespaces, covers, after,
 }: ClusterCacheOptions): ClusterCache & { changed(id: string): void; complete(): void } {
@@ -48,7 +48,7 @@ export function createClusterCache({
   let dirty = new Set<string>();
   const waiting = new Map<string, Set<() => void>>();
   let isComplete = false;
-  /** Nothing is recorded before the first list. */
+  /** Changes are not recorded before the first list. */
   let inUse = false;
 
   function begin(): void {

@@ -1,6 +1,6 @@
 /**
- * [P] Hashes of keys as statuses show them. Whoever knew the SHA-256 of a key could claim it, or try guesses without
- * being seen; an HMAC by the gateway's own key still tells which key is in force, and when it has changed.
+ * [P] Makes the hashes of keys that statuses show. A SHA-256 would let its reader claim the key, or test guesses
+ * unnoticed. An HMAC with the gateway's own key still shows which key is in force, and when it has changed.
  */
 import { hash } from 'node:crypto';
 import { hmacHex } from './gateway-key.ts';
@@ -10,7 +10,7 @@ interface WithHashes {
   readonly previousKeys?: readonly { readonly keyHash: string }[];
 }
 
-/** The status with each SHA-256 replaced by its fingerprint. `key`: derived for the purpose `fingerprint`. */
+/** The status with each SHA-256 replaced by its fingerprint. `key` is derived for the purpose `fingerprint`. */
 export function withFingerprints<Status extends WithHashes>(status: Status, key: Uint8Array): Status {
   const { keyHash, previousKeys } = status;
   if (keyHash === undefined && previousKeys === undefined) return status;

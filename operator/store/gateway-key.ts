@@ -1,6 +1,6 @@
 /**
- * [P] The gateway's own key: random bytes that no user has, from which a key for each purpose is derived, so that what
- * one of them leaks tells nothing about the others.
+ * [P] The gateway's own key: random bytes that no user has, from which a key for each purpose is derived, so that a
+ * leaked key reveals nothing about the others.
  */
 import { createHmac, hkdfSync } from 'node:crypto';
 

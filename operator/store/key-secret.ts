@@ -1,6 +1,6 @@
 /**
- * [P] The Secret of an ApiKey: its name, its entry, and the label and annotations of a generated key. The same in a
- * cluster and in the data folder.
+ * [P] The Secret of an ApiKey: its name, its entry, and the label and annotations of a generated key. They are the same
+ * in a cluster and in the data folder.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { isJsonObject, parseJson } from '#crds/json.ts';
@@ -11,17 +11,17 @@ import type { SecretObject } from './resources.ts';
 
 /** The entry that holds the key. */
 export const KEY_ENTRY = 'apiKey';
-/** The label of a Secret that was made for an ApiKey; its value is the ApiKey's name. */
+/** The label of a Secret that was created for an ApiKey; its value is the ApiKey's name. */
 export const KEY_LABEL = 'modelgateway.dev/api-key';
 /** The annotation with the rotation that made the key. */
 export const ROTATION_ANNOTATION = 'modelgateway.dev/rotation';
 /** The annotation with the hashes of replaced keys that still work: `[{"sha256": …, "notAfter": …}]`. */
 export const PREVIOUS_ANNOTATION = 'modelgateway.dev/previous-keys';
-/** The annotation with the MAC of that list, without which it does not count: tenants may write their Secrets. */
+/** The annotation with the MAC of that list. A list without it is ignored, because tenants may write their Secrets. */
 export const PREVIOUS_MAC_ANNOTATION = 'modelgateway.dev/previous-keys-mac';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
-/** As many as a status lists. */
+/** Equal to the number that a status lists. */
 const MAX_PREVIOUS = 16;
 const NONE: readonly PreviousKey[] = [];
 
@@ -41,25 +41,25 @@ export function secretIdOf(apiKey: ApiKey): string {
   return namespacedName({ namespace: apiKey.metadata.namespace, name: secretNameOf(apiKey) });
 }
 
-/** Whether the operator made this Secret for this ApiKey, and may therefore write it again. */
+/** True if the operator created this Secret for this ApiKey, and may therefore write it again. */
 export function isMadeFor(secret: SecretObject, apiKey: ApiKey): boolean {
   return secret.labels[KEY_LABEL] === apiKey.metadata.name && !isOrphaned(secret, apiKey);
 }
 
-/** Whether it was made for a deleted ApiKey of the same name and is not garbage-collected yet. */
+/** True if it was created for a deleted ApiKey of the same name and is not garbage-collected yet. */
 export function isOrphaned({ labels, live }: SecretObject, { metadata }: ApiKey): boolean {
   const owner = live?.ownerUid;
   return labels[KEY_LABEL] === metadata.name && owner !== undefined && metadata.uid !== undefined &&
     owner !== metadata.uid;
 }
 
-/** The rotation that made the key; 1 where the Secret does not say. */
+/** The rotation that made the key; 1 if the Secret does not say. */
 export function rotationOf(secret: SecretObject): number {
   const rotation = Number(secret.annotations[ROTATION_ANNOTATION]);
   return Number.isSafeInteger(rotation) && rotation > 0 ? rotation : 1;
 }
 
-/** Whether it lists replaced keys. */
+/** True if the Secret lists replaced keys. */
 export function hasPreviousKeys(secret: SecretObject): boolean {
   return secret.annotations[PREVIOUS_ANNOTATION] !== undefined;
 }
@@ -76,13 +76,13 @@ export function previousKeysOf(secret: SecretObject, nowMs: number): readonly Pr
     .slice(0, MAX_PREVIOUS);
 }
 
-/** The annotation's text. */
+/** Formats the annotation. */
 export function formatPreviousKeys(keys: readonly PreviousKey[]): string {
   return JSON.stringify(keys.map(({ sha256, notAfterMs }) =>
     ({ sha256, notAfter: new Date(notAfterMs).toISOString() })));
 }
 
-/** What identifies a Secret of one ApiKey, so that a list counts nowhere else. */
+/** Identifies a Secret of one ApiKey, so that its list is valid nowhere else. */
 interface SecretIdentity {
   readonly namespace: string;
   readonly name: string;
@@ -90,14 +90,14 @@ interface SecretIdentity {
   readonly ownerUid: string | undefined;
 }
 
-/** The MAC of a list of replaced keys. `key`: derived for the purpose `previous-keys`. */
+/** The MAC of a list of replaced keys. `key` is derived for the purpose `previous-keys`. */
 export function macOfPreviousKeys(
   key: Uint8Array, { namespace, name, ownerUid }: SecretIdentity, list: string,
 ): string {
   return hmacHex(key, JSON.stringify([namespace, name, ownerUid ?? '', list]));
 }
 
-/** Whether it lists replaced keys that the gateway has not written there. */
+/** True if the Secret lists replaced keys that the gateway did not write. */
 export function hasForgedPreviousKeys({ namespace, name, live, annotations }: SecretObject, key: Uint8Array): boolean {
   const list = annotations[PREVIOUS_ANNOTATION];
   if (list === undefined) return false;
@@ -108,7 +108,7 @@ export function hasForgedPreviousKeys({ namespace, name, live, annotations }: Se
 
 function parsePrevious(text: string): PreviousKey[] {
   const list = parseJson(text);
-  if (!Array.isArray(list)) return []; // edited by hand; an unreadable overlap ends, which is the safe side
+  if (!Array.isArray(list)) return []; // the list was edited by hand; ending the overlap is the safe choice
   return list.flatMap((entry: unknown) => {
     const { sha256, notAfter } = isJsonObject(entry) ? entry : {};
     const notAfterMs = typeof notAfter === 'string' ? Date.parse(notAfter) : NaN;

@@ -19,17 +19,17 @@ export interface LiveObject {
 }
 
 export interface LiveObjects {
-  /** A complete list of one watch. */
+  /** Applies a complete list of one watch. */
   replace(source: string, objects: readonly Resource[]): void;
   apply(source: string, object: Resource): void;
   remove(source: string, object: Pick<Resource, 'kind' | 'metadata'>): void;
-  /** Applies the answer to a status write before the watch reports it. */
+  /** Applies the response to a status write before the watch reports it. */
   written(object: Resource): void;
   /** By "Kind namespace/name". */
   live(id: string): LiveObject | undefined;
   /**
-   * An object as people see it: with its latest status, labels and annotations. Its generation belongs to the spec
-   * shared, even if a later one is known: a change must be based on the spec that was seen.
+   * An object as people see it, with its latest status, labels and annotations. Its generation belongs to the spec
+   * shown, even if a later one is known, because a change must be based on the spec that was seen.
    */
   current(id: string): Resource | undefined;
   /** The valid objects of a kind; the same list until something changes. */
@@ -45,25 +45,25 @@ export type AdmitObject = (object: Resource) => Admitted;
 export interface Admitted {
   readonly object: Resource;
   readonly faults: readonly string[];
-  /** Of an ApiKey or Account, which may leave it to its default. */
+  /** The field of an ApiKey or Account, if set. */
   readonly gatewayNamespace?: string;
 }
 
 interface LiveObjectsOptions {
-  /** Default: objects are taken as the server admitted them. */
+  /** Default: objects are used as the server admitted them. */
   readonly admit?: AdmitObject;
-  /** Something that translate reads has changed. */
+  /** Called when something that translate reads has changed. */
   readonly onSpecs: (kind: Kind) => void;
-  /** The live object changed or was deleted. */
+  /** Called when the live object has changed or was deleted. */
   readonly onLive: (id: string) => void;
-  /** The result of `current` may have changed, by a watch or by a write. */
+  /** Called when a watch or a write may have changed the result of `current`. */
   readonly onChange?: (id: string) => void;
 }
 
 interface Entry {
   readonly spec: Resource;
   readonly live: LiveObject;
-  /** As of the live version. */
+  /** The metadata of the live version. */
   readonly metadata: ObjectMeta;
   readonly counts: boolean;
 }
@@ -193,7 +193,7 @@ function openCounted(): Counted {
   };
 }
 
-/** Whether a list with objects of a single kind holds this kind. */
+/** True if a list, all of whose objects have one kind, has this kind. */
 export function isOfKind<K extends Kind>(
   list: readonly Resource[], kind: K,
 ): list is readonly Extract<Resource, { kind: K }>[] {

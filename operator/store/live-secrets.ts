@@ -1,15 +1,15 @@
 /**
- * The known Secrets by name, from watches and from the operator's own writes. A write is visible at once; a watch event
- * of an earlier version is ignored.
+ * The known Secrets by name, from watches and from the operator's own writes. A write is visible at once, and a watch
+ * event of an earlier version is ignored.
  */
 import { isNewer } from './relevance.ts';
 import { namespacedName } from './resources.ts';
 import type { SecretObject } from './resources.ts';
 
 export interface LiveSecrets {
-  /** A complete list of one watch. */
+  /** Applies a complete list of one watch. */
   replace(source: string, secrets: readonly SecretObject[]): void;
-  /** From a watch, or from the answer to a write. */
+  /** Applies a Secret from a watch, or from the response to a write. */
   apply(source: string, secret: SecretObject): void;
   remove(source: string, secret: SecretObject): void;
   /** Removes everything that an ended watch reported. */
@@ -35,7 +35,7 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
     onChange();
   }
 
-  /** Where two watches report a Secret, the newer version counts. */
+  /** If two watches report a Secret, the newer version counts. */
   function newestOf(id: string): SecretObject | undefined {
     let newest: SecretObject | undefined;
     for (const secrets of sources.values()) {

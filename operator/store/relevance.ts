@@ -1,12 +1,12 @@
 /**
- * [P] Whether a change of an object can change the configuration. Changes of statuses, managed fields and annotations
- * cannot: the API server increases the generation with each change of a spec. Labels matter only for kinds that are
- * selected by label.
+ * [P] Decides whether a change of an object can change the configuration. Changes of statuses, managed fields and
+ * annotations cannot: the API server increases the generation with each change of a spec. Labels matter only for kinds
+ * that are selected by label.
  */
 import type { Resource } from '#crds/types.gen.ts';
 import type { Labels } from './resources.ts';
 
-/** Whether translate could give another result for the second version. */
+/** True if translate could give another result for the second version. */
 export function differsForTranslate(before: Resource, now: Resource): boolean {
   const [old, current] = [before.metadata, now.metadata];
   return old.generation !== current.generation || old.uid !== current.uid ||
@@ -14,7 +14,7 @@ export function differsForTranslate(before: Resource, now: Resource): boolean {
     (now.kind === 'ModelRoute' && !sameLabels(old.labels ?? {}, current.labels ?? {}));
 }
 
-/** Whether an object has a deletionTimestamp: it waits for its finalizers and is no longer in force. */
+/** True if an object has a deletionTimestamp: it waits for its finalizers and is no longer in force. */
 export function isTerminating({ metadata }: Resource): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
@@ -25,8 +25,8 @@ export function sameLabels(a: Labels, b: Labels): boolean {
 }
 
 /**
- * Whether the first of two versions of one object is the newer one. Versions are numbers that only grow; where a server
- * has others, what came last counts.
+ * True if the first of two versions of one object is newer. Versions are numbers that only grow; if a server has other
+ * versions, the one that came last counts.
  */
 export function isNewer(version: string | undefined, than: string | undefined): boolean {
   if (version === undefined || than === undefined) return true;

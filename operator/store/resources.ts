@@ -1,6 +1,7 @@
 /**
- * Everything the operator has read, as one frozen view: the objects of the five kinds with their defaults, the Secrets
- * that they reference, and the namespaces' labels. Files mode and cluster mode both produce it; translate reads it.
+ * Everything that the operator has read, as one frozen view: the objects of the five kinds with their defaults, the
+ * Secrets that they reference, and the namespaces' labels. Files mode and cluster mode both produce it; translate reads
+ * it.
  */
 import type { Account, ApiKey, Group, Kind, ModelRoute, ObjectMeta, PriceCatalog, Resource } from '#crds/types.gen.ts';
 
@@ -13,7 +14,7 @@ export interface SecretObject {
   readonly labels: Labels;
   readonly annotations: Labels;
   readonly data: ReadonlyMap<string, string>;
-  /** Of a Secret in a cluster. */
+  /** Present for a Secret in a cluster. */
   readonly live?: LiveSecret;
 }
 
@@ -34,26 +35,26 @@ export interface Resources {
   readonly priceCatalogs: readonly PriceCatalog[];
   /** By "namespace/name". */
   readonly secrets: ReadonlyMap<string, SecretObject>;
-  /** Labels by namespace; a namespace that is absent has only the label with its name. */
+  /** Labels by namespace; an absent namespace has only the label with its name. */
   readonly namespaces: ReadonlyMap<string, Labels>;
   /** Namespaces that are being deleted, in which nothing can be created; absent: unknown. */
   readonly terminatingNamespaces?: ReadonlySet<string>;
   /** Objects that are stored in the cluster but invalid by the current schema; the lists above leave them out. */
   readonly malformed?: readonly MalformedObject[];
-  /** Why a Secret that something names cannot be read, by "namespace/name". */
+  /** Why a referenced Secret cannot be read, by "namespace/name". */
   readonly unreadable?: ReadonlyMap<string, string>;
 }
 
-/** An object that an older CustomResourceDefinition let in. */
+/** An object that an older CustomResourceDefinition admitted. */
 export interface MalformedObject {
   readonly kind: Kind;
   readonly metadata: ObjectMeta;
-  /** Of an ApiKey or Account, as far as it says. */
+  /** The field of an ApiKey or Account, if set. */
   readonly gatewayNamespace?: string;
   readonly faults: readonly string[];
 }
 
-/** What Resources are made of. */
+/** The parts of which Resources are built. */
 interface ResourceParts {
   readonly objects: Iterable<Resource>;
   readonly secrets: Iterable<SecretObject>;
@@ -63,7 +64,7 @@ interface ResourceParts {
 /** The label that Kubernetes gives every namespace. */
 const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** "namespace/name", by which Accounts, Secrets and, in files mode, keys are known. */
+/** Formats "namespace/name", which identifies Accounts, Secrets and, in files mode, keys. */
 export function namespacedName({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'>): string {
   return `${namespace}/${name}`;
 }
@@ -85,7 +86,7 @@ export function objectId({
   return `${kind} ${namespacedName(metadata)}`;
 }
 
-/** A namespace's labels as the API server would have them. */
+/** A namespace's labels, as on an API server. */
 export function labelsOfNamespace(namespaces: ReadonlyMap<string, Labels>, name: string): Labels {
   return { ...namespaces.get(name), [NAMESPACE_NAME_LABEL]: name };
 }
@@ -107,13 +108,13 @@ export function buildResources({ objects, secrets, namespaces }: ResourceParts):
   });
 }
 
-/** Adds Secrets to a view; existing ones take precedence, so that a manifest beats a generated key. */
+/** Adds Secrets to a view. Existing ones take precedence, so that a manifest overrides a generated key. */
 export function withSecrets(resources: Resources, further: ReadonlyMap<string, SecretObject>): Resources {
   if (further.size === 0) return resources;
   return Object.freeze({ ...resources, secrets: new Map([...further, ...resources.secrets]) });
 }
 
-/** Freezes a value deeply; a frozen object counts as deeply frozen. */
+/** Freezes a value deeply. A frozen object is assumed to be deeply frozen. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

@@ -1,6 +1,4 @@
-/**
- * [P] Account → the credit that its keys may spend.
- */
+/** [P] Translates an Account to the credit that its keys may spend. */
 import type { Account } from '#crds/types.gen.ts';
 import type { Account as AccountMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';

@@ -1,6 +1,6 @@
 /**
- * [P] ApiKey → the key's access, limits and account. Named checks run first; a key that fails one stays in the snapshot
- * with the reason, so that calls with it are refused with an explanation.
+ * [P] Translates an ApiKey to the key's access, limits and account. Named checks run first. A key that fails one stays
+ * in the snapshot with the reason, so that calls with it are refused with an explanation.
  */
 import type { ApiKey, Group } from '#crds/types.gen.ts';
 import { Period, WhenShort } from '#snapshot/snapshot.gen.ts';
@@ -24,7 +24,7 @@ const PERIODS = { Never: Period.NEVER, Daily: Period.DAILY, Monthly: Period.MONT
 const WHEN_SHORT = { Lower: WhenShort.LOWER, Refuse: WhenShort.REFUSE } as const;
 const UNLIMITED = 'Unlimited';
 
-/** An ApiKey with what its Secret holds. */
+/** An ApiKey with the content of its Secret. */
 export interface GatheredKey {
   readonly metadata: ApiKey['metadata'];
   readonly apiKey: ApiKey;
@@ -33,7 +33,7 @@ export interface GatheredKey {
   readonly material: KeyMaterial;
 }
 
-/** `group`: the name under which the Group's status counts the key. */
+/** `group` is the name under which the Group's status counts the key. */
 export interface TranslatedKey extends Translated<Key> {
   readonly group: string;
 }
@@ -42,9 +42,9 @@ export interface KeyContext {
   readonly nowMs: number;
   readonly namespaces: ReadonlyMap<string, Labels>;
   readonly groups: ReadonlyMap<string, TranslatedGroup>;
-  /** Names of groups that today's schema refuses. */
+  /** Names of groups that are invalid by the current schema. */
   readonly refusedGroups: ReadonlySet<string>;
-  /** By "namespace/name"; true: Accepted. */
+  /** By "namespace/name"; true if Accepted. */
   readonly accounts: ReadonlyMap<string, boolean>;
   /** The names of this gateway's accounts in a namespace. */
   readonly accountNames: (namespace: string) => readonly string[];
@@ -52,28 +52,28 @@ export interface KeyContext {
   readonly foreignAccounts: ReadonlySet<string>;
   /** For each key, its hashes that belong to keys of higher precedence. */
   readonly conflicts: ReadonlyMap<GatheredKey, ReadonlyMap<string, GatheredKey>>;
-  /** Why a key could not be made, by "namespace/name". */
+  /** Why a key could not be created, by "namespace/name". */
   readonly mintFailures: ReadonlyMap<string, string>;
 }
 
 /** Everything that a key's translation depends on besides the key itself. */
 interface KeyDependencies {
   readonly group: TranslatedGroup | undefined;
-  /** Today's schema refuses the group. */
+  /** True if the group is invalid by the current schema. */
   readonly groupMalformed: boolean;
-  /** The group admits the key's namespace. */
+  /** True if the group admits the key's namespace. */
   readonly admitted: boolean;
   readonly account: 'Accepted' | 'NotAccepted' | 'OtherGateway' | 'NotFound';
   /** Hashes that belong to keys of higher precedence, with these keys. */
   readonly lost: ReadonlyMap<string, GatheredKey> | undefined;
-  /** Names like that of a missing group or account, as sentences. */
+  /** Sentences that suggest names similar to a missing group or account. */
   readonly suggestedGroups: string;
   readonly suggestedAccounts: string;
   readonly expired: boolean;
   readonly mintFailure: string | undefined;
 }
 
-/** `message` is for the ApiKey's owner, `refusal` for whoever calls with the key. */
+/** `message` is for the ApiKey's owner, `refusal` for callers with the key. */
 interface Refused extends Finding<ReasonOf<'Accepted'>> {
   readonly refusal: string;
 }
@@ -90,7 +90,7 @@ export function claimedHashes({ material }: GatheredKey): readonly string[] {
 }
 
 /**
- * Whether a hash belongs to a replaced key. It comes from an annotation that a tenant can write, so it never wins
+ * True if a hash belongs to a replaced key. It comes from an annotation that a tenant can write, so it never wins
  * against another ApiKey's current key.
  */
 export function isPreviousHash({ material }: GatheredKey, hash: string): boolean {
@@ -124,7 +124,7 @@ function dependenciesOf(key: GatheredKey, context: KeyContext): KeyDependencies 
   };
 }
 
-/** Only groups that admit the key's namespace are suggested: others may be no tenant's business. */
+/** Suggests only groups that admit the key's namespace, because a tenant may not know of others. */
 function suggestGroups({ metadata, spec }: ApiKey, { groups, namespaces }: KeyContext): string {
   const admitting = [...groups.values()].filter(({ group }) => admitsNamespace(group, metadata.namespace, namespaces));
   return suggestNames(spec.groupRef.name, admitting.map(({ group }) => group.metadata.name));
@@ -219,7 +219,7 @@ function checkStrength({ material }: GatheredKey): Refused | undefined {
   return { reason: 'WeakKey', message: material.message, refusal: 'it is too weak.' };
 }
 
-/** The winner may be another tenant's, so a caller is not told its name. */
+/** Does not tell a caller the winner's name, because the winner may be another tenant's. */
 function checkConflict({ material }: GatheredKey, { lost }: KeyDependencies): Refused | undefined {
   const winner = material.state === 'Present' ? lost?.get(material.sha256) : undefined;
   if (!winner) return undefined;
@@ -281,7 +281,7 @@ function checkAccount({ apiKey }: GatheredKey, { account, suggestedAccounts }: K
   }
 }
 
-/** Models in spec.models that the group lacks. The key works with the others, if there are any. */
+/** Findings about models in spec.models that the group lacks. The key works with the others, if there are any. */
 function modelFindings(
   { spec }: ApiKey, { group }: KeyDependencies,
 ): Pick<Findings, 'remark' | 'notReady'> | undefined {
@@ -294,7 +294,7 @@ function modelFindings(
   return missing.length === spec.models.length ? { remark: finding, notReady: finding } : { remark: finding };
 }
 
-/** Why an accepted key is not usable now. */
+/** Why an accepted key cannot be used now. */
 function readinessFinding({
   apiKey, material,
 }: GatheredKey, { expired, mintFailure: failure }: KeyDependencies): Findings['notReady'] {

@@ -20,7 +20,7 @@ export function compareName({ metadata: a }: Claimant, { metadata: b }: Claimant
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
-/** Whether a claim loses to the same claim of others that is not weak, whatever their precedence. */
+/** Returns true for a claim that loses to every claim that is not weak, whatever their precedence. */
 type IsWeak<T> = (claimant: T, claim: string) => boolean;
 
 /** Finds the winner of each claim and lists what the others lose to it. */
@@ -59,7 +59,9 @@ function goesBefore<T extends Claimant>(
   return weakA === weakB ? comparePrecedence(a, b) < 0 : weakB;
 }
 
-/** Far in the future where it is unknown, so that the difference of two unknown ones is 0 and not NaN. */
+/**
+ * The creation time. An unknown one is far in the future, so that the difference of two unknown ones is 0 and not NaN.
+ */
 function creationMs({ metadata: { creationTimestamp = '' } }: Claimant): number {
   const ms = Date.parse(creationTimestamp);
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;

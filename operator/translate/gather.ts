@@ -27,7 +27,7 @@ export interface TranslationInput {
   readonly routes: readonly ModelRoute[];
   /** Objects that are invalid by the current schema. */
   readonly malformed: readonly Findings[];
-  /** Objects of the platform team outside of the gateway's namespace. */
+  /** Platform objects outside of the gateway's namespace. */
   readonly misplaced: readonly Findings[];
 }
 
@@ -36,7 +36,7 @@ interface GatherOptions {
   readonly nowMs: number;
 }
 
-/** What an ApiKey refers to, by "namespace/name". */
+/** The objects that an ApiKey references, by "namespace/name". */
 interface References {
   readonly secret: string;
   readonly account: string;
@@ -71,7 +71,7 @@ function gatherKey(apiKey: ApiKey, { secrets }: Resources, nowMs: number): Gathe
   const ids = references(apiKey, [], () => ({ secret: secretIdOf(apiKey), account: accountIdOf(apiKey) }));
   const secret = secrets.get(ids.secret);
   const key = { metadata: apiKey.metadata, apiKey, account: ids.account };
-  // previous keys expire
+  // with the time, because previous keys expire
   const inputs = secret && hasPreviousKeys(secret) ? [secret, nowMs] : [secret];
   return gathered(apiKey, inputs, () => ({ ...key, material: readKeyMaterial(apiKey, secret, nowMs) }));
 }

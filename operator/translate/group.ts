@@ -1,6 +1,6 @@
 /**
- * [P] Group → access. Selectors are resolved to names of routes, so that the data plane knows no labels. Dangling
- * references are listed in the status; the rest of the group serves.
+ * [P] Translates a Group to its access. Selectors are resolved to names of routes, so that the data plane needs no
+ * labels. Dangling references are listed in the status; the rest of the group works.
  */
 import type { Reason } from '#crds/conditions.ts';
 import type { Group, GroupRoute, ModelRoute } from '#crds/types.gen.ts';
@@ -24,7 +24,7 @@ export interface TranslatedGroup extends Translated<GroupMessage> {
 interface RouteIndex {
   readonly accepted: readonly ModelRoute[];
   readonly refused: ReadonlySet<string>;
-  /** Names of groups that today's schema refuses. */
+  /** Names of groups that are invalid by the current schema. */
   readonly refusedGroups: ReadonlySet<string>;
 }
 
@@ -93,7 +93,7 @@ interface Access {
   readonly models: ReadonlySet<string>;
   readonly access: Exclude<GroupMessage['access'], undefined>;
   readonly faults: readonly NotReady[];
-  /** False: no member is left to serve a call. */
+  /** False if no member remains that could serve a call. */
   readonly serves: boolean;
 }
 
@@ -130,7 +130,10 @@ interface OpenedRoutes {
   readonly faults: readonly NotReady[];
 }
 
-/** One entry of spec.routes → one GroupRoute for each selected route with at least one of its models and channels. */
+/**
+ * Translates one entry of spec.routes to one GroupRoute for each selected route with at least one of its models and
+ * channels.
+ */
 function openRoutes(entry: GroupRoute, path: string, routes: RouteIndex): OpenedRoutes {
   const selected = selectRoutes(entry, routes.accepted);
   if (selected.length === 0) return { routes: [], models: new Set(), faults: [faultOfSelection(entry, path, routes)] };
@@ -153,7 +156,7 @@ function openRoute(entry: GroupRoute, {
   return [{ message: { route: metadata.name, models, channels, ...threshold }, models: models?.names ?? routeModels }];
 }
 
-/** The names of a filter that a route has, in the filter's order. */
+/** Those names of a filter that a route has, in the filter's order. */
 function narrow(names: readonly string[] | undefined, present: readonly string[]): NameFilter | undefined {
   return names && { names: names.filter((name) => present.includes(name)) };
 }

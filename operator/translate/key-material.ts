@@ -1,6 +1,6 @@
 /**
- * [P] An ApiKey's Secret → the hashes of its keys. Only SHA-256 and a short prefix leave this file; a weak key leaves
- * neither, because it could be guessed from its hash.
+ * [P] Reads the hashes of an ApiKey's keys from its Secret. Only SHA-256 and a short prefix leave this file; a weak key
+ * leaves neither, because it could be guessed from its hash.
  */
 import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -15,7 +15,7 @@ const LONGEST_KEY = 512;
 const SHOWN_CHARACTERS = 8;
 const NO_PREVIOUS: readonly PreviousKey[] = [];
 
-/** A key that works. */
+/** A key that is valid. */
 interface PresentKey {
   readonly state: 'Present';
   readonly sha256: string;
@@ -55,7 +55,7 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
   };
 }
 
-/** Why a key is refused, without repeating it; undefined: it is not. */
+/** Why a key is refused, without repeating it; undefined if it is accepted. */
 function faultOfKey(key: string): string | undefined {
   if (/[\r\n]$/.test(key)) return 'it ends with a line break; write it without one';
   if (/\s/.test(key)) return 'it has spaces or line breaks in it';

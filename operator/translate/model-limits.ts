@@ -1,6 +1,6 @@
 /**
- * [P] One model in several ModelRoutes with different limits. That is allowed, since routes have different providers,
- * but mostly a mistake: each call follows the limits of the route that serves it.
+ * [P] Finds models that several ModelRoutes offer with different limits. That is allowed, because routes have different
+ * providers, but is mostly a mistake: each call follows the limits of the route that serves it.
  */
 import type { ModelRoute, ModelRouteModel } from '#crds/types.gen.ts';
 
@@ -11,7 +11,7 @@ interface Offered {
 
 const LIMITS = ['contextTokens', 'maxOutputTokens', 'imageTokens', 'inputs'] as const;
 
-/** For each route with such models: which they are, where they differ, and which limits count. */
+/** For each route with such models: the models, their other routes, and the limits that apply. */
 export function findDifferingLimits(routes: readonly ModelRoute[]): ReadonlyMap<ModelRoute, string> {
   const offers = new Map<string, Offered[]>();
   for (const route of routes)

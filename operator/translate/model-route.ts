@@ -1,5 +1,6 @@
 /**
- * [P] ModelRoute → models and channels. A channel without a usable credential is left out; the others serve.
+ * [P] Translates a ModelRoute to models and channels. A channel without a usable credential is left out; the others
+ * work.
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
 import {
@@ -35,9 +36,9 @@ const MS = 1000;
 
 interface RouteContext {
   readonly lookup: SecretLookup;
-  /** The models that have a price, and of which kind. */
+  /** The models that have a price, with its quota type. */
   readonly priced: ReadonlyMap<string, QuotaType>;
-  /** By route: which of its models have other limits in another route. */
+  /** For each route, which of its models have other limits in another route. */
   readonly differingLimits: ReadonlyMap<ModelRoute, string>;
   /** See TranslateOptions. */
   readonly sealingKeys: readonly string[];
@@ -50,7 +51,7 @@ interface FoundChannel {
 
 const translated = memoize<ModelRoute, Translated<ModelRouteMessage>>();
 
-/** One route with the channels that can be used. */
+/** One route with its usable channels. */
 export function translateRoute(route: ModelRoute, context: RouteContext): Translated<ModelRouteMessage> {
   const quotaTypes = route.spec.models.map(({ name }) => context.priced.get(name));
   const limits = context.differingLimits.get(route);
@@ -140,7 +141,7 @@ const RESPONSES_HOSTS = [
   /^(?:[a-z]+\.)?api\.openai\.com$/, /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/,
 ];
 
-/** None says Chat alone. */
+/** The endpoints of a channel; without any, it serves only Chat. */
 function endpointsOf({ protocol, platform, baseUrl, endpoints }: ModelRouteChannel): Pick<Channel, 'endpoints'> {
   if (endpoints) return { endpoints: { endpoints: endpoints.map((endpoint) => CHANNEL_ENDPOINTS[endpoint]) } };
   const known = RESPONSES_HOSTS.some((host) => host.test(new URL(baseUrl).hostname));

@@ -1,9 +1,9 @@
-/** [P] Suggestions for a wrong reference: the existing names that are most like it. */
+/** [P] Suggests existing names that resemble a wrong reference. */
 import { compareText, quoteNames } from './quote-names.ts';
 
 const MAX_SUGGESTIONS = 3;
 
-/** A sentence with the existing names nearest to `wrong`, with a space before it; empty where there are none. */
+/** A sentence with the existing names nearest to `wrong`, with a leading space; empty if there are none. */
 export function suggestNames(wrong: string, existing: Iterable<string>): string {
   const ranked = [...new Set(existing)].map((name) => ({ name, distance: editDistance(wrong, name) }))
     .sort((a, b) => a.distance - b.distance || compareText(a.name, b.name));

@@ -1,6 +1,4 @@
-/**
- * [P] Lists of names in messages, and the order of names.
- */
+/** [P] Quotes lists of names in messages, and orders names. */
 
 const MAX_NAMES = 10;
 

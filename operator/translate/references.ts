@@ -1,13 +1,11 @@
-/**
- * [P] Resolves references: whether the target exists and may be used.
- */
+/** [P] Resolves references: checks that the target exists and may be used. */
 import type { Group, GroupRoute, ModelRoute, ModelRouteChannel } from '#crds/types.gen.ts';
 import type { Finding } from '../status/findings.ts';
 import { labelsOfNamespace, namespacedName } from '../store/resources.ts';
 import type { Labels, Resources } from '../store/resources.ts';
 import { matchesSelector } from './selectors.ts';
 
-/** A channel's credential; `value` is absent where the provider asks for none. */
+/** A channel's credential; `value` is absent if the provider needs none. */
 export type Credential =
   | { readonly found: true; readonly value?: string }
   | { readonly found: false; readonly finding: Finding<'SecretNotFound' | 'SecretInvalid'> };
@@ -49,7 +47,7 @@ function readEntry(
 
 const ACCESS_KEY_ENTRIES = ['accessKeyId', 'secretAccessKey', 'sessionToken'] as const;
 
-/** As JSON, because a credential is one value. */
+/** Encodes the access key as JSON, because a credential is one value. */
 function findAccessKey(name: string, data: ReadonlyMap<string, string>): Credential {
   const entries = ACCESS_KEY_ENTRIES.map((entry) => [entry, data.get(entry)?.trim()] as const);
   for (const [entry, value] of entries) {
@@ -91,7 +89,7 @@ export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unread
   });
 }
 
-/** Whether a Group's allowedNamespaces admits a namespace. */
+/** True if a Group's allowedNamespaces admits a namespace. */
 export function admitsNamespace({
   metadata, spec,
 }: Group, namespace: string, namespaces: ReadonlyMap<string, Labels>): boolean {

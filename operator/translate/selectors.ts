@@ -4,7 +4,7 @@
 import type { LabelSelector, LabelSelectorMatchExpression } from '#crds/types.gen.ts';
 import type { Labels } from '../store/resources.ts';
 
-/** Whether labels meet a selector; an empty selector is met by all. */
+/** True if labels match a selector; an empty selector matches everything. */
 export function matchesSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Labels): boolean {
   return Object.entries(matchLabels).every(([key, value]) => labelOf(labels, key) === value)
     && matchExpressions.every((expression) => matchesExpression(expression, labels));
@@ -12,7 +12,7 @@ export function matchesSelector({ matchLabels = {}, matchExpressions = [] }: Lab
 
 type Operator = LabelSelectorMatchExpression['operator'];
 
-/** By operator: whether a label's value, which may be absent, meets the expression. */
+/** By operator: returns whether a label's value, which may be absent, matches the expression. */
 const OPERATORS: Readonly<Record<Operator, (value: string | undefined, values: readonly string[]) => boolean>> = {
   In: (value, values) => value !== undefined && values.includes(value),
   NotIn: (value, values) => value === undefined || !values.includes(value),
@@ -24,7 +24,7 @@ function matchesExpression({ key, operator, values = [] }: LabelSelectorMatchExp
   return OPERATORS[operator](labelOf(labels, key), values);
 }
 
-/** A label's own value: "constructor" is no label of every object. */
+/** A label's value; ignores properties that every object inherits, such as "constructor". */
 function labelOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }

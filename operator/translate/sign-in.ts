@@ -1,6 +1,4 @@
-/**
- * [P] How a channel signs in and how its platform dresses requests, for the snapshot.
- */
+/** [P] Describes for the snapshot how a channel signs in and how its platform dresses requests. */
 import type { ModelRouteChannel, ModelRouteChannelAuth } from '#crds/types.gen.ts';
 import { Platform } from '#snapshot/snapshot.gen.ts';
 import type { Channel, SignIn } from '#snapshot/snapshot.gen.ts';
@@ -9,12 +7,12 @@ const PLATFORMS = {
   Direct: Platform.UNSPECIFIED, AzureDeployments: Platform.AZURE_DEPLOYMENTS, BedrockInvoke: Platform.BEDROCK_INVOKE,
   VertexPublisher: Platform.VERTEX_PUBLISHER,
 } as const;
-/** The last version of Azure's dated API that is not a preview. */
+/** The latest dated version of Azure's API that is not a preview. */
 const AZURE_API_VERSION = '2024-10-21';
 
 type Translated = Pick<Channel, 'apiKey' | 'platform' | 'apiVersion' | 'signIn' | 'keyHeader'>;
 
-/** `credential`: of the channel's Secret; undefined: it names none. */
+/** `credential` is that of the channel's Secret; undefined if the channel names none. */
 export function translateSignIn(
   { auth, platform = 'Direct', apiVersion }: ModelRouteChannel, credential: string | undefined,
 ): Translated {

@@ -1,10 +1,10 @@
 /**
- * [P] The control plane in one function: users' objects → the proxies' snapshot and the findings for statuses.
- *
- * gather     selects this gateway's objects and reads their Secrets
- * conflicts  decides between objects that claim the same thing
- * per kind   prices, routes, groups, accounts, keys
- * assemble   one sorted, frozen snapshot, the findings, and the time of the next change
+ * [P] The control plane in one function: translates users' objects to the proxies' snapshot and the findings for
+ * statuses.
+ *   gather     selects this gateway's objects and reads their Secrets
+ *   conflicts  decides between objects that claim the same thing
+ *   per kind   prices, routes, groups, accounts, keys
+ *   assemble   one sorted, frozen snapshot, the findings, and the time of the next change
  */
 import type { Account } from '#crds/types.gen.ts';
 import { pricesOf } from '#snapshot/catalog-prices.ts';
@@ -27,15 +27,17 @@ interface TranslateOptions {
   /** The namespace of this gateway. */
   readonly gatewayNamespace: string;
   readonly nowMs: number;
-  /** Why a key could not be made, by its ApiKey's "namespace/name". */
+  /** Why a key could not be created, by its ApiKey's "namespace/name". */
   readonly mintFailures?: ReadonlyMap<string, string>;
-  /** Base64 texts of 32 bytes each: the first seals what clients keep for the proxies, all open it. Default: none. */
+  /**
+   * 32 bytes each, in Base64: the first key seals what clients keep for the proxies, all keys open it. Default: none.
+   */
   readonly sealingKeys?: readonly string[];
 }
 
 const NO_FAILURES: ReadonlyMap<string, string> = new Map();
 
-/** Never throws on admitted resources; the same ones in any order give the same translation. */
+/** Never throws on admitted resources. Their order does not affect the result. */
 export function translate(resources: Resources, options: TranslateOptions): Translation {
   const input = gather(resources, options);
   const inForce = input.catalogs.map((catalog) => pricesInForce(catalog, options.nowMs));
@@ -81,7 +83,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   }, options.nowMs);
 }
 
-/** The names of objects in a namespace; grouped at the first call, since most translations need none. */
+/** The names of objects by namespace. They are grouped at the first call, because most translations need none. */
 function namesByNamespace(objects: readonly Account[]): (namespace: string) => readonly string[] {
   let groups: ReadonlyMap<string, readonly Account[]> | undefined;
   return (namespace) => {

@@ -22,14 +22,14 @@ export class FieldReader {
     return this.#faults;
   }
 
-  /** Billionths of a decimal string. */
+  /** Reads a decimal string as billionths. */
   decimal(path: string, text: string): bigint {
     const value = parseDecimal(text);
     if (value === undefined) this.#faults.push(`${path} is not a decimal`);
     return value ?? 0n;
   }
 
-  /** Milliseconds since the epoch of an RFC 3339 time. */
+  /** Reads an RFC 3339 time as milliseconds since the epoch. */
   time(path: string, text: string): bigint {
     const ms = Date.parse(text);
     if (!Number.isNaN(ms)) return BigInt(ms);
@@ -37,7 +37,7 @@ export class FieldReader {
     return 0n;
   }
 
-  /** Notes a fault where the condition does not hold. */
+  /** Adds a fault if the condition does not hold. */
   expect(holds: boolean, fault: string): void {
     if (!holds) this.#faults.push(fault);
   }

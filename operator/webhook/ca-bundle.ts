@@ -1,5 +1,5 @@
 /**
- * Keeps the caBundle of the chart's MutatingWebhookConfiguration, by which the API server trusts the webhook. The
+ * Maintains the caBundle of the chart's MutatingWebhookConfiguration, by which the API server trusts the webhook. The
  * leader owns this one field by server-side apply and restores it when the object is recreated or changed.
  */
 import type { Logger } from 'pino';
@@ -13,17 +13,17 @@ import type { Meter } from '../metrics.ts';
 
 interface CaBundleOptions {
   readonly client: Pick<KubeClient, 'request' | 'watch'>;
-  /** Of the MutatingWebhookConfiguration. */
+  /** The name of the MutatingWebhookConfiguration. */
   readonly name: string;
   readonly clock: Clock;
   readonly meter: Meter;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  /** Whether this replica writes. */
+  /** Returns whether this replica may write. */
   readonly leading: () => boolean;
 }
 
 interface CaBundleManager {
-  /** Trusts these authorities from now on, PEM. */
+  /** Trusts these certificate authorities (PEM) from now on. */
   trust(authorities: string): void;
   stop(): Promise<void>;
 }
@@ -34,10 +34,10 @@ interface Configuration extends KubeObject {
 
 const PATH = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations';
 const FIELD_MANAGER = 'model-gateway-webhook';
-/** A new leader, and a write that failed. */
+/** The interval of checks, for a new leader and after a failed write. */
 const LOOK_MS = 5_000;
 
-/** Starts at once; writes nothing before it knows whom to trust. */
+/** Starts at once, but writes nothing before `trust` is called. */
 export function manageCaBundle({
   client, name, clock, meter, log, leading,
 }: CaBundleOptions): CaBundleManager {

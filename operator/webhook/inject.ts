@@ -1,8 +1,7 @@
 /**
- * [P] The sidecar's way into a pod: inject(pod, plan) → JSON Patch. The sidecar is a native one (an init container that
- * is restarted always), before all other init containers, so that it serves them too, ends after the app and does not
- * keep a Job from completing. What was injected is recognised and made anew in its place: to inject twice is to inject
- * once.
+ * [P] Injects the sidecar into a pod, as a JSON Patch. It is a native sidecar (an init container with restartPolicy
+ * Always) in front of all other init containers, so that it serves them too, ends after the app and does not keep a Job
+ * from completing. An injected sidecar is recognised and replaced, so that injecting twice has the same result.
  */
 import { isJsonObject } from '#crds/json.ts';
 import { jsonPatch } from './json-patch.ts';
@@ -17,7 +16,7 @@ export interface InjectionPlan {
   readonly settings: SidecarSettings;
   /** The Secret with the key, and its entry. */
   readonly secret: { readonly name: string; readonly entry: string };
-  /** The authorities of the fleet's certificate, PEM; undefined: those that Node.js knows. */
+  /** The certificate authorities of the fleet (PEM); undefined: those of Node.js. */
   readonly authorities: string | undefined;
 }
 
@@ -25,12 +24,12 @@ type Injection = { readonly patch: readonly PatchOperation[] } | { readonly prob
 
 const KEY_FOLDER = '/var/run/secrets/modelgateway.dev/key';
 const KEY_FILE = 'apiKey';
-/** What SDKs insist on having before they send anything; it opens nothing. */
+/** A placeholder without which SDKs send nothing; it gives no access. */
 const NO_KEY = 'model-gateway-sidecar';
-/** Readable by whatever user the sidecar runs as; it is mounted nowhere else. */
+/** Readable for any user the sidecar runs as; only the sidecar mounts it. */
 const KEY_MODE = 0o444;
 
-/** No operation where the pod is as it should be. */
+/** Returns no operation if the pod needs no change. */
 export function inject(pod: Pod, plan: InjectionPlan): Injection {
   const result = readOverrides(pod.metadata?.annotations ?? {});
   if ('problems' in result) return result;
@@ -62,7 +61,8 @@ function injected(pod: Pod, plan: InjectionPlan, overrides: Overrides): Pod {
   const { metadata, spec } = pod;
   const { initContainers = [], containers, volumes = [] } = spec;
   const known = initContainers.findIndex(({ name }) => name === SIDECAR_CONTAINER);
-  // where another webhook has put something before it, it stays: two that both want to be first would never end
+  // if another webhook has put a container in front, that stays: two webhooks that both want the first place would
+  // never finish
   const at = Math.max(known, 0);
   const served = (container: Container): Container => withAddress(container, overrides.port);
   const rest = initContainers.filter((_, index) => index !== known);
@@ -71,7 +71,7 @@ function injected(pod: Pod, plan: InjectionPlan, overrides: Overrides): Pod {
     metadata: { ...metadata, annotations: { ...metadata?.annotations, [INJECTED_ANNOTATION]: 'true' } },
     spec: {
       ...spec,
-      // what the API server has filled in meanwhile stays
+      // keep the fields that the API server has filled in meanwhile
       initContainers: [
         ...rest.slice(0, at), { ...initContainers[known], ...sidecar(plan, overrides) }, ...rest.slice(at).map(served),
       ],
@@ -83,7 +83,7 @@ function injected(pod: Pod, plan: InjectionPlan, overrides: Overrides): Pod {
   };
 }
 
-/** In its place, or at the end. */
+/** Replaces the volume of the same name, or appends it. */
 function withVolume(volumes: readonly Volume[], volume: Volume): readonly Volume[] {
   return volumes.some(({ name }) => name === volume.name)
     ? volumes.map((each) => each.name === volume.name ? volume : each)
@@ -91,8 +91,8 @@ function withVolume(volumes: readonly Volume[], volume: Volume): readonly Volume
 }
 
 /**
- * What an app needs to find the sidecar. Whatever the pod says itself counts, and a key of its own beside an address of
- * its own is not touched.
+ * Adds the variables by which an app finds the sidecar. The pod's own variables take precedence; if it has an address
+ * of its own, its key is not touched.
  */
 function withAddress(container: Container, port: number): Container {
   const env = [...container.env ?? []];
@@ -119,7 +119,7 @@ function sidecar({ settings, authorities }: InjectionPlan, overrides: Overrides)
     args: ['dataplane', '--sidecar'],
     env: environment(settings, authorities, overrides),
     ports: [{ name: 'mgw-admin', containerPort: overrides.adminPort, protocol: 'TCP' }],
-    // the containers after it wait for the first one
+    // the containers after it wait for this probe
     startupProbe: probe('/readyz', 1, 120),
     readinessProbe: probe('/readyz', 5, 3),
     livenessProbe: probe('/healthz', 10, 5),
@@ -136,7 +136,7 @@ function environment({ fleet, logLevel, ipv6, env }: SidecarSettings, authoritie
     ...authorities === undefined ? [] : [{ name: 'MGW_FLEET_CA', value: authorities }],
     { name: 'MGW_KEY_FILE', value: `${KEY_FOLDER}/${KEY_FILE}` },
     { name: 'MGW_LISTEN', value: `127.0.0.1:${overrides.port}` },
-    // the kubelet's probes and Prometheus come from outside of the pod
+    // on all addresses, because the kubelet's probes and Prometheus come from outside of the pod
     { name: 'MGW_ADMIN', value: `${ipv6 ? '[::]' : ''}:${overrides.adminPort}` },
     { name: 'MGW_LOG_LEVEL', value: overrides.logLevel ?? logLevel },
     ...env,

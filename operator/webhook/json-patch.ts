@@ -8,7 +8,7 @@ export type PatchOperation =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string };
 
-/** What makes `after` of `before`; nothing where they are equal. */
+/** The operations that change `before` to `after`; none if they are equal. */
 export function jsonPatch(before: unknown, after: unknown, path = ''): PatchOperation[] {
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
     return before.flatMap((entry: unknown, index) => jsonPatch(entry, after[index], `${path}/${index}`));

@@ -1,6 +1,4 @@
-/**
- * [P] What a pod's annotations say of its own sidecar, `modelgateway.dev/sidecar-…`: typed, or every mistake in words.
- */
+/** [P] Reads a pod's annotations about its own sidecar, `modelgateway.dev/sidecar-…`, or reports every mistake. */
 import { OVERRIDE_PREFIX } from './pod.ts';
 import type { StringMap } from './pod.ts';
 import { LOG_LEVELS } from './settings.ts';
@@ -9,7 +7,7 @@ export interface Overrides {
   readonly port: number;
   readonly adminPort: number;
   readonly logLevel: string | undefined;
-  /** Quantities, by what they replace. */
+  /** Quantities by resource, for example cpu. */
   readonly requests: StringMap;
   readonly limits: StringMap;
 }
@@ -20,7 +18,7 @@ const DEFAULT_PORT = 4000;
 const DEFAULT_ADMIN_PORT = 4001;
 const QUANTITY = /^(?:\d{1,15}|\d{1,12}\.\d{1,3})(?:m|[kMGTP]|[KMGTP]i)?$/;
 
-/** Each override with what its text must be. */
+/** The rule for the text of each override. */
 const RULES: Readonly<Record<string, { readonly holds: (text: string) => boolean; readonly words: string }>> = {
   port: { holds: isPort, words: 'must be a port from 1024 to 65535' },
   'admin-port': { holds: isPort, words: 'must be a port from 1024 to 65535' },
@@ -31,12 +29,12 @@ const RULES: Readonly<Record<string, { readonly holds: (text: string) => boolean
   'memory-limit': { holds: isQuantity, words: 'must be a quantity such as 256Mi' },
 };
 
-/** Annotations of other prefixes are none of its business. */
+/** Annotations with other prefixes are ignored. */
 export function readOverrides(annotations: StringMap): OverridesResult {
   const given = new Map(Object.entries(annotations).flatMap(([name, text]) =>
     name.startsWith(OVERRIDE_PREFIX) ? [[name.slice(OVERRIDE_PREFIX.length), text] as const] : []));
   const problems = [...given].flatMap(([name, text]) => {
-    // an annotation may have a name that every object knows, such as constructor
+    // an annotation may be named like a property of every object, such as constructor
     const rule = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
     if (!rule) return [`there is no annotation ${OVERRIDE_PREFIX}${name}; there are ${Object.keys(RULES).map((known) =>
       `${OVERRIDE_PREFIX}${known}`).join(', ')}`];

@@ -37,12 +37,12 @@ export interface Pod {
   readonly [field: string]: unknown;
 }
 
-/** Labels and annotations: what a pod says of its sidecar, and what is written onto it. */
+/** The label and annotations by which a pod requests and configures its sidecar, and those that the webhook adds. */
 export const INJECT_LABEL = 'modelgateway.dev/inject';
 export const API_KEY_ANNOTATION = 'modelgateway.dev/api-key';
 export const INJECTED_ANNOTATION = 'modelgateway.dev/injected';
 export const OVERRIDE_PREFIX = 'modelgateway.dev/sidecar-';
 
-/** Names in the pod that are the sidecar's. */
+/** Names in the pod that belong to the sidecar. */
 export const SIDECAR_CONTAINER = 'model-gateway-sidecar';
 export const KEY_VOLUME = 'model-gateway-key';

@@ -1,7 +1,7 @@
 /**
- * [P] AdmissionReview of a pod → response: whether the pod asks for a sidecar, with which key, and the patch that
- * injects it. A pod that asks and cannot have one is denied with advice, because its app would fail later with less
- * information.
+ * [P] Reviews an AdmissionReview of a pod: whether the pod requests a sidecar, with which key, and the patch that
+ * injects it. A pod that requests a sidecar and cannot have one is denied with advice, because its app would fail later
+ * with less information.
  */
 import { isJsonObject } from '#crds/json.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -12,7 +12,7 @@ import type { PatchOperation } from './json-patch.ts';
 import { API_KEY_ANNOTATION, INJECT_LABEL } from './pod.ts';
 import type { Pod } from './pod.ts';
 
-/** What of admission.k8s.io/v1 is read. */
+/** The part of admission.k8s.io/v1 that is read. */
 interface ReviewRequest {
   readonly uid: string;
   readonly namespace: string;
@@ -21,11 +21,11 @@ interface ReviewRequest {
 
 export interface ReviewContext extends Omit<InjectionPlan, 'secret'> {
   readonly gatewayNamespace: string;
-  /** As the API server has it now; undefined: there is none. Rejects where it cannot be asked. */
+  /** Reads the ApiKey from the API server; undefined if there is none. Rejects if the server cannot be asked. */
   readonly findApiKey: (namespace: string, name: string) => Promise<ApiKey | undefined>;
 }
 
-/** injected, unchanged (nothing to do), skipped (it cannot have one, and goes on without), denied. */
+/** injected; unchanged: nothing to do; skipped: the pod cannot have a sidecar, and starts without one; denied. */
 export type Outcome = 'injected' | 'unchanged' | 'skipped' | 'denied';
 
 export interface ReviewResult {
@@ -33,13 +33,13 @@ export interface ReviewResult {
   readonly patch?: readonly PatchOperation[];
   /** Shown by kubectl. */
   readonly warnings?: readonly string[];
-  /** Why it is denied. */
+  /** Why the pod is denied. */
   readonly message?: string;
 }
 
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** Rejects only where the ApiKey cannot be read. */
+/** Rejects only if the ApiKey cannot be read. */
 export async function review({ namespace, pod }: ReviewRequest, context: ReviewContext): Promise<ReviewResult> {
   if (pod.metadata?.labels?.[INJECT_LABEL] !== 'true') return { outcome: 'unchanged' };
   const unsupported = whyUnsupported(pod);
@@ -58,7 +58,7 @@ export async function review({ namespace, pod }: ReviewRequest, context: ReviewC
 }
 
 function reviewWith(pod: Pod, apiKey: ApiKey, context: ReviewContext): ReviewResult {
-  // another gateway of the cluster has a webhook of its own
+  // another gateway of the cluster has its own webhook
   if (apiKey.spec.gatewayNamespace !== context.gatewayNamespace) return { outcome: 'unchanged' };
   const injection = inject(pod, { ...context, secret: { name: secretNameOf(apiKey), entry: KEY_ENTRY } });
   if ('problems' in injection) return denied(`${injection.problems.join('; ')}.`);
@@ -71,10 +71,10 @@ function denied(message: string): ReviewResult {
   return { outcome: 'denied', message: `Model Gateway: ${message}` };
 }
 
-/** What the kubelet writes onto the mirror of a static pod. */
+/** The annotation that the kubelet adds to the mirror of a static pod. */
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
-/** Why a pod of this make cannot have a sidecar. */
+/** Why this kind of pod cannot have a sidecar. */
 function whyUnsupported({ metadata, spec }: Pod): string | undefined {
   if (metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined)
     return 'the pod only mirrors a static one, which runs as its node\'s file says';
@@ -84,7 +84,7 @@ function whyUnsupported({ metadata, spec }: Pod): string | undefined {
   return undefined;
 }
 
-/** What keeps the key from working now; the pod may start all the same. */
+/** Why the key does not work now; the pod may start nevertheless. */
 function warningsFor({ metadata, spec, status }: ApiKey): string[] {
   if (!spec.enabled) return [`the ApiKey ${metadata.name} is disabled: its calls are refused until it is enabled`];
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
@@ -92,7 +92,7 @@ function warningsFor({ metadata, spec, status }: ApiKey): string[] {
   return [];
 }
 
-/** The question of an AdmissionReview; undefined: it is none about a new pod. */
+/** Parses an AdmissionReview; undefined if it is not one about a new pod. */
 export function parseReview(body: unknown): ReviewRequest | { readonly uid: string } | undefined {
   const { apiVersion, kind, request } = isJsonObject(body) ? body : {};
   if (apiVersion !== 'admission.k8s.io/v1' || kind !== 'AdmissionReview' || !isJsonObject(request)) return undefined;
@@ -102,13 +102,13 @@ export function parseReview(body: unknown): ReviewRequest | { readonly uid: stri
     isPod(object) ? { uid, namespace, pod: object } : { uid };
 }
 
-/** The API server has validated it by its own schema; this is to tell it from other kinds. */
+/** Only distinguishes a pod from other kinds, because the API server has validated it. */
 function isPod(object: unknown): object is Pod {
   return isJsonObject(object) && object['kind'] === 'Pod' && isJsonObject(object['spec']) &&
     Array.isArray(object['spec']['containers']);
 }
 
-/** The answer as the API server reads it. */
+/** Formats the AdmissionReview response. */
 export function formatReview(uid: string, { outcome, patch, warnings = [], message = '' }: ReviewResult): object {
   return {
     apiVersion: 'admission.k8s.io/v1',

@@ -1,6 +1,6 @@
 /**
- * The webhook's HTTPS server: the API server asks it about each new pod that wants a sidecar. Its certificates are
- * handed in and replaced under way; what is answered is decided in review.ts.
+ * The webhook's HTTPS server, which the API server calls for each new pod that may want a sidecar. Its certificates are
+ * passed in and replaced while it runs; review.ts decides the response.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -10,17 +10,17 @@ import type { Meter } from '../metrics.ts';
 import { formatReview, parseReview, review } from './review.ts';
 import type { ReviewContext, ReviewResult } from './review.ts';
 
-/** Certificate and key, PEM, and how to hear of others. */
+/** Certificate and key (PEM), and notifications of new ones. */
 export interface ServerCertificates {
   current(): { readonly certificate: string; readonly key: string };
-  /** Returns how to stop that. */
+  /** Returns a function that removes the listener. */
   onChange(listener: (material: { readonly certificate: string; readonly key: string }) => void): () => void;
 }
 
 interface WebhookServerOptions {
   readonly listen: { readonly host: string; readonly port: number };
   readonly certificates: ServerCertificates;
-  /** Asked for each pod: authorities change. */
+  /** Called for each pod, because certificate authorities change. */
   readonly context: () => ReviewContext;
   readonly meter: Pick<Meter, 'add'>;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -31,13 +31,16 @@ export interface WebhookServer {
   stop(): Promise<void>;
 }
 
-/** Where pods are asked about. */
+/** The path of reviews. */
 const INJECT_PATH = '/inject';
-/** An object of the API server's has at most 3 MiB, and the question about it has little besides. */
+/** An object of the API server has at most 3 MiB, and its review little more. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
-/** Of all questions that come in at once: whoever reaches the port may ask, and the operator has other work. */
+/**
+ * The most bytes of all concurrent requests, because anybody who reaches the port may send some, and the operator has
+ * other work.
+ */
 const MAX_HELD_BYTES = 4 * MAX_BODY_BYTES;
-/** The API server waits 5 seconds by the chart's configuration. */
+/** More than the 5 seconds that the API server waits by the chart's configuration. */
 const REQUEST_MS = 10_000;
 
 /** Resolves once it listens. */
@@ -82,7 +85,7 @@ interface Answer {
   readonly body: string | object;
 }
 
-/** What may still be held of questions. */
+/** The bytes of requests that may still be buffered. */
 interface BodyBudget {
   bytes: number;
 }
@@ -103,7 +106,7 @@ async function answer({
   return { status: 200, body: formatReview(question.uid, result) };
 }
 
-/** Undefined: too large. */
+/** Returns undefined if the body is too large. */
 async function readBody(request: IncomingMessage, budget: BodyBudget): Promise<Buffer | 'Overloaded' | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -120,7 +123,7 @@ async function readBody(request: IncomingMessage, budget: BodyBudget): Promise<B
         budget.bytes -= chunk.length;
         continue;
       }
-      // what is not kept is read on, so that the answer is heard
+      // reads the rest without keeping it, so that the client sees the response
       chunks.length = 0;
       budget.bytes += held;
       held = 0;

@@ -8,19 +8,19 @@ import type { EnvVar } from './pod.ts';
 export interface SidecarSettings {
   readonly image: string;
   readonly imagePullPolicy?: string;
-  /** Where the fleet is. */
+  /** The fleet's URL. */
   readonly fleet: string;
   readonly logLevel: string;
-  /** True where pods have only IPv6 addresses. */
+  /** True if pods have only IPv6 addresses. */
   readonly ipv6: boolean;
-  /** Of the container, as in a pod. */
+  /** The container's field, as in a pod. */
   readonly resources: Readonly<Record<string, unknown>>;
   readonly securityContext: Readonly<Record<string, unknown>>;
   /** Further environment variables of the sidecar. */
   readonly env: readonly EnvVar[];
 }
 
-/** The text is not what it must be; the message says why. */
+/** The text is not a valid value; the message says why. */
 export class SettingsFault extends Error {
   override readonly name = 'SettingsFault';
 }
@@ -28,7 +28,7 @@ export class SettingsFault extends Error {
 export const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 const RESOURCES = { requests: { cpu: '10m', memory: '96Mi' }, limits: { memory: '256Mi' } };
-/** The restricted Pod Security Standard, whatever the pod itself says. */
+/** As the restricted Pod Security Standard requires, whatever the pod's own context is. */
 const SECURITY_CONTEXT = {
   allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] },
   runAsNonRoot: true, runAsUser: 65532, runAsGroup: 65532, seccompProfile: { type: 'RuntimeDefault' },
@@ -40,7 +40,7 @@ interface Rule {
   readonly words: string;
 }
 
-/** Each setting with what it must be where it is given. */
+/** The rule for each setting. */
 const RULES: Readonly<Record<keyof SidecarSettings, Rule>> = {
   image: { holds: (value) => typeof value === 'string' &&
     /^\S+$/.test(value), words: 'the name of the gateway\'s image' },
@@ -56,7 +56,7 @@ const RULES: Readonly<Record<keyof SidecarSettings, Rule>> = {
   env: { holds: (value) => Array.isArray(value) && value.every(isEnvVar), words: 'a list of {name, value}' },
 };
 
-/** Throws SettingsFault. `defaults.fleet`: where it is unless the text says otherwise. */
+/** Throws SettingsFault. `defaults.fleet` is the fleet's URL if the text has none. */
 export function parseSidecarSettings(text: string, defaults: { readonly fleet: string }): SidecarSettings {
   const given = objectOf(text);
   for (const [name, value] of Object.entries(given)) {
@@ -70,7 +70,7 @@ export function parseSidecarSettings(text: string, defaults: { readonly fleet: s
   return asSettings(settings);
 }
 
-/** Every field has passed its rule. */
+/** Narrows the type; every field has passed its rule. */
 function asSettings(settings: unknown): SidecarSettings {
   if (isSettings(settings)) return settings;
   throw new SettingsFault('a setting is missing');

@@ -8,15 +8,17 @@ import { RESOURCE_TYPES } from '#snapshot/resources.ts';
 import type { ResourceCache, ResourceChanges } from './resource-cache.ts';
 import type { Session, ResponseAnswer } from './session.ts';
 
-/** How far one object's last published version has come. */
+/** The acknowledgements of one object's last published version. */
 export interface Progress {
-  /** Of its content; the same on every replica. */
+  /** A hash of the content; the same on every replica. */
   readonly version: string;
-  /** Proxies that are connected and hold a whole configuration. */
+  /** The connected proxies that have a complete configuration. */
   readonly connected: number;
   readonly acknowledged: number;
   readonly rejected: readonly { readonly proxy: string; readonly message: string }[];
-  /** From publish to the last acknowledgement; undefined until all that were connected have acknowledged it. */
+  /**
+   * The time from publication to the last acknowledgement; undefined until all connected proxies have acknowledged it.
+   */
   readonly convergedMs: number | undefined;
 }
 
@@ -39,7 +41,7 @@ interface Counted {
 const KINDS = new Map(RESOURCE_TYPES.map(({ kind, typeUrl }) => [typeUrl, kind]));
 const TYPES = new Map<string, string>(RESOURCE_TYPES.map(({ kind, typeUrl }) => [kind, typeUrl]));
 
-/** "Kind namespace/name"; undefined: not one of our objects. */
+/** "Kind namespace/name"; undefined if it is not an object of the gateway. */
 export function objectId(typeUrl: string, name: string): string | undefined {
   const kind = KINDS.get(typeUrl);
   return kind && `${kind} ${name}`;
@@ -47,7 +49,7 @@ export function objectId(typeUrl: string, name: string): string | undefined {
 
 export class Acknowledgements {
   readonly #cache: ResourceCache;
-  /** The latest stream of each proxy; those that hold a whole configuration. */
+  /** The latest stream of each proxy that has a complete configuration. */
   readonly #proxies = new Map<string, Session>();
   readonly #replicas = new Map<string, Replica>();
   readonly #publications = new Map<string, Publication>();
@@ -79,14 +81,14 @@ export class Acknowledgements {
     }
   }
 
-  /** A proxy's stream holds a whole configuration. An older stream of the same proxy counts no more. */
+  /** Records that a proxy's stream has a complete configuration. An older stream of the same proxy no longer counts. */
   joined(proxy: string, session: Session, nowMs: number): void {
     if (this.#proxies.get(proxy) === session) return;
     this.left(proxy, this.#proxies.get(proxy));
     this.#proxies.set(proxy, session);
     this.#touchUnsettled(session);
     if (this.connected + this.remote > 1) return;
-    // what was published while there was nobody is answered with this
+    // this acknowledges what was published while no proxy was connected
     for (const id of this.#publications.keys()) this.#answered(id, nowMs);
   }
 
@@ -105,7 +107,7 @@ export class Acknowledgements {
     }
   }
 
-  /** What another replica says of its proxies. */
+  /** Records what another replica reports about its proxies. */
   heard(digest: AcknowledgementDigest, nowMs: number): void {
     const { replica: name, connected, objects } = digest;
     const replica = this.#replicas.get(name) ?? { connected: 0, objects: new Map<string, ObjectDigest>() };
@@ -122,7 +124,7 @@ export class Acknowledgements {
     if ((before === 0) !== (this.connected + this.remote === 0)) this.#touchAll();
   }
 
-  /** A replica is gone, or tells everything anew. */
+  /** Drops a replica that is gone or that will report everything again. */
   forget(name: string): void {
     const replica = this.#replicas.get(name);
     if (!replica) return;
@@ -149,14 +151,14 @@ export class Acknowledgements {
     return { version: resource.version, connected, acknowledged, rejected, convergedMs: publication?.convergedMs };
   }
 
-  /** Objects whose progress has changed since this was asked last. */
+  /** Objects whose progress has changed since the last call. */
   takeTouched(): ReadonlySet<string> {
     const touched = this.#touched;
     if (touched.size > 0) this.#touched = new Set();
     return touched;
   }
 
-  /** What the leader is told of an object. */
+  /** What the leader is sent about an object. */
   digest(id: string): ObjectDigest {
     const version = this.#resource(id)?.version ?? '';
     return { id, version, ...version === '' ? { waiting: 0, rejected: [] } : this.#count(id) };
@@ -202,7 +204,7 @@ export class Acknowledgements {
     }
   }
 
-  /** Objects that the replica's proxies do not all hold. */
+  /** Marks the objects that some of the replica's proxies do not have. */
   #touchReplica({ objects }: Replica): void {
     for (const [id, { waiting, rejected, version }] of objects)
       if (waiting > 0 || rejected.length > 0 || version !== this.#resource(id)?.version) this.#touched.add(id);

@@ -5,18 +5,18 @@
  */
 import { createHash } from 'node:crypto';
 
-/** What a token says of its bearer. */
+/** What a token says about its bearer. */
 export interface Identity {
   readonly namespace: string;
   readonly serviceAccount: string;
-  /** Absent: the token is not bound to a pod. */
+  /** Absent if the token is not bound to a pod. */
   readonly podName: string | undefined;
 }
 
-/** Unavailable: the API server did not answer; retry. */
+/** Unavailable: the API server did not respond; retry. */
 export interface AuthenticationRefusal {
   readonly refused: 'Unauthenticated' | 'Unavailable';
-  /** Holds nothing of the token. */
+  /** Contains nothing of the token. */
   readonly message: string;
 }
 
@@ -24,11 +24,11 @@ export type Authenticate = (token: string) => Promise<Identity | AuthenticationR
 
 interface TokenReviewerOptions {
   /**
-   * Posts JSON to a path of the API server and resolves with the answer's JSON; rejects where there is none, or a
-   * status that is not 2xx.
+   * Posts JSON to a path of the API server and resolves with the response's JSON. Rejects if there is none, or the
+   * status is not 2xx.
    */
   readonly post: (path: string, body: object) => Promise<unknown>;
-  /** What the tokens must have been made for. */
+  /** The audience for which tokens must be issued. */
   readonly audience: string;
   readonly nowMs: () => number;
 }
@@ -45,7 +45,7 @@ interface Kept {
   untilMs: number;
 }
 
-/** Asks the API server about tokens. */
+/** Returns a function that asks the API server about tokens. */
 export function createTokenReviewer({ post, audience, nowMs }: TokenReviewerOptions): Authenticate {
   const kept = new Map<string, Kept>();
 
@@ -56,7 +56,7 @@ export function createTokenReviewer({ post, audience, nowMs }: TokenReviewerOpti
       );
       return readReview(answer, audience);
     } catch {
-      // the error may quote the request's body, and with it the token
+      // the error's message is not used: it may quote the request's body with the token
       return { refused: 'Unavailable', message: 'the API server could not be asked about the token' };
     }
   }
@@ -80,7 +80,7 @@ export function createTokenReviewer({ post, audience, nowMs }: TokenReviewerOpti
   };
 }
 
-/** Parses a TokenReview's answer without trusting its shape. */
+/** Parses a TokenReview's response without trusting its structure. */
 export function readReview(answer: unknown, audience: string): Identity | AuthenticationRefusal {
   const status = field(answer, 'status');
   if (field(status, 'authenticated') !== true)

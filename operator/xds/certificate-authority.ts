@@ -24,7 +24,7 @@ export interface Validity {
 
 const CURVE = { name: 'ECDSA', namedCurve: 'P-256' };
 const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' };
-/** Clocks of other machines may be behind. */
+/** Tolerates clocks of other machines that are behind. */
 const BACKDATED_MS = 5 * 60_000;
 /** RFC 5280, appendix A.1: the upper bound of a common name. */
 const LONGEST_COMMON_NAME = 64;
@@ -32,7 +32,7 @@ const LONGEST_COMMON_NAME = 64;
 /** Creates a self-signed authority; `purpose` is part of its name. */
 export async function createAuthority(nowMs: number, lifetimeMs: number, purpose = 'xDS'): Promise<KeyPair> {
   const keys = await generateKeys();
-  // a name of its own: during a rotation clients trust two authorities at once
+  // a unique name, because clients trust two authorities at once during a rotation
   const name = `Model Gateway ${purpose} authority ${randomBytes(4).toString('hex')}`;
   const certificate = await X509CertificateGenerator.createSelfSigned({
     ...datesOf({ fromMs: nowMs, untilMs: nowMs + lifetimeMs }),
@@ -74,13 +74,13 @@ export async function issueServing(
   return { certificate: pemOf(certificate), key: await exportKey(keys.privateKey) };
 }
 
-/** When a certificate is valid, without the minutes by which it is backdated. */
+/** The period in which a certificate is valid, without the minutes by which it is backdated. */
 export function validityOf(pem: string): Validity {
   const { validFromDate, validToDate } = new X509Certificate(pem);
   return { fromMs: validFromDate.getTime() + BACKDATED_MS, untilMs: validToDate.getTime() };
 }
 
-/** The DNS names that a certificate is issued for. */
+/** The DNS names for which a certificate is issued. */
 export function dnsNamesOf(pem: string): string[] {
   const names = (new X509Certificate(pem).subjectAltName ?? '').split(', ');
   return names.flatMap((name) => name.startsWith('DNS:') ? [name.slice('DNS:'.length)] : []);

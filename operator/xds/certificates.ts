@@ -1,6 +1,6 @@
 /**
- * Manages the server's certificates: an authority of the operator's own and a serving certificate that it signs, stored
- * where all replicas find them and renewed long before they expire. Clients trust the published authorities, so a new
+ * Manages the server's certificates: the operator's own certificate authority and a serving certificate that it signs,
+ * stored for all replicas and renewed long before they expire. Clients trust the published authorities, so a new
  * authority is published first and signs only after every client has had time to read it; the previous one stays
  * trusted until it expires.
  */
@@ -8,14 +8,14 @@ import type { Logger } from 'pino';
 import { validityOf, createAuthority, issueServing, dnsNamesOf } from './certificate-authority.ts';
 import type { KeyPair } from './certificate-authority.ts';
 
-/** As PEM. Also how it is stored: each field is an entry of a Secret. */
+/** As PEM. Each field is stored as an entry of a Secret. */
 export interface StoredCertificates {
   readonly caCertificate: string;
   readonly caKey: string;
-  /** Published already, and signing later. */
+  /** The next authority: already published, but not signing yet. */
   readonly nextCaCertificate?: string;
   readonly nextCaKey?: string;
-  /** Signed before, and trusted until it ends. */
+  /** The previous authority: no longer signing, but trusted until it expires. */
   readonly previousCaCertificate?: string;
   readonly servingCertificate: string;
   readonly servingKey: string;
@@ -24,47 +24,45 @@ export interface StoredCertificates {
 interface CertificateStore {
   load(): Promise<StoredCertificates | undefined>;
   /**
-   * Stores what was made from `before`; false: somebody else has stored since `before` was loaded, and nothing was
-   * written.
+   * Stores what was made from `before`. Returns false without writing if somebody else has stored since `before` was
+   * loaded.
    */
   store(next: StoredCertificates, before: StoredCertificates | undefined): Promise<boolean>;
-  /**
-   * Tells clients whom to trust: PEM, all authorities. Called again and again; the same text need not be written twice.
-   */
+  /** Publishes all trusted authorities (PEM) for clients. It is called repeatedly, and may ignore an unchanged text. */
   publishAuthorities(pem: string): Promise<void>;
 }
 
 interface ServingMaterial {
   readonly certificate: string;
   readonly key: string;
-  /** All authorities that are trusted now. */
+  /** All authorities that are currently trusted. */
   readonly authorities: string;
 }
 
 export interface TlsMaterial {
   current(): ServingMaterial;
-  /** Returns how to stop that. */
+  /** Returns a function that removes the listener. */
   onChange(listener: (material: ServingMaterial) => void): () => void;
 }
 
 export interface CertificateOptions {
   readonly store: CertificateStore;
-  /** DNS names of the service; the first one is the subject. */
+  /** DNS names of the service; the first is the certificate's subject. */
   readonly serverNames: readonly string[];
-  /** Whether this replica may write: the leader. Others wait for what it writes. */
+  /** Returns whether this replica, as the leader, may write. Others wait for its writes. */
   readonly mayWrite: () => boolean;
   readonly nowMs: () => number;
-  /** Calls a function once after a delay; the function that it returns cancels that. */
+  /** Calls a function once after a delay; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** What they are for, in names and in the log; default xDS. */
+  /** What the certificates are for, in names and in the log; default xDS. */
   readonly of?: string;
   /** Default LIFETIMES. */
   readonly lifetimes?: Lifetimes;
 }
 
 export interface ManagedCertificates extends TlsMaterial {
-  /** Looks again now: the store has changed, or this replica leads now. */
+  /** Checks the store now, because it has changed or this replica has become the leader. */
   refresh(): Promise<void>;
   stop(): void;
 }
@@ -73,13 +71,13 @@ const DAY_MS = 86_400_000;
 interface Lifetimes {
   readonly caMs: number;
   readonly servingMs: number;
-  /** From publishing an authority to its first signature. */
+  /** The time from an authority's publication to its first signature. */
   readonly overlapMs: number;
 }
 
 /** For clients that reread the authorities. */
 export const LIFETIMES: Lifetimes = { caMs: 365 * DAY_MS, servingMs: 30 * DAY_MS, overlapMs: DAY_MS };
-/** For clients that get the authorities once, when their pod is created: a pod may live as long as the overlap. */
+/** For clients that get the authorities once, when their pod is created. A pod may live as long as the overlap. */
 export const LONG_LIFETIMES: Lifetimes = { caMs: 3650 * DAY_MS, servingMs: 30 * DAY_MS, overlapMs: 730 * DAY_MS };
 const LOOK_MS = 10 * 60_000;
 const RETRY_MS = 1_000;
@@ -168,13 +166,13 @@ interface Naming {
   readonly lifetimes?: Lifetimes;
 }
 
-/** What should be stored instead; undefined: nothing is due. */
+/** Returns what should be stored instead; undefined if nothing is due. */
 export async function renew(stored:
   | StoredCertificates | undefined, naming: Naming): Promise<StoredCertificates | undefined> {
   const { nowMs, of, lifetimes = LIFETIMES } = naming;
   if (!stored) return signedBy(await createAuthority(nowMs, lifetimes.caMs, of), naming);
   const { caCertificate, caKey, nextCaCertificate, nextCaKey } = stored;
-  // every client has had the time to read of it
+  // every client has had time to read the next authority
   if (nextCaCertificate !== undefined && nextCaKey !== undefined && (nowMs >= validityOf(nextCaCertificate).fromMs +
     lifetimes.overlapMs || validityOf(caCertificate).untilMs <= nowMs)) {
     return { ...await signedBy({ certificate: nextCaCertificate, key: nextCaKey }, naming), previousCaCertificate:
@@ -204,7 +202,7 @@ function servingDue({ servingCertificate }: StoredCertificates, { serverNames, n
   return due(servingCertificate, nowMs) || !serverNames.every((name) => names.includes(name));
 }
 
-/** At two thirds of its life. */
+/** True after two thirds of a certificate's lifetime. */
 function due(pem: string, nowMs: number): boolean {
   const { fromMs, untilMs } = validityOf(pem);
   return nowMs >= fromMs + (untilMs - fromMs) * 2 / 3;

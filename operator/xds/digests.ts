@@ -1,5 +1,5 @@
 /**
- * A follower's stream to the leader: the acknowledgements of this replica's proxies, complete at first, then changes.
+ * A follower's stream to the leader with the acknowledgements of this replica's proxies, first complete, then changes.
  * Objects are marked by name and encoded when the connection is writable, so nothing is queued; a broken stream starts
  * again.
  */
@@ -12,11 +12,11 @@ import type { Acknowledgements } from './acknowledgements.ts';
 import type { TlsMaterial } from './certificates.ts';
 
 interface DigestStreamOptions {
-  /** "host:port" of the leader. */
+  /** The leader's "host:port". */
   readonly address: string;
   readonly replica: string;
   readonly acknowledgements: Acknowledgements;
-  /** Undefined: plaintext, and no token. */
+  /** Undefined: plaintext without a token. */
   readonly secure:
     | { readonly tls: TlsMaterial; readonly token: () => Promise<string>; readonly serverName: string } | undefined;
   readonly log: Pick<Logger, 'warn'>;
@@ -25,7 +25,7 @@ interface DigestStreamOptions {
 const OBJECTS_PER_MESSAGE = 2_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
-/** Refusals of different channels that wait for a leader; they come again. */
+/** The most channels whose refusals wait for a leader; proxies repeat the others. */
 const MAX_REFUSALS = 1_000;
 const CHANNEL = { 'grpc.enable_channelz': 0, 'grpc.keepalive_time_ms':
   10_000, 'grpc.keepalive_timeout_ms': 5_000, 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 };
@@ -37,14 +37,14 @@ export class DigestStream {
   #client: Client | undefined;
   #call: ClientWritableStream<AcknowledgementDigest> | undefined;
   #blocked = false;
-  /** Whether everything has been told on this stream. */
+  /** True once everything has been sent on this stream. */
   #whole = false;
   #toldConnected: number | undefined;
   #retryMs = FIRST_RETRY_MS;
   #retry: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  /** Connects, and goes on trying until it is stopped. */
+  /** Connects, and retries until it is stopped. */
   constructor(options: DigestStreamOptions) {
     this.#options = options;
     this.#connect();
@@ -76,7 +76,7 @@ export class DigestStream {
     const metadata = new Metadata();
     if (secure) metadata.set('authorization', `Bearer ${await secure.token()}`);
     if (this.#stopped) return;
-    // the leader is called by its pod's address, and its certificate is its service's
+    // the leader's address is its pod's, whereas its certificate names its service
     const named =
       secure ? { 'grpc.ssl_target_name_override': secure.serverName, 'grpc.default_authority': secure.serverName } : {};
     const trust =
@@ -87,7 +87,7 @@ export class DigestStream {
       path, requestSerialize, responseDeserialize, metadata, (error) => this.#lost(call, error),
     );
     this.#call = call;
-    call.on('error', () => undefined); // it comes to the callback too
+    call.on('error', () => undefined); // the callback gets the error too
     call.on('drain', () => {
       this.#blocked = false;
       this.#retryMs = FIRST_RETRY_MS;

@@ -24,7 +24,7 @@ export interface RawResource {
 /** Figures for the metrics. */
 export interface DiscoveryStats {
   readonly connectedProxies: number;
-  /** Proxies of other replicas that this one hears of. */
+  /** Proxies of other replicas that report to this one. */
   readonly remoteProxies: number;
   readonly resources: number;
   readonly snapshotBytes: number;
@@ -32,7 +32,7 @@ export interface DiscoveryStats {
   readonly rejectionsTotal: number;
 }
 
-/** Envoy's order of types, then ours. */
+/** Envoy's order of types, then the gateway's own types. */
 const ENVOY = 'type.googleapis.com/envoy.';
 const ORDER: TypeOrder = {
   parentsFirst: [
@@ -51,7 +51,7 @@ const MAX_EARLY = 100;
 interface Connection {
   readonly session: Session;
   flush(): void;
-  /** Takes what was asked before the first publish. */
+  /** Handles the requests that came before the first publish. */
   begin(): void;
 }
 
@@ -123,7 +123,7 @@ export class DiscoveryState {
     const session = new Session(this.#cache, ORDER);
     const flush = this.#flusher(session, writer);
     const label = `${peer}#${this.#streams += 1}`;
-    // before the first publish there is nothing to compare with: what a proxy holds would look as if it were gone
+    // before the first publish there is nothing to compare with, and everything that a proxy has would seem removed
     const early: DeltaDiscoveryRequest[] = [];
     let proxy: string | undefined;
     const take = (request: DeltaDiscoveryRequest): void => {
@@ -149,7 +149,7 @@ export class DiscoveryState {
     };
   }
 
-  /** One stream of another replica; a replica's newer stream replaces its older one. */
+  /** Accepts one stream of another replica. A replica's newer stream replaces its older one. */
   acceptReplica(): ReplicaStream {
     const stream = Symbol('stream');
     let replica: string | undefined;
@@ -182,7 +182,7 @@ export class DiscoveryState {
       proxy, typeUrl: settled.typeUrl, name, message,
     }, 'a proxy refuses a resource and goes on with the one of before');
     this.acknowledgements.settled(proxy, session, settled, nowMs);
-    // others than our proxies are served too, but hold none of our objects
+    // other clients are served too, but have none of the gateway's objects
     if (session.caughtUp && session.subscription(CHECKPOINT_TYPE)) this.acknowledgements.joined(proxy, session, nowMs);
     this.#tellSoon();
   }
@@ -207,8 +207,8 @@ export class DiscoveryState {
   }
 
   /**
-   * A proxy of this replica reports it. What other replicas report is not handed on: while the lead moves, two may take
-   * each other for the leader.
+   * Records a report of a proxy of this replica. Reports of other replicas are not forwarded, because during a change
+   * of leader two replicas may consider each other the leader.
    */
   refused(refusal: Refusal): void {
     this.digests?.refused(refusal);

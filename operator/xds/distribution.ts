@@ -18,45 +18,45 @@ type ObjectProgress = Progress;
 
 export interface Distribution {
   /**
-   * Gives the snapshot out; validates nothing, never blocks. What has the content of before is not sent again. Until
-   * the first one, callers wait.
+   * Publishes the snapshot without validation, and never blocks. Unchanged objects are not sent again. Until the first
+   * snapshot, clients wait.
    */
   publish(snapshot: Snapshot): void;
-  /**
-   * Gives out resources of another type (Envoy's own): all that there are of it. Callers are answered after the first
-   * publish.
-   */
+  /** Publishes all resources of another type (Envoy's own). Clients get responses after the first publish. */
   publishResources(typeUrl: string, resources: readonly RawResource[]): void;
-  /** By "Kind namespace/name"; undefined: it is not published. */
+  /** By "Kind namespace/name"; undefined if it is not published. */
   progress(id: string): ObjectProgress | undefined;
-  /** Told, at most every few milliseconds, whose progress has changed. Returns how to stop that. */
+  /**
+   * Calls the listener, at most every few milliseconds, with the objects whose progress has changed. Returns a function
+   * that removes it.
+   */
   onProgress(listener: (ids: ReadonlySet<string>) => void): () => void;
   /**
-   * Told of refusals that proxies report, on the leader also of those that other replicas heard. Returns how to stop
-   * that.
+   * Calls the listener for each refusal that proxies report, on the leader also for those reported to other replicas.
+   * Returns a function that removes it.
    */
   onRefusal(listener: (refusal: Refusal) => void): () => void;
   /**
-   * Where the leader's port is ("host:port"), so that it hears what this replica's proxies hold; undefined: this
+   * Sets the "host:port" of the leader, which gets the acknowledgements of this replica's proxies; undefined: this
    * replica leads.
    */
   leaderAt(address: string | undefined): void;
   /** For metrics. */
   figures(): DiscoveryStats;
   readonly port: number;
-  /** Ends the streams in order; proxies go on with what they have. */
+  /** Ends the streams gracefully; proxies continue with what they have. */
   stop(): Promise<void>;
 }
 
 export interface DistributionOptions {
   readonly listen: { readonly host: string; readonly port: number };
-  /** Only callers of this namespace are served. */
+  /** Only clients of this namespace are served. */
   readonly gatewayNamespace: string;
   readonly security: DistributionSecurity;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error' | 'debug'>;
-  /** Told of each acknowledgement: from the moment of writing to it. */
+  /** Called for each acknowledgement with the time since its response was written. */
   readonly onAcknowledged?: (latencyMs: number) => void;
-  /** How often a silent connection is asked whether it lives. Default: 30 s. */
+  /** The interval of keep-alive pings on a silent connection. Default: 30 s. */
   readonly keepaliveMs?: number;
 }
 
@@ -66,20 +66,20 @@ export type DistributionSecurity =
     readonly authenticate: Authenticate;
     /** Rotated by manageCertificates (certificates.ts). */
     readonly tls: TlsMaterial;
-    /** The token with which this replica shows itself to the leader; read anew for each connection. */
+    /** Returns the token with which this replica authenticates to the leader; called for each connection. */
     readonly token: () => Promise<string>;
-    /** The name that this service's certificates are made for. */
+    /** The name in this service's certificates. */
     readonly serverName: string;
     /**
-     * ServiceAccounts that may take configuration, or send acknowledgements of other replicas; absent: any of the
+     * ServiceAccounts that may get the configuration, or send acknowledgements of other replicas; absent: any of the
      * namespace.
      */
     readonly serviceAccounts?: { readonly proxies?: readonly string[]; readonly operators?: readonly string[] };
   }
-  /** Neither TLS nor tokens: for tests, and for one machine whose loopback is trusted. */
+  /** Neither TLS nor tokens: for tests, and for a single machine whose loopback is trusted. */
   | { readonly insecure: true };
 
-/** Resolves once proxies can connect. Until the first publish they get nothing, and wait. */
+/** Resolves once proxies can connect. Until the first publish they wait. */
 export async function startDistribution(options: DistributionOptions): Promise<Distribution> {
   const { security, log, gatewayNamespace } = options;
   const fleet = new DiscoveryState({ log, onAcknowledged: options.onAcknowledged });

@@ -12,15 +12,15 @@ interface CachedResource {
   readonly encoded: Uint8Array;
 }
 
-/** What has become different, by name. Urgent ones are sent before all others. */
+/** The names of changed resources. Urgent ones are sent before all others. */
 export interface ResourceChanges {
   readonly typeUrl: string;
-  /** New, different and gone ones. */
+  /** The names of new, changed and removed resources. */
   readonly names: readonly string[];
   readonly urgent: ReadonlySet<string>;
 }
 
-/** 80 bits: enough to never meet twice by accident, and short in logs. */
+/** 80 bits: enough to avoid accidental collisions, and short in logs. */
 const VERSION_DIGITS = 20;
 
 export class ResourceCache {
@@ -35,7 +35,7 @@ export class ResourceCache {
     return this.#types.get(typeUrl) ?? NONE;
   }
 
-  /** Of all resources together. */
+  /** The size of all resources together. */
   get bytes(): number { return this.#bytes; }
 
   get size(): number {
@@ -44,7 +44,7 @@ export class ResourceCache {
     return size;
   }
 
-  /** Undefined takes the resource away. Returns whether it is different from before. */
+  /** Sets a resource; undefined removes it. Returns whether it differs from before. */
   set(typeUrl: string, name: string, value: Uint8Array | undefined): boolean {
     const type = this.#typeOf(typeUrl);
     const before = type.get(name);

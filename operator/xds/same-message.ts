@@ -4,7 +4,7 @@
  */
 import type { Key } from '#snapshot/snapshot.gen.ts';
 
-/** Of any message; an absent field is the same as an undefined one. */
+/** Compares messages of any type; an absent field equals an undefined one. */
 export function sameMessage(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (!isObject(a) || !isObject(b)) return false;

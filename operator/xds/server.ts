@@ -11,24 +11,24 @@ import { DELTA_AGGREGATED_RESOURCES, REPORT_REFUSALS, SHARE_ACKNOWLEDGEMENTS } f
 import type { Authenticate, Identity } from './authenticate.ts';
 import type { TlsMaterial } from './certificates.ts';
 
-/** A caller's stream. */
+/** The stream of one client. */
 export interface ClientStream {
   receive(request: DeltaDiscoveryRequest): void;
-  /** The connection is writable again. */
+  /** Call it when the connection is writable again. */
   drained(): void;
   closed(): void;
 }
 
 /** Writes to a stream. */
 export interface ResponseWriter {
-  /** False: no more for now; drained() follows. */
+  /** Returns false if no more may be written until drained(). */
   write(response: DeltaDiscoveryResponse): boolean;
-  /** Ends the stream with an error of the client's own making. */
+  /** Ends the stream with an error that the client caused. */
   refuse(message: string): void;
 }
 
 export interface Caller {
-  /** Undefined where callers do not authenticate. */
+  /** Undefined if clients do not authenticate. */
   readonly identity: Identity | undefined;
   /** Address and port. */
   readonly peer: string;
@@ -37,11 +37,11 @@ export interface Caller {
 interface ServerHandlers {
   connect(caller: Caller, writer: ResponseWriter): ClientStream;
   refusals(report: RefusalReport): void;
-  /** A replica tells of its proxies until `ended`. */
+  /** A replica reports about its proxies until `ended`. */
   replica(): { heard(digest: AcknowledgementDigest): void; ended(): void };
 }
 
-/** Who may call; undefined: anybody. */
+/** Decides who may connect; undefined: anybody. */
 export interface Admission {
   readonly authenticate: Authenticate;
   readonly namespace: string;
@@ -55,7 +55,7 @@ interface ServerOptions {
   readonly tls: TlsMaterial | undefined;
   readonly handlers: ServerHandlers;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error' | 'debug'>;
-  /** How often a silent connection is asked whether it lives. */
+  /** The interval of keep-alive pings on a silent connection. */
   readonly keepaliveMs?: number;
 }
 
@@ -73,7 +73,7 @@ class Refusal extends Error {
 }
 
 const KEEPALIVE_MS = 30_000;
-/** After so long a proxy connects anew, so that a replica that has come later gets its share. */
+/** After this time a proxy reconnects, so that replicas that were added later get their share. */
 const CONNECTION_AGE_MS = 30 * 60_000;
 const CONNECTION_GRACE_MS = 30_000;
 const STOP_MS = 5_000;
@@ -135,7 +135,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 interface Serving {
   readonly handlers: ServerHandlers;
-  /** Of all streams: how they are ended when the server stops. */
+  /** Functions that end the streams when the server stops. */
   readonly ends: Set<() => void>;
 }
 
@@ -192,7 +192,7 @@ function listen(call: ServerReadableStream<AcknowledgementDigest, DigestReceipt>
   for (const event of ['cancelled', 'error', 'close']) call.on(event, close);
 }
 
-/** A connection may break while its caller is still being looked at. */
+/** Ignores the error of a connection that breaks while its client is being authenticated. */
 function guard(call: { on(event: 'error', listener: () => void): unknown }): void {
   call.on('error', () => undefined);
 }
@@ -247,8 +247,8 @@ function bind(server: Server, { listen: { host, port }, tls }: ServerOptions): P
 }
 
 /**
- * Certificates that are taken over while the server runs: new connections get the new ones, those that are open live
- * on.
+ * Certificates that can be replaced while the server runs: new connections get the new ones, open connections keep
+ * theirs.
  */
 function credentialsOf(tls: TlsMaterial): ServerCredentials {
   const stops = new Map<unknown, () => void>();
@@ -257,7 +257,7 @@ function credentialsOf(tls: TlsMaterial): ServerCredentials {
       const tell = ({ certificate, key }: { certificate: string; key: string }): void =>
         listener({ certificate: Buffer.from(certificate), privateKey: Buffer.from(key) });
       stops.set(listener, tls.onChange(tell));
-      // not at once: the server listens to what this one tells only after this call
+      // later, because the server registers its listener only after this call
       queueMicrotask(() => tell(tls.current()));
     },
     removeIdentityCertificateListener(listener) {
@@ -267,7 +267,7 @@ function credentialsOf(tls: TlsMaterial): ServerCredentials {
     addCaCertificateListener: () => undefined,
     removeCaCertificateListener: () => undefined,
   };
-  // the first is the server's own certificate, the second would be for clients' ones; the library's types name them the
-  // other way round
+  // the first argument is the server's certificate, the second would be for clients' certificates; the library's types
+  // name them the other way round
   return experimental.createCertificateProviderServerCredentials(provider, null, false);
 }

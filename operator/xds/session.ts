@@ -1,6 +1,6 @@
 /**
- * [P] One client's stream: its subscriptions, and which response goes out next. Nothing is queued: changes are marked
- * by name, and a response is built from the current cache when the client has acknowledged the one before and the
+ * [P] One client's stream: its subscriptions, and which response is sent next. Nothing is queued: changes are marked by
+ * name, and a response is built from the current cache when the client has acknowledged the previous one and the
  * connection is writable. A slow client gets fewer and larger responses, and costs no memory.
  */
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse, Status } from '#snapshot/discovery.gen.ts';
@@ -15,14 +15,14 @@ export interface TypeOrder {
   readonly parentsFirst: readonly string[];
   /** Types whose removals are sent before everything else. */
   readonly revoking: readonly string[];
-  /** SentResponse only when nothing else is pending: it says that a round is complete. */
+  /** A type that is sent only when nothing else is pending: it marks the end of a round. */
   readonly last: string;
 }
 
 export interface ResponseAnswer {
   readonly typeUrl: string;
   readonly sent: SentResponse;
-  /** By resource name. */
+  /** The faults by resource name. */
   readonly faults: ReadonlyMap<string, string>;
 }
 
@@ -33,7 +33,7 @@ export class Session {
   readonly #cache: ResourceCache;
   readonly #order: TypeOrder;
   readonly #subscriptions = new Map<string, Subscription>();
-  /** Types being sent now: a long update goes on although its first responses are not acknowledged yet. */
+  /** Types that are being sent: a long update continues before its first responses are acknowledged. */
   readonly #turn = new Set<Subscription>();
   #nonce = 0;
   #caughtUp = false;
@@ -43,7 +43,7 @@ export class Session {
     this.#order = order;
   }
 
-  /** Whether the client has acknowledged a complete configuration at least once. */
+  /** True if the client has acknowledged a complete configuration at least once. */
   get caughtUp(): boolean { return this.#caughtUp; }
 
   subscription(typeUrl: string): Subscription | undefined {
@@ -75,7 +75,7 @@ export class Session {
     for (const change of changes) if (change.names.length > 0) this.#subscriptions.get(change.typeUrl)?.change(change);
   }
 
-  /** The next response; undefined: nothing can be sent now. */
+  /** Returns the next response; undefined if nothing can be sent now. */
   next(nowMs: number): DeltaDiscoveryResponse | undefined {
     const all = this.#ordered();
     return this.#nextOf(all, 'urgent', nowMs) ?? this.#nextOf(all, 'upserts', nowMs)
@@ -109,8 +109,8 @@ export class Session {
   }
 
   /**
-   * Our proxies acknowledge at the checkpoint that ends an update, so nothing may wait for an acknowledgement before
-   * the checkpoint is sent. Other clients acknowledge each response, so each type waits for its own.
+   * Proxies acknowledge at the checkpoint that ends an update, so nothing may wait for an acknowledgement before the
+   * checkpoint is sent. Other clients acknowledge each response, so each type waits for its own.
    */
   #mayGo(subscription: Subscription): boolean {
     const awaited = this.#subscriptions.get(this.#order.last) ?? subscription;
@@ -128,7 +128,7 @@ export class Session {
     return { systemVersionInfo: '', typeUrl: subscription.typeUrl, nonce, resources, removedResources: removed };
   }
 
-  /** All but the closing type. */
+  /** All types but the last one. */
   #ordered(): Subscription[] {
     const { parentsFirst, last } = this.#order;
     const known = parentsFirst.flatMap((typeUrl) => this.#subscriptions.get(typeUrl) ?? []);
@@ -145,7 +145,7 @@ export class Session {
   }
 }
 
-/** The resources that a NACK names; all of its response where it names none, as other vendors' proxies do. */
+/** The resources that a NACK names. All of its response if it names none, as other vendors' proxies do. */
 function faultsOf({ details, message }: Status, { versions }: SentResponse): ReadonlyMap<string, string> {
   const faults = new Map<string, string>();
   for (const { typeUrl, value } of details) {
@@ -162,6 +162,6 @@ function readFault(bytes: Uint8Array): ResourceFault | undefined {
   try {
     return ResourceFault.decode(bytes);
   } catch {
-    return undefined; // not decodable: the NACK's own message is used
+    return undefined; // if it cannot be decoded, the NACK's own message is used
   }
 }

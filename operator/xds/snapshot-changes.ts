@@ -15,15 +15,15 @@ import { sameKey, sameMessage } from './same-message.ts';
 /** How objects of one kind are compared. */
 interface Comparison<M> {
   readonly same: (a: M, b: M) => boolean;
-  /** Whether a change takes something away from callers. */
+  /** Returns whether a change restricts callers. */
   readonly tightens: (before: M, after: M) => boolean;
-  /** Whether a removal does. */
+  /** True if a removal restricts callers. */
   readonly revokes: boolean;
 }
 
 const PLAIN = { same: sameMessage, tightens: () => false, revokes: false };
 
-/** Takes over one snapshot after another; what has become different is in the cache, and in the result. */
+/** Returns a function that puts one snapshot after another into the cache, and returns the changes. */
 export function createSnapshotChanges(cache: ResourceCache): (snapshot: Snapshot) => ResourceChanges[] {
   const tracked = { cache, digest: new SetDigest() };
   const catalogs = tracker('catalogs', PLAIN, tracked);
@@ -45,11 +45,11 @@ export function createSnapshotChanges(cache: ResourceCache): (snapshot: Snapshot
 
 interface Tracked {
   readonly cache: ResourceCache;
-  /** Of all that is in the cache. */
+  /** The digest of all resources in the cache. */
   readonly digest: SetDigest;
 }
 
-/** Follows the objects of one kind. */
+/** Tracks the objects of one kind. */
 function tracker<F extends SnapshotField>(field: F, comparison: Comparison<Snapshot[F][number]>, {
   cache, digest,
 }: Tracked): (objects: readonly Snapshot[F][number][]) => ResourceChanges {

@@ -1,7 +1,7 @@
 /**
- * [P] One resource type on one stream: the client's subscription, the changes that are pending, the responses that it
- * has not acknowledged and the resources that it rejected. What the client holds is not stored: it is every subscribed
- * resource of the cache that is in none of these lists.
+ * [P] One resource type on one stream: the client's subscription, the pending changes, the responses that it has not
+ * acknowledged and the resources that it rejected. What the client has is not stored: it is every subscribed resource
+ * of the cache that is in none of these lists.
  */
 import type { DeltaDiscoveryRequest } from '#snapshot/discovery.gen.ts';
 import type { ResourceCache, ResourceChanges } from './resource-cache.ts';
@@ -36,16 +36,19 @@ export class Subscription {
   readonly typeUrl: string;
   readonly #cache: ResourceCache;
   readonly #names = new Set<string>();
-  /** Whether a removal takes something away from callers. */
+  /** True if a removal restricts callers. */
   readonly #revokes: boolean;
   #wildcard = false;
   #first = true;
   readonly #pending = { urgent: new Set<string>(), upserts: new Set<string>(), removals: new Set<string>() };
   readonly #inFlight = new Map<string, SentResponse>();
   readonly #refused = new Map<string, Refused>();
-  /** A client waits for the first response to a wildcard subscription, so an empty one is sent too. */
+  /**
+   * True if a response must be sent even if it is empty, because the client waits for the first response to a wildcard
+   * subscription.
+   */
   owesAnswer = false;
-  /** The subscription changed: the next response does not wait for acknowledgements of earlier ones. */
+  /** True if the subscription has changed, so that the next response need not wait for acknowledgements. */
   asked = false;
 
   constructor(typeUrl: string, cache: ResourceCache, revokes: boolean) {
@@ -68,12 +71,12 @@ export class Subscription {
     return this.#pending[phase].size;
   }
 
-  /** Whether everything has been sent and acknowledged or rejected. */
+  /** True if everything has been sent and acknowledged or rejected. */
   get idle(): boolean {
     return this.pending === 0 && this.#inFlight.size === 0 && !this.owesAnswer;
   }
 
-  /** Why the client rejected the current version; undefined: it did not. */
+  /** Why the client rejected the current version; undefined if it did not. */
   refusal(name: string): string | undefined {
     const refused = this.#refused.get(name);
     return refused && refused.version === this.#cache.get(this.typeUrl, name)?.version ? refused.message : undefined;
@@ -89,14 +92,14 @@ export class Subscription {
     return false;
   }
 
-  /** The names of all resources of which the client does not hold the current version. */
+  /** The names of all resources whose current version the client does not have. */
   *unacknowledged(): Iterable<string> {
     for (const names of Object.values(this.#pending)) yield* names;
     for (const { versions } of this.#inFlight.values()) yield* versions.keys();
     yield* this.#refused.keys();
   }
 
-  /** Applies the request's change of the subscription, which counts even with a stale nonce. */
+  /** Applies the request's change of the subscription, which is valid even with a stale nonce. */
   subscribe(request: DeltaDiscoveryRequest): void {
     if (this.#first) return this.#begin(request);
     for (const name of request.resourceNamesSubscribe) this.#add(name);
@@ -110,7 +113,7 @@ export class Subscription {
     for (const name of names) if (this.has(name)) this.#mark(name, urgent.has(name));
   }
 
-  /** Takes the next chunk of a phase; undefined: nothing is pending in it. */
+  /** Takes the next chunk of a phase; undefined if nothing is pending in it. */
   take(phase: Phase): Chunk | undefined {
     const pending = this.#pending[phase];
     if (pending.size === 0) return undefined;
@@ -152,7 +155,7 @@ export class Subscription {
     }
   }
 
-  /** A stream's first request of this type lists what the client holds: only differences and removals are sent. */
+  /** The first request of this type lists what the client has, so that only differences and removals are sent. */
   #begin({ resourceNamesSubscribe: names, initialResourceVersions: known }: DeltaDiscoveryRequest): void {
     this.#first = false;
     this.#wildcard = names.length === 0 || names.includes(WILDCARD);
@@ -169,7 +172,7 @@ export class Subscription {
     for (const name of holds.keys()) if (!all.has(name)) this.#mark(name, this.#revokes);
   }
 
-  /** A resource is sent again for each subscription to it: the client may have dropped it. */
+  /** A resource is sent again for each new subscription to it, because the client may have dropped it. */
   #add(name: string): void {
     if (name !== WILDCARD) {
       this.#names.add(name);
@@ -186,8 +189,8 @@ export class Subscription {
         for (const each of names) if (!this.#names.has(each)) names.delete(each);
       return;
     }
-    if (!this.#names.delete(name)) return; // it never subscribed to that
-    // under a wildcard the client stays subscribed and expects an answer about this resource
+    if (!this.#names.delete(name)) return; // it was never subscribed to
+    // under a wildcard the client stays subscribed, and expects a response about this resource
     if (this.#wildcard) this.#mark(name, false);
     else for (const names of Object.values(this.#pending)) names.delete(name);
     if (!this.#wildcard) this.#refused.delete(name);

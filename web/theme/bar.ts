@@ -1,8 +1,8 @@
-/** [P] A bar that shows a share. It is decorative: its label or the text beside it says the same. */
+/** [P] A bar that shows a share. It is decorative: its label or the text next to it says the same. */
 import { html } from '../html.ts';
 import type { Html } from '../html.ts';
 
-/** plain: how much of something; the others judge it. */
+/** plain shows an amount; the others also judge it. */
 export type BarTone = 'plain' | 'good' | 'warn' | 'bad' | 'quiet';
 
 interface Bar {
@@ -10,21 +10,21 @@ interface Bar {
   readonly part: bigint;
   readonly whole: bigint;
   readonly tone?: BarTone;
-  /** Absent: what it shows stands beside it in words, and screen readers pass it by. */
+  /** Absent: the text next to it says the same, so that screen readers skip the bar. */
   readonly label?: string;
 }
 
-/** Marks of a whole bar. */
+/** The units of a whole bar. */
 const FULL = 10_000n;
 
-/** The bar, as wide as the place that it stands in. A part that is not nothing is seen, however small. */
+/** Renders the bar, as wide as its container. Any part above zero is visible, however small. */
 export function renderBar({ part, whole, tone = 'plain', label }: Bar): Html {
   const meaning = label === undefined ? html` aria-hidden="true"` : html` role="img" aria-label="${label}"`;
   return html`<svg class="bar ${tone}" viewBox="0 0 10000 10" preserveAspectRatio="none"${meaning} focusable="false">\
 <rect width="${Number(share(part, whole))}" height="10"/></svg>`;
 }
 
-/** Ten-thousandths, rounded half up, at least a visible hundredth where there is something. */
+/** The share in ten-thousandths, rounded half up, but at least a visible hundredth if the part is above zero. */
 function share(part: bigint, whole: bigint): bigint {
   if (part <= 0n) return 0n;
   if (whole <= 0n || part >= whole) return FULL;

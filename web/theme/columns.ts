@@ -15,9 +15,9 @@ interface DayColumn {
 
 interface ColumnChart {
   readonly title: string;
-  /** Beside the title: the sum, for example. */
+  /** Shown next to the title, for example the sum. */
   readonly note: Html;
-  /** Every day of the range, in order, those without calls too. */
+  /** Every day of the range in order, including those without calls. */
   readonly days: readonly DayColumn[];
 }
 
@@ -26,7 +26,7 @@ const PITCH = 10;
 const GAP = 2;
 const CENT_NANO_USD = 10_000_000n;
 
-/** The chart and, folded, its table. */
+/** Renders the chart and its collapsed table. */
 export function renderColumns({ title, note, days }: ColumnChart): Html {
   const top = roundUp(days.reduce((most, { costNanoUsd }) => costNanoUsd > most ? costNanoUsd : most, 0n));
   const places = top < 10n * CENT_NANO_USD ? 4 : 2;
@@ -60,7 +60,7 @@ ${height > 0
   : NOTHING}</g>`;
 }
 
-/** First, middle and last. */
+/** The first, the middle and the last day. */
 function dayMarks(days: readonly DayColumn[]): string[] {
   const marks = days.length < 3 ? days : [days[0], days[Math.floor((days.length - 1) / 2)], days.at(-1)];
   return marks.flatMap((mark) => mark ? [mark.day] : []);
@@ -81,7 +81,7 @@ function renderTable(title: string, days: readonly DayColumn[]): Html {
 </table></div></details>`;
 }
 
-/** The next round amount, whose half is round too. */
+/** The next round amount whose half is round too. */
 function roundUp(nanoUsd: bigint): bigint {
   let power = 10_000n;
   while (power * 10n < nanoUsd) power *= 10n;

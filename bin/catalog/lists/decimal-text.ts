@@ -1,6 +1,6 @@
 /**
- * Decimals by their text: a price such as 2.5e-06 is digits and an exponent, never a double, so that a million of it is
- * 2.5 exactly.
+ * Decimals by their text: a price such as 2.5e-06 becomes digits and an exponent, never a double, so that a million
+ * times the price is exactly 2.5.
  */
 
 /** digits · 10^exponent. */
@@ -10,23 +10,23 @@ export interface Decimal {
 }
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d*))?(?:e([+-]?\d{1,3}))?$/i;
-/** What a PriceCatalog holds: 10 digits before the point, 9 after. */
+/** The limits of a PriceCatalog: 10 digits before the point, 9 after. */
 const MAX_PLACES = 9;
 const MAX_WHOLE_DIGITS = 10;
 
-/** Undefined: the text is not a decimal. */
+/** Returns undefined if the text is not a decimal. */
 export function parseDecimalText(text: string): Decimal | undefined {
   const [, sign = '', whole, fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
   if (whole === undefined) return undefined;
   return { digits: BigInt(`${sign}${whole}${fraction}`), exponent: Number(exponent) - fraction.length };
 }
 
-/** Times 10^places. */
+/** Multiplies by 10^places. */
 export function shift({ digits, exponent }: Decimal, places: number): Decimal {
   return { digits, exponent: exponent + places };
 }
 
-/** As a PriceCatalog takes it; undefined: it is negative, or has too many digits to be exact. */
+/** Formats a decimal for a PriceCatalog. Returns undefined if it is negative, or has too many digits to be exact. */
 export function formatDecimalText({ digits, exponent }: Decimal): string | undefined {
   if (digits < 0n) return undefined;
   const padded = exponent >= 0 ? String(digits * 10n ** BigInt(exponent)) : String(digits).padStart(1 - exponent, '0');
@@ -37,7 +37,7 @@ export function formatDecimalText({ digits, exponent }: Decimal): string | undef
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
-/** a ÷ b, where it is finite; undefined: it is not, or b is 0. */
+/** Returns a ÷ b; undefined if the quotient is not a finite decimal. */
 export function divide(a: Decimal, b: Decimal): Decimal | undefined {
   if (b.digits === 0n) return undefined;
   const scale = 30;
@@ -55,7 +55,7 @@ export function isZero({ digits }: Decimal): boolean {
   return digits === 0n;
 }
 
-/** JSON whose numbers are their own text, so that none becomes a double. Throws SyntaxError. */
+/** Parses JSON and keeps numbers as their text, so that none becomes a double. Throws SyntaxError. */
 export function parseExactJson(text: string): unknown {
   // the third argument is newer than the declared type of a reviver
   const reviver = (_: string, value: unknown, context?: { readonly source?: string }): unknown =>

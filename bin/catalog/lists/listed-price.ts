@@ -1,4 +1,4 @@
-/** A model's price as a public list has it, in a form that all lists share. */
+/** A model's price in a public list, in a form that all lists share. */
 import { divide, formatDecimalText, isZero, parseDecimalText, shift, times } from './decimal-text.ts';
 import type { Decimal } from './decimal-text.ts';
 
@@ -9,19 +9,19 @@ export const CLASSES = [
 export type RateName = (typeof CLASSES)[number];
 export type Rates = { [Name in RateName]?: Decimal };
 
-/** What a list says of one model, in USD per million tokens. */
+/** The list's prices of one model, in USD per million tokens. */
 export interface ListedPrice {
   readonly vendor: string;
   readonly base: Rates;
-  /** By the step in tokens. */
+  /** Rates by the threshold in tokens. */
   readonly steps: Map<number, Rates>;
-  /** By the tier's name; its own steps too. */
+  /** Rates by the tier's name, with the tier's own thresholds. */
   readonly tiers: Map<string, { readonly base: Rates; readonly steps: Map<number, Rates> }>;
   readonly tierMultipliers: Map<string, Decimal>;
   readonly regions: Map<string, Decimal>;
   readonly perUse: Map<string, Decimal>;
   requestUsd?: Decimal;
-  /** Fields that are not carried over, each with the reason. */
+  /** Fields that cannot be converted, each with the reason. */
   readonly refused: string[];
 }
 
@@ -32,15 +32,18 @@ export function emptyPrice(vendor: string): ListedPrice {
   };
 }
 
-/** A list: its models' prices by the keys it has for them. */
+/** A list: prices by the list's own keys of models. */
 export interface PriceListReader {
   /** The keys, for matches and proposals. */
   readonly keys: readonly string[];
-  /** Undefined: the list has no such key. */
+  /** Returns undefined if the list has no such key. */
   read(key: string): ListedPrice | undefined;
 }
 
-/** A field as a decimal, times 10^places; undefined and a remark where it is none or negative. */
+/**
+ * Reads a field as a decimal, times 10^places. If it is not a decimal or is negative, adds a remark and returns
+ * undefined.
+ */
 export function readRate(
   price: Pick<ListedPrice, 'refused'>, value: unknown,
   { field, places }: { readonly field: string; readonly places: number },
@@ -60,12 +63,12 @@ type Texts = Record<string, string>;
 export type CatalogEntry = Record<string, unknown>;
 
 export interface Carried {
-  /** Undefined: the price cannot be carried over, as `remarks` say. */
+  /** Undefined if the price cannot be converted; `remarks` say why. */
   readonly entry: CatalogEntry | undefined;
   readonly remarks: readonly string[];
 }
 
-/** `allowFree`: a price of 0 is meant. */
+/** With `allowFree`, a price of 0 is accepted as intended. */
 export function toCatalogEntry(
   name: string, price: ListedPrice, { allowFree }: { readonly allowFree: boolean },
 ): Carried {
@@ -139,7 +142,7 @@ class EntryWriter {
     });
   }
 
-  /** Classes that the list has below a tier and not in it are worked out from the input's. */
+  /** Derives classes from the input's rate that the list has outside of the tier and not in it. */
   #completed(rates: Rates, base: Rates, where: string): Rates {
     const whole: Rates = { ...rates };
     const factor = rates.input && base.input ? divide(rates.input, base.input) : { digits: 1n, exponent: 0 };
@@ -177,7 +180,7 @@ class EntryWriter {
   }
 }
 
-/** The one factor between two lists of rates; undefined: there are several. */
+/** The common factor between two lists of rates; undefined if there are several factors. */
 function uniformMultiplier(rates: Rates, base: Rates): Decimal | undefined {
   const factors = CLASSES.flatMap((name) => {
     const [own, below] = [rates[name], base[name]];
@@ -187,7 +190,7 @@ function uniformMultiplier(rates: Rates, base: Rates): Decimal | undefined {
   return first && others.every((other) => isSame(other, first)) ? first : undefined;
 }
 
-/** The steps of the price itself, at the factor by which a service tier's input differs from the price's. */
+/** Scales the thresholds' rates of the price by the factor between the tier's input and the price's input. */
 function scaled(rates: Rates, own: Rates, base: Rates): Rates {
   const factor = own.input && base.input ? divide(own.input, base.input) : undefined;
   if (!factor) return rates;

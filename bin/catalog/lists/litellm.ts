@@ -15,10 +15,10 @@ const RATES: Readonly<Record<string, RateName>> = {
 };
 const TIERS: Readonly<Record<string, string>> = { priority: 'priority', flex: 'flex', batches: 'batch' };
 const PRICE_FIELD = /cost|multiplier/;
-/** Anthropic's fast mode and places. */
+/** Names of Anthropic's fast mode. */
 const SPEEDS: ReadonlySet<string> = new Set(['fast']);
 
-/** Undefined: the value is not such a list. */
+/** Returns undefined if the value is not such a list. */
 export function openLitellm(list: unknown): PriceListReader | undefined {
   if (!isRecord(list)) return undefined;
   const models = Object.entries(list).filter((each): each is [string, Record<string, unknown>] => {

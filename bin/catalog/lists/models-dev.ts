@@ -8,7 +8,7 @@ const RATES: Readonly<Record<string, RateName>> = {
   input: 'input', output: 'output', cache_read: 'cacheRead', cache_write: 'cacheWrite5m', reasoning: 'reasoning',
   input_audio: 'audioInput', output_audio: 'audioOutput',
 };
-/** Objects in `cost` that are read apart. */
+/** Objects in `cost` that are read separately. */
 const NESTED: ReadonlySet<string> = new Set(['tiers', 'context_over_200k']);
 
 interface Listed {
@@ -16,7 +16,7 @@ interface Listed {
   readonly value: unknown;
 }
 
-/** Undefined: the value is not such a list. */
+/** Returns undefined if the value is not such a list. */
 export function openModelsDev(list: unknown): PriceListReader | undefined {
   if (!isRecord(list)) return undefined;
   const models = new Map<string, Listed>(Object.entries(list).flatMap(([id, provider]) => {

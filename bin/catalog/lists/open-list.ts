@@ -17,7 +17,7 @@ export interface OpenedList {
   readonly list: PriceListReader;
 }
 
-/** `kind` undefined: whichever it looks like. Throws an error for people where it is none. */
+/** Without `kind`, detects it. Throws an error with a message for users if the text is not a known list. */
 export function openList(text: string, kind?: string): OpenedList {
   let value: unknown;
   try {
@@ -28,7 +28,7 @@ export function openList(text: string, kind?: string): OpenedList {
   for (const [name, open] of Object.entries(KINDS)) {
     if (kind !== undefined && kind !== name) continue;
     const list = open(value);
-    // the names are KINDS' own
+    // the names are the keys of KINDS
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     if (list) return { kind: name as ListKind, list };
   }

@@ -10,7 +10,7 @@ const RATES: Readonly<Record<string, RateName>> = {
   internal_reasoning: 'reasoning', input_audio: 'audioInput', audio: 'audioInput',
 };
 
-/** Undefined: the value is not such a list. */
+/** Returns undefined if the value is not such a list. */
 export function openOpenrouter(list: unknown): PriceListReader | undefined {
   if (!isRecord(list) || !Array.isArray(list['data'])) return undefined;
   const models = new Map(list['data'].filter(isRecord).flatMap((model) => {

@@ -14,7 +14,7 @@ const RATES: Readonly<Record<string, RateName>> = {
 };
 const USES: Readonly<Record<string, string>> = { web_search: 'webSearchUsd', file_search: 'fileSearchUsd' };
 
-/** Undefined: the value is not such a list. */
+/** Returns undefined if the value is not such a list. */
 export function openPortkey(list: unknown): PriceListReader | undefined {
   if (!isRecord(list)) return undefined;
   const models = new Map(Object.entries(list).flatMap(([key, model]) =>

@@ -4,7 +4,7 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A member that is an object; otherwise an empty one. */
+/** Returns a member that is an object, or else an empty object. */
 export function recordOf(record: JsonRecord, name: string): JsonRecord {
   const member = record[name];
   return isRecord(member) ? member : {};

@@ -11,31 +11,31 @@ import { ADS, EXTENSIONS, NAMES, milliseconds, pack, seconds, uint32 } from './t
 export interface FleetEndpoint {
   readonly address: string;
   readonly port: number;
-  /** Where its /readyz is. */
+  /** The port of its /readyz. */
   readonly healthPort?: number;
 }
 
 const LEAST_REQUEST = 1;
 const EDS = 3;
 /**
- * The proxies enforce concurrency limits. A stream may last for many minutes, and Envoy's default of 1,024 would refuse
- * calls.
+ * No limit, because the proxies enforce concurrency limits. A stream may last for many minutes, and Envoy's default of
+ * 1,024 requests would refuse calls.
  */
 const NO_LIMIT = 1_000_000;
 const BUFFER_BYTES = 1024 * 1024;
 /**
- * Shorter than the 72 s for which a proxy keeps an idle connection: a call must not meet one that is just being closed.
+ * Shorter than the 72 s for which a proxy keeps an idle connection, so that no call is sent on a connection that is
+ * being closed.
  */
 const IDLE_SECONDS = 60;
 /**
- * With fewer than so many of 100 healthy by Envoy's own checks, all are used: Kubernetes says that they are ready, so
- * it is rather the checks that fail.
+ * If fewer than this percentage are healthy by Envoy's own checks, all are used: Kubernetes says that they are ready,
+ * so the checks are probably at fault.
  */
 const PANIC_PERCENT = 50;
 
 /**
- * What Envoy's own checks ask a proxy: Readyz: its admin port, whether it takes calls; Connect: only whether its port
- * opens.
+ * What Envoy's own checks request. Readyz: /readyz on the proxy's admin port. Connect: only a connection to its port.
  */
 export type HealthCheckKind = 'Readyz' | 'Connect';
 
@@ -51,7 +51,7 @@ export function buildCluster(question: HealthCheckKind): Uint8Array {
     circuitBreakers: { thresholds: [{ maxConnections: uint32(NO_LIMIT), maxPendingRequests:
       uint32(NO_LIMIT), maxRequests: uint32(NO_LIMIT), maxRetries: uint32(NO_LIMIT) }] },
     outlierDetection: OUTLIERS,
-    // what the checks find counts at once, and not after a second
+    // applies the results of checks at once, not after a second
     commonLbConfig: { healthyPanicThreshold: { value: PANIC_PERCENT }, updateMergeWindow: seconds(0) },
     ignoreHealthOnHostRemoval: true,
     typedExtensionProtocolOptions: { [EXTENSIONS.upstreamHttp]: HTTP_OPTIONS },

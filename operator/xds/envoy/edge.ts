@@ -1,6 +1,6 @@
 /**
- * [P] What an Envoy in front of the fleet is given: one listener, its routes, the fleet as a cluster, and the fleet's
- * endpoints. All of it follows from where the proxies are and where the edge listens; nothing in it is secret.
+ * [P] The resources for an Envoy in front of the fleet: one listener, its routes, the fleet as a cluster, and the
+ * fleet's endpoints. All of them follow from the proxies' addresses and the edge's listener; nothing in them is secret.
  */
 import { buildCluster, buildEndpoints } from './cluster.ts';
 import type { FleetEndpoint, HealthCheckKind } from './cluster.ts';
@@ -11,7 +11,7 @@ import { NAMES, TYPES } from './types.ts';
 
 export interface EdgeOptions {
   readonly endpoints: readonly FleetEndpoint[];
-  /** Should stay what it is: another one makes Envoy build the cluster anew. */
+  /** Should not change, because Envoy would then build the cluster again. */
   readonly health: HealthCheckKind;
   readonly listener: ListenerOptions;
 }
@@ -22,7 +22,7 @@ interface EdgeResources {
   readonly resources: readonly { readonly name: string; readonly value: Uint8Array }[];
 }
 
-/** In the order in which they are to be published: what is referred to comes first. */
+/** In the order of publication: a resource comes before those that refer to it. */
 export function edgeResources({ endpoints, health, listener }: EdgeOptions): readonly EdgeResources[] {
   const { tlsFolder } = listener;
   return [
@@ -35,7 +35,7 @@ export function edgeResources({ endpoints, health, listener }: EdgeOptions): rea
   ];
 }
 
-/** What can be asked of these endpoints; without any it stays what it was. */
+/** The check that these endpoints support; without endpoints, the previous one. */
 export function healthCheckKind(endpoints: readonly FleetEndpoint[], before: HealthCheckKind): HealthCheckKind {
   if (endpoints.length === 0) return before;
   return endpoints.every(({ healthPort }) => healthPort !== undefined) ? 'Readyz' : 'Connect';

@@ -1,7 +1,6 @@
 /**
- * [P] Where SDKs connect: HTTP/1.1 and HTTP/2 on one port, TLS where the edge has a certificate. What may be asked, and
- * how much of it, the proxies decide, in the words of the caller's dialect; Envoy only ends what never becomes a
- * request.
+ * [P] The listener for SDKs: HTTP/1.1 and HTTP/2 on one port, TLS if the edge has a certificate. The proxies enforce
+ * the limits of requests, with errors in the client's dialect; Envoy only closes connections that never send a request.
  */
 import { DownstreamTlsContext, HttpConnectionManager, Listener, Router, Secret } from './envoy.gen.ts';
 import type { Extension, LocalReplyConfig } from './envoy.gen.ts';
@@ -10,7 +9,7 @@ import { ADS, EXTENSIONS, NAMES, NEVER, extension, pack, seconds, uint32 } from 
 export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
-  /** A folder on Envoy's machine with tls.crt and tls.key, read anew when it changes; absent: plaintext. */
+  /** A folder on Envoy's machine with tls.crt and tls.key, which Envoy reloads when it changes; absent: plaintext. */
   readonly tlsFolder?: string | undefined;
 }
 
@@ -18,9 +17,9 @@ const BUFFER_BYTES = 1024 * 1024;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 const STREAMS_PER_CONNECTION = 1000;
-/** After so long without a call, a connection is closed. */
+/** A connection is closed after this time without a call. */
 const IDLE_SECONDS = 600;
-/** The time that the proxies allow for a request head, and for a whole request. */
+/** The time that the proxies allow for a request's headers, and for a whole request. */
 const HEAD_SECONDS = 60;
 const REQUEST_SECONDS = 300;
 const KEEP_UNCHANGED = 1;
@@ -67,9 +66,8 @@ const MANAGER: HttpConnectionManager = {
   streamIdleTimeout: NEVER,
   requestTimeout: seconds(REQUEST_SECONDS),
   requestHeadersTimeout: seconds(HEAD_SECONDS),
-  // every client is a stranger: its x-envoy-* headers, which could set time limits and retries, are taken away. No list
-  // of own
-  // addresses would mean all private ones, so there is one with an address that nobody has
+  // no client is trusted: Envoy removes its x-envoy-* headers, which could set timeouts and retries. An empty list of
+  // internal addresses would mean all private ones, so the list has one address that nobody has
   useRemoteAddress: { value: true },
   internalAddressConfig: { cidrRanges: [{ addressPrefix: '255.255.255.255', prefixLen: uint32(32) }] },
   // the proxies generate request ids
@@ -81,7 +79,7 @@ const MANAGER: HttpConnectionManager = {
   localReplyConfig: localReplies(),
 };
 
-/** Envoy's own errors, in the dialect of the path. */
+/** Writes Envoy's own errors in the dialect of the path. */
 function localReplies(): LocalReplyConfig {
   const message =
     'The call met no proxy of the gateway, or its connection broke off (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';

@@ -1,6 +1,7 @@
 /**
- * [P] All paths go to the fleet, without a time limit: how long a stream may last, or be silent, the proxies decide. A
- * call is tried on another proxy only where nothing of it was sent: a proxy that has seen a call may have billed it.
+ * [P] Routes all paths to the fleet without a timeout, because the proxies decide how long a stream may last or be
+ * silent. A call is retried on another proxy only if nothing of it was sent, because a proxy that has seen a call may
+ * have billed it.
  */
 import { RouteConfiguration } from './envoy.gen.ts';
 import type { RetryPolicy } from './envoy.gen.ts';
@@ -16,8 +17,8 @@ const RETRY: RetryPolicy = {
   retryBackOff: { baseInterval: milliseconds(25), maxInterval: seconds(1) },
 };
 /**
- * Of a body that arrives before a connection is there: more than the connection's buffer and window together, so that
- * it can go to another proxy whole.
+ * How much of a body may arrive before there is a connection: more than the connection's buffer and window together, so
+ * that the complete body can be sent to another proxy.
  */
 const RETRY_BUFFER_BYTES = 4n * 1024n * 1024n;
 

@@ -1,4 +1,4 @@
-/** [P] The types by which Envoy asks for resources and unpacks extensions, and the values that many messages share. */
+/** [P] The type URLs of Envoy's resources and extensions, and the values that many messages share. */
 import type { Any, ConfigSource, Duration, Extension, UInt32Value } from './envoy.gen.ts';
 
 const PREFIX = 'type.googleapis.com/envoy.';
@@ -19,14 +19,14 @@ export const EXTENSIONS = {
   previousHosts: `${PREFIX}extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate`,
 } as const;
 
-/** What the resources are called. */
+/** The names of the resources. */
 export const NAMES = {
   cluster: 'model-gateway', listener: 'model-gateway', routes: 'model-gateway', certificate: 'model-gateway-edge',
 } as const;
 
-/** Over the stream that everything else comes from. */
+/** Get this resource over the same stream as all others. */
 export const ADS: ConfigSource = { ads: {}, resourceApiVersion: 2 };
-/** As a time limit: none. */
+/** As a timeout: none. */
 export const NEVER: Duration = {};
 
 interface Encoder<M> {
