@@ -3,10 +3,10 @@ import { formatDecimal } from '#snapshot/decimal.ts';
 import { pluralize } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { formatRange, offerDollars } from '#web/pricing/dollars.ts';
+import { formatRange, offerDollars, generationUnit } from '#web/pricing/dollars.ts';
 import type { RowDollars } from '#web/pricing/dollars.ts';
 import { modelHref } from '#web/pricing/model-page.ts';
-import type { OfferingGroup, PricedOffer, PriceList, PricingGroup } from '#web/pricing/price-list.ts';
+import type { OfferingGroup, PricedOffer, PriceList, PricingGroup, PricingRow } from '#web/pricing/price-list.ts';
 
 const MODEL_ROOT = '/prices/models/';
 const E18 = 10n ** 9n;
@@ -91,7 +91,7 @@ function renderPrice(model: string, offer: PricedOffer, { pricing: { rows } }: P
   const dollars = offerDollars(offer);
   if (!dollars) return 'No price, so it cannot be called';
   const row = rows.find(({ modelName }) => modelName === model);
-  if (dollars.quotaType === 'Request') return `${formatRange(dollars.request)} per ${unitOf(row?.facts?.endpoints)}`;
+  if (dollars.quotaType === 'Request') return `${formatRange(dollars.request)} per ${unitOf(row)}`;
   return tokenPrice(dollars, row?.stated.output ?? true);
 }
 
@@ -100,7 +100,9 @@ function tokenPrice(dollars: Extract<RowDollars, { quotaType: 'Token' }>, makesT
   return makesTokens ? `${input}, ${formatRange(dollars.output)} output` : input;
 }
 
-function unitOf(endpoints: readonly string[] = []): string {
+function unitOf(row: PricingRow | undefined): string {
+  if (row && generationUnit(row) === 'second') return 'second';
+  const endpoints = row?.facts?.endpoints ?? [];
   const [only] = endpoints.length === 1 ? endpoints : [];
   if (only === 'Images') return 'image';
   return only === 'Videos' ? 'video' : 'call';

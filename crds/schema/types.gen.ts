@@ -661,7 +661,9 @@ export interface PriceCatalogSpec {
 /**
  * One model's price. A Token price is (input + cached x cacheRatio + cache writes x cacheWriteRatio or
  * cacheWrite1hRatio + output x completionRatio) x modelRatio x ratioBaseUsd / 1,000,000 x the group's ratio, or each
- * class of tokens at its own price in usdPerMillion. A Request price is requestUsd x generations x the group's ratio.
+ * class of tokens at its own price in usdPerMillion. A Request price is requestUsd x generations x the group's ratio,
+ * or in place of requestUsd the price of an image's size and quality (perImage), or of a second (perSecondUsd) x
+ * seconds.
  */
 export interface PriceCatalogModel {
   /** The model's name, exactly as clients send it and a ModelRoute has it. */
@@ -723,7 +725,22 @@ export interface PriceCatalogModel {
   readonly regions?: Readonly<Record<string, string>>;
   /** Channels on which the model costs something else. A call pays the price of the channel that served it. */
   readonly channels?: readonly PriceCatalogModelChannel[];
-  /** The price of one generation in USD, a decimal in quotes such as "0.04". Required for Request. */
+  /**
+   * Prices of an image by its size and quality, for models with the endpoint Images. Of the entries that fit an image,
+   * those that name most of it count, and of these the dearest. The size and quality that the answer names are billed;
+   * where a request leaves them to the provider, it holds for the dearest that it can get. One that no entry fits is
+   * refused.
+   */
+  readonly perImage?: readonly PriceCatalogModelPerImage[];
+  /**
+   * The price of one second of a video in USD, a decimal in quotes such as "0.1", for models with the endpoint Videos.
+   * A request must say its seconds; those that the answer names are billed.
+   */
+  readonly perSecondUsd?: string;
+  /**
+   * The price of one generation in USD, a decimal in quotes such as "0.04". Required for Request without perImage and
+   * perSecondUsd.
+   */
   readonly requestUsd?: string;
 }
 
@@ -792,6 +809,16 @@ export interface PriceCatalogModelChannel {
   readonly channel: string;
   /** What every price of the model is multiplied by; a decimal in quotes such as "1.1". */
   readonly multiplier: string;
+}
+
+/** The price of an image of one size and quality. */
+export interface PriceCatalogModelPerImage {
+  /** The size as requests name it, such as 1024x1024. Absent, any. */
+  readonly size?: string;
+  /** The quality as requests name it, such as high. Absent, any. */
+  readonly quality?: string;
+  /** The price of one image in USD, a decimal in quotes such as "0.04". */
+  readonly usd: string;
 }
 
 /** What the gateway says about this catalog. */

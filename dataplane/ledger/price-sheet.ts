@@ -3,6 +3,7 @@
  * tier, and prices of what else is charged. All are integers over one denominator, so that nothing is rounded before
  * the sum of a call.
  */
+import type { ImageRate } from './generation-price.ts';
 import type { ContextTier, Price, Rates as StatedRates, ServiceTier, UsePrices } from '../snapshot/snapshot.gen.ts';
 
 /** Classes of tokens. Each token of a call is in exactly one; cached and written ones are in no class of modality. */
@@ -41,6 +42,10 @@ export interface CompiledPrice extends RateTable {
   /** What rates are multiplied by in a place, in billionths; rates are whole multiples of a billion where it counts. */
   readonly regions: ReadonlyMap<string, bigint>;
   readonly perGeneration: bigint;
+  /** In place of perGeneration, by size and quality; empty: it has none. */
+  readonly perImage: readonly ImageRate[];
+  /** In place of perGeneration, times the seconds; undefined: it has none. */
+  readonly perSecond: bigint | undefined;
   readonly denominator: bigint;
 }
 
@@ -48,7 +53,9 @@ export interface CompiledPrice extends RateTable {
 export interface CatalogPrice extends
   Pick<Price, 'modelRatioE9' | 'completionRatioE9' | 'cacheRatioE9' | 'cacheWriteRatioE9' | 'requestNanoUsd'>,
   Partial<Pick<
-    Price, 'cacheWrite1hRatioE9' | 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions'
+    Price,
+    | 'cacheWrite1hRatioE9' | 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions' | 'perImage'
+    | 'perSecondNanoUsd'
   >> {
   readonly quotaType: 'Token' | 'Request';
   /** USD per million input tokens at model ratio 1. */
@@ -84,7 +91,7 @@ export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channel
   if (price.quotaType === 'Request') {
     return {
       perToken: FREE, contextTiers: [], serviceTiers: NOTHING, priced: NONE, regions: NOTHING, perUse: NOTHING,
-      perGeneration: price.requestNanoUsd * unitScale, denominator: ONE_E18 * units,
+      ...generationPrices(price, unitScale), denominator: ONE_E18 * units,
     };
   }
   const rates = usdPerMillion ? fillRates(usdPerMillion) : ratioRates(price);
@@ -95,8 +102,19 @@ export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channel
     priced: pricedClasses(usdPerMillion),
     perUse: perUse ? usePrices(perUse, unitScale * (TOKEN_DENOMINATOR / ONE_E18)) : NOTHING,
     regions: mapOf(regions.map(({ name, multiplierE9 }) => [name, multiplierE9])),
-    perGeneration: 0n,
+    perGeneration: 0n, perImage: [], perSecond: undefined,
     denominator: TOKEN_DENOMINATOR * units,
+  };
+}
+
+function generationPrices(
+  { requestNanoUsd, perImage = [], perSecondNanoUsd }: CatalogPrice, scale: bigint,
+): Pick<CompiledPrice, 'perGeneration' | 'perImage' | 'perSecond'> {
+  return {
+    perGeneration: requestNanoUsd * scale,
+    perImage: perImage.map(({ size, quality, nanoUsd }) => (
+      { size: size === '' ? undefined : size, quality: quality === '' ? undefined : quality, rate: nanoUsd * scale })),
+    perSecond: perSecondNanoUsd === undefined ? undefined : perSecondNanoUsd * scale,
   };
 }
 
@@ -110,7 +128,8 @@ export function isFree(price: CompiledPrice): boolean {
   const tables = [price, ...price.serviceTiers.values()];
   const rates = tables.flatMap((table) => [table, ...table.contextTiers]).flatMap(({ perToken }) =>
     Object.values(perToken));
-  return [price.perGeneration, ...price.perUse.values(), ...rates].every((rate) => rate === 0n);
+  const generations = [price.perGeneration, price.perSecond ?? 0n, ...price.perImage.map(({ rate }) => rate)];
+  return [...generations, ...price.perUse.values(), ...rates].every((rate) => rate === 0n);
 }
 
 /** Most prices have none of it, and share one empty map. */

@@ -32,7 +32,7 @@ export type CallStatus = (typeof CALL_STATUSES)[number];
 
 /** One dimension of a bill. The sum of all lines' quantity · rate, rounded half up, is the cost. */
 export interface BillLine {
-  /** A class of tokens as a PriceCatalog names it, generation, or a tool that the provider ran. */
+  /** A class of tokens as a PriceCatalog names it, generation, second, or a tool that the provider ran. */
   readonly dimension: string;
   readonly quantity: number;
   /** USD per million tokens, or per unit of anything else, as the group pays it: an exact decimal. */
@@ -45,6 +45,9 @@ export interface BillLine {
   readonly region?: string;
   /** Another model than the call's own. */
   readonly model?: string;
+  /** Of images whose price depends on them, where the price names them. */
+  readonly size?: string;
+  readonly quality?: string;
 }
 
 /** What a reaper would bill for a running call. */

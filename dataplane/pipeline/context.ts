@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Made } from '../ledger/generation-price.ts';
 import type { ConsumptionBounds, Modality, Uses } from '../ledger/price.ts';
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
@@ -95,6 +96,8 @@ export interface EndpointCall {
   readonly output: OutputRequest | undefined;
   /** Images, videos or answers: a price per request is multiplied by it. */
   readonly generations: number;
+  /** What it says of them, by which they may be priced. */
+  readonly made?: Made | undefined;
   readonly oneHourCache: boolean;
   /** The service tier that it asks for, `standard` among them; undefined: whichever the provider chooses. */
   readonly serviceTier?: string | undefined;

@@ -65,6 +65,15 @@ export interface Meter {
   readonly outputTexts?: readonly string[];
   /** Images that the response holds, where it holds any. */
   readonly images?: number;
+  /** What the response says of its images or its video. */
+  readonly served?: ServedMedia;
+}
+
+/** Absent: the response does not say. */
+export interface ServedMedia {
+  readonly size?: string | undefined;
+  readonly quality?: string | undefined;
+  readonly seconds?: number | undefined;
 }
 
 /** The gateway's decisions about a request, made before it is sent. */

@@ -962,6 +962,17 @@ export interface Price {
   readonly regions: readonly Multiplier[];
   /** by "route/channel" */
   readonly channelPrices: readonly Multiplier[];
+  /** takes the place of request_nano_usd */
+  readonly perImage: readonly ImagePrice[];
+  /** likewise, times the seconds */
+  readonly perSecondNanoUsd?: bigint | undefined;
+}
+
+/** USD per image, in nano-dollars, of a size and a quality. Empty: any. */
+export interface ImagePrice {
+  readonly size: string;
+  readonly quality: string;
+  readonly nanoUsd: bigint;
 }
 
 /** USD per use of a tool that the provider runs, in nano-dollars. Absent: it has no price. */
@@ -3271,6 +3282,8 @@ function createBasePrice(): Price {
     perUse: undefined,
     regions: [],
     channelPrices: [],
+    perImage: [],
+    perSecondNanoUsd: undefined,
   };
 }
 
@@ -3344,6 +3357,15 @@ export const Price: MessageFns<Price> = {
     }
     for (const v of message.channelPrices) {
       Multiplier.encode(v!, writer.uint32(138).fork()).join();
+    }
+    for (const v of message.perImage) {
+      ImagePrice.encode(v!, writer.uint32(146).fork()).join();
+    }
+    if (message.perSecondNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.perSecondNanoUsd) !== message.perSecondNanoUsd) {
+        throw new globalThis.Error("value provided for field message.perSecondNanoUsd of type int64 too large");
+      }
+      writer.uint32(152).int64(message.perSecondNanoUsd);
     }
     return writer;
   },
@@ -3495,6 +3517,93 @@ export const Price: MessageFns<Price> = {
             }
 
             message.channelPrices.push(Multiplier.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.perImage.push(ImagePrice.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 19: {
+            if (tag !== 152) {
+              break;
+            }
+
+            message.perSecondNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseImagePrice(): ImagePrice {
+  return { size: "", quality: "", nanoUsd: 0n };
+}
+
+export const ImagePrice: MessageFns<ImagePrice> = {
+  encode(message: ImagePrice, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.size !== "") {
+      writer.uint32(10).string(message.size);
+    }
+    if (message.quality !== "") {
+      writer.uint32(18).string(message.quality);
+    }
+    if (message.nanoUsd !== 0n) {
+      if (BigInt.asIntN(64, message.nanoUsd) !== message.nanoUsd) {
+        throw new globalThis.Error("value provided for field message.nanoUsd of type int64 too large");
+      }
+      writer.uint32(24).int64(message.nanoUsd);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ImagePrice {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseImagePrice() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.size = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.quality = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.nanoUsd = reader.int64() as bigint;
             continue;
           }
         }
