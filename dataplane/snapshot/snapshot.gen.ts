@@ -308,6 +308,7 @@ export const Protocol = {
   UNSPECIFIED: "PROTOCOL_UNSPECIFIED",
   OPENAI: "PROTOCOL_OPENAI",
   ANTHROPIC: "PROTOCOL_ANTHROPIC",
+  BEDROCK_CONVERSE: "PROTOCOL_BEDROCK_CONVERSE",
 } as const;
 
 export type Protocol = typeof Protocol[keyof typeof Protocol];
@@ -316,6 +317,7 @@ export namespace Protocol {
   export type UNSPECIFIED = typeof Protocol.UNSPECIFIED;
   export type OPENAI = typeof Protocol.OPENAI;
   export type ANTHROPIC = typeof Protocol.ANTHROPIC;
+  export type BEDROCK_CONVERSE = typeof Protocol.BEDROCK_CONVERSE;
 }
 
 export function protocolFromJSON(object: any): Protocol {
@@ -329,6 +331,9 @@ export function protocolFromJSON(object: any): Protocol {
     case 2:
     case "PROTOCOL_ANTHROPIC":
       return Protocol.ANTHROPIC;
+    case 4:
+    case "PROTOCOL_BEDROCK_CONVERSE":
+      return Protocol.BEDROCK_CONVERSE;
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum Protocol");
   }
@@ -342,6 +347,8 @@ export function protocolToNumber(object: Protocol): number {
       return 1;
     case Protocol.ANTHROPIC:
       return 2;
+    case Protocol.BEDROCK_CONVERSE:
+      return 4;
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum Protocol");
   }

@@ -143,6 +143,11 @@ function compileChannel(
   };
 }
 
+const PROTOCOLS: Readonly<Partial<Record<Protocol, UpstreamTarget['protocol']>>> = {
+  [Protocol.ANTHROPIC]: 'Anthropic',
+  [Protocol.BEDROCK_CONVERSE]: 'BedrockConverse',
+};
+
 const PLATFORMS: Readonly<Partial<Record<Platform, PlatformName>>> = {
   [Platform.AZURE_DEPLOYMENTS]: 'AzureDeployments',
   [Platform.BEDROCK_INVOKE]: 'BedrockInvoke',
@@ -155,7 +160,7 @@ const KEY_HEADERS: Readonly<Partial<Record<PlatformName, string>>> = {
 };
 
 function compileTarget(id: string, channel: Channel): UpstreamTarget {
-  const protocol = channel.protocol === Protocol.ANTHROPIC ? 'Anthropic' : 'OpenAI';
+  const protocol = PROTOCOLS[channel.protocol] ?? 'OpenAI';
   const platform = (channel.platform && PLATFORMS[channel.platform]) ?? 'Direct';
   const { defaultHeaders, clientHeaders } = providerOf(protocol);
   return {

@@ -62,7 +62,7 @@ export interface UpstreamTarget {
   /** "route/channel" */
   readonly id: string;
   /** A label: nothing in this folder depends on it. */
-  readonly protocol: 'OpenAI' | 'Anthropic';
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
   /** Absent: Direct. A label too. */
   readonly platform?: PlatformName;
   /** Of AzureDeployments. */

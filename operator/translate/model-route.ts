@@ -21,7 +21,9 @@ const ENDPOINTS =
   { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
 const CHANNEL_ENDPOINTS = { Chat: ChannelEndpoint.CHAT, Responses: ChannelEndpoint.RESPONSES } as const;
 const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;
-const PROTOCOLS = { OpenAI: Protocol.OPENAI, Anthropic: Protocol.ANTHROPIC } as const;
+const PROTOCOLS = {
+  OpenAI: Protocol.OPENAI, Anthropic: Protocol.ANTHROPIC, BedrockConverse: Protocol.BEDROCK_CONVERSE,
+} as const;
 const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.DRAIN } as const;
 const ALLOWANCES = {
   ServerTools: Allowance.SERVER_TOOLS, ServiceTiers: Allowance.SERVICE_TIERS, FileReferences: Allowance.FILE_REFERENCES,
