@@ -497,6 +497,11 @@ export interface ModelRouteChannel {
   /** How the gateway proves itself to the provider. Absent, it sends no credential. */
   readonly auth?: ModelRouteChannelAuth;
   /**
+   * What becomes of the flags that clients send in anthropic-beta, over what the platform does by itself. BedrockInvoke
+   * takes only the flags on its list, the others take all.
+   */
+  readonly betas?: ModelRouteChannelBetas;
+  /**
    * What models are called at this provider, where that differs. A model that is not listed is sent by its own name.
    */
   readonly models?: readonly ModelRouteChannelModel[];
@@ -586,6 +591,27 @@ export interface ModelRouteChannelAuthSecretRef {
   readonly name: string;
   /** The entry of the Secret that holds it. */
   readonly key: string;
+}
+
+/**
+ * What becomes of the flags that clients send in anthropic-beta, over what the platform does by itself. BedrockInvoke
+ * takes only the flags on its list, the others take all.
+ */
+export interface ModelRouteChannelBetas {
+  /** Flags that the provider does not get, with the members of the body that belong to them. The answer names them. */
+  readonly drop?: readonly string[];
+  /** Flags that go by another name at this provider. */
+  readonly rename?: readonly ModelRouteChannelBetasRename[];
+  /** Flags that pass although the platform's list does not have them. */
+  readonly allow?: readonly string[];
+}
+
+/** One flag. */
+export interface ModelRouteChannelBetasRename {
+  /** As clients send it. */
+  readonly name: string;
+  /** As the provider knows it. */
+  readonly to: string;
 }
 
 /** Another name for one model. */

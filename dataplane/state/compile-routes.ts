@@ -168,6 +168,10 @@ function compileTarget(id: string, channel: Channel): UpstreamTarget {
     protocol,
     platform,
     apiVersion: channel.apiVersion ?? '',
+    betas: channel.betas && {
+      drop: channel.betas.drop, allow: channel.betas.allow,
+      rename: Object.fromEntries(channel.betas.rename.map(({ name, to }) => [name, to])),
+    },
     baseUrl: channel.baseUrl,
     credential: compileKey(channel, protocol, platform),
     signIn: channel.signIn && compileSignIn(channel.signIn),
@@ -205,6 +209,7 @@ function secretHeader([header, value]: readonly [string, string]): UpstreamCrede
 function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
   return a.protocol === b.protocol && a.baseUrl === b.baseUrl
     && a.platform === b.platform && a.apiVersion === b.apiVersion && sameSignIn(a.signIn, b.signIn)
+    && JSON.stringify(a.betas) === JSON.stringify(b.betas)
     && sameCredential(a.credential, b.credential) && sameTimeouts(a.timeouts, b.timeouts)
     && sameHeaders(a.clientHeaders, b.clientHeaders) && sameEndpoints(a.endpoints, b.endpoints);
 }

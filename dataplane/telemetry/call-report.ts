@@ -17,6 +17,8 @@ export interface AttemptReport {
   /** ok, full, status_<code>, connect, reset, timeout, cut, idle, aborted, short (no money at this channel's price). */
   readonly outcome: string;
   readonly durationMs: number;
+  /** The families of beta flags that the provider did not get; absent: none. */
+  readonly droppedBetas?: readonly string[];
 }
 
 export interface CallReport {

@@ -6,7 +6,7 @@ import {
   Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, ProviderTools, QuotaType,
   Reasoning, Routing,
 } from '#snapshot/snapshot.gen.ts';
-import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
+import type { BetaRules, Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { memoize } from './memoize.ts';
@@ -95,6 +95,7 @@ function resolveRoute(
       ...unresolvedOf(found),
       ...unpricedOf(spec.models, priced),
       ...limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } },
+      ...spec.channels.some(({ auth }) => auth && auth.type !== 'ApiKey') && { signsIn: true },
       fields: { models: spec.models.length, channels: channels.length },
       published: true,
     },
@@ -133,8 +134,13 @@ function translateChannel(channel: ModelRouteChannel, credential: string | undef
       idleMs: idleSeconds * MS,
     },
     ...endpointsOf(channel),
+    ...channel.betas && { betas: betasOf(channel.betas) },
     allowedHeaders: channel.allow.headers.map((name) => name.toLowerCase()),
   };
+}
+
+function betasOf({ drop = [], rename = [], allow = [] }: NonNullable<ModelRouteChannel['betas']>): BetaRules {
+  return { drop: [...drop], rename: rename.map(({ name, to }) => ({ name, to })), allow: [...allow] };
 }
 
 /** Hosts whose providers serve Responses: OpenAI's own and Azure's. */

@@ -179,7 +179,7 @@ describe('Azure by Entra', () => {
     assert.equal(clouds.cloud.requests.length, 0);
     const changes = await clouds.gateway.operator.statusChanges();
     const text = JSON.stringify([...changes]);
-    assert.match(text, /"SignInFailed","status":"True","reason":"TokenRefused"/);
+    assert.match(text, /"CredentialReady","status":"False","reason":"TokenRefused"/);
     assert.match(text, /invalid_client/);
     now += 60_000;
     clouds.tokens.script(token('entra-token-6'));
