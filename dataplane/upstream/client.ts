@@ -108,11 +108,9 @@ async function exchange(channel: Channel, target: UpstreamTarget, request: Upstr
   const handler = new Exchange({ stream, timeouts: target.timeouts, signal });
   pool.dispatch({ method, path, headers, body: requestBody(request.body) }, handler);
   const response = await handler.response;
-  if (response.status === UNAUTHORIZED) authorizer?.refused();
+  authorizer?.answered(response);
   return decodeEventStream(response);
 }
-
-const UNAUTHORIZED = 401;
 
 function hostOf({ origin }: BaseAddress): string {
   return new URL(origin).host;
