@@ -10,9 +10,11 @@ export interface DressedCall {
 
 /** Undefined: as the protocol's own API has it. */
 export function dressOf(
-  { target: { platform = 'Direct', apiVersion = '', betas: betaRules }, upstreamModel }: Candidate,
+  { target: { platform = 'Direct', apiVersion = '', betas: betaRules }, upstreamModel }:
+  Pick<Candidate, 'target' | 'upstreamModel'>,
   { stream, headers }: DressedCall,
 ): Dress | undefined {
   if (platform === 'Direct' && !betaRules) return undefined;
-  return { platform, apiVersion, model: upstreamModel, stream, betas: headers['anthropic-beta'], betaRules };
+  const betas = headers['anthropic-beta'];
+  return { platform, apiVersion, model: upstreamModel, stream, betas, betaRules };
 }
