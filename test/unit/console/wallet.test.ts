@@ -263,4 +263,19 @@ describe('calls', () => {
     const filtered = (await stand.see('alice', '/wallet/team-a/main/calls.csv?key=app')).body;
     assert.equal(filtered.trimEnd().split('\r\n').length, 2);
   });
+
+  test('name groups as people know them, in both files', async () => {
+    const named = walletStand(usageBook(records), [{
+      apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group',
+      metadata: { namespace: 'model-gateway', name: 'auto-a' }, spec: {
+        displayName: 'Auto-A', priceRatio: '1', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
+      },
+    }]);
+    for (const path of ['/wallet/team-a/main/calls.csv', '/usage/calls.csv?range=90d']) {
+      const { body } = await named.see('alice', path);
+      assert.match(body, /,Auto-A,/, path);
+      assert.doesNotMatch(body, /,auto-a,/, path);
+    }
+    await named.app.close();
+  });
 });
