@@ -25,6 +25,7 @@ const NAVIGATION: readonly { readonly item: NavigationItem; readonly path: strin
   { item: 'usage', path: '/usage', label: 'Usage' },
   { item: 'prices', path: '/prices', label: 'Prices' },
   { item: 'groups', path: '/groups', label: 'Groups' },
+  { item: 'playground', path: '/playground', label: 'Playground' },
 ];
 
 /** The whole document. */
