@@ -60,7 +60,7 @@ export interface PageRequest {
   readonly nowMs: number;
 }
 
-export type NavigationItem = 'overview' | 'keys' | 'wallet' | 'usage' | 'prices' | 'groups' | 'playground';
+export type NavigationItem = 'overview' | 'keys' | 'wallet' | 'usage' | 'models' | 'prices' | 'groups' | 'playground';
 
 /** What stands inside views/layout.ts. */
 export interface Page {

@@ -52,7 +52,7 @@ ${typeof spending === 'string' ? renderLedgerNotice(spending) : renderFigures(sp
 ${renderKeys(overview)}</div>
 ${failing === undefined ? NOTHING : renderFailing(failing)}
 <section class="section" aria-labelledby="more"><h2 id="more">More</h2>
-<ul><li><a href="/prices">Models and prices</a></li><li><a href="/groups">Groups</a></li>\
+<ul><li><a href="/models">Models</a> and <a href="/prices">prices</a></li><li><a href="/groups">Groups</a></li>\
 ${failing === undefined ? NOTHING : html`<li><a href="/routes">Routes and the status of channels</a></li>`}\
 ${gatewayUrl === undefined ? NOTHING : html`<li><a href="${gatewayUrl}">The gateway's own page</a>, with its base \
 URLs</li>`}</ul></section>`;

@@ -60,7 +60,7 @@ describe.skipIf(chromium.skip)('what people come for', () => {
     await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await visitor.page.goto(url);
     await showToken(visitor, 'Token or API key', token);
-    await visitor.page.waitForURL(/\/keys/);
+    await visitor.page.locator('.site-person').waitFor();
     await visitor.page.exposeFunction('countClick', () => { clicks++; });
     const count = 'addEventListener("pointerdown", () => window.countClick(), true)';
     await visitor.page.addInitScript(count);
