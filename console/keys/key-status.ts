@@ -89,21 +89,29 @@ function outOfCredit(apiKey: ApiKey, { account, cheapestCallNanoUsd, shortage }:
  * Nothing remains, less than any call costs, or, once the key is low, not enough for its last call. A refusal of a key
  * with much left says that the call was large; one before a raise of the limit does not count any more.
  */
-function limitReached(
-  apiKey: ApiKey, { nowMs, cheapestCallNanoUsd, shortage }: KeyStatusContext,
-): Reason | undefined {
+function limitReached(apiKey: ApiKey, context: KeyStatusContext): Reason | undefined {
   const { spentNanoUsd, limitNanoUsd, remainingNanoUsd } = factsOf(apiKey);
   if (limitNanoUsd === undefined || remainingNanoUsd === undefined) return undefined;
-  const spent = `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} are spent.`;
-  const mend = `Raise the limit or set it to Unlimited under Settings${anew(apiKey)}.`;
-  if (remainingNanoUsd <= 0n || isExhausted(apiKey)) return ['LimitReached', `${spent} ${mend}`];
+  const why = shortOf(apiKey, context, { spentNanoUsd, limitNanoUsd, remainingNanoUsd });
+  return why === undefined ? undefined
+    : ['LimitReached', `${why} Raise the limit or set it to Unlimited under Settings${anew(apiKey)}.`];
+}
+
+type LimitFigures = Readonly<Record<'spentNanoUsd' | 'limitNanoUsd' | 'remainingNanoUsd', bigint>>;
+
+/** Why the limit lets no call through. Most keys are far from it: their figures are not even written. */
+function shortOf(
+  apiKey: ApiKey, { nowMs, cheapestCallNanoUsd, shortage }: KeyStatusContext,
+  { spentNanoUsd, limitNanoUsd, remainingNanoUsd }: LimitFigures,
+): string | undefined {
+  if (remainingNanoUsd <= 0n || isExhausted(apiKey))
+    return `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} are spent.`;
   if (!isLow(spentNanoUsd, limitNanoUsd)) return undefined;
   if (remainingNanoUsd < (cheapestCallNanoUsd(apiKey) ?? 0n))
-    return ['LimitReached', `${formatUsdDown(remainingNanoUsd, 4)} remain, less than any call costs. ${mend}`];
-  const sinceMs = periodStartOf(apiKey, nowMs);
-  if (isLatest(apiKey, shortage, { of: 'Key', limitNanoUsd, sinceMs }))
-    return ['LimitReached', `${formatUsdDown(remainingNanoUsd, 4)} remain, too little for its last call. ${mend}`];
-  return undefined;
+    return `${formatUsdDown(remainingNanoUsd, 4)} remain, less than any call costs.`;
+  return isLatest(apiKey, shortage, { of: 'Key', limitNanoUsd, sinceMs: periodStartOf(apiKey, nowMs) })
+    ? `${formatUsdDown(remainingNanoUsd, 4)} remain, too little for its last call.`
+    : undefined;
 }
 
 function pending(apiKey: ApiKey): Reason | undefined {
