@@ -240,7 +240,7 @@ function refuseOtherMethods(app: FastifyInstance, routes: readonly ConsoleRoute[
       method: METHODS.filter((method) => !known.has(method)), url,
       handler() {
         throw new RequestRefused(
-          405, 'This is not possible here', { message: `Possible are: ${allow}.`, headers: { allow } },
+          405, 'This is not possible here', { message: `Allowed here: ${allow}.`, headers: { allow } },
         );
       },
     });

@@ -55,7 +55,7 @@ function firstReason(apiKey: ApiKey, context: KeyStatusContext): Reason {
 }
 
 function switchedOff({ spec }: ApiKey): Reason | undefined {
-  return spec.enabled ? undefined : ['Disabled', 'Every call is refused until somebody switches it on.'];
+  return spec.enabled ? undefined : ['Disabled', 'Every call is refused until it is enabled.'];
 }
 
 function expired(apiKey: ApiKey, { nowMs }: KeyStatusContext): Reason | undefined {
@@ -105,12 +105,12 @@ function shortOf(
   { spentNanoUsd, limitNanoUsd, remainingNanoUsd }: LimitFigures,
 ): string | undefined {
   if (remainingNanoUsd <= 0n || isExhausted(apiKey))
-    return `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} are spent.`;
+    return `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} is spent.`;
   if (!isLow(spentNanoUsd, limitNanoUsd)) return undefined;
   if (remainingNanoUsd < (cheapestCallNanoUsd(apiKey) ?? 0n))
-    return `${formatUsdDown(remainingNanoUsd, 4)} remain, less than any call costs.`;
+    return `${formatUsdDown(remainingNanoUsd, 4)} remains, less than any call costs.`;
   return isLatest(apiKey, shortage, { of: 'Key', limitNanoUsd, sinceMs: periodStartOf(apiKey, nowMs) })
-    ? `${formatUsdDown(remainingNanoUsd, 4)} remain, too little for its last call.`
+    ? `${formatUsdDown(remainingNanoUsd, 4)} remains, too little for its last call.`
     : undefined;
 }
 
@@ -126,7 +126,7 @@ function pending(apiKey: ApiKey): Reason | undefined {
 function low(apiKey: ApiKey): Reason | undefined {
   const { spentNanoUsd, limitNanoUsd } = factsOf(apiKey);
   if (limitNanoUsd === undefined || !isLow(spentNanoUsd, limitNanoUsd)) return undefined;
-  return ['Low', `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} are spent${anew(apiKey, '; ')}.`];
+  return ['Low', `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} is spent${anew(apiKey, '; ')}.`];
 }
 
 /** As the condition QuotaLow has it: from 80 % on. */

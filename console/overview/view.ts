@@ -74,8 +74,8 @@ ${renderMore(accounts.length, '/wallet', 'account')}</section>`;
 }
 
 function renderKeys({ keys, allKeys }: Overview): Html {
-  return html`<section class="section" aria-labelledby="near"><div class="section-head"><h2 id="near">Keys to look at\
-</h2><p><a href="/keys">API keys</a></p></div>
+  return html`<section class="section" aria-labelledby="near"><div class="section-head"><h2 id="near">Keys that need \
+attention</h2><p><a href="/keys">API keys</a></p></div>
 ${keys.length === 0 ? html`<p class="none">${allKeys === 0
   ? html`You have no key yet. <a href="/keys/new">Create key</a>`
   : `None of ${pluralize(allKeys, 'key')} is near its limit or refuses calls.`}</p>` : html`

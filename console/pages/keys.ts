@@ -100,7 +100,7 @@ const MAX_ATTEMPTS = 3;
 /** Whoever else changes the key meanwhile changes something else: what the switch means is tried on top of it. */
 async function switchKey(request: PageRequest): Promise<HandlerResult> {
   const switched = readSwitchValue(request.form.get('to') ?? '');
-  if (switched === undefined) throw new AccessError('Invalid', 'This is no switch of this page. Nothing was changed.');
+  if (switched === undefined) throw new AccessError('Invalid', 'This page has no such switch. Nothing was changed.');
   for (let attempt = 1; ; attempt++) {
     try {
       await setEnabled(request, switched);
@@ -293,7 +293,7 @@ filters.</p>
 function renderNotAllowed(person: string, backend: Backend): Html {
   return html`<div class="page-head"><h1>API keys</h1></div>
 <div class="empty" id="not-allowed"><h2>You may not see any API keys</h2>
-<p>Signed in as <b><bdi>${person}</bdi></b>. To see the keys of a namespace takes the rights <code>get</code> and \
+<p>Signed in as <b><bdi>${person}</bdi></b>. Seeing the keys of a namespace takes the rights <code>get</code> and \
 <code>list</code> on \
 <code>apikeys.modelgateway.dev</code> there; to work with them, <code>create</code>, <code>patch</code> and \
 <code>delete</code> as well, and <code>get</code> on the keys' <code>secrets</code> to be shown a new key.</p>

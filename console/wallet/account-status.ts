@@ -44,7 +44,7 @@ function reasonOf(facts: AccountFacts, context: AccountStatusContext): Reason {
   if (ready?.status === 'False' && ready.reason !== 'LimitReached' && !isUnderWay(account))
     return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
   return outOfCredit(facts, context) ?? pending(ready) ?? (isAccountLow(facts)
-    ? ['Low', `${formatUsdDown(balanceNanoUsd, 2)} of ${formatShortUsd(creditNanoUsd)} remain.`]
+    ? ['Low', `${formatUsdDown(balanceNanoUsd, 2)} of ${formatShortUsd(creditNanoUsd)} remains.`]
     : ['Active', '']);
 }
 
@@ -56,13 +56,13 @@ function outOfCredit(
   if (balanceNanoUsd === 0n)
     return ['OutOfCredit', `${creditNanoUsd === 0n ? 'It has no credit.' : 'All of its credit is spent.'} ${REFUSED}`];
   if (!isLow(spentNanoUsd, creditNanoUsd)) return undefined;
-  const left = `${formatUsdDown(balanceNanoUsd, 4)} remain,`;
+  const left = `${formatUsdDown(balanceNanoUsd, 4)} remains,`;
   if (balanceNanoUsd < (cheapestCallNanoUsd?.() ?? 0n))
     return ['OutOfCredit', `${left} less than any call costs. ${REFUSED}`];
   return wasRefused ? ['OutOfCredit', `${left} too little for the last call. ${REFUSED}`] : undefined;
 }
 
-/** 80 % of its credit are spent. */
+/** 80 % of its credit is spent. */
 export function isAccountLow({ creditNanoUsd, spentNanoUsd }: AccountFacts): boolean {
   return isLow(spentNanoUsd, creditNanoUsd);
 }

@@ -73,7 +73,7 @@ describe('refused calls', () => {
     assert.equal(refusalSentence(counts, TODAY + 1), 'None refused today');
     assert.equal(refusalSentence([
       refusal({ errorCode: 'invalid_json', calls: 1200 }), refusal({ errorCode: 'invalid_request', calls: 5 }),
-    ], TODAY), '1,205 refused today: 1,205 not valid requests');
+    ], TODAY), '1,205 refused today: 1,205 invalid requests');
   });
 
   it('are on the account\'s page and listed with the API\'s words', async () => {
@@ -159,7 +159,7 @@ describe('a key whose last call was refused for lack of money', () => {
     const { body } = await short.see('alice', '/keys?status=LimitReached');
     assert.deepEqual([...body.matchAll(/data-key="([^"]*)"/g)].map(([, key]) => key), ['team-a/empty']);
     assert.match(textOf((await short.see('alice', '/keys/team-a/empty')).body),
-      /Limit reached\. \$0\.0020 remain, too little for its last call/);
+      /Limit reached\. \$0\.0020 remains, too little for its last call/);
     for (const name of ['raised', 'held', 'served'])
       assert.match(textOf((await short.see('alice', `/keys/team-a/${name}`)).body), / Low\. /, name);
     const csv = (await short.see('alice', '/keys.csv?q=team-a')).body;

@@ -230,7 +230,7 @@ describe('calls', () => {
     ], [`calls?since=${day(19)}`, false], ['', true], ['?days=90', true], ['?days=7', false]] as const) {
       const { body } = await cut.see('alice', `/wallet/team-a/main${path.startsWith('calls') ? '/' : ''}${path}`);
       assert.equal(body.includes('id="calls-missing"'), told, path);
-      if (told) assert.match(body, new RegExp(`more calls than the console takes in: those from before <time ` +
+      if (told) assert.match(body, new RegExp(`more calls than the console keeps: some from before <time ` +
         `datetime="${new Date(sinceMs).toISOString().slice(0, 19)}Z`));
     }
     assert.ok(!(await stand.see('alice', '/wallet/team-a/main/calls')).body.includes('calls-missing'));
