@@ -74,7 +74,7 @@ describe.skipIf(chromium.skip)('what people come for', () => {
     const { url, world } = await serve([ACCOUNT]);
     const { page, press, inspect, clicks } = await enter(url, ANNA.name);
     await page.getByRole('link', { name: 'Create key' }).click();
-    assert.equal(await page.evaluate('document.activeElement.name'), 'name');
+    await page.locator('input[name=name]:focus').waitFor();
     await page.keyboard.type('My CI Bot');
     await press('Create key');
     const key = world.mint('team-a', 'my-ci-bot');
