@@ -1,6 +1,7 @@
 /**
- * The same on the fleet's Valkey, over a connection of its own beside the ledger's: capped streams by key, and a hash
- * of counts by account and day. Everything expires, and nothing that the ledger keeps depends on it.
+ * Keeps activity in the Valkey that all proxies share, over a connection separate from the ledger's: a capped stream
+ * for each key, and a hash of counts for each account and day. Everything expires, and the ledger's data does not
+ * depend on it.
  */
 import { openConnection } from '../ledger/valkey/connection.ts';
 import type { ValkeyConnection } from '../ledger/valkey/connection.ts';
@@ -12,18 +13,21 @@ import type {
   ActivityEntry, ActivityQuery, ActivityReader, ActivityWriter, ProxyFigures, RefusalCount,
 } from './activity.ts';
 
-/** Of one key: refused ones and others each. Some 15 KB of the store's memory each. */
+/**
+ * The most entries that are kept of one key: of its refused requests and of its others, each. Each list takes some 15
+ * KB.
+ */
 const MAX_ENTRIES_PER_KEY = 50;
-/** Keys whose refused calls an account's list is merged from. */
+/** An account's list is merged from the refused calls of at most this many keys. */
 const MAX_LISTED_KEYS = 50;
 const DAY_SECONDS = DAY_MS / 1000;
-/** What a proxy said is dropped when it has been old for so long. */
+/** A proxy's figures are deleted at this age. */
 const FORGET_MS = 4 * FIGURES_MS;
 
 interface Store {
   readonly connection: ValkeyConnection;
   readonly streamOf: (entry: Pick<ActivityEntry, 'account' | 'keyUid' | 'refused'>) => string;
-  /** A hash with what each proxy says of its channels. */
+  /** A hash with the figures of each proxy. */
   readonly channels: string;
   readonly countsOf: (account: string, day: number) => string;
 }
@@ -40,17 +44,14 @@ function openStore(url: string): Store {
   };
 }
 
-/**
- * Connects in the background.
- * @param proxy tells this process from all others
- */
+/** Connects in the background. @param proxy a name that is unique to this process */
 export function openValkeyActivityWriter(url: string, proxy: string): ActivityWriter {
   const { connection, streamOf, countsOf, channels } = openStore(url);
   return {
     async write({ entries, refusals }) {
       const streams = Map.groupBy(entries, streamOf);
       const hashes = Map.groupBy(refusals, ({ account, day }) => countsOf(account, day));
-      // sent as one pipeline: the commands of a turn leave together
+      // the client sends these commands together as one pipeline
       await Promise.all([
         ...[...streams].flatMap(([stream, added]) => [
           ...added.slice(-MAX_ENTRIES_PER_KEY).map((entry) => connection.write(stream,
@@ -80,7 +81,7 @@ export function openValkeyActivityWriter(url: string, proxy: string): ActivityWr
   };
 }
 
-/** Connects in the background; read permissions on the server are enough. */
+/** Connects in the background. The Valkey user needs only read permissions. */
 export function openValkeyActivityReader(url: string, nowMs: () => number = Date.now): ActivityReader {
   const { connection, streamOf, countsOf, channels } = openStore(url);
 
@@ -88,7 +89,7 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
     const stream = streamOf({ account, keyUid, refused });
     const entries = await connection.command(stream, ['XREVRANGE', stream, '+', '-']);
     if (!Array.isArray(entries)) return [];
-    // keys of files mode have names as uids, which another account may have had
+    // in files mode a key's uid is its name, which another account may have used before
     return entries.flatMap(parseStreamEntry).filter((entry) => entry.account === account);
   }
 
@@ -105,7 +106,7 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
     return keyUid === undefined ? counts : counts.filter((count) => count.keyUid === keyUid);
   };
 
-  /** The keys that were refused lately, the latest day first. */
+  /** The keys that were refused recently, latest day first. */
   async function keysRefused(account: string): Promise<string[]> {
     const today = Math.floor(nowMs() / DAY_MS);
     const counts = await refusals({ account, fromDay: today - ENTRY_DAYS, toDay: today });
@@ -152,7 +153,7 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
   };
 }
 
-/** Name and text, in pairs. */
+/** Reads the names and texts, which alternate in the reply. */
 function parseProxies(reply: unknown): [name: string, text: string][] {
   const texts = Array.isArray(reply) ? reply.map(String) : [];
   return texts.flatMap((name, at) => at % 2 === 1 ? [] : [[name, texts[at + 1] ?? '']]);

@@ -1,6 +1,6 @@
 /**
- * One attempt at one channel: convert the request, send it, and wait for the response's head, and for the first piece
- * of a stream. A failure is returned as a value, so that the next channel can be tried.
+ * Makes one attempt at one channel: converts the request, sends it, and waits for the response's headers, and for the
+ * first chunk of a stream. A failure is returned as a value, so that the next channel can be tried.
  */
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { Converter, ProviderError, UpstreamBody } from '../protocol/converter.ts';
@@ -26,7 +26,7 @@ export type AttemptFailure =
     readonly kind: 'Refused'; readonly status: number; readonly headers: Readonly<Record<string, string>>;
     readonly error: ProviderError;
   }
-  /** There was no response, or no first piece of it. */
+  /** There was no response, or its first chunk did not come. */
   | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind; readonly connectError?: string };
 
 /** The client disconnected before the provider answered. */
@@ -34,16 +34,16 @@ export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected';
 }
 
-/** The largest part of a provider's error response that is read. */
+/** The most bytes that are read of a provider's error response. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Throws GatewayError (unsupported_parameter) where the channel's protocol cannot express the request. */
+/** Throws GatewayError (unsupported_parameter) if the channel's protocol cannot express the request. */
 export async function attempt(deps: PipelineDeps, admitted: Admitted, record: CallRecord): Promise<AttemptResult> {
   const { candidate, routed: { call } } = admitted;
   const { id: channel, protocol } = candidate.target;
   const startedAt = deps.clock.monotonicMs();
   const converter = call.converter(candidate);
-  if (!converter) throw new Error('a candidate that cannot serve this endpoint was routed to');
+  if (!converter) throw new Error('the call was routed to a candidate that cannot serve its endpoint');
   const given = requestHeaders(admitted.routed.received.headers, candidate.target.clientHeaders);
   const dress = dressOf(candidate, { stream: call.stream, headers: given });
   const request = await convertRequest(deps, admitted, { converter, dress });
@@ -67,7 +67,7 @@ interface ConvertedCall {
   readonly admitted: Admitted;
   readonly converter: Converter;
   readonly request: UpstreamBody;
-  /** The client's that pass. */
+  /** The client's headers that are forwarded. */
   readonly headers: Record<string, string>;
   readonly record: CallRecord;
 }
@@ -89,7 +89,7 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
     return { kind: 'Answered', forwarded: { admitted, converter, notes, dropped, response: ready } };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    // after a cancellation the provider may go on and charge for the call; after its own failure it does not
+    // after a cancellation the provider may continue and charge for the call; after a failure of its own it does not
     record.sent = error.sent && error.kind === 'Aborted';
     record.timedOut = error.timedOut;
     return {
@@ -99,7 +99,7 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
   }
 }
 
-/** A 204 or 205 has no body, so it is no answer. */
+/** A 204 or 205 has no body, so it does not count as success. */
 function isAnswer(status: number): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205;
 }
@@ -125,7 +125,7 @@ async function convertRequest(
   }
 }
 
-/** Waits for a stream's first piece, and returns a response whose body begins with it. */
+/** Waits for a stream's first chunk, and returns a response whose body begins with it. */
 async function afterFirstPiece({ status, headers, body }: UpstreamResponse): Promise<UpstreamResponse> {
   const iterator = body[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -148,7 +148,7 @@ async function afterFirstPiece({ status, headers, body }: UpstreamResponse): Pro
   };
 }
 
-/** Reads a provider's error response. `readError` is that of its protocol. */
+/** Reads a provider's error response with the `readError` of its protocol. */
 export async function readErrorResponse(
   { status, headers, body }: UpstreamResponse, readError: Provider['readError'] = readProviderError,
 ): Promise<AttemptFailure> {
@@ -161,7 +161,7 @@ export async function readErrorResponse(
       if (size >= MAX_ERROR_BYTES) break;
     }
   } catch (error) {
-    // the status decides; the message may be incomplete
+    // the status is enough; the message may be incomplete
     if (!(error instanceof UpstreamFailure)) throw error;
   }
   const text = Buffer.concat(pieces).subarray(0, MAX_ERROR_BYTES);

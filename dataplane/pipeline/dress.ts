@@ -4,7 +4,7 @@ import type { Candidate } from '../state/state.ts';
 
 export interface DressedCall {
   readonly stream: boolean;
-  /** Those that pass to the provider. */
+  /** The client's headers that are forwarded to the provider. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Completes the response after the settlement: a whole response with its cost, the last event of a stream, or the error
- * in the client's dialect.
+ * Completes the response after the settlement: sends a buffered response with its cost, the last event of a stream, or
+ * the error in the client's dialect.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import { ownWords } from '../errors.ts';
@@ -20,7 +20,7 @@ export interface ReplyStatus {
 }
 
 const OK = 200;
-/** The status in logs of a client that left before it got one. */
+/** The status in logs if the client left before it got one. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 /** Sends the rest of the response. */
@@ -56,7 +56,7 @@ function errorStatus(error: GatewayError, httpStatus: number): ReplyStatus {
 /** Returns the status that the client saw. */
 function sendError({ received: { reply }, writeFailure }: CallRecord, error: GatewayError): number {
   if (!reply.started || !writeFailure) return reply.fail(error);
-  // of the codes in a response's error, only this one has a counterpart here
+  // of the error codes that a response object may have, only this one matches a code of the gateway
   const code = error.code === 'rate_limit_exceeded' ? error.code : 'server_error';
   reply.end(writeFailure({ code, message: error.message }));
   return OK;

@@ -1,4 +1,4 @@
-/** [P] Models and channels of the ModelRoutes, each compiled once and shared by every group that offers them. */
+/** [P] Compiles models and channels of the ModelRoutes, each once for all groups that offer them. */
 import {
   Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Platform, Protocol, ProviderTools,
   Reasoning, Routing,
@@ -30,11 +30,11 @@ export interface CompiledChannel {
   readonly target: UpstreamTarget;
   readonly priority: number;
   readonly weight: number;
-  /** It gets no new calls. */
+  /** True if the channel gets no new calls. */
   readonly drained: boolean;
-  /** The channel's own threshold, all groups together. */
+  /** The channel's own threshold over all groups. */
   readonly slot: SlotLimit | undefined;
-  /** Upstream names by model; a model that is not there keeps its name. */
+  /** The provider's names by model; a model without an entry keeps its name. */
   readonly renames: ReadonlyMap<string, string>;
 }
 
@@ -55,7 +55,7 @@ const CHAT_ENDPOINTS: Readonly<Partial<Record<ChannelEndpoint, ChatEndpoint>>> =
   [ChannelEndpoint.CHAT]: 'Chat',
   [ChannelEndpoint.RESPONSES]: 'Responses',
 };
-/** What none means. */
+/** The endpoints of a channel that names none. */
 const CHAT_ONLY: ReadonlySet<ChatEndpoint> = new Set(['Chat']);
 
 const ALLOWANCES: Readonly<Partial<Record<Allowance, UnboundedFeature>>> = {
@@ -154,7 +154,7 @@ const PLATFORMS: Readonly<Partial<Record<Platform, PlatformName>>> = {
   [Platform.VERTEX_PUBLISHER]: 'VertexPublisher',
 };
 
-/** The header of a platform's keys, where it is not the protocol's. */
+/** The header for a platform's keys, if it differs from the protocol's. */
 const KEY_HEADERS: Readonly<Partial<Record<PlatformName, string>>> = {
   AzureDeployments: 'api-key', BedrockInvoke: 'authorization',
 };
@@ -176,7 +176,7 @@ function compileTarget(id: string, channel: Channel): UpstreamTarget {
     credential: compileKey(channel, protocol, platform),
     signIn: channel.signIn && compileSignIn(channel.signIn),
     endpoints: channel.endpoints ? setOf(channel.endpoints.endpoints, CHAT_ENDPOINTS) : CHAT_ONLY,
-    // a cloud reads the version in the body
+    // a cloud reads the version from the body
     defaultHeaders: platform === 'Direct' ? defaultHeaders : {},
     clientHeaders: allowHeaders([...clientHeaders, ...channel.allowedHeaders]),
     timeouts: channel.timeouts ?? NO_TIMEOUTS,

@@ -1,4 +1,4 @@
-/** What one finished call adds to the metrics. */
+/** Adds one finished call to the metrics. */
 import type { TokenCounts } from '../ledger/usage-record.ts';
 import type { AttemptReport, CallReport, EndpointName } from './call-report.ts';
 import type { MetricSet } from './metric-set.ts';
@@ -7,7 +7,7 @@ import type { METRICS } from './metric-table.ts';
 
 export type ProxyMetrics = MetricSet<typeof METRICS>;
 
-/** OpenTelemetry's names of operations; endpoints that are not here call no model. */
+/** OpenTelemetry's operation names; endpoints without one call no model. */
 const OPERATIONS: Readonly<Partial<Record<EndpointName, string>>> = {
   chat_completions: 'chat',
   messages: 'chat',
@@ -41,7 +41,7 @@ export function observeCall(metrics: ProxyMetrics, report: CallReport): void {
   observeAttempts(metrics, report.attempts);
 }
 
-/** Adds what a call cost to the metrics of money and tokens; a call without billing adds nothing. */
+/** Adds a call's cost to the metrics of money and tokens; a call without billing adds nothing. */
 export function observeBilling(metrics: ProxyMetrics, report: Pick<CallReport, 'billing' | 'model' | 'group'>): void {
   const { billing, model = '', group = '' } = report;
   if (!billing) return;
