@@ -2,6 +2,7 @@
  * Counts a request's input tokens by a provider that can, and otherwise by the gateway's own tokenizer. It costs
  * nothing, so no money is held, but it takes concurrency slots.
  */
+import { dressHeaders } from '../protocol/platforms/dress.ts';
 import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate } from '../state/state.ts';
@@ -78,10 +79,8 @@ async function countAtProviders(
 
 /** Undefined: the provider has no such endpoint, or serves another dialect there. */
 function counterAt(
-  { target: { protocol, platform, endpoints } }: Candidate, dialect: CountedDialect,
+  { target: { protocol, endpoints } }: Candidate, dialect: CountedDialect,
 ): TokenCounter | undefined {
-  // counting at InvokeModel is another operation, which not every model has
-  if (platform === 'BedrockInvoke') return undefined;
   if (dialect === 'Responses' && !endpoints.has('Responses')) return undefined;
   return providerOf(protocol).tokenCounters?.[dialect];
 }
@@ -109,11 +108,13 @@ async function countAt(
 ): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
-  const headers = requestHeaders(received.headers, target.clientHeaders);
+  const given = requestHeaders(received.headers, target.clientHeaders);
+  const dress = dressOf(candidate, { stream: false, headers: given });
+  const headers = dressHeaders(given, dress);
   const { path, body: request } = await received.body.countRequest(
     tokenCounter, { protocol: target.protocol, dialect }, {
       upstreamModel, sealing: sealingContext(deps.state.get(), routed.key, candidate),
-      dress: dressOf(candidate, { stream: false, headers }),
+      dress,
     },
   );
   headers['content-type'] = 'application/json';

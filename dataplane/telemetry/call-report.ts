@@ -13,10 +13,12 @@ export type EndpointName =
 export interface AttemptReport {
   /** "route/channel": bounded by the configuration. */
   readonly channel: string;
-  readonly protocol: 'OpenAI' | 'Anthropic';
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
   /** ok, full, status_<code>, connect, reset, timeout, cut, idle, aborted, short (no money at this channel's price). */
   readonly outcome: string;
   readonly durationMs: number;
+  /** The families of beta flags that the provider did not get; absent: none. */
+  readonly droppedBetas?: readonly string[];
 }
 
 export interface CallReport {

@@ -90,7 +90,7 @@ export const NOT_CONVERTED: Conversion = { ofTools: false, ofTiers: false };
 
 /** `client`: the dialect that the provider would have to speak itself. */
 export function conversionTo({ target: { protocol } }: Candidate, client: Dialect): Conversion {
-  return { ofTools: protocol !== client, ofTiers: protocol === 'Anthropic' && client === 'OpenAI' };
+  return { ofTools: protocol !== client, ofTiers: protocol !== 'OpenAI' && client === 'OpenAI' };
 }
 
 /** Throws unsupported_image and not_allowed. */
