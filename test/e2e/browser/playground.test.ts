@@ -10,7 +10,7 @@ import { need } from '../../support/needs.ts';
 import { platformManifests, teamManifests } from './console-scene.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
-import { showToken } from './console-stories.ts';
+import { eventually, showToken } from './console-stories.ts';
 
 const chromium = await need('chromium');
 
@@ -32,7 +32,12 @@ describe.skipIf(chromium.skip)('the playground', () => {
     const [, demoUrl = ''] = await demo.until(/the demo provider answers on (\S+)/);
     await mkdir(join(folder.path, 'manifests'));
     await writeFile(join(folder.path, 'manifests', 'platform.yaml'), platformManifests(demoUrl));
-    await writeFile(join(folder.path, 'manifests', 'research.yaml'), teamManifests('research'));
+    await writeFile(join(folder.path, 'manifests', 'research.yaml'), `${teamManifests('research')}---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ApiKey
+metadata: {name: tiny, namespace: research}
+spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "0.006", minOutputTokens: 16}}
+`);
     gateway = startMgw([
       'run', '--config', 'manifests', '--data', 'data', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
       '--console', '127.0.0.1:0', '--hello',
@@ -144,10 +149,31 @@ describe.skipIf(chromium.skip)('the playground', () => {
     }
   });
 
+  test('a key whose call was refused for money has reached its limit, with a fraction of a cent left', async () => {
+    await page.getByLabel('Key', { exact: true }).selectOption('research/tiny');
+    await page.locator('#pg-model:enabled').waitFor();
+    await page.getByLabel('Model').selectOption('gpt-4o');
+    admin.expectStatus(429);
+    const refused = answer().getByRole('alert');
+    for (let calls = 0; calls < 20 && await refused.count() === 0; calls++) {
+      if (calls > 0) await page.getByRole('button', { name: 'New conversation' }).click();
+      await page.getByLabel('Prompt', { exact: true }).fill('Hello');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await answer().locator('.pg-facts', { hasText: '$' }).or(refused).waitFor();
+    }
+    await refused.getByText(/\$0\.000\d* is left of this key's quota.*insufficient_quota/).waitFor();
+    await eventually('the status follows', async () => {
+      await page.goto(`${url}/keys?status=LimitReached`);
+      return await page.locator('#keys-table tbody tr', { hasText: 'tiny' }).count() === 1;
+    });
+    await page.getByRole('link', { name: 'tiny', exact: true }).click();
+    await page.getByText(/\$0\.000\d remains, too little for its last call/).waitFor();
+  });
+
   test('the holder of a key is signed in with it, and pays with it', async () => {
     const holder = await stage.visitor();
     await holder.page.goto(url);
-    await showToken(holder, 'Admin token or API key', key).catch(() => showToken(holder, 'Admin token', key));
+    await showToken(holder, 'Admin token or API key', key);
     await holder.page.getByRole('link', { name: 'Use it' }).click();
     await holder.page.getByRole('link', { name: 'Open in playground' }).click();
     await holder.page.getByText('Paid by research/ci-bot').waitFor();
