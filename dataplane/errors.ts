@@ -171,6 +171,8 @@ export interface ErrorDetails {
   readonly cause?: unknown;
   /** The key that was found and refused, for telemetry. */
   readonly key?: RefusedKey;
+  /** The quota or the credit that does not cover the call, even when no other call runs. */
+  readonly exceededLimitNanoUsd?: bigint;
 }
 
 /** Who was refused: names, nothing secret. */

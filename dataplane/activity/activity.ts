@@ -32,6 +32,8 @@ export interface ActivityEntry {
   readonly errorCode?: string | undefined;
   /** The error's words to the caller, shortened; absent where they are the provider's. */
   readonly message?: string | undefined;
+  /** Of a refusal for lack of money, a whole number: the quota or the credit that does not cover the call. */
+  readonly exceededLimitNanoUsd?: string | undefined;
   readonly durationMs: number;
   /** From the arrival to the first byte of the body sent to the client. */
   readonly firstByteMs?: number | undefined;
@@ -102,11 +104,25 @@ export interface ActivityReader {
   Promise<readonly RefusalCount[]>;
   /** The latest refused requests, newest first. */
   refused(query: ActivityQuery & { readonly most: number }): Promise<readonly ActivityEntry[]>;
+  /**
+   * The latest refusal for lack of money of each key that is asked for, unless the key has been served since: a request
+   * that arrived later was admitted. In no order.
+   */
+  shortages(queries: readonly ActivityQuery[]): Promise<readonly ActivityEntry[]>;
   /** Undefined: it is not kept any more, or never was. */
   find(query: Required<ActivityQuery> & { readonly callId: string }): Promise<ActivityEntry | undefined>;
   /** What each proxy has said of its channels in the last half minute. */
   channels(nowMs: number): Promise<readonly ProxyFigures[]>;
   close(): void;
+}
+
+/** Codes of refusals for lack of the key's or the account's money. */
+export const SHORTAGE_CODES: ReadonlySet<string | undefined> =
+  new Set(['insufficient_quota', 'credit_balance_exhausted']);
+
+/** The keys of these counts that were refused for lack of money. */
+export function keysShort(counts: readonly RefusalCount[]): string[] {
+  return [...new Set(counts.filter(({ errorCode }) => SHORTAGE_CODES.has(errorCode)).map(({ keyUid }) => keyUid))];
 }
 
 /** How long entries are kept, and counts. */

@@ -32,6 +32,8 @@ export interface CallReport {
   readonly errorCode: string | undefined;
   /** What the error said; undefined where these are the provider's words, which may quote a prompt. Never logged. */
   readonly errorMessage?: string | undefined;
+  /** Of a refusal for lack of money: the quota or the credit that does not cover the call. */
+  readonly exceededLimitNanoUsd?: bigint | undefined;
   /** Set once authenticated, and where the key was found but is not in force. */
   readonly key: {
     readonly uid: string;
