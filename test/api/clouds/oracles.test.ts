@@ -1,6 +1,7 @@
 /**
  * The clouds' official clients against the same fakes: for one conversation, with tools and an image, streaming and
- * not, the gateway sends what they send, each of them reads what the fake answers, and the bill is exact in every dialect.
+ * not, the gateway sends what they send, each of them reads what the fake answers, and the bill is exact in every
+ * dialect.
  */
 import assert from 'node:assert/strict';
 import { AnthropicBedrock } from '@anthropic-ai/bedrock-sdk';
@@ -131,8 +132,8 @@ const CLOUDS: readonly Cloud[] = [
 
 /**
  * What must be the same, but for signatures, which have their own check. The clients say the version of Anthropic's
- * API, and the gateway the one that the clouds document; and they leave a colon of the path as it is, which AWS's own client
- * encodes.
+ * API, and the gateway the one that the clouds document; and they leave a colon of the path as it is, which AWS's own
+ * client encodes.
  */
 function essence(request: RecordedRequest, names: readonly string[]): unknown {
   const { path, headers, method } = request;
