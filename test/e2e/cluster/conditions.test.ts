@@ -32,7 +32,8 @@ const NOT_HERE: ReadonlySet<string> = new Set([
   'Stalled PartiallyConflicted',
   'Programmed GatewayRemoved', 'Ready GatewayRemoved', // retire.test.ts retires a gateway
   // test/api/clouds/ and refusals.test.ts have channels that sign in
-  'SignInFailed TokenRefused', 'SignInFailed TokenUnavailable', 'SignInFailed IdentityMissing',
+  'CredentialReady SignedIn', 'CredentialReady TokenRefused', 'CredentialReady TokenUnavailable',
+  'CredentialReady IdentityMissing',
 ]);
 
 const API_KEYS: Readonly<Record<string, string>> = {
