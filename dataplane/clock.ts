@@ -1,10 +1,10 @@
-/** The clock and timers of the data plane: what reads the time takes them as arguments, so that tests can set it. */
+/** The clock and timers of the data plane. Functions take them as arguments, so that tests can control time. */
 import { performance } from 'node:perf_hooks';
 
 export interface Clock {
   /** Wall clock, milliseconds since the epoch. */
   nowMs(): number;
-  /** Milliseconds that never go back, for durations. */
+  /** Milliseconds of a clock that is never set back, for durations. */
   monotonicMs(): number;
 }
 
@@ -19,9 +19,9 @@ export const every: Every = (intervalMs, tick) => {
   return () => clearInterval(timer);
 };
 
-/** What waits for time to pass. */
+/** The timers of code that waits. */
 export interface Timers {
   readonly every: Every;
-  /** See PipelineDeps. */
+  /** Rejects with a timeout error if the work takes longer; see PipelineDeps. */
   readonly withTimeout: <T>(ms: number, work: Promise<T>) => Promise<T>;
 }

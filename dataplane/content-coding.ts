@@ -1,10 +1,10 @@
-/** HTTP's content codings, of requests and of providers' answers. */
+/** HTTP's content codings of clients' requests and providers' responses. */
 import type { Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 
-/** Decoded bytes that a decoder hands on at a time. */
+/** The size of the chunks that a decoder emits. */
 const CHUNK_BYTES = 64 * 1024;
-/** RFC 9659 allows a window of 8 MiB; what asks for more would cost memory that nothing counts. */
+/** RFC 9659 allows a window of at most 8 MiB. A larger window would take memory that no limit counts. */
 const ZSTD_OPTIONS = { chunkSize: CHUNK_BYTES, params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
@@ -15,12 +15,12 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
   ['zstd', () => createZstdDecompress(ZSTD_OPTIONS)],
 ]);
 
-/** The value of Accept-Encoding that names what can be decoded. */
+/** The value of Accept-Encoding: every coding that can be decoded. */
 export const DECODED_CODINGS = 'gzip, deflate, br, zstd';
 
 /**
- * What makes the decoders of a Content-Encoding header, in the order in which they are applied; none for "identity".
- * Undefined: one of the codings is unknown.
+ * Returns the makers of the decoders of a Content-Encoding header, in the order to apply them; none for "identity".
+ * Returns undefined if one of the codings is unknown.
  */
 export function decodersOf(contentEncoding: string): readonly (() => Transform)[] | undefined {
   const names = contentEncoding.toLowerCase().split(',').map((name) => name.trim());

@@ -1,18 +1,22 @@
 /**
- * The table of errors that a caller can get: code → status, and the types of both dialects. Stages throw a
- * GatewayError; server/reply-error writes it in the dialect of the path. docs/errors.md is generated from this table.
+ * The table of errors that a client can get: from code to status, and to the error types of both dialects. Pipeline
+ * stages throw a GatewayError, and server/reply-error.ts writes it in the dialect of the path. docs/errors.md is
+ * generated from this table.
  */
 
 export interface ErrorRow {
   readonly status: number;
-  /** OpenAI: error.type and error.code. */
+  /** The error.type and error.code of the OpenAI dialect. */
   readonly openaiType: string;
   readonly openaiCode: string | null;
-  /** Anthropic: error.type. */
+  /** The error.type of the Anthropic dialect. */
   readonly anthropicType: string;
-  /** For the official SDKs. true: retry-after; false: x-should-retry: false; absent: their own rule. */
+  /**
+   * Tells the official SDKs whether to retry. true: a retry-after header; false: x-should-retry: false; absent: the SDK
+   * decides.
+   */
   readonly retry?: boolean;
-  /** When it happens, for the documentation. */
+  /** When the error occurs, for the documentation. */
   readonly when: string;
 }
 
@@ -161,7 +165,7 @@ export type ErrorCode = keyof typeof ERRORS;
 
 /** The details of one error. */
 export interface ErrorDetails {
-  /** The field at fault, as a path: `messages[0].content`. */
+  /** The path of the invalid field: `messages[0].content`. */
   readonly param?: string;
   readonly retryAfterSeconds?: number;
   /** For upstream_refused: the provider's status, type and code, which replace the table's. */
@@ -169,11 +173,13 @@ export interface ErrorDetails {
   /** Further response headers, lower case (allow). */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
-  /** The key that was found and refused, for telemetry. */
+  /** The key that was identified and refused, for telemetry. */
   readonly key?: RefusedKey;
+  /** The quota or the credit that does not cover the call, even when no other call runs. */
+  readonly exceededLimitNanoUsd?: bigint;
 }
 
-/** Who was refused: names, nothing secret. */
+/** Names the refused key, without its text. */
 export interface RefusedKey {
   readonly uid: string;
   readonly namespace: string;
@@ -182,12 +188,12 @@ export interface RefusedKey {
   readonly account: string;
 }
 
-/** What an error says, for who owns the key; undefined: these are the provider's words, which may quote a prompt. */
+/** The message, if the gateway wrote it. Undefined for a provider's message, which may quote a prompt. */
 export function ownWords({ code, message }: GatewayError): string | undefined {
   return code === 'upstream_refused' ? undefined : message;
 }
 
-/** An error for the caller. The message says what is wrong and how to fix it, and holds no secret. */
+/** An error for the client. Its message says what is wrong and how to fix it, and holds no secret. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;

@@ -1,24 +1,26 @@
 /**
- * A worker thread whose queue is fair: keys take turns, so that one with many jobs delays another by one job at most.
- * The thread is started by the first job and ended when there was none for a minute. A job is posted when its turn
- * comes, so that only one is copied to the thread at a time.
+ * A worker thread with a fair queue: keys take turns, so that a key with many jobs delays another key by at most one
+ * job. The first job starts the thread, which ends after a minute without jobs. A job is posted when its turn comes, so
+ * that only one is copied to the thread at a time.
  */
 import { Worker } from 'node:worker_threads';
 
 export interface FairWorkerOptions {
-  /** The thread's module. It answers each Posted<Job> with a Replied<Reply>, in their order. */
+  /** The thread's module. It replies to each Posted<Job> with a Replied<Reply>, in order. */
   readonly module: URL;
-  /** Called with the error of a thread that could not be started, or ended by itself. */
+  /** Called with the error if the thread could not start or ended by itself. */
   readonly onFault: (error: unknown) => void;
   /** The thread is ended after this time without a job. Default: a minute. */
   readonly idleMs?: number;
-  /** Jobs that wait or run, of one key and in all. Default: no limit. */
+  /** The most jobs that wait or run, of one key and in all. Default: no limit. */
   readonly maxOfKey?: number;
   readonly maxInAll?: number;
 }
 
 export interface FairWorker<Job, Reply> {
-  /** Resolves with the reply; undefined: the thread failed or is closed, or too many jobs wait. Never rejects. */
+  /**
+   * Resolves with the reply, or with undefined if the thread failed or is closed or too many jobs wait. Never rejects.
+   */
   run(key: string, job: Job): Promise<Reply | undefined>;
   close(): Promise<void>;
 }
@@ -38,14 +40,14 @@ interface Queued<Job, Reply> {
 
 const IDLE_MS = 60_000;
 
-/** Starts nothing yet. */
+/** Creates the worker without starting its thread. */
 export function createFairWorker<Job, Reply>(options: FairWorkerOptions): FairWorker<Job, Reply> {
   return new QueuedWorker(options);
 }
 
 class QueuedWorker<Job, Reply> implements FairWorker<Job, Reply> {
   readonly #options: FairWorkerOptions;
-  /** Jobs by key; keys take turns in this order. */
+  /** Waiting jobs by key, in the order of the keys' turns. */
   readonly #queues = new Map<string, Queued<Job, Reply>[]>();
   #count = 0;
   #running: Queued<Job, Reply> | undefined;
@@ -84,7 +86,7 @@ class QueuedWorker<Job, Reply> implements FairWorker<Job, Reply> {
     if (!first) return this.#rest();
     const [key, queue] = first;
     const queued = queue.shift();
-    // behind the keys that wait
+    // the key goes to the end of the queue
     this.#queues.delete(key);
     if (queue.length > 0) this.#queues.set(key, queue);
     this.#running = queued;

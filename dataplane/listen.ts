@@ -1,4 +1,4 @@
-/** Listens on a port and returns a promise, for any of Node's servers. */
+/** Makes any of Node's servers listen on a port, and returns a promise. */
 import type { Server } from 'node:net';
 
 export interface ListenAddress {
@@ -7,7 +7,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Resolves with the port once the server listens; rejects where it cannot. Later errors are events of the server. */
+/** Resolves with the port once the server listens; rejects if it cannot. The server emits later errors as events. */
 export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,6 +1,6 @@
 /**
- * The composition root of the data plane: ledger, state, upstreams, pipeline, HTTP server and admin port, from start to
- * drain. Its configuration comes through apply or install, from a file, an operator or a test.
+ * The composition root of the data plane: it starts and drains ledger, state, upstreams, pipeline, HTTP server and
+ * admin port. Its configuration comes through apply or install, from a file, an operator or a test.
  */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -49,31 +49,31 @@ import { createUpstreams } from './upstream/client.ts';
 export interface DataplaneOptions {
   readonly listen: { readonly host: string; readonly port: number };
   readonly admin: { readonly host: string; readonly port: number };
-  /** A further port that serves the same over TLS. */
+  /** A second port that serves the same API over TLS. */
   readonly tls?: { readonly listen: { readonly host: string; readonly port: number }; readonly material: TlsMaterial };
   readonly ledger: Ledger;
-  /** Keeps what owners of keys see of their recent and refused calls; it is closed when the data plane has drained. */
+  /** Keeps the recent and refused calls that owners of keys see. It is closed when the data plane has drained. */
   readonly activity?: ActivityWriter | undefined;
   readonly log: Logger;
   readonly maxBodyBytes: number;
-  /** Limit of all request bodies that are in memory at a time. Default: 256 MiB, or two of the largest. */
+  /** The limit on all request bodies that are in memory at a time. Default: 256 MiB, or two of the largest. */
   readonly maxBufferedBytes?: number;
-  /** Connections of clients at a time. Default: 32,768. */
+  /** The most client connections at a time. Default: 32,768. */
   readonly maxConnections?: number;
-  /** Origins whose pages may call the API from a browser; `*`: any. Default: none. */
+  /** The origins whose pages may call the API from a browser; `*`: any. Default: none. */
   readonly corsOrigins?: readonly string[];
   readonly version: string;
-  /** Node's `process`, for its memory and CPU in the metrics. */
+  /** Node's `process`, for the memory and CPU metrics. */
   readonly process?: ProcessFigures;
-  /** The environment, by which clouds give a pod its identity. Default: empty. */
+  /** The environment, through which clouds give a pod its identity. Default: empty. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Called when a provider refuses the gateway's credential or model name. */
   readonly onRouteWarning?: (warning: RouteWarning) => void;
-  /** Where people find the console, without a path; it may become known later. */
+  /** The console's URL without a path; it may become known later. */
   readonly consoleUrl?: () => string | undefined;
-  /** Figures of xDS for the metrics; absent where the configuration does not come over the network. */
+  /** xDS figures for the metrics; absent if the configuration does not come over the network. */
   readonly distribution?: () => DistributionFigures;
-  /** Whether the configuration is too old to be trusted: calls are refused then. */
+  /** True if the configuration is too old to be trusted: calls are then refused. */
   readonly configExpired?: () => boolean;
   /** Further parts of /config_dump, by name; they must hold no secret. */
   readonly dump?: Readonly<Record<string, () => unknown>>;
@@ -87,24 +87,26 @@ export type ApplyResult =
   | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
 
 export interface Dataplane {
-  /** Puts a configuration in force as a whole; a faulty one changes nothing. */
+  /** Applies a configuration as a whole; a faulty one changes nothing. */
   apply(snapshot: Snapshot): ApplyResult;
-  /** Puts in force what snapshot/validate has accepted already, as a whole or as an edit of what is in force. */
+  /**
+   * Applies a configuration that snapshot/validate has accepted, either as a whole or as an edit of the current one.
+   */
   install(config: ValidConfig): void;
   readonly port: number;
   readonly adminPort: number;
-  /** The TLS port, and how its certificate is replaced. */
+  /** The TLS port, and a function that replaces its certificate. */
   readonly tls?: { readonly port: number; renew(material: TlsMaterial): void };
   /**
    * Reports not ready from now on. Calls are still served, and each response closes its connection, until load
-   * balancers and callers have left.
+   * balancers and clients have left.
    */
   startDraining(): void;
   /** Refuses calls on new connections. Resolves when all calls have ended and everything but the ledger is closed. */
   drain(): Promise<void>;
 }
 
-/** Resolves once both ports answer. Rejects if one of them cannot be opened. */
+/** Resolves once both ports listen. Rejects if one of them cannot be opened. */
 export async function startDataplane(options: DataplaneOptions): Promise<Dataplane> {
   const { log, ledger, clock = SYSTEM_CLOCK } = options;
   const timers = { every, withTimeout, ...options.timers };
@@ -269,7 +271,7 @@ function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Po
     ready,
     every,
     onError: (error, job) => {
-      if (!job) return log.warn({ err: error }, 'the ledger gives no jobs to look at');
+      if (!job) return log.warn({ err: error }, 'the ledger could not be asked for jobs to poll');
       const { jobId, origin: { callId, channel } } = job;
       const fields = { err: error, job_id: jobId, request_id: callId, channel };
       log.debug(fields, 'a job could not be looked at; it will be again');
@@ -283,7 +285,7 @@ function ledgerReadiness(ledger: Ledger): { ok: boolean; detail: string } {
 }
 
 const MAX_CONNECTIONS = 32_768;
-/** A process whose event loop lags by so much gets no new connections until it has caught up. */
+/** A process whose event loop lags by this much accepts no new connections until it has caught up. */
 const MAX_LAG_SECONDS = 1;
 const BUFFERED_BYTES = 256 * 1024 * 1024;
 

@@ -1,19 +1,21 @@
 /**
- * Files that change under a running process, such as those of a mounted Secret, where Kubernetes writes a new folder
- * and swaps a link to it. They are polled and not watched: all processes of one user on a node share 128
- * inotify instances (the default), and every pod on the node may have a sidecar.
+ * Polls files that change while the process runs, such as those of a mounted Secret, where Kubernetes writes a new
+ * folder and swaps a link to it. They are not watched, because all processes of one user on a node share 128 inotify
+ * instances (the default), and every pod on the node may have a sidecar.
  */
 import { readFile, stat } from 'node:fs/promises';
 
 export interface PolledFilesOptions {
   readonly paths: readonly string[];
-  /** Called with the files' texts: at first, and whenever one of them has changed. Undefined: it cannot be read. */
+  /**
+   * Called with the files' texts at first, and whenever one of them has changed. Undefined: the file cannot be read.
+   */
   readonly onRead: (texts: readonly (string | undefined)[]) => void;
   readonly everyMs?: number;
 }
 
 export interface PolledFiles {
-  /** Polls now; resolves when onRead has been called, if anything has changed. */
+  /** Polls now. Resolves after onRead has been called, if anything has changed. */
   poll(): Promise<void>;
   stop(): void;
 }
@@ -38,7 +40,7 @@ export async function pollFiles({ paths, onRead, everyMs = EVERY_MS }: PolledFil
   return { poll, stop: () => clearInterval(timer) };
 }
 
-/** Differs once the file has changed: its inode, size and times. */
+/** A fingerprint that differs once the file has changed: its inode, size and times. */
 async function fingerprintOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeMs, ctimeMs } = await stat(path);

@@ -1,5 +1,6 @@
 /**
- * The composition root of a fleet's proxy: the data plane with its certificate, and the configuration from an operator.
+ * The composition root of a fleet's proxy: a data plane with its certificate, which gets its configuration from an
+ * operator.
  */
 import type { Logger } from 'pino';
 import { startDataplane } from './main.ts';
@@ -13,7 +14,7 @@ type Distribution = Pick<XdsClientOptions, 'addresses' | 'secure' | 'nodeId' | '
 export interface ProxyOptions extends Omit<DataplaneOptions, 'onRouteWarning' | 'distribution' | 'dump'> {
   /** The source of the configuration. */
   readonly xds: Distribution;
-  /** After so long without an operator, calls are refused: keys may have been revoked meanwhile. */
+  /** After this time without an operator, calls are refused, because keys may have been revoked meanwhile. */
   readonly maxConfigAgeMs: number;
   /** The folder of the TLS port's certificate, which is reloaded when it changes. */
   readonly tlsFolder?: string;
@@ -25,13 +26,13 @@ export interface Proxy {
   readonly adminPort: number;
   /** Reports not ready from now on; see Dataplane. */
   startDraining(): void;
-  /** No new calls; resolves when the running ones have ended. */
+  /** Accepts no new calls. Resolves when the running ones have ended. */
   stop(): Promise<void>;
 }
 
 const NOT_CONNECTED = { connected: false, connections: 0, lastUpdateMs: 0, resources: 0, refused: 0 };
 
-/** Resolves once all ports answer, perhaps before there is a configuration. Rejects if a port cannot be opened. */
+/** Resolves once all ports listen, perhaps before there is a configuration. Rejects if a port cannot be opened. */
 export async function startProxy({ xds: from, tlsFolder, maxConfigAgeMs, ...options }: ProxyOptions): Promise<Proxy> {
   const { log, version } = options;
   const running: { xds?: XdsClient } = {};
@@ -54,7 +55,7 @@ export async function startProxy({ xds: from, tlsFolder, maxConfigAgeMs, ...opti
       adminPort: dataplane.adminPort,
       startDraining: () => dataplane.startDraining(),
       async stop() {
-        await dataplane.drain(); // until its end, running calls hear of revoked keys
+        await dataplane.drain(); // only then, so that running calls still learn of revoked keys
         await xds.stop();
       },
     };

@@ -8,10 +8,10 @@ type Changes = Awaited<ReturnType<Operator['statusChanges']>>;
 type ObjectStatus = NonNullable<ReturnType<Changes['get']>>;
 
 /** Conditions that say so when they are False. */
-const TOLD = ['Accepted', 'ResolvedRefs', 'Ready'];
+const TOLD = ['Accepted', 'ResolvedRefs', 'Ready', 'CredentialReady'];
 /** Conditions that are a warning by being there. */
 const TOLD_WHILE_TRUE = [
-  'UpstreamRefused', 'UpstreamUnreachable', 'SignInFailed', 'UnpricedModels', 'LimitsDiffer',
+  'UpstreamRefused', 'UpstreamUnreachable', 'UnpricedModels', 'LimitsDiffer',
 ];
 /** Intended or transient states, and those that are printed as diagnostics. */
 const SILENT_REASONS =

@@ -1,13 +1,15 @@
-/** The tables of `activity.db`: written by one thread of the gateway, read by the console of the same machine. */
+/**
+ * The tables of `activity.db`. One thread of the gateway writes them, and the console on the same machine reads them.
+ */
 import { existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
-import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry, parseFigures } from './activity.ts';
+import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry, parseFigures, SHORTAGE_CODES } from './activity.ts';
 import type { ActivityBatch, ActivityEntry, ActivityReader, ProxyFigures, RefusalCount } from './activity.ts';
 
-/** Of one key: refused ones and others each. */
+/** The most entries that are kept of one key: of its refused requests and of its other requests, each. */
 const MAX_ENTRIES_PER_KEY = 100;
-/** Of all keys; an entry takes some four hundred bytes. */
+/** The most entries of all keys together; an entry takes some four hundred bytes. */
 const MAX_ENTRIES = 200_000;
 const VERSION = 1;
 const BUSY_TIMEOUT_MS = 2_000;
@@ -23,14 +25,29 @@ const SCHEMA = `
   CREATE TABLE channels (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL) STRICT;
   PRAGMA user_version = ${VERSION};`;
 
-/** Writes batches; throws what SQLite throws. */
+const SHORTAGES_IN_SQL = [...SHORTAGE_CODES].map((code) => `'${code ?? ''}'`).join(', ');
+
+/** Of each key that the counts name, so that keys that were never short of money cost nothing. */
+const SHORTAGES = `
+  WITH short AS (SELECT DISTINCT key_uid FROM refusals WHERE account = :account AND (:key IS NULL OR key_uid = :key)
+      AND error_code IN (${SHORTAGES_IN_SQL})),
+    latest AS (SELECT (SELECT seq FROM entries e WHERE e.key_uid = short.key_uid AND refused = 1 AND account = :account
+      AND body ->> 'errorCode' IN (${SHORTAGES_IN_SQL})
+      ORDER BY at_ms DESC LIMIT 1) AS seq FROM short)
+  SELECT body FROM entries JOIN latest USING (seq) WHERE NOT EXISTS (SELECT 1 FROM entries served
+    WHERE served.key_uid = entries.key_uid AND served.refused = 0 AND served.account = :account
+      AND served.at_ms > entries.at_ms)`;
+
+/** Writes batches. Its methods throw SQLite's errors. */
 export class ActivityTables {
   readonly #db: DatabaseSync;
   readonly #add: StatementSync;
   readonly #count: StatementSync;
   readonly #trim: StatementSync;
 
-  /** Opens or makes the file. One that is damaged or of another version is replaced: it holds nothing that counts. */
+  /**
+   * Opens or creates the file. Replaces a damaged file or one of another version, because its data is only diagnostic.
+   */
   constructor(path: string) {
     this.#db = openOrReplace(path);
     this.#add = this.#db.prepare('INSERT INTO entries VALUES (NULL, ?, ?, ?, ?, ?, ?)');
@@ -41,7 +58,7 @@ export class ActivityTables {
       OFFSET ${MAX_ENTRIES_PER_KEY})`);
   }
 
-  /** One transaction; a process crash keeps it, a power loss may lose it. */
+  /** Writes the batch in one transaction, which survives a crash of the process but not always a power failure. */
   write({ entries, refusals }: ActivityBatch, nowMs: number): void {
     this.#db.exec('BEGIN');
     try {
@@ -59,7 +76,7 @@ export class ActivityTables {
     }
   }
 
-  /** Replaces what was said of channels. */
+  /** Replaces the figures of all channels. */
   writeChannels(figures: ProxyFigures): void {
     this.#db.prepare('INSERT OR REPLACE INTO channels VALUES (1, ?)').run(JSON.stringify(figures));
   }
@@ -101,7 +118,7 @@ function open(path: string): DatabaseSync {
   }
 }
 
-/** Opens the file for each question, which takes less than a millisecond; before it is made there is nothing. */
+/** Opens the file anew for each query, in less than a millisecond. Queries return nothing until the file exists. */
 export function openActivityFile(path: string): ActivityReader {
   function ask<R>(otherwise: R, work: (db: DatabaseSync) => R): R {
     if (!existsSync(path)) return otherwise;
@@ -123,6 +140,10 @@ export function openActivityFile(path: string): ActivityReader {
         .all(account, most)
       : db.prepare(`SELECT body FROM entries WHERE key_uid = ? AND refused = 1 AND account = ?
           ORDER BY seq DESC LIMIT ?`).all(keyUid, account, most))),
+    shortages: async (queries) => ask([], (db) => {
+      const statement = db.prepare(SHORTAGES);
+      return queries.flatMap(({ account, keyUid = null }) => bodiesOf(statement.all({ account, key: keyUid })));
+    }),
     find: async ({ account, keyUid, callId }) => ask(undefined, (db) => bodiesOf(db.prepare(
       'SELECT body FROM entries WHERE call_id = ? AND key_uid = ? AND account = ? LIMIT 1',
     ).all(callId, keyUid, account))[0]),

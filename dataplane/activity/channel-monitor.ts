@@ -1,11 +1,11 @@
-/** [P] What happened on each channel in the last five minutes, in steps of ten seconds. */
+/** [P] Counts what happened on each channel in the last five minutes, in steps of ten seconds. */
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { LATENCY_CLASSES_MS } from './activity.ts';
 import type { ChannelFigures } from './activity.ts';
 
 const STEP_MS = 10_000;
 const STEPS = 30;
-/** Neither served nor the provider's failure: the client left, or the provider refuses the request itself. */
+/** Outcomes that are neither successes nor the provider's failures: the client left, or its request was invalid. */
 const NEITHER: ReadonlySet<string> = new Set(['aborted', 'status_400', 'status_413', 'status_422']);
 const SKIPPED: ReadonlySet<string> = new Set(['full', 'short']);
 
@@ -22,7 +22,7 @@ interface Step {
 }
 
 export class ChannelMonitor {
-  /** The oldest first. */
+  /** Oldest first. */
   #steps: Step[] = [];
   readonly #failures = new Map<string, NonNullable<ChannelFigures['lastFailure']>>();
 
@@ -42,7 +42,7 @@ export class ChannelMonitor {
     }
   }
 
-  /** Of every channel with calls in the last five minutes, or in flight. */
+  /** Returns the figures of every channel that had calls in the last five minutes or has one in flight. */
   figures(nowMs: number, inFlight: Iterable<string>): ChannelFigures[] {
     this.#dropOld(nowMs);
     const sums = new Map<string, Counts & { inFlight: number }>();

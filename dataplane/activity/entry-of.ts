@@ -1,15 +1,15 @@
-/** [P] The entry of a finished request, from its report. */
+/** [P] Makes the activity entry of a finished request from its report. */
 import type { CallReport, EndpointName } from '../telemetry/call-report.ts';
 import type { ActivityEntry } from './activity.ts';
 
-/** Requests that would call a model; "other" are those that are refused before their bodies are read. */
+/** Endpoints that would call a model; "other" stands for requests that are refused before their body is read. */
 const CALLS: ReadonlySet<EndpointName> =
   new Set(['chat_completions', 'messages', 'count_tokens', 'embeddings', 'images', 'videos', 'responses', 'other']);
 const NO_ENDPOINT: ReadonlySet<string | undefined> = new Set(['not_found', 'method_not_allowed']);
 const MAX_MESSAGE_LENGTH = 600;
 const MAX_ATTEMPTS = 10;
 
-/** Undefined: nobody's key, or neither a call nor refused. */
+/** Returns undefined if the request belongs to no key, or if it is neither a call nor refused. */
 export function entryOf(report: CallReport, nowMs: number): ActivityEntry | undefined {
   const { key, model, errorCode, errorMessage, firstByteMs, admitted = false } = report;
   const refused = !admitted && errorCode !== undefined;
@@ -18,6 +18,7 @@ export function entryOf(report: CallReport, nowMs: number): ActivityEntry | unde
     callId: report.requestId, keyUid: key.uid, account: key.account, atMs: Math.round(nowMs - report.durationMs),
     refused, endpoint: report.endpoint, model, stream: report.stream, httpStatus: report.httpStatus, errorCode,
     message: errorMessage && shorten(errorMessage),
+    exceededLimitNanoUsd: report.exceededLimitNanoUsd?.toString(),
     durationMs: Math.round(report.durationMs),
     firstByteMs: firstByteMs && Math.round(firstByteMs),
     attempts: report.attempts.slice(0, MAX_ATTEMPTS).map(({ channel, outcome, durationMs }) =>

@@ -5,17 +5,17 @@ import type { ActivityBatch, ActivityWriter, ProxyFigures } from './activity.ts'
 export interface FileJob {
   readonly path: string;
   readonly nowMs: number;
-  /** One of the two. */
+  /** Each message has either a batch or figures. */
   readonly batch?: ActivityBatch;
   readonly figures?: ProxyFigures;
 }
 
 export interface FileReply {
-  /** Undefined: it is written. */
+  /** Undefined if the write succeeded. */
   readonly failure: string | undefined;
 }
 
-/** Starts the thread with the first batch. */
+/** Returns the writer, which starts its thread with the first batch. */
 export function openActivityFileWriter(path: string, nowMs: () => number): ActivityWriter {
   let fault: unknown;
   const worker = createFairWorker<FileJob, FileReply>({

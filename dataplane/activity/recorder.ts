@@ -1,6 +1,6 @@
 /**
- * Collects what calls leave behind and writes it once a second. No call waits for it: beyond a bound it drops entries,
- * and a write that fails loses its batch.
+ * Collects reports of finished calls and writes them once a second. Calls never wait for it: it drops entries beyond a
+ * bound, and loses a batch whose write fails.
  */
 import type { Clock, Every } from '../clock.ts';
 import type { CallReport } from '../telemetry/call-report.ts';
@@ -20,20 +20,20 @@ interface RecorderOptions {
 }
 
 export interface ActivityRecorder {
-  /** Never throws, and does no more than memory takes. */
+  /** Never throws; it only appends to memory. */
   finished(report: CallReport): void;
-  /** Writes what it has; resolves when that has succeeded or failed. */
+  /** Writes the pending entries. Resolves when that has succeeded or failed. */
   close(): Promise<void>;
 }
 
 const FLUSH_MS = 1_000;
 const FIGURES_EVERY_MS = 5_000;
-/** Of one flush. Calls of a key beyond its own bound would be dropped by the store at once. */
+/** Bounds of one flush. The store would at once drop entries beyond its own bound per key. */
 const MAX_ENTRIES = 1_000;
 const MAX_ENTRIES_PER_KEY = 100;
 const MAX_COUNTS = 10_000;
 
-/** Writes in the background from now on. The writer is the recorder's from here on. */
+/** Starts to write in the background. The recorder owns the writer and closes it. */
 export function createActivityRecorder(options: RecorderOptions): ActivityRecorder {
   return new Recorder(options);
 }
@@ -43,12 +43,12 @@ class Recorder implements ActivityRecorder {
   readonly #stops: readonly (() => void)[];
   readonly #monitor = new ChannelMonitor();
   #entries: ActivityEntry[] = [];
-  /** Entries by key, of the next flush. */
+  /** The number of entries of each key in the next flush. */
   #perKey = new Map<string, number>();
   #counts = new Map<string, RefusalCount>();
   #writing: Promise<void> | undefined;
   #telling: Promise<void> | undefined;
-  /** There was nothing to say of channels the last time. */
+  /** True if the last figures were empty. */
   #quiet = true;
   #failing = false;
 
@@ -88,7 +88,7 @@ class Recorder implements ActivityRecorder {
     this.#counts.set(name, { account, day, keyUid, errorCode, calls: (known?.calls ?? 0) + 1 });
   }
 
-  /** One at a time: while a write lasts, the next batch fills up to its bounds. */
+  /** Writes one batch at a time; meanwhile the next batch fills up to its bounds. */
   #flush(): void {
     if (this.#writing || (this.#entries.length === 0 && this.#counts.size === 0)) return;
     const batch = { entries: this.#entries, refusals: [...this.#counts.values()] };
@@ -100,7 +100,7 @@ class Recorder implements ActivityRecorder {
     ).finally(() => { this.#writing = undefined; });
   }
 
-  /** Nothing is said again of channels without calls. */
+  /** Writes the channels' figures; empty ones only once. */
   #tellOfChannels(): void {
     if (this.#telling) return;
     const atMs = this.#options.clock.nowMs();

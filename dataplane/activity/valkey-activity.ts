@@ -1,25 +1,33 @@
 /**
- * The same on the fleet's Valkey, over a connection of its own beside the ledger's: capped streams by key, and a hash
- * of counts by account and day. Everything expires, and nothing that the ledger keeps depends on it.
+ * Keeps activity in the Valkey that all proxies share, over a connection separate from the ledger's: a capped stream
+ * for each key, and a hash of counts for each account and day. Everything expires, and the ledger's data does not
+ * depend on it.
  */
 import { openConnection } from '../ledger/valkey/connection.ts';
 import type { ValkeyConnection } from '../ledger/valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from '../ledger/valkey/location.ts';
-import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, FIGURES_MS, parseEntry, parseFigures } from './activity.ts';
-import type { ActivityEntry, ActivityReader, ActivityWriter, ProxyFigures, RefusalCount } from './activity.ts';
+import {
+  COUNT_DAYS, DAY_MS, ENTRY_DAYS, FIGURES_MS, keysShort, parseEntry, parseFigures, SHORTAGE_CODES,
+} from './activity.ts';
+import type {
+  ActivityEntry, ActivityQuery, ActivityReader, ActivityWriter, ProxyFigures, RefusalCount,
+} from './activity.ts';
 
-/** Of one key: refused ones and others each. Some 15 KB of the store's memory each. */
+/**
+ * The most entries that are kept of one key: of its refused requests and of its others, each. Each list takes some 15
+ * KB.
+ */
 const MAX_ENTRIES_PER_KEY = 50;
-/** Keys whose refused calls an account's list is merged from. */
+/** An account's list is merged from the refused calls of at most this many keys. */
 const MAX_LISTED_KEYS = 50;
 const DAY_SECONDS = DAY_MS / 1000;
-/** What a proxy said is dropped when it has been old for so long. */
+/** A proxy's figures are deleted at this age. */
 const FORGET_MS = 4 * FIGURES_MS;
 
 interface Store {
   readonly connection: ValkeyConnection;
   readonly streamOf: (entry: Pick<ActivityEntry, 'account' | 'keyUid' | 'refused'>) => string;
-  /** A hash with what each proxy says of its channels. */
+  /** A hash with the figures of each proxy. */
   readonly channels: string;
   readonly countsOf: (account: string, day: number) => string;
 }
@@ -36,17 +44,14 @@ function openStore(url: string): Store {
   };
 }
 
-/**
- * Connects in the background.
- * @param proxy tells this process from all others
- */
+/** Connects in the background. @param proxy a name that is unique to this process */
 export function openValkeyActivityWriter(url: string, proxy: string): ActivityWriter {
   const { connection, streamOf, countsOf, channels } = openStore(url);
   return {
     async write({ entries, refusals }) {
       const streams = Map.groupBy(entries, streamOf);
       const hashes = Map.groupBy(refusals, ({ account, day }) => countsOf(account, day));
-      // sent as one pipeline: the commands of a turn leave together
+      // the client sends these commands together as one pipeline
       await Promise.all([
         ...[...streams].flatMap(([stream, added]) => [
           ...added.slice(-MAX_ENTRIES_PER_KEY).map((entry) => connection.write(stream,
@@ -76,7 +81,7 @@ export function openValkeyActivityWriter(url: string, proxy: string): ActivityWr
   };
 }
 
-/** Connects in the background; read permissions on the server are enough. */
+/** Connects in the background. The Valkey user needs only read permissions. */
 export function openValkeyActivityReader(url: string, nowMs: () => number = Date.now): ActivityReader {
   const { connection, streamOf, countsOf, channels } = openStore(url);
 
@@ -84,7 +89,7 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
     const stream = streamOf({ account, keyUid, refused });
     const entries = await connection.command(stream, ['XREVRANGE', stream, '+', '-']);
     if (!Array.isArray(entries)) return [];
-    // keys of files mode have names as uids, which another account may have had
+    // in files mode a key's uid is its name, which another account may have used before
     return entries.flatMap(parseStreamEntry).filter((entry) => entry.account === account);
   }
 
@@ -101,15 +106,36 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
     return keyUid === undefined ? counts : counts.filter((count) => count.keyUid === keyUid);
   };
 
-  /** The keys that were refused lately, the latest day first. */
+  /** The keys that were refused recently, latest day first. */
   async function keysRefused(account: string): Promise<string[]> {
     const today = Math.floor(nowMs() / DAY_MS);
     const counts = await refusals({ account, fromDay: today - ENTRY_DAYS, toDay: today });
     return [...new Set(counts.toSorted((a, b) => b.day - a.day).map(({ keyUid }) => keyUid))].slice(0, MAX_LISTED_KEYS);
   }
 
+  /** Asks for the streams of those keys only that the counts name. */
+  async function shortagesOf(account: string, keyUids: ReadonlySet<string | undefined>): Promise<ActivityEntry[]> {
+    const today = Math.floor(nowMs() / DAY_MS);
+    const short = keysShort(await refusals({ account, fromDay: today - ENTRY_DAYS, toDay: today }))
+      .filter((keyUid) => keyUids.has(undefined) || keyUids.has(keyUid));
+    const found = await Promise.all(short.map(async (keyUid) => {
+      const [refused, served] =
+        await Promise.all([readStream(account, keyUid, true), readStream(account, keyUid, false)]);
+      const latest = refused.filter(({ errorCode }) => SHORTAGE_CODES.has(errorCode))
+        .reduce<ActivityEntry | undefined>((last, each) => last && last.atMs >= each.atMs ? last : each, undefined);
+      return latest && served.every(({ atMs }) => atMs <= latest.atMs) ? [latest] : [];
+    }));
+    return found.flat();
+  }
+
   return {
     refusals,
+    async shortages(queries: readonly ActivityQuery[]) {
+      const accounts = Map.groupBy(queries, ({ account }) => account);
+      const found = await Promise.all([...accounts].map(([account, some]) =>
+        shortagesOf(account, new Set(some.map(({ keyUid }) => keyUid)))));
+      return found.flat();
+    },
     async refused({ account, keyUid, most }) {
       const keys = keyUid === undefined ? await keysRefused(account) : [keyUid];
       const lists = await Promise.all(keys.map((uid) => readStream(account, uid, true)));
@@ -127,7 +153,7 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
   };
 }
 
-/** Name and text, in pairs. */
+/** Reads the names and texts, which alternate in the reply. */
 function parseProxies(reply: unknown): [name: string, text: string][] {
   const texts = Array.isArray(reply) ? reply.map(String) : [];
   return texts.flatMap((name, at) => at % 2 === 1 ? [] : [[name, texts[at + 1] ?? '']]);

@@ -13,7 +13,7 @@ function write({ path, nowMs, batch, figures }: FileJob): FileReply {
     if (figures) tables.writeChannels(figures);
     return { failure: undefined };
   } catch (error) {
-    tables = undefined; // opened anew for the next batch: the file may be gone, or damaged
+    tables = undefined; // the next batch opens the file anew, because it may have been deleted or damaged
     return { failure: error instanceof Error ? error.message : String(error) };
   }
 }

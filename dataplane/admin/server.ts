@@ -1,17 +1,17 @@
 /**
- * The admin port of a process: liveness, readiness, metrics, and the configuration in force. It is for the people who
- * operate the process and for their tools only. It serves no secret and no hash, and the configuration only to this
- * machine or to people with the right to read it.
+ * The admin port of a process: liveness, readiness, metrics, and the configuration in force. Only operators and their
+ * tools use it. It serves no secret and no hash, and serves the configuration only to the same machine or to people
+ * with the right to read it.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listenOn } from '../listen.ts';
 
-/** A condition that must hold before the process takes calls. */
+/** A condition that must hold before the process accepts calls. */
 export interface ReadinessCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** Says in words why it is not ok. */
+  /** Says why it is not ok. */
   readonly detail?: string;
 }
 
@@ -43,7 +43,9 @@ interface Answer {
 
 type Page = (request: IncomingMessage) => Answer | Promise<Answer>;
 
-/** Creates the server. A source that throws becomes a 500 without the error's message, which could hold anything. */
+/**
+ * Creates the server. If a source throws, the response is a 500 without the error's message, which might hold a secret.
+ */
 export function createAdmin(sources: AdminSources): Admin {
   const pages = pagesOf(sources);
   const server = createServer((request, response) => {
@@ -73,7 +75,9 @@ function pagesOf({ metrics, readiness, dump, mayDump }: AdminSources): ReadonlyM
 
 const LOOPBACK = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
 
-/** The dump shows accounts and credit: it is for this machine, and for people with the right to read it. */
+/**
+ * Decides who may see the dump, which shows accounts and credit: this machine, and people with the right to read it.
+ */
 async function dumpRefusal(
   { socket, headers }: IncomingMessage, mayDump: AdminSources['mayDump'],
 ): Promise<Answer | undefined> {
@@ -111,7 +115,7 @@ function send(request: IncomingMessage, response: ServerResponse, { status, body
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-/** Whoever has the hash of a weak key can guess the key. */
+/** Fields to leave out: with a hash, an attacker can guess a weak key offline. */
 const HASH_FIELDS: ReadonlySet<string> = new Set(['sha256', 'keyHash']);
 
 /** Answers with indented JSON: maps as objects, sets as lists, and bigints as decimal strings. */

@@ -1,6 +1,6 @@
 /**
- * Reads and converts request bodies in a thread of its own: those that are large, or that hold so many values that the
- * event loop would wait for them. The main thread copies the bytes and gets small facts or new bytes back.
+ * Reads and converts large request bodies on a worker thread, and bodies with so many values that they would block the
+ * event loop. The main thread copies the bytes there and gets small facts or new bytes back.
  */
 import { GatewayError } from '../errors.ts';
 import { createFairWorker } from '../fair-worker.ts';
@@ -10,8 +10,8 @@ import type { BodyJob, BodyReply, BodyResults, BodyTask } from './messages.ts';
 
 export interface BodyWorker {
   /**
-   * Rejects with RequestFault where the request is at fault, and with GatewayError (too_busy) where the thread ended.
-   * @param key jobs of different keys take turns
+   * Rejects with RequestFault if the request is invalid, and with GatewayError (too_busy) if the thread ended. @param
+   * key jobs of different keys take turns
    */
   run<Task extends BodyTask>(key: string, task: Task, bytes: Uint8Array): Promise<BodyResults[Task['task']]>;
   close(): Promise<void>;
@@ -19,14 +19,14 @@ export interface BodyWorker {
 
 const RETRY_SECONDS = 1;
 
-/** Starts nothing until a body needs it. */
+/** Starts the thread with the first job. */
 export function createBodyWorker({ onFault }: Pick<FairWorkerOptions, 'onFault'>): BodyWorker {
   const module = new URL('./worker.ts', import.meta.url);
   const worker = createFairWorker<BodyJob, BodyReply>({ module, onFault });
   return {
     async run<Task extends BodyTask>(key: string, task: Task, bytes: Uint8Array) {
       const result = resultOf(await worker.run(key, { ...task, bytes }));
-      // the thread answers a task with the result of its kind
+      // the worker replies to each task with the result of that task's kind
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       return result as BodyResults[Task['task']];
     },

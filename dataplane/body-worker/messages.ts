@@ -1,4 +1,7 @@
-/** The messages between the main thread and the thread that reads expensive bodies. Only plain values cross. */
+/**
+ * The messages between the main thread and the worker thread that reads expensive request bodies. They hold only plain
+ * values, which postMessage can copy.
+ */
 import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
 import type { ChatDialect, RequestFault } from '../protocol/call-facts.ts';
 import type { CountedTexts } from '../protocol/counted-texts.ts';
@@ -7,7 +10,9 @@ import type { Dress } from '../protocol/platforms/dress.ts';
 import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
 import type { SealingContext } from '../sealing/channel-seal.ts';
 
-/** A plan as it crosses between threads: a seal is made of its context. */
+/**
+ * A RequestPlan that postMessage can copy. It replaces the seal by the context from which the worker makes the seal.
+ */
 export type PlainPlan = Omit<RequestPlan, 'scanned' | 'seal'> & {
   readonly sealing?: SealingContext | undefined;
   /** How the channel's platform dresses the converted request. */
@@ -20,7 +25,7 @@ export type BodyTask =
   | { readonly task: 'Facts'; readonly kind: BodyKind }
   | {
     readonly task: 'Convert'; readonly kind: BodyKind; readonly protocol: ProviderKind;
-    /** The converter's. */
+    /** The dialect that the converter expects; not always the client's (see converterOf). */
     readonly client: ChatDialect;
     readonly plan: PlainPlan;
   }
@@ -42,7 +47,7 @@ export type BodyJob = BodyTask & { readonly bytes: Uint8Array };
 
 export type BodyReply =
   | { readonly outcome: 'Done'; readonly result: BodyResults[keyof BodyResults] }
-  /** The request is at fault. */
+  /** The request is invalid: the client gets a 400. */
   | { readonly outcome: 'Fault'; readonly fault: Pick<RequestFault, 'code' | 'message' | 'param'> }
-  /** A defect. */
+  /** The worker threw an unexpected error, which the main thread rethrows. */
   | { readonly outcome: 'Failed'; readonly error: unknown };

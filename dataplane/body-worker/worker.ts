@@ -1,4 +1,4 @@
-/** The thread that reads and converts bodies that would hold up the event loop for too long. */
+/** The worker thread that reads and converts request bodies that would block the event loop. */
 import { parentPort } from 'node:worker_threads';
 import type { Posted, Replied } from '../fair-worker.ts';
 import { collectTexts } from '../protocol/count-texts.ts';

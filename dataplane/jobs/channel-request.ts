@@ -1,6 +1,6 @@
 /**
- * One request about a job or a stored response to the channel that made it. It costs nothing, but takes concurrency
- * slots. Its failures become the same errors as those of calls.
+ * Sends one request about a job or a stored response to the channel that created it. The request costs nothing, but
+ * takes concurrency slots. Its failures become the same errors as those of calls.
  */
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
@@ -20,21 +20,21 @@ import type { JobChannel } from './job-channel.ts';
 export type JobRequestDeps = Pick<PipelineDeps, 'ledger' | 'upstreams' | 'clock' | 'warn'>;
 
 export interface JobRequest {
-  /** Owner of the slots: a request id, or a poll's own id. */
+  /** The owner of the slots: a request's id, or an id made for the poll. */
   readonly callId: string;
   readonly model: string;
   readonly at: Pick<JobChannel, 'route' | 'channel' | 'target'>;
-  /** What the request is about, for errors. */
+  /** What error messages call the subject of the request. */
   readonly about: 'video' | 'response';
   readonly request: UpstreamRequest;
   /** Receives the report of this attempt. */
   readonly attempts: AttemptReport[];
 }
 
-/** A response that describes a job is smaller. */
+/** The most bytes of a response that describes a job. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Takes the slots, runs the work and releases the slots. Throws rate_limit_exceeded where one of them is full. */
+/** Takes the slots, runs the work and releases the slots. Throws rate_limit_exceeded if one of the slots is full. */
 export async function withSlots<T>(
   { ledger }: Pick<JobRequestDeps, 'ledger'>, callId: string, slots: readonly SlotLimit[], work: () => Promise<T>,
 ): Promise<T> {
@@ -54,8 +54,7 @@ function channelIsFull(): GatewayError {
 }
 
 /**
- * Resolves with the provider's 2xx response. Throws GatewayError, or UpstreamFailure (Aborted) where the signal was
- * aborted.
+ * Resolves with the provider's 2xx response. Throws GatewayError, or UpstreamFailure (Aborted) if the signal aborts.
  */
 export async function sendToChannel(deps: JobRequestDeps, job: JobRequest): Promise<UpstreamResponse> {
   const { at, request, attempts } = job;
@@ -100,9 +99,7 @@ interface BodyLimits {
   readonly maxBytes?: number;
 }
 
-/**
- * The whole body of a small response. Throws GatewayError, or UpstreamFailure (Aborted) where the signal was aborted.
- */
+/** Reads the whole body of a small response. Throws GatewayError, or UpstreamFailure (Aborted) if the signal aborts. */
 export async function readWholeBody(
   { body }: UpstreamResponse, { about, maxBytes = MAX_BYTES }: BodyLimits = { about: 'video' },
 ): Promise<Buffer> {
@@ -121,15 +118,15 @@ export async function readWholeBody(
   return Buffer.concat(pieces, size);
 }
 
-/** The error for an answer that does not describe what it was asked about. */
+/** The error for a response that does not describe the video or response it was asked about. */
 export function invalidJobResponse(about: JobRequest['about']): GatewayError {
   const message = `The provider answered something that is not about a ${about}. Try again.`;
   return new GatewayError('upstream_error', message);
 }
 
 /**
- * Asks a job's provider for its state when no client asks.
- * @throws GatewayError where the channel is gone or full, or the provider fails.
+ * Asks a job's provider for the job's state without a client's request. @throws GatewayError if the channel is gone or
+ * full, or the provider fails.
  */
 export async function pollJob(
   deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn'>, job: JobRecord, signal: AbortSignal,

@@ -1,4 +1,6 @@
-/** [P] The channel that created a job, by the current configuration, and the concurrency limits of a request to it. */
+/**
+ * [P] Finds the channel that created a job in the current configuration, and the concurrency limits of a request to it.
+ */
 import { GatewayError } from '../errors.ts';
 import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
 import type { VideoJobs } from '../protocol/provider.ts';
@@ -11,15 +13,15 @@ export interface JobChannel {
   readonly route: string;
   readonly channel: string;
   readonly target: UpstreamTarget;
-  /** Its provider's paths and responses for jobs. */
+  /** The provider's paths and responses for jobs. */
   readonly videos: VideoJobs;
-  /** The group's slot on this channel and the channel's own, where a maximum is configured. */
+  /** The group's slot on this channel and the channel's own slot, if a maximum is configured. */
   readonly slots: readonly SlotLimit[];
 }
 
 /**
- * Undefined: the channel is no longer configured, or its provider has no videos. A channel is identified by its route's
- * name and its own, so that other edits do not matter.
+ * Returns undefined if the channel is no longer configured or its provider has no videos. A channel is identified by
+ * its route's name and its own name, so that other edits do not matter.
  */
 export function channelOf(state: State, { origin }: Pick<JobRecord, 'origin'>): JobChannel | undefined {
   const target = state.targets.get(origin.channel);

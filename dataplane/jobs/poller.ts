@@ -1,7 +1,7 @@
 /**
- * Polls jobs until they end, so that failed ones are refunded although their clients never ask. One replica at a time
+ * Polls jobs until they end, so that failed ones are refunded even if their clients never ask. One replica at a time
  * claims a job, with a lease of one minute, and polls it every few seconds at first and once a minute later. It repeats
- * a poll that fails, and gives a job up after a day.
+ * a poll that fails, and gives up on a job after a day.
  */
 import type { Every } from '../clock.ts';
 import type { JobRecord, JobState, Ledger } from '../ledger/ledger.ts';
@@ -10,13 +10,13 @@ export interface PollerDeps {
   readonly ledger: Pick<Ledger, 'claimJobs'>;
   /** Asks the job's provider for its state. */
   readonly poll: (job: JobRecord, signal: AbortSignal) => Promise<JobState>;
-  /** Rejects where the ledger cannot be reached. */
+  /** Rejects if the ledger cannot be reached. */
   readonly recordEnd: (job: JobRecord, end: 'Completed' | 'Failed' | 'GivenUp') => Promise<void>;
   readonly nowMs: () => number;
-  /** False until the first configuration is in force: no channel is known before. */
+  /** False until the first configuration is in force, because no channel is known before. */
   readonly ready: () => boolean;
   readonly every: Every;
-  /** Called for each poll that fails, and without a job where the ledger cannot be reached. */
+  /** Called for each failed poll, and without a job if the ledger cannot be reached. */
   readonly onError: (error: unknown, job?: JobRecord) => void;
 }
 
@@ -29,7 +29,7 @@ interface Claimed {
   readonly job: JobRecord;
   readonly untilMs: number;
   nextPollMs: number;
-  /** Cancels the running poll; undefined: none runs. */
+  /** Cancels the running poll; undefined if none is running. */
   polling: AbortController | undefined;
 }
 
@@ -39,19 +39,19 @@ const GIVE_UP_MS = 24 * 60 * 60 * 1_000;
 const CLAIM_BATCH = 100;
 const MAX_CLAIMED = 2_000;
 const MAX_CONCURRENT_POLLS = 32;
-/** Pause after the ledger could not be reached. */
+/** The pause after a failure to reach the ledger. */
 const LEDGER_BACKOFF_MS = 10_000;
 
 const MIN_POLL_INTERVAL_MS = 3_000;
 const MAX_POLL_INTERVAL_MS = 60_000;
 const INTERVALS_PER_AGE = 4;
 
-/** The pause between two polls of a job of this age, in milliseconds. */
+/** The pause before the next poll of a job of this age, in milliseconds. */
 export function pollIntervalAt(ageMs: number): number {
   return Math.min(MAX_POLL_INTERVAL_MS, Math.max(MIN_POLL_INTERVAL_MS, ageMs / INTERVALS_PER_AGE));
 }
 
-/** Claims the first jobs at the first tick. */
+/** Starts to poll; the first tick claims jobs. */
 export function startPoller(deps: PollerDeps): Poller {
   const { every } = deps;
   const claimed = new Map<string, Claimed>();
@@ -103,7 +103,9 @@ export function startPoller(deps: PollerDeps): Poller {
   };
 }
 
-/** The jobs to poll now: one per channel at most, because its slots are for its clients, and not too many in all. */
+/**
+ * The jobs to poll now. At most one per channel, so that most slots stay free for clients, and a limited number in all.
+ */
 function dueJobs(all: Iterable<Claimed>, nowMs: number): Claimed[] {
   const list = [...all];
   const busy = new Set(list.filter(({ polling }) => polling).map(({ job }) => job.origin.channel));
@@ -137,7 +139,7 @@ async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Clai
 
 type PollResult = 'Running' | 'Completed' | 'Failed' | 'GivenUp';
 
-/** After GIVE_UP_MS a job that still runs, or whose provider fails, is given up. */
+/** Polls the job once. Gives up on a job older than GIVE_UP_MS that still runs or whose poll fails. */
 async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Promise<PollResult> {
   const isOld = ageOf(deps, job) >= GIVE_UP_MS;
   try {
@@ -154,7 +156,7 @@ function ageOf({ nowMs }: PollerDeps, { origin }: JobRecord): number {
   return nowMs() - origin.createdMs;
 }
 
-/** Another replica may have claimed the job, so a running poll is aborted. */
+/** Stops polling the job, and aborts a running poll, because another replica may have claimed the job. */
 function release(claimed: Map<string, Claimed>, id: string, entry: Claimed): void {
   entry.polling?.abort();
   claimed.delete(id);

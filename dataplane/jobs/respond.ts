@@ -1,4 +1,6 @@
-/** Sends a provider's response about a video to the client: a description whole, the video's content as a stream. */
+/**
+ * Sends a provider's response about a video to the client: a description in one piece, the video's content as a stream.
+ */
 import { GatewayError } from '../errors.ts';
 import type { ClientReply } from '../pipeline/context.ts';
 import { responseHeaders } from '../upstream/headers.ts';
@@ -15,14 +17,14 @@ export function sendBuffered(reply: ClientReply, buffered: BufferedResponse): nu
   return status;
 }
 
-/** The headers of an answer that is sent as a whole. */
+/** The headers of a response that is sent in one piece. */
 export function bufferedHeaders({ response }: BufferedResponse): Record<string, string> {
   return { 'content-type': 'application/json', ...responseHeaders(response.headers) };
 }
 
 /**
- * Streams content at the client's pace, with a content-length where the provider sends one. Returns the HTTP status;
- * throws upstream_error where the provider closes the connection early.
+ * Streams content at the client's pace, with a content-length if the provider sent one. Returns the HTTP status; throws
+ * upstream_error if the provider closes the connection early.
  */
 export async function streamContent(
   reply: ClientReply, { status, headers, body }: UpstreamResponse, headOnly: boolean,

@@ -1,6 +1,7 @@
 /**
- * A client's requests about responses that a provider keeps: retrieval, deletion, cancellation, input items. The id
- * that the gateway sealed names the channel that made the response, and opens only for calls of the same account.
+ * Forwards a client's requests about responses that a provider stores: retrieval, deletion, cancellation, input items.
+ * The id that the gateway sealed names the channel that made the response, and only calls of the same account can open
+ * it.
  */
 import { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
@@ -19,19 +20,19 @@ export interface StoredResponseRequest {
   readonly requestId: string;
   readonly key: KeyState;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** As the client has it. */
+  /** The sealed id that the client was given. */
   readonly id: string;
   readonly method: 'GET' | 'DELETE' | 'POST';
-  /** After the id: "/cancel"; empty for the response itself. */
+  /** The path after the id, such as "/cancel"; empty for the response itself. */
   readonly below: string;
   /** The client's query, without its question mark. */
   readonly query: string;
-  /** Aborted when the client leaves. */
+  /** Aborts when the client disconnects. */
   readonly left: AbortSignal;
   readonly attempts: AttemptReport[];
 }
 
-/** A response may hold pictures. */
+/** Large, because a response may contain images. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const ABOUT = 'response';
 
@@ -40,8 +41,8 @@ const NOT_KEPT = 'This account has no such response here: only a response that i
   + '"input".';
 
 /**
- * The provider's answer, with its ids sealed again. Throws not_found for a response that is not the account's, or whose
- * channel is not the key's any more, and the errors of a call.
+ * Returns the provider's response, with its ids sealed again. Throws not_found if the response belongs to another
+ * account or its channel is no longer available to the key, and the errors of a call.
  */
 export async function askForResponse(deps: PipelineDeps, asked: StoredResponseRequest): Promise<BufferedResponse> {
   const { requestId, key, id, method, below, query, left, attempts } = asked;
@@ -60,7 +61,7 @@ export async function askForResponse(deps: PipelineDeps, asked: StoredResponseRe
   });
 }
 
-/** A deletion may be answered with nothing. */
+/** Seals the ids in a body. The body of a response to a deletion may be empty. */
 function sealBody({ status }: UpstreamResponse, body: Buffer, seals: ResponseSeals): Buffer {
   if (body.length === 0 && status === 204) return body;
   try {
@@ -74,7 +75,7 @@ function sealBody({ status }: UpstreamResponse, body: Buffer, seals: ResponseSea
 interface FoundResponse {
   readonly offered: Candidate;
   readonly seal: ChannelSeal;
-  /** The provider's own. */
+  /** The id that the provider gave. */
   readonly ownId: string;
 }
 
@@ -86,7 +87,7 @@ function findResponse(state: State, key: KeyState, id: string): FoundResponse {
   return { offered, seal, ownId: opened.data };
 }
 
-/** The channel, while the key's group has it and its provider serves responses. */
+/** The channel, if the key's group still has it and its provider serves stored responses. */
 function channelOf({ groups }: State, { group, models }: KeyState, channel: string): Candidate | undefined {
   const offers = [...groups.get(group)?.offers.values() ?? []].filter(({ model }) => models?.has(model) !== false);
   return offers.flatMap(({ tiers }) => tiers.flat())

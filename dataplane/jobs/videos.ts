@@ -1,6 +1,6 @@
 /**
- * A client's requests about its videos: state, content, deletion. They reach the provider only for a job that the same
- * key created. The price of a failed job is refunded before its client learns of the failure.
+ * Serves a client's requests about its videos: state, content, deletion. They reach the provider only for a job that
+ * the same key created. The price of a failed job is refunded before its client learns of the failure.
  */
 import { GatewayError } from '../errors.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
@@ -21,7 +21,7 @@ export interface VideoRequest {
   readonly key: KeyState;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly videoId: string;
-  /** Aborted when the client leaves. */
+  /** Aborts when the client disconnects. */
   readonly left: AbortSignal;
   readonly attempts: AttemptReport[];
 }
@@ -32,15 +32,15 @@ export interface FoundVideo {
   readonly at: JobChannel;
 }
 
-/** A response whose body was read whole. */
+/** A response whose body has been read completely. */
 export interface BufferedResponse {
   readonly response: UpstreamResponse;
   readonly body: Buffer;
 }
 
 /**
- * Throws not_found for another key's video as for one that never existed, upstream_error where its channel is gone, and
- * LedgerUnavailable.
+ * Throws not_found alike for another key's video and for one that never existed, upstream_error if its channel is gone,
+ * and LedgerUnavailable.
  */
 export async function findVideo(
   deps: Pick<PipelineDeps, 'ledger' | 'state'>, { key, videoId }: Pick<VideoRequest, 'key' | 'videoId'>,
@@ -61,23 +61,23 @@ export interface Download<T> {
   readonly found: FoundVideo;
   /** The client's query, without its question mark. */
   readonly query: string;
-  /** Consumes the provider's response while the slots are taken. */
+  /** Consumes the provider's response while the request holds the slots. */
   readonly pass: (response: UpstreamResponse) => Promise<T>;
 }
 
-/** GET /v1/videos/{id}/content. Resolves with what `pass` resolves with. */
+/** GET /v1/videos/{id}/content. Resolves with the result of `pass`. */
 export function downloadVideo<T>(deps: PipelineDeps, request: VideoRequest, download: Download<T>): Promise<T> {
   const { found, query, pass } = download;
   const path = `${pathOf(found)}/content${query === '' ? '' : `?${query}`}`;
   return withVideoSlots(deps, request, found, async () => {
-    // a stream has no limit of its whole time, only one of silence
+    // a stream has no limit on its total time, only on the time between two chunks
     const response = await exchange(deps, request, found, { method: 'GET', path, stream: true });
     return pass(response);
   });
 }
 
 /**
- * DELETE /v1/videos/{id}. A job that may still run is retrieved first. Its price is refunded if it has failed, and kept
+ * DELETE /v1/videos/{id}. A job that may still run is retrieved first. Its price is refunded if it failed, and kept
  * otherwise, because the provider worked on it.
  */
 export function deleteVideo(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<BufferedResponse> {
@@ -94,7 +94,7 @@ async function isRunning(deps: PipelineDeps, request: VideoRequest, found: Found
   try {
     return (await retrieve(deps, request, found)).state === 'Running';
   } catch (error) {
-    // the provider has no such video any more, as its response to the deletion will say
+    // the provider no longer has the video, which its response to the deletion will say
     if (error instanceof GatewayError && error.code === 'not_found') return true;
     throw error;
   }

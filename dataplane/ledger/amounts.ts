@@ -1,6 +1,4 @@
-/**
- * [P] Brings amounts and counts into range, so that a defective figure cannot stop a settlement.
- */
+/** [P] Brings amounts and counts into range, so that an invalid figure cannot stop a settlement. */
 import type { CallProgress, TokenCounts } from './usage-record.ts';
 
 /** The largest amount that 64-bit integers hold; about 9.2 billion USD. */

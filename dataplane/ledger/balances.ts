@@ -1,7 +1,7 @@
 /**
- * [P] The balances of keys and accounts: what each has spent and holds. A key counts by day, by month and in total at
- * the same time, so that a change of its period is exact at once. A call counts in the windows of its admission: one
- * that ends after midnight counts in the day before. ledger-core.ts changes balances and logs each movement.
+ * [P] The balances of keys and accounts: what each has spent and holds. A key's spending is counted by day, by month
+ * and in total at the same time, so that a change of its period takes effect exactly. A call counts in the windows of
+ * its admission, even if it ends after midnight. ledger-core.ts changes balances and logs each movement.
  */
 import { CallMap } from './call-map.ts';
 import { createJobs } from './jobs.ts';
@@ -16,15 +16,15 @@ export interface Tally {
   heldNanoUsd: bigint;
 }
 
-/** One day or month of a key. */
+/** The tally of one day or month of a key. */
 export interface Window extends Tally {
   readonly kind: WindowKind;
   readonly startMs: number;
-  /** Calls in flight that were admitted in it. */
+  /** The number of calls in flight that were admitted in the window. */
   holds: number;
 }
 
-/** The latest limits seen, and their generation. Not stored on disk. */
+/** The latest limits seen, and their generation. Kept in memory only. */
 export interface SeenKeyLimit {
   readonly generation: bigint;
   readonly limitNanoUsd: bigint | null;
@@ -61,7 +61,7 @@ export interface Hold {
   readonly day: Window;
   readonly month: Window;
   readonly grantedNanoUsd: bigint;
-  /** What the tallies count: while a replacement is not durable, the larger of the two amounts. */
+  /** The amount that the tallies include: until a replacement is durable, the larger of the old and the new amount. */
   countedNanoUsd: bigint;
   progress: CallProgress;
   renewedMs: number;
@@ -77,26 +77,26 @@ export interface SettledCall {
   readonly settledMs: number;
 }
 
-/** Receives every movement in order. Replaying them restores the same balances. */
+/** Receives every movement in order. Replaying the movements restores the same balances. */
 export interface MovementLog {
-  /** A hold is new, replaces its call's earlier one, or is the earlier one restored. */
+  /** Logs a hold that is new, replaces its call's earlier hold, or restores it. */
   held(hold: Hold): void;
   withdrawn(callId: string): void;
-  /** A hold's progress is new. */
+  /** Logs new progress of a hold. */
   renewed(hold: Hold): void;
-  /** A hold was replaced by the cost of its call, in its windows. */
+  /** Logs that a call's cost has replaced its hold, in the hold's windows. */
   settled(call: SettledCall, hold: Hold): void;
-  /** A job is new, or has ended; the cost of one that failed was given back. */
+  /** Logs that a job is new or has ended; a failed job's cost has been refunded. */
   job(job: Job): void;
 }
 
-/** Recently settled calls by id, so that a repeated settlement returns the first result. */
+/** Recently settled calls by id. A repeated settlement returns the first result. */
 export interface RecentCalls {
   has(callId: string): boolean;
   get(callId: string): SettledCall | undefined;
 }
 
-/** Changes since a mark that were checkpointed but not yet reported by changesSince. */
+/** Changes since a mark that a checkpoint has taken but changesSince has not reported yet. */
 interface UnreportedChanges {
   readonly mark: object;
   readonly keys: Set<KeyBalance>;
@@ -113,7 +113,7 @@ export interface Balances {
   /** Keys and accounts whose spending or windows have changed since the last checkpoint. */
   readonly changedKeys: Set<KeyBalance>;
   readonly changedAccounts: Set<AccountBalance>;
-  /** Undefined until the first changesSince. */
+  /** Undefined until changesSince is first called. */
   unreported: UnreportedChanges | undefined;
   /** The calendar day and month of the latest operation. */
   today: Span;
@@ -125,7 +125,7 @@ export const NO_MOVEMENT_LOG: MovementLog = {
   job: () => undefined,
 };
 
-/** Windows of one kind that are kept without calls in flight, for a clock that is set back. */
+/** How many windows of each kind are kept without calls in flight, in case the clock is set back. */
 const PAST_WINDOWS_KEPT = 2;
 const NO_SPAN: Span = { startMs: 0, endMs: 0 };
 
@@ -141,7 +141,7 @@ export function newWindow(kind: WindowKind, startMs: number, spentNanoUsd = 0n):
   return { kind, startMs, spentNanoUsd, heldNanoUsd: 0n, holds: 0 };
 }
 
-/** A key's balance with its current windows at `nowMs`; created if there is none. */
+/** A key's balance with its current windows at `nowMs`; created if missing. */
 export function openKey(balances: Balances, uid: string, nowMs: number): KeyBalance {
   advanceCalendar(balances, nowMs);
   const key = balances.keys.get(uid);
@@ -188,7 +188,7 @@ function takePastWindow(key: KeyBalance, kind: WindowKind, startMs: number): Win
   return known;
 }
 
-/** The window that starts at `startMs`; created among the past ones if it is not known. */
+/** The window that starts at `startMs`; created among the past ones if missing. */
 export function openWindow(key: KeyBalance, kind: WindowKind, startMs: number): Window {
   const current = currentWindow(key, kind);
   if (current.startMs === startMs) return current;
@@ -201,7 +201,7 @@ export function findWindow(key: KeyBalance, kind: WindowKind, startMs: number): 
   return [currentWindow(key, kind), ...key.past].find((window) => window.kind === kind && window.startMs === startMs);
 }
 
-/** A key's window, or an empty one; it changes nothing. */
+/** A key's window, or an empty one. Creates nothing in the balance. */
 export function windowOrEmpty(key: KeyBalance, kind: WindowKind, startMs: number): Window {
   return findWindow(key, kind, startMs) ?? newWindow(kind, startMs);
 }
@@ -213,7 +213,7 @@ export function trimPastWindows(key: KeyBalance): void {
     .filter((window) => window.holds > 0 || ++kept[window.kind] <= PAST_WINDOWS_KEPT);
 }
 
-/** An account's balance; created if there is none. */
+/** An account's balance; created if missing. */
 export function openAccount(balances: Balances, id: string): AccountBalance {
   let account = balances.accounts.get(id);
   if (!account) {
@@ -224,7 +224,7 @@ export function openAccount(balances: Balances, id: string): AccountBalance {
   return account;
 }
 
-/** The tally that a quota of this period is measured against. */
+/** The tally that a quota of this period limits. */
 export function tallyOf(period: QuotaPeriod, { key, day, month }: Pick<Hold, 'key' | 'day' | 'month'>): Tally {
   const kind = windowKindOf(period);
   if (!kind) return key.total;
@@ -254,7 +254,7 @@ export function sumHeld({ holds }: Balances): bigint {
   return sum;
 }
 
-/** The tallies that an amount counts in. Undefined: the window was dropped. */
+/** The tallies that an amount counts in; a window is undefined if it was dropped. */
 export interface Tallies {
   readonly key: KeyBalance;
   readonly account: AccountBalance;
@@ -290,7 +290,7 @@ export function changesSince(balances: Balances, mark: object | undefined): Spen
   return { mark: next.mark, keys: [...keys].map(({ uid }) => uid), accounts: [...accounts].map(({ id }) => id) };
 }
 
-/** Clears the changes that a checkpoint has taken; changesSince still reports them. */
+/** Clears the changes that a checkpoint has written; changesSince still reports them. */
 export function markCheckpointed({ unreported, changedKeys, changedAccounts }: Balances): void {
   for (const key of changedKeys) unreported?.keys.add(key);
   for (const account of changedAccounts) unreported?.accounts.add(account);

@@ -1,6 +1,4 @@
-/**
- * [P] The lines of a bill: as text in the ledgers' stores, and as people and programs read them.
- */
+/** [P] Formats the lines of a bill: as text for the ledger's stores, and for people and programs to read. */
 import { USES } from './price-sheet.ts';
 import type { BillLine } from './usage-record.ts';
 
@@ -10,18 +8,18 @@ type Marks = Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model' | 'size
 export interface BillLineView {
   readonly dimension: string;
   readonly quantity: number;
-  /** The unit that the rate is for: a million tokens, or one. */
+  /** The quantity that the rate is for: a million tokens, or one unit. */
   readonly per: number;
   readonly rate_usd: string;
-  /** Quantity · rate, exact. */
+  /** Quantity times rate, exact. */
   readonly amount_usd: string;
   /** null: the standard tier. */
   readonly service_tier: string | null;
-  /** The step of the context tier in tokens; null: none. */
+  /** The threshold of the context tier, in tokens; null: none. */
   readonly context_above: number | null;
-  /** null: no place with a price of its own. */
+  /** null: no regional price. */
   readonly region: string | null;
-  /** null: the call's own. */
+  /** null: the model of the call itself. */
   readonly model: string | null;
   /** Of images; absent where the price depends on none, or names any. */
   readonly size?: string;
@@ -39,7 +37,7 @@ export function encodeLines(lines: readonly BillLine[] | undefined): string {
     Object.keys(marks).length === 0 ? [dimension, quantity, rateUsd] : [dimension, quantity, rateUsd, marks])));
 }
 
-/** Undefined: there are none. Throws where the text is not of encodeLines. */
+/** Undefined if there are none. Throws if encodeLines did not write the text. */
 export function decodeLines(text: string): readonly BillLine[] | undefined {
   if (text === '') return undefined;
   // written by encodeLines, or by a newer version that adds members
@@ -60,7 +58,10 @@ export function viewLines(lines: readonly BillLine[] = []): BillLineView[] {
   });
 }
 
-/** "1000 input at $3 per million; 2 webSearch at $0.01", for one cell of a table; empty: no lines. */
+/**
+ * Formats the lines for a table cell: "1000 input at $3 per million; 2 webSearch at $0.01". Empty if there are no
+ * lines.
+ */
 export function formatLines(lines: readonly BillLine[] | undefined): string {
   return viewLines(lines).map((line) => {
     const marks = [
@@ -72,7 +73,7 @@ export function formatLines(lines: readonly BillLine[] | undefined): string {
   }).join('; ');
 }
 
-/** `per` is a power of ten, so that the quotient is a finite decimal. */
+/** The quotient is a finite decimal because `per` is a power of ten. */
 function amountUsd(quantity: number, rateUsd: string, per: number): string {
   const [whole = '0', fraction = ''] = rateUsd.split('.');
   const places = fraction.length + String(per).length - 1;

@@ -1,10 +1,10 @@
 /**
- * [P] A map by call id for calls in flight. A Map with many insertions and deletions keeps deleted entries alive until
- * a full garbage collection; this one drops them at once.
+ * [P] A map from call id to a call in flight. A Map with many insertions and deletions keeps deleted entries in memory
+ * until a full garbage collection; this one frees them at once.
  */
 
 const FIRST_SLOTS = 64;
-/** Call ids differ in their last characters. */
+/** Only the last characters are hashed, because they are where call ids differ. */
 const HASHED_CHARACTERS = 8;
 
 /** Open addressing with linear probing; deletion moves later entries up. */
@@ -44,7 +44,7 @@ export class CallMap<V> {
     for (const [, value] of this.entries()) yield value;
   }
 
-  /** In no order. Entries added during the iteration may be missing. */
+  /** Iterates in no order. It may miss entries that are added meanwhile. */
   * entries(): Generator<readonly [string, V], void, undefined> {
     const [ids, values] = [this.#ids.slice(), this.#values.slice()];
     for (const [index, id] of ids.entries()) {
@@ -53,7 +53,7 @@ export class CallMap<V> {
     }
   }
 
-  /** The id's index, or the free index for it. */
+  /** The id's index, or the free index at which to insert it. */
   #indexOf(id: string): number {
     const ids = this.#ids;
     const last = ids.length - 1;
@@ -62,7 +62,7 @@ export class CallMap<V> {
     return index;
   }
 
-  /** Moves entries that a search would no longer reach into the freed index. */
+  /** Fills the freed index with later entries that a search would no longer reach. */
   #free(from: number): void {
     const ids = this.#ids;
     const last = ids.length - 1;
@@ -98,7 +98,7 @@ function emptySlots<T>(count: number): (T | undefined)[] {
   return Array.from<undefined>({ length: count }).fill(undefined);
 }
 
-/** FNV-1a of the last characters. */
+/** Computes FNV-1a over the last characters. */
 function hashOf(id: string): number {
   let hash = 0x811c9dc5;
   const from = Math.max(0, id.length - HASHED_CHARACTERS);

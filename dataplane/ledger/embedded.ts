@@ -1,8 +1,8 @@
 /**
- * The ledger of one machine. It decides in memory on one thread, so that each step is atomic without a lock. It appends
- * every movement to a write-ahead journal, one write per turn of the event loop, before it acknowledges. A worker
+ * The ledger of one machine. It decides in memory on one thread, so that each step is atomic without a lock. Before it
+ * acknowledges, it appends every movement to a write-ahead journal, in one write per turn of the event loop. A worker
  * thread applies the journal to an SQLite file every two seconds (docs/design/ledger.md). One process owns the files.
- * At the start it settles the holds of the process before at their last recorded progress.
+ * At the start it settles the holds of the previous process at their last recorded progress.
  */
 import { closeSync, mkdirSync, openSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -31,7 +31,7 @@ import { countSlots, createSlots, releaseSlots, takeSlots } from './slots.ts';
 import type { CallProgress, UsageRecord } from './usage-record.ts';
 
 export interface EmbeddedLedgerOptions {
-  /** The SQLite file; its folder is created if missing. The journal is kept beside it. */
+  /** The path of the SQLite file. Its folder is created if missing, and contains the journal too. */
   readonly path: string;
   /** What an acknowledged step survives: a crash of the process (normal, default), or a power failure (full). */
   readonly sync?: LedgerSync;
@@ -41,7 +41,7 @@ export interface EmbeddedLedgerOptions {
   readonly onFault?: (fault: LedgerFault) => void;
   /** How long records of settled calls are kept. Default: the latest million, for 35 days. */
   readonly retention?: Partial<UsageRetention>;
-  /** A hold that is not in the journal by then is refused. Default 2000. */
+  /** A hold is refused if it is not in the journal within this time. Default 2000. */
   readonly timeoutMs?: number;
   /** How often the journal is applied to the file. Default 2000. */
   readonly checkpointEveryMs?: number;
@@ -54,7 +54,7 @@ const DEFAULT_RETENTION: UsageRetention = { maxRecords: 1_000_000, maxAgeMs: 35 
 const DEFAULT_TIMEOUT_MS = 2_000;
 const DEFAULT_CHECKPOINT_MS = 2_000;
 const READ_TIMEOUT_MS = 2_000;
-/** How long opening and closing wait for a failing disk. */
+/** How long opening and closing wait for a disk that fails. */
 const GRACE_MS = 5_000;
 
 /** Opens the ledger. Rejects with a message for operators if its files are unusable. */
@@ -95,7 +95,7 @@ async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: 
   }
 }
 
-/** Only the owner may read it, since it records who called what. SQLite gives its side files the same mode. */
+/** Lets only the owner read the file, because it records who called what. SQLite gives its side files the same mode. */
 function prepareFile(path: string): string {
   mkdirSync(dirname(path), { recursive: true });
   closeSync(openSync(path, 'a', 0o600));
@@ -124,7 +124,7 @@ class EmbeddedLedger implements Ledger {
     this.#committer = parts.committer;
   }
 
-  /** Settles the holds of the process before, and begins to checkpoint. */
+  /** Settles the holds of the previous process, and begins to checkpoint. */
   async settleAbandoned(): Promise<void> {
     const { journal, checkpointer, nowMs } = this.#parts;
     const recovered = [...this.#balances.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
@@ -164,7 +164,7 @@ class EmbeddedLedger implements Ledger {
     this.#assertOpen();
     recordProgress(this.#balances, progress, this.#parts.nowMs());
     if (this.#committer.failing) {
-      // it is written when the journal works again
+      // the committer writes it when the journal works again
       this.#committer.scheduleWrite();
       throw unavailable();
     }

@@ -1,6 +1,6 @@
 /**
- * [P] Jobs of providers that outlive their call, in memory: the running ones, and those whose outcome is not in the
- * ledger's file yet. ledger-core.ts charges and refunds them.
+ * [P] Jobs that outlive their call, in memory: those that run, and those whose outcome is not in the ledger's file yet.
+ * ledger-core.ts charges and refunds them.
  */
 import type { JobRecord, JobState } from './ledger.ts';
 import type { CallOrigin } from './usage-record.ts';
@@ -8,12 +8,12 @@ import type { CallOrigin } from './usage-record.ts';
 export interface Job {
   readonly jobId: string;
   readonly origin: CallOrigin;
-  /** What was billed and in which windows: what a refund takes back. */
+  /** The amount and windows that were billed, which a refund reverses. */
   readonly costNanoUsd: bigint;
   readonly dayStartMs: number;
   readonly monthStartMs: number;
   state: JobState;
-  /** When it is polled next. */
+  /** The time of the next poll. */
   pollMs: number;
   /** Null while it runs. */
   endedMs: number | null;
@@ -28,7 +28,7 @@ export function createJobs(): Jobs {
   return { ofChannels: new Map(), ofKeys: new Map() };
 }
 
-/** Job ids are unique within a channel and within a key, whose names contain no line break. */
+/** Combines an owner and a job id, which is unique within a channel and within a key. Names have no line break. */
 function idWithin(owner: string, jobId: string): string {
   return `${owner}\n${jobId}`;
 }
@@ -58,7 +58,7 @@ export function jobOfKey(jobs: Jobs, keyUid: string, jobId: string): Job | undef
 }
 
 export interface Claim {
-  /** When claimed jobs are due again. */
+  /** The time at which claimed jobs are due again. */
   readonly againMs: number;
   readonly limit: number;
 }

@@ -1,7 +1,7 @@
 /**
- * Renews the holds of running calls: every second it records in the ledger what each call has cost so far, in one
- * operation. When renewal has failed for so long that a reaper may settle the holds, it ends the calls. Time is
- * monotonic, so that a process that was suspended notices as soon as it resumes.
+ * Renews the holds of running calls: every second, one operation records in the ledger what each call has cost so far.
+ * When renewals have failed for so long that a reaper may settle the holds, it ends the calls. It uses a monotonic
+ * clock, so that a process that was suspended notices as soon as it resumes.
  */
 import { every as everyInterval } from '../clock.ts';
 import type { Every } from '../clock.ts';
@@ -11,9 +11,9 @@ import type { CallProgress } from './usage-record.ts';
 
 export interface LeaseKeeperDeps {
   readonly ledger: Pick<Ledger, 'recordProgress'>;
-  /** Between two renewals; default 1000, so that a renewal that fails can be repeated within 2 s. */
+  /** The time between two renewals. Default 1000, so that a failed renewal can be repeated within 2 s. */
   readonly intervalMs?: number;
-  /** A call that was not renewed for so long is ended; default 20 000. */
+  /** A call whose hold was not renewed for this long is ended. Default 20 000. */
   readonly expireAfterMs?: number;
   readonly monotonicMs?: () => number;
   readonly every?: Every;
@@ -23,7 +23,8 @@ export interface LeaseKeeperDeps {
 
 export interface LeaseKeeper {
   /**
-   * Begins when the hold is granted. `progress` says what the call would owe now; `onExpired` is called at most once.
+   * Starts when the hold is granted. `progress` returns what the call would owe now; `onExpired` is called at most
+   * once.
    */
   track(callId: string, progress: () => CallProgress, onExpired: () => void): void;
   untrack(callId: string): void;
@@ -55,13 +56,13 @@ export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
     void renew();
   };
 
-  /** Never rejects: a renewal that fails is repeated until the leases expire. */
+  /** Never rejects: a failed renewal is repeated until the leases expire. */
   const renew = async (): Promise<void> => {
     const startedMs = monotonicMs();
     try {
       const running = [...leases.entries()].filter(([, lease]) => !lease.isExpired);
       const changed = changedProgress(running, (error) => onRenewal?.('unavailable', 0, error));
-      // also where nothing has changed: an accepted operation renews all holds
+      // update calls without changes too: an accepted operation renews all holds
       await ledger.recordProgress(changed);
       for (const [callId, lease] of running) {
         lease.renewedMs = startedMs;
@@ -93,7 +94,7 @@ function expireLeases(leases: Iterable<Lease>, notSinceMs: number): void {
   }
 }
 
-/** Where `progress` throws, the last recorded progress stands and the other calls are renewed. */
+/** If a call's `progress` throws, its last recorded progress stands, and the other calls are renewed. */
 function changedProgress(
   leases: readonly (readonly [string, Lease])[], onDefect: (error: unknown) => void,
 ): Map<string, CallProgress> {

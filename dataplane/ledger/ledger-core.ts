@@ -1,5 +1,5 @@
 /**
- * [P] The embedded ledger's decisions, in memory and on one thread: grants, confirms, withdraws, renews and settles
+ * [P] The embedded ledger's decisions, made in memory on one thread: grants, confirms, withdraws, renews and settles
  * holds. The caller makes each step durable before it acknowledges it (embedded.ts).
  */
 import { sanitizeProgress, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
@@ -55,13 +55,13 @@ function enter(balances: Balances, hold: Hold, previous: Hold | undefined): void
   const { origin, key, grantedNanoUsd, countedNanoUsd } = hold;
   balances.holds.set(origin.callId, hold);
   balances.log.held(hold);
-  // until the new hold is durable, either may survive a crash: the larger amount counts
+  // until the new hold is durable a crash may leave either of them, so the larger amount counts
   setCountedAmount(hold, grantedNanoUsd > countedNanoUsd ? grantedNanoUsd : countedNanoUsd);
   if (!previous) countHold(hold, 1);
   key.lastUsedMs = hold.renewedMs;
 }
 
-/** Records the limits as the latest seen; false if newer ones were. */
+/** Records the limits as the latest seen. Returns false if newer ones were seen before. */
 function updateLimits(key: KeyBalance, account: AccountBalance, limits: Limits): boolean {
   if (key.seen && limits.keyGeneration < key.seen.generation) return false;
   if (account.seen && limits.accountGeneration < account.seen.generation) return false;
@@ -77,11 +77,11 @@ export function confirmHold(balances: Balances, { hold }: PendingHold): void {
   setCountedAmount(hold, hold.grantedNanoUsd);
 }
 
-/** Undoes a grant that did not become durable in time, and logs that. */
+/** Undoes a grant that did not become durable in time, and logs the withdrawal. */
 export function withdrawHold(balances: Balances, { hold, previous }: PendingHold): void {
   const { callId } = hold.origin;
   if (balances.holds.get(callId) !== hold) return;
-  // a reader may have seen what it held
+  // a reader may have seen the withdrawn amount
   balances.changedKeys.add(hold.key);
   balances.changedAccounts.add(hold.account);
   if (!previous) {
@@ -97,7 +97,7 @@ export function withdrawHold(balances: Balances, { hold, previous }: PendingHold
   balances.log.held(previous);
 }
 
-/** Records what a reaper would bill. Unknown calls are ignored. */
+/** Records what a reaper would bill. Ignores unknown calls. */
 export function recordProgress(balances: Balances, progress: ReadonlyMap<string, CallProgress>, nowMs: number): void {
   for (const [callId, latest] of progress) {
     const hold = balances.holds.get(callId);
@@ -108,12 +108,12 @@ export function recordProgress(balances: Balances, progress: ReadonlyMap<string,
   }
 }
 
-/** Without an origin, the call ran where its hold says. */
+/** A settlement without an origin uses the origin of its hold. */
 export type CoreSettlement = Omit<Settlement, 'origin'> & Partial<Pick<Settlement, 'origin'>>;
 
 /**
- * Replaces a call's hold by its cost, and records its job. A call that was settled recently returns its first result;
- * undefined if the call is unknown.
+ * Replaces a call's hold by its cost, and records its job. For a call that was settled recently, returns the first
+ * result; returns undefined if the call is unknown.
  */
 export function settleCall(balances: Balances, settlement: CoreSettlement, nowMs: number): SettledCall | undefined {
   const { callId, job } = settlement;
@@ -216,7 +216,7 @@ export function dropHold(balances: Balances, hold: Hold): void {
   if (key.past.length > 0) trimPastWindows(key);
 }
 
-/** What is free beyond a call's hold, under the limits at its admission and under the latest ones. */
+/** The amount that is free beyond a call's hold, under the limits at its admission and under the latest ones. */
 function freeFor(hold: Hold): bigint {
   const { key, account, limits } = hold;
   let free = least(
@@ -228,7 +228,7 @@ function freeFor(hold: Hold): bigint {
   return free;
 }
 
-/** Negative where more is spent and held than the limit allows. */
+/** Returns a negative amount if more is spent and held than the limit allows. */
 function freeUnder(limitNanoUsd: bigint | null, tally: Tally, ownNanoUsd = 0n): bigint {
   if (limitNanoUsd === null) return MAX_NANO_USD;
   return least(limitNanoUsd, MAX_NANO_USD) - tally.spentNanoUsd - tally.heldNanoUsd + ownNanoUsd;

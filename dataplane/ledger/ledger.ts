@@ -12,7 +12,7 @@ import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from './usage-
 export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
 
 /**
- * One concurrency threshold. `id` is unique over all scopes: key/<uid>, group/<group>/<route>/<channel>,
+ * One concurrency limit. `id` is unique over all scopes: key/<uid>, group/<group>/<route>/<channel>,
  * channel/<route>/<channel>.
  */
 export interface SlotLimit {
@@ -40,7 +40,7 @@ export interface HoldRequest {
   readonly limits: Limits;
   /** The most that the call can cost. */
   readonly amountNanoUsd: bigint;
-  /** The ledger grants min(amount, free), and nothing where that is below this minimum. */
+  /** The ledger grants min(amount, free), and refuses if that is below this minimum. */
   readonly minimumNanoUsd: bigint;
   /** What a reaper bills if the process dies now. */
   readonly progress: CallProgress;
@@ -48,12 +48,12 @@ export interface HoldRequest {
 
 export type HoldResult =
   | { readonly outcome: 'Held'; readonly heldNanoUsd: bigint }
-  /** `short` names the limit with less left; `availableNanoUsd` is what is free under both. */
+  /** `short` names the limit that has less left; `availableNanoUsd` is what is free under both. */
   | { readonly outcome: 'Short'; readonly short: 'Key' | 'Account'; readonly availableNanoUsd: bigint }
-  /** Newer limits were seen: the caller reads its configuration again. */
+  /** The ledger has seen newer limits: the caller must read its configuration again. */
   | { readonly outcome: 'StaleLimits' };
 
-/** Slots and hold are granted together or not at all; `Full` names the slot that had no room. */
+/** The ledger grants slots and hold together or not at all; `Full` names the slot that is full. */
 export type AdmitResult = HoldResult | Extract<SlotResult, { readonly outcome: 'Full' }>;
 
 /**
@@ -63,7 +63,7 @@ export type AdmitResult = HoldResult | Extract<SlotResult, { readonly outcome: '
 export interface JobOrigin {
   /** The provider's id, which the client uses too. Unique within a channel. */
   readonly jobId: string;
-  /** When it is first polled, milliseconds since the epoch. */
+  /** The time of the first poll, milliseconds since the epoch. */
   readonly pollMs: number;
 }
 
@@ -72,27 +72,29 @@ export type JobState = 'Running' | 'Completed' | 'Failed';
 
 export interface JobRecord {
   readonly jobId: string;
-  /** Of the call that created the job. */
+  /** The origin of the call that created the job. */
   readonly origin: CallOrigin;
   readonly state: JobState;
 }
 
 export interface Settlement {
-  /** Recorded atomically with the charge, once per channel and job id. */
+  /** The job that the call created, recorded atomically with the charge, once per channel and job id. */
   readonly job?: JobOrigin;
   readonly callId: string;
   readonly progress: CallProgress;
   readonly status: CallStatus;
   readonly durationMs: number;
-  /** Where the call ran in the end: a retry may have changed the route since the hold. */
+  /** Where the call was finally served: a retry may have changed the route since the hold. */
   readonly origin: CallOrigin;
-  /** Those in force now. If they are newer than the ones seen, they too bound what is billed beyond the hold. */
+  /**
+   * The limits in force now. If they are newer than those of the hold, they too bound what is billed beyond the hold.
+   */
   readonly limits?: Limits;
 }
 
 export interface SettleResult {
   readonly record: UsageRecord;
-  /** Spent in the key's period that the call was admitted in, this settlement included. */
+  /** What was spent in the key's period of the call's admission, including this settlement. */
   readonly keySpentNanoUsd: bigint;
   /** Limit less spent, at least 0; null: unlimited. */
   readonly keyRemainingNanoUsd: bigint | null;
@@ -114,25 +116,28 @@ export interface AccountSpending {
   readonly heldNanoUsd: bigint;
 }
 
-/** The keys and accounts whose spending may have changed since a mark. Without lists: all may have changed. */
+/**
+ * The keys and accounts whose spending may have changed since a mark. If a list is absent, all of them may have
+ * changed.
+ */
 export interface SpendingChanges {
-  /** The caller passes it to the next call, which reports everything that changed since. */
+  /** Pass it to the next call, which then reports everything that has changed since. */
   readonly mark: object;
-  /** By uid. */
+  /** Uids. */
   readonly keys?: readonly string[];
-  /** By "namespace/name". */
+  /** Names in the form "namespace/name". */
   readonly accounts?: readonly string[];
 }
 
-/** The part of the ledger that the operator reads for statuses. */
+/** The methods by which the operator reads spending for statuses. */
 export interface LedgerReader {
-  /** `account` is the key's, if known: a ledger with several buckets then reads only one. */
+  /** `account` is the key's, if known; a ledger with several buckets then reads only one of them. */
   readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending>;
   /** `account`: "namespace/name". */
   readAccount(account: string): Promise<AccountSpending>;
   /**
-   * What a caller that read spending at `mark` must read again. Call it before reading. The end of a period is no
-   * change. Absent in ledgers that do not track changes.
+   * Says what a caller that read spending at `mark` must read again. Call it before reading. The end of a period does
+   * not count as a change. Absent in ledgers that do not track changes.
    */
   changesSince?(mark: object | undefined): Promise<SpendingChanges>;
 }
@@ -140,34 +145,34 @@ export interface LedgerReader {
 export interface LedgerGauges {
   readonly holds: number;
   readonly heldNanoUsd: bigint;
-  /** Slots in use by scope. */
+  /** The number of slots in use, by scope. */
   readonly slots: Readonly<Record<SlotLimit['scope'], number>>;
 }
 
 /** Whether the ledger accepts operations now. */
 export interface LedgerHealth {
   readonly ok: boolean;
-  /** Why not, as a sentence for operators; empty where `ok`. */
+  /** Why it does not accept operations, as a sentence for operators; empty if `ok`. */
   readonly reason: string;
 }
 
 export interface Ledger extends LedgerReader {
   /**
    * Takes all of the slots or none; the call owns them until releaseSlots. A ledger in memory returns the result
-   * itself. Failures are always rejections, never thrown.
+   * without a promise. It never throws: failures are rejections.
    */
   takeSlots(callId: string, slots: readonly SlotLimit[]): SlotResult | Promise<SlotResult>;
   /**
-   * Gives a running call these slots whether or not they have room. Never fails: a ledger that is away counts them
+   * Gives a running call these slots even if they are full. Never fails: a ledger that cannot be reached counts them
    * before it grants anything else.
    */
   countSlots(callId: string, slots: readonly SlotLimit[]): void;
-  /** Releases a call's slots of the given scopes, or all. Never fails; slots that the call does not own are ignored. */
+  /** Releases a call's slots of the given scopes, or all. Never fails; it ignores slots that the call does not own. */
   releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void;
-  /** A further hold of the same call id replaces the earlier one if it is granted. */
+  /** A later hold with the same call id replaces the earlier one if it is granted. */
   hold(request: HoldRequest): Promise<HoldResult>;
   /**
-   * Takes the slots and the hold atomically. Slots that the call already owns stay. Absent where it would be no faster
+   * Takes the slots and the hold atomically. Slots that the call already owns stay. Absent if it would be no faster
    * than takeSlots and hold.
    */
   admit?(request: HoldRequest, slots: readonly SlotLimit[]): Promise<AdmitResult>;
@@ -177,11 +182,13 @@ export interface Ledger extends LedgerReader {
   settle(settlement: Settlement): Promise<SettleResult>;
   /** A key's job; undefined if there is none or it belongs to another key. */
   readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined>;
-  /** Claims at most `limit` running jobs that are due. A claimed job is due again after `againMs` unless it ended. */
+  /**
+   * Claims at most `limit` running jobs that are due. A claimed job is due again after `againMs` unless it has ended.
+   */
   claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]>;
   /**
-   * Records a job's outcome; only the first counts, and later calls return it. `Failed` refunds key and account in the
-   * periods that were billed: the call's record then has cost 0 and the status Refunded.
+   * Records a job's outcome. Only the first outcome counts, and later calls return it. `Failed` refunds key and account
+   * in the periods that were billed: the call's record then has cost 0 and the status Refunded.
    */
   finishJob(job: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed'): Promise<JobRecord>;
   /** The record of a settled or running call; undefined if there is none or it belongs to another key. */

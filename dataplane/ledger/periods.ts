@@ -7,7 +7,7 @@ export type WindowKind = 'Day' | 'Month';
 
 export interface Span {
   readonly startMs: number;
-  /** The first moment that is not in it. */
+  /** The first moment after the span. */
   readonly endMs: number;
 }
 
@@ -27,7 +27,7 @@ export function spanAt(kind: WindowKind, atMs: number): Span {
   return { startMs: Date.UTC(year, month, 1), endMs: Date.UTC(year, month + 1, 1) };
 }
 
-/** The window that a quota's period counts in; undefined: all that was ever spent. */
+/** The kind of window that a quota of this period counts in; undefined: the total of all time. */
 export function windowKindOf(period: QuotaPeriod): WindowKind | undefined {
   return KIND_OF_PERIOD[period];
 }

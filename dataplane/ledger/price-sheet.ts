@@ -1,12 +1,11 @@
 /**
- * [P] A catalog's price as a group pays it: one rate for each class of tokens, for each context tier, for each service
- * tier, and prices of what else is charged. All are integers over one denominator, so that nothing is rounded before
- * the sum of a call.
+ * [P] A catalog's price as a group pays it: a rate for each class of tokens, context tier and service tier, and prices
+ * of whatever else is charged. All are integers over one denominator, so that only the sum of a call is rounded.
  */
 import type { ImageRate } from './generation-price.ts';
 import type { ContextTier, Price, Rates as StatedRates, ServiceTier, UsePrices } from '../snapshot/snapshot.gen.ts';
 
-/** Classes of tokens. Each token of a call is in exactly one; cached and written ones are in no class of modality. */
+/** Classes of tokens. Each token of a call is in exactly one: a cached or written token is in no modality's class. */
 export type RateClass =
   | 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'audioInput' | 'imageInput'
   | 'output' | 'reasoning' | 'audioOutput' | 'imageOutput';
@@ -16,30 +15,30 @@ export type Rates = Readonly<Record<RateClass, bigint>>;
 export const USES = ['webSearch', 'webFetch', 'fileSearch'] as const;
 export type UseName = (typeof USES)[number];
 
-/** Rates of a request whose whole input is above a number of tokens. */
+/** Rates of a request whose whole input exceeds a number of tokens. */
 export interface TierRates {
   readonly above: number;
   readonly perToken: Rates;
 }
 
-/** Rates by the length of a request. */
+/** Rates by the size of a request's input. */
 export interface RateTable {
   readonly perToken: Rates;
-  /** By `above`, the lowest first. */
+  /** Ascending by `above`. */
   readonly contextTiers: readonly TierRates[];
 }
 
 /**
- * A price as a group pays it, compiled once per snapshot. The numerators share one denominator, a power of ten:
- * cost = ⌊(Σ n·numerator)/denominator + ½⌋ nano-USD. Its own table is that of the standard service tier.
+ * A price as a group pays it, compiled once per snapshot. The numerators share one denominator, a power of ten: cost =
+ * ⌊(Σ n·numerator)/denominator + ½⌋ nano-USD. The price's own rates are those of the standard service tier.
  */
 export interface CompiledPrice extends RateTable {
   readonly serviceTiers: ReadonlyMap<string, RateTable>;
-  /** Classes without which a call with audio is refused. */
+  /** Audio classes with a price; a call with audio of another class is refused. */
   readonly priced: ReadonlySet<'audioInput' | 'audioOutput'>;
   /** Tools that have a price. */
   readonly perUse: ReadonlyMap<UseName, bigint>;
-  /** What rates are multiplied by in a place, in billionths; rates are whole multiples of a billion where it counts. */
+  /** The multiplier of the rates in each region, in billionths. */
   readonly regions: ReadonlyMap<string, bigint>;
   readonly perGeneration: bigint;
   /** In place of perGeneration, by size and quality; empty: it has none. */
@@ -118,7 +117,7 @@ function generationPrices(
   };
 }
 
-/** A price without any keeps its figures short. */
+/** True if the price has multipliers. Without them its integers are kept short. */
 function hasMultipliers({ contextTiers, serviceTiers, regions }: CatalogPrice): boolean {
   return [contextTiers, serviceTiers, regions].some((list) => list !== undefined && list.length > 0);
 }
@@ -132,7 +131,7 @@ export function isFree(price: CompiledPrice): boolean {
   return [...generations, ...price.perUse.values(), ...rates].every((rate) => rate === 0n);
 }
 
-/** Most prices have none of it, and share one empty map. */
+/** Makes a map. Most are empty and share one object. */
 function mapOf<T>(entries: readonly (readonly [string, T])[]): ReadonlyMap<string, T> {
   return entries.length === 0 ? NOTHING : new Map(entries);
 }
@@ -140,11 +139,14 @@ function mapOf<T>(entries: readonly (readonly [string, T])[]): ReadonlyMap<strin
 interface TableSource {
   readonly rates: Rates;
   readonly contextTiers: readonly ContextTier[];
-  /** What a multiplier of 1 is. */
+  /** The integer that stands for a multiplier of 1. */
   readonly one: bigint;
 }
 
-/** A multiplier counts for the price's own context tiers as well; a tier with rates has context tiers of its own. */
+/**
+ * The table of a service tier. A multiplier also applies to the price's context tiers; a tier with rates of its own
+ * states its own context tiers.
+ */
 function serviceTable({ multiplierE9, usdPerMillion, contextTiers }: ServiceTier, standard: TableSource, scale: bigint):
 RateTable {
   return usdPerMillion
@@ -175,7 +177,7 @@ function multiply(rates: Rates, input: bigint, output: bigint): Rates {
 
 function ratioRates(price: CatalogPrice): Rates {
   const perToken = price.modelRatioE9 * price.ratioBaseUsdE9;
-  // 10⁻¹⁰ is the coarsest unit in which cacheWriteRatio × 1.6 is whole
+  // 10⁻¹⁰ is the coarsest unit in which cacheWriteRatio × 1.6 is an integer
   const { cacheWriteRatioE9, cacheWrite1hRatioE9 } = price;
   const cacheWrite1hE10 = cacheWrite1hRatioE9 === undefined ? cacheWriteRatioE9 * 16n : cacheWrite1hRatioE9 * 10n;
   const input = perToken * ONE_E10;
@@ -187,7 +189,10 @@ function ratioRates(price: CatalogPrice): Rates {
   };
 }
 
-/** Of classes that are not stated, cache writes have the factors of ratios' defaults, others their direction's rate. */
+/**
+ * Fills in the classes without a stated rate: cache writes by the default factors, other classes by the rate of input
+ * or output.
+ */
 function fillRates(stated: StatedRates): Rates {
   const read = (value: bigint | undefined, fallback: bigint): bigint =>
     (value === undefined ? fallback : value * RATE_PER_E9);

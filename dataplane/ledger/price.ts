@@ -13,17 +13,19 @@ import { USES } from './price-sheet.ts';
 import type { CompiledPrice, RateClass, Rates, RateTable, UseName } from './price-sheet.ts';
 import type { BillLine, TokenCounts } from './usage-record.ts';
 
-/** Parts of the input (audioInput, imageInput) and of the output that may have prices of their own; absent: none. */
+/** Tokens of the input (audioInput, imageInput) and of the output that may have prices of their own; absent: none. */
 export type TokenDetails = Readonly<Partial<Record<Exclude<RateClass, keyof TokenCounts>, number>>>;
 
-/** What was consumed: tokens of a Token price, generations (images, videos, calls) of a Request price. */
+/**
+ * What a call consumed: tokens (a Token price), or generations, which are images, videos or calls (a Request price).
+ */
 export interface Consumption extends RequestUsage {
   readonly generations: number;
   /** The size, quality and seconds that were asked for. */
   readonly made?: Made | undefined;
   /** Those that the answer names. */
   readonly served?: Made | undefined;
-  /** The requests that the provider made of the call, each in a context tier of its own; absent: it made one. */
+  /** The requests that the provider made for the call, each in a context tier of its own; absent: one request. */
   readonly parts?: readonly PartUsage[] | undefined;
   readonly uses?: Uses | undefined;
 }
@@ -32,36 +34,36 @@ export interface Consumption extends RequestUsage {
 export interface RequestUsage {
   readonly tokens: TokenCounts;
   readonly details?: TokenDetails | undefined;
-  /** The tiers that may have served it; of several the dearest counts. Absent: the standard one. */
+  /** The service tiers that may have served the request; the dearest of them counts. Absent: the standard tier. */
   readonly serviceTiers?: readonly string[] | undefined;
-  /** The places in which it may have been served; of several the dearest counts. Absent: any, at no other price. */
+  /** The regions that may have served the request; the dearest of them counts. Absent: no regional price. */
   readonly regions?: readonly string[] | undefined;
 }
 
 /** One of several requests of a call. */
 export interface PartUsage extends RequestUsage {
-  /** Of another model than the call's own, at the same group's ratio. */
+  /** The model and its price at the same group's ratio, if it is not the call's own model. */
   readonly other?: { readonly model: string; readonly price: CompiledPrice } | undefined;
 }
 
 export type Uses = Readonly<Partial<Record<UseName, number>>>;
 
-/** What a call can consume at most. */
+/** The most that a call can consume. */
 export interface ConsumptionBounds {
-  /** Of one request. */
+  /** The input of one request. */
   readonly inputTokens: number;
-  /** Of the whole call: the limit per answer times the number of answers. */
+  /** The output of the whole call: the limit per choice times the number of choices. */
   readonly outputTokens: number;
-  /** How many requests the provider may make of the call, each with all its input. Absent: 1. */
+  /** How many requests the provider may make for the call, each with all of its input. Absent: 1. */
   readonly requests?: number | undefined;
-  /** The body asks for one-hour cache writes; otherwise no token can become one. */
+  /** True if the body asks for one-hour cache writes; otherwise no token can be one. */
   readonly oneHourCache: boolean;
   readonly generations: number;
   readonly made?: Made | undefined;
-  /** The tiers that may serve it. Absent: the standard one. */
+  /** The service tiers that may serve the call. Absent: the standard tier. */
   readonly serviceTiers?: readonly string[] | undefined;
   readonly regions?: readonly string[] | undefined;
-  /** Classes of tokens that the body can cause besides text. Absent: none. */
+  /** The modalities besides text whose tokens the body can cause. Absent: none. */
   readonly modalities?: readonly Modality[] | undefined;
   readonly uses?: Uses | undefined;
 }
@@ -73,7 +75,7 @@ export const STANDARD_TIER = 'standard';
 const STANDARD = [STANDARD_TIER];
 const ONE_E9 = 10n ** 9n;
 
-/** A cost, rounded to a nano-USD, and the lines that it is the sum of. */
+/** A cost, rounded to a nano-USD, and the lines whose sum it is. */
 export interface Bill {
   readonly costNanoUsd: bigint;
   readonly lines: readonly BillLine[];
@@ -91,16 +93,16 @@ interface Charges {
   readonly sum: bigint;
   readonly denominator: bigint;
   readonly charges: readonly Charge[];
-  /** What a line says besides: tier, place, model. */
+  /** The attributes of the bill's lines: tier, region, model, an image's size and quality. */
   readonly marks: Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model' | 'size' | 'quality'>;
 }
 
-/** What a consumption costs, rounded half up. */
+/** The cost of a consumption, rounded half up. */
 export function costNanoUsd(price: CompiledPrice, consumption: Consumption): bigint {
   return roundHalfUp(chargesOf(price, consumption));
 }
 
-/** What a consumption costs, with a line for each rate that counted. */
+/** The cost of a consumption, with a line for each rate that counted. */
 export function billOf(price: CompiledPrice, consumption: Consumption): Bill {
   const all = chargesOf(price, consumption);
   return { costNanoUsd: roundHalfUp(all), lines: all.flatMap(linesOf) };
@@ -114,13 +116,13 @@ export function worstCaseNanoUsd(price: CompiledPrice, bounds: ConsumptionBounds
   return roundUp(worstCharges(price, bounds));
 }
 
-/** The worst case as a bill, for calls of which nothing better is known. */
+/** The worst case as a bill, for calls whose consumption is unknown. */
 export function worstCaseBill(price: CompiledPrice, bounds: ConsumptionBounds): Bill {
   const all = worstCharges(price, bounds);
   return { costNanoUsd: roundUp(all), lines: all.flatMap(linesOf) };
 }
 
-/** The largest output whose worst case, with this input, fits the budget; 0 where not even the input fits. */
+/** The largest output whose worst case, with this input, fits the budget; 0 if even the input does not fit. */
 export function affordableOutputTokens(
   price: CompiledPrice, budgetNanoUsd: bigint, bounds: Omit<ConsumptionBounds, 'outputTokens' | 'generations'>,
 ): number {
@@ -145,7 +147,7 @@ function chargesOf(price: CompiledPrice, consumption: Consumption): Charges[] {
   return [...requests, unitCharges(price, consumption)];
 }
 
-/** Generations and uses of tools, which have no tiers. */
+/** Charges for generations and uses of tools, which have no tiers. */
 function unitCharges(
   price: CompiledPrice, consumption: Pick<Consumption, 'generations' | 'uses' | 'made' | 'served'>,
 ): Charges {
@@ -195,7 +197,7 @@ interface Where {
   readonly region: string | undefined;
 }
 
-/** A context tier counts for the whole request, by all of its input. */
+/** The context tier follows from the whole input and applies to the whole request. */
 function chargesIn(price: CompiledPrice, where: Where, { tokens, details = {} }: RequestUsage): Charges {
   const table = tableOf(price, where.tier);
   const whole = tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h;
@@ -220,12 +222,12 @@ function inRegion(
   });
 }
 
-/** A tier without a price costs what the standard one does. */
+/** A service tier without rates costs the same as the standard tier. */
 function tableOf(price: CompiledPrice, tier: string): RateTable {
   return price.serviceTiers.get(tier) ?? price;
 }
 
-/** Parts whose rate is that of the whole stay in it. */
+/** Counts tokens by class. A class whose rate equals that of all input or output stays part of it. */
 function classCounts(rates: Rates, tokens: TokenCounts, details: TokenDetails): Charge[] {
   const parts: Charge[] = [];
   const take = (whole: 'input' | 'output', names: readonly (keyof TokenDetails)[]): void => {
@@ -246,10 +248,10 @@ function classCounts(rates: Rates, tokens: TokenCounts, details: TokenDetails): 
   return parts;
 }
 
-/** A context tier, service tier and place that a call can reach, with the dearest classes in it. */
+/** A context tier, service tier and region that a call can reach, with the dearest classes in it. */
 interface Way extends Where {
   readonly above: number | undefined;
-  /** At most so many tokens, or the request is in the next context tier. */
+  /** The most input tokens in this context tier. */
   readonly inputTokens: number;
   readonly input: { readonly name: RateClass; readonly rate: bigint };
   readonly output: { readonly name: RateClass; readonly rate: bigint };
@@ -312,7 +314,7 @@ function withSum(charges: Omit<Charges, 'sum'>): Charges {
   return { ...charges, sum: charges.charges.reduce((sum, { rate, quantity }) => sum + charge(rate, quantity), 0n) };
 }
 
-/** Counts are whole and not negative. If a defect makes them anything else, the price must not fall or throw. */
+/** Counts are non-negative integers. If a defect produces another number, the price must neither fall nor throw. */
 function charge(numerator: bigint, count: number): bigint {
   if (numerator === 0n || !(count > 0)) return 0n;
   return numerator * BigInt(wholeCount(count));
@@ -332,13 +334,13 @@ function roundUp(all: readonly Charges[]): bigint {
   return (sum + denominator - 1n) / denominator;
 }
 
-/** Denominators are powers of ten, so that each is a divisor of the largest. */
+/** Denominators are powers of ten, so that each divides the largest. */
 function total(all: readonly Charges[]): Pick<Charges, 'sum' | 'denominator'> {
   const denominator = all.reduce((most, each) => (each.denominator > most ? each.denominator : most), 1n);
   return { denominator, sum: all.reduce((sum, each) => sum + each.sum * (denominator / each.denominator), 0n) };
 }
 
-/** Free classes have a line too, because their tokens are part of the call. */
+/** Free classes have a line too, because the bill shows all of the call's tokens. */
 function linesOf({ charges, denominator, marks }: Charges): BillLine[] {
   return charges.filter(({ quantity }) => quantity > 0).map(({ name, quantity, rate }) => ({
     dimension: name === 'cached' ? 'cacheRead' : name,
@@ -352,7 +354,7 @@ function isUnit(name: Charge['name']): boolean {
   return name === 'generation' || name === 'second' || USES.some((use) => use === name);
 }
 
-/** USD for so many units, as an exact decimal: the denominator is a power of ten. */
+/** The rate in USD for `per` units, as an exact decimal: the denominator is a power of ten. */
 function rateUsd(rate: bigint, denominator: bigint, per: number): string {
   const places = denominator.toString().length - 1 + 9 - (per.toString().length - 1);
   const digits = rate.toString().padStart(places + 1, '0');

@@ -21,7 +21,7 @@ export function createSlots(): Slots {
   return { uses: new Map(), owned: new CallMap() };
 }
 
-/** Takes all slots or none. Slots that the call already owns count once. */
+/** Takes all slots or none. A slot that the call already owns is not taken again. */
 export function takeSlots({ uses, owned }: Slots, callId: string, limits: readonly SlotLimit[]): SlotResult {
   const mine = owned.get(callId) ?? [];
   const wanted = limits.filter(({ id }) => !mine.some((use) => use.id === id));

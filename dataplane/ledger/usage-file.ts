@@ -1,5 +1,5 @@
 /**
- * Reads usage records from a ledger's file while another process writes it, without a lock. A running gateway's records
+ * Reads usage records without a lock from a ledger's file while another process writes it. A running gateway's records
  * reach the file within seconds.
  */
 import { DatabaseSync } from 'node:sqlite';
@@ -27,7 +27,7 @@ export function* readUsageFile(path: string, filter: UsageFilter): Generator<Usa
   }
 }
 
-/** A file that stays open for repeated queries. */
+/** An open file for repeated queries. */
 export interface UsageFile {
   readonly tables: UsageTables;
   close(): void;

@@ -8,9 +8,9 @@ export interface UsageFilter {
   /** "namespace/name" */
   readonly account?: string | undefined;
   readonly model?: string | undefined;
-  /** As the client named it. */
+  /** The name of the session, as the client sent it. */
   readonly session?: string | undefined;
-  /** Calls admitted at this time or later, milliseconds since the epoch. */
+  /** Only calls admitted at this time or later, milliseconds since the epoch. */
   readonly sinceMs?: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * A copy of a shared ledger's records in an SQLite file, with the tables that a ledger's file has and the position in
- * each account's stream. Records and position change in one transaction, so that a copy that survives a restart can be
- * continued. Only one process uses a file. Every method throws if the database cannot be read or written.
+ * A copy of a shared ledger's records in an SQLite file, with the tables of a ledger's file and the position in each
+ * account's stream. Records and position change in one transaction, so that copying continues after a restart. Only one
+ * process uses a file. Every method throws if the database cannot be read or written.
  */
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,21 +13,21 @@ import { CALL_COLUMNS, USAGE_SUMS } from './usage-schema.ts';
 import { UsageTables } from './usage-tables.ts';
 import type { StreamId, StreamRecord } from './valkey-reader.ts';
 
-/** How far an account's stream was copied. */
+/** How far an account's stream has been copied. */
 export interface MirroredStream {
   readonly account: string;
-  /** The epoch of the store that the records are from. */
+  /** The epoch of the store that the records come from. */
   readonly epoch: string;
   /** The last entry that was copied. */
   readonly last: StreamId;
   readonly rows: number;
-  /** Calls admitted before this moment may be missing, because there were too many; 0: none is. */
+  /** Calls admitted before this moment may be missing, because there were too many; 0: none is missing. */
   readonly wholeSinceMs: number;
 }
 
 /** SQLite's name for a temporary database, whose file it deletes at once. */
 const TEMPORARY = '';
-/** Below the size of the chart's volume, beyond which the kubelet would evict the pod. */
+/** The most bytes of the file. It is less than the chart's volume, beyond which the kubelet would evict the pod. */
 const MAX_BYTES = 1.5 * 2 ** 30;
 const PAGE_BYTES = 4096;
 const OWNER_ONLY = 0o600;
@@ -35,7 +35,7 @@ const OWNER_ONLY = 0o600;
 const APPLICATION_ID = 0x4d47574d;
 /** A file of another version is replaced. */
 const VERSION = 3;
-/** A power failure may lose the latest transactions, which are copied again. */
+/** A power failure may lose the latest transactions; their records are copied again. */
 const SETTINGS = `PRAGMA page_size = ${PAGE_BYTES}; PRAGMA max_page_count = ${MAX_BYTES / PAGE_BYTES};
   PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384`;
 const SCHEMA = `CREATE TABLE usage (entry_ms INTEGER NOT NULL, entry_seq INTEGER NOT NULL, call_id TEXT NOT NULL,
@@ -50,8 +50,8 @@ const SCHEMA = `CREATE TABLE usage (entry_ms INTEGER NOT NULL, entry_seq INTEGER
 const [BUSY, CORRUPT, NOT_A_DATABASE] = [5, 11, 26];
 
 /**
- * Opens the mirror at `path`. A file that is damaged or of another kind is replaced, one that another process uses is
- * left alone in favour of a temporary database; without a path the database is temporary.
+ * Opens the mirror at `path`. Replaces a file that is damaged or of another kind. Uses a temporary database if another
+ * process uses the file or `path` is undefined.
  */
 export function openUsageMirror(path?: string): UsageMirror {
   if (path === undefined) return new UsageMirror(openDatabase(TEMPORARY));
@@ -121,13 +121,13 @@ export class UsageMirror {
     this.#dropStream = db.prepare('DELETE FROM streams WHERE account = ?');
   }
 
-  /** The streams that were copied so far. */
+  /** The streams that have been copied so far. */
   streams(): MirroredStream[] {
     const columns = 'account, epoch, last_ms, last_seq, rows, whole_since_ms';
     return rowsOf(prepareRows(this.#db, `SELECT ${columns} FROM streams`).all()).map(decodeStream);
   }
 
-  /** Appends the next records of a stream. A record replaces an earlier one of its call. */
+  /** Appends the next records of a stream. A record replaces an earlier record of the same call. */
   add(stream: MirroredStream, records: readonly StreamRecord[]): MirroredStream {
     return this.#transaction(() => {
       let { rows } = stream;
@@ -140,9 +140,7 @@ export class UsageMirror {
     });
   }
 
-  /**
-   * Removes the stream's first records before an entry, at most so many; with `tooMany`, notes that some are missing.
-   */
+  /** Removes at most `most` of the stream's records before an entry; with `tooMany`, notes that some are missing. */
   remove(stream: MirroredStream, before: StreamId, { most, tooMany }: { most: number; tooMany: boolean }):
   { readonly stream: MirroredStream; readonly removed: number } {
     return this.#transaction(() => {

@@ -1,16 +1,14 @@
-/**
- * [P] Formats usage records as JSON columns and CSV. Money is a decimal of USD.
- */
+/** [P] Formats usage records as JSON columns and CSV. Amounts are decimal USD. */
 import { formatLines } from './bill.ts';
 import { formatDecimal } from '../snapshot/decimal.ts';
 import type { UsageRecord } from './usage-record.ts';
 
 export type UsageColumn = readonly [name: string, value: (record: UsageRecord) => string | number];
 
-/** The least number of decimal places; nano-dollars have nine. */
+/** At least two decimal places; nano-USD have up to nine. */
 const PLACES = 2;
 
-/** In the order of JSON and CSV. */
+/** Columns, in the order of JSON and CSV. */
 export const USAGE_COLUMNS: readonly UsageColumn[] = [
   ['id', ({ callId }) => callId],
   ['created_at', ({ createdMs }) => new Date(createdMs).toISOString()],
@@ -34,7 +32,7 @@ export const USAGE_COLUMNS: readonly UsageColumn[] = [
   ['session', ({ session }) => session ?? ''],
 ];
 
-/** The first line, with its line break. */
+/** The header line, with its line break. */
 export function usageCsvHead(): string {
   return csvLine(USAGE_COLUMNS.map(([name]) => name));
 }
@@ -44,7 +42,7 @@ export function usageCsvRow(record: UsageRecord): string {
   return csvLine(USAGE_COLUMNS.map(([, value]) => value(record)));
 }
 
-/** A decimal of USD. */
+/** Formats nano-USD as decimal USD. */
 export function usd(nanoUsd: bigint): string {
   return formatDecimal(nanoUsd, PLACES);
 }
@@ -54,7 +52,10 @@ export function csvLine(cells: readonly (string | number)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
-/** RFC 4180. Texts that a spreadsheet would run as a formula are quoted, since model names come from outside. */
+/**
+ * A cell of RFC 4180. Text that a spreadsheet would run as a formula gets an apostrophe, because model names come from
+ * outside.
+ */
 function csvCell(value: string | number): string {
   const text = typeof value === 'string' && /^[=+\-@\t\r\n＝＋－＠]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -1,6 +1,6 @@
 /** The ledger's record of one call, for `GET /v1/usage/{id}`, for exports, and for holds that a reaper settles. */
 
-/** Tokens by price class. `input` excludes cached and written ones (Anthropic's way of counting). */
+/** Tokens by price class. `input` excludes cached and written tokens, as in Anthropic's API. */
 export interface TokenCounts {
   readonly input: number;
   readonly cached: number;
@@ -12,10 +12,9 @@ export interface TokenCounts {
 export const NO_TOKENS: TokenCounts = { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 };
 
 /**
- * Provider: the provider's final figures. Estimated: the provider reported none, and the gateway counted.
- * Partial: the call was cut short, and these are the figures until then.
- * Implausible: the provider reported more than the request allowed, and the figures are capped at that.
- * The journal stores the place in this list: additions go to the end.
+ * Provider: the provider's final figures. Estimated: the provider reported none, and the gateway counted. Partial: the
+ * call was cut short, and these are the figures until then. Implausible: the provider reported more than the request
+ * allowed, so they are capped. The journal stores the index in this list: append only.
  */
 export const USAGE_SOURCES = ['Provider', 'Estimated', 'Partial', 'Implausible'] as const;
 export type UsageSource = (typeof USAGE_SOURCES)[number];
@@ -32,18 +31,18 @@ export type CallStatus = (typeof CALL_STATUSES)[number];
 
 /** One dimension of a bill. The sum of all lines' quantity · rate, rounded half up, is the cost. */
 export interface BillLine {
-  /** A class of tokens as a PriceCatalog names it, generation, second, or a tool that the provider ran. */
+  /** A class of tokens as in a PriceCatalog, `generation`, `second`, or a tool that the provider ran. */
   readonly dimension: string;
   readonly quantity: number;
-  /** USD per million tokens, or per unit of anything else, as the group pays it: an exact decimal. */
+  /** What the group pays in USD per million tokens, or per unit of anything else: an exact decimal. */
   readonly rateUsd: string;
-  /** Absent: the standard one. */
+  /** Absent: the standard tier. */
   readonly serviceTier?: string;
-  /** The context tier, by its step in tokens; absent: the request was in none. */
+  /** The threshold of the context tier in tokens; absent: the request reached no context tier. */
   readonly above?: number;
-  /** The place, where it has a price of its own. */
+  /** The region, if it has a price of its own. */
   readonly region?: string;
-  /** Another model than the call's own. */
+  /** The model, if it is not the call's own. */
   readonly model?: string;
   /** Of images whose price depends on them, where the price names them. */
   readonly size?: string;
@@ -55,7 +54,7 @@ export interface CallProgress {
   readonly costNanoUsd: bigint;
   readonly tokens: TokenCounts;
   readonly usageSource: UsageSource;
-  /** What the cost is made of; absent: nothing was billed, or an older version wrote the record. */
+  /** The lines whose sum is the cost; absent: nothing was billed, or an older version wrote the record. */
   readonly lines?: readonly BillLine[];
 }
 
@@ -74,7 +73,7 @@ export interface CallOrigin {
   readonly channel: string;
   /** "namespace/name@generation" of the PriceCatalog whose price was in force. */
   readonly catalog: string;
-  /** The client's session, by the name that it gives to it; absent: it gives none, or an older version wrote this. */
+  /** The session that the client named; absent: it named none, or an older version wrote the record. */
   readonly session?: string;
 }
 

@@ -16,17 +16,17 @@ export interface CallPosition {
   readonly callId: string;
 }
 
-/** Selects calls of one account; absent fields match all. */
+/** Selects calls of one account; an absent field matches every call. */
 export interface CallFilter {
   readonly account: string;
   readonly keyUid?: string;
   readonly model?: string;
-  /** The serving group. The sums of days do not know it. */
+  /** The serving group. The daily sums are not kept by group. */
   readonly group?: string;
   readonly status?: CallStatus;
 }
 
-/** From one position (included) to another (excluded). */
+/** From one position (inclusive) to another (exclusive). */
 export interface CallRange {
   readonly from: CallPosition;
   readonly to: CallPosition;
@@ -40,24 +40,24 @@ export interface DaySum {
   readonly model: string;
   readonly calls: number;
   readonly costNanoUsd: bigint;
-  /** Cached and written ones included. */
+  /** Includes cached and written tokens. */
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** The sum of calls with the same key, model and group, admitted in one stretch of time. */
+/** The sum of calls with the same key, model and group that were admitted in one interval of time. */
 export interface StretchSum extends Omit<DaySum, 'day'> {
-  /** Where the stretch begins, milliseconds since the epoch. */
+  /** The start of the interval, milliseconds since the epoch. */
   readonly startMs: number;
   readonly group: string;
 }
 
-/** The sum of a day's calls with one name: of a model, of an account, or the uid of a key. */
+/** The sum of a day's calls with the same model, account or key; `name` is that model, account or key's uid. */
 export interface DayTotal extends Omit<DaySum, 'day' | 'keyUid' | 'model'> {
   readonly name: string;
 }
 
-/** What a day's calls are summed by. */
+/** The attribute by which a day's calls are summed. */
 export type DayTotalBy = 'Model' | 'Key' | 'Account';
 
 export type CallOrder = 'OldestFirst' | 'NewestFirst';
@@ -119,17 +119,17 @@ export class UsageTables {
     };
   }
 
-  /** The first calls of a range in an order, at most `most`. */
+  /** At most `most` calls of a range, in the given order. */
   calls(filter: CallFilter, range: CallRange, { order, most }: { readonly order: CallOrder; readonly most: number }):
   UsageRecord[] {
     const parameters = { ...filterParameters(filter), ...rangeParameters(range), most };
     return rowsOf(this.#calls[order].all(parameters)).map(decodeRecord);
   }
 
-  /** The first part of a range with `size` calls of the account, or all of it if it has fewer. */
+  /** The first part of a range that contains `size` calls of the account, or the whole range if it has fewer. */
   slice(account: string, range: CallRange, { order, size }: { readonly order: CallOrder; readonly size: number }):
   CallRange {
-    // the newest slice begins with the last of its calls, the oldest slice ends before the first call of the next
+    // the newest slice starts at its last call; the oldest slice ends before the first call of the next slice
     const count = order === 'NewestFirst' ? size - 1 : size;
     const [row] = rowsOf(this.#position[order].all({ account, ...rangeParameters(range), count }));
     if (!row) return range;
@@ -143,18 +143,18 @@ export class UsageTables {
     return rowsOf(this.#sums.all({ ...filterParameters(filter), ...rangeParameters(range) })).map(decodeSum);
   }
 
-  /** Sums of a range by stretches of a length, computed from its calls. */
+  /** Sums of a range by intervals of a length, computed from its calls. */
   stretches(filter: CallFilter, range: CallRange, lengthMs: number): StretchSum[] {
     const parameters = { ...filterParameters(filter), ...rangeParameters(range), lengthMs: BigInt(lengthMs) };
     return rowsOf(this.#stretches.all(parameters)).map((row) => decodeStretch(row, lengthMs));
   }
 
-  /** Sums of a whole day; several of a key and model if their status differs. */
+  /** Sums of a whole day; a key and model have one for each status. */
   daySums(filter: CallFilter, day: number): DaySum[] {
     return rowsOf(this.#daySums.all({ ...dayParameters(filter), day })).map(decodeSum);
   }
 
-  /** Sums of a whole day, one of each name. */
+  /** Sums of a whole day, one for each name. */
   dayTotals(filter: CallFilter, day: number, by: DayTotalBy): DayTotal[] {
     return rowsOf(this.#dayTotals[by].all({ ...dayParameters(filter), day })).map((row) => {
       const read = new RowReader(row);
@@ -165,7 +165,7 @@ export class UsageTables {
     });
   }
 
-  /** The first day in an order with such calls; the range includes both ends. */
+  /** The first day, in the given order, that has matching calls; the range includes both ends. */
   day(filter: CallFilter, [fromDay, toDay]: readonly [number, number], order: CallOrder): number | undefined {
     const [row] = rowsOf(this.#day[order].all({ ...dayParameters(filter), fromDay, toDay }));
     return row && decodeCount(row);

@@ -1,7 +1,7 @@
 /**
- * Reads a shared ledger: spending for statuses, and usage records. Read permissions on the server are enough. It
- * refuses to read while the store is empty or being refilled, because figures would be too low, and statuses are what
- * an empty store is refilled from.
+ * Reads a shared ledger: spending for statuses, and usage records. The Valkey user needs only read permissions. The
+ * reader rejects while the store is empty or being refilled, because its figures would be too low, and an empty store
+ * is refilled from the statuses.
  */
 import { LedgerUnavailable } from './ledger.ts';
 import type { AccountSpending, KeySpending, LedgerReader, QuotaPeriod } from './ledger.ts';
@@ -29,21 +29,21 @@ export interface StreamRecord {
   readonly record: UsageRecord;
 }
 
-/** What there is of an account's stream. */
+/** The size of an account's stream, its first entry, and the store's epoch. */
 export interface StreamExtent {
   readonly count: number;
   readonly first: StreamId | undefined;
-  /** Of the store; another one after the store lost data. */
+  /** The store's epoch, which changes after the store has lost data. */
   readonly epoch: string;
 }
 
-/** Before all entries. */
+/** The position before all entries. */
 export const STREAM_START: StreamId = { ms: 0, seq: 0 };
 
 export interface ValkeyReader extends LedgerReader {
-  /** Records by account, each in the order of settlement. */
+  /** Records account by account, each in the order of settlement. */
   records(filter: UsageFilter): AsyncGenerator<UsageRecord>;
-  /** The next records of an account after an entry, in the order of settlement. */
+  /** The account's next records after an entry, in the order of settlement. */
   recordsAfter(account: string, id: StreamId, most: number): Promise<readonly StreamRecord[]>;
   /** The accounts that have spent or held anything. */
   accounts(): Promise<readonly string[]>;
@@ -136,7 +136,7 @@ async function listAccounts(connection: ValkeyConnection, base: string): Promise
 async function* readRecords(
   connection: ValkeyConnection, location: Location, filter: UsageFilter,
 ): AsyncGenerator<UsageRecord> {
-  // a record is written after its call was admitted, so that no earlier entry is needed
+  // a record is written after its call was admitted, so no earlier entry is needed
   let from = String(Math.max(0, filter.sinceMs ?? 0));
   for (;;) {
     const entries = await readEntries(connection, location, [from, '+', 'COUNT', String(PAGE)]);
@@ -147,7 +147,7 @@ async function* readRecords(
   }
 }
 
-/** An entry's id and its only value. */
+/** Reads an entry's id and its only value. */
 function parseEntry(entry: unknown): [id: string, text: string] {
   const [id, fields] = Array.isArray(entry) ? entry : [];
   const text: unknown = Array.isArray(fields) ? fields[1] : undefined;

@@ -1,7 +1,7 @@
 /**
  * The ledger of a fleet, in a Valkey (or Redis) server that all data planes share. A script on the server
  * (valkey/ledger.lua) executes each operation on key and account atomically. This process renews its lease and its
- * holds, reaps the holds of dead instances and keeps a journal of its own (docs/design/valkey.md).
+ * holds, reaps the holds of dead instances and keeps its own journal (docs/design/valkey.md).
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -29,15 +29,15 @@ import { deliverPending, settle } from './valkey/settlements.ts';
 export interface ValkeyLedgerOptions {
   /** valkey://user:password@host:port/0?… */
   readonly url: string;
-  /** The folder of the journal, which only this process may use. Undefined: no journal, for tests. */
+  /** The folder of the journal, which only this process may use. Tests pass undefined to have no journal. */
   readonly dataDir?: string | undefined;
   /** Called when the ledger begins to refuse calls, when it accepts them again, and when a store has lost data. */
   readonly onEvent?: (event: LedgerEvent) => void;
-  /** Spending known from elsewhere, for a store that lost everything. */
+  /** Returns the known spending, for a store that has lost everything. */
   readonly refill?: RefillSource;
   /**
-   * True if each process counts generations by itself, from files: an older generation is then refused only if its
-   * limits differ. Default false: generations come from a Kubernetes API server.
+   * True if each process counts generations itself, from files. An older generation is then refused only if its limits
+   * differ. Default false: generations come from a Kubernetes API server.
    */
   readonly ownGenerations?: boolean;
   /** For tests. */
@@ -48,14 +48,14 @@ const DAY_MS = 86_400_000;
 const DEFAULTS = {
   leaseMs: 25_000, keepMs: 35 * DAY_MS, generationMs: 60_000, refillMs: 4_000, clock: undefined,
 } satisfies Partial<BucketSettings>;
-/** How long opening waits for a server that does not answer; it then retries in the background. */
+/** How long opening waits for a server that does not answer. The connection is then retried in the background. */
 const OPENING_MS = 5_000;
 const CLOSING_MS = 5_000;
 const POLL_MS = 10;
 
 /**
- * Resolves when the server answers, or after five seconds; until it answers, the ledger refuses everything. Rejects if
- * the URL or the journal is unusable.
+ * Resolves when the server answers, or after five seconds. Until the server answers, the ledger refuses all calls.
+ * Rejects if the URL or the journal is unusable.
  */
 export async function openValkeyLedger(options: ValkeyLedgerOptions): Promise<Ledger> {
   const { url, dataDir, onEvent = () => undefined, refill, ownGenerations: lenient = false } = options;
@@ -83,7 +83,7 @@ class ValkeyLedger implements Ledger {
   constructor(instance: Instance) {
     this.#instance = instance;
     if (instance.buckets.length > 1) return;
-    // in a Cluster, slots and money are usually in different buckets
+    // not in a Cluster, where slots and money are usually in different buckets
     this.admit = async (request, slots) => {
       this.#assertOpen();
       return admit(instance, request, slots);

@@ -1,7 +1,7 @@
 /**
- * Admits a call to one candidate: takes the concurrency slots, then holds the money of key and account in one step, and
- * releases the channel's slots if the money is refused. A ledger that stores slots and money in one place does all of
- * it in one step. The hold is durable before a byte is sent to the provider.
+ * Admits a call to one candidate: takes the concurrency slots, then holds the money of key and account, and releases
+ * the channel's slots if the money is refused. A ledger that stores slots and money in one place does all of it in one
+ * step. The hold is durable before a byte is sent to the provider.
  */
 import { GatewayError } from '../errors.ts';
 import type { AdmitResult, HoldRequest, HoldResult, Limits, SlotLimit } from '../ledger/ledger.ts';
@@ -17,18 +17,18 @@ import { outOfMoney, readFunds } from './out-of-money.ts';
 
 export type Admission =
   | { readonly outcome: 'Admitted'; readonly admitted: Admitted }
-  /** A threshold is reached; `full` names which. */
+  /** A concurrency limit is reached; `full` names its slot. */
   | { readonly outcome: 'Full'; readonly full: SlotLimit }
   /** There is not enough money. */
   | { readonly outcome: 'Short'; readonly short: ShortHold; readonly bounds: CallBounds; readonly limits: Limits };
 
 type ShortHold = Extract<HoldResult, { readonly outcome: 'Short' }>;
 
-/** Slots that belong to a channel. They are released before the next channel is tried; the key's slot stays. */
+/** The slots of a channel, which are released before the next channel is tried. The key's slot stays. */
 const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
-/** How often a hold is tried again with newer limits after an edit. */
+/** How many times a hold is tried again with newer limits after an edit. */
 const MAX_STALE_RETRIES = 5;
-/** A call whose provider has not answered yet is billed for its input. */
+/** Bills a call for its input while its provider has not responded. */
 const NO_OUTPUT: BilledActivity = {
   meter: undefined, sent: true, produced: false, holdLost: false, timedOut: false, countedOutput: undefined,
 };
@@ -37,11 +37,11 @@ interface AdmissionRequest {
   readonly routed: Routed;
   readonly candidate: Candidate;
   readonly record: CallRecord;
-  /** Taken in the same step as the money; empty: none, or they are taken already. */
+  /** The slots to take together with the money; empty if there are none or the call has them. */
   readonly slots: readonly SlotLimit[];
 }
 
-/** Throws GatewayError (invalid_api_key) where the key was revoked meanwhile, and LedgerUnavailable. */
+/** Throws GatewayError (invalid_api_key) if the key was revoked meanwhile, and LedgerUnavailable. */
 export async function admit(
   deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord,
 ): Promise<Admission> {
@@ -63,7 +63,7 @@ export function releaseChannel({ ledger }: PipelineDeps, { received }: CallRecor
   ledger.releaseSlots(received.requestId, CHANNEL_SCOPES);
 }
 
-/** A retry takes only the channel's slots: the call has the key's slot already. */
+/** A retry takes only the channel's slots, because the call has the key's slot already. */
 function slotsToTake({ key: { slot } }: Routed, candidate: Candidate, record: CallRecord): readonly SlotLimit[] {
   return slot && !record.admitted ? [slot, ...candidate.slots] : candidate.slots;
 }
@@ -71,7 +71,7 @@ function slotsToTake({ key: { slot } }: Routed, candidate: Candidate, record: Ca
 async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise<Admission> {
   const { routed, candidate, record: { admitted: held }, slots } = request;
   const { price } = candidate;
-  if (!price) throw new Error('a candidate without a price was routed to');
+  if (!price) throw new Error('the call was routed to a candidate without a price');
   const bounds = boundCall(routed.call, candidate, price, routed.key);
   // a hold for the same group and price covers this channel too
   if (held && held.candidate.group === candidate.group && sameBounds(held.bounds, bounds))
@@ -133,7 +133,7 @@ function holdRequest(deps: PipelineDeps, routed: Routed, candidate: Candidate, b
   };
 }
 
-/** The limits in force now. Throws invalid_api_key where the key is no longer accepted. */
+/** The limits in force now. Throws invalid_api_key if the key is no longer accepted. */
 function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
   const key = keyInForce(deps, routed.keyHash);
   const limits = spendingLimits(deps.state.get(), routed);
@@ -143,7 +143,7 @@ function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
     : 'This API key was changed while the call ran. Try again.');
 }
 
-/** The error for a call that was refused for lack of money. Rejects with LedgerUnavailable. */
+/** Makes the error for a call that was refused for lack of money. Rejects with LedgerUnavailable. */
 export async function shortageError(
   deps: PipelineDeps, { key, call }: Routed, { short, bounds, limits }: Extract<Admission, { outcome: 'Short' }>,
 ): Promise<GatewayError> {

@@ -1,7 +1,7 @@
 /**
- * Gives the calls of one conversation to one channel, without any state: the account behind it has the conversation's
- * prompt cache, and no other account can read its encrypted reasoning. Each conversation has an order of channels that
- * never changes: it moves to the next one while a channel is full or fails, and returns when the channel recovers.
+ * Sends the calls of one conversation to one channel without storing any state, because only that provider account has
+ * the conversation's prompt cache and can read its encrypted reasoning. A conversation's order of channels never
+ * changes: the conversation moves to the next one while a channel is full or fails, and returns when it recovers.
  */
 import { GatewayError } from '../errors.ts';
 import type { AffinityFacts } from '../protocol/affinity-facts.ts';
@@ -11,18 +11,20 @@ import { orderCandidates, rankCandidates } from '../upstream/pick.ts';
 import type { Authenticated, PipelineDeps, Received, Routed } from './context.ts';
 import { sealFor } from './sealing-context.ts';
 
-/** The headers by which clients name their sessions, the most telling first. */
+/** The headers by which clients name their sessions, the most specific first. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session_id'] as const;
-/** A longer one is no name. */
+/** A longer value is not accepted as a name. */
 const MAX_SESSION_LENGTH = 128;
 
-/** The session that the client says it is in (Claude Code, Codex); undefined: it says none. */
+/** The session that the client names (Claude Code, Codex); undefined if it names none. */
 export function sessionOf({ headers }: Pick<Received, 'headers'>): string | undefined {
   return SESSION_HEADERS.map((name) => headers[name]).filter((value) => typeof value === 'string')
     .find((value) => value !== '' && value.length <= MAX_SESSION_LENGTH);
 }
 
-/** The offer's candidates in the order in which this call tries them. Throws unsupported_parameter where none can. */
+/**
+ * The offer's candidates in the order in which this call tries them. Throws unsupported_parameter if none can serve it.
+ */
 export function orderByAffinity(
   deps: Pick<PipelineDeps, 'state' | 'random'>, authenticated: Authenticated,
   { call: { affinity }, offer: { tiers } }: Pick<Routed, 'call' | 'offer'>,
@@ -38,7 +40,7 @@ export function orderByAffinity(
   return onlyBound(ordered, affinity.bound.map(opened));
 }
 
-/** The channel that a sealed value names; undefined: it is not of this gateway and account. */
+/** The channel that a sealed value names; undefined if another gateway sealed it, or for another account. */
 function openedBy(
   { state }: Pick<PipelineDeps, 'state'>, { key }: Authenticated,
 ): (sealed: string) => string | undefined {
@@ -46,7 +48,10 @@ function openedBy(
   return (sealed) => seal?.open(sealed)?.channel;
 }
 
-/** Keys do not share conversations, whatever names their clients give to them. */
+/**
+ * The conversation's identity. It contains the key, so that keys never share a conversation, whatever sessions clients
+ * name.
+ */
 function conversationOf({ key, received }: Authenticated, { cacheKey, opening }: AffinityFacts): string {
   return JSON.stringify([key.uid, cacheKey ?? sessionOf(received) ?? opening]);
 }
@@ -56,7 +61,7 @@ function withFirst(home: string | undefined, tier: readonly Candidate[]): readon
   return first.length === 0 ? tier : [...first, ...tier.filter(({ target }) => target.id !== home)];
 }
 
-/** What only one channel can use binds the call to it. Throws unsupported_parameter where that channel is not there. */
+/** Keeps only the channel that the call is bound to by sealed values. Throws unsupported_parameter if it is missing. */
 function onlyBound(
   candidates: readonly Candidate[], bound: readonly (string | undefined)[],
 ): readonly Candidate[] {

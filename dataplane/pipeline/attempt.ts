@@ -1,10 +1,11 @@
 /**
- * One attempt at one channel: convert the request, send it, and wait for the response's head, and for the first piece
- * of a stream. A failure is returned as a value, so that the next channel can be tried.
+ * Makes one attempt at one channel: converts the request, sends it, and waits for the response's headers, and for the
+ * first chunk of a stream. A failure is returned as a value, so that the next channel can be tried.
  */
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { Converter, ProviderError, UpstreamBody } from '../protocol/converter.ts';
-import { undressedHeaders } from '../protocol/platforms/dress.ts';
+import { betaLabel } from '../protocol/platforms/betas.ts';
+import { DROPPED_BETA, dressHeaders } from '../protocol/platforms/dress.ts';
 import type { Dress } from '../protocol/platforms/dress.ts';
 import { readProviderError } from '../protocol/provider-errors.ts';
 import type { Provider } from '../protocol/provider.ts';
@@ -25,7 +26,7 @@ export type AttemptFailure =
     readonly kind: 'Refused'; readonly status: number; readonly headers: Readonly<Record<string, string>>;
     readonly error: ProviderError;
   }
-  /** There was no response, or no first piece of it. */
+  /** There was no response, or its first chunk did not come. */
   | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind; readonly connectError?: string };
 
 /** The client disconnected before the provider answered. */
@@ -33,32 +34,40 @@ export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected';
 }
 
-/** The largest part of a provider's error response that is read. */
+/** The most bytes that are read of a provider's error response. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Throws GatewayError (unsupported_parameter) where the channel's protocol cannot express the request. */
+/** Throws GatewayError (unsupported_parameter) if the channel's protocol cannot express the request. */
 export async function attempt(deps: PipelineDeps, admitted: Admitted, record: CallRecord): Promise<AttemptResult> {
   const { candidate, routed: { call } } = admitted;
   const { id: channel, protocol } = candidate.target;
   const startedAt = deps.clock.monotonicMs();
   const converter = call.converter(candidate);
-  if (!converter) throw new Error('a candidate that cannot serve this endpoint was routed to');
-  const headers = requestHeaders(admitted.routed.received.headers, candidate.target.clientHeaders);
-  const dress = dressOf(candidate, { stream: call.stream, headers });
+  if (!converter) throw new Error('the call was routed to a candidate that cannot serve its endpoint');
+  const given = requestHeaders(admitted.routed.received.headers, candidate.target.clientHeaders);
+  const dress = dressOf(candidate, { stream: call.stream, headers: given });
   const request = await convertRequest(deps, admitted, { converter, dress });
-  for (const name of dress ? undressedHeaders(dress) : []) delete headers[name];
+  const headers = dressHeaders(given, dress);
   record.sent = true;
   const result = await send(deps, { admitted, converter, request, headers, record });
   const durationMs = deps.clock.monotonicMs() - startedAt;
-  record.attempts.push({ channel, protocol, outcome: outcomeLabel(result), durationMs });
+  const droppedBetas = droppedBetasOf(request);
+  record.attempts.push({
+    channel, protocol, outcome: outcomeLabel(result), durationMs, ...droppedBetas.length > 0 && { droppedBetas },
+  });
   return result;
+}
+
+function droppedBetasOf({ dropped = [] }: UpstreamBody): readonly string[] {
+  return dropped.filter((name) => name.startsWith(DROPPED_BETA))
+    .map((name) => betaLabel(name.slice(DROPPED_BETA.length)));
 }
 
 interface ConvertedCall {
   readonly admitted: Admitted;
   readonly converter: Converter;
   readonly request: UpstreamBody;
-  /** The client's that pass. */
+  /** The client's headers that are forwarded. */
   readonly headers: Record<string, string>;
   readonly record: CallRecord;
 }
@@ -80,7 +89,7 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
     return { kind: 'Answered', forwarded: { admitted, converter, notes, dropped, response: ready } };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    // after a cancellation the provider may go on and charge for the call; after its own failure it does not
+    // after a cancellation the provider may continue and charge for the call; after a failure of its own it does not
     record.sent = error.sent && error.kind === 'Aborted';
     record.timedOut = error.timedOut;
     return {
@@ -90,7 +99,7 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
   }
 }
 
-/** A 204 or 205 has no body, so it is no answer. */
+/** A 204 or 205 has no body, so it does not count as success. */
 function isAnswer(status: number): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205;
 }
@@ -116,7 +125,7 @@ async function convertRequest(
   }
 }
 
-/** Waits for a stream's first piece, and returns a response whose body begins with it. */
+/** Waits for a stream's first chunk, and returns a response whose body begins with it. */
 async function afterFirstPiece({ status, headers, body }: UpstreamResponse): Promise<UpstreamResponse> {
   const iterator = body[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -139,7 +148,7 @@ async function afterFirstPiece({ status, headers, body }: UpstreamResponse): Pro
   };
 }
 
-/** Reads a provider's error response. `readError` is that of its protocol. */
+/** Reads a provider's error response with the `readError` of its protocol. */
 export async function readErrorResponse(
   { status, headers, body }: UpstreamResponse, readError: Provider['readError'] = readProviderError,
 ): Promise<AttemptFailure> {
@@ -152,7 +161,7 @@ export async function readErrorResponse(
       if (size >= MAX_ERROR_BYTES) break;
     }
   } catch (error) {
-    // the status decides; the message may be incomplete
+    // the status is enough; the message may be incomplete
     if (!(error instanceof UpstreamFailure)) throw error;
   }
   const text = Buffer.concat(pieces).subarray(0, MAX_ERROR_BYTES);

@@ -1,5 +1,5 @@
 /**
- * Finds the caller's key: from `Authorization: Bearer sk-…` or `x-api-key`, by the SHA-256 of what was sent. A refusal
+ * Finds the client's key by the SHA-256 of the credential in `Authorization: Bearer sk-…` or `x-api-key`. A refusal
  * says which of the two headers is wrong and why, and never repeats its value.
  */
 import { hash } from 'node:crypto';
@@ -13,12 +13,12 @@ const PREFIX = 'sk-';
 const MAX_KEY_LENGTH = 512;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 
-/** The caller's key in its present state. Throws invalid_api_key. */
+/** The client's key in its current state. Throws invalid_api_key. */
 export function authenticate(deps: Pick<PipelineDeps, 'state' | 'clock'>, received: Received): Authenticated {
   return { received, ...authenticateHeaders(deps, received.headers) };
 }
 
-/** The same by headers alone: for endpoints without a body, and before a large body is read. */
+/** Authenticates by headers alone, for endpoints without a body and before a large body is read. */
 export function authenticateHeaders(
   deps: Pick<PipelineDeps, 'state' | 'clock'>, headers: Headers,
 ): Pick<Authenticated, 'keyHash' | 'key'> {
@@ -27,7 +27,7 @@ export function authenticateHeaders(
 }
 
 /**
- * The key behind a hash, by the configuration in force: it may have been revoked since the call arrived. Throws
+ * The key with this hash in the current configuration; it may have been revoked since the call arrived. Throws
  * invalid_api_key.
  */
 export function keyInForce({ state, clock }: Pick<PipelineDeps, 'state' | 'clock'>, keyHash: string): KeyState {

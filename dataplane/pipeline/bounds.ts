@@ -1,6 +1,6 @@
 /**
- * [P] Computes what a call can cost at most on one candidate, and how far its output limit may be lowered where money
- * is short.
+ * [P] Computes the most that a call can cost on a candidate, and how far its output limit may be lowered if there is
+ * too little money.
  */
 import { affordableOutputTokens, worstCaseNanoUsd } from '../ledger/price.ts';
 import type { Uses } from '../ledger/price.ts';
@@ -34,7 +34,7 @@ export function boundCall(call: EndpointCall, candidate: Candidate, price: Compi
   return { price, reach, ...tokens, amountNanoUsd, minimumNanoUsd };
 }
 
-/** The output limit per answer that a granted amount, at least the minimum, pays for. */
+/** The output limit per choice that the granted amount, which is at least the minimum, pays for. */
 export function affordableOutput(call: EndpointCall, bounds: CallBounds, grantedNanoUsd: bigint): number {
   const { output } = call;
   if (!output || grantedNanoUsd >= bounds.amountNanoUsd) return bounds.outputTokens;
@@ -48,14 +48,17 @@ interface Requests {
   readonly requestTokens: number;
 }
 
-/** What a tool finds joins the input, and the provider asks the model again: each such request may fill the context. */
+/**
+ * The requests that the provider may make: after each use of a tool it asks the model again, with the result as further
+ * input that may fill the context.
+ */
 function requestsOf(call: EndpointCall, candidate: Candidate, used: Uses): Requests {
   const uses = Object.values(used).reduce((sum, count) => sum + count, 0);
   return uses === 0 ? { requests: 1, requestTokens: call.boundInput(candidate) }
     : { requests: uses + 1, requestTokens: candidate.model.contextTokens };
 }
 
-/** The request's limit, capped at the model's. */
+/** The request's output limit, capped at the model's. */
 function outputLimit(output: OutputRequest, candidate: Candidate): number {
   return Math.min(output.maxTokens ?? candidate.model.maxOutputTokens, candidate.model.maxOutputTokens);
 }

@@ -1,6 +1,6 @@
 /**
- * [P] Computes what a call has consumed: its progress while it runs, and its cost at the end. The provider's figures
- * count first; a figure that it does not report is estimated, and never taken as zero.
+ * [P] Computes what a call has consumed: its progress while it runs, and its cost at the end. It prefers the provider's
+ * figures; a figure that the provider does not report is estimated, never taken as zero.
  */
 import { billOf, worstCaseBill } from '../ledger/price.ts';
 import type { Consumption, PartUsage } from '../ledger/price.ts';
@@ -13,7 +13,7 @@ import { UNREPORTED_USAGE } from '../protocol/usage.ts';
 import type { Admitted, CallOutcome, CallRecord, EndpointCall } from './context.ts';
 import { servedRegions, servedTiers } from './service-tiers.ts';
 
-/** The part of a call's record that decides whether and what it is billed. */
+/** The part of a call's record that decides whether and at what cost it is billed. */
 export type BilledActivity =
   Pick<CallRecord, 'meter' | 'sent' | 'produced' | 'holdLost' | 'timedOut' | 'countedOutput'>;
 
@@ -24,7 +24,7 @@ export type BillingTerms = Pick<Admitted, 'bounds' | 'candidate' | 'outputLimit'
 
 const FREE: CallProgress = { costNanoUsd: 0n, tokens: NO_TOKENS, usageSource: 'Provider' };
 
-/** The status of an outcome in the usage record. */
+/** Maps an outcome to the status in the usage record. */
 export function statusOf(
   { produced, timedOut }: BilledActivity, outcome: CallOutcome, { candidate: { onTimeout } }: BillingTerms,
 ): CallStatus {
@@ -37,15 +37,15 @@ export function statusOf(
   }
 }
 
-/** The call's cost if it ended now with this status; Running: what the reaper would bill. */
+/** The call's cost if it ended now with this status. Running: what the reaper would bill. */
 export function progressOf(activity: BilledActivity, terms: BillingTerms, status: CallStatus): CallProgress {
   if (!isBilled(activity, status)) return FREE;
   if (isBilledAtHold(activity, terms, status)) return holdProgress(activity.meter, terms);
   const { tokens, usageSource } = measureUsage(activity, terms, status);
-  // more images than asked for are billed; fewer may be what the provider charges in full
+  // bill images beyond those asked for; for fewer, the provider may charge the number asked for
   const generations = Math.max(terms.routed.call.generations, activity.meter?.images ?? 0);
   const { parts, ...whole } = partsOf(activity.meter, terms);
-  // capped tokens are not those of the parts
+  // the tokens of the parts are not capped, so they cannot be used
   const isWhole = usageSource === 'Implausible';
   const bill = billOf(terms.bounds.price, {
     ...whole, ...!isWhole && { parts }, tokens, generations,
@@ -65,8 +65,8 @@ function isBilled({ produced, sent, holdLost }: BilledActivity, status: CallStat
 }
 
 /**
- * Nothing that was seen tells what the call has cost: the provider timed out, or it was cancelled because the client
- * left and may have reasoned unseen.
+ * True if nothing seen tells the cost: the provider timed out, or the client left while the model may have reasoned
+ * unseen.
  */
 function isBilledAtHold({ meter, produced }: BilledActivity, terms: BillingTerms, status: CallStatus): boolean {
   const { candidate, routed: { call, offer } } = terms;
@@ -77,7 +77,7 @@ function isBilledAtHold({ meter, produced }: BilledActivity, terms: BillingTerms
   return candidate.clientDisconnect === 'Cancel' && mayHideReasoning(terms);
 }
 
-/** Whether a call was cancelled because its client left, and is billed by the text that came until then. */
+/** True if a call was cancelled because its client left, and is billed by the text received until then. */
 export function billsSeenOutput(activity: BilledActivity, terms: BillingTerms, status: CallStatus): boolean {
   const { candidate, routed: { call, offer } } = terms;
   return status === 'ClientClosed' && candidate.clientDisconnect === 'Cancel' && activity.meter?.final === false
@@ -91,14 +91,14 @@ function mayHideReasoning({ candidate: { model, upstreamModel }, routed: { call 
 
 type Parts = Pick<Consumption, 'details' | 'serviceTiers' | 'regions' | 'parts' | 'uses'>;
 
-/** What decides the rates of a call's tokens, and what it used besides. */
+/** What decides the rates of a call's tokens, and its other uses. */
 function partsOf(meter: Meter | undefined, { candidate, routed: { call } }: BillingTerms): Parts {
   const { details, serviceTier, region, parts, uses } = meter?.reported ?? UNREPORTED_USAGE;
   const served = {
     serviceTiers: servedTiers(serviceTier, call.serviceTier), regions: servedRegions(region, call.region),
   };
   return { details, ...served, uses, parts: parts?.map((part): PartUsage => {
-    // a call that asks for nothing of the kind has no parts of other models
+    // without unbounded tools, all parts are of the call's own model
     const isOwn = part.model === undefined || part.model === candidate.upstreamModel || !call.unbounded(candidate);
     const price = isOwn || part.model === undefined ? undefined : candidate.priceOf(part.model);
     return {
@@ -109,7 +109,7 @@ function partsOf(meter: Meter | undefined, { candidate, routed: { call } }: Bill
   }) };
 }
 
-/** Progress with as much output as the hold covers, and the reported input, or as much as the hold covers. */
+/** Progress that bills the hold's whole output, and the reported input or else the hold's whole input. */
 function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgress {
   const { bounds, outputLimit, routed: { call } } = terms;
   const tokens = tokensOf(meter?.reported ?? UNREPORTED_USAGE, bounds.inputTokens, allowedOutput(call, outputLimit));
@@ -140,9 +140,8 @@ function measureUsage(activity: BilledActivity, terms: BillingTerms, status: Cal
 }
 
 /**
- * The tokens, at most those that the request's own bounds allow: a provider that reports more is wrong, or has broken
- * the limit that was sent. A call that uses something unbounded may exceed them. Returns the same object where nothing
- * is capped.
+ * Caps the tokens at the request's own bounds: a provider that reports more is wrong, or has ignored the limit. A call
+ * with an unbounded tool may exceed them. Returns the same object if nothing is capped.
  */
 function capTokens(tokens: TokenCounts, terms: BillingTerms): TokenCounts {
   const { bounds, candidate, outputLimit, routed: { call } } = terms;
@@ -162,12 +161,12 @@ function capTokens(tokens: TokenCounts, terms: BillingTerms): TokenCounts {
   };
 }
 
-/** The output tokens of all answers together that the limit sent to the provider allows. */
+/** The output tokens of all choices together that the limit sent to the provider allows. */
 function allowedOutput({ output }: EndpointCall, outputLimit: number): number {
   return output ? outputLimit * output.answers + output.predictionTokens : 0;
 }
 
-/** Counts the estimate as input where the provider reports no input of any class. */
+/** Uses the estimate as input if the provider reports no input of any class. */
 function tokensOf(reported: ReportedUsage, estimatedInput: number, output: number): TokenCounts {
   const { input, cached, cacheWrite5m, cacheWrite1h } = reported;
   return {

@@ -1,7 +1,8 @@
 /**
- * Counts a request's input tokens by a provider that can, and otherwise by the gateway's own tokenizer. It costs
- * nothing, so no money is held, but it takes concurrency slots.
+ * Counts a request's input tokens through a provider that can count, and otherwise with the gateway's own tokenizer.
+ * Counting costs nothing, so no money is held, but it takes concurrency slots.
  */
+import { dressHeaders } from '../protocol/platforms/dress.ts';
 import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate } from '../state/state.ts';
@@ -18,19 +19,18 @@ import { sealingContext } from './sealing-context.ts';
 export interface TokenCount {
   readonly model: string;
   readonly inputTokens: number;
-  /** The gateway estimated, because no provider counted. */
+  /** True if the gateway estimated because no provider counted. */
   readonly estimated: boolean;
 }
 
-/** A response with a count is smaller. */
+/** The most bytes of a response with a count. */
 const MAX_COUNT_BYTES = 64 * 1024;
-/** Tokens that providers usually add to each message or tool, and to each call. */
+/** How many tokens providers usually add to each message or tool, and to each call. */
 const TOKENS_PER_UNIT = 4;
 const TOKENS_PER_CALL = 3;
 
 /**
- * Throws GatewayError where the request could not be made as a call either. Each provider that was asked is added to
- * `attempts`.
+ * Throws GatewayError if the request would also be refused as a call. Adds each provider that was asked to `attempts`.
  */
 export async function countTokens(
   deps: PipelineDeps, authenticated: Authenticated,
@@ -76,12 +76,10 @@ async function countAtProviders(
   return undefined;
 }
 
-/** Undefined: the provider has no such endpoint, or serves another dialect there. */
+/** Returns undefined if the provider has no such endpoint, or serves another dialect there. */
 function counterAt(
-  { target: { protocol, platform, endpoints } }: Candidate, dialect: CountedDialect,
+  { target: { protocol, endpoints } }: Candidate, dialect: CountedDialect,
 ): TokenCounter | undefined {
-  // counting at InvokeModel is another operation, which not every model has
-  if (platform === 'BedrockInvoke') return undefined;
   if (dialect === 'Responses' && !endpoints.has('Responses')) return undefined;
   return providerOf(protocol).tokenCounters?.[dialect];
 }
@@ -93,7 +91,7 @@ interface CountRequest {
   readonly tokenCounter: TokenCounter;
 }
 
-/** The count, or the outcome label of an attempt that gave none. */
+/** Returns the count, or the outcome label of an attempt without one. */
 async function countWithSlots(deps: PipelineDeps, request: CountRequest): Promise<number | string> {
   const { routed: { received: { requestId } }, candidate: { slots } } = request;
   if (slots.length > 0 && (await deps.ledger.takeSlots(requestId, slots)).outcome === 'Full') return 'full';
@@ -109,11 +107,13 @@ async function countAt(
 ): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
-  const headers = requestHeaders(received.headers, target.clientHeaders);
+  const given = requestHeaders(received.headers, target.clientHeaders);
+  const dress = dressOf(candidate, { stream: false, headers: given });
+  const headers = dressHeaders(given, dress);
   const { path, body: request } = await received.body.countRequest(
     tokenCounter, { protocol: target.protocol, dialect }, {
       upstreamModel, sealing: sealingContext(deps.state.get(), routed.key, candidate),
-      dress: dressOf(candidate, { stream: false, headers }),
+      dress,
     },
   );
   headers['content-type'] = 'application/json';
@@ -125,7 +125,7 @@ async function countAt(
     });
     const body = await collect(response.body);
     if (response.status === 200) return tokenCounter.read(body) ?? 'cut';
-    // a 404 says that the endpoint is missing, not that the model's name is wrong
+    // a 404 means that the endpoint is missing, not that the model's name is wrong
     if (classify({ status: response.status }) === 'credential' && response.status !== 404)
       deps.warn({ route: routeName, channel: target.id.slice(routeName.length + 1), status: response.status });
     return `status_${response.status}`;
@@ -135,7 +135,7 @@ async function countAt(
   }
 }
 
-/** Counts texts with the tokenizer, and each image or document as the model's imageTokens. */
+/** Counts texts with the tokenizer, and takes the model's imageTokens for each image or document. */
 async function estimate(
   { tokenizer }: PipelineDeps, { received, candidates, key }: Routed, dialect: CountedDialect,
 ): Promise<number> {

@@ -4,14 +4,17 @@ import type { Candidate } from '../state/state.ts';
 
 export interface DressedCall {
   readonly stream: boolean;
-  /** Those that pass to the provider. */
+  /** The client's headers that are forwarded to the provider. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Undefined: as the protocol's own API has it. */
 export function dressOf(
-  { target: { platform, apiVersion = '' }, upstreamModel }: Candidate, { stream, headers }: DressedCall,
+  { target: { platform = 'Direct', apiVersion = '', betas: betaRules }, upstreamModel }:
+  Pick<Candidate, 'target' | 'upstreamModel'>,
+  { stream, headers }: DressedCall,
 ): Dress | undefined {
-  if (platform === undefined || platform === 'Direct') return undefined;
-  return { platform, apiVersion, model: upstreamModel, stream, betas: headers['anthropic-beta'] };
+  if (platform === 'Direct' && !betaRules) return undefined;
+  const betas = headers['anthropic-beta'];
+  return { platform, apiVersion, model: upstreamModel, stream, betas, betaRules };
 }

@@ -5,7 +5,7 @@ import { UpstreamFailure } from '../upstream/upstream.ts';
 import { ClientDisconnected } from './attempt.ts';
 import type { CallOutcome, CallRecord, PipelineDeps } from './context.ts';
 
-/** An error that no stage throws on purpose is a defect: the client gets internal_error, and it is reported. */
+/** An unexpected error, which no stage throws on purpose, is reported as a defect; the client gets internal_error. */
 export function errorOutcome(deps: Pick<PipelineDeps, 'defect'>, record: CallRecord, error: unknown): CallOutcome {
   if (record.holdLost || error instanceof LedgerUnavailable) return { kind: 'Error', error: ledgerUnavailable() };
   if (error instanceof GatewayError) return { kind: 'Error', error };

@@ -1,6 +1,6 @@
 /**
- * [P] Chooses the error of a call from the failures of its channels. A provider's own message reaches the client only
- * where the request itself is wrong; any other error is the gateway's own and names no provider and no address.
+ * [P] Chooses the error of a call from the failures of its channels. The client sees a provider's own message only if
+ * the request itself is wrong; every other message is the gateway's and names no provider and no address.
  */
 import { GatewayError } from '../errors.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
@@ -12,7 +12,7 @@ import type { AttemptFailure } from './attempt.ts';
 export interface FailedAttempts {
   count: number;
   last: AttemptFailure | undefined;
-  /** An entry for each 429: the seconds that the provider asks to wait, if it says. */
+  /** One entry for each 429: the seconds that the provider asks to wait, if it says so. */
   readonly rateLimited: (number | undefined)[];
 }
 
@@ -29,13 +29,13 @@ export function mayTryNextChannel(failure: AttemptFailure): boolean {
   return mayRetry(verdictOf(failure));
 }
 
-/** The error of a key that has reached its own concurrency limit. */
+/** The error if a key has reached its own concurrency limit. */
 export function keyIsFull({ limit }: SlotLimit): GatewayError {
   const message = `This API key has its full number of calls in flight (${limit}). Try again when one has ended.`;
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
 }
 
-/** The error of a call that no channel answered. */
+/** The error if every attempt of a call failed. */
 export function attemptsError(attempts: FailedAttempts, model: string): GatewayError {
   const { last } = attempts;
   if (!last) return allFull(model);
@@ -54,10 +54,10 @@ export function verdictOf(failure: AttemptFailure): Verdict {
   return isAboutRequest(failure) ? 'refused' : classify({ status: failure.status });
 }
 
-/** Things that a request refers to, in the providers' messages about one that they do not have. */
+/** What a request may refer to, as named in a provider's message that it does not exist. */
 const REFERRED = /\b(?:file|container|skill|item|document|previous response)\b/i;
 
-/** A 404 about something that the request names, other than the model, is for the client to read. */
+/** True for a 404 about something other than the model that the request names. The client gets its message. */
 function isAboutRequest({ status, error }: Extract<AttemptFailure, { kind: 'Refused' }>): boolean {
   if (status !== 404 || error.code === 'model_not_found' || error.param === 'model') return false;
   return error.param !== undefined

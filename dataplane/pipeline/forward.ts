@@ -1,5 +1,5 @@
 /**
- * Tries one candidate after another until a provider answers: admits the call, sends it, and tries the next candidate
+ * Tries one candidate after another until a provider responds: admits the call, sends it, and tries the next candidate
  * after a retryable failure. A full channel is skipped, and no channel is tried twice.
  */
 import { readRetryAfter } from '../upstream/retry.ts';
@@ -14,10 +14,10 @@ import type { FailedAttempts } from './failures.ts';
 import { progressOf } from './consumption.ts';
 import { countRunningCall } from './new-thresholds.ts';
 
-/** How long the figures of a stream are waited for whose client has disconnected. */
+/** How long to wait for the usage figures of a stream after its client has disconnected. */
 const FIGURES_TIMEOUT_MS = 2_000;
 
-/** Throws GatewayError (the failure that says most), ClientDisconnected, LedgerUnavailable. */
+/** Throws the most informative GatewayError of the failures, ClientDisconnected, or LedgerUnavailable. */
 export async function forward(deps: PipelineDeps, routed: Routed, record: CallRecord): Promise<Forwarded> {
   const { received: { reply, body }, call, candidates } = routed;
   const failed = noAttempts();
@@ -55,9 +55,9 @@ type Refusal = Exclude<Admission, { readonly outcome: 'Admitted' }>;
 async function throwUnlessSkipped(
   deps: PipelineDeps, routed: Routed, { refusal, failed }: { refusal: Refusal; failed: FailedAttempts },
 ): Promise<void> {
-  // the key's own limit holds on every channel
+  // the key's own limit applies on every channel
   if (refusal.outcome === 'Full' && refusal.full.scope === 'Key') throw keyIsFull(refusal.full);
-  // where money is short for a retry only, the failure before it is the call's error
+  // if there is too little money for a retry only, the earlier failure is the call's error
   if (refusal.outcome === 'Short' && failed.count === 0) throw await shortageError(deps, routed, refusal);
 }
 
@@ -67,9 +67,9 @@ function reportSkipped({ attempts }: CallRecord, { target }: Candidate, { outcom
 }
 
 /**
- * Once per call: keeps the hold renewed with the call's progress, and cancels the provider of a stream when the client
- * disconnects and the route's policy is Cancel. A stream that has begun may be at its end, so its figures are waited
- * for; relay cancels it earlier if more text comes.
+ * Once per call, starts to renew the hold with the call's progress. If the client disconnects and the route's policy is
+ * Cancel, cancels the exchange. A started stream may be about to end, so its usage figures are awaited; relay cancels
+ * it earlier if more text comes.
  */
 function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): void {
   if (record.leased) return;
@@ -104,6 +104,6 @@ function addFailure(
   const verdict = verdictOf(failure);
   if (verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(failure.headers, deps.clock.nowMs()));
   if (verdict !== 'credential') return;
-  // only the platform team can correct this
+  // only the route's owner can correct this
   deps.warn({ ...warning, status: failure.status });
 }

@@ -1,13 +1,13 @@
 /**
- * Words the refusals for lack of money: whether a quota or a balance is used up, held by running calls, or smaller than
- * the call's worst case, with the figures, the output limit that would fit, and where more can be had.
+ * Writes the messages of refusals for lack of money: whether a quota or a balance is used up, held by running calls, or
+ * smaller than the call's worst case, with the figures, the output limit that would fit, and where to get more.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
 import type { KeySpending, Ledger, QuotaPeriod } from '../ledger/ledger.ts';
 import type { KeyState } from '../state/state.ts';
 
-/** The limit that a call met, and what counts under it. */
+/** The limit that refused a call, and the spending under it. */
 export interface Funds {
   readonly of: 'Key' | 'Account';
   readonly key: Pick<KeyState, 'namespace' | 'name' | 'account' | 'period'>;
@@ -16,17 +16,17 @@ export interface Funds {
   readonly spentNanoUsd: bigint;
   /** The quota's period; null for an account, and for a quota without a period. */
   readonly period: Pick<KeySpending, 'periodStartMs' | 'resetsMs'> | null;
-  /** The console's address without a path; undefined: it is not known. */
+  /** The console's URL without a path; undefined if it is unknown. */
   readonly consoleUrl: string | undefined;
 }
 
 /** A call that the funds do not cover. */
 export interface UncoveredCall {
-  /** The least that must be held for it. */
+  /** The least amount that must be held for the call. */
   readonly neededNanoUsd: bigint;
-  /** What is neither spent nor held. */
+  /** The amount that is neither spent nor held. */
   readonly freeNanoUsd: bigint;
-  /** The highest output limit that would fit; 0: none. Undefined: the endpoint has no output tokens. */
+  /** The highest output limit that would fit; 0: none. Undefined if the endpoint has no output tokens. */
   readonly fittingOutput: number | undefined;
   readonly thinkingBudget: number | undefined;
 }
@@ -49,19 +49,19 @@ export async function readFunds(
   return { ...shared, spentNanoUsd: spending.spentNanoUsd, period: spending };
 }
 
-/** The error where nothing is left under the limit. */
+/** The error if nothing remains under the limit. */
 export function usedUp(funds: Funds): GatewayError {
   if (funds.of === 'Key') {
     const resets = resetOf(funds);
-    return errorOf(funds, `This key has used up its ${quotaOf(funds)}${resets === '' ? '' : `; it ${resets}`}.`);
+    return errorOf(funds, `This key has used up its ${quotaOf(funds)}${resets === '' ? '' : `; it ${resets}`}.`, true);
   }
   const { key: { account }, limitNanoUsd } = funds;
   return errorOf(funds, limitNanoUsd > 0n
     ? `The account ${account} of this key has used up its credit of ${usd(limitNanoUsd)}.`
-    : `The account ${account} of this key has no credit.`);
+    : `The account ${account} of this key has no credit.`, true);
 }
 
-/** The error for one call: used up, too small for it, or held by others. */
+/** The error for one call: the limit is used up, too small for the call, or held by other calls. */
 export function outOfMoney(funds: Funds, call: UncoveredCall): GatewayError {
   const left = funds.limitNanoUsd - funds.spentNanoUsd;
   if (left <= 0n) return usedUp(funds);
@@ -71,11 +71,11 @@ export function outOfMoney(funds: Funds, call: UncoveredCall): GatewayError {
   if (call.neededNanoUsd > left) {
     const resets = resetOf(funds);
     const of = `${usd(left)} is left of ${whole}${resets === '' ? '' : `, which ${resets}`}`;
-    return errorOf(funds, `${capitalized(cost)}, and ${of}.${fitting(call)}`);
+    return errorOf(funds, `${capitalized(cost)}, and ${of}.${fitting(call)}`, true);
   }
   return errorOf(funds, `Running calls hold ${usd(left - call.freeNanoUsd)} of ${whole} until they end: `
     + `${usd(left)} is left, ${usd(call.freeNanoUsd)} of it is free, and ${cost}. Try again when they have ended.`
-    + fitting(call));
+    + fitting(call), false);
 }
 
 function fitting({ fittingOutput, thinkingBudget }: UncoveredCall): string {
@@ -87,15 +87,16 @@ function fitting({ fittingOutput, thinkingBudget }: UncoveredCall): string {
   return ` An output limit (max_tokens) of ${fittingOutput} would fit${thinking}.`;
 }
 
-function errorOf(funds: Funds, what: string): GatewayError {
-  const { of, key: { namespace, name, account }, consoleUrl } = funds;
+/** `exceeded`: the call does not fit under the limit, whatever else runs. */
+function errorOf(funds: Funds, what: string, exceeded: boolean): GatewayError {
+  const { of, key: { namespace, name, account }, limitNanoUsd, consoleUrl } = funds;
   const [path, field, remedy] = of === 'Key'
     ? [`/keys/${namespace}/${name}`, `spec.quota of ApiKey ${namespace}/${name}`,
       'The owner of the key can raise it or set it to Unlimited']
     : [`/wallet/${account}`, `spec.grants of Account ${account}`, 'Whoever manages the account can grant more'];
   const where = consoleUrl === undefined ? field : `${consoleUrl}${path} or ${field}`;
   return new GatewayError(of === 'Key' ? 'insufficient_quota' : 'credit_balance_exhausted',
-    `${what} ${remedy}: ${where}.`);
+    `${what} ${remedy}: ${where}.`, exceeded ? { exceededLimitNanoUsd: limitNanoUsd } : {});
 }
 
 /** "quota of $25.00 for November" */
@@ -109,7 +110,7 @@ function periodName(period: QuotaPeriod, startMs: number): string {
   return period === 'Monthly' ? dateText(startMs, { month: 'long' }) : dateText(startMs, DAY_AND_MONTH);
 }
 
-/** "starts anew on 1 December (UTC)"; empty: never. */
+/** "starts anew on 1 December (UTC)"; empty if the quota never resets. */
 function resetOf({ period }: Funds): string {
   const resets = period?.resetsMs;
   return typeof resets === 'number' ? `starts anew on ${dateText(resets, DAY_AND_MONTH)} (UTC)` : '';

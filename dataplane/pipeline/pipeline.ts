@@ -1,7 +1,7 @@
 /**
- * The stages of a call. Each takes the result of the one before it (context.ts), and any of them may throw a
+ * The stages of a call. Each takes the result of the previous one (context.ts), and any of them may throw a
  * GatewayError. settle runs exactly once however the call ends: success, error, provider failure, client disconnect.
- * The last bytes are sent only then, so that no client sees the end of a call that is not recorded.
+ * The last bytes are sent only after it, so that no client sees the end of an unrecorded call.
  */
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, PipelineDeps, Received } from './context.ts';

@@ -1,23 +1,23 @@
 /**
- * Streams a response that is too large to buffer, all but its end, which waits for the settlement. The usage is read
- * from the first and the last 64 KiB, where providers write it.
+ * Streams a response that is too large to buffer, except its end, which is sent after the settlement. The usage is read
+ * from the first and last 64 KiB, where providers write it.
  */
 import { ImageCounter } from '../protocol/openai/image-counter.ts';
 import { readUsageAtEnds } from '../protocol/usage-at-ends.ts';
 import type { CallOutcome, CallRecord, Forwarded, PipelineDeps } from './context.ts';
 import { clientHeaders } from './response-headers.ts';
 
-/** Enough for a usage object at either end. */
+/** Enough for a usage object at the start or the end. */
 const END_BYTES = 64 * 1024;
 
 interface LargeResponse {
   readonly record: CallRecord;
-  /** The pieces read so far; emptied as they are sent. */
+  /** The chunks read so far; emptied as they are sent. */
   readonly buffered: Uint8Array[];
   readonly rest: AsyncIterator<Uint8Array>;
 }
 
-/** Throws UpstreamFailure where the response ends early. */
+/** Throws UpstreamFailure if the response ends early. */
 export async function relayLarge(
   deps: PipelineDeps, forwarded: Forwarded, { record, buffered, rest }: LargeResponse,
 ): Promise<CallOutcome> {
@@ -42,7 +42,7 @@ export async function relayLarge(
   return reply.gone ? { kind: 'ClientGone' } : { kind: 'Streamed', last };
 }
 
-/** Yields the buffered pieces, then the rest; each is read only when the one before it was written. */
+/** Yields the buffered chunks, then the rest. Each is read only after the previous one was written. */
 async function* piecesOf(buffered: Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   for (let piece = buffered.shift(); piece; piece = buffered.shift()) yield piece;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;

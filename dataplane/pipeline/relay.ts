@@ -1,5 +1,5 @@
 /**
- * Relays the provider's response to the client: converts it, meters it, and keeps its end back until the settlement. A
+ * Relays the provider's response to the client: converts it, meters it, and withholds its end until the settlement. A
  * response that is not a stream is buffered up to 8 MiB; a larger one is streamed.
  */
 import { GatewayError } from '../errors.ts';
@@ -20,8 +20,8 @@ export const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
- * Rejects with UpstreamFailure where the response ends early, and where the gateway cancels it because the client has
- * disconnected (Aborted).
+ * Rejects with UpstreamFailure if the response ends early or, with the kind Aborted, if the gateway cancels it because
+ * the client has disconnected.
  */
 export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<CallOutcome> {
   const { admitted, response } = forwarded;
@@ -42,7 +42,7 @@ async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: Cal
     const bytes = pushPiece(stream, next.value, forwarded, record);
     if (bytes.length === 0) continue;
     if (!record.produced) noteOutput(deps, forwarded, record);
-    // what arrives in one piece with the terminal event waits for the settlement too
+    // data that arrives together with the terminal event waits for the settlement too
     if (stream.terminal && reply.started) unsent = bytes;
     else {
       if (!reply.started) startStream(forwarded, record);
@@ -53,7 +53,10 @@ async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: Cal
   return endStream(forwarded, { stream, record, unsent });
 }
 
-/** Converts a piece. With more text for a client that has disconnected, the stream is cancelled under Cancel. */
+/**
+ * Converts a chunk. If it has more text for a client that has disconnected, and the policy is Cancel, cancels the
+ * stream.
+ */
 function pushPiece(
   stream: StreamConverter, piece: Uint8Array, { admitted }: Forwarded, { received, abort }: CallRecord,
 ): Uint8Array {
@@ -67,7 +70,7 @@ function pushPiece(
 interface EndedStream {
   readonly stream: StreamConverter;
   readonly record: CallRecord;
-  /** Converted bytes that the client has not got. */
+  /** Converted bytes that were not sent to the client. */
   readonly unsent: Uint8Array | undefined;
 }
 
@@ -106,7 +109,7 @@ async function relayBuffered(deps: PipelineDeps, forwarded: Forwarded, record: C
   for (let next = await reader.next(); !next.done; next = await reader.next()) {
     pieces.push(next.value);
     size += next.value.length;
-    // an incomplete response is metered by its size alone
+    // only the size of an incomplete response is metered
     record.produced = true;
     record.meter = { reported: UNREPORTED_USAGE, final: false, outputBytes: size };
     if (size > MAX_BUFFERED_BYTES && mayPassThrough(forwarded))
@@ -135,12 +138,12 @@ function convertBuffered(
   }
 }
 
-/** A conversion needs the whole response, and so does reading a job's id. */
+/** True unless the whole response is needed, for a conversion or to read a job's id. */
 function mayPassThrough({ converter, admitted }: Forwarded): boolean {
   return converter.client === converter.upstream && admitted.routed.call.kind !== 'Videos';
 }
 
-/** The meter of a running stream. It is computed when it is read, because events are far more frequent. */
+/** The meter of a running stream. It computes its figures when they are read, because events are far more frequent. */
 class RunningMeter implements Meter {
   readonly #stream: StreamConverter;
   constructor(stream: StreamConverter) { this.#stream = stream; }
@@ -150,7 +153,7 @@ class RunningMeter implements Meter {
   get outputTexts(): readonly string[] { return this.#stream.meter.outputTexts ?? []; }
 }
 
-/** Comments and pings before the first text are not output. */
+/** Records the first output. Comments and pings before the first text do not count. */
 function noteOutput({ clock }: PipelineDeps, { admitted }: Forwarded, record: CallRecord): void {
   const { output } = admitted.routed.call;
   record.produced = output === undefined || (record.meter !== undefined && hasOutput(record.meter));
@@ -170,14 +173,15 @@ function startStream(forwarded: Forwarded, { received: { reply } }: CallRecord):
 
 function openStream(deps: PipelineDeps, forwarded: Forwarded): StreamConverter {
   const { wantsStreamUsage, model } = forwarded.admitted.routed.call;
-  return forwarded.converter.stream({ wantsStreamUsage, model, ...answerContext(deps, forwarded) });
+  return forwarded.converter.stream({ ...answerContext(deps, forwarded), wantsStreamUsage, model });
 }
 
 function answerContext({ state }: PipelineDeps, { admitted, notes }: Forwarded): ResponseContext {
-  const { candidate, routed: { key, received }, bounds } = admitted;
+  const { candidate, routed: { key, received, call: { model } }, bounds } = admitted;
   const sealing = sealingContext(state.get(), key, candidate);
   return {
     id: received.requestId,
+    model,
     createdSeconds: Math.floor(received.createdMs / 1000),
     estimatedInputTokens: bounds.estimatedInputTokens,
     ...notes && { notes },
@@ -185,14 +189,14 @@ function answerContext({ state }: PipelineDeps, { admitted, notes }: Forwarded):
   };
 }
 
-/** The provider ignored `stream` and answers with JSON. */
+/** True if the provider ignored `stream` and responds with JSON. */
 function isJson(headers: Readonly<Record<string, string>>): boolean {
   return /^application\/json\b/i.test(headers['content-type'] ?? '');
 }
 
 /**
- * Reads on after the terminal event, because a connection can be reused only after the end of its response. A provider
- * that sends more, or does not end its response in time, is disconnected.
+ * Reads on after the terminal event, because a connection can be reused only after the end of its response. Closes the
+ * connection if the provider sends more, or does not end its response in time.
  */
 function readToEnd(pieces: AsyncIterator<Uint8Array>, abort: AbortController): void {
   const timeout = setTimeout(() => abort.abort(), CLOSE_TIMEOUT_MS);

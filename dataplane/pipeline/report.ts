@@ -1,4 +1,4 @@
-/** Reports a finished call to telemetry: ids and figures, never a key or a prompt. */
+/** Reports a finished call to telemetry: ids and figures, never the text of a key or a prompt. */
 import type { CallRecord, PipelineDeps } from './context.ts';
 import type { SettledOutcome } from './settle.ts';
 import type { ReplyStatus } from './send-outcome.ts';
@@ -8,7 +8,7 @@ interface End {
   readonly status: ReplyStatus;
 }
 
-/** Once per call. */
+/** Called once per call. */
 export function report({ clock, telemetry }: PipelineDeps, record: CallRecord, { settled, status }: End): void {
   const { received, authenticated, admitted, attempts, firstByteAt } = record;
   const { requestId, endpoint, dialect, arrivedAt } = received;
@@ -30,7 +30,7 @@ export function report({ clock, telemetry }: PipelineDeps, record: CallRecord, {
   });
 }
 
-/** What the request asked for, as far as it was read. */
+/** What is known of the request, which may not have been read. */
 function askedFor({ routed }: CallRecord): { readonly stream: boolean; readonly model: string | undefined } {
   return { stream: routed?.call.stream ?? false, model: routed?.call.model };
 }

@@ -1,6 +1,6 @@
 /**
- * A request's body, as bytes and parsed. Both are dropped once a provider has answered, because no other channel is
- * tried then and the response may stream for minutes.
+ * A request's body, as bytes and parsed. Both are dropped once a provider has responded, because no other channel is
+ * tried after that and the response may stream for minutes.
  */
 import type { BodyWorker } from '../body-worker/body-worker.ts';
 import type { CountPlan, PlainPlan } from '../body-worker/messages.ts';
@@ -17,7 +17,9 @@ import type { CountedDialect, ProviderKind, TokenCounter } from '../protocol/pro
 import { createChannelSeal } from '../sealing/channel-seal.ts';
 
 const NO_BYTES = Buffer.alloc(0);
-/** Beyond either, a body is read in a thread of its own. Up to both, it holds the event loop for some milliseconds. */
+/**
+ * A body beyond either bound is read on a worker thread. One within both blocks the event loop for some milliseconds.
+ */
 const MAX_MAIN_BYTES = 256 * 1024;
 const MAX_MAIN_VALUES = 4_000;
 
@@ -28,7 +30,7 @@ export interface CountedAt {
   readonly dialect: CountedDialect;
 }
 
-/** The thread that reads expensive bodies, and the key whose turn it takes there. */
+/** The thread that reads expensive bodies, and the key whose turn this body takes. */
 export interface BodyThread {
   readonly worker: Pick<BodyWorker, 'run'>;
   readonly key: string;
@@ -37,7 +39,7 @@ export interface BodyThread {
 export interface BodyOptions {
   /** Called once, when the body is dropped. */
   readonly onDrop?: () => void;
-  /** Absent: every body is read in this thread. */
+  /** Absent: every body is read on this thread. */
   readonly thread?: BodyThread | undefined;
 }
 
@@ -47,7 +49,7 @@ export class RequestBody {
   #scanned: JsonObject | undefined;
   #onDrop: (() => void) | undefined;
   readonly #thread: BodyThread | undefined;
-  /** What facts() has read it as, if that was in the other thread. */
+  /** The kind as which facts() read the body, if it did so on the worker thread. */
   #offloaded: BodyKind | undefined;
 
   constructor(bytes: Buffer, { onDrop, thread }: BodyOptions = {}) {
@@ -61,19 +63,19 @@ export class RequestBody {
     return this.#bytes;
   }
 
-  /** Reads the facts of a JSON body. Rejects with RequestFault where it is malformed or a needed field is wrong. */
+  /** Reads the facts of a JSON body. Rejects with RequestFault if it is malformed or a needed field is invalid. */
   async facts<Kind extends BodyKind>(kind: Kind): Promise<BodyFacts[Kind]> {
     if (!this.#thread || !this.#isExpensive()) return readFacts(kind, this.#bytes, this.parse());
     this.#offloaded = kind;
     const facts = await this.#thread.worker.run(this.#thread.key, { task: 'Facts', kind }, this.#bytes);
-    // the facts of this kind
+    // the worker returns facts of the requested kind
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return facts as BodyFacts[Kind];
   }
 
   /**
-   * The provider's request. Rejects with RequestFault for what the provider's protocol cannot express. `converter` is
-   * the one from this body's kind to the protocol.
+   * Returns the provider's request. Rejects with RequestFault if the provider's protocol cannot express it. `converter`
+   * converts from this body's kind to the protocol.
    */
   async convert(converter: Converter, protocol: ProviderKind, plan: PlainPlan): Promise<UpstreamBody> {
     if (!this.#thread || !this.#offloaded) {
@@ -87,7 +89,7 @@ export class RequestBody {
     return this.#thread.worker.run(this.#thread.key, task, this.#bytes);
   }
 
-  /** The request to a provider's endpoint that counts tokens. */
+  /** Returns the request to a provider's endpoint that counts tokens. */
   async countRequest(
     counter: TokenCounter, { protocol, dialect }: CountedAt, plan: CountPlan,
   ): Promise<UpstreamBody> {
@@ -98,14 +100,14 @@ export class RequestBody {
     return dressRequest(counter.request(this.#bytes, this.parse(), { ...rest, seal }), dress);
   }
 
-  /** The texts of a request in this dialect. */
+  /** Returns the texts of a request in this dialect. */
   async texts(dialect: CountedDialect): Promise<CountedTexts> {
     if (!this.#thread || !this.#offloaded) return collectTexts(dialect, this.parse());
     return this.#thread.worker.run(this.#thread.key, { task: 'Texts', dialect }, this.#bytes);
   }
 
   /**
-   * The parsed body. Throws RequestFault where it is not a JSON object. The first reader may pass another parser, whose
+   * The parsed body. Throws RequestFault if it is not a JSON object. The first reader may pass another parser, whose
    * result later readers get too.
    */
   parse(read?: (bytes: Uint8Array) => ParsedBody): ParsedBody {
@@ -121,7 +123,10 @@ export class RequestBody {
     onDrop?.();
   }
 
-  /** A malformed body is not: this thread finds the fault in a single scan. */
+  /**
+   * True if the worker thread should read the body. False for a malformed one, whose fault a single scan on this thread
+   * finds.
+   */
   #isExpensive(): boolean {
     if (this.#bytes.length > MAX_MAIN_BYTES) return true;
     const scan = scanUpTo(MAX_MAIN_VALUES, this.#bytes);

@@ -1,11 +1,11 @@
 /**
- * [P] The headers of a response: those of the provider's that concern the client, the group that the call is paid in,
- * the lowered output limit, if any, and the request fields that were dropped.
+ * [P] The headers of a response: the provider's headers that concern the client, the paying group, a lowered output
+ * limit, and the request fields that were dropped.
  */
 import { responseHeaders } from '../upstream/headers.ts';
 import type { Admitted, Forwarded } from './context.ts';
 
-/** A new object, which the caller may add to. */
+/** Returns a new object, which the caller may modify. */
 export function clientHeaders({ response, admitted, dropped }: Forwarded): Record<string, string> {
   const headers = responseHeaders(response.headers);
   headers['content-type'] ??= 'application/json';
@@ -15,13 +15,13 @@ export function clientHeaders({ response, admitted, dropped }: Forwarded): Recor
   return headers;
 }
 
-/** The key's group, and the member that serves the call where the group is an automatic one. */
+/** Adds the key's group and, if it is an Automatic group, the member that serves the call. */
 function addGroup(headers: Record<string, string>, { routed: { group }, candidate }: Admitted): void {
   headers['x-modelgateway-group'] = headerText(group.displayName);
   if (candidate.group !== group.name) headers['x-modelgateway-member'] = headerText(candidate.groupDisplayName);
 }
 
-/** Text as a header can carry it: what is not printable ASCII is percent-encoded, in UTF-8. */
+/** Encodes text for a header: everything but printable ASCII is percent-encoded, in UTF-8. */
 function headerText(text: string): string {
   return text.toWellFormed().replace(/[^\x20-\x7e]|%/gu, (character) => encodeURIComponent(character));
 }

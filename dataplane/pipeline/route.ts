@@ -8,7 +8,7 @@ import type { Candidate, EndpointKind, Offer } from '../state/state.ts';
 import { orderByAffinity } from './affinity.ts';
 import type { Authenticated, EndpointCall, PipelineDeps, Received, Routed } from './context.ts';
 
-/** What a model of each kind does, and where. */
+/** What a model of each kind does, and at which path. */
 const USES: Readonly<Record<EndpointKind, string>> = {
   Chat: 'answers chats: POST /v1/chat/completions or /v1/messages',
   Embeddings: 'makes embeddings: POST /v1/embeddings',
@@ -17,7 +17,7 @@ const USES: Readonly<Record<EndpointKind, string>> = {
 };
 
 /**
- * Rejects with invalid_json, invalid_request, model_not_found, wrong_endpoint, model_not_priced, and the errors of the
+ * Rejects with invalid_json, invalid_request, model_not_found, wrong_endpoint, model_not_priced, or an error of the
  * endpoint's own check.
  */
 export async function route(
@@ -33,7 +33,7 @@ export async function route(
   return { ...authenticated, call, group, offer, candidates };
 }
 
-/** The error for a model that this key cannot call, whatever the reason. */
+/** The same error for every reason why this key cannot call the model. */
 export function modelNotFound(model: string): GatewayError {
   const name = model.length > 200 ? `${model.slice(0, 200)}…` : model;
   const message = `The model "${name}" does not exist or you do not have access to it. `
@@ -41,7 +41,10 @@ export function modelNotFound(model: string): GatewayError {
   return new GatewayError('model_not_found', message, { param: 'model' });
 }
 
-/** For a model that the key can call, but elsewhere: "flux-1.1-pro makes images: POST /v1/images/generations". */
+/**
+ * The error for a model that the key can call at another endpoint: "flux-1.1-pro makes images: POST
+ * /v1/images/generations".
+ */
 function wrongEndpoint(model: string, endpoints: ReadonlySet<EndpointKind>): GatewayError {
   const message = `${model} ${[...endpoints].map((kind) => USES[kind]).join('; it ')}`;
   return new GatewayError('wrong_endpoint', message, { param: 'model' });
@@ -56,12 +59,12 @@ async function parseCall(received: Received): Promise<EndpointCall> {
   }
 }
 
-/** The gateway's error for a fault of the request. */
+/** Converts a RequestFault to a GatewayError. */
 export function faultError(fault: RequestFault): GatewayError {
   return new GatewayError(fault.code, fault.message, fault.param === undefined ? {} : { param: fault.param });
 }
 
-/** The candidates that can serve this call. Throws the reason where none can. */
+/** The candidates that can serve this call. Throws the reason if there are none. */
 function eligibleCandidates(call: EndpointCall, offer: Offer, ordered: readonly Candidate[]): readonly Candidate[] {
   const served = ordered.filter((candidate) => candidate.model.endpoints.has(call.kind) && call.converter(candidate));
   if (served.length === 0) throw notServed(call);
@@ -72,7 +75,7 @@ function eligibleCandidates(call: EndpointCall, offer: Offer, ordered: readonly 
   return priced.filter((_, index) => refusals[index] === undefined);
 }
 
-/** Why the candidate's model does not allow this call; undefined: it does. */
+/** Why the candidate's model does not allow this call; undefined if it does. */
 function refusalOf(call: EndpointCall, candidate: Candidate): unknown {
   try {
     call.check(candidate);
@@ -97,7 +100,7 @@ function notPriced({ model }: EndpointCall, { catalog, quotaType }: Offer): Gate
   return new GatewayError('model_not_priced', message, { param: 'model' });
 }
 
-/** Images and videos have no token bound: only a price per generation can be held for them. */
+/** Images and videos have no token bound: a hold for them needs a price per generation. */
 function isBounded({ kind }: EndpointCall, { quotaType }: Offer, { model, price }: Candidate): boolean {
   if (price?.perSecond !== undefined && kind !== 'Videos') return false;
   if (price && price.perImage.length > 0 && kind !== 'Images') return false;

@@ -1,6 +1,6 @@
 /**
- * Completes the response after the settlement: a whole response with its cost, the last event of a stream, or the error
- * in the client's dialect.
+ * Completes the response after the settlement: sends a buffered response with its cost, the last event of a stream, or
+ * the error in the client's dialect.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import { ownWords } from '../errors.ts';
@@ -14,12 +14,13 @@ export interface ReplyStatus {
   readonly httpStatus: number;
   readonly errorCode: string | undefined;
   readonly errorMessage?: string | undefined;
+  readonly exceededLimitNanoUsd?: bigint | undefined;
   /** The key that was refused before it was authenticated. */
   readonly refusedKey?: RefusedKey | undefined;
 }
 
 const OK = 200;
-/** The status in logs of a client that left before it got one. */
+/** The status in logs if the client left before it got one. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 /** Sends the rest of the response. */
@@ -48,13 +49,14 @@ export function sendOutcome(
 }
 
 function errorStatus(error: GatewayError, httpStatus: number): ReplyStatus {
-  return { httpStatus, errorCode: error.code, errorMessage: ownWords(error), refusedKey: error.details.key };
+  const { code, details: { key, exceededLimitNanoUsd } } = error;
+  return { httpStatus, errorCode: code, errorMessage: ownWords(error), exceededLimitNanoUsd, refusedKey: key };
 }
 
 /** Returns the status that the client saw. */
 function sendError({ received: { reply }, writeFailure }: CallRecord, error: GatewayError): number {
   if (!reply.started || !writeFailure) return reply.fail(error);
-  // of the codes in a response's error, only this one has a counterpart here
+  // of the error codes that a response object may have, only this one matches a code of the gateway
   const code = error.code === 'rate_limit_exceeded' ? error.code : 'server_error';
   reply.end(writeFailure({ code, message: error.message }));
   return OK;

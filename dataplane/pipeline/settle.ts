@@ -11,15 +11,15 @@ import { errorOutcome } from './error-outcome.ts';
 import { originOf } from './origin.ts';
 
 export interface SettledOutcome {
-  /** The call's outcome, or an error where the ledger did not confirm in time. */
+  /** The call's outcome, or an error if the ledger did not confirm in time. */
   readonly outcome: CallOutcome;
-  /** Undefined: nothing was held, or the ledger has not confirmed yet. */
+  /** Undefined if nothing was held, or the ledger has not confirmed yet. */
   readonly result: SettleResult | undefined;
 }
 
 /**
- * How long a finished call waits for the ledger before its client gets an error; the settlement itself goes on. A call
- * whose hold was lost has waited for that long already, so it does not wait again.
+ * How long a finished call waits for the ledger before its client gets an error; the settlement itself continues. A
+ * call that lost its hold has already waited that long, so it does not wait again.
  */
 const SETTLE_TIMEOUT_MS = 20_000;
 
@@ -66,13 +66,13 @@ interface Ended {
   readonly endedAt: number;
 }
 
-/** The text by which a cancelled call is billed; empty: its bill does not depend on any. */
+/** The text by which a cancelled call is billed; empty if its bill depends on no text. */
 function textsToCount(record: CallRecord, admitted: Admitted, outcome: CallOutcome): readonly string[] {
   const texts = record.meter?.outputTexts ?? [];
   return texts.length > 0 && billsSeenOutput(record, admitted, statusOf(record, outcome, admitted)) ? texts : [];
 }
 
-/** Tokens of all output, of which the texts are the beginning. */
+/** Counts the tokens of all output; the texts are only its beginning. */
 async function countOutput(
   { tokenizer }: PipelineDeps, keyUid: string, {
     texts, outputBytes,
@@ -99,13 +99,13 @@ function settlementOf({ state, clock }: PipelineDeps, record: CallRecord, ended:
 }
 
 /**
- * The work's result, or LedgerUnavailable once `ms` milliseconds have passed. The work goes on then, and a late failure
- * of it is ignored.
+ * Resolves with the work's result, or rejects with LedgerUnavailable after `ms` milliseconds. The work then continues,
+ * and a late failure of it is ignored.
  */
 export async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   const timeout = Promise.withResolvers<never>();
   const timer = setTimeout(() => timeout.reject(new LedgerUnavailable(`no answer within ${ms} ms`)), ms);
-  // the work keeps the process, the timeout does not
+  // a pending timeout must not keep the process alive
   timer.unref();
   try {
     return await Promise.race([work, timeout.promise]);

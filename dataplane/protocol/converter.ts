@@ -213,7 +213,10 @@ export interface Converter {
 /** Values that a converted response needs and the provider's response does not have. */
 export type ResponseContext = Pick<
   StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes' | 'seal'
->;
+> & {
+  /** The model's name as the client wrote it, for providers whose answers name none. */
+  readonly model?: string;
+};
 
 export interface StreamRequest {
   /** OpenAI client: it asked for usage itself; otherwise usage is taken out. */

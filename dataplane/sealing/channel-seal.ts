@@ -1,13 +1,13 @@
 /**
- * A seal for one call at one channel: what it seals names the channel, and opens only in calls of the same account.
- * What a client keeps of another account's call says nothing to it.
+ * Seals values for one call at one channel. A sealed value names the channel, and opens only in calls of the same
+ * account, so that a client cannot use a value from another account's call.
  */
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
 import { createSealer } from './seal.ts';
 
-/** Plain values, which may cross to another thread. */
+/** Plain values, which can be posted to another thread. */
 export interface SealingContext {
-  /** Of the gateway; the first seals. */
+  /** The gateway's keys; the first one seals. */
   readonly keys: readonly Uint8Array[];
   /** The id of the channel that serves the call. */
   readonly channel: string;
@@ -15,7 +15,7 @@ export interface SealingContext {
   readonly account: string;
 }
 
-/** Between the account and the data; no account has it in its name. */
+/** Separates the account from the data; an account's name cannot contain it. */
 const SEPARATOR = '\n';
 
 export function createChannelSeal({ keys, channel, account }: SealingContext): ChannelSeal {

@@ -1,12 +1,12 @@
 /**
  * Seals what clients keep for the gateway between two calls: encrypted reasoning, ids of stored responses. A sealed
- * value names the channel that made it, so a later call finds its way back although the gateway keeps no state, and
- * every replica with the same key reads it. Nobody else can read it or make one.
- *
+ * value
+ * names the channel that made it, so that a later call is routed there although the gateway keeps no state. Only
+ * replicas
+ * with the same key can open or make one.
  *   mgw1_<kind>_<base64url of: 192-bit salt, ciphertext, 128-bit tag>
- *
- * AES-256-GCM under a key and nonce of the value's own, by HKDF from the gateway's key and the salt: no number of seals
- * wears the gateway's key out. The tag covers version and kind too, so a value never passes as one of another kind.
+ * AES-256-GCM, with a key and nonce derived for each value by HKDF from the gateway's key and the salt, so that the key
+ * may seal any number of values. The tag covers version and kind, so that a value cannot be used as another kind.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { SEALED_PREFIX } from '../protocol/sealed-values.ts';
@@ -17,19 +17,19 @@ const SALT_BYTES = 24;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
-/** Before the channel's name: its length in bytes. */
+/** The length of the field before the channel's name, which holds the name's length in bytes. */
 const LENGTH_BYTES = 2;
 const KIND = /^[a-z]{1,16}$/;
 const SEALED = /^(mgw1_([a-z]{1,16}))_([\w-]+)$/;
 
 export interface Sealer {
-  /** `kind` has 1 to 16 letters from a to z, and stays readable. Throws where it has not. */
+  /** `kind` has 1 to 16 letters from a to z, and stays readable. Throws if it does not. */
   seal(kind: string, channel: string, data: string): string;
-  /** Undefined: it was not sealed under one of these keys, or it was changed. */
+  /** Returns undefined if the value was changed, or was not sealed under one of these keys. */
   open(sealed: string): SealedData | undefined;
 }
 
-/** Seals under the first key, and opens what was sealed under any. Throws where a key does not have 32 bytes. */
+/** Seals under the first key, and opens what was sealed under any. Throws if a key does not have 32 bytes. */
 export function createSealer(keys: readonly Uint8Array[]): Sealer {
   const [current] = keys;
   if (!current || keys.some((key) => key.length !== KEY_BYTES))
@@ -50,13 +50,13 @@ function seal(key: Uint8Array, kind: string, plain: Uint8Array): string {
   return `${head}_${Buffer.concat([salt, ...encrypted, cipher.getAuthTag()]).toString('base64url')}`;
 }
 
-/** What encrypts a value. */
+/** The key and nonce that encrypt one value. */
 interface Secret {
   readonly key: Uint8Array;
   readonly nonce: Uint8Array;
 }
 
-/** Of one value: no other value has this salt. */
+/** Derives the key and nonce of one value from its salt, which no other value has. */
 function deriveSecret(key: Uint8Array, salt: Uint8Array, head: string): Secret {
   const derived = new Uint8Array(hkdfSync('sha256', key, salt, head, KEY_BYTES + NONCE_BYTES));
   return { key: derived.subarray(0, KEY_BYTES), nonce: derived.subarray(KEY_BYTES) };
@@ -79,13 +79,13 @@ function openSalted(key: Uint8Array, head: string, bytes: Buffer): Buffer | unde
   return decrypt(deriveSecret(key, bytes.subarray(0, SALT_BYTES), head), head, bytes.subarray(SALT_BYTES));
 }
 
-/** Clients still keep values that were sealed under the gateway's key itself, with a random nonce in front. */
+/** Opens values that earlier versions sealed under the gateway's key itself, with a random nonce in front. */
 function openUnsalted(key: Uint8Array, head: string, bytes: Buffer): Buffer | undefined {
   if (bytes.length < NONCE_BYTES + TAG_BYTES + LENGTH_BYTES) return undefined;
   return decrypt({ key, nonce: bytes.subarray(0, NONCE_BYTES) }, head, bytes.subarray(NONCE_BYTES));
 }
 
-/** Undefined: it was sealed in another way, under another key, or changed. */
+/** Returns undefined if the value was sealed in another way or under another key, or was changed. */
 function decrypt({ key, nonce }: Secret, head: string, bytes: Buffer): Buffer | undefined {
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
     .setAAD(Buffer.from(head))
@@ -94,7 +94,7 @@ function decrypt({ key, nonce }: Secret, head: string, bytes: Buffer): Buffer | 
   try {
     decipher.final();
   } catch {
-    // the only thing that final() reports is a tag that does not fit
+    // final() throws only for a wrong tag
     return undefined;
   }
   return plain;

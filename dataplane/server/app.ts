@@ -1,6 +1,6 @@
 /**
- * The HTTP edge: fastify with its hooks, one error handler over the error table, and three plugins of routes. Bodies
- * stay bytes; what is common to all requests (id, drain, body budget, early refusals) is in the hooks.
+ * The HTTP server: fastify with hooks, one error handler for the error table, and three plugins of routes. Bodies stay
+ * bytes; the hooks do what all requests need (id, drain, body budget, early refusals).
  */
 import type { IncomingMessage } from 'node:http';
 import fastify from 'fastify';
@@ -21,15 +21,19 @@ import { plain } from './routes/plain.ts';
 import { pricing } from './routes/pricing.ts';
 
 const KEEP_ALIVE_MS = 72_000;
-/** A client that sends its request slowly on purpose holds a connection for no longer than this. */
+/**
+ * How long a slow client may take to send its headers and its request, so that it cannot hold connections on purpose.
+ */
 const HEADERS_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 300_000;
 const MAX_PARAM_LENGTH = 1024;
 
-/** Builds the server, which does not listen yet. The caller waits for `deps.inFlight` before it closes the server. */
+/**
+ * Builds the server, which does not listen yet. The caller must wait for `deps.inFlight` before it closes the server.
+ */
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const onError = (error: Error, request: FastifyRequest, reply: FastifyReply): void => {
-    // fastify refuses some paths and methods itself, on a bare request that no hook has seen
+    // fastify refuses some paths and methods itself, before any hook has seen the request
     if (!request.arrivedAt) beginRequest(deps, request, reply);
     sendError(deps, error, request, reply);
   };
@@ -39,17 +43,17 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     requestIdHeader: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // a hook refuses a request without a host, in the dialect of its path
+    // a hook refuses a request without a Host header, in the dialect of its path
     http: { headersTimeout: HEADERS_TIMEOUT_MS, requireHostHeader: false },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     return503OnClosing: false,
-    // no route has a schema, so that fastify's two schema compilers need not be loaded
+    // no route has a schema, so fastify's two schema compilers need not be loaded
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    // nothing is in flight when the server closes, so that idle keep-alive connections need not be waited for
+    // nothing is in flight when the server closes, so idle keep-alive connections need not be waited for
     forceCloseConnections: true,
     frameworkErrors: (error, request, reply) => {
       onError(error, request, reply);
-      // without an onSend hook
+      // fastify runs no onSend hook here
       report(deps, request, reply.statusCode);
     },
     clientErrorHandler: (error, socket) => refuseMalformed(error, socket, newRequestId()),
@@ -61,7 +65,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   allowOrigins(app, deps.corsOrigins);
   readBodies(app, deps);
   app.addHook('preHandler', (_request, { raw }, done) => {
-    // 'close' comes once
+    // 'close' is emitted once
     if (!raw.destroyed) raw.on('close', deps.inFlight.begin());
     done();
   });
@@ -90,12 +94,12 @@ function readBodies(app: FastifyInstance, deps: ServerDeps): void {
   });
 }
 
-/** Runs first for every request. While the process drains, each answer closes its connection. */
+/** Runs first for every request. While the process drains, each response closes its connection. */
 function beginRequest({ clock, shutdown }: ServerDeps, request: FastifyRequest, reply: FastifyReply): void {
   trackResponse(request.socket, reply.raw);
   request.arrivedAt = clock.monotonicMs();
   request.endpoint = 'other';
-  // on the raw response, because hijacked replies take no headers from fastify
+  // on the raw response, because fastify adds no headers to hijacked replies
   if (shutdown.draining) reply.raw.setHeader('connection', 'close');
 }
 

@@ -1,15 +1,15 @@
 /**
- * Bounds the memory of request bodies: of all together, and of those of one key and of one account, so that nobody's
- * uploads refuse everybody else's.
+ * Bounds the memory of request bodies: of all together, of each key's and of each account's, so that one client's
+ * uploads do not lead to refusals of others.
  */
 import { GatewayError } from '../errors.ts';
 import type { KeyState } from '../state/state.ts';
 
-/** Bodies from this size on are read only for a known key, and are the first to be refused when memory is short. */
+/** Bodies of this size or more are read only for a known key, and are the first to be refused when memory is short. */
 export const LARGE_BODY_BYTES = 64 * 1024;
-/** The share of the budget that is kept for small bodies: large ones do not shut them out. */
+/** The fraction of the budget that is reserved for small bodies, so that large ones do not exclude them. */
 const SMALL_SHARE = 1 / 8;
-/** The shares of one key and of one account. A single body of the largest size always fits. */
+/** The largest fractions for one key and for one account. A single body of the maximum size always fits. */
 const KEY_SHARE = 1 / 4;
 const ACCOUNT_SHARE = 1 / 2;
 const RETRY_SECONDS = 1;
@@ -39,12 +39,12 @@ export class BodyBudget {
     this.#ofAccount = Math.max(maxBodyBytes, this.#all * ACCOUNT_SHARE);
   }
 
-  /** More than half of the budget is in use. */
+  /** True if more than half of the budget is in use. */
   get crowded(): boolean {
     return this.#used > this.#all / 2;
   }
 
-  /** Takes `bytes` more for a buffer of this capacity; returns the refusal if there is no room. */
+  /** Reserves `bytes` more for a buffer of this capacity. Returns the refusal if there is no room. */
   take(bytes: number, capacity: number, owner: BodyOwner | undefined): GatewayError | undefined {
     const refusal = owner && this.#refuseOwner(bytes, owner);
     if (refusal) return refusal;
@@ -71,7 +71,7 @@ export class BodyBudget {
   }
 }
 
-/** Adds to a count by name; a name whose count is 0 is removed. */
+/** Adds to a name's count; removes the name if its count becomes 0. */
 export function addTo(counts: Map<string, number>, name: string, change: number): number {
   const count = (counts.get(name) ?? 0) + change;
   if (count === 0) counts.delete(name);

@@ -1,7 +1,7 @@
 /**
- * Request bodies, read whole, decoded, and within limits: of one body, and of all bodies that this process holds at a
- * time. The bytes go into one growing buffer: a body may come in pieces of one byte, each of which costs a hundred as a
- * Buffer.
+ * Reads request bodies completely, decodes them, and enforces the limits of one body and of all bodies in this process.
+ * The bytes go into one growing buffer, because a body may come in chunks of one byte, each of which would take a
+ * hundred bytes as a Buffer.
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyWorker } from '../body-worker/body-worker.ts';
@@ -15,31 +15,33 @@ import { decodeBody, isEncoded } from './decode-body.ts';
 
 const INITIAL_CAPACITY = 4096;
 const NO_BYTES = Buffer.alloc(0);
-/** The average rate that an upload must have once its grace period is over: a stalled one holds memory. */
+/** The least average rate of an upload after its grace period, because a stalled upload holds memory. */
 const MIN_BYTES_PER_SECOND = 1024;
 const GRACE_MS = 15_000;
 const RATE_CHECK_MS = 1_000;
 
-/** Times the uploads. */
+/** The clock that measures uploads. */
 export type UploadClock = Pick<Clock, 'monotonicMs'> & Partial<Pick<Timers, 'every'>>;
 
-/** The thread that reads expensive bodies. Absent: every body is read in this thread. */
+/** The thread that reads expensive bodies. Absent: every body is read on this thread. */
 export type BodyThreads = Pick<BodyWorker, 'run'>;
 
 export interface BodyReader {
   /**
    * Resolves with the body, which counts against the budget until it is dropped. Rejects with a GatewayError, and then
-   * reads and forgets the rest, so that the client can read its answer.
+   * discards the rest, so that the client can read its response.
    */
   read(message: IncomingMessage, owner?: BodyOwner): Promise<RequestBody>;
-  /** Bodies of this key that are still arriving. */
+  /** The number of bodies of this key that are still arriving. */
   uploads(keyUid: string): number;
-  /** More than half of the budget is in use: from now on, even small bodies need a known key. */
+  /** True if more than half of the budget is in use; even small bodies then need a known key. */
   readonly crowded: boolean;
   stop(): void;
 }
 
-/** Creates the process's body reader, which keeps the budget of all bodies; its timer is unreferenced. */
+/**
+ * Creates the process's body reader, which tracks the budget of all bodies. Its timer does not keep the process alive.
+ */
 export function createBodyReader(
   limits: BodyLimits, clock: UploadClock = SYSTEM_CLOCK, worker?: BodyThreads,
 ): BodyReader {
@@ -70,7 +72,7 @@ export function createBodyReader(
 interface Upload {
   readonly buffer: BodyBuffer;
   readonly startedMs: number;
-  /** Bytes so far, as they were sent. */
+  /** The number of bytes received so far, before decoding. */
   received: number;
   readonly refuse: (error: GatewayError) => void;
 }
@@ -80,7 +82,7 @@ interface Uploads {
   readonly startedMs: number;
 }
 
-/** The declared length; undefined: chunked. */
+/** The declared length; undefined for a chunked body. */
 function lengthOf({ headers: { 'content-length': length } }: IncomingMessage): number | undefined {
   return length === undefined ? undefined : Number(length);
 }
@@ -126,7 +128,7 @@ function isTooSlow({ received, startedMs }: Upload, nowMs: number): boolean {
   return elapsedMs > GRACE_MS && received < (elapsedMs / 1000) * MIN_BYTES_PER_SECOND;
 }
 
-/** The body that was read of a request; an empty one where it has none. */
+/** The body that was read of a request; an empty one if it has none. */
 export function bodyOf({ body }: { readonly body?: unknown }): RequestBody {
   return body instanceof RequestBody ? body : new RequestBody(NO_BYTES);
 }
@@ -136,19 +138,19 @@ interface BodyBufferOptions {
   readonly budget: BodyBudget;
   readonly owner: BodyOwner | undefined;
   readonly worker: BodyThreads | undefined;
-  /** The number of bytes to come; undefined: it is not known. */
+  /** The number of bytes to come; undefined if it is unknown. */
   readonly declared: number | undefined;
 }
 
 /** A body that is still arriving. */
 class BodyBuffer {
   readonly maxBytes: number;
-  /** Bytes so far. */
+  /** The number of decoded bytes so far. */
   length = 0;
   readonly #budget: BodyBudget;
   readonly #owner: BodyOwner | undefined;
   readonly #worker: BodyThreads | undefined;
-  /** No more bytes than this will come. */
+  /** An upper bound of the bytes that will come. */
   readonly #declared: number;
   #buffer: Buffer = NO_BYTES;
 
@@ -160,7 +162,7 @@ class BodyBuffer {
     this.#declared = declared;
   }
 
-  /** Returns why the body is refused, if it is. */
+  /** Returns the refusal if the budget or a limit is exceeded. */
   append(chunk: Buffer): GatewayError | undefined {
     const length = this.length + chunk.length;
     if (length > this.maxBytes) return tooLarge(this.maxBytes);
@@ -171,7 +173,7 @@ class BodyBuffer {
     return undefined;
   }
 
-  /** Gives up the buffer, because the message's listeners keep this object until the response is sent. */
+  /** Moves the buffer into a body, because the message's listeners keep this object until the response is sent. */
   toBody(): RequestBody {
     const [buffer, budget, owner] = [this.#buffer, this.#budget, this.#owner];
     this.#buffer = NO_BYTES;
@@ -186,7 +188,7 @@ class BodyBuffer {
     this.length = 0;
   }
 
-  /** Doubles the buffer, but not beyond what is still to come. Returns the refusal where the budget has no room. */
+  /** Doubles the buffer, but at most to the expected length. Returns the refusal if the budget has no room. */
   #grow(length: number): GatewayError | undefined {
     const expected = Math.min(this.#declared, this.maxBytes);
     const capacity = Math.max(length, Math.min(expected, Math.max(INITIAL_CAPACITY, this.#buffer.length * 2)));

@@ -1,11 +1,11 @@
-/** Refuses requests whose head two HTTP implementations could read differently. */
+/** Refuses requests whose headers two HTTP implementations could read differently (request smuggling). */
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
 import { checkEncoding } from './decode-body.ts';
 
-/** Node keeps the first of them, and another proxy may keep the last. */
+/** Headers that may occur once. Node keeps the first value, whereas another proxy may keep the last. */
 const ONCE: ReadonlySet<string> = new Set(['authorization', 'content-length', 'host', 'transfer-encoding']);
-/** The connection is closed where the end of the body, and so the start of the next request, is in doubt. */
+/** Closes the connection, because the end of the body, and so the start of the next request, is uncertain. */
 const CLOSE = { headers: { connection: 'close' } };
 
 /** Throws invalid_request and unsupported_encoding. */
@@ -18,7 +18,7 @@ export function checkHead(request: Pick<IncomingMessage, 'headers' | 'httpVersio
     throw new GatewayError('invalid_request', 'The Host header is missing; HTTP/1.1 requires it.');
 }
 
-/** `rawHeaders` has names and values in turn. */
+/** Refuses repeated headers. `rawHeaders` alternates names and values. */
 function checkRepeated(rawHeaders: readonly string[]): void {
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -1,23 +1,23 @@
 /**
- * Bounds the connections of this process, in all and by key, so that one key's connections do not shut out others. A
+ * Bounds the connections of this process, in all and by key, so that one key's connections do not exclude others. A
  * connection counts for the key of its latest request.
  */
 import type { Socket } from 'node:net';
 import { addTo } from './body-budget.ts';
 
 export interface Connections {
-  /** A listener for each connection of the server; closes those beyond the limit. */
+  /** Listens for each connection of the server, and closes those beyond the limit. */
   readonly onConnection: (socket: Socket) => void;
-  /** Counts the connection for this key. False: the key has as many as one key may. */
+  /** Counts the connection for this key. Returns false if the key has reached its share. */
   claim(socket: Socket, keyUid: string): boolean;
-  /** Open now. */
+  /** The number of open connections. */
   readonly count: number;
 }
 
-/** The largest share of one key. */
+/** The largest fraction of the connections for one key. */
 const KEY_SHARE = 1 / 2;
 
-/** `max`: connections at a time. */
+/** `max` is the most connections at a time. */
 export function createConnections(max: number): Connections {
   const open = new Map<Socket, string | undefined>();
   const byKey = new Map<string, number>();

@@ -1,6 +1,6 @@
 /**
- * The bytes of a request's body, decoded where the client compressed them (`content-encoding`). Decoding follows its
- * reader: a body that inflates beyond all limits is stopped at the first byte too many.
+ * Reads a request's body and decodes it if the client compressed it (`content-encoding`). The decoder runs at its
+ * reader's pace, so that a body that inflates beyond a limit is stopped at the first byte too many.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Readable, Transform } from 'node:stream';
@@ -10,13 +10,13 @@ import { GatewayError } from '../errors.ts';
 export interface DecodedBody {
   /** Ends with the last decoded byte. */
   readonly bytes: Readable;
-  /** Stops reading and decoding; the rest of the message is read and forgotten. */
+  /** Stops reading and decoding; the rest of the message is discarded. */
   stop(): void;
 }
 
 type Head = Pick<IncomingMessage, 'headers'>;
 
-/** Whether the body says that it is compressed. */
+/** True if the body is declared as compressed. */
 export function isEncoded({ headers }: Head): boolean {
   return (headers['content-encoding'] ?? 'identity') !== 'identity';
 }
@@ -26,10 +26,7 @@ export function checkEncoding(message: Head): void {
   decoderOf(message);
 }
 
-/**
- * Throws unsupported_encoding.
- * @param onFault called where the body breaks off, or is not what its content-encoding says
- */
+/** Throws unsupported_encoding. @param onFault called if the body ends early, or does not match its content-encoding */
 export function decodeBody(message: IncomingMessage, onFault: (error: GatewayError) => void): DecodedBody {
   const decoder = decoderOf(message)?.();
   message.on('error', (cause) => onFault(incomplete(cause)));
@@ -44,8 +41,8 @@ export function decodeBody(message: IncomingMessage, onFault: (error: GatewayErr
 }
 
 /**
- * Undefined: the body is sent as it is. Two codings on top of each other are not taken: the bytes between them would
- * need a limit of their own.
+ * Returns undefined if the body is not compressed. Two codings on top of each other are refused, because the bytes
+ * between them would need a limit of their own.
  */
 function decoderOf({ headers }: Head): (() => Transform) | undefined {
   const { 'content-encoding': encoding = 'identity' } = headers;
@@ -54,7 +51,7 @@ function decoderOf({ headers }: Head): (() => Transform) | undefined {
   return decoder;
 }
 
-/** The client has left, or its framing is broken. */
+/** The error if the client has left, or its framing is invalid. */
 function incomplete(cause: Error): GatewayError {
   return new GatewayError('invalid_request', 'The request body did not arrive whole.', { cause });
 }

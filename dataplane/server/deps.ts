@@ -1,4 +1,4 @@
-/** The dependencies of the HTTP edge, and the properties that it adds to a fastify request. */
+/** The dependencies of the HTTP server, and the properties that it adds to a fastify request. */
 import type { BodyWorker } from '../body-worker/body-worker.ts';
 import type { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
@@ -11,13 +11,13 @@ import type { InFlight } from './in-flight.ts';
 export interface ServerDeps extends PipelineDeps {
   readonly bodyWorker: Pick<BodyWorker, 'run'>;
   readonly maxBodyBytes: number;
-  /** Limit of all request bodies that are in memory at a time. */
+  /** The limit on all request bodies that are in memory at a time. */
   readonly maxBufferedBytes: number;
-  /** Connections at a time; one key may have half of them. */
+  /** The most connections at a time; one key may have half of them. */
   readonly maxConnections: number;
   /** Origins whose pages may call the API from a browser. */
   readonly corsOrigins: readonly string[];
-  /** False until the first configuration is in force: no key is known yet. */
+  /** False until the first configuration is in force, because no key is known before. */
   readonly configured: () => boolean;
   readonly shutdown: GracefulShutdown;
   readonly inFlight: InFlight;
@@ -25,17 +25,17 @@ export interface ServerDeps extends PipelineDeps {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** By the monotonic clock, in milliseconds. */
+    /** In milliseconds of the monotonic clock. */
     arrivedAt: number;
-    /** For telemetry: "other" until the handler of an endpoint that costs nothing takes the request. */
+    /** For telemetry: "other" until the handler of a free endpoint takes the request. */
     endpoint: EndpointName;
-    /** The key whose body is read; undefined: the request has none, or was refused. */
+    /** The key whose body is read; undefined if the request has none or was refused. */
     owner: KeyState | undefined;
-    /** Set once authenticated, on endpoints that cost nothing. */
+    /** Set on free endpoints once the request is authenticated. */
     caller: Caller | undefined;
-    /** Why the request was refused, or failed. */
+    /** Why the request was refused or failed. */
     failure: GatewayError | undefined;
-    /** Attempts at providers, on endpoints that call any. */
+    /** Attempts at providers, on endpoints that send any. */
     attempts: AttemptReport[] | undefined;
   }
   interface FastifyContextConfig {

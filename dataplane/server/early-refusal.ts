@@ -18,14 +18,14 @@ import { notFound } from './not-found.ts';
 
 const RETRY_SECONDS = 1;
 
-/** What this process has open. */
+/** The open bodies and connections of this process. */
 export interface OpenRequests {
   readonly bodies: Pick<BodyReader, 'crowded' | 'uploads'>;
   readonly connections: Connections;
 }
 
 /**
- * Throws the refusal, if there is one, and notes whose body is read. Resolves at once unless the body may be large:
+ * Throws the refusal, if there is one, and records whose body is read. Resolves at once unless the body may be large;
  * then the ledger is asked whether the key has any money left.
  */
 export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: OpenRequests): Promise<void> | undefined {
@@ -57,19 +57,22 @@ function mayBeLarge({ headers, raw }: FastifyRequest): boolean {
   return length === undefined || Number(length) >= LARGE_BODY_BYTES || isEncoded(raw);
 }
 
-/** Whether calls of the endpoint are not billed: only these have an endpoint name in their route's config. */
+/** True if calls of the endpoint are free. Only free endpoints have a name in their route's config. */
 function hasNoPrice({ routeOptions: { config } }: FastifyRequest): boolean {
   return config.endpoint !== undefined;
 }
 
-/** Each body that arrives will need a slot of its key, and each running call has one. The ledger has the last word. */
+/**
+ * Refuses if the key's slots are taken: each running call has one, and each arriving body will need one. The ledger
+ * decides in the end.
+ */
 function checkSlots({ running }: ServerDeps, { uid, slot }: KeyState, { bodies }: OpenRequests): void {
   if (!slot) return;
   const calls = [...running.values()].filter(({ authenticated }) => authenticated?.key.uid === uid);
   if (calls.length + bodies.uploads(uid) >= slot.limit) throw keyIsFull(slot);
 }
 
-/** Throws insufficient_quota or credit_balance_exhausted where nothing is left, and LedgerUnavailable. */
+/** Throws insufficient_quota or credit_balance_exhausted if nothing is left, and LedgerUnavailable. */
 async function checkFunds(deps: ServerDeps, caller: Caller): Promise<void> {
   const { key } = caller;
   const current = deps.state.get();
@@ -88,7 +91,7 @@ async function checkFunds(deps: ServerDeps, caller: Caller): Promise<void> {
 
 const freeOffers = new WeakMap<GroupState, boolean>();
 
-/** A model that costs nothing can be called without money. */
+/** True if the group offers a model without costs, which can be called without money. */
 function offersFreeModel(group: GroupState): boolean {
   const known = freeOffers.get(group);
   if (known !== undefined) return known;

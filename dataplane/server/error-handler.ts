@@ -1,4 +1,4 @@
-/** fastify's error handler: every error, the framework's own included, becomes a row of the error table. */
+/** fastify's error handler: maps every error, including the framework's own, to a row of the error table. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
@@ -8,18 +8,18 @@ import { dialectOf, errorReply } from './reply-error.ts';
 
 const RETRY_SECONDS = 1;
 
-/** Answers a request that failed, in the dialect of its path. */
+/** Responds to a request that failed, in the dialect of its path. */
 export function sendError(deps: ServerDeps, error: Error, request: FastifyRequest, reply: FastifyReply): void {
   request.failure = toGatewayError(deps, request.id, error);
   const { status, headers, body } = errorReply(request.failure, dialectOf(request.url), request.id);
-  // fastify closes the connection where a body is refused, and a client that is still uploading would lose the
-  // answer: the gateway reads the rest of the body instead, unless the client waits to be told to send it
+  // fastify closes the connection of a refused body, and a client that is still uploading would not see the response.
+  // The gateway instead reads the rest of the body, unless the client waits for 100 Continue
   void reply.removeHeader('connection');
   if (deps.shutdown.draining || awaitsContinue(request.raw)) void reply.header('connection', 'close');
   void reply.code(status).headers(headers).send(body);
 }
 
-/** The row of the error table that an error belongs to. An unexpected error is logged as a defect. */
+/** The GatewayError for an error. An unexpected error is logged as a defect. */
 export function toGatewayError(deps: ServerDeps, requestId: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof LedgerUnavailable)
@@ -33,7 +33,7 @@ export function toGatewayError(deps: ServerDeps, requestId: string, error: unkno
     'The gateway failed on this call. The platform team finds it by its request id.');
 }
 
-/** What fastify itself refuses. */
+/** The GatewayError for what fastify itself refuses. */
 function frameworkRefusal({ code = '', statusCode = 500 }: Partial<FastifyError>): GatewayError | undefined {
   if (code === 'FST_ERR_BAD_URL')
     return new GatewayError('invalid_request',

@@ -1,12 +1,15 @@
 /**
  * `Expect: 100-continue`: the client sends its body when it gets 100 Continue. The gateway sends that after the early
- * checks, so that a refused request is not uploaded first; Node's default sends it before any check.
+ * checks, so that a body is not uploaded for a refused request; Node by default sends it before any check.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 
 const waiting = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Serves requests with an expectation like all others; an unknown one is no reason to refuse (RFC 9110, 10.1.1). */
+/**
+ * Serves requests with an expectation like all others. An unknown expectation does not lead to a refusal (RFC 9110,
+ * 10.1.1).
+ */
 export function serveExpectations(server: Server, serve: RequestListener): void {
   server.on('checkContinue', (request, response) => {
     waiting.set(request, response);
@@ -15,14 +18,17 @@ export function serveExpectations(server: Server, serve: RequestListener): void 
   server.on('checkExpectation', serve);
 }
 
-/** Tells a client that waits to send its body. One whose answer is not due yet is not told, and sends by itself. */
+/**
+ * Sends 100 Continue to a client that waits for it. A pipelined request whose turn has not come gets none, and sends
+ * its body by itself.
+ */
 export function sendContinue(request: IncomingMessage): void {
   const response = waiting.get(request);
   waiting.delete(request);
   if (response?.socket) response.writeContinue();
 }
 
-/** Whether a client still waits. Once it is answered instead, nobody can say whether its body comes. */
+/** True if a client still waits for 100 Continue. If it gets a final response instead, it may send its body or not. */
 export function awaitsContinue(request: IncomingMessage): boolean {
   return waiting.has(request);
 }

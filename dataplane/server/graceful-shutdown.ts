@@ -1,19 +1,19 @@
 /**
- * Graceful shutdown in two steps. A process that is not ready gets no new connections from load balancers, but an
- * HTTP/1.1 client reuses the connection that it has: while the process drains, each answer closes its connection, and
- * requests on existing connections are served however late they come. Then requests on new connections are refused.
+ * Graceful shutdown in two steps. First the process reports not ready, so that load balancers open no new connections.
+ * HTTP/1.1 clients still reuse the ones they have, so each response closes its connection, and requests on existing
+ * connections are served however late they come. Then requests on new connections are refused.
  */
 import type { Socket } from 'node:net';
 
 export interface GracefulShutdown {
-  /** Each answer closes its connection. */
+  /** True if each response must close its connection. */
   readonly draining: boolean;
   startDraining(): void;
-  /** Requests on connections that open from now on are refused. */
+  /** From now on, requests on newly opened connections are refused. */
   refuseNewConnections(): void;
-  /** A listener for each connection of the server. */
+  /** Listens for each connection of the server. */
   readonly onConnection: (connection: Socket) => void;
-  /** Whether requests on this connection are refused. */
+  /** True if requests on this connection are refused. */
   isRefused(connection: Socket): boolean;
 }
 

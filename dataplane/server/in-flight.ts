@@ -1,10 +1,10 @@
 /**
- * What a server waits for before it closes: answers until their clients have them, and calls until they are settled,
- * which is later where the client has left.
+ * Counts what must end before a server closes: responses until their clients have received them, and calls until they
+ * are settled, which is later if the client has left.
  */
 
 export interface InFlight {
-  /** Counts one more, until the function that it returns is called. */
+  /** Counts one more, until the returned function is called. */
   begin(): () => void;
   /** Resolves when nothing is in flight. */
   ended(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Answers bytes that are not well-formed HTTP, on the socket, in Node's `clientError` handler. */
+/** Responds to bytes that are not well-formed HTTP, on the socket, in Node's `clientError` handler. */
 import type { Socket } from 'node:net';
 import { writeErrorBody } from '../protocol/write-error.ts';
 import { currentResponse } from './open-responses.ts';
@@ -11,10 +11,10 @@ const REFUSALS: Readonly<Record<string, readonly [statusLine: string, message: s
 };
 const NOT_HTTP = ['400 Bad Request', 'This is not well-formed HTTP.'] as const;
 
-/** Answers and ends the connection: nobody can say where the next request begins. */
+/** Responds and closes the connection, because the start of the next request is unknown. */
 export function refuseMalformed(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   const open = currentResponse(socket);
-  // within or before another answer, these bytes would be taken for a part of it
+  // the client would take these bytes for a part of another response
   if (!socket.writable || (open && (open.headersSent || open.req.complete))) {
     socket.destroy();
     return;

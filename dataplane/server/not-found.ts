@@ -1,8 +1,8 @@
-/** [P] Unknown paths: what is wrong with the path, and what to call instead. */
+/** [P] The errors for unknown paths: what is wrong with the path, and what to call instead. */
 import { GatewayError } from '../errors.ts';
 import { allowedMethods, PATHS } from './paths.ts';
 
-/** Something that the providers' APIs have at a path and the gateway has not. */
+/** An endpoint of the providers' APIs that the gateway does not have. */
 interface UnsupportedEndpoint {
   readonly methods: RegExp;
   readonly path: RegExp;
@@ -78,12 +78,12 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
 ];
 
-/** What clients that are refused a WebSocket take instead. RFC 9110 wants both headers. */
+/** Headers of the refusal of a WebSocket, both of which RFC 9110 requires. */
 const NO_UPGRADE = { upgrade: 'HTTP/1.1', connection: 'upgrade, close' };
 
 /**
- * The error for a request that no route takes: not_found, method_not_allowed where only the method is wrong, or
- * upgrade_required for responses over a WebSocket. `upgrade`: the header of this name.
+ * The error for a request without a route: not_found, method_not_allowed if only the method is wrong, or
+ * upgrade_required for responses over a WebSocket. `upgrade` is the header of this name.
  */
 export function notFound(method: string, url: string, upgrade?: string): GatewayError {
   const [path = ''] = url.split('?', 1);
@@ -97,7 +97,7 @@ export function notFound(method: string, url: string, upgrade?: string): Gateway
     return new GatewayError('method_not_allowed', `${method} is not possible here; use ${allowed.join(' or ')}.`, {
       headers: { allow: allowed.join(', ') },
     });
-  // clients hide the text of a 404, as if the model were missing
+  // not a 404, whose text clients hide, as if the model were missing
   if (path.startsWith('/v1/v1/'))
     return new GatewayError('invalid_request', 'The path has /v1 twice: the base URL given to the SDK must not have /v1'
       + ' where the SDK adds it (OpenAI: with /v1, Anthropic: without).');

@@ -1,4 +1,7 @@
-/** [P] The paths and methods of the API, for its routes and for telling a wrong method from an unknown path. */
+/**
+ * [P] The paths and methods of the API, from which routes are made and a wrong method is distinguished from an unknown
+ * path.
+ */
 
 export interface PathRow {
   /** In fastify's syntax. */
@@ -38,7 +41,7 @@ const MATCHERS = Object.values(PATHS).map(({ path, method }) => ({
   pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+').replace('*', '.+')}$`),
 }));
 
-/** The methods that a path takes; empty where there is no such path. */
+/** The methods that a path accepts; empty if there is no such path. */
 export function allowedMethods(path: string): readonly string[] {
   const matching = MATCHERS.filter(({ pattern }) => pattern.test(path));
   return matching.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));

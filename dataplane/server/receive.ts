@@ -1,4 +1,4 @@
-/** A request as the pipeline takes it. */
+/** Makes of a fastify request what the pipeline receives. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EndpointCall, Received } from '../pipeline/context.ts';
 import type { EndpointName } from '../telemetry/call-report.ts';
@@ -9,7 +9,7 @@ import { createReply } from './reply-stream.ts';
 
 export interface Arrival {
   readonly endpoint: EndpointName;
-  /** How this endpoint reads its body. */
+  /** Reads the body as this endpoint requires. */
   readonly read: (received: Received) => Promise<EndpointCall>;
   readonly request: FastifyRequest<object>;
   readonly reply: Pick<FastifyReply, 'raw'>;

@@ -1,6 +1,6 @@
 /**
- * The one place that writes errors: a GatewayError in the dialect of the path, as a whole answer or as a stream's error
- * event. Messages of other errors never get here: defects have a row of their own.
+ * The only module that writes errors: a GatewayError in the dialect of the path, as a complete response or as a
+ * stream's error event. Messages of other errors never get here, because defects have a row of their own.
  */
 import { ERRORS } from '../errors.ts';
 import type { ErrorRow, GatewayError } from '../errors.ts';
@@ -14,9 +14,9 @@ export interface ErrorReply {
   readonly body: Uint8Array;
 }
 
-/** Anthropic's own status for an overloaded provider; OpenAI's dialect has none. */
+/** Anthropic's status for an overloaded provider, which OpenAI's dialect does not have. */
 const ANTHROPIC_OVERLOADED = 529;
-/** The error types of Anthropic's API that are passed on as a provider sent them. */
+/** The error types of Anthropic's API that are forwarded as the provider sent them. */
 const ANTHROPIC_TYPES: ReadonlySet<string> = new Set([
   'invalid_request_error', 'request_too_large', 'not_found_error', 'permission_error', 'conflict_error',
   'timeout_error',
@@ -26,12 +26,15 @@ const ANTHROPIC_TYPES_BY_STATUS: ReadonlyMap<number, string> = new Map([
   [404, 'not_found_error'], [413, 'request_too_large'],
 ]);
 
-/** Told by this code that no conversation is kept at the provider, Anthropic's tool runner sends whole ones instead. */
+/**
+ * Codes by parameter. This code tells Anthropic's tool runner that no conversation is stored, so that it sends complete
+ * ones.
+ */
 const ANTHROPIC_ERROR_CODES: ReadonlyMap<string, string> = new Map([['thread', 'thread_unsupported_request']]);
 
 const ANTHROPIC_TARGET = /^(?:https?:\/\/[^/]*)?\/v1(?:\/v1)?\/messages(?:[/?#]|$)/i;
 
-/** The dialect that a request target is answered in, in every form of the target that finds the same route. */
+/** The dialect of the response to a request target, in every form of the target that finds the same route. */
 export function dialectOf(target: string): Dialect {
   return ANTHROPIC_TARGET.test(target.includes('%') ? unescaped(target) : target) ? 'Anthropic' : 'OpenAI';
 }
@@ -44,7 +47,7 @@ function unescaped(target: string): string {
   }
 }
 
-/** An error as a whole answer. */
+/** An error as a complete response. */
 export function errorReply(error: GatewayError, dialect: Dialect, requestId: string): ErrorReply {
   const row: ErrorRow = ERRORS[error.code];
   const { retryAfterSeconds, headers } = error.details;
@@ -61,12 +64,12 @@ export function errorReply(error: GatewayError, dialect: Dialect, requestId: str
   };
 }
 
-/** The same error within a stream that has begun. */
+/** An error as an event of a stream that has begun. */
 export function errorEvent(error: GatewayError, dialect: Dialect, requestId: string): Uint8Array {
   return writeErrorEvent(dialect, dialectError(error, ERRORS[error.code], dialect, requestId));
 }
 
-/** OpenAI's SDK reads the one header, Anthropic's the other. */
+/** Sends both headers, because OpenAI's SDK reads the first and Anthropic's the second. */
 export function requestIdHeaders(requestId: string): Record<string, string> {
   return { 'x-request-id': requestId, 'request-id': requestId };
 }

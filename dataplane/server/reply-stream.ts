@@ -1,6 +1,6 @@
 /**
- * The way back to one client, on node's response: head, pieces with back-pressure, end, or an error wherever the answer
- * stands. It knows when the client has left, and gives up on one that has stopped reading.
+ * The response to one client, on Node's ServerResponse: headers, chunks with back-pressure, end, or an error at any
+ * point. It detects that the client has left, and closes the connection of one that has stopped reading.
  */
 import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../errors.ts';
@@ -19,7 +19,9 @@ export interface ReplyOptions {
   readonly stalledMs?: number;
 }
 
-/** Creates a reply on Node's response. The caller has hijacked fastify's reply, so that fastify writes nothing. */
+/**
+ * Creates a reply on Node's response. The caller must have hijacked fastify's reply, so that fastify writes nothing.
+ */
 export function createReply(response: ServerResponse, options: ReplyOptions): ClientReply {
   return new Reply(response, { stalledMs: STALLED_CLIENT_MS, ...options });
 }
@@ -38,7 +40,7 @@ class Reply implements ClientReply {
     response.on('error', () => { /* 'close' follows */ });
   }
 
-  /** Node destroys a response whose connection has closed, and one that is finished. */
+  /** True if the connection has closed or the response is finished: Node destroys the response in both cases. */
   get gone(): boolean {
     return this.#response.destroyed;
   }
@@ -77,7 +79,7 @@ class Reply implements ClientReply {
     }
     if (this.gone) return this.#response.statusCode;
     if (this.#isEventStream) this.end(errorEvent(error, dialect, requestId));
-    else this.#response.destroy(); // an answer cut short must not look whole
+    else this.#response.destroy(); // closes the connection, so that an incomplete response does not look complete
     return this.#response.statusCode;
   }
 
@@ -93,12 +95,12 @@ class Reply implements ClientReply {
   #finish(last: Uint8Array): void {
     const response = this.#response;
     response.end(last);
-    // the socket's own timeout sees how far a large piece has come; node resets it when the response is finished
+    // the socket's timeout observes the progress of a large chunk; Node resets it when the response is finished
     if (response.writableLength > 0) response.setTimeout(this.#options.stalledMs, () => response.destroy());
   }
 }
 
-/** Aborted when the client leaves before the answer's end. */
+/** Aborts when the client leaves before the response's end. */
 function leftBeforeEnd(response: ServerResponse): AbortSignal {
   const left = new AbortController();
   const check = (): void => { if (!response.writableFinished) left.abort(); };
@@ -107,7 +109,7 @@ function leftBeforeEnd(response: ServerResponse): AbortSignal {
   return left.signal;
 }
 
-/** Resolves when the client has taken what was written, or has left. */
+/** Resolves when the client has received what was written, or has left. */
 function drained(response: ServerResponse, stalledMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => response.destroy(), stalledMs);

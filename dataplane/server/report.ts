@@ -1,4 +1,4 @@
-/** Telemetry of the requests that do not go through the billed pipeline: each is reported once, with its answer. */
+/** Reports requests that bypass the billed pipeline to telemetry, each once, with its response. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ownWords } from '../errors.ts';
 import { bodyOf } from './body.ts';
@@ -12,7 +12,7 @@ export function finishReply(deps: ServerDeps, request: FastifyRequest, reply: Fa
   report(deps, request, reply.statusCode);
 }
 
-/** Reports a request that cost nothing. */
+/** Reports a request that was free. */
 export function report({ telemetry, clock }: ServerDeps, request: FastifyRequest, httpStatus: number): void {
   const { failure } = request;
   const key = request.caller?.key ?? failure?.details.key ?? request.owner;
@@ -23,7 +23,7 @@ export function report({ telemetry, clock }: ServerDeps, request: FastifyRequest
     stream: false,
     httpStatus,
     errorCode: failure?.code,
-    errorMessage: failure && ownWords(failure),
+    ...failure && { errorMessage: ownWords(failure), exceededLimitNanoUsd: failure.details.exceededLimitNanoUsd },
     key: key && {
       uid: key.uid, namespace: key.namespace, name: key.name, prefix: key.prefix, account: key.account,
     },

@@ -1,4 +1,4 @@
-/** Request ids: 128 random bits each, so that nobody can guess one, or learn from them how many calls there are. */
+/** Makes request ids of 128 random bits, so that nobody can guess one, or learn from them how many calls there are. */
 import { randomUUID } from 'node:crypto';
 
 /**

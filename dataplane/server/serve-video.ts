@@ -1,5 +1,5 @@
 /**
- * Serves a request about a video: looks up its job and passes on the provider's answer, which may be a few bytes or a
+ * Serves a request about a video: finds its job and forwards the provider's response, which may be a few bytes or a
  * whole film. The request is free, and reported like every call.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -21,18 +21,18 @@ export interface VideoCall {
   readonly call: VideoRequest;
   readonly found: FoundVideo;
   readonly reply: ClientReply;
-  /** The query string as the client wrote it, without its question mark. */
+  /** The query string as the client sent it, without its question mark. */
   readonly query: string;
-  /** HEAD: no body is wanted. */
+  /** True for HEAD, which wants no body. */
   readonly headOnly: boolean;
 }
 
 type Serve = (video: VideoCall) => Promise<number>;
 
-/** The status that logs show for a client that left before it got one. */
+/** The status in logs if the client left before it got one. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** A route handler. `serve` answers, and resolves with the status. */
+/** Makes a route handler. `serve` sends the response, and resolves with the status. */
 export function serveVideo(deps: ServerDeps, serve: Serve) {
   return async (request: FastifyRequest<VideoParams>, answer: FastifyReply): Promise<void> => {
     answer.hijack();

@@ -1,6 +1,6 @@
 /**
- * TLS in front of the same HTTP server: connections are decrypted here and handed to the server by its 'connection'
- * event. The certificate can be replaced at any time; open connections keep theirs.
+ * Serves TLS with the same HTTP server: decrypts connections and passes them to the server as 'connection' events. The
+ * certificate can be replaced at any time; open connections keep theirs.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -17,22 +17,22 @@ export interface TlsMaterial {
 
 export interface TlsListener {
   readonly port: number;
-  /** Serves this certificate on new connections. Throws where it does not fit its key, and keeps the one before. */
+  /** Uses this certificate for new connections. If it does not match its key, throws and keeps the previous one. */
   renew(material: TlsMaterial): void;
-  /** Closes the listener and all connections at once: the caller has waited for requests in flight. */
+  /** Closes the listener and all connections at once; the caller has waited for requests in flight. */
   close(): Promise<void>;
 }
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** Resolves once it listens. Rejects where it cannot, or where the certificate does not fit its key. */
+/** Resolves once it listens. Rejects if it cannot, or if the certificate does not match its key. */
 export async function listenTls(server: Server, listen: ListenAddress, material: TlsMaterial): Promise<TlsListener> {
   const open = new Set<Socket>();
   const tls = createServer({
     ...contextOf(material),
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     ALPNProtocols: ['http/1.1'],
-    // as node:http's own listener has them
+    // as in node:http's own listener
     allowHalfOpen: true,
     noDelay: true,
   });
@@ -54,7 +54,7 @@ export async function listenTls(server: Server, listen: ListenAddress, material:
 }
 
 function contextOf({ certificate, key }: TlsMaterial): SecureContextOptions {
-  // node:tls takes an empty certificate for none, and would then refuse every handshake
+  // node:tls would treat an empty certificate as none, and refuse every handshake
   if (certificate.trim() === '' || key.trim() === '')
     throw new Error('the certificate or its key is empty or cannot be read');
   return { cert: certificate, key, minVersion: 'TLSv1.2' };

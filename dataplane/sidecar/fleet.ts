@@ -1,6 +1,6 @@
 /**
- * Connections to the fleet: one undici pool, kept alive between requests, HTTP/1.1 without pipelining. Each connection
- * is replaced after some minutes, so that proxies that have joined the fleet get their share.
+ * Connections to the fleet: one undici pool of HTTP/1.1 keep-alive connections without pipelining. Each connection is
+ * replaced after some minutes, so that proxies that have joined the fleet get their share.
  */
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
@@ -16,7 +16,7 @@ export interface FleetConnection {
   readonly address: BaseAddress;
   /** Reports everything to the handler, failures included. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
-  /** Trusts only these authorities from now on, PEM; undefined: Node's own. Running requests go on. */
+  /** Trusts only these certificate authorities (PEM) from now on; undefined: Node's own. Running requests continue. */
   trust(authorities: string | undefined): void;
   connections(): { readonly busy: number; readonly idle: number };
   /** Resolves when the running requests have ended. */
@@ -28,12 +28,12 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Shorter than the 72 seconds after which a proxy closes an idle connection. */
 const KEEP_ALIVE_MS = 30_000;
 const CONNECTION_TTL_MS = 5 * 60_000;
-/** TCP keep-alive finds a peer that is gone without a word. */
+/** TCP keep-alive detects a peer that vanished without closing its connection. */
 const TCP_KEEP_ALIVE_AFTER_MS = 15_000;
 /** The longest timeout that a route may have; the fleet enforces the route's own. */
 const RESPONSE_TIMEOUT_MS = 86_400_000;
 
-/** Connects to nothing before the first request. Throws TypeError where `url` is no http or https URL. */
+/** Connects only with the first request. Throws TypeError if `url` is not an http or https URL. */
 export function connectFleet({ url }: FleetConnectionOptions): FleetConnection {
   const address = parseBaseUrl(url);
   const closing = new Set<Promise<void>>();

@@ -1,7 +1,7 @@
 /**
- * One request of the app: the key in the place of its credential, an attempt at the fleet, and further attempts while
- * no connection can be made, because nothing has been sent then. What has been sent is never repeated: a call might be
- * paid for twice.
+ * Forwards one request of the app: replaces its credential by the key and sends it to the fleet, again if no connection
+ * can be made, because nothing was sent then. What has been sent is never repeated, because a call might be paid for
+ * twice.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -24,9 +24,9 @@ export interface ForwardDeps {
   readonly key: MountedKey;
   /** The host on which the sidecar listens. */
   readonly ownHost: string;
-  /** Resolves after this time, or as soon as the signal is aborted. */
+  /** Resolves after this time, or as soon as the signal aborts. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** [0, 1) */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly observe: {
     readonly head: () => void;
@@ -39,14 +39,14 @@ export interface ForwardDeps {
 export interface ForwardResult {
   readonly result: RequestResult;
   readonly error?: Error;
-  /** Set where the sidecar itself answers. */
+  /** Set if the sidecar itself responds. */
   readonly requestId?: string;
 }
 
-/** Pauses after the first, second and further failures to connect. Jitter takes up to a half off. */
+/** Pauses after the first, second and further failures to connect. Jitter shortens each by up to a half. */
 const RETRY_AFTER_MS = [50, 200, 500, 1000, 2000] as const;
 
-/** Resolves when the answer has been written or given up. Never rejects. */
+/** Resolves when the response has been written or abandoned. Never rejects. */
 export async function forward(
   deps: ForwardDeps, request: IncomingMessage, response: ServerResponse,
 ): Promise<ForwardResult> {
@@ -138,7 +138,7 @@ function send(
   fleet.dispatch({
     method: request.method ?? 'GET',
     path: joinPath(fleet.address, path),
-    // the key may have been replaced since the attempt before
+    // the key may have been replaced since the previous attempt
     headers: fleetRequestHeaders(request.rawHeaders, key.current.header ?? ''),
     body: asUndiciBody(body),
   }, exchange);
@@ -147,7 +147,7 @@ function send(
 
 function asUndiciBody(body: RequestBody | undefined): NonNullable<Dispatcher.DispatchOptions['body']> | null {
   const iterable: unknown = body ?? null;
-  // undici's documentation names async iterables among the bodies; its type of dispatch leaves them out
+  // undici documents async iterables as bodies, but the type of dispatch omits them
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return iterable as NonNullable<Dispatcher.DispatchOptions['body']> | null;
 }
@@ -156,16 +156,16 @@ interface Refusal {
   readonly result: RequestResult;
   /** The error that the app gets. */
   readonly error: GatewayError;
-  /** The error for the log, where it says more. */
+  /** The error for the log, if it says more. */
   readonly cause?: Error;
 }
 
-/** Sends an error of the sidecar's own, in the dialect of the path. */
+/** Sends the sidecar's own error, in the dialect of the path. */
 function refuse(request: IncomingMessage, response: ServerResponse, { result, error, cause }: Refusal): ForwardResult {
   const requestId = newRequestId();
   if (response.destroyed) return { result: 'left' };
   const { status, headers, body } = errorReply(error, dialectOf(request.url ?? ''), requestId);
-  // the client may or may not send its body without a 100 Continue, so the connection cannot be reused
+  // without a 100 Continue the client may send its body or not, so the connection cannot be reused
   const connection = awaitsContinue(request) ? { connection: 'close' } : {};
   response.writeHead(status, { ...headers, 'content-length': String(body.length), ...connection });
   response.end(request.method === 'HEAD' ? undefined : body);

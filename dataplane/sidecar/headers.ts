@@ -1,6 +1,7 @@
 /**
- * [P] Which headers cross the sidecar: all but those of the connection (RFC 9110, 7.6.1) and the app's credentials, in
- * the sender's own order and spelling. The gateway decides what travels further. Requests of web pages are told apart.
+ * [P] Selects the headers that cross the sidecar: all but those of the connection (RFC 9110, 7.6.1) and the app's
+ * credentials, in the sender's order and spelling. The gateway decides which it forwards. Also detects requests of
+ * foreign web pages.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
@@ -14,7 +15,7 @@ const NOT_TO_FLEET: ReadonlySet<string> = new Set([
   'authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'cookie',
 ]);
 
-/** Both lists hold names and values alternately: `rawHeaders` as Node gives them, the result as undici takes it. */
+/** Both lists alternate names and values: `rawHeaders` as from Node, the result as for undici. */
 export function fleetRequestHeaders(rawHeaders: readonly string[], authorization: string): string[] {
   const ofConnection = namedByConnection(rawHeaders);
   const list = ['authorization', authorization];
@@ -26,13 +27,10 @@ export function fleetRequestHeaders(rawHeaders: readonly string[], authorization
   return list;
 }
 
-/** An answer's headers as undici gives them: lower-case names, repeated headers as a list. */
+/** A response's headers as from undici: lower-case names, repeated headers as a list. */
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/**
- * The answer's headers for the app.
- * @param mayHaveTrailers keeps the header that announces trailers
- */
+/** The response's headers for the app. @param mayHaveTrailers keeps the header that announces trailers */
 export function appResponseHeaders(headers: AnswerHeaders, mayHaveTrailers: boolean): Record<string,
   | string | string[]> {
   const { connection } = headers;
@@ -61,7 +59,7 @@ function optionsOf(connection: string | readonly string[]): ReadonlySet<string> 
   return new Set(list.toLowerCase().split(',').map((option) => option.trim()));
 }
 
-/** The path and query of a request target; undefined: it has no path here, such as `*`. */
+/** The path and query of a request target; undefined if it has none, such as `*`. */
 export function requestPath(target: string): string | undefined {
   if (target.startsWith('/')) return target;
   const [, path] = /^https?:\/\/[^/?#]*([/?][^#]*)?$/i.exec(target) ?? [];
@@ -70,13 +68,13 @@ export function requestPath(target: string): string | undefined {
 }
 
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
-/** A navigation, or a page that the sidecar itself has served: the fleet's price list. */
+/** Values of Sec-Fetch-Site for a navigation, and for a page that the sidecar itself served: the fleet's price list. */
 const OWN_SITES: ReadonlySet<string> = new Set(['none', 'same-origin']);
 
 /**
- * Why a request may come from a foreign web page; undefined: it does not. A browser on the same machine sends a page's
- * requests to loopback addresses too, and the sidecar would add the pod's key. A page cannot forge Host (against DNS
- * rebinding), Origin or Sec-Fetch-Site. `ownHost`: where the sidecar listens.
+ * Why a request may come from a foreign web page, or undefined. A browser on the same machine sends a page's requests
+ * to loopback addresses too, and the sidecar would add the pod's key. A page cannot forge Host (against DNS rebinding),
+ * Origin or Sec-Fetch-Site. `ownHost` is the host on which the sidecar listens.
  */
 export function foreignPage(headers: IncomingHttpHeaders, ownHost: string): string | undefined {
   const { host, origin, 'sec-fetch-site': site } = headers;

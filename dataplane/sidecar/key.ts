@@ -1,30 +1,30 @@
 /**
- * The key that the sidecar adds to every request, from a mounted file. It is held here and put into one header; nothing
- * else in this folder sees it, and no message can contain it.
+ * The key that the sidecar adds to every request, from a mounted file. Only this module holds it; it puts the key into
+ * one header and into no message.
  */
 
-/** The key as it is now. */
+/** The current key. */
 export interface LoadedKey {
-  /** The authorization header's value; undefined: there is no key. */
+  /** The value of the authorization header; undefined if there is no key. */
   readonly header: string | undefined;
-  /** Why there is none, in words that say how to fix it. */
+  /** Why there is no key, and how to fix that. */
   readonly problem: string;
 }
 
 export interface MountedKey {
   readonly current: LoadedKey;
-  /** How often the file's key has been replaced by another. */
+  /** How many times the file's key has been replaced by another. */
   readonly changes: number;
-  /** Takes the file's new text; undefined: the file cannot be read. */
+  /** Takes the file's new text; undefined if the file cannot be read. */
   take(text: string | undefined): void;
 }
 
-/** The form of the gateway's keys; a header may carry all of it. */
+/** The format of the gateway's keys, all of which a header can carry. */
 const KEY = /^sk-[\x21-\x7e]{1,1000}$/;
 
 /**
- * Has no key until `take` gives it one. A file that becomes unreadable takes the key away: it was deleted, or access
- * was revoked.
+ * Has no key until the first `take`. If the file becomes unreadable, the key is dropped, because the file was deleted
+ * or access was revoked.
  */
 export function createMountedKey(path: string): MountedKey {
   let current = stateOf(undefined, path);

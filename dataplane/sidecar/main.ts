@@ -1,5 +1,6 @@
 /**
- * The sidecar's composition root: the key and the fleet's authorities from files, both ports, the proxy between them.
+ * The sidecar's composition root: reads the key and the fleet's certificate authorities from files, and opens both
+ * ports.
  */
 import type { Logger } from 'pino';
 import { createAdmin } from '../admin/server.ts';
@@ -17,7 +18,10 @@ import { startSidecar } from './sidecar.ts';
 export interface SidecarSettings {
   /** The fleet's URL. */
   readonly fleet: string;
-  /** The authorities that its certificate is checked with: a file's path, or PEM. Absent: those of Node. */
+  /**
+   * The certificate authorities that must have signed the fleet's certificate: a file's path, or PEM. Absent: Node's
+   * own.
+   */
   readonly fleetCa?: string;
   readonly keyFile: string;
   readonly listen: ListenAddress;
@@ -30,11 +34,11 @@ export interface SidecarSettings {
 export interface RunningSidecar {
   readonly port: number;
   readonly adminPort: number;
-  /** No new connections; resolves when the running calls have ended and everything is closed. */
+  /** Accepts no new connections. Resolves when the running calls have ended and everything is closed. */
   stop(): Promise<void>;
 }
 
-/** Resolves once both ports answer. Rejects if one of them cannot be opened. */
+/** Resolves once both ports listen. Rejects if one of them cannot be opened. */
 export async function openSidecar(settings: SidecarSettings): Promise<RunningSidecar> {
   const { version, process, log, listen } = settings;
   await using started = new AsyncDisposableStack();
@@ -60,7 +64,7 @@ export async function openSidecar(settings: SidecarSettings): Promise<RunningSid
   };
 }
 
-/** The key, and the authorities where they are a file. */
+/** Watches the key's file, and that of the certificate authorities if there is one. */
 async function watchFiles(settings: SidecarSettings, fleet: FleetConnection, key: MountedKey): Promise<Disposable> {
   const { keyFile, fleetCa, log } = settings;
   const inline = fleetCa?.includes('-----BEGIN ') ?? false;

@@ -1,10 +1,11 @@
 /**
- * One attempt to forward a request to the fleet and its answer back to the app: undici's dispatch handler. Bytes are
+ * One attempt to forward a request to the fleet and the response back to the app: undici's dispatch handler. Bytes are
  * written to the app as they come, and an app that reads slowly pauses the connection to the fleet.
  *
- * Order: onRequestStart (there is a connection) → onResponseStart (head) → onResponseData* → onResponseEnd, or
- * onResponseError at any point. An app that leaves ends the connection to the fleet; a fleet that breaks off ends the
- * app's.
+ * Order: onRequestStart (there is a connection) → onResponseStart (headers) → onResponseData* → onResponseEnd, or
+ * onResponseError at any point. If the app leaves, the connection to the fleet is closed; if the fleet's response
+ * breaks
+ * off, the app's connection is closed.
  */
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -12,8 +13,8 @@ import { appResponseHeaders } from './headers.ts';
 import type { AnswerHeaders } from './headers.ts';
 
 /**
- * NoConnection: nothing was sent. Broken: something may have been sent, and no answer came. Cut: the answer broke off.
- * Left: the app closed its connection first.
+ * NoConnection: nothing was sent. Broken: something may have been sent, and no response came. Cut: the response broke
+ * off. Left: the app closed its connection first.
  */
 export type ExchangeOutcome =
   | { readonly kind: 'Answered' | 'Left' }
@@ -21,9 +22,9 @@ export type ExchangeOutcome =
 
 export interface ProxyExchangeOptions {
   readonly response: ServerResponse;
-  /** Aborted when the app leaves. */
+  /** Aborts when the app leaves. */
   readonly signal: AbortSignal;
-  /** Called with the answer's head. */
+  /** Called with the response's headers. */
   readonly onHead: () => void;
   readonly onBytes: (bytes: number) => void;
 }
@@ -48,7 +49,7 @@ export class ProxyExchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Controller): void {
-    // the app left while the connection was being made: nothing is written
+    // the app left before there was a connection, so nothing is sent
     if (this.#stage === 'Over') return controller.abort(new Error('the app has left'));
     this.#controller = controller;
     this.#stage = 'Sent';
@@ -62,7 +63,7 @@ export class ProxyExchange implements Dispatcher.DispatchHandler {
     const head = appResponseHeaders(headers, mayHaveTrailers(response, status, headers));
     this.#hasTrailers = 'trailer' in head;
     response.writeHead(status, head);
-    // the first event of a stream may be a while away
+    // the first event of a stream may take a while
     response.flushHeaders();
     response.on('drain', () => { if (controller.paused) controller.resume(); });
   }
@@ -84,7 +85,7 @@ export class ProxyExchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Controller | null, error: Error): void {
     if (this.#stage === 'Over') return;
     const kind = this.#stage === 'Connecting' ? 'NoConnection' : this.#stage === 'Sent' ? 'Broken' : 'Cut';
-    // the app must not take an answer without its end for whole
+    // closes the connection, so that the app does not take the response for complete
     if (kind === 'Cut') this.#options.response.destroy();
     this.#finish({ kind, error });
   }
@@ -102,7 +103,7 @@ export class ProxyExchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Whether Node will send the answer in chunks and with a body, so that trailers can follow. */
+/** True if Node will send the response chunked and with a body, so that trailers can follow. */
 function mayHaveTrailers({ req }: ServerResponse, status: number, headers: AnswerHeaders): boolean {
   if (headers['content-length'] !== undefined || status === 204 || status === 304) return false;
   return req.httpVersion === '1.1' && req.method !== 'HEAD';

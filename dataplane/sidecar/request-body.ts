@@ -1,12 +1,11 @@
 /**
- * The body of the app's request on its way to the fleet. undici reads it piece by piece as the connection accepts it,
- * and nothing is buffered. It is untouched until the first read, so that an attempt without a connection can be
- * repeated.
+ * The body of the app's request, as undici reads it: chunk by chunk as the connection accepts it, without buffering. It
+ * is untouched until the first read, so that an attempt without a connection can be repeated.
  */
 import type { IncomingMessage } from 'node:http';
 
 export interface RequestBodyOptions {
-  /** Called before the first piece is read. */
+  /** Called before the first chunk is read. */
   readonly onFirstRead: () => void;
   readonly onBytes: (bytes: number) => void;
 }
@@ -21,7 +20,7 @@ export class RequestBody implements AsyncIterableIterator<Buffer, undefined> {
   readonly #options: RequestBodyOptions;
   #begun = false;
   #discarded = false;
-  /** Resolves the wait for the next piece. */
+  /** Ends the wait for the next chunk. */
   #wake: (() => void) | undefined;
 
   constructor(message: IncomingMessage, options: RequestBodyOptions) {
@@ -30,7 +29,7 @@ export class RequestBody implements AsyncIterableIterator<Buffer, undefined> {
   }
 
   /**
-   * For an answer that is complete: a reader is told that the body has ended, and what the app still sends is ignored.
+   * Tells the reader that the body has ended, and ignores what the app still sends, because the response is complete.
    */
   discardRest(): void {
     this.#discarded = true;
@@ -40,7 +39,7 @@ export class RequestBody implements AsyncIterableIterator<Buffer, undefined> {
 
   [Symbol.asyncIterator](): this { return this; }
 
-  /** The next piece. Rejects if the app aborts its request. */
+  /** Returns the next chunk. Rejects if the app aborts its request. */
   async next(): Promise<Read> {
     if (!this.#begun) {
       this.#begun = true;
@@ -76,7 +75,7 @@ export class RequestBody implements AsyncIterableIterator<Buffer, undefined> {
   };
 }
 
-/** Whether the message says that it has a body (RFC 9112, 6.3). */
+/** True if the message declares a body (RFC 9112, 6.3). */
 export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');

@@ -1,7 +1,7 @@
 /**
- * The sidecar: a small proxy beside an app, on the pod's loopback address. It takes the app's requests, adds the pod's
- * key and forwards them to the fleet over TLS. The fleet does everything else: models, prices, money and retries at
- * providers. A request goes: server → forward.ts (key, attempts) → proxy-exchange.ts (bytes both ways).
+ * The sidecar: a small proxy next to an app, on the pod's loopback address. It takes the app's requests, adds the pod's
+ * key and forwards them to the fleet over TLS. The fleet does everything else: models, prices, money and retries. A
+ * request goes through the server, forward.ts (key, attempts) and proxy-exchange.ts (bytes both ways).
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -34,16 +34,16 @@ export interface SidecarOptions {
 
 export interface Sidecar {
   readonly port: number;
-  /** Takes no new connections; resolves when the running requests have ended. */
+  /** Accepts no new connections. Resolves when the running requests have ended. */
   drain(): Promise<void>;
 }
 
-/** Longer than apps keep a connection idle, so that they close it. */
+/** Longer than apps keep a connection idle, so that the apps close it first. */
 const KEEP_ALIVE_MS = 120_000;
 const HEADERS_TIMEOUT_MS = 60_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 
-/** Resolves once it listens; rejects where it cannot. */
+/** Resolves once it listens; rejects if it cannot. */
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const { listen, clock, metrics } = options;
   const inFlight = createInFlight();
@@ -83,7 +83,7 @@ interface Served {
   readonly begunMs: number;
 }
 
-/** Resolves when the answer has been sent or its connection is closed. */
+/** Resolves when the response has been sent or its connection is closed. */
 async function serve(options: SidecarOptions, { request, response, begunMs }: Served): Promise<void> {
   const { fleet, key, metrics, log, clock, random } = options;
   const sinceMs = (): number => clock.monotonicMs() - begunMs;
@@ -100,7 +100,7 @@ async function serve(options: SidecarOptions, { request, response, begunMs }: Se
   writeLog(log, forwarded, { method: request.method, path, status, duration_ms: Math.round(sinceMs()) });
 }
 
-/** Logs only the error's code and message: its other properties may hold what was sent. */
+/** Logs only the error's code and message, because its other properties may contain what was sent. */
 function writeLog(
   log: SidecarOptions['log'], { result, error, requestId }: ForwardResult, call: Readonly<Record<string, unknown>>,
 ): void {

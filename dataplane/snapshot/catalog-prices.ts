@@ -1,4 +1,7 @@
-/** [P] The prices of a PriceCatalog: those that proxies of any age understand, and the others. */
+/**
+ * [P] The prices of a PriceCatalog: those that proxies of every version understand (`models`), and the others
+ * (`sheets`).
+ */
 import type { Price, PriceCatalog } from './snapshot.gen.ts';
 
 /** All prices of a catalog. */
@@ -6,7 +9,7 @@ export function pricesOf({ models, sheets }: Pick<PriceCatalog, 'models' | 'shee
   return sheets.length === 0 ? models : [...models, ...sheets];
 }
 
-/** Whether a proxy that knows only ratios would misjudge this price. */
+/** True if a proxy that knows only ratios would misread this price. */
 export function isSheet(price: Price): boolean {
   const { contextTiers, serviceTiers, regions, channelPrices, perImage } = price;
   return [price.usdPerMillion, price.perUse, price.perSecondNanoUsd].some((part) => part !== undefined)

@@ -1,13 +1,13 @@
 /**
  * [P] Exact decimals as integers. The API writes money and ratios as decimal strings with at most 10 digits before the
- * point and 9 after; everything behind it counts in billionths (10^-9), as BigInt. No float takes part.
+ * point and 9 after; the code computes in billionths (10^-9), as BigInt, and never in floating point.
  */
 
 const DECIMAL = /^-?\d{1,10}(?:\.\d{1,9})?$/;
 const PLACES = 9;
 export const ONE_E9 = 1_000_000_000n;
 
-/** Billionths of a decimal string ("1.5" → 1_500_000_000n), or undefined where it is not one. */
+/** The billionths of a decimal string ("1.5" → 1_500_000_000n); undefined if it is not one. */
 export function parseDecimal(text: string): bigint | undefined {
   if (!DECIMAL.test(text)) return undefined;
   const point = text.indexOf('.');

@@ -1,7 +1,7 @@
-/** [P] Collects everything that is wrong with an object, so that a rejection names all of it at once. */
+/** [P] Collects all faults of an object, so that a rejection names all of them at once. */
 import type { NameFilter } from './snapshot.gen.ts';
 
-/** One thing that is wrong with one object of a snapshot. The message holds no secret. */
+/** One fault of one object of a snapshot. The message contains no secret. */
 export interface SnapshotFault {
   readonly kind: SnapshotKind;
   readonly namespace: string;
@@ -16,7 +16,7 @@ interface Named {
   readonly name: string;
 }
 
-/** Writes down faults of one object in a list that all objects share. */
+/** Adds the faults of one object to a list that all objects share. */
 export class FaultCollector {
   readonly #faults: SnapshotFault[];
   readonly #kind: SnapshotKind;
@@ -28,14 +28,14 @@ export class FaultCollector {
     this.#object = object;
   }
 
-  /** Notes the message where the condition does not hold. */
+  /** Adds the message if the condition does not hold. */
   expect(holds: boolean, message: string): void {
     const { namespace, name } = this.#object;
     if (!holds) this.#faults.push({ kind: this.#kind, namespace, name, message });
   }
 }
 
-/** Notes empty and repeated names of a list. */
+/** Adds a fault for each empty or repeated name of a list. */
 export function expectNames(to: FaultCollector, path: string, names: readonly string[]): void {
   const seen = new Set<string>();
   for (const name of names) {
@@ -45,14 +45,14 @@ export function expectNames(to: FaultCollector, path: string, names: readonly st
   }
 }
 
-/** Notes a filter that is present without a name in it, which would mean "none" where absence means "all". */
+/** Adds a fault for a filter without names, which would mean "none", whereas an absent filter means "all". */
 export function expectFilter(to: FaultCollector, path: string, filter: NameFilter | undefined): void {
   if (!filter) return;
   if (filter.names.length === 0) to.expect(false, `${path}: an empty list; leave it out to mean all`);
   expectNames(to, path, filter.names);
 }
 
-/** Notes a threshold of 0, which could never let a call through. */
+/** Adds a fault for a threshold of 0, which would block every call. */
 export function expectThreshold(to: FaultCollector, path: string, limit: number | undefined): void {
   if (limit !== undefined && limit < 1) to.expect(false, `${path}: must be at least 1`);
 }

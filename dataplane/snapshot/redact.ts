@@ -1,6 +1,6 @@
 /**
- * [P] A snapshot as it may be shown: secrets are replaced, int64 figures are decimal strings (JSON has no integers of
- * 64 bits).
+ * [P] A snapshot that may be shown: secrets are replaced, and int64 figures are decimal strings, because JSON has no
+ * 64-bit integers.
  */
 import type { Snapshot } from './snapshot.gen.ts';
 
@@ -27,7 +27,7 @@ export function redactSnapshot(snapshot: Snapshot): unknown {
   };
 }
 
-/** A query may hold a key (some providers take it there). */
+/** Removes the query, in which some providers expect the key. */
 function withoutQuery(baseUrl: string): string {
   const start = baseUrl.indexOf('?');
   return start < 0 ? baseUrl : `${baseUrl.slice(0, start)}?${REDACTED}`;

@@ -1,7 +1,7 @@
 /**
- * [P] How a snapshot travels: each object is one xDS resource of its kind's type, named "namespace/name". After every
- * round of updates comes a Checkpoint, which says what a proxy holds that has taken them all: so a proxy knows that it
- * has the whole configuration, and not just its first part, and notices where the two sides have come apart.
+ * [P] How a snapshot is transmitted: each object is one xDS resource of its kind's type, named "namespace/name". Each
+ * round of updates ends with a Checkpoint, which describes the complete configuration. So a proxy knows that it has all
+ * of it, and detects if the two sides differ.
  */
 import { createHash } from 'node:crypto';
 import type { SnapshotKind } from './faults.ts';
@@ -11,7 +11,7 @@ import type { Snapshot } from './snapshot.gen.ts';
 export type SnapshotField = keyof Snapshot;
 export type SnapshotObject = Snapshot[SnapshotField][number];
 
-/** A kind of object as it travels. */
+/** A kind of object as an xDS resource type. */
 export interface ResourceType {
   readonly kind: SnapshotKind;
   readonly field: SnapshotField;
@@ -28,7 +28,7 @@ const TYPE_URLS: Readonly<Record<SnapshotField, string>> = {
   keys: `${PREFIX}Key`,
 };
 
-/** Parents first, in the order in which they are given out; removals go the other way. */
+/** Parents first, which is the order of transmission; removals are sent in the opposite order. */
 export const RESOURCE_TYPES: readonly ResourceType[] = [
   { kind: 'PriceCatalog', field: 'catalogs', typeUrl: TYPE_URLS.catalogs },
   { kind: 'ModelRoute', field: 'routes', typeUrl: TYPE_URLS.routes },
@@ -56,24 +56,24 @@ const CODECS: { readonly [F in SnapshotField]: Codec<Snapshot[F][number]> } = {
   keys: Key, accounts: Account, groups: Group, routes: ModelRoute, catalogs: PriceCatalog,
 };
 
-/** The bytes of an object; equal objects have equal bytes. */
+/** Encodes an object; equal objects have equal bytes. */
 export function encodeObject<F extends SnapshotField>(field: F, object: Snapshot[F][number]): Uint8Array {
   return CODECS[field].encode(object).finish();
 }
 
-/** Throws where the bytes are not an object of this kind. */
+/** Throws if the bytes are not an object of this kind. */
 export function decodeObject<F extends SnapshotField>(field: F, bytes: Uint8Array): Snapshot[F][number] {
   return CODECS[field].decode(bytes);
 }
 
-/** What an object is called on the wire. */
+/** The name of an object's xDS resource. */
 export function resourceName({ namespace, name }: Pick<SnapshotObject, 'namespace' | 'name'>): string {
   return `${namespace}/${name}`;
 }
 
 /**
- * A digest of a set of resources that does not depend on their order, updated one resource at a time. It finds
- * accidents, not forgeries: what is trusted is the connection.
+ * A digest of a set of resources that does not depend on their order, updated one resource at a time. It detects
+ * accidents, not forgeries, which the connection's TLS prevents.
  */
 export class SetDigest {
   #hash = 0n;

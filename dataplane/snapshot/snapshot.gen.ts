@@ -308,6 +308,7 @@ export const Protocol = {
   UNSPECIFIED: "PROTOCOL_UNSPECIFIED",
   OPENAI: "PROTOCOL_OPENAI",
   ANTHROPIC: "PROTOCOL_ANTHROPIC",
+  BEDROCK_CONVERSE: "PROTOCOL_BEDROCK_CONVERSE",
 } as const;
 
 export type Protocol = typeof Protocol[keyof typeof Protocol];
@@ -316,6 +317,7 @@ export namespace Protocol {
   export type UNSPECIFIED = typeof Protocol.UNSPECIFIED;
   export type OPENAI = typeof Protocol.OPENAI;
   export type ANTHROPIC = typeof Protocol.ANTHROPIC;
+  export type BEDROCK_CONVERSE = typeof Protocol.BEDROCK_CONVERSE;
 }
 
 export function protocolFromJSON(object: any): Protocol {
@@ -329,6 +331,9 @@ export function protocolFromJSON(object: any): Protocol {
     case 2:
     case "PROTOCOL_ANTHROPIC":
       return Protocol.ANTHROPIC;
+    case 4:
+    case "PROTOCOL_BEDROCK_CONVERSE":
+      return Protocol.BEDROCK_CONVERSE;
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum Protocol");
   }
@@ -342,6 +347,8 @@ export function protocolToNumber(object: Protocol): number {
       return 1;
     case Protocol.ANTHROPIC:
       return 2;
+    case Protocol.BEDROCK_CONVERSE:
+      return 4;
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum Protocol");
   }
@@ -909,7 +916,23 @@ export interface Channel {
     | SignIn
     | undefined;
   /** in lower case; absent: as platform and protocol have it */
-  readonly keyHeader?: string | undefined;
+  readonly keyHeader?:
+    | string
+    | undefined;
+  /** absent: as the platform has them */
+  readonly betas?: BetaRules | undefined;
+}
+
+/** Rules for flags of the header anthropic-beta. A '*' at the end stands for any rest, except in renames. */
+export interface BetaRules {
+  readonly drop: readonly string[];
+  readonly rename: readonly BetaRename[];
+  readonly allow: readonly string[];
+}
+
+export interface BetaRename {
+  readonly name: string;
+  readonly to: string;
 }
 
 export interface ModelRename {
@@ -2810,6 +2833,7 @@ function createBaseChannel(): Channel {
     apiVersion: undefined,
     signIn: undefined,
     keyHeader: undefined,
+    betas: undefined,
   };
 }
 
@@ -2862,6 +2886,9 @@ export const Channel: MessageFns<Channel> = {
     }
     if (message.keyHeader !== undefined) {
       writer.uint32(130).string(message.keyHeader);
+    }
+    if (message.betas !== undefined) {
+      BetaRules.encode(message.betas, writer.uint32(138).fork()).join();
     }
     return writer;
   },
@@ -3005,6 +3032,139 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.keyHeader = reader.string();
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.betas = BetaRules.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseBetaRules(): BetaRules {
+  return { drop: [], rename: [], allow: [] };
+}
+
+export const BetaRules: MessageFns<BetaRules> = {
+  encode(message: BetaRules, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.drop) {
+      writer.uint32(10).string(v!);
+    }
+    for (const v of message.rename) {
+      BetaRename.encode(v!, writer.uint32(18).fork()).join();
+    }
+    for (const v of message.allow) {
+      writer.uint32(26).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BetaRules {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBetaRules() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.drop.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.rename.push(BetaRename.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.allow.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseBetaRename(): BetaRename {
+  return { name: "", to: "" };
+}
+
+export const BetaRename: MessageFns<BetaRename> = {
+  encode(message: BetaRename, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.to !== "") {
+      writer.uint32(18).string(message.to);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BetaRename {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBetaRename() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.to = reader.string();
             continue;
           }
         }

@@ -1,13 +1,11 @@
-/**
- * [P] What PriceCatalogs must hold: a price that is missing or there twice would bill wrongly without anybody noticing.
- */
+/** [P] Validates PriceCatalogs: a missing or repeated price would silently lead to wrong bills. */
 import { pricesOf } from './catalog-prices.ts';
 import { FaultCollector } from './faults.ts';
 import type { SnapshotFault } from './faults.ts';
 import { QuotaType } from './snapshot.gen.ts';
 import type { ContextTier, Price, PriceCatalog, Rates } from './snapshot.gen.ts';
 
-/** Notes every fault of all catalogs, models that two of them price included. */
+/** Adds every fault of all catalogs, including models that two of them price. */
 export function validateCatalogs(faults: SnapshotFault[], catalogs: readonly PriceCatalog[]): void {
   const priced = new Set<string>();
   for (const catalog of catalogs) {
@@ -58,7 +56,7 @@ function hasMultiplier({ inputMultiplierE9, outputMultiplierE9 }: ContextTier): 
   return (inputMultiplierE9 ?? outputMultiplierE9) !== undefined;
 }
 
-/** A class that is absent is worked out from the input. */
+/** Requires the input's rate, from which absent classes are derived. */
 function validateRates(to: FaultCollector, path: string, rates: Rates | undefined): void {
   to.expect(rates === undefined || rates.input !== undefined, `${path}: usd_per_million: input: required`);
 }

@@ -1,20 +1,18 @@
-/**
- * [P] What a ModelRoute's models and channels must hold before requests may rely on them.
- */
+/** [P] Validates the models and channels of a ModelRoute, so that calls can rely on them. */
 import { expectNames, expectThreshold } from './faults.ts';
 import type { FaultCollector } from './faults.ts';
 import { Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, Protocol } from './snapshot.gen.ts';
 import type { Channel, Model, ModelRoute, Timeouts } from './snapshot.gen.ts';
 
 const OUTPUT_LIMIT_FIELDS = new Set(['max_completion_tokens', 'max_tokens']);
-/** What may stand in a header's value: a credential with a line break in it would add headers of its own. */
+/** Characters of a header's value. A credential with a line break would add further headers. */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
-/** A header's name in lower case; a '*' at the end stands for any rest. */
+/** A header's name in lower case; '*' at the end matches any rest. */
 const HEADER_PATTERN = /^[a-z0-9!#$%&._|~^+-]+\*?$/;
 const SEALING_KEY = /^[A-Za-z0-9+/]{43}=$/;
 const SCHEMES = new Set(['http:', 'https:']);
 
-/** Notes every fault of one route. */
+/** Adds every fault of one route. */
 export function validateRoute(to: FaultCollector, route: ModelRoute): void {
   to.expect(route.clientDisconnect !== ClientDisconnect.UNSPECIFIED, 'client_disconnect: required');
   expectNames(to, 'models', route.models.map(({ name }) => name));

@@ -1,8 +1,7 @@
 /**
- * [P] What a proxy would refuse about a snapshot, all of it. The operator asks before it publishes, the proxy before
- * it applies. References to objects that are not there are legal: a route may arrive after the group that names it,
- * and until then it just offers nothing. What each kind's objects must hold is in validate-routes.ts and
- * validate-prices.ts, and below.
+ * [P] Finds all reasons for which a proxy would refuse a snapshot. The operator checks before it publishes, the proxy
+ * before it applies. References to missing objects are valid, because a route may arrive after the group that names it;
+ * until then it offers nothing. validate-routes.ts and validate-prices.ts check further kinds.
  */
 import { expectFilter, expectNames, expectThreshold, FaultCollector } from './faults.ts';
 import type { SnapshotFault, SnapshotKind } from './faults.ts';
@@ -14,7 +13,7 @@ import { validateRoute } from './validate-routes.ts';
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 const NAMESPACED_NAME = /^[^/]+\/[^/]+$/;
 
-/** Frozen keys without a fault of their own: each edit validates all keys again, of which one or none has changed. */
+/** Frozen keys without faults. An edit validates all keys again, of which at most one has changed. */
 const faultless = new WeakSet<Key>();
 
 /** Returns every fault of a snapshot; an empty list means that it can be applied. */
@@ -32,7 +31,7 @@ export function validateSnapshot(snapshot: Snapshot): SnapshotFault[] {
   return faults;
 }
 
-/** The faults of one key by itself; whether others have its hashes or its uid is not looked at. */
+/** The faults of one key by itself, without a check whether other keys have its hashes or uid. */
 export function validateOneKey(key: Key): SnapshotFault[] {
   const faults: SnapshotFault[] = [];
   expectUnique(faults, 'ApiKey', [key]);
@@ -42,7 +41,7 @@ export function validateOneKey(key: Key): SnapshotFault[] {
 
 type ObjectId = Pick<Account, 'namespace' | 'name'>;
 
-/** Objects are known by namespace and name; groups and routes live in one namespace and are known by name. */
+/** Objects are identified by namespace and name; groups and routes live in one namespace and are identified by name. */
 function expectUnique(faults: SnapshotFault[], kind: SnapshotKind, objects: readonly ObjectId[]): void {
   const seen = new Set<string>();
   const byNameOnly = kind === 'Group' || kind === 'ModelRoute';
@@ -83,7 +82,7 @@ function validateKey(to: FaultCollector, key: Key): void {
   to.expect(key.limitNanoUsd === undefined || key.limitNanoUsd >= 0n, 'limit_nano_usd: must not be negative');
   expectFilter(to, 'models', key.models);
   expectThreshold(to, 'max_concurrency', key.maxConcurrency);
-  if (key.refusal !== '') return; // it opens nothing, so it may lack what it would open
+  if (key.refusal !== '') return; // a refused key opens nothing, so it may lack the other fields
   to.expect(key.group !== '', 'group: required');
   to.expect(NAMESPACED_NAME.test(key.account), 'account: must be namespace/name');
 }
@@ -101,7 +100,7 @@ function validateGroups(faults: SnapshotFault[], groups: readonly Group[]): void
 }
 
 function validateDirect(to: FaultCollector, access: DirectAccess): void {
-  // one route may be there several times: entries with different filters merge
+  // a route may occur several times: entries with different filters merge
   for (const { route, models, channels, maxConcurrency } of access.routes) {
     to.expect(route !== '', 'routes: a name is empty');
     expectFilter(to, `routes "${route}": models`, models);

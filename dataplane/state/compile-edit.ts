@@ -1,14 +1,14 @@
 /**
- * [P] The state after an edit, made from the state before it. Keys and accounts are compiled one by one, as there may
- * be a hundred thousand of them. Groups, routes and prices depend on one another and are few: if one of them changes,
- * all of them are compiled.
+ * [P] Compiles the state after an edit from the previous state. Keys and accounts are compiled one by one, because
+ * there may be a hundred thousand of them. Groups, routes and prices depend on one another and are few, so that all of
+ * them are compiled if one changes.
  */
 import type { Account, Key, Snapshot } from '../snapshot/snapshot.gen.ts';
 import { compileAccount, compileKey } from './compile-keys.ts';
 import { compileOffering } from './compile.ts';
 import type { State } from './state.ts';
 
-/** An object before and after; undefined: it was not there, or is gone. */
+/** An object before and after the edit; undefined if it did not or does not exist. */
 export interface Edit<M> {
   readonly before: M | undefined;
   readonly after: M | undefined;
@@ -18,19 +18,19 @@ export interface Edit<M> {
 export interface SnapshotEdit {
   readonly keys: readonly Edit<Key>[];
   readonly accounts: readonly Edit<Account>[];
-  /** The whole offering, if a group, route or catalog changes. */
+  /** All groups, routes and catalogs, if one of them changes. */
   readonly offering: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'> | undefined;
 }
 
 /** A configuration that snapshot/validate has accepted. */
 export interface ValidConfig {
-  /** The whole configuration; made when it is called, because that costs more than an edit. */
+  /** Returns the whole configuration, which costs more than an edit. */
   readonly snapshot: () => Snapshot;
-  /** What differs from the configuration in force; absent: perhaps everything. */
+  /** The difference to the configuration in force; absent if it is unknown. */
   readonly edit?: SnapshotEdit;
 }
 
-/** The state that compile would make of the whole snapshot. */
+/** Returns the same state as compile would for the whole snapshot. */
 export function compileEdit(previous: State, { keys, accounts, offering }: SnapshotEdit): State {
   return {
     ...previous,
@@ -42,7 +42,7 @@ export function compileEdit(previous: State, { keys, accounts, offering }: Snaps
 
 function editCredentials({ credentials }: State, edits: readonly Edit<Key>[]): State['credentials'] {
   const edited = new Map(credentials);
-  // removals first: a hash may move from one key to another
+  // removals first, because a hash may move from one key to another
   for (const { before } of edits) for (const { sha256 } of before?.hashes ?? []) edited.delete(sha256);
   for (const { after } of edits) for (const entry of after ? compileKey(after) : []) edited.set(...entry);
   return edited;

@@ -1,6 +1,6 @@
 /**
- * [P] Groups. A Direct group offers what its routes have. An Automatic group offers what its members do, one member
- * after another, at the member's ratio times its own.
+ * [P] Compiles groups. A Direct group offers the models of its routes. An Automatic group offers those of its members,
+ * one member after another, at the member's ratio times its own.
  */
 import { ONE_E9 } from '../snapshot/decimal.ts';
 import type { AutomaticAccess, Group } from '../snapshot/snapshot.gen.ts';

@@ -1,4 +1,4 @@
-/** [P] Keys by hash, and accounts by name. */
+/** [P] Compiles keys by hash, and accounts by name. */
 import { Period, WhenShort } from '../snapshot/snapshot.gen.ts';
 import type { Account, Key } from '../snapshot/snapshot.gen.ts';
 import type { QuotaPeriod } from '../ledger/ledger.ts';
@@ -19,7 +19,7 @@ export function compileKeys(keys: readonly Key[]): Map<string, Credential> {
   return new Map(keys.flatMap(compileKey));
 }
 
-/** The hashes that open a key, with what they open. */
+/** The hashes that open a key, and the credential of each. */
 export function compileKey(key: Key): [sha256: string, credential: Credential][] {
   const state = keyState(key);
   return key.hashes.map(({ sha256, notAfterMs }) => [sha256, { key: state, notAfterMs: optionalMs(notAfterMs) }]);
@@ -53,14 +53,14 @@ export function compileAccounts(accounts: readonly Account[]): Map<string, Accou
   return new Map(accounts.map(compileAccount));
 }
 
-/** An account under its "namespace/name". */
+/** An account with its id "namespace/name". */
 export function compileAccount(account: Account): [id: string, account: AccountState] {
   const { namespace, name, generation, creditNanoUsd } = account;
   const id = `${namespace}/${name}`;
   return [id, { id, generation, creditNanoUsd }];
 }
 
-/** Times that a Number does not count exactly (from the year 287396 on) are as good as never. */
+/** Converts a time. Times too large for an exact Number (from the year 287396 on) never come. */
 function optionalMs(ms: bigint | undefined): number | undefined {
   return ms === undefined ? undefined : Number(ms);
 }

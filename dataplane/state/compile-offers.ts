@@ -1,6 +1,6 @@
 /**
- * [P] What a Direct group offers: for every model of its routes the channels that serve it, as tiers of equal
- * priority.
+ * [P] Compiles the offers of a Direct group: for every model of its routes the channels that serve it, in tiers of
+ * equal priority.
  */
 import type { DirectAccess } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
@@ -9,7 +9,7 @@ import type { PriceEntry } from './compile-pricing.ts';
 import type { CompiledChannel, CompiledRoute } from './compile-routes.ts';
 import type { Candidate, ModelState, Offer } from './state.ts';
 
-/** What offers are made from. */
+/** The compiled routes and prices from which offers are made. */
 export interface OfferSources {
   readonly routes: ReadonlyMap<string, CompiledRoute>;
   readonly prices: ReadonlyMap<string, PriceEntry>;
@@ -49,7 +49,7 @@ export function compileOffers(
   return offers;
 }
 
-/** The items that a filter names; all of them without a filter. */
+/** The items that a filter names; all of them if there is no filter. */
 function withNames<T extends { readonly name: string }>(
   all: readonly T[], names: readonly string[] | undefined,
 ): readonly T[] {
@@ -59,8 +59,8 @@ function withNames<T extends { readonly name: string }>(
 }
 
 /**
- * The group's thresholds by "route/channel", or by "route/" where an entry has no channel filter. Where several entries
- * name one channel, the lowest of their thresholds counts.
+ * The group's thresholds by "route/channel", or by "route/" if an entry has no channel filter. If several entries name
+ * one channel, the lowest of their thresholds counts.
  */
 function groupLimits(access: DirectAccess): Map<string, number> {
   const limits = new Map<string, number>();
@@ -74,7 +74,7 @@ function groupLimits(access: DirectAccess): Map<string, number> {
   return limits;
 }
 
-/** The group's threshold on a channel and the channel's own, where they are set. */
+/** The group's threshold on a channel and the channel's own, if they are set. */
 function slotsOf(group: string, { target, slot }: CompiledChannel, limits: ReadonlyMap<string, number>): SlotLimit[] {
   const route = target.id.slice(0, target.id.indexOf('/') + 1);
   const limit = Math.min(limits.get(target.id) ?? Infinity, limits.get(route) ?? Infinity);
@@ -91,7 +91,7 @@ function addCandidate(candidates: Map<string, Candidate[]>, candidate: Candidate
   else if (!list.some(({ target }) => target === candidate.target)) list.push(candidate);
 }
 
-/** The prices of a candidate, from its channel. */
+/** Returns the prices of a candidate on a channel. */
 export type PricesAt = (channel: CompiledChannelNames) => Pick<Candidate, 'price' | 'priceOf'>;
 
 type CompiledChannelNames = Pick<CompiledChannel, 'target' | 'renames'>;
@@ -146,7 +146,7 @@ function tiersByPriority(candidates: readonly Candidate[]): Candidate[][] {
   return [...tiers].sort(([a], [b]) => a - b).map(([, tier]) => tier);
 }
 
-/** A model with the facts of its price and the channels that serve it. */
+/** An offer of a model, from its price and the channels that serve it. */
 export function offerOf(
   model: string, price: PriceEntry | undefined, tiers: readonly (readonly Candidate[])[],
 ): Offer {

@@ -1,4 +1,4 @@
-/** [P] Prices by model, and the groups of the public price page. */
+/** [P] Compiles prices by model, and the groups of the public price page. */
 import { QuotaType } from '../snapshot/snapshot.gen.ts';
 import type { Group, Price, PriceCatalog } from '../snapshot/snapshot.gen.ts';
 import { pricesOf } from '../snapshot/catalog-prices.ts';
@@ -17,7 +17,7 @@ export interface PriceEntry extends ModelPrice {
   readonly catalog: string;
 }
 
-/** Prices by model name; of several for one model, which validation refuses, the first counts. */
+/** Prices by model name. If a model has several, which validation refuses, the first counts. */
 export function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, PriceEntry> {
   const prices = new Map<string, PriceEntry>();
   for (const listed of catalogs) {
@@ -41,7 +41,7 @@ export function priceAt(
   return compilePrice({ ...price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, own?.multiplierE9);
 }
 
-/** The price list's groups: those that offer something with a price. */
+/** The groups of the price list: those that offer a model with a price. */
 export function compilePricingGroups(
   groups: readonly Group[], compiled: ReadonlyMap<string, GroupState>,
 ): PricingGroup[] {

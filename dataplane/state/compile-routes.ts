@@ -1,4 +1,4 @@
-/** [P] Models and channels of the ModelRoutes, each compiled once and shared by every group that offers them. */
+/** [P] Compiles models and channels of the ModelRoutes, each once for all groups that offer them. */
 import {
   Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Platform, Protocol, ProviderTools,
   Reasoning, Routing,
@@ -30,11 +30,11 @@ export interface CompiledChannel {
   readonly target: UpstreamTarget;
   readonly priority: number;
   readonly weight: number;
-  /** It gets no new calls. */
+  /** True if the channel gets no new calls. */
   readonly drained: boolean;
-  /** The channel's own threshold, all groups together. */
+  /** The channel's own threshold over all groups. */
   readonly slot: SlotLimit | undefined;
-  /** Upstream names by model; a model that is not there keeps its name. */
+  /** The provider's names by model; a model without an entry keeps its name. */
   readonly renames: ReadonlyMap<string, string>;
 }
 
@@ -55,7 +55,7 @@ const CHAT_ENDPOINTS: Readonly<Partial<Record<ChannelEndpoint, ChatEndpoint>>> =
   [ChannelEndpoint.CHAT]: 'Chat',
   [ChannelEndpoint.RESPONSES]: 'Responses',
 };
-/** What none means. */
+/** The endpoints of a channel that names none. */
 const CHAT_ONLY: ReadonlySet<ChatEndpoint> = new Set(['Chat']);
 
 const ALLOWANCES: Readonly<Partial<Record<Allowance, UnboundedFeature>>> = {
@@ -143,19 +143,24 @@ function compileChannel(
   };
 }
 
+const PROTOCOLS: Readonly<Partial<Record<Protocol, UpstreamTarget['protocol']>>> = {
+  [Protocol.ANTHROPIC]: 'Anthropic',
+  [Protocol.BEDROCK_CONVERSE]: 'BedrockConverse',
+};
+
 const PLATFORMS: Readonly<Partial<Record<Platform, PlatformName>>> = {
   [Platform.AZURE_DEPLOYMENTS]: 'AzureDeployments',
   [Platform.BEDROCK_INVOKE]: 'BedrockInvoke',
   [Platform.VERTEX_PUBLISHER]: 'VertexPublisher',
 };
 
-/** The header of a platform's keys, where it is not the protocol's. */
+/** The header for a platform's keys, if it differs from the protocol's. */
 const KEY_HEADERS: Readonly<Partial<Record<PlatformName, string>>> = {
   AzureDeployments: 'api-key', BedrockInvoke: 'authorization',
 };
 
 function compileTarget(id: string, channel: Channel): UpstreamTarget {
-  const protocol = channel.protocol === Protocol.ANTHROPIC ? 'Anthropic' : 'OpenAI';
+  const protocol = PROTOCOLS[channel.protocol] ?? 'OpenAI';
   const platform = (channel.platform && PLATFORMS[channel.platform]) ?? 'Direct';
   const { defaultHeaders, clientHeaders } = providerOf(protocol);
   return {
@@ -163,11 +168,15 @@ function compileTarget(id: string, channel: Channel): UpstreamTarget {
     protocol,
     platform,
     apiVersion: channel.apiVersion ?? '',
+    betas: channel.betas && {
+      drop: channel.betas.drop, allow: channel.betas.allow,
+      rename: Object.fromEntries(channel.betas.rename.map(({ name, to }) => [name, to])),
+    },
     baseUrl: channel.baseUrl,
     credential: compileKey(channel, protocol, platform),
     signIn: channel.signIn && compileSignIn(channel.signIn),
     endpoints: channel.endpoints ? setOf(channel.endpoints.endpoints, CHAT_ENDPOINTS) : CHAT_ONLY,
-    // a cloud reads the version in the body
+    // a cloud reads the version from the body
     defaultHeaders: platform === 'Direct' ? defaultHeaders : {},
     clientHeaders: allowHeaders([...clientHeaders, ...channel.allowedHeaders]),
     timeouts: channel.timeouts ?? NO_TIMEOUTS,
@@ -200,6 +209,7 @@ function secretHeader([header, value]: readonly [string, string]): UpstreamCrede
 function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
   return a.protocol === b.protocol && a.baseUrl === b.baseUrl
     && a.platform === b.platform && a.apiVersion === b.apiVersion && sameSignIn(a.signIn, b.signIn)
+    && JSON.stringify(a.betas) === JSON.stringify(b.betas)
     && sameCredential(a.credential, b.credential) && sameTimeouts(a.timeouts, b.timeouts)
     && sameHeaders(a.clientHeaders, b.clientHeaders) && sameEndpoints(a.endpoints, b.endpoints);
 }

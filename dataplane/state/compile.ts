@@ -1,9 +1,8 @@
 /**
- * [P] compile(snapshot) → State: the configuration as lookup maps. Everything that a call would have to work out is
- * worked out here: which channels serve a model for a group, in which order, at what price, under which thresholds.
- * The parts: compile-keys (who may call), compile-routes (models and channels), compile-offers and compile-groups
- * (what a group offers), compile-pricing (prices and the public page). Expects a snapshot that snapshot/validate
- * accepts; a reference to an object that is not there offers nothing.
+ * [P] Compiles a snapshot to a State, the configuration as lookup maps: which channels serve a model for a group, in
+ * which order, at what price, under which thresholds. Parts: compile-keys (callers), compile-routes (models and
+ * channels), compile-offers and compile-groups (what a group offers), compile-pricing (prices and the public page).
+ * Expects a snapshot that snapshot/validate accepts; a reference to a missing object offers nothing.
  */
 import { makePricingRows } from '#web/pricing/price-rows.ts';
 import { SealingKeys } from '../sealing/sealing-keys.ts';
@@ -26,7 +25,7 @@ export function compile(snapshot: Snapshot, previous?: State): State {
   };
 }
 
-/** What can be called, and at what price: all of the state but the callers. */
+/** The part of the state that says what can be called and at what price. */
 export function compileOffering(
   snapshot: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>, previous?: State,
 ): Omit<State, 'credentials' | 'accounts'> {
@@ -47,13 +46,13 @@ export function compileOffering(
   };
 }
 
-/** Every route has the same keys, unless the snapshot comes in pieces while they are rotated. */
+/** All routes have the same sealing keys, unless the snapshot arrives in parts while the keys are rotated. */
 function compileSealingKeys(routes: Snapshot['routes']): SealingKeys | undefined {
   const texts = new Set(routes.flatMap(({ sealing }) => sealing?.keys ?? []).map(({ value }) => value));
   return texts.size === 0 ? undefined : new SealingKeys([...texts]);
 }
 
-/** Before any configuration has arrived: no key opens anything. */
+/** The state before the first configuration: no key opens anything. */
 export const EMPTY_STATE: State = {
   credentials: new Map(),
   accounts: new Map(),

@@ -4,15 +4,15 @@ import type { Credential, State } from './state.ts';
 
 export interface CurrentState {
   get(): State;
-  /** What a key's SHA-256, in lower-case hex digits, opens; undefined: nothing. */
+  /** What a key with this SHA-256 (lower-case hex) opens; undefined: nothing. */
   credential(keyHash: string): Credential | undefined;
   /** Puts a state in force. */
   swap(state: State): void;
-  /** How many states have been put in force; 0: none yet, and no key opens anything. */
+  /** How many states have been put in force. 0: none yet, so that no key opens anything. */
   readonly generation: number;
 }
 
-/** Starts empty. */
+/** Starts with the empty state. */
 export function createCurrentState(): CurrentState {
   let current = EMPTY_STATE;
   let generation = 0;

@@ -1,11 +1,11 @@
 /**
- * [P] The limits in force, whatever was in force when a call arrived: the one look-up for admission, settlement,
- * running calls after an edit, and jobs.
+ * [P] Looks up the limits in force now, which may be newer than the call: for admission, settlement, running calls
+ * after an edit, and jobs.
  */
 import type { Limits, SlotLimit } from '../ledger/ledger.ts';
 import type { KeyState, State } from './state.ts';
 
-/** The key of a call, and the hash that the call found it by. */
+/** The key of a call, and the hash by which the call found it. */
 interface Caller {
   readonly keyHash: string;
   readonly key: Pick<KeyState, 'uid' | 'account'>;
@@ -20,8 +20,8 @@ interface Placement {
 }
 
 /**
- * What the caller may spend. Undefined where the key or its account is gone, or the hash opens another key: the ledger
- * keeps its books by key and account, and another key's limits must not apply to them.
+ * The caller's spending limits. Undefined if the key or its account is gone, or the hash now opens another key: the
+ * ledger counts by key and account, so another key's limits must not apply to them.
  */
 export function spendingLimits(state: State, { keyHash, key: { uid, account: name } }: Caller): Limits | undefined {
   const key = state.credentials.get(keyHash)?.key;
@@ -37,8 +37,7 @@ export function spendingLimits(state: State, { keyHash, key: { uid, account: nam
 }
 
 /**
- * The thresholds of the group and the channel. Where the group no longer has the channel, the channel's own still
- * counts.
+ * The thresholds of the group and the channel. If the group no longer has the channel, the channel's own still applies.
  */
 export function channelSlots(state: State, { group, model, channel }: Placement): readonly SlotLimit[] {
   const tiers = state.groups.get(group)?.offers.get(model)?.tiers ?? [];
@@ -49,8 +48,8 @@ export function channelSlots(state: State, { group, model, channel }: Placement)
 }
 
 /**
- * Finds the threshold of a call's key. A key that was rotated since is not under its old hash any more: it is found by
- * its uid, in an index that is built when the first call needs it.
+ * Finds the threshold of a call's key. A key that was rotated meanwhile no longer has the old hash, so it is found by
+ * its uid, in an index that is built on first use.
  */
 export function keySlots(state: State): (caller: Caller) => SlotLimit | undefined {
   let byUid: ReadonlyMap<string, KeyState> | undefined;

@@ -1,6 +1,6 @@
 /**
- * The configuration as requests use it: a snapshot compiled to lookup maps, so that a call costs a few map reads.
- * Types only; compile.ts makes it, current.ts holds the one in force.
+ * The types of the configuration that requests use: a snapshot compiled to lookup maps, so that a call needs only a few
+ * map reads. compile.ts makes it; current.ts holds the one in force.
  */
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { QuotaPeriod, SlotLimit } from '../ledger/ledger.ts';
@@ -12,7 +12,7 @@ import type { PricingGroup, PricingRow } from '#web/pricing/price-list.ts';
 
 export type EndpointKind = 'Chat' | 'Embeddings' | 'Images' | 'Videos';
 
-/** A key as its holder may use it. */
+/** A key and its limits. */
 export interface KeyState {
   readonly uid: string;
   readonly namespace: string;
@@ -20,7 +20,7 @@ export interface KeyState {
   readonly prefix: string;
   readonly generation: bigint;
   readonly enabled: boolean;
-  /** Not empty: the ApiKey is not Accepted, and why. */
+  /** Why the ApiKey is not Accepted; empty if it is. */
   readonly refusal: string;
   readonly expirationMs: number | undefined;
   readonly group: string;
@@ -30,9 +30,9 @@ export interface KeyState {
   readonly limitNanoUsd: bigint | null;
   readonly period: QuotaPeriod;
   readonly whenShort: 'Lower' | 'Refuse';
-  /** The lowest output limit that Lower sends, in tokens. */
+  /** The lowest output limit, in tokens, to which Lower may reduce a call's. */
   readonly minOutputTokens: number;
-  /** Undefined: all of the group's. */
+  /** Undefined: all models of the group. */
   readonly models: ReadonlySet<string> | undefined;
   /** The key's own threshold, if it has one. */
   readonly slot: SlotLimit | undefined;
@@ -54,48 +54,48 @@ export interface ModelState {
   readonly name: string;
   readonly endpoints: ReadonlySet<EndpointKind>;
   readonly acceptsImages: boolean;
-  /** 0: not given. */
+  /** 0 if not given. */
   readonly contextTokens: number;
-  /** 0: not given. */
+  /** 0 if not given. */
   readonly maxOutputTokens: number;
   readonly imageTokens: number;
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
   readonly allow: ReadonlySet<UnboundedFeature>;
   /** Whether streams show the tokens of the model's reasoning. */
   readonly reasoning: 'Auto' | 'Hidden' | 'Shown';
-  /** As the route states them; undefined: it states none. */
+  /** The capabilities that the route states; undefined if it states none. */
   readonly capabilities: StatedCapabilities | undefined;
-  /** Undefined: as the route's `allow` says where a call passes through, and Drop where it is converted. */
+  /** Undefined: by the route's `allow` in a passthrough, and Drop in a conversion. */
   readonly providerTools: ProviderTools | undefined;
 }
 
 /** One way to serve a model for a group: a channel, at a price, under thresholds. */
 export interface Candidate {
-  /** The Direct group that serves it: an Automatic group's member, or the key's own group. */
+  /** The Direct group that serves the call: the key's own group, or a member of its Automatic group. */
   readonly group: string;
   readonly groupDisplayName: string;
   readonly route: string;
   readonly model: ModelState;
   readonly upstreamModel: string;
-  /** The provider's names of the channel's models, where they differ. */
+  /** The provider's names of the channel's models, if they differ. */
   readonly renames: ReadonlyMap<string, string>;
   readonly target: UpstreamTarget;
   readonly priority: number;
   readonly weight: number;
-  /** How the calls of its model are shared among channels of its priority. */
+  /** How the model's calls are divided among channels of equal priority. */
   readonly routing: 'Affinity' | 'Weighted';
   readonly retryAttempts: number;
   readonly clientDisconnect: 'Cancel' | 'Drain';
   readonly onTimeout: 'BillNothing' | 'BillHold';
-  /** Names and paths of request fields that pass although they can change the price. */
+  /** Names and paths of request fields that are accepted although they can change the price. */
   readonly allowedFields: ReadonlySet<string>;
-  /** The group's on this channel and the channel's own, as far as they are set. */
+  /** The group's slot on this channel and the channel's own, if thresholds are set. */
   readonly slots: readonly SlotLimit[];
-  /** At the group's ratio; undefined: no price. */
+  /** The price at the group's ratio; undefined: no price. */
   readonly price: CompiledPrice | undefined;
   /**
-   * The price of another model on this channel, by the provider's name of it: a call may have parts that other models
-   * serve. Undefined: it has none.
+   * The price of another model on this channel, by the provider's name for it, because other models may serve parts of
+   * a call. Undefined: it has no price.
    */
   readonly priceOf: (upstreamModel: string) => CompiledPrice | undefined;
 }
@@ -107,9 +107,11 @@ export interface Offer {
   /** "namespace/name@generation" of the catalog; undefined: not priced. */
   readonly catalog: string | undefined;
   readonly quotaType: 'Token' | 'Request' | undefined;
-  /** By member in order, then by priority: a later list is tried when all of an earlier one are full or failed. */
+  /**
+   * Ordered by member, then by priority. A later list is tried when all channels of an earlier one are full or failed.
+   */
   readonly tiers: readonly (readonly Candidate[])[];
-  /** All tiers' endpoints. */
+  /** The union of all candidates' endpoints. */
   readonly endpoints: ReadonlySet<EndpointKind>;
 }
 
@@ -117,7 +119,7 @@ export interface GroupState {
   readonly name: string;
   /** The name that users know. */
   readonly displayName: string;
-  /** Names of an Automatic group's members, in order; a Direct group has none. */
+  /** The names of an Automatic group's members, in order; empty for a Direct group. */
   readonly members: readonly string[];
   readonly offers: ReadonlyMap<string, Offer>;
 }
@@ -129,10 +131,10 @@ export interface State {
   readonly groups: ReadonlyMap<string, GroupState>;
   /** The public price page. */
   readonly pricing: { readonly groups: readonly PricingGroup[]; readonly rows: readonly PricingRow[] };
-  /** All targets by id, so that upstream pools of vanished ones can be closed. */
+  /** All targets by id, so that the connection pools of removed ones can be closed. */
   readonly targets: ReadonlyMap<string, UpstreamTarget>;
-  /** Undefined: the operator gives none, and nothing is sealed. */
+  /** Undefined if the operator provides none; nothing is then sealed. */
   readonly sealingKeys: SealingKeys | undefined;
-  /** Channels' own thresholds by the same ids, as far as they are set. */
+  /** The channels' own thresholds by target id, if they are set. */
   readonly channelSlots: ReadonlyMap<string, SlotLimit>;
 }

@@ -1,4 +1,4 @@
-/** The fields of the log lines about calls and jobs: ids and figures, nothing of what was asked or answered. */
+/** The fields of the log lines about calls and jobs: ids and figures, nothing of requests or responses. */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import type { AttemptReport, CallReport, JobEnd, LateBilling } from './call-report.ts';
 

@@ -1,4 +1,4 @@
-/** What one finished call adds to the metrics. */
+/** Adds one finished call to the metrics. */
 import type { TokenCounts } from '../ledger/usage-record.ts';
 import type { AttemptReport, CallReport, EndpointName } from './call-report.ts';
 import type { MetricSet } from './metric-set.ts';
@@ -7,7 +7,7 @@ import type { METRICS } from './metric-table.ts';
 
 export type ProxyMetrics = MetricSet<typeof METRICS>;
 
-/** OpenTelemetry's names of operations; endpoints that are not here call no model. */
+/** OpenTelemetry's operation names; endpoints without one call no model. */
 const OPERATIONS: Readonly<Partial<Record<EndpointName, string>>> = {
   chat_completions: 'chat',
   messages: 'chat',
@@ -17,7 +17,7 @@ const OPERATIONS: Readonly<Partial<Record<EndpointName, string>>> = {
   responses: 'chat',
 };
 
-const PROVIDERS = { OpenAI: 'openai', Anthropic: 'anthropic' } as const;
+const PROVIDERS = { OpenAI: 'openai', Anthropic: 'anthropic', BedrockConverse: 'bedrock_converse' } as const;
 
 /** Outcomes of attempts that never left the gateway. */
 const NOT_SENT = new Set(['full', 'short']);
@@ -41,7 +41,7 @@ export function observeCall(metrics: ProxyMetrics, report: CallReport): void {
   observeAttempts(metrics, report.attempts);
 }
 
-/** Adds what a call cost to the metrics of money and tokens; a call without billing adds nothing. */
+/** Adds a call's cost to the metrics of money and tokens; a call without billing adds nothing. */
 export function observeBilling(metrics: ProxyMetrics, report: Pick<CallReport, 'billing' | 'model' | 'group'>): void {
   const { billing, model = '', group = '' } = report;
   if (!billing) return;
@@ -90,7 +90,8 @@ function observeStream(metrics: ProxyMetrics, labels: GenAiLabels, report: CallR
 
 function observeAttempts(metrics: ProxyMetrics, attempts: readonly AttemptReport[]): void {
   let isRetry = false;
-  for (const { channel, outcome, durationMs } of attempts) {
+  for (const { channel, outcome, durationMs, droppedBetas = [] } of attempts) {
+    for (const beta of droppedBetas) metrics.modelgateway_dropped_betas_total.inc({ channel, beta });
     metrics.modelgateway_upstream_attempts_total.inc({ channel, outcome });
     if (NOT_SENT.has(outcome)) continue;
     metrics.modelgateway_upstream_attempt_duration_seconds.observe({ channel }, durationMs / 1000);

@@ -1,10 +1,10 @@
 /**
- * The report that the pipeline makes of each call, once, when the call is over. Telemetry turns a report into metrics
- * and one log line. A report holds ids, never a key, a prompt or a provider's URL.
+ * The report of a call, which the pipeline makes once, when the call is over. Telemetry turns a report into metrics and
+ * one log line. A report contains ids, never a key's text, a prompt or a provider's URL.
  */
 import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 
-/** Routes with bounded names: unknown paths are "other". */
+/** Endpoint names; every unknown path is "other", so that metrics stay bounded. */
 export type EndpointName =
   | 'chat_completions' | 'messages' | 'count_tokens' | 'models' | 'embeddings' | 'images' | 'videos' | 'responses'
   | 'key' | 'usage' | 'pricing' | 'other';
@@ -13,10 +13,12 @@ export type EndpointName =
 export interface AttemptReport {
   /** "route/channel": bounded by the configuration. */
   readonly channel: string;
-  readonly protocol: 'OpenAI' | 'Anthropic';
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
   /** ok, full, status_<code>, connect, reset, timeout, cut, idle, aborted, short (no money at this channel's price). */
   readonly outcome: string;
   readonly durationMs: number;
+  /** The families of beta flags that the provider did not get; absent: none. */
+  readonly droppedBetas?: readonly string[];
 }
 
 export interface CallReport {
@@ -24,13 +26,15 @@ export interface CallReport {
   readonly endpoint: EndpointName;
   readonly dialect: 'OpenAI' | 'Anthropic';
   readonly stream: boolean;
-  /** HTTP status sent; 499 where the client left before one was. */
+  /** The HTTP status that was sent; 499 if the client left before that. */
   readonly httpStatus: number;
-  /** Code of the error table, where the call ended in an error, before or within the answer. */
+  /** A code of the error table, if the call ended in an error before or within the response. */
   readonly errorCode: string | undefined;
-  /** What the error said; undefined where these are the provider's words, which may quote a prompt. Never logged. */
+  /** The error's message; undefined if the provider wrote it, because it may quote a prompt. Never logged. */
   readonly errorMessage?: string | undefined;
-  /** Set once authenticated, and where the key was found but is not in force. */
+  /** Of a refusal for lack of money: the quota or the credit that does not cover the call. */
+  readonly exceededLimitNanoUsd?: bigint | undefined;
+  /** Set once the key is authenticated, and also if it was found but is not in force. */
   readonly key: {
     readonly uid: string;
     readonly namespace: string;
@@ -38,9 +42,9 @@ export interface CallReport {
     readonly prefix: string;
     readonly account: string;
   } | undefined;
-  /** A configured model's name; undefined before one was found, so that labels stay bounded. */
+  /** The model's name in the configuration; undefined until one is found, so that labels stay bounded. */
   readonly model: string | undefined;
-  /** The group that served it. */
+  /** The group that served the call. */
   readonly group: string | undefined;
   readonly attempts: readonly AttemptReport[];
   /** Set once money was held. */
@@ -53,21 +57,21 @@ export interface CallReport {
     readonly costNanoUsd: bigint;
     readonly unbilledNanoUsd: bigint;
   } | undefined;
-  /** Money was held for it, so that the ledger has a record. Absent: none was. */
+  /** True if money was held, so that the ledger has a record. */
   readonly admitted?: boolean;
-  /** A provider got the call and did not answer in time, or fell silent within its answer. */
+  /** True if a provider did not respond in time, or stopped sending its response. */
   readonly timedOut?: boolean;
   readonly durationMs: number;
-  /** From the request's arrival to the first byte of the body sent to the client; undefined: none was. */
+  /** From the request's arrival to the first byte of the body sent to the client; undefined if none was sent. */
   readonly firstByteMs: number | undefined;
 }
 
-/** A call whose settlement came after its client had been told that the ledger does not answer. */
+/** A call that was settled after its client had got the error that the ledger does not respond. */
 export type LateBilling = Pick<CallReport, 'requestId' | 'model' | 'group'> & {
   readonly billing: NonNullable<CallReport['billing']>;
 };
 
-/** How a job (a video) ended for the gateway. GivenUp: it never learned how. */
+/** The end of a job (a video). GivenUp: the gateway never learned its outcome. */
 export interface JobEnd {
   readonly requestId: string;
   readonly jobId: string;
@@ -84,6 +88,6 @@ export interface CallTelemetry {
   jobEnded(end: JobEnd): void;
   /** Called at most once for each call, after `finished` without billing. */
   billedLate(late: LateBilling): void;
-  /** Called with the time from a question to the ledger until its answer. */
+  /** Called with the response time of an operation of the ledger. */
   ledger(operation: 'hold' | 'settle' | 'slots' | 'progress', durationMs: number, outcome: string): void;
 }

@@ -1,11 +1,13 @@
-/** The delay of the event loop: since the last reading for the metric, and over the last seconds for readiness. */
+/**
+ * Measures the delay of the event loop: since the last reading for the metric, and over the last seconds for readiness.
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Every } from '../clock.ts';
 
 type Monitor = ReturnType<typeof monitorEventLoopDelay>;
 
 export interface EventLoopLag {
-  /** Seconds since the last reading by quantile: 0.5, 0.99 and 1. */
+  /** The delay in seconds since the last reading, by quantile: 0.5, 0.99 and 1. */
   read(): readonly (readonly [quantile: string, seconds: number])[];
   /** The 99th percentile of the last full window, in seconds. */
   readonly recentSeconds: number;

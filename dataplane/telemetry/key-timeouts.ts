@@ -1,6 +1,6 @@
 /**
- * Counts the timeouts that each key's calls provoke. A key can be made by a tenant, so only the keys with the most
- * timeouts have a series of their own: a key beyond MAX_KEYS takes the place of the one with the fewest.
+ * Counts the timeouts that each key's calls cause. Tenants can create keys, so only the keys with the most timeouts
+ * have a series: a key beyond MAX_KEYS replaces the one with the fewest.
  */
 import type { ProxyMetrics } from './call-metrics.ts';
 import type { CallReport } from './call-report.ts';
@@ -8,7 +8,7 @@ import type { CallReport } from './call-report.ts';
 const MAX_KEYS = 50;
 
 export interface KeyTimeouts {
-  /** Counts a call whose provider timed out; any other call counts for nothing. */
+  /** Counts a call whose provider timed out; ignores other calls. */
   observe(report: Pick<CallReport, 'key' | 'timedOut'>): void;
 }
 
@@ -29,7 +29,7 @@ export function createKeyTimeouts({ modelgateway_key_timeouts_total: counter }: 
   };
 }
 
-/** The key with the fewest timeouts; among equals, the one that was counted first. */
+/** The key with the fewest timeouts; of several, the one counted first. */
 function keyWithFewest(counts: ReadonlyMap<string, number>): string {
   let [fewest, least] = ['', Infinity];
   for (const [key, count] of counts) if (count < least) [fewest, least] = [key, count];

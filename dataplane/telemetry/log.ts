@@ -1,8 +1,8 @@
 /**
- * Logs: one JSON object per line, one line per finished call (call-log.ts). Nothing that is logged is meant to hold a
- * secret. As a second line of defence every finished line is searched: fields with a secret's name are censored, and
- * whatever looks like a key or a bearer token is masked. That covers error messages and stacks too, which pino's
- * redaction by path does not.
+ * Logs one JSON object per line, and one line per finished call (call-log.ts). No logged field should contain a secret.
+ * As a second line of defence, every finished line is searched: fields with a secret's name are censored, and whatever
+ * looks like a key or a bearer token is masked, also in error messages and stacks, which pino's redaction by path would
+ * miss.
  */
 import { pino } from 'pino';
 import type { DestinationStream, Level, Logger } from 'pino';
@@ -20,7 +20,7 @@ const FLUSH_EVERY_MS = 50;
 
 const REDACTED = '[redacted]';
 
-/** Matches every line with a secret in it, so that the others, nearly all, cost one search. */
+/** Matches every line with a secret, so that nearly all other lines cost only one search. */
 const SUSPECT = /sk-[A-Za-z0-9_-]{16}|bearer|basic|authorization|api[-_]?key|cookie/i;
 const SECRET_FIELD = /"([\w-]*(?:authorization|api[-_]?key|cookie))":(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])/gi;
 /** Longer than any prefix that is shown to people. */
@@ -38,7 +38,7 @@ export function createLogger({ level = 'info', to }: LogOptions = {}): Logger {
   }, to ?? pino.destination({ dest: 1, sync: true, minLength: BATCH_BYTES, periodicFlush: FLUSH_EVERY_MS }));
 }
 
-/** A JSON line without what looks like a secret. */
+/** Masks what looks like a secret in a JSON line. */
 function maskSecrets(line: string): string {
   if (!SUSPECT.test(line)) return line;
   return line

@@ -1,4 +1,4 @@
-/** Creates prom-client's metrics from a table, so that names, labels, help texts and buckets stand in one place. */
+/** Creates prom-client's metrics from a table, which keeps names, labels, help texts and buckets together. */
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 
@@ -34,7 +34,7 @@ export type Collectors<Table extends MetricTable> = {
 export function registerMetrics<Table extends MetricTable>(
   registry: Registry, table: Table, collectors: Collectors<Table> = {},
 ): MetricSet<Table> {
-  // Object.entries and Object.fromEntries lose which name has which type; the two assertions restore it
+  // Object.entries and Object.fromEntries lose each name's type, which the two assertions restore
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const collectorOf = collectors as Readonly<Record<string, (metric: AnyMetric) => void>>;
   const metrics = Object.entries(table).map(([name, row]) => {
@@ -62,7 +62,7 @@ function createMetric(config: MetricConfig, type: MetricRow['type'], buckets: re
   return new Histogram({ ...config, buckets: [...buckets] });
 }
 
-/** Gives a counter without labels the value that something else counts. */
+/** Sets a counter without labels to a value that is counted elsewhere. */
 export function setCounter(counter: Counter<never>, value: number): void {
   counter.reset();
   counter.inc(value);

@@ -1,17 +1,17 @@
 /**
- * The table of a proxy's metrics: metrics.ts creates them, docs/metrics.md is generated from it. No label is unbounded:
- * channels, groups and models are those of the configuration, and a model that is not configured is "". Accounts are no
- * labels, and keys only of one metric, for a fixed number of them; their figures are in statuses and at /v1/usage.
- * Seconds and USD throughout.
+ * The table of a proxy's metrics: metrics.ts creates them, docs/metrics.md is generated from it. Every label is
+ * bounded: channels, groups and models come from the configuration, and a model that is not configured is "". Accounts
+ * are never labels; keys are labels of one metric only, for a fixed number of them. Statuses and /v1/usage have their
+ * figures. Units are seconds and USD.
  */
 import type { MetricTable } from './metric-set.ts';
 import { PROCESS_METRICS } from './process-metrics.ts';
 
-/** OpenTelemetry's buckets for durations of model calls, and on to the longest timeouts. */
+/** OpenTelemetry's buckets for durations of model calls, extended to the longest timeouts. */
 const CALL_SECONDS = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 655.36,
 ];
-/** OpenTelemetry's buckets, and on to a minute for models that think first. */
+/** OpenTelemetry's buckets, extended to a minute for models that reason first. */
 const FIRST_TOKEN_SECONDS = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 15, 30, 45, 60,
 ];
@@ -93,6 +93,11 @@ export const METRICS = {
     type: 'counter', labels: ['channel'],
     help: 'Attempts after the first one of a call, by the channel that they went to.',
   },
+  modelgateway_dropped_betas_total: {
+    type: 'counter', labels: ['channel', 'beta'],
+    help: 'Flags of anthropic-beta that a channel\'s provider did not get, by the flag without its date; unknown ones '
+      + 'are other.',
+  },
   modelgateway_ledger_duration_seconds: {
     type: 'histogram', labels: ['operation', 'outcome'], buckets: LEDGER_SECONDS,
     help: 'Time from asking the ledger to its answer, by operation: hold, settle, slots, progress. On a single Valkey '
@@ -146,7 +151,7 @@ export const METRICS = {
   nodejs_heap_size_used_bytes: { type: 'gauge', labels: [], help: 'JavaScript heap in use.' },
 } as const satisfies MetricTable;
 
-/** USD for metrics, which are floating-point throughout; the ledger has the exact figures. */
+/** Converts to USD in floating point, as in all metrics; the ledger has the exact figures. */
 export function usd(nanoUsd: bigint): number {
   return Number(nanoUsd) / 1e9;
 }

@@ -1,4 +1,4 @@
-/** The metrics of a proxy: fed by reports of finished calls, and read from their sources at each scrape. */
+/** The metrics of a proxy, which reports of finished calls and a read of other sources at each scrape update. */
 import { Registry } from 'prom-client';
 import { every } from '../clock.ts';
 import type { LedgerGauges } from '../ledger/ledger.ts';
@@ -15,13 +15,13 @@ import type { ProcessFigures } from './process-metrics.ts';
 /** The state of a configuration that comes over the network. */
 export interface DistributionFigures {
   readonly connected: boolean;
-  /** Since the start. */
+  /** The number since the start. */
   readonly connections: number;
-  /** Unix time; 0: never. */
+  /** Unix time in milliseconds; 0: never. */
   readonly lastUpdateMs: number;
   readonly resources: number;
   readonly refused: number;
-  /** Until calls are refused because no operator has answered. */
+  /** The time until calls are refused because no operator responds. */
   readonly expiresInMs: number;
 }
 

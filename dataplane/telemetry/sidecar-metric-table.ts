@@ -2,7 +2,7 @@
 import type { MetricTable } from './metric-set.ts';
 import { PROCESS_METRICS } from './process-metrics.ts';
 
-/** Buckets from the cost of a hop to the longest calls. */
+/** From the duration of one hop to that of the longest calls. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
 
 export const SIDECAR_METRICS = {

@@ -5,8 +5,8 @@ import type { CallReport, CallTelemetry } from './call-report.ts';
 import type { Metrics } from './metrics.ts';
 
 /**
- * Counts each call and writes one log line about it: a warning if the gateway or its providers are at fault.
- * @param record keeps what owners of keys see of their recent calls
+ * Counts each call and writes one log line about it, a warning if the gateway or its providers are at fault. @param
+ * record keeps the recent calls that owners of keys see
  */
 export function createCallTelemetry(
   metrics: Pick<Metrics, 'call' | 'billedLate' | 'ledger' | 'jobEnded'>, log: Logger,
@@ -32,7 +32,7 @@ export function createCallTelemetry(
   };
 }
 
-/** A 5xx, or an answer that had begun well and ended in an error. */
+/** True for a 5xx, or a response that began with success and ended in an error. */
 function isFault({ httpStatus, errorCode }: CallReport): boolean {
   return httpStatus >= 500 || (httpStatus < 400 && errorCode !== undefined);
 }

@@ -5,6 +5,6 @@ export interface CountRequest {
 
 export interface CountReply {
   readonly tokens: number;
-  /** How far it came in its time, in UTF-16 units. */
+  /** The length of the text that was counted within the time, in UTF-16 units. */
   readonly length: number;
 }

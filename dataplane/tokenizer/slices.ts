@@ -4,7 +4,7 @@
  */
 
 const SLICE_LENGTH = 2_048;
-/** A slice may be so much shorter, to end with a word. */
+/** How much shorter a slice may be to end at a word's end. */
 const WORD_LENGTH = 256;
 const BREAK = /[\s,.;:!?(){}[\]"'<>=/\\-](?=[^\s]*$)/;
 
@@ -24,7 +24,7 @@ function endOfSlice(text: string, at: number): number {
   if (furthest >= text.length) return text.length;
   const found = text.slice(furthest - WORD_LENGTH, furthest).search(BREAK);
   const end = found > 0 ? furthest - WORD_LENGTH + found : furthest;
-  // never within a character
+  // not between the halves of a surrogate pair
   return isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end;
 }
 

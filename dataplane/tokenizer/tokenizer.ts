@@ -1,7 +1,7 @@
 /**
- * Counts tokens with a tokenizer's library, in a thread of its own, where keys take turns. It always answers: a text
- * that is too long is counted in part, and where the thread fails or too many counts wait, a token is taken for four
- * bytes.
+ * Counts tokens with a tokenizer library on a worker thread, where keys take turns. It always returns a count: a long
+ * text is counted in part and extrapolated, and if the thread fails or too many counts wait, four bytes count as a
+ * token.
  */
 import { createFairWorker } from '../fair-worker.ts';
 import type { FairWorkerOptions } from '../fair-worker.ts';
@@ -10,8 +10,8 @@ import { truncateTexts } from './slices.ts';
 
 export interface Tokenizer {
   /**
-   * Tokens of the texts together, as a current vocabulary of OpenAI has them (o200k_base). Never rejects.
-   * @param key counts for different keys take turns
+   * Counts the tokens of all texts, in OpenAI's vocabulary o200k_base. Never rejects. @param key counts for different
+   * keys take turns
    */
   count(key: string, texts: readonly string[]): Promise<number>;
   close(): Promise<void>;
@@ -19,9 +19,9 @@ export interface Tokenizer {
 
 export type TokenizerOptions = Pick<FairWorkerOptions, 'onFault' | 'idleMs'>;
 
-/** The most UTF-16 units that one count reads; the rest of the text is taken to be like the beginning. */
+/** The most UTF-16 units that one count reads. The rest is assumed to resemble the beginning. */
 const MAX_LENGTH = 1_000_000;
-/** Counts that wait for the thread; each takes half a second at most. */
+/** The most counts that wait for the thread, each of which takes half a second at most. */
 const MAX_OF_KEY = 4;
 const MAX_IN_ALL = 64;
 const UNITS_PER_TOKEN = 4;

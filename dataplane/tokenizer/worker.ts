@@ -1,6 +1,6 @@
 /**
- * The tokenizer's thread. Its vocabulary has megabytes, which no other thread loads. A text that it cannot count in its
- * time is answered as far as it came.
+ * The tokenizer's thread, the only one that loads its vocabulary of some megabytes. If it cannot count a text within
+ * its time, it replies with the count so far.
  */
 import { parentPort } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
@@ -10,7 +10,7 @@ import { slicesOf } from './slices.ts';
 
 /** The longest time spent on one request. */
 const MAX_MS = 500;
-/** Words such as <|endoftext|> are text here, not signs. */
+/** Treats special tokens such as <|endoftext|> as plain text. */
 const PLAIN = { disallowedSpecial: new Set<string>() };
 
 function count({ texts }: CountRequest): CountReply {

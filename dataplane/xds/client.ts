@@ -1,6 +1,6 @@
 /**
- * The xDS client of a proxy: it keeps a stream to an operator replica, and goes on with the last good state while there
- * is none. stream.ts implements the protocol; inventory.ts keeps the resources.
+ * The xDS client of a proxy: it keeps a stream to an operator replica, and continues with the last good state while
+ * there is none. stream.ts implements the protocol; inventory.ts keeps the resources.
  */
 import { readFile } from 'node:fs/promises';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
@@ -18,12 +18,14 @@ import { createRefusalReport } from './refusal-report.ts';
 import { XdsStream } from './stream.ts';
 
 export interface XdsClientOptions extends GrpcChannelOptions {
-  /** The name of this proxy, where its token has none. */
+  /** The name of this proxy, if its token contains none. */
   readonly nodeId: string;
   readonly version: string;
   /** Puts a configuration in force. */
   readonly install: (config: ValidConfig) => void;
-  /** The last good configuration is kept here, and serves at the start until an operator answers. */
+  /**
+   * The encrypted file of the last good configuration, which the proxy uses at its start until an operator responds.
+   */
   readonly cache?: { readonly file: string; readonly keyFile: string };
   readonly log: Pick<Logger, 'info' | 'warn' | 'error' | 'debug'>;
   readonly random?: () => number;
@@ -37,17 +39,17 @@ export interface XdsFigures {
   readonly lastUpdateMs: number;
   readonly resources: number;
   readonly refused: number;
-  /** A digest of all objects and their versions: proxies with the same digest hold the same configuration. */
+  /** A digest of all objects and their versions: proxies with the same digest have the same configuration. */
   readonly digest: string;
 }
 
 export interface XdsClient {
   figures(): XdsFigures;
-  /** A provider refuses the credential or the model name of a ModelRoute. */
+  /** Reports that a provider refuses the credential or the model name of a ModelRoute. */
   reportRefusal(refusal: Refusal): void;
   /** How long this process has had no contact with an operator; 0 while it is connected. */
   configAgeMs(): number;
-  /** Ends the stream; what is in force stays so. */
+  /** Ends the stream. The configuration stays in force. */
   stop(): Promise<void>;
 }
 
@@ -58,7 +60,7 @@ const REPORT_TIMEOUT_MS = 5_000;
 const WRITE_CACHE_AFTER_MS = 1_000;
 const WRITE_CACHE_EVERY_MS = 30_000;
 
-/** Reads the cache, if there is one, and begins to connect. */
+/** Reads the cache, if there is one, and starts to connect. */
 export async function startXdsClient(options: XdsClientOptions): Promise<XdsClient> {
   const client = new RunningClient(options);
   await client.begin();
@@ -80,7 +82,7 @@ class RunningClient implements XdsClient {
   #contactMs = Date.now();
   #attempts = 0;
   #failures = 0;
-  /** Fetches all objects again, because the two sides hold different ones. */
+  /** True if all objects must be fetched again, because the two sides have different ones. */
   #fresh = false;
   #retry: NodeJS.Timeout | undefined;
   #stopped = false;

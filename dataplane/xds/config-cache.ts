@@ -1,7 +1,6 @@
 /**
- * The last good configuration on this proxy's disk, so that it can start while no operator answers. It holds the
- * providers' credentials, without which it would be of no use, so the file is encrypted (AES-256-GCM) with a key that
- * is kept elsewhere.
+ * Keeps the last good configuration on this proxy's disk, so that the proxy can start while no operator responds. The
+ * file contains the providers' credentials, so it is encrypted (AES-256-GCM) with a key that is kept elsewhere.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { CipherGCM } from 'node:crypto';
@@ -17,17 +16,17 @@ const MAGIC = Buffer.from('model-gateway configuration 1\n');
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MIN_SECRET_BYTES = 32;
-/** Records that are encoded before the event loop gets its turn. */
+/** How many records are encoded before the event loop gets its turn. */
 const BATCH = 500;
 
-/** The cipher's key, from whatever bytes a key file holds. Throws where they are too few to be a secret. */
+/** Derives the cipher's key from the bytes of a key file. Throws if they are too few to be a secret. */
 export function cacheKey(secret: Buffer): Buffer {
   if (secret.length < MIN_SECRET_BYTES)
     throw new Error(`the key of the configuration cache must have at least ${MIN_SECRET_BYTES} bytes`);
   return Buffer.from(hkdfSync('sha256', secret, MAGIC, 'configuration cache', 32));
 }
 
-/** Writes what is in force; the file is the old one or the new one, never a part. */
+/** Writes the configuration in force atomically: a crash leaves either the old or the new file. */
 export async function writeConfigCache(path: string, key: Buffer, inventory: Inventory): Promise<void> {
   const records = RESOURCE_TYPES.flatMap(({ field }) => recordsOf(inventory, field));
   const nonce = randomBytes(NONCE_BYTES);
@@ -45,7 +44,9 @@ export async function writeConfigCache(path: string, key: Buffer, inventory: Inv
   await rename(temporary, path);
 }
 
-/** Stages what the file holds; false: there is no file. Rejects where it cannot be read or has been changed. */
+/**
+ * Stages the objects of the file; returns false if there is no file. Rejects if it cannot be read or has been changed.
+ */
 export async function readConfigCache(path: string, key: Buffer, inventory: Inventory): Promise<boolean> {
   const bytes = await readFile(path).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;

@@ -1,14 +1,14 @@
 /**
- * A gRPC connection to an operator. Each connection resolves the address and reads certificate authorities and token
- * again, so that new replicas, rotated certificates and renewed tokens need no restart.
+ * Opens gRPC connections to an operator. Each connection resolves the address and reads certificate authorities and
+ * token again, so that new replicas, rotated certificates and renewed tokens need no restart.
  */
 import { readFile } from 'node:fs/promises';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 
 export interface GrpcChannelOptions {
-  /** "host:port"; a host with several addresses (a headless Service) is any of them. */
+  /** "host:port". If the host has several addresses (a headless Service), one of them is chosen. */
   readonly addresses: readonly string[];
-  /** Undefined: plaintext, and no token; for tests and for one machine. */
+  /** Undefined: plaintext without a token, for tests and for a single machine. */
   readonly secure: { readonly caFile: string; readonly tokenFile: string } | undefined;
   /** The interval of keep-alive pings on an idle connection. */
   readonly keepaliveMs?: number;
@@ -24,7 +24,7 @@ const KEEPALIVE_MS = 10_000;
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 const SHUFFLED = JSON.stringify({ loadBalancingConfig: [{ pick_first: { shuffleAddressList: true } }] });
 
-/** A channel for the `attempt`th connection; it connects with its first call. */
+/** Opens the channel for the `attempt`th connection. It connects with its first call. */
 export async function openGrpcChannel(options: GrpcChannelOptions, attempt: number): Promise<GrpcChannel> {
   const { addresses, secure, keepaliveMs = KEEPALIVE_MS } = options;
   const address = addresses[attempt % addresses.length];
@@ -41,7 +41,7 @@ export async function openGrpcChannel(options: GrpcChannelOptions, attempt: numb
     'grpc.service_config_disable_resolution': 1,
     'grpc.enable_http_proxy': 0,
     'grpc.enable_channelz': 0,
-    // shared connections remember their failures for longer than our own back-off does
+    // shared connections remember failures for longer than this client's back-off
     'grpc.use_local_subchannel_pool': 1,
   });
   return { client, metadata, address };

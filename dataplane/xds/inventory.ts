@@ -1,7 +1,7 @@
 /**
- * [P] The configuration that a proxy has, and how a round of updates changes it: all valid objects are put in force
- * together, and an invalid object keeps its last good version. The edit of one key costs the same however many keys
- * there are; everything is checked only when something is invalid.
+ * [P] The configuration of a proxy, and how a round of updates changes it: all valid objects are put in force together,
+ * and an invalid object keeps its last good version. The edit of one key costs the same however many keys there are;
+ * all objects are validated only if one is invalid.
  */
 import type { SnapshotFault, SnapshotKind } from '../snapshot/faults.ts';
 import { decodeObject, resourceName, SetDigest, typeUrlOf } from '../snapshot/resources.ts';
@@ -13,7 +13,7 @@ import type { Edit, SnapshotEdit, ValidConfig } from '../state/compile-edit.ts';
 import { KindInventory } from './kind-inventory.ts';
 import type { CommitResult } from './kind-inventory.ts';
 
-/** An object under its name on the wire. */
+/** An object under its resource name. */
 interface Named<M> {
   readonly name: string;
   readonly version: string;
@@ -22,9 +22,9 @@ interface Named<M> {
 
 /** The result of a round, or of the part of it that was applied early. */
 export interface RoundResult {
-  /** Undefined: nothing is different. */
+  /** Undefined if nothing changes. */
   readonly config: ValidConfig | undefined;
-  /** Objects in force that were refused before, and did not come again. */
+  /** Objects that are in force now although they were refused before and were not sent again. */
   readonly recovered: readonly { readonly field: SnapshotField; readonly name: string }[];
 }
 
@@ -56,7 +56,7 @@ export class Inventory {
     return ALL_FIELDS.reduce((sum, field) => sum + this.#kinds[field].refused.size, 0);
   }
 
-  /** A resource as received; it waits for the rest of its round. */
+  /** Stages a resource until its round is complete. */
   stage(field: SnapshotField, resource: { readonly name: string; readonly version: string }, bytes: Uint8Array): void {
     this.#kinds[field].stage(resource.name, resource.version, bytes);
   }
@@ -70,12 +70,12 @@ export class Inventory {
     for (const field of ALL_FIELDS) this.#kinds[field].unstage();
   }
 
-  /** Whether it was received and waits. */
+  /** True if the resource was received and is pending. */
   isStaged(field: SnapshotField, name: string): boolean {
     return this.#kinds[field].staged.has(name);
   }
 
-  /** What is wrong with an object's newest version; undefined: it is in force, or gone. */
+  /** The fault of an object's newest version; undefined if it is in force or gone. */
   refusal(field: SnapshotField, name: string): string | undefined {
     return this.#kinds[field].refused.get(name)?.message;
   }
@@ -87,14 +87,14 @@ export class Inventory {
     return versions;
   }
 
-  /** Objects in force. */
+  /** The number of objects in force. */
   *held<F extends SnapshotField>(field: F): Iterable<Named<Snapshot[F][number]>> {
     for (const [name, { version, object }] of this.#kinds[field].held) yield { name, version, object };
   }
 
   /**
-   * Removals for all that is held, or was refused, and is not among these names: what a full answer leaves out is
-   * gone.
+   * Stages the removal of all objects, also refused ones, that are not among these names, because a full response lists
+   * all that exist.
    */
   stageMissing(field: SnapshotField, names: ReadonlySet<string>): void {
     const { held, refused } = this.#kinds[field];
@@ -113,7 +113,7 @@ export class Inventory {
     return { config: isEmpty ? undefined : { snapshot: () => this.snapshot(), edit }, recovered: [] };
   }
 
-  /** Ends the round: its valid objects are put in force. */
+  /** Ends the round and puts its valid objects in force. */
   takeRound(): RoundResult {
     const staged = new Map(ALL_FIELDS.map((field) => [field, new Set(this.#kinds[field].staged.keys())]));
     if (this.refused > 0 || !this.#isValid()) this.#findFaults();
@@ -126,7 +126,7 @@ export class Inventory {
     return { config: this.#configOf(edit), recovered };
   }
 
-  /** All that is in force. */
+  /** The whole configuration in force. */
   snapshot(): Snapshot {
     const { keys, accounts, groups, routes, catalogs } = this.#kinds;
     return {
@@ -148,7 +148,7 @@ export class Inventory {
     return edit.keys.length === 0 && edit.accounts.length === 0 && !offering ? undefined : edit;
   }
 
-  /** Whether nothing is wrong with any candidate; checks no more than it must. */
+  /** True if no candidate has a fault. Validates no more than it must. */
   #isValid(): boolean {
     const { keys, groups, routes, catalogs } = this.#kinds;
     const kinds = Object.values(this.#kinds);
@@ -162,7 +162,7 @@ export class Inventory {
     return validateSnapshot({ keys: [], accounts: [], ...offering }).length === 0;
   }
 
-  /** Whether another key has one of its hashes or its uid, or claims it in this round. */
+  /** True if another key has one of the key's hashes or its uid, or claims it in this round. */
   #conflicts(name: string, key: Key, claimed: Set<string>): boolean {
     for (const claim of claimsOf(key)) {
       const owner = this.#owners.get(claim);
@@ -182,13 +182,13 @@ export class Inventory {
 
   /**
    * Excludes invalid objects until the rest is valid. It terminates, because each pass excludes a pending object, and
-   * without any of them the configuration was valid before.
+   * the configuration without pending objects was valid before.
    */
   #findFaults(): void {
     for (const field of ALL_FIELDS) this.#kinds[field].stageRefused();
     const validate = (): SnapshotFault[] => validateSnapshot(this.snapshot());
     for (let faults = validate(); faults.length > 0; faults = validate()) {
-      // all faults of an object, before the next look
+      // records all of an object's faults before the next pass
       const noted = faults.map((fault) =>
         this.#kinds[FIELDS[fault.kind]].noteFault(resourceName(fault), fault.message));
       if (noted.includes(true)) continue;

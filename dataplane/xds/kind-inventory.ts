@@ -1,5 +1,5 @@
 /**
- * [P] The objects of one kind at a proxy: those in force, those that are pending until their round is complete, and the
+ * [P] A proxy's objects of one kind: those in force, those that are pending until their round is complete, and the
  * newest versions that were refused.
  */
 import type { Edit } from '../state/compile-edit.ts';
@@ -17,11 +17,11 @@ export interface InstalledObject<M> {
 
 /** The server's newest version of an object, before it is put in force. */
 export interface PendingObject<M> {
-  /** '': it is to be gone. */
+  /** '' stands for a removal. */
   readonly version: string;
-  /** Undefined: to be gone, or unreadable. */
+  /** Undefined for a removal or an unreadable object. */
   readonly object: M | undefined;
-  /** What is wrong with it; '': nothing that is known. */
+  /** The object's fault; '' if none is known. */
   message: string;
 }
 
@@ -29,7 +29,7 @@ export interface PendingObject<M> {
 export interface CommitResult {
   readonly name: string;
   readonly version: string;
-  /** '': it is in force. */
+  /** The fault; '' if the object is in force. */
   readonly message: string;
 }
 
@@ -64,21 +64,21 @@ export class KindInventory<M extends Named> {
     this.#staged.clear();
   }
 
-  /** What was refused before is tried again: it may have been another object's fault. */
+  /** Stages refused objects again, because another object may have caused their fault. */
   stageRefused(): void {
     for (const [name, { version, object }] of this.refused) {
       if (object && !this.#staged.has(name)) this.#staged.set(name, { version, object, message: '' });
     }
   }
 
-  /** The newest version that has come, refused or not. */
+  /** The newest received version, refused or not. */
   received(name: string): string | undefined {
     return this.refused.get(name)?.version ?? this.held.get(name)?.version;
   }
 
   /**
-   * Everything as it would be with the pending objects that have no known fault. These come last, so that of two
-   * objects in conflict the newer one is refused.
+   * All objects that would be in force with the pending ones that have no known fault. Those come last, so that of two
+   * conflicting objects the newer one is refused.
    */
   objects(): M[] {
     const objects: M[] = [];
@@ -87,7 +87,7 @@ export class KindInventory<M extends Named> {
     return objects;
   }
 
-  /** Notes a fault of a staged object; false: no staged object has this name. */
+  /** Records a fault of a staged object; returns false if no staged object has this name. */
   noteFault(name: string, message: string): boolean {
     const candidate = this.#staged.get(name);
     if (!candidate || candidate.version === '') return false;
@@ -95,7 +95,7 @@ export class KindInventory<M extends Named> {
     return true;
   }
 
-  /** Marks every pending object without a known fault as faulty; returns whether there was one. */
+  /** Records a fault for every pending object without one; returns whether there was any. */
   noteFaultOfAll(message: string): boolean {
     let found = false;
     for (const [name, candidate] of this.#staged) {
@@ -104,7 +104,7 @@ export class KindInventory<M extends Named> {
     return found;
   }
 
-  /** What the candidates change. */
+  /** The edits that the candidates make. */
   edits(): Edit<M>[] {
     const edits: Edit<M>[] = [];
     for (const [name, { object, message }] of this.#staged) {
@@ -114,7 +114,7 @@ export class KindInventory<M extends Named> {
     return edits;
   }
 
-  /** Puts the pending objects in force, or only those of these names; returns the result for each. */
+  /** Puts the pending objects in force, or only those of these names. Returns the result for each. */
   commit(names: Iterable<string> = [...this.#staged.keys()]): CommitResult[] {
     const results: CommitResult[] = [];
     for (const name of names) {

@@ -26,7 +26,7 @@ export function createRefusalReport({ send, clock, log }: RefusalReportOptions):
     if (sentMs.size >= MAX_KNOWN) sentMs.clear();
     sentMs.set(id, clock.monotonicMs());
     send([{ route, channel, status, connectError }]).catch((error: unknown) => {
-      sentMs.delete(id); // the next one is sent
+      sentMs.delete(id); // so that the next refusal is sent
       log.debug({ err: error, route, channel }, 'the operator could not be told about a provider\'s refusal');
     });
   };

@@ -1,6 +1,6 @@
 /**
- * One xDS stream, from its first requests to its end: takes rounds of updates, puts them in force, and acknowledges or
- * rejects each response. It sends through a callback, so that a test can stand in for the server.
+ * One xDS stream, from its first requests to its end: receives rounds of updates, puts them in force, and acknowledges
+ * or rejects each response. It sends through a callback, so that a test can replace the server.
  */
 import { Resource } from '../snapshot/discovery.gen.ts';
 import type { Any, DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../snapshot/discovery.gen.ts';
@@ -15,14 +15,14 @@ export interface StreamOptions {
   /** The name of this proxy. */
   readonly nodeId: string;
   readonly version: string;
-  /** Whether to request everything again, and to remove what the response lacks. */
+  /** Requests everything again, and removes what the response lacks. */
   readonly fresh: boolean;
   readonly send: (request: DeltaDiscoveryRequest) => void;
   readonly install: (config: ValidConfig) => void;
-  /** Called after each complete round; false: the two sides hold different objects. */
+  /** Called after each complete round; false if the two sides have different objects. */
   readonly onRound: (consistent: boolean) => void;
   readonly onRefused: (field: SnapshotField, name: string, message: string) => void;
-  /** Runs a function once everything that has arrived already was received. */
+  /** Runs a function after everything that has already arrived was received. */
   readonly soon: (run: () => void) => void;
 }
 
@@ -44,7 +44,7 @@ const EMPTY_REQUEST: Omit<DeltaDiscoveryRequest, 'typeUrl'> = {
 export class XdsStream {
   readonly #options: StreamOptions;
   #outstanding: Outstanding[] = [];
-  /** Types that have been answered at all; the first round is whole when all have been. */
+  /** Types that have had a response; the first round is complete when all have. */
   readonly #answered = new Set<string>();
   /** Names received in the first round of a new stream, by kind. */
   readonly #seen = new Map<SnapshotField, Set<string>>();
@@ -57,7 +57,7 @@ export class XdsStream {
     this.#options = options;
   }
 
-  /** Subscribes to everything, with what is held already. */
+  /** Subscribes to everything, and names the versions that the proxy already has. */
   begin(): void {
     const { inventory, nodeId, version, fresh } = this.#options;
     const node = { id: nodeId, cluster: '', userAgentName: `model-gateway/${version}` };
@@ -69,7 +69,7 @@ export class XdsStream {
     this.#request({ ...subscription, typeUrl: CHECKPOINT_TYPE });
   }
 
-  /** Throws where the response breaks the protocol: the stream is of no use then. */
+  /** Throws if the response violates the protocol; the stream must then be closed. */
   receive(response: DeltaDiscoveryResponse): void {
     const { typeUrl, nonce } = response;
     const field = FIELDS.get(typeUrl);
@@ -104,7 +104,7 @@ export class XdsStream {
     this.#complete = true;
   }
 
-  /** Revocations and lowered limits are applied at once, without waiting for the rest of a long round. */
+  /** Applies revocations and lowered limits at once, without waiting for the rest of a long round. */
   #hurry(): void {
     if (this.#urgent) return;
     this.#urgent = true;
@@ -120,7 +120,7 @@ export class XdsStream {
     });
   }
 
-  /** Whether a part of the response still waits for its round. */
+  /** True if a part of the response is still pending until its round is complete. */
   #isStaged({ field, names }: Outstanding): boolean {
     return field === undefined || names.keys().some((name) => this.#options.inventory.isStaged(field, name));
   }
@@ -135,7 +135,7 @@ export class XdsStream {
     const first = !this.#whole;
     this.#whole = true;
     const outcome = inventory.takeRound();
-    // the first round is installed even if it is empty: the proxy has its configuration then
+    // install the first round even if it is empty, because the proxy then has its configuration
     const config = outcome.config ?? (first ? { snapshot: () => inventory.snapshot() } : undefined);
     if (config) install(config);
     for (const each of this.#outstanding.splice(0)) this.#answer(each);
@@ -148,7 +148,7 @@ export class XdsStream {
     return !this.#checkpoint || (this.#checkpoint.digest === text && this.#checkpoint.resources === count);
   }
 
-  /** ACK, or NACK with every object that is refused and why; what the answer does not name is in force. */
+  /** Sends an ACK, or a NACK with every refused object and the reason; objects that it does not name are in force. */
   #answer({ nonce, typeUrl, field, names }: Outstanding): void {
     const { inventory, onRefused } = this.#options;
     const details: Any[] = [];
@@ -166,7 +166,7 @@ export class XdsStream {
     this.#request({ typeUrl, responseNonce: nonce, ...details.length > 0 && { errorDetail } });
   }
 
-  /** Asks again for objects that are no longer refused, since only an answer to them withdraws the refusal. */
+  /** Requests objects again that are no longer refused, because only a response about them withdraws the refusal. */
   #recover({ recovered }: RoundResult): void {
     if (recovered.length === 0) return;
     for (const { field } of RESOURCE_TYPES) {

@@ -2,6 +2,7 @@
  * [P] Providers' refusals of a ModelRoute's credential, address or model names, and failed connections → conditions.
  * Proxies report each of them; nothing reports that one was fixed, so one that is not repeated expires.
  */
+import { REASONS } from '#crds/conditions.ts';
 import type { Reason } from '#crds/conditions.ts';
 import type { DesiredCondition } from './conditions.ts';
 
@@ -35,12 +36,15 @@ export function freshRefusals(refusals: readonly Refusal[], nowMs: number): Refu
   return [...latest.values()].filter(({ atMs }) => nowMs - atMs < REFUSAL_LASTS_MS);
 }
 
-/** UpstreamRefused and UpstreamUnreachable for fresh refusals; none where there are none. */
-export function refusalConditions(refusals: readonly Refusal[]): DesiredCondition[] {
+/**
+ * UpstreamRefused and UpstreamUnreachable for fresh refusals, none where there are none; CredentialReady for routes
+ * that sign in.
+ */
+export function refusalConditions(refusals: readonly Refusal[], signsIn = false): DesiredCondition[] {
   const sorted = refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
   return [
     ...refusedCondition(sorted.filter(({ connectError = '' }) => connectError === '')),
-    ...signInCondition(sorted.filter(({ connectError = '' }) => connectError.startsWith(SIGN_IN))),
+    ...signsIn ? [signInCondition(sorted.filter(({ connectError = '' }) => connectError.startsWith(SIGN_IN)))] : [],
     ...unreachableCondition(
       sorted.filter(({ connectError = '' }) => connectError !== '' && !connectError.startsWith(SIGN_IN)),
     ),
@@ -63,13 +67,13 @@ function refusedCondition([first, ...others]: readonly Refusal[]): DesiredCondit
 /** How the code of a failed sign-in begins. */
 const SIGN_IN = 'SIGN_IN:';
 
-function signInCondition([first, ...others]: readonly Refusal[]): DesiredCondition[] {
-  if (!first) return [];
+function signInCondition([first, ...others]: readonly Refusal[]): DesiredCondition {
+  if (!first) return { type: 'CredentialReady', status: 'True', reason: 'SignedIn', message: REASONS.SignedIn };
   const code = signInCode(first);
   const { reason, advice } = explainSignIn(code);
   const message = `Channel "${first.channel}" has no token for its cloud (${code}): ${advice}`;
   const more = others.map((each) => `"${each.channel}" (${signInCode(each)})`);
-  return [{ type: 'SignInFailed', status: 'True', reason, message: message + likewise(more) }];
+  return { type: 'CredentialReady', status: 'False', reason, message: message + likewise(more) };
 }
 
 function signInCode({ connectError = '' }: Refusal): string {

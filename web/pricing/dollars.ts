@@ -74,7 +74,7 @@ export function eachGeneration(price: PriceFigures): PriceFigures[] {
 }
 
 /** What a price per generation is for. */
-export function generationUnit({ dimensions }: PricingRow): 'second' | 'image' | 'request' {
+export function generationUnit({ dimensions }: Pick<PricingRow, 'dimensions'>): 'second' | 'image' | 'request' {
   if (dimensions.perSecondNanoUsd !== undefined) return 'second';
   return dimensions.perImage.length > 0 ? 'image' : 'request';
 }

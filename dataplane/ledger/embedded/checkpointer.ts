@@ -1,7 +1,7 @@
 /**
- * Checkpoints. If anything has changed, the checkpointer appends the totals of keys and accounts to the newest journal
- * segment, starts another segment, and has the file's thread apply the complete one. No call waits for it, and calls
- * continue while it fails, because the journal keeps everything that is not in the file.
+ * Makes checkpoints. If anything has changed, the checkpointer appends the totals of keys and accounts to the newest
+ * journal segment, starts another segment, and lets the file's thread apply the complete one. Calls never wait for a
+ * checkpoint. They continue while checkpoints fail, because the journal keeps everything that is not in the file.
  */
 import { markCheckpointed } from '../balances.ts';
 import type { Balances } from '../balances.ts';
@@ -22,9 +22,9 @@ export interface CheckpointerDeps {
   readonly onFault: (fault: LedgerFault) => void;
 }
 
-/** A segment of this size is complete even if it records only progress. */
+/** A segment of this size is completed even if it records only progress. */
 const SEGMENT_BYTES = 8 << 20;
-/** Reported after so many failures: fewer may be caused by a reader of the file. */
+/** A fault is reported after this many failures; a program that reads the file may cause fewer. */
 const FAILURES_TO_REPORT = 3;
 const FINAL_TRIES = 3;
 
@@ -33,13 +33,13 @@ export class Checkpointer {
   readonly #timer: NodeJS.Timeout;
   readonly #ledgerId: string;
   #thread: FileThread;
-  /** The last segment that was applied to the file. */
+  /** The number of the last segment that was applied to the file. */
   #taken: number;
-  /** The last segment that is complete. */
+  /** The number of the last complete segment. */
   #complete: number;
-  /** Segments up to this one are applied together: only the last one ends with totals. */
+  /** Segments up to this number are applied together, because only the last of them ends with totals. */
   #notBefore: number;
-  /** The file was replaced: the next segment begins with all balances. */
+  /** The file was replaced, so the next segment must begin with all balances. */
   #needsWhole = false;
   #running: Promise<void> | undefined;
   #failures = 0;
@@ -72,7 +72,7 @@ export class Checkpointer {
     this.#stopped = true;
   }
 
-  /** Applies everything, the newest segment included. What fails now is applied at the next start. */
+  /** Applies everything, including the newest segment. The next start applies whatever fails now. */
   async finish(): Promise<void> {
     this.stop();
     await this.#running;
@@ -94,17 +94,19 @@ export class Checkpointer {
   #tick(): void {
     const { journal, committer } = this.#deps;
     try {
-      // not during a checkpoint, which deletes segments
+      // a checkpoint in progress deletes segments itself
       if (!this.#running && journal.isDeleted) journal.rewriteSegments(false);
     } catch (error) {
-      // data in a deleted file would be lost with the process: as bad as a failed write
+      // a deleted file would be lost with the process, which is as bad as a failed write
       committer.failed(error);
       return;
     }
     this.begin();
   }
 
-  /** Starts another segment if the newest has changes for the file. A file that lags behind gets larger segments. */
+  /**
+   * Starts another segment if the newest has changes for the file. While the file lags behind, segments grow larger.
+   */
   #completeSegment(): void {
     const { balances, journal, committer } = this.#deps;
     if (committer.failing || this.#thread.ended) return;
@@ -171,7 +173,7 @@ export class Checkpointer {
     for (const job of journal.checkpointed(to)) forgetJob(balances.jobs, job);
   }
 
-  /** The file may have been replaced by an empty or an older one. */
+  /** Opens the file again, which an empty or an older one may have replaced. */
   async #reopen(): Promise<void> {
     const { thread, checkpoint: { ledgerId, segment } } = await this.#deps.reopen();
     this.#thread = thread;
@@ -182,7 +184,7 @@ export class Checkpointer {
 
   async #failed(error: unknown): Promise<void> {
     this.#count(error);
-    // a new thread opens the file again
+    // the retry opens the file in a new thread
     await this.#thread.kill();
   }
 

@@ -1,7 +1,7 @@
 /**
- * Group commit. The committer writes all changes of one turn of the event loop to the journal at once, and acknowledges
- * them after the write (sync normal) or after the disk's sync (full). It repeats a failed write. It refuses and
- * withdraws holds that are not in the journal in time.
+ * Implements group commit. The committer writes all changes of one turn of the event loop to the journal at once, and
+ * acknowledges them after the write (sync normal) or after the disk's sync (full). It repeats a failed write. It
+ * refuses and withdraws holds that are not in the journal in time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Balances } from '../balances.ts';
@@ -14,8 +14,8 @@ import type { Journal } from './journal.ts';
 export type LedgerSync = 'normal' | 'full';
 
 /**
- * Failing: the journal cannot be written, and calls are refused. Recovered: it can again. Lagging: the file falls
- * behind the journal, and calls continue. CaughtUp: the file is up to date again.
+ * Failing: the journal cannot be written, and calls are refused. Recovered: the journal works again. Lagging: the file
+ * falls behind the journal, while calls continue. CaughtUp: the file is up to date again.
  */
 export interface LedgerFault {
   readonly state: 'Failing' | 'Recovered' | 'Lagging' | 'CaughtUp';
@@ -27,7 +27,7 @@ export interface CommitterDeps {
   readonly journal: Journal;
   readonly sync: LedgerSync;
   readonly onFault: (fault: LedgerFault) => void;
-  /** A hold that is not in the journal after this time is refused. */
+  /** A hold is refused if it is not in the journal within this time. */
   readonly timeoutMs: number;
 }
 
@@ -48,13 +48,13 @@ interface Batch {
   readonly timers: NodeJS.Timeout[];
 }
 
-/** Late progress does no harm: the next one replaces it. */
+/** Progress may be lost at its timeout, because the next progress replaces it. */
 const PROGRESS_TIMEOUT_MS = 5_000;
-/** After this fraction of the timeout a write is late, and new calls are refused until it is done. */
+/** A write that takes longer than this fraction of the timeout is late: new calls are refused until it is done. */
 const LATE = 0.75;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
-/** After so many consecutive failures the journal's files are rewritten. */
+/** After this many consecutive failures the journal's files are rewritten. */
 const FAILURES_TO_REWRITE = 6;
 
 export class Committer {
@@ -84,12 +84,12 @@ export class Committer {
     return this.#wait((waiting) => this.#batch.settlements.push(waiting), answer);
   }
 
-  /** Confirms a hold when it is durable and resolves with `answer`; at the timeout, withdraws it and rejects. */
+  /** Confirms the hold when it is durable and resolves with `answer`. At the timeout, withdraws it and rejects. */
   held<T>(pending: PendingHold, answer: T): Promise<T> {
     return this.#wait((waiting) => this.#batch.holds.push({ ...waiting, pending }), answer);
   }
 
-  /** Resolves when the logged progress is durable; rejects at its timeout. */
+  /** Resolves when the logged progress is durable; rejects at the timeout. */
   renewed(): Promise<void> {
     return this.#wait((waiting) => this.#batch.progress.push(waiting), undefined);
   }
@@ -111,7 +111,7 @@ export class Committer {
     });
   }
 
-  /** Resolves when everything is written, or at the timeout; callers that still wait then are refused. */
+  /** Resolves when everything is written, or at the timeout, at which callers that still wait are refused. */
   async stop(timeoutMs: number): Promise<void> {
     const untilMs = performance.now() + timeoutMs;
     while (this.#hasWork() && performance.now() < untilMs) {
@@ -151,7 +151,7 @@ export class Committer {
     else this.#acknowledge(this.#waiting.splice(0));
   }
 
-  /** Data in a deleted file would be lost with the process. */
+  /** Rewrites deleted files, whose data would be lost with the process. */
   #rewriteDeleted(): void {
     const { journal } = this.#deps;
     const all = this.#failures % FAILURES_TO_REWRITE === 0;
@@ -188,7 +188,7 @@ export class Committer {
     }
   }
 
-  /** Called after a failed write, here or in the checkpointer: schedules another. */
+  /** Schedules another write after one that failed here or in the checkpointer. */
   failed(error: unknown): void {
     this.#failures++;
     this.#report(error instanceof Error ? error.message : String(error));
@@ -225,7 +225,7 @@ export class Committer {
     const { timeoutMs } = this.#deps;
     const error = new LedgerUnavailable('the ledger\'s journal cannot be written now');
     const after = (ms: number, expire: () => void): void => {
-      // if the event loop was blocked, a completed write is acknowledged first
+      // if the event loop was blocked, acknowledge a completed write before the timer's callback runs
       const timer = setTimeout(() => setImmediate(() => {
         if (this.#waiting.includes(batch)) expire();
       }), ms);
@@ -240,8 +240,8 @@ export class Committer {
   }
 
   /**
-   * A refused call costs nothing, even if the process is killed next: the withdrawals are written before a caller hears
-   * of the refusal. If the journal cannot be written, the holds are not in it either.
+   * Refuses holds and writes their withdrawals before a caller learns of the refusal, so that a refused call costs
+   * nothing even if the process is killed next. If the journal cannot be written, the holds are not in it either.
    */
   #refuseHolds(batches: readonly Batch[], error: LedgerUnavailable): void {
     const { balances, journal } = this.#deps;

@@ -1,5 +1,5 @@
 /**
- * Injects disk faults for tests: the journal's writer and the file's thread read one shared integer around each write.
+ * Injects disk faults for tests: the journal's writer and the file's thread check a shared integer around each write.
  * Without the integer nothing happens.
  */
 
@@ -24,7 +24,7 @@ export const FAULT = {
 
 type FaultPoint = 'BeforeWrite' | 'AfterWrite' | 'AfterSync' | 'WithinCheckpoint';
 
-/** The faults that fail at each point. */
+/** The faults that make each point fail. */
 const FAILING: Readonly<Record<FaultPoint, readonly number[]>> = {
   BeforeWrite: [FAULT.commitFails, FAULT.writeTears], AfterWrite: [FAULT.answerFails],
   AfterSync: [FAULT.syncFails], WithinCheckpoint: [FAULT.fileFails],

@@ -10,11 +10,11 @@ import type { CallOrigin, CallProgress } from '../usage-record.ts';
 import { encodeFrame, FRAME_HEADER_BYTES, JOB_STATES, KIND, PERIODS, RECORD_HEADER_BYTES } from './journal-format.ts';
 
 /**
- * Holds the records that are not written yet. They are one frame, which is in the journal completely or not at all: a
- * hold that is withdrawn before it could be written is never found without its withdrawal.
+ * Buffers unwritten records as one frame, of which the journal contains all or nothing. If a hold is withdrawn before
+ * it could be written, recovery therefore never finds the hold without its withdrawal.
  */
 export class JournalEncoder {
-  /** The names in this segment, by reference number. */
+  /** The names of this segment; a name's reference number is its index. */
   readonly names: string[] = [];
   readonly #references = new Map<string, number>();
   #records: Buffer[] = [];
@@ -24,12 +24,15 @@ export class JournalEncoder {
     return this.#records.length === 0;
   }
 
-  /** Returns the frame to write; empty without records. A failed write is repeated with this frame or a longer one. */
+  /**
+   * Returns the frame to write; empty if there are no records. After a failed write, the next frame repeats the
+   * records.
+   */
   frame(): Buffer {
     return this.isEmpty ? Buffer.alloc(0) : encodeFrame(this.#records);
   }
 
-  /** Drops the records, which are written. */
+  /** Drops the records after they have been written. */
   written(): void {
     this.#records = [];
     this.#recordsLength = 0;
@@ -166,7 +169,7 @@ function writeWindow(record: RecordWriter, { kind, startMs, spentNanoUsd }: Wind
   record.amount(spentNanoUsd);
 }
 
-/** Clamped to 64 bits. */
+/** Clamps an amount to 64 bits. */
 function bounded(amount: bigint | null): bigint | null {
   if (amount === null) return null;
   if (amount > MAX_NANO_USD) return MAX_NANO_USD;
@@ -212,7 +215,7 @@ class RecordWriter {
     this.amount(value ?? 0n);
   }
 
-  /** UTF-8, preceded by its length in bytes. */
+  /** Appends UTF-8 text, preceded by its length in bytes. */
   text(text: string): void {
     const length = Buffer.byteLength(text);
     this.integer(length);

@@ -68,7 +68,7 @@ export interface AccountState {
   readonly spentNanoUsd: bigint;
 }
 
-/** Called for each record in order. Kinds without a method are skipped unparsed. */
+/** Its methods are called for each record in order. Records of a kind without a method are skipped. */
 export interface RecordVisitor {
   held?(record: HeldRecord): void;
   withdrawn?(callId: string): void;
@@ -82,9 +82,9 @@ export interface RecordVisitor {
 export interface SegmentEnd {
   /** The length of the intact part. */
   readonly bytes: number;
-  /** Bytes follow that are not a complete frame. */
+  /** The intact part is followed by bytes that are not a complete frame. */
   readonly torn: boolean;
-  /** Complete frames follow after those bytes: the segment is damaged, not torn. */
+  /** Those bytes are followed by complete frames: the segment is damaged, not torn. */
   readonly damaged: boolean;
 }
 
@@ -110,7 +110,7 @@ function hasFrameAfter(bytes: Buffer, after: number): boolean {
   return false;
 }
 
-/** Header included. */
+/** The length of the record at an offset, including its header. */
 export function recordLength(bytes: Buffer, at: number): number {
   return RECORD_HEADER_BYTES + bytes.readUInt32LE(at + 1);
 }
@@ -134,7 +134,7 @@ const VISITS: Readonly<Record<number, Visit>> = {
   [KIND.account]: (read, visitor) => visitor.account?.({ id: read.name(), spentNanoUsd: read.amount() }),
 };
 
-/** Visits a record, or adds its name to `names`. */
+/** Visits a record, or adds the name that it defines to `names`. */
 function readRecord(bytes: Buffer, { at, names }: { at: number; names: string[] }, visitor: RecordVisitor): void {
   const kind = bytes.readUInt8(at);
   const read = new FieldReader(bytes, at + RECORD_HEADER_BYTES, names);
@@ -162,13 +162,13 @@ function readRenewed(read: FieldReader): RenewedRecord {
   return { ...renewed, progress: { ...renewed.progress, ...readLines(read) } };
 }
 
-/** After the lines; earlier versions end before it. */
+/** Reads the session, which follows the lines; records of earlier versions end before it. */
 function readSession(read: FieldReader): Pick<CallOrigin, 'session'> {
   const session = read.isAtEnd ? '' : read.text();
   return session === '' ? {} : { session };
 }
 
-/** After all fields that a record had at first; earlier versions end before it. */
+/** Reads the lines, which follow the original fields; records of earlier versions end before them. */
 function readLines(read: FieldReader): Pick<CallProgress, 'lines'> {
   const lines = read.isAtEnd ? undefined : decodeLines(read.text());
   return lines ? { lines } : {};
@@ -235,7 +235,7 @@ class FieldReader {
     this.#end = at + bytes.readUInt32LE(at - RECORD_HEADER_BYTES + 1);
   }
 
-  /** The record has no further field. */
+  /** True if the record has no further field. */
   get isAtEnd(): boolean {
     return this.#at >= this.#end;
   }
@@ -275,7 +275,7 @@ class FieldReader {
 
   name(): string {
     const name = this.#names[this.integer()];
-    if (name === undefined) throw new Error('a record of the journal names what was never named');
+    if (name === undefined) throw new Error('a record of the journal refers to an unknown name');
     return name;
   }
 

@@ -1,7 +1,7 @@
 /**
- * The write-ahead journal of the embedded ledger. It encodes every movement at once and appends to the newest segment
- * in one write per turn of the event loop. A failed write is repeated at the same offset, so that a partial write does
- * no harm.
+ * The write-ahead journal of the embedded ledger. It encodes every movement immediately, and appends to the newest
+ * segment in one write per turn of the event loop. It repeats a failed write at the same offset, so that a partial
+ * write does no harm.
  */
 import { closeSync } from 'node:fs';
 import type { AccountBalance, Balances, Hold, KeyBalance, MovementLog, SettledCall } from '../balances.ts';
@@ -30,11 +30,11 @@ interface OpenSegment extends ReadableSegment {
 
 interface EndedJob {
   readonly job: Job;
-  /** The segment that contains its outcome. */
+  /** The segment that contains the job's outcome. */
   readonly segment: number;
 }
 
-/** The segments that are not in the ledger's file yet; the newest is appended to. */
+/** Owns the segments that are not in the ledger's file yet, and appends to the newest. */
 export class Journal implements MovementLog {
   readonly #settings: JournalSettings;
   readonly calls: SettledCalls;
@@ -67,7 +67,7 @@ export class Journal implements MovementLog {
     return this.#current.encoder.isEmpty;
   }
 
-  /** For tests: a write would block now. */
+  /** For tests: true if a write would block now. */
   get isStalled(): boolean {
     return isStalled(this.#settings.faults);
   }
@@ -94,13 +94,13 @@ export class Journal implements MovementLog {
     if (job.state !== 'Running') this.#endedJobs.push({ job, segment: this.number });
   }
 
-  /** Adds the totals of keys and accounts after all movements so far, for the file. */
+  /** Appends, for the file, the totals of keys and accounts after all movements so far. */
   addTotals(keys: Iterable<KeyBalance>, accounts: Iterable<AccountBalance>): void {
     for (const key of keys) this.#current.encoder.key(key);
     for (const account of accounts) this.#current.encoder.account(account);
   }
 
-  /** Appends the pending records. Throws where that fails, and keeps them for the next try. */
+  /** Appends the pending records. If that fails, throws and keeps them for the next try. */
   flush(): void {
     if (this.isFlushed) return;
     const { faults } = this.#settings;
@@ -120,7 +120,7 @@ export class Journal implements MovementLog {
     encoder.written();
   }
 
-  /** Resolves when everything flushed before survives a power failure. One sync at a time. */
+  /** Resolves when everything flushed so far survives a power failure. Only one sync may run at a time. */
   async sync(): Promise<void> {
     const segments = [...this.#unsynced];
     this.#unsynced.clear();
@@ -146,7 +146,7 @@ export class Journal implements MovementLog {
     this.calls.beginSegment(next);
   }
 
-  /** Closes the segments up to this one, which are in the file. Returns the jobs whose outcome they contain. */
+  /** Closes the segments up to this one, which are in the file now. Returns the jobs whose outcome they contain. */
   checkpointed(to: number): Job[] {
     this.calls.checkpointed(to);
     for (const segment of this.#earlier) if (segment.number <= to) this.#closeSegment(segment);
@@ -156,12 +156,12 @@ export class Journal implements MovementLog {
     return ended;
   }
 
-  /** Rewrites segment files that were deleted, or (`all`) every one after repeated write errors. */
+  /** Rewrites segment files that were deleted, or all of them (`all`) after repeated write errors. */
   rewriteSegments(all: boolean): void {
     for (const { file } of this.#segments()) if (all || file.isDeleted) file.rewrite();
   }
 
-  /** Somebody has removed a segment. */
+  /** True if another program has deleted a segment. */
   get isDeleted(): boolean {
     return this.#segments().some(({ file }) => file.isDeleted);
   }
@@ -190,7 +190,7 @@ export class Journal implements MovementLog {
       file.accept(bytes.length);
       encoder.written();
     } catch (error) {
-      // half a segment beside one that goes on would be read as the end of it
+      // recovery would take half a segment next to a growing one for the journal's end
       file.discard();
       throw error;
     }

@@ -1,7 +1,4 @@
-/**
- * The ledger's SQLite file with its statements: takes in segments of the journal, finds old records, and lets them
- * leave.
- */
+/** The ledger's SQLite file and its statements: applies segments of the journal, finds old records, and prunes them. */
 import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { injectFault } from './faults.ts';
@@ -32,14 +29,16 @@ export interface SegmentRange {
   readonly nowMs: number;
 }
 
-/** A job by the key that made it, or by its channel. */
+/** Finds a job by the key that created it, or by its channel. */
 export interface JobKey {
   readonly by: 'Key' | 'Channel';
   readonly owner: string;
   readonly jobId: string;
 }
 
-/** Each segment prunes at most twice the records that it adds, and so many more: pruning keeps up in small steps. */
+/**
+ * Each segment prunes at most twice the records that it adds plus this many, so that pruning keeps up in small steps.
+ */
 const PRUNE_STEP = 64;
 
 export class LedgerFile {
@@ -84,7 +83,7 @@ export class LedgerFile {
     this.#findJob = { Key: findJob('key_uid'), Channel: findJob('channel') };
   }
 
-  /** Applies the segments in one transaction and deletes them. Throws where that fails, with nothing applied. */
+  /** Applies the segments in one transaction and deletes them. If that fails, throws and applies nothing. */
   checkpoint({ from, to, ledgerId, nowMs }: SegmentRange): void {
     const { path, faults } = this.#settings;
     if (this.#isGone()) throw new Error('the file was removed, or another was put in its place');
@@ -105,13 +104,11 @@ export class LedgerFile {
     removeSegments(path, to);
   }
 
-  /** The row of a settled call. */
   findCall(callId: string): Row | undefined {
     const seq = this.#seqOf(callId);
     return seq === undefined ? undefined : rowsOf(this.#findUsage.all(seq))[0];
   }
 
-  /** The row of a job. */
   findJob({ by, owner, jobId }: JobKey): Row | undefined {
     return rowsOf(this.#findJob[by].all(owner, jobId))[0];
   }
@@ -120,7 +117,7 @@ export class LedgerFile {
     this.#db.close();
   }
 
-  /** Data in a deleted file would be lost. */
+  /** True if the file was deleted or replaced, so that new data in it would be lost. */
   #isGone(): boolean {
     return statSync(this.#settings.path, { throwIfNoEntry: false })?.ino !== this.#inode;
   }
@@ -130,7 +127,7 @@ export class LedgerFile {
     if (segment.whole)
       this.#db.exec('DELETE FROM keys; DELETE FROM accounts; DELETE FROM jobs WHERE state = \'Running\'');
     let added = 0;
-    // an earlier process may have left a torn end; recovery has checked that only the last one has
+    // the last segment may be torn, by the process that wrote it; recovery has checked that no other is
     visitSegment(segment, true, {
       settled: (record: SettledRecord) => {
         this.#insertUsage.run(...settledRow(record));
@@ -149,7 +146,7 @@ export class LedgerFile {
     if (seq !== undefined) this.#refundUsage.run(seq);
   }
 
-  /** The latest block first: most lookups are for recent calls. */
+  /** Searches the latest block first, because most lookups are for recent calls. */
   #seqOf(callId: string): number | undefined {
     const { oldest, newest } = this.#readBounds() ?? { oldest: 0, newest: -1 };
     for (let block = blockOf(newest); block >= blockOf(oldest); block--) {
@@ -159,7 +156,7 @@ export class LedgerFile {
     return undefined;
   }
 
-  /** Deletes the oldest records. Sequence numbers have no large gaps, so that they also count records. */
+  /** Deletes the oldest records. Their sequence numbers have no large gaps, so their range is about their number. */
   #prune(most: number, nowMs: number): void {
     const { maxRecords, maxAgeMs } = this.#settings.retention;
     const bounds = this.#readBounds();
@@ -186,7 +183,7 @@ export class LedgerFile {
   }
 }
 
-/** `seq >> USAGE_BLOCK_BITS`, which JavaScript computes only for 32 bits. */
+/** Computes `seq >> USAGE_BLOCK_BITS`, for which JavaScript's shift has too few bits. */
 function blockOf(seq: number): number {
   return Math.floor(seq / 2 ** USAGE_BLOCK_BITS);
 }

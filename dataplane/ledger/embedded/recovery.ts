@@ -1,6 +1,6 @@
 /**
- * Restores the balances at the start: from the ledger's file, then by replaying the journal since its checkpoint.
- * Replay applies decisions as they were made and decides nothing again.
+ * Restores the balances at the start: reads the ledger's file, then replays the journal written since its checkpoint.
+ * The replay applies decisions as they were made and decides nothing anew.
  */
 import {
   countHold, newWindow, openAccount, openKey, openWindow, setCountedAmount, spend, trimPastWindows,
@@ -30,12 +30,12 @@ export interface Recovered {
   readonly recovered: RecoveredCalls;
 }
 
-/** Fills empty balances from file and journal. Throws where the two do not belong together. */
+/** Fills empty balances from file and journal. Throws if the two do not belong together. */
 export function recover(balances: Balances, path: string, file: FileState & { readonly nowMs: number }): Recovered {
   const { checkpoint, stored, nowMs } = file;
   const segments = segmentsAfter(path, checkpoint);
   const [first] = segments;
-  // after the file was replaced, the journal starts with all balances
+  // after a replacement of the file, the journal starts with all balances
   const isOwn = first === undefined || first.ledgerId === checkpoint.ledgerId;
   if (isOwn) restoreBalances(balances, stored, nowMs);
   const recovered = { settled: new Map<string, SettledCall>(), refunded: new Set<string>() };
@@ -68,7 +68,7 @@ export function restoreBalances(balances: Balances, stored: StoredBalances, nowM
   for (const row of stored.jobs) addJob(balances.jobs, decodeJob(row));
 }
 
-/** Applies the journal's records to balances that do not log. */
+/** Applies the journal's records to balances without logging them again. */
 export function replayInto(balances: Balances, nowMs: number): Required<RecordVisitor> {
   return {
     held: (record) => replayHold(balances, record, nowMs),
@@ -79,7 +79,7 @@ export function replayInto(balances: Balances, nowMs: number): Required<RecordVi
     },
     settled: (record) => replaySettlement(balances, record, nowMs),
     job: (record) => replayJob(balances, record, nowMs),
-    // totals repeat the sum of the movements before them, except in a segment that begins with all balances
+    // totals repeat the sum of earlier movements, except in a segment that begins with all balances
     key: (state) => {
       if (!balances.keys.has(state.uid)) restoreKey(balances, state);
     },
@@ -121,7 +121,7 @@ function replayHold(balances: Balances, record: HeldRecord, nowMs: number): void
   key.lastUsedMs = Math.max(key.lastUsedMs ?? 0, origin.createdMs);
 }
 
-/** Generations of the process before mean nothing here. */
+/** Sets the generations to 0, because those of the previous process do not apply to this one. */
 function limitsOf({ keyLimitNanoUsd, period, accountCreditNanoUsd }: HeldRecord): Limits {
   return { keyLimitNanoUsd, period, keyGeneration: 0n, accountCreditNanoUsd, accountGeneration: 0n };
 }
@@ -137,7 +137,7 @@ function replaySettlement(balances: Balances, { record, ...windows }: SettledRec
   const account = openAccount(balances, record.account);
   spend(balances, { key, account, ...windowsOf(key, windows) }, record.costNanoUsd);
   key.lastUsedMs = Math.max(key.lastUsedMs ?? 0, record.createdMs);
-  // the call's window may have been created for this record only
+  // the call's window may have been created only for this record
   if (key.past.length > 0) trimPastWindows(key);
 }
 

@@ -13,14 +13,14 @@ import type {
 import type { Checkpoint } from './segments.ts';
 
 export type Value = string | number | bigint | null;
-/** Integers are read as BigInt. */
+/** A row of SQLite, in which integers are read as BigInt. */
 export type Row = readonly Value[];
 
 /** The rows of the balances in the file. */
 export interface StoredBalances {
   readonly keys: readonly Row[];
   readonly accounts: readonly Row[];
-  /** Written only by a version without a journal. */
+  /** Empty unless a version without a journal wrote the file. */
   readonly holds: readonly Row[];
   readonly jobs: readonly Row[];
 }
@@ -74,7 +74,7 @@ function originRow({ callId, keyUid, account, createdMs, group, model, channel, 
   return [callId, keyUid, account, createdMs, group, model, channel, catalog];
 }
 
-/** "Day 1760918400000 1250000000;…". */
+/** Formats windows as "Day 1760918400000 1250000000;…". */
 function formatPastWindows(past: readonly WindowState[]): string {
   return past.map(({ kind, startMs, spentNanoUsd }) => `${kind} ${startMs} ${spentNanoUsd}`).join(';');
 }
@@ -111,7 +111,7 @@ export function decodeHold(row: Row): HeldRecord {
   };
 }
 
-/** From a row of SETTLED_COLUMNS. */
+/** Decodes a row of SETTLED_COLUMNS. */
 export function decodeSettled(row: Row): SettledCall {
   const read = new RowReader(row);
   const record = readRecord(read);
@@ -120,12 +120,12 @@ export function decodeSettled(row: Row): SettledCall {
   };
 }
 
-/** From a row that begins with RECORD_COLUMNS. */
+/** Decodes a row that begins with RECORD_COLUMNS. */
 export function decodeRecord(row: Row): UsageRecord {
   return readRecord(new RowReader(row));
 }
 
-/** From a row that begins with a safe integer. */
+/** Decodes a row that begins with a safe integer. */
 export function decodeCount(row: Row): number {
   return new RowReader(row).count();
 }
@@ -169,7 +169,7 @@ function readProgress(read: RowReader): CallProgress {
   return { costNanoUsd, tokens, usageSource: read.oneOf(USAGE_SOURCES) };
 }
 
-/** Reads a row's values in order. Throws at a value of another type: the file is damaged. */
+/** Reads a row's values in order. Throws if a value has another type, because the file is then damaged. */
 export class RowReader {
   readonly #row: Row;
   #at = 0;

@@ -1,7 +1,7 @@
 /**
- * The ledger's file: its schema, its versions, and how it is locked, opened and read. `user_version` is the schema's
- * version, `application_id` tells a ledger from other SQLite files. Amounts are 64-bit integers of nano-USD, times are
- * milliseconds since the epoch.
+ * The ledger's file: its schema and versions, and how it is locked, opened and read. `user_version` is the schema's
+ * version, `application_id` distinguishes a ledger from other SQLite files. Amounts are 64-bit integers of nano-USD,
+ * times are milliseconds since the epoch.
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
@@ -14,7 +14,7 @@ import type { Checkpoint } from './segments.ts';
 const APPLICATION_ID = 0x4d47574c;
 
 /**
- * The step at index n leads from version n to n + 1; an empty file is version 0. A published step is never edited: a
+ * The step at index n migrates version n to n + 1; an empty file is version 0. A published step is never edited: a
  * change of the schema is a further step.
  */
 const MIGRATIONS: readonly string[] = [
@@ -28,7 +28,7 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE usage (seq INTEGER PRIMARY KEY, call_id TEXT NOT NULL UNIQUE, ${CALL_COLUMNS}, status TEXT NOT NULL,
      unbilled_nano_usd INTEGER NOT NULL, duration_ms INTEGER NOT NULL, key_spent_nano_usd INTEGER NOT NULL,
      key_remaining_nano_usd INTEGER, settled_ms INTEGER NOT NULL) STRICT;`,
-  // holds are kept in the journal from here on: the table has those of a process that knew no journal
+  // from here on the journal holds the holds; the table has those of earlier versions
   `CREATE TABLE journal (id INTEGER PRIMARY KEY CHECK (id = 1), ledger_id TEXT NOT NULL,
      folded INTEGER NOT NULL) STRICT;
    INSERT INTO journal VALUES (1, lower(hex(randomblob(8))), 0);
@@ -47,7 +47,7 @@ const MIGRATIONS: readonly string[] = [
    INSERT INTO usage SELECT * FROM usage_1;
    DROP TABLE usage_1;
    CREATE INDEX usage_by_call ON usage (seq >> 14, call_id);`,
-  // usage_blocks was an index of this program, and is empty now: see USAGE_INDEX
+  // usage_blocks was an index that this program maintained; it is empty now, see USAGE_INDEX
   `DROP INDEX usage_by_call;
    CREATE TABLE usage_blocks (block INTEGER PRIMARY KEY, ids BLOB NOT NULL) STRICT;`,
   USAGE_SUMS,
@@ -56,8 +56,8 @@ const MIGRATIONS: readonly string[] = [
 ];
 
 /**
- * Finds records by call id. Ids are random: in one index of all ids each insertion would touch another page. In an
- * index by blocks of records, insertions touch the same few pages. It is not a migration because two programs wrote
+ * Finds records by call id. Ids are random, so that each insertion into one index of all ids would touch another page.
+ * Insertions into an index by blocks of records touch the same few pages. Not a migration, because two programs wrote
  * version 3.
  */
 const USAGE_INDEX = `CREATE INDEX IF NOT EXISTS usage_by_call ON usage (seq >> 14, call_id);
@@ -66,12 +66,12 @@ export const USAGE_BLOCK_BITS = 14;
 
 /** How long the thread waits for another process's lock on the file. */
 const BUSY_TIMEOUT_MS = 2_000;
-/** Pages in the write-ahead log before they are moved to the file. */
+/** The pages in SQLite's write-ahead log that trigger its move to the file. */
 const CHECKPOINT_PAGES = 4000;
 
 /**
- * Opens the file and migrates its schema. Throws with a message for operators if it is unusable. Commits are
- * synchronous because the journal segments in them are deleted afterwards.
+ * Opens the file and migrates its schema. Throws with a message for operators if it is unusable. Commits are synced to
+ * disk, because the journal segments are deleted after them.
  */
 export function openFile(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
@@ -122,7 +122,7 @@ export function readStoredBalances(db: DatabaseSync): StoredBalances {
 
 export function readCheckpoint(db: DatabaseSync): Checkpoint {
   const [row] = readRows(db, 'SELECT ledger_id, folded FROM journal');
-  if (!row) throw new Error('it does not say what it has of its journal');
+  if (!row) throw new Error('its checkpoint is missing');
   return decodeCheckpoint(row);
 }
 
@@ -130,7 +130,7 @@ function readRows(db: DatabaseSync, sql: string): Row[] {
   return rowsOf(prepareRows(db, sql).all());
 }
 
-/** A query whose rows come as arrays, with integers as BigInt. */
+/** Prepares a query that returns rows as arrays, and integers as BigInt. */
 export function prepareRows(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql);
   statement.setReadBigInts(true);
@@ -138,7 +138,7 @@ export function prepareRows(db: DatabaseSync, sql: string): StatementSync {
   return statement;
 }
 
-/** The rows of a statement of prepareRows, whose declared type has no arrays. */
+/** Narrows the rows of a statement of prepareRows, whose declared type has no arrays. */
 export function rowsOf(rows: readonly unknown[]): Row[] {
   return rows.filter(isRow);
 }
@@ -148,8 +148,8 @@ function isRow(row: unknown): row is Row {
 }
 
 /**
- * Locks a ledger for this process, with an open transaction on a side file that ends with the process. Returns the
- * function that unlocks; throws if another process has the lock.
+ * Locks a ledger for this process. The lock is an open transaction on a side file, which ends with the process. Returns
+ * the function that unlocks; throws if another process has the lock.
  */
 export function lockLedger(path: string): () => void {
   const db = new DatabaseSync(`${path}.lock`);

@@ -1,6 +1,4 @@
-/**
- * A segment of the journal that this process writes, or has written and keeps for its readers.
- */
+/** The file of a journal segment that this process writes, or keeps for lookups. */
 import {
   closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync,
 } from 'node:fs';
@@ -12,18 +10,18 @@ const syncData = promisify(fdatasync);
 const COPY_BYTES = 1 << 20;
 const OWNER_ONLY = 0o600;
 
-/** Closes a file descriptor, after a sync that is in progress on it. */
+/** Closes a file descriptor, but not before a running sync on it has ended. */
 export type CloseDescriptor = (fd: number) => void;
 
 export class SegmentFile {
   readonly #path: string;
   readonly #close: CloseDescriptor;
   #fd: number;
-  /** The length that was written without an error. */
+  /** The accepted length: everything before it was written without an error. */
   #size = 0;
-  /** Its directory entry is not synced yet. */
+  /** The directory entry is not synced yet. */
   #isNew = true;
-  /** A sync has failed: the kernel may have dropped the data, and report success at the next one. */
+  /** A sync has failed. The kernel may have dropped the data, and may report success at the next sync. */
   #needsRewrite = false;
 
   constructor(path: string, close: CloseDescriptor) {
@@ -36,7 +34,7 @@ export class SegmentFile {
     return this.#size;
   }
 
-  /** Somebody deleted the file. */
+  /** True if another program deleted the file. */
   get isDeleted(): boolean {
     return fstatSync(this.#fd).nlink === 0;
   }
@@ -47,12 +45,14 @@ export class SegmentFile {
       done += writeSync(this.#fd, bytes, done, bytes.length - done, this.#size + done);
   }
 
-  /** Cuts the file at the accepted length after a failed write. Where that fails, the next write replaces the rest. */
+  /**
+   * Truncates the file to the accepted length after a failed write. If that fails, the next write overwrites the rest.
+   */
   discardRemains(): void {
     try {
       ftruncateSync(this.#fd, this.#size);
     } catch {
-      // the failed write is reported, and repeated at the same place
+      // the failed write itself is reported, and repeated at the same offset
     }
   }
 
@@ -66,7 +66,7 @@ export class SegmentFile {
     return bytes.subarray(0, readSync(this.#fd, bytes, 0, length, offset));
   }
 
-  /** Resolves when the file survives a power failure. After a failed sync it is rewritten first. */
+  /** Resolves when the file survives a power failure. Rewrites it first if an earlier sync failed. */
   async sync(): Promise<void> {
     if (this.#needsRewrite) this.rewrite();
     const isNew = this.#isNew;
@@ -78,7 +78,7 @@ export class SegmentFile {
     this.#isNew = false;
   }
 
-  /** Copies the accepted bytes to a new file: this one was deleted, or a sync failed. */
+  /** Copies the accepted bytes to a new file, because the old one was deleted or a sync failed. */
   rewrite(): void {
     const path = `${this.#path}.new`;
     const fd = openSync(path, 'w+', OWNER_ONLY);
@@ -117,7 +117,7 @@ function copyBytes(from: number, to: number, length: number): void {
   }
 }
 
-/** A new directory entry survives a power failure only after this. */
+/** Syncs a directory, without which a new file in it does not survive a power failure. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

@@ -1,4 +1,7 @@
-/** The journal's files `<ledger>.journal-<number>`, numbered without gaps. A checkpoint deletes those in the file. */
+/**
+ * The journal's files `<ledger>.journal-<number>`, numbered without gaps. A checkpoint deletes those that it has
+ * applied.
+ */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { decodeHeader, SEGMENT_HEADER_BYTES } from './journal-format.ts';
@@ -11,7 +14,7 @@ const DIGITS = 12;
 /** How far the journal was applied to the ledger's file. */
 export interface Checkpoint {
   readonly ledgerId: string;
-  /** The last segment in the file. */
+  /** The last segment that is in the file. */
   readonly segment: number;
 }
 
@@ -24,7 +27,7 @@ export function segmentPath(ledgerPath: string, number: number): string {
   return `${ledgerPath}.journal-${String(number).padStart(DIGITS, '0')}`;
 }
 
-/** Ascending. */
+/** The numbers of the ledger's segments, ascending. */
 function listSegments(ledgerPath: string): number[] {
   const prefix = `${basename(ledgerPath)}.journal-`;
   return readdirSync(dirname(ledgerPath))
@@ -37,11 +40,11 @@ export function removeSegments(ledgerPath: string, upTo: number): void {
     if (number <= upTo) rmSync(segmentPath(ledgerPath, number), { force: true });
 }
 
-/** The segments after a checkpoint, in order. Throws with a remedy where they do not continue it. */
+/** The segments after a checkpoint, in order. Throws with advice if they do not continue the checkpoint. */
 export function segmentsAfter(ledgerPath: string, checkpoint: Checkpoint): Segment[] {
   const segments = listSegments(ledgerPath).map((number) => loadSegment(ledgerPath, number))
     .filter((segment) => segment !== undefined);
-  // a whole segment needs neither the file nor earlier segments
+  // after a segment with all balances, neither the file nor earlier segments are needed
   const [base] = segments.slice(Math.max(0, segments.findLastIndex(({ whole }) => whole)));
   const isReplaced = base?.whole && base.ledgerId !== checkpoint.ledgerId;
   const { ledgerId, segment: last } = isReplaced ? { ledgerId: base.ledgerId, segment: base.number - 1 } : checkpoint;
@@ -56,7 +59,7 @@ export function segmentsAfter(ledgerPath: string, checkpoint: Checkpoint): Segme
   return following;
 }
 
-/** Undefined: the process ended before it wrote the header. */
+/** Returns undefined if the process ended before it wrote the header. */
 function loadSegment(ledgerPath: string, number: number): Segment | undefined {
   const path = segmentPath(ledgerPath, number);
   const bytes = readFileSync(path);

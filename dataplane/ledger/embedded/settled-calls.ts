@@ -1,5 +1,5 @@
 /**
- * An index of settled calls that are not in the file yet: from call id to the record's offset in the journal. While the
+ * Indexes settled calls that are not in the file yet, from call id to the record's offset in the journal. While the
  * file lags behind, the journal may contain millions of them.
  */
 import type { RecentCalls, SettledCall } from '../balances.ts';
@@ -10,12 +10,12 @@ import { readSettlement, recordLength } from './journal-reader.ts';
 /** A segment whose records can be read. */
 export interface ReadableSegment {
   readonly number: number;
-  /** By number. */
+  /** The segment's names by reference number. */
   readonly names: readonly string[];
   read(offset: number, length: number): Buffer;
 }
 
-/** Calls that the process before settled and that are not in the file yet. */
+/** Calls that the previous process settled and that are not in the file yet. */
 export interface RecoveredCalls {
   readonly settled: ReadonlyMap<string, SettledCall>;
   readonly refunded: ReadonlySet<string>;
@@ -30,16 +30,16 @@ interface SegmentCalls {
 
 interface UnwrittenCall {
   readonly call: SettledCall;
-  /** From the start of the next write. */
+  /** Counted from the start of the next write. */
   readonly offset: number;
 }
 
 export class SettledCalls implements RecentCalls {
   #recovered: RecoveredCalls | undefined;
-  /** The file contains them once it has taken this segment. */
+  /** The file contains the recovered calls once this segment has been applied. */
   readonly #recoveredUntil: number;
   #current: SegmentCalls;
-  /** The latest first. */
+  /** Latest first. */
   #earlier: SegmentCalls[] = [];
   readonly #unwritten = new Map<string, UnwrittenCall>();
 
@@ -59,7 +59,7 @@ export class SettledCalls implements RecentCalls {
     return call && this.corrected(call);
   }
 
-  /** Applies refunds that are not in the file yet. */
+  /** Applies refunds that are not in the file yet to the call. */
   corrected(call: SettledCall): SettledCall {
     const { callId } = call.record;
     const isRefunded = [...this.#segments(), this.#recovered].some((part) => part?.refunded.has(callId));
@@ -74,19 +74,19 @@ export class SettledCalls implements RecentCalls {
     this.#current.refunded.add(callId);
   }
 
-  /** The calls added so far were written at this offset of the current segment. */
+  /** Records that the calls added so far were written at this offset of the current segment. */
   written(start: number): void {
     for (const [callId, { offset }] of this.#unwritten) this.#current.offsets.set(callId, start + offset);
     this.#unwritten.clear();
   }
 
-  /** Starts a new segment; the index of earlier ones stays until `checkpointed`. */
+  /** Starts a new segment; the indexes of earlier ones are kept until `checkpointed`. */
   beginSegment(segment: ReadableSegment): void {
     this.#earlier.unshift(this.#current);
     this.#current = callsOf(segment);
   }
 
-  /** Drops the segments that are in the file. */
+  /** Drops the indexes of segments that are in the file. */
   checkpointed(to: number): void {
     this.#earlier = this.#earlier.filter(({ segment }) => segment.number > to);
     if (to >= this.#recoveredUntil) this.#recovered = undefined;

@@ -1,6 +1,6 @@
 /**
- * The main thread's handle of the thread that owns the ledger's file: requests and promises. Movements are not sent,
- * because the thread reads the journal.
+ * The main thread's handle of the thread that owns the ledger's file. It sends requests and returns promises. It does
+ * not send movements, because the thread reads them from the journal.
  */
 import { Worker } from 'node:worker_threads';
 import type { FileSettings, JobKey, SegmentRange } from './ledger-file.ts';
@@ -8,7 +8,7 @@ import type { FileState } from './recovery.ts';
 import type { Row } from './rows.ts';
 
 export interface ThreadSettings extends FileSettings {
-  /** Whether the balances are read when it is opened. */
+  /** Whether opening the file reads the balances. */
   readonly readsBalances: boolean;
 }
 
@@ -24,7 +24,7 @@ export type FileAnswer =
   | { readonly type: 'Done'; readonly seq: number; readonly row: Row | undefined }
   | { readonly type: 'Failed'; readonly seq: number; readonly reason: string };
 
-/** A request without its number. */
+/** A request before it gets its number. */
 type Unnumbered<R> = R extends FileRequest ? Omit<R, 'seq'> : never;
 type Caller = PromiseWithResolvers<Row | undefined>;
 
@@ -39,7 +39,7 @@ export class FileThread {
   constructor(worker: Worker) {
     this.#worker = worker;
     worker.on('message', (answer: FileAnswer) => this.#answered(answer));
-    // an 'exit' follows, which rejects what is waiting
+    // an 'exit' event follows, which rejects all pending requests
     worker.on('error', (error) => {
       this.#reason = error instanceof Error ? error.message : String(error);
     });
@@ -55,12 +55,10 @@ export class FileThread {
     await this.#ask({ type: 'Checkpoint', range });
   }
 
-  /** The row of a settled call. */
   findCall(callId: string): Promise<Row | undefined> {
     return this.#ask({ type: 'FindCall', callId });
   }
 
-  /** The row of a job. */
   findJob(job: JobKey): Promise<Row | undefined> {
     return this.#ask({ type: 'FindJob', job });
   }
@@ -70,7 +68,7 @@ export class FileThread {
     await this.#ask({ type: 'Close' });
   }
 
-  /** Terminates the thread; this may take until a blocked system call returns. */
+  /** Terminates the thread. A blocked system call delays that until it returns. */
   async kill(): Promise<void> {
     await this.#worker.terminate();
   }
@@ -103,7 +101,7 @@ export class FileThread {
   }
 }
 
-/** Under `node --watch`, a thread also sends messages such as "watch:import". */
+/** A message such as "watch:import", which a thread sends under `node --watch`. */
 type NodeNotice = Readonly<Record<`watch:${string}`, unknown>>;
 
 /** An opened file and its state. */
@@ -111,7 +109,7 @@ export interface OpenFile extends FileState {
   readonly thread: FileThread;
 }
 
-/** Starts a thread that opens the file; rejects with the reason where that fails. */
+/** Starts a thread that opens the file. Rejects with the reason if that fails. */
 export function openFileThread(settings: ThreadSettings): Promise<OpenFile> {
   const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData: settings });
   const thread = new FileThread(worker);

@@ -1,6 +1,6 @@
 /**
  * The thread that owns the ledger's file. Only lookups of records wait for it, so it runs at a lower priority than the
- * main thread, which also repeats what failed (checkpointer.ts).
+ * main thread, which also repeats failed requests (checkpointer.ts).
  */
 import { platform, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -24,7 +24,7 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
     if (request.type === 'Close') port.close();
   });
   port.postMessage(opened);
-  // not earlier: the main thread waits while the file is opened
+  // only now, because the main thread waits while the file is opened
   lowerPriority();
 }
 
@@ -50,13 +50,13 @@ function perform(file: LedgerFile, request: FileRequest): Row | undefined {
   }
 }
 
-/** Only on Linux is this the priority of the thread; elsewhere it is the process's. */
+/** Lowers the priority of this thread. Only on Linux, because elsewhere it would be that of the whole process. */
 function lowerPriority(): void {
   if (platform() !== 'linux') return;
   try {
     setPriority(NICE);
   } catch {
-    // some sandboxes forbid it: latencies are less even then
+    // some sandboxes forbid it; the thread works at normal priority too
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Admits a call: takes its hold, and its slots in the same step. If the outcome is unknown because no answer came in
- * time, the hold may exist, and is withdrawn. A hold that was answered in time is confirmed before the call goes on.
- * The reaper bills only confirmed holds: a refused call costs nothing even if its gateway dies before it withdraws.
+ * Admits a call: takes its hold and its slots in one step. If no reply comes in time, the hold may exist, and is
+ * withdrawn. If the reply comes in time, the hold is confirmed before the call continues. The reaper bills only
+ * confirmed holds, so that a refused call costs nothing even if its gateway dies before the withdrawal.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LedgerUnavailable } from '../ledger.ts';
@@ -12,7 +12,7 @@ import { admitOperation, confirmOperation, holdOperation } from './operations.ts
 import { parseAmount, OutcomeUnknown, readReply } from './replies.ts';
 import type { Reply } from './replies.ts';
 
-/** An answer that is read after this part of a lease comes too late. */
+/** The fraction of a lease after which a reply is read too late. */
 const LATEST_ANSWER = 0.5;
 
 /** Takes slots and hold atomically. */
@@ -49,9 +49,12 @@ interface Unconfirmed {
   readonly startedMs: number;
 }
 
-/** A hold that replaces an earlier one is confirmed already. Rejects with OutcomeUnknown: the hold may not be used. */
+/**
+ * Confirms the hold, unless it replaces one that was confirmed. Rejects with OutcomeUnknown if the hold may not be
+ * used.
+ */
 async function confirm(instance: Instance, bucket: Bucket, { callId, startedMs }: Unconfirmed): Promise<void> {
-  // this process was suspended for so long that others have taken it for dead
+  // this process was suspended for so long that others consider it dead
   if (performance.now() - startedMs > instance.leaseMs * LATEST_ANSWER)
     throw new OutcomeUnknown('the ledger\'s answer was read too late');
   if (instance.held.get(callId)) return;
@@ -60,7 +63,7 @@ async function confirm(instance: Instance, bucket: Bucket, { callId, startedMs }
   } catch (error) {
     throw new OutcomeUnknown('the hold could not be confirmed in time', { cause: error });
   }
-  // the client writes to its socket at the end of the turn: a process that is killed after that loses nothing
+  // the client writes to its socket at the end of the turn; after that, killing the process loses nothing
   await nextTurn();
 }
 
@@ -106,7 +109,7 @@ function withdraw(instance: Instance, { origin: { callId, account } }: HoldReque
     return;
   }
   const operation = { name: 'withdraw', args: [callId] };
-  // if the ledger closes first, the next process does it
+  // if the ledger closes first, the next process withdraws the hold
   instance.bucketOfAccount(account).executeUntilAnswered(operation)
     .catch(() => instance.journal.addPending({ callId, account, settle: operation }));
 }

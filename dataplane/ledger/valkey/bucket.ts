@@ -1,8 +1,8 @@
 /**
- * The client of one bucket. All operations of one turn of the event loop travel as one batch, which the script executes
- * completely or not at all. The bucket is open while the server answers in this process's epoch and still has what it
- * acknowledged. Otherwise the bucket refuses operations, finds out what the store lost, and restores what this process
- * knows (docs/design/valkey.md, "Epochs").
+ * The client of one bucket. All operations of one turn of the event loop are sent as one batch, which the script
+ * executes completely or not at all. The bucket is open while the server answers in this process's epoch and still has
+ * the acknowledged data. Otherwise the bucket refuses operations, finds out what the store lost, and restores what this
+ * process knows (docs/design/valkey.md, "Epochs").
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,20 +17,20 @@ import type { Reply } from './replies.ts';
 export interface BucketSettings {
   /** Identifies this process. */
   readonly instance: string;
-  /** An instance that is silent for so long is dead: others settle its holds, and its slots expire. */
+  /** An instance that is silent for this long is dead: others settle its holds, and its slots expire. */
   readonly leaseMs: number;
   /** How long records and the ids of settled calls are kept. */
   readonly keepMs: number;
   readonly records: number;
-  /** How long a newer generation of limits excludes older ones. */
+  /** For how long the store refuses older generations of limits after it has seen a newer one. */
   readonly generationMs: number;
   /** Older generations with equal limits are accepted: see ValkeyLedgerOptions.ownGenerations. */
   readonly lenient: boolean;
   /** How long a store that lost data waits for all processes to restore theirs. */
   readonly refillMs: number;
-  /** An operation that is not answered by then is refused. */
+  /** An operation is refused if it is not answered within this time. */
   readonly timeoutMs: number;
-  /** Undefined: the server's. */
+  /** Undefined: the server's clock. */
   readonly clock: (() => number) | undefined;
 }
 
@@ -40,13 +40,13 @@ export interface BucketDeps {
   readonly base: string;
   readonly settings: BucketSettings;
   /**
-   * Operations that restore what this process knows and the store may have lost. `previous`: the start of the epoch
-   * before this one.
+   * Returns operations that restore what this process knows and the store may have lost. `previous` is the start of the
+   * previous epoch.
    */
   readonly collectRestores: (reason: RejoinReason, epoch: Epoch, previous: number) => Promise<Restores>;
-  /** A settlement that was restored is a change of this epoch now: its reply, as to a settlement. */
+  /** Called with the reply of each restored settlement, which is now a change of this epoch. */
   readonly onRestored: (operation: Operation, reply: Reply) => void;
-  /** The start of the latest epoch that this process has been part of; 0: none. */
+  /** The start of the latest epoch that this process took part in; 0: none. */
   readonly latestStart: () => number;
   readonly onRejoined: (rejoined: Rejoined) => void;
   readonly onState: (state: 'Open' | 'Refilling' | 'Down', reason: string) => void;
@@ -61,13 +61,13 @@ type Refusal = keyof typeof REFUSALS;
 
 interface Request {
   readonly operation: Operation;
-  /** Sent again until it is answered; other operations are refused at their timeout. */
+  /** The operation is sent again until it is answered; others are refused at their timeout. */
   readonly untilAnswered: boolean;
   readonly resolve: (reply: Reply) => void;
   readonly reject: (error: LedgerUnavailable) => void;
-  /** Called when the connection has taken the operation. */
+  /** Called when the operation has been handed to the connection. */
   readonly onSent: (() => void) | undefined;
-  /** The order of submission, in which operations that are sent again are queued. */
+  /** The order of submission, in which repeated operations are queued. */
   readonly number: number;
   sent: boolean;
   done: boolean;
@@ -75,14 +75,14 @@ interface Request {
 }
 
 const MAX_BATCH_OPERATIONS = 64;
-/** While so many batches are in flight, further operations are queued. */
+/** While this many batches are in flight, further operations are queued. */
 const MAX_BATCHES = 2;
 const RETRY_MS = 100;
-/** A timer that is so late shows that this process was suspended. */
+/** A timer that fires this late shows that this process was suspended. */
 const STALL_MS = 25;
-/** In which a running process notices that the store is empty. */
+/** The time in which every running process notices that the store is empty. */
 const NOTICE_MS = 1_500;
-/** After the end of a refill, by the store's clock, which counts whole milliseconds. */
+/** A margin after the end of a refill, because the store's clock counts whole milliseconds. */
 const REFILLED_MS = 20;
 const RESTORED = new Set(['adopted', 'refilled']);
 
@@ -111,7 +111,7 @@ export class Bucket {
     return this.#state === 'Open';
   }
 
-  /** Why it is not open, for operators. */
+  /** Why the bucket is not open, for operators. */
   get reason(): string {
     return this.#reason;
   }
@@ -124,19 +124,19 @@ export class Bucket {
     this.#recover(this.#reason);
   }
 
-  /** Rejects with LedgerUnavailable at the timeout: with OutcomeUnknown if the operation may have been executed. */
+  /** Rejects with LedgerUnavailable at the timeout, or with OutcomeUnknown if the operation may have been executed. */
   execute(operation: Operation): Promise<Reply> {
     return this.#submit(operation, false);
   }
 
-  /** Sends the operation, perhaps repeatedly, until it is answered. Rejects only if the script fails or at `close`. */
+  /** Sends the operation until it is answered. Rejects only if the script fails or at `close`. */
   executeUntilAnswered(operation: Operation): Promise<Reply> {
     return this.#submit(operation, true);
   }
 
   /**
-   * Resolves when the operation was handed to the connection; it is then executed like executeUntilAnswered. Rejects
-   * with LedgerUnavailable at the timeout: it was not sent then, and never will be.
+   * Resolves when the operation has been handed to the connection; it is then executed like executeUntilAnswered.
+   * Rejects with LedgerUnavailable at the timeout: the operation is then never sent.
    */
   send(operation: Operation): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -144,14 +144,14 @@ export class Bucket {
     return promise;
   }
 
-  /** Refuses everything that is not answered. Later replies are ignored. */
+  /** Refuses all operations without a reply, and ignores later replies. */
   close(): void {
     this.#state = 'Closed';
     this.#reason = 'the ledger is closed';
     for (const request of [...this.#batches.splice(0).flat(), ...this.#queue.splice(0)]) this.#refuse(request);
   }
 
-  /** `onSent`: what is not sent within the timeout is refused. */
+  /** With `onSent`, refuses an operation that is not sent within the timeout. */
   #submit(operation: Operation, untilAnswered: boolean, onSent?: () => void): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const state = { sent: false, done: false, timer: undefined, number: ++this.#submitted };
@@ -167,7 +167,7 @@ export class Bucket {
     });
   }
 
-  /** Time while the process was suspended does not count, and a reply that has arrived is read first. */
+  /** Starts a timeout that ignores time in suspension. A reply that has already arrived is read first. */
   #startTimeout(request: Request, ms: number): void {
     const dueMs = performance.now() + ms;
     request.timer = setTimeout(() => {
@@ -218,7 +218,7 @@ export class Bucket {
     this.#schedule();
   }
 
-  /** A turn later, when a connection that is down has rejected the batch. */
+  /** Waits one turn, after which a connection that is down has rejected the batch. */
   #reportSent(batch: readonly Request[], running: Promise<unknown>): void {
     const waiting = batch.filter(({ onSent }) => onSent !== undefined);
     if (waiting.length === 0) return;
@@ -230,11 +230,11 @@ export class Bucket {
   }
 
   #failed(batch: readonly Request[], reason: string): void {
-    // first, because the refusals contain the reason
+    // set the reason first, because the refusals contain it
     this.#recover(reason);
     for (const request of batch) if (!request.untilAnswered) this.#refuse(request);
     this.#queue.unshift(...batch.filter(({ untilAnswered }) => untilAnswered));
-    // two batches may fail, the earlier one first
+    // if two batches fail, the operations of the earlier one come first
     this.#queue.sort((a, b) => a.number - b.number);
   }
 
@@ -242,7 +242,7 @@ export class Bucket {
     finish(request, () => request.reject(refusal(request, `the ledger cannot promise anything now: ${this.#reason}`)));
   }
 
-  /** All replies, the first being `ok`, or the word with which the script refused the batch. */
+  /** Returns all replies, the first being `ok`, or the word with which the script refused the batch. */
   async #run(mode: '' | 'refill', operations: readonly Operation[]): Promise<readonly string[] | Refusal> {
     const seq = ++this.#seq;
     const epoch = this.#epoch;
@@ -321,7 +321,7 @@ export class Bucket {
     }
   }
 
-  /** Once: others may know a later epoch than the one in the journal, and found the next one. */
+  /** True once, if other processes may know a later epoch than this one's journal. They then begin the next epoch. */
   #mayBeBehind(): boolean {
     const isBehind = this.#epoch === '' && !this.#hasWaited && this.#deps.latestStart() > 0;
     this.#hasWaited = true;
@@ -349,7 +349,7 @@ export class Bucket {
     this.#deps.onRejoined({ reason, restored, epoch });
   }
 
-  /** Resolves with the number of those that restored something. */
+  /** Resolves with the number of operations that restored something. */
   async #restore(operations: readonly Operation[]): Promise<number> {
     let restored = 0;
     for (let at = 0; at < operations.length; at += MAX_BATCH_OPERATIONS) {
@@ -394,7 +394,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Does not keep the process running. */
+/** Waits without keeping the process running. */
 function pause(ms: number): Promise<void> {
   return sleep(ms, undefined, { ref: false });
 }

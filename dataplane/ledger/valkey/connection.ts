@@ -1,6 +1,6 @@
 /**
- * The connection to the server or the Cluster, which runs the ledger's script. It reconnects for ever; commands fail at
- * once while it is disconnected.
+ * The connection to the server or the Cluster, through which the ledger's script runs. It always reconnects; commands
+ * fail at once while it is disconnected.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,13 +10,13 @@ import { createClient, createCluster } from '@redis/client';
 import type { ValkeyLocation } from './location.ts';
 
 export interface ValkeyConnection {
-  /** Runs a batch; resolves with the reply when the configured number of replicas have it. */
+  /** Runs a batch. Resolves with the reply when the configured number of replicas has confirmed it. */
   run(base: string, batch: string): Promise<unknown>;
-  /** Runs a batch that only reads, as a user with read permissions may. */
+  /** Runs a batch of reads, for which read permissions are enough. */
   read(base: string, batch: string): Promise<unknown>;
   /** Runs another read command on a key. */
   command(key: string, args: readonly string[]): Promise<unknown>;
-  /** Runs another command that writes a key, outside of the ledger's own data. */
+  /** Runs another command that writes a key outside of the ledger's data. */
   write(key: string, args: readonly string[]): Promise<unknown>;
   /** The latest error, for operators; empty after a successful command. */
   lastFailure(): string;
@@ -30,13 +30,16 @@ type Send = (key: string, args: readonly string[], readonly: boolean) => Promise
 const SOURCE = readFileSync(join(import.meta.dirname, 'ledger.lua'), 'utf8');
 const SCRIPT = `${SOURCE}\nreturn main(KEYS, ARGV)\n`;
 const SCRIPT_SHA = createHash('sha1').update(SCRIPT).digest('hex');
-/** Named by its content: data planes of different versions use different functions on the same data. */
+/**
+ * The name contains the script's hash, so that data planes of different versions use different functions on the same
+ * data.
+ */
 const FUNCTION = `mgw_${SCRIPT_SHA.slice(0, 16)}`;
 const LIBRARY = `#!lua name=${FUNCTION}\n${SOURCE}\nredis.register_function('${FUNCTION}', main)\n`;
 
 const CONNECT_MS = 2_000;
 const PING_MS = 500;
-/** A connection that is silent for so long is closed. */
+/** A connection without any data from the server for this long is closed. */
 const SILENT_MS = 3_000;
 const RECONNECT_MS = 500;
 /** No timeout per command: the connection is closed if the server is silent. */
@@ -95,7 +98,7 @@ async function callFunction(send: Send, base: string, batch: string): Promise<un
     if (!messageOf(error).includes('Function not found')) throw error;
   }
   await send(base, ['FUNCTION', 'LOAD', LIBRARY], false).catch((error: unknown) => {
-    // another process has loaded it
+    // another process has loaded it meanwhile
     if (!messageOf(error).includes('already exists')) throw error;
   });
   return send(base, command, false);
@@ -155,7 +158,7 @@ function openServer(location: ValkeyLocation, onError: (error: unknown) => void)
   const socket = { ...connection.socket, host: server.host, port: server.port };
   const client = createClient({ ...connection, socket, database: location.database });
   client.on('error', onError);
-  // it rejects only if it is closed before it is connected
+  // rejects only if the client is closed before it is connected
   client.connect().catch(onError);
   return { send: (_key, args) => client.sendCommand(args), close: () => client.destroy() };
 }

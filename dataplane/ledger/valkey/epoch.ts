@@ -1,4 +1,4 @@
-/** What a process restores in a bucket whose store has lost data, and the epoch that begins with it. */
+/** Types of an epoch and of what a process restores in a bucket whose store has lost data. */
 import type { Operation } from './operations.ts';
 
 /** Why a process restores data: it has just started, or the store was empty, or had lost its latest writes. */
@@ -11,9 +11,12 @@ export interface Epoch {
 }
 
 export interface Restores {
-  /** Sent at once. */
+  /** Operations to send at once. */
   readonly operations: readonly Operation[];
-  /** Settlements that the epoch before may not have had: sent after the refill, when it is known what the store has. */
+  /**
+   * Settlements that the previous epoch may have lost. They are sent after the refill, when it is known what the store
+   * has.
+   */
   readonly late: readonly Operation[];
 }
 

@@ -1,5 +1,5 @@
 /**
- * This process as an instance of the fleet: its buckets and its holds. Every second it renews its lease and its slots,
+ * This process as an instance of the fleet, with its buckets and holds. Every second it renews its lease and its slots,
  * and reaps the holds of dead instances.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -25,7 +25,10 @@ import { SlotLeases } from './slot-leases.ts';
 export type LedgerEvent =
   /** The ledger refuses calls, or accepts them again. */
   | { readonly kind: 'Failing' | 'Working'; readonly reason: string }
-  /** A store was empty or had lost its latest writes; this process restored so many settlements and holds. */
+  /**
+   * A store was empty or had lost its latest writes; `putBack` counts the settlements and holds that this process
+   * restored.
+   */
   | { readonly kind: 'Emptied' | 'LostWrites'; readonly putBack: number }
   /** The reaper billed calls of dead instances at their last progress. */
   | { readonly kind: 'Reaped'; readonly calls: number }
@@ -44,7 +47,7 @@ interface BucketEpoch {
   readonly index: number;
   readonly base: string;
   readonly epoch: Epoch;
-  /** The start of the epoch before. */
+  /** The start of the previous epoch. */
   readonly previous: number;
 }
 
@@ -52,7 +55,7 @@ const TICK_MS = 1_000;
 const MAX_REAPED = 50;
 const POLL_MS = 5;
 const NO_JOB = ['', '0', ''];
-/** The arguments of a refill operation that create its job. */
+/** The range of a refill operation's arguments that create its job. */
 const JOB_OF_REFILL = [19, 22] as const;
 
 export class Instance {
@@ -64,7 +67,7 @@ export class Instance {
   /** The account of each key, which never changes. */
   readonly #accounts = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
-  /** The state reported last; undefined: none yet. */
+  /** The state that was last reported; undefined: none yet. */
   #failing: boolean | undefined;
 
   constructor(deps: InstanceDeps) {
@@ -112,7 +115,7 @@ export class Instance {
     this.#accounts.set(keyUid, account);
   }
 
-  /** The buckets with holds of this process; all if it has none, because only their health matters then. */
+  /** The buckets with holds of this process. All buckets if it has no holds, because then only their health matters. */
   bucketsWithHolds(): readonly Bucket[] {
     if (this.buckets.length === 1 || this.held.size === 0) return this.buckets;
     const mine = new Set<Bucket>();
@@ -135,7 +138,7 @@ export class Instance {
     return { ok: false, reason: `${describeLocation(this.#deps.location)}: ${reason}` };
   }
 
-  /** Reports whether calls are refused, if that has changed. */
+  /** Reports whether the ledger refuses calls, if that has changed. */
   reportHealth(): void {
     const { ok, reason } = this.health();
     if (this.#failing === !ok) return;
@@ -154,7 +157,7 @@ export class Instance {
     while (this.buckets.some(({ hasWork }) => hasWork) && performance.now() < untilMs) await sleep(POLL_MS);
     for (const bucket of this.buckets) bucket.close();
     this.#deps.connection.close();
-    // settlements refused by this are journalled one turn later
+    // a settlement that this refuses is journaled one turn later
     await nextTurn();
     await this.journal.close();
   }
@@ -175,16 +178,16 @@ export class Instance {
     if (word === 'more') await this.#reapIn(bucket);
   }
 
-  /** Settlements come first, because the holds that they replaced must not be adopted again. */
+  /** Puts settlements first, because the holds that they replaced must not be adopted again. */
   async #restores({ index, base, epoch, previous }: BucketEpoch, reason: RejoinReason): Promise<Restores> {
     const isHere = (account: string): boolean => this.bucketIndex(account) === index;
-    // this process was not part of the epoch before
+    // true if this process did not take part in the previous epoch
     const missed = this.journal.latestStart(base) < previous;
     const settled = await this.journal.refills({ base, epoch: epoch.id, missed, accepts: isHere });
     const operations: Operation[] = [];
     for (const held of this.held.values()) {
       if (!isHere(held.request.origin.account)) continue;
-      // the store may have an earlier hold of the call, and keeps it
+      // the store keeps an earlier hold of the call, if it has one
       held.isUncertain = true;
       operations.push(adoptOperation(held));
     }
@@ -195,7 +198,7 @@ export class Instance {
   }
 }
 
-/** The next tick repeats what failed. */
+/** Ignores LedgerUnavailable, because the next tick repeats the operation. */
 function ignoreUnavailable(error: unknown): void {
   if (!(error instanceof LedgerUnavailable)) throw error;
 }

@@ -1,7 +1,7 @@
 /**
- * The journal's files. The lines of one turn of the event loop are appended to the current file together; files rotate
- * between two names. The current file always begins with the lines still needed, also after a failed write or rotation.
- * While the disk takes nothing, lines wait in memory and are written again.
+ * The journal's files. The lines of one turn of the event loop are appended to the current file together. Files rotate
+ * between two names. The current file always begins with the lines that are still needed, even after a failed write or
+ * rotation. While writes fail, lines wait in memory and are written again.
  */
 import { existsSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 
 export interface JournalFileOptions {
   readonly folder: string;
-  /** The lines that every file begins with: those of earlier files that are still needed. */
+  /** Returns the lines of earlier files that are still needed, with which every new file begins. */
   readonly kept: () => string;
   /** Called with the reason when a file cannot be written. */
   readonly onFault: (error: unknown) => void;
@@ -19,12 +19,12 @@ export interface JournalFileOptions {
 
 /** The pause after a failed write. */
 const RETRY_MS = 500;
-/** Lines that wait in memory; beyond it the oldest are lost. */
+/** The most lines that wait in memory; beyond it the oldest are lost. */
 const MAX_WAITING = 200_000;
 const ROTATE_MS = 5 * 60_000;
 const ROTATE_BYTES = 64 * 2 ** 20;
 
-/** The older one first. */
+/** The paths of the older and the newer file. */
 export function journalPaths(folder: string): readonly [previous: string, current: string] {
   return [join(folder, 'previous.jsonl'), join(folder, 'current.jsonl')];
 }
@@ -40,7 +40,7 @@ export class JournalFiles {
   #file: FileHandle;
   #bytes = 0;
   #openedMs: number;
-  /** The file may end with an incomplete line, of the process before or of a failed write. */
+  /** The file may end with an incomplete line of the previous process or of a failed write. */
   #isBroken = true;
   #isClosed = false;
   #readers = 0;
@@ -85,13 +85,13 @@ export class JournalFiles {
   /** Resolves when all lines so far are in the file, or could not be written. Never rejects. */
   async written(): Promise<void> {
     await this.flush();
-    // lines that were appended at the very end of the first write
+    // for lines that were appended during the first write
     await this.flush();
   }
 
   /**
-   * Reads all lines: those in the files, then those that could not be written. No file rotates meanwhile, which would
-   * show lines twice or not at all.
+   * Reads all lines: those in the files, then those that could not be written. No file rotates meanwhile, because a
+   * rotation would show lines twice or not at all.
    */
   async reading<T>(read: (paths: readonly string[], waiting: readonly string[]) => Promise<T>): Promise<T> {
     await this.written();
@@ -138,7 +138,7 @@ export class JournalFiles {
     return this.#bytes > ROTATE_BYTES || this.#options.monotonicMs() - this.#openedMs > ROTATE_MS;
   }
 
-  /** The old file stays until the new one is complete. */
+  /** Starts a new file. The old one stays until the new one is complete. */
   async #rotate(): Promise<void> {
     const { folder, kept, monotonicMs } = this.#options;
     const [previous, current] = journalPaths(folder);
@@ -146,7 +146,7 @@ export class JournalFiles {
     const next = await open(path, 'w', 0o600);
     try {
       await next.appendFile(kept());
-      // missing after a rotation that failed between the two renames: the previous file has all lines then
+      // the current file is missing if a rotation failed between its two renames; the previous file then has all lines
       if (existsSync(current)) renameSync(current, previous);
       renameSync(path, current);
     } catch (error) {

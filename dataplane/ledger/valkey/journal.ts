@@ -1,7 +1,7 @@
 /**
- * This process's journal of settlements, one JSON array a line. It contains those that the store has not acknowledged,
- * which the next process delivers if this one cannot, and those acknowledged in the last minutes, which are restored to
- * a store that lost them. Files rotate, so that older lines disappear.
+ * This process's journal of settlements, one JSON array per line. It contains those that the store has not
+ * acknowledged, which the next process delivers if this one cannot. It also contains those acknowledged in the last
+ * minutes, to restore them in a store that lost them. Files rotate, so that older lines disappear.
  */
 import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { journalPaths, openJournalFiles } from './journal-file.ts';
@@ -13,7 +13,7 @@ import type { Reply } from './replies.ts';
 export interface PendingSettlement {
   readonly callId: string;
   readonly account: string;
-  /** Restores the hold that it replaces; absent if its process knew of none. */
+  /** Restores the hold that the settlement replaces; absent if its process knew of none. */
   readonly adopt?: Operation;
   readonly settle: Operation;
 }
@@ -22,27 +22,27 @@ export interface PendingSettlement {
 export interface BucketScope {
   readonly base: string;
   readonly epoch: string;
-  /** Whether this process was not part of the epoch before. */
+  /** True if this process did not take part in the previous epoch. */
   readonly missed: boolean;
-  /** Whether an account is in the bucket. */
+  /** True if the account is in the bucket. */
   readonly accepts: (account: string) => boolean;
 }
 
 export interface SettlementJournal {
-  /** Undelivered settlements of the process before. */
+  /** The settlements that the previous process did not deliver. */
   readonly undelivered: readonly PendingSettlement[];
   addPending(settlement: PendingSettlement): void;
   /**
-   * `reply`: the script's full reply; `job`: the arguments that create its job; `change`: the number of the change that
-   * billed the call, if the balances in the reply are later ones. Resolves when the line is in the file, or could not
-   * be written. Never rejects.
+   * `reply` is the script's full reply; `job` are the arguments that create its job; `change` is the number of the
+   * change that billed the call, if the reply has later balances. Resolves when the line is written or has failed.
+   * Never rejects.
    */
   addSettled(reply: Reply, job: readonly string[], change?: string): Promise<void>;
-  /** The settlement is dropped, because the store knows no such hold. */
+  /** Records that a settlement is dropped, because the store knows no such hold. */
   addDropped(callId: string): void;
-  /** Later settlements in this bucket belong to this epoch. */
+  /** Records that later settlements in this bucket belong to this epoch. */
   beginEpoch(base: string, epoch: Epoch): void;
-  /** The start of the bucket's latest epoch; 0: there was none. */
+  /** The start of the bucket's latest epoch; 0 if there was none. */
   latestStart(base: string): number;
   /** Operations that restore a bucket's acknowledged settlements of the last minutes, oldest first. */
   refills(of: BucketScope): Promise<Operation[]>;
@@ -51,7 +51,7 @@ export interface SettlementJournal {
 }
 
 export interface JournalOptions {
-  /** The folder of its files; created if missing. */
+  /** The folder of the journal's files; created if missing. */
   readonly folder: string;
   /** Called with the reason when the file cannot be written. */
   readonly onFault: (error: unknown) => void;
@@ -63,10 +63,10 @@ type Line = readonly ['P', PendingSettlement] | Committed | readonly ['D', strin
   | readonly ['E', base: string, epoch: string, start?: number];
 type Committed = readonly ['C', callId: string, reply: Reply, job: readonly string[], change?: string];
 
-/** So many epochs of a bucket are remembered. */
+/** How many epochs of a bucket are kept. */
 const MAX_EPOCHS = 8;
 
-/** Keeps nothing; for tests. */
+/** A journal that keeps nothing, for tests. */
 export const NO_JOURNAL: SettlementJournal = {
   undelivered: [], addPending: () => undefined, addSettled: async () => undefined, addDropped: () => undefined,
   beginEpoch: () => undefined, latestStart: () => 0, refills: async () => [], close: async () => undefined,
@@ -99,7 +99,7 @@ export async function openJournal(options: JournalOptions): Promise<SettlementJo
     beginEpoch(base, { id, start }) {
       if (epochs.get(base)?.some((known) => known.id === id)) return;
       files.append(lineOf(['E', base, id, start]));
-      // no file may begin with the epoch before the lines that precede it are written
+      // waits, so that no file begins with the new epoch before the lines of the previous one are written
       void files.written().then(() => addEpoch(epochs, base, { id, start }));
     },
     latestStart: (base) => epochs.get(base)?.at(-1)?.start ?? 0,
@@ -136,7 +136,9 @@ async function* linesOf(paths: readonly string[], waiting: readonly string[]): A
   }
 }
 
-/** The latest line of a call counts: the call was restored in a later epoch, as a change of its own. */
+/**
+ * Reads the latest line of each call, because the call may have been restored in a later epoch by a change of its own.
+ */
 async function readRefills(lines: AsyncIterable<Line>, scope: BucketScope): Promise<Operation[]> {
   const { base, epoch, missed, accepts } = scope;
   const operations = new Map<string, Operation>();
@@ -169,7 +171,7 @@ function readKept(paths: readonly string[]): { waiting: Map<string, PendingSettl
   return { waiting, epochs };
 }
 
-/** Not by node:readline, which also splits lines at U+2028 and the like, which identifiers may contain. */
+/** Does not use node:readline, which also splits lines at U+2028 and other characters that identifiers may contain. */
 async function* readLines(path: string): AsyncGenerator<Line> {
   if (!existsSync(path)) return;
   let rest = '';
@@ -183,7 +185,7 @@ async function* readLines(path: string): AsyncGenerator<Line> {
   }
 }
 
-/** Undefined: the line is incomplete. */
+/** Returns undefined if the line is incomplete. */
 function parseLine(text: string): Line | undefined {
   if (text === '') return undefined;
   try {

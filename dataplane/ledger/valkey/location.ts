@@ -20,7 +20,7 @@ export interface ValkeyLocation {
   readonly wait: number;
   /** Usage records kept per account; those of the last hour are always kept. */
   readonly records: number;
-  /** How long a call waits for the server's answer before it is refused, in milliseconds. */
+  /** How long a call waits for the server's reply before it is refused, in milliseconds. */
   readonly timeoutMs: number;
 }
 

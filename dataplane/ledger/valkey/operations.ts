@@ -1,6 +1,6 @@
 /**
- * [P] Builds the operations of ledger.lua: a name and ordered arguments, and a batch of them as one text. Amounts are
- * decimal text. Values that the script only stores (a call's route, its tokens) are JSON.
+ * [P] Builds the operations of ledger.lua, each a name and ordered arguments, and encodes a batch of them as one
+ * string. Amounts are decimal strings. Values that the script only stores (a call's route, its tokens) are JSON.
  */
 import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
 import { encodeLines } from '../bill.ts';
@@ -17,10 +17,10 @@ export interface HeldCall {
   readonly request: HoldRequest;
   readonly heldNanoUsd: bigint;
   progress: CallProgress;
-  /** The indexes of the day and the month of its admission. */
+  /** The indexes of the day and month of the call's admission. */
   readonly day: string;
   readonly month: string;
-  /** The store may have another hold of this call: a later one was not answered, or the store lost writes. */
+  /** The store may have another hold of this call, because a later one was not answered or the store lost writes. */
   isUncertain: boolean;
 }
 
@@ -32,13 +32,13 @@ const REPLACEMENT = '\uFFFD';
 
 const PERIOD_LETTERS: Readonly<Record<QuotaPeriod, string>> = { Never: 'N', Daily: 'D', Monthly: 'M' };
 
-/** Encodes a batch as one argument, since the client's cost is per argument. */
+/** Encodes a batch as one argument, because each argument costs the client time. */
 export function encodeBatch(head: readonly string[], operations: readonly Operation[]): string {
   const args = operations.flatMap(({ name, args: own }) => [name, String(own.length), ...own.map(withoutSeparators)]);
   return [...head, ...args, ''].join(ARGUMENT_END);
 }
 
-/** Replaces separators in identifiers, which could forge arguments. */
+/** Replaces separators in identifiers, which could otherwise inject arguments. */
 function withoutSeparators(argument: string): string {
   if (!argument.includes(ARGUMENT_END) && !argument.includes(REPLY_END)) return argument;
   return argument.replaceAll(ARGUMENT_END, REPLACEMENT).replaceAll(REPLY_END, REPLACEMENT);
@@ -48,7 +48,7 @@ export function holdOperation(request: HoldRequest): Operation {
   return { name: 'hold', args: holdArgs(request) };
 }
 
-/** Slots and money together. The slots must be in the bucket of the account. */
+/** Takes slots and hold together. The slots must be in the account's bucket. */
 export function admitOperation(request: HoldRequest, slots: readonly SlotLimit[]): Operation {
   return { name: 'admit', args: [String(slots.length * 2), ...slotArgs(slots), ...holdArgs(request)] };
 }
@@ -77,14 +77,17 @@ export function settleOperation(settlement: Settlement, slots: readonly string[]
   return { name: 'settle', args: [callId, ...what, ...jobArgs(settlement), ...slots] };
 }
 
-/** The job that a settlement creates: its id (empty: none), when it is first polled, and its channel. */
+/**
+ * The arguments of the job that a settlement creates: its id (empty: none), the time of its first poll, and its
+ * channel.
+ */
 export function jobArgs({ job, origin }: Settlement): string[] {
   return [job?.jobId ?? '', String(wholeNumber(job?.pollMs ?? 0)), origin.channel];
 }
 
 /**
  * Settles a call that this process holds, without a job. The reply contains only what this process does not know (see
- * expandSettleReply). The route is empty if it is the hold's.
+ * expandSettleReply). The route is left empty if it equals the hold's.
  */
 export function settleHeldOperation(
   settlement: Settlement, heldOrigin: CallOrigin, slots: readonly string[],
@@ -136,7 +139,7 @@ function originArgs(origin: CallOrigin): string[] {
   return [origin.callId, origin.keyUid, origin.account, String(wholeNumber(origin.createdMs)), routeArg(origin)];
 }
 
-/** The cost, and the tokens with their source and lines as JSON; defective figures are brought into range. */
+/** The cost, and the tokens with their source and lines as JSON. Invalid figures are brought into range. */
 export function progressArgs(progress: CallProgress): [cost: string, tokens: string] {
   const { costNanoUsd, tokens, usageSource, lines } = sanitizeProgress(progress);
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
@@ -145,7 +148,7 @@ export function progressArgs(progress: CallProgress): [cost: string, tokens: str
   return [String(costNanoUsd), JSON.stringify(stored)];
 }
 
-/** Where a call ran, and in which session, as JSON. */
+/** The call's route and session, as JSON. */
 export function routeArg({ group, model, channel, catalog, session }: CallOrigin): string {
   return JSON.stringify([group, model, channel, catalog, ...session === undefined ? [] : [session]]);
 }

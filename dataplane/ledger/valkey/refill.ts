@@ -1,6 +1,6 @@
 /**
- * [P] Refills an empty store from the statuses of keys and accounts. These are lower bounds, some seconds old; the
- * processes' journals are exact.
+ * [P] Refills an empty store from the statuses of keys and accounts. These are lower bounds and some seconds old,
+ * whereas the processes' journals are exact.
  */
 import type { QuotaPeriod } from '../ledger.ts';
 import { periodLetter } from './operations.ts';
@@ -12,7 +12,7 @@ export interface KnownKey {
   readonly account: string;
   readonly totalSpentNanoUsd: bigint;
   readonly period: QuotaPeriod;
-  /** Start of the period of `spentNanoUsd`; null for Never. */
+  /** The start of the period of `spentNanoUsd`; null for Never. */
   readonly periodStartMs: number | null;
   readonly spentNanoUsd: bigint;
 }

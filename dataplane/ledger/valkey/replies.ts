@@ -1,6 +1,4 @@
-/**
- * [P] Parses the replies of ledger.lua. Its index of days counts from 1970, its index of months from year 0.
- */
+/** [P] Parses the replies of ledger.lua. The script counts days from 1970 and months from year 0. */
 import { notNegative, wholeNumber } from '../amounts.ts';
 import { decodeLines } from '../bill.ts';
 import { LedgerUnavailable } from '../ledger.ts';
@@ -13,16 +11,16 @@ import type { CallOrigin, CallProgress } from '../usage-record.ts';
 import { ARGUMENT_END, clampAmount, progressArgs, REPLY_END, routeArg } from './operations.ts';
 import type { HeldCall } from './operations.ts';
 
-/** One operation's reply; its first word says which kind it is. */
+/** The reply to one operation; its first word names its kind. */
 export type Reply = readonly string[];
 
-/** The operation was sent, was not answered, and may have been executed. */
+/** The operation was sent and not answered, so it may have been executed. */
 export class OutcomeUnknown extends LedgerUnavailable {}
 
 const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 const DAY_MS = 86_400_000;
 
-/** Splits a batch's reply: one word, then one text per operation. Throws if it is not a text. */
+/** Splits a batch's reply into one word and one string per operation. Throws if it is not a string. */
 export function parseReplies(value: unknown): readonly string[] {
   if (typeof value !== 'string') throw new Error('the ledger\'s script gave no text');
   return value.split(REPLY_END);
@@ -56,8 +54,8 @@ export function parseRecord(reply: Reply): SettleResult {
 }
 
 /**
- * Expands the short reply of `book` to the full reply of `settle`, with what this process sent. The reply contains the
- * billed and the unbilled amount only if the cost was not billed in full.
+ * Expands the short reply of `book` to the full reply of `settle`, with the values that this process sent. The reply
+ * contains the billed and unbilled amounts only if the cost was not billed in full.
  */
 export function expandSettleReply(reply: Reply, { request, day, month }: HeldCall, settlement: Settlement): Reply {
   const { origin, limits: { keyLimitNanoUsd, period } } = request;
@@ -81,12 +79,12 @@ export function parseJob(reply: Reply): JobRecord {
   return { jobId, state: oneOf(JOB_STATES, state), origin };
 }
 
-/** From the reply of `account`. */
+/** Parses the reply of `account`. */
 export function parseAccountSpending([, spent, held]: Reply): AccountSpending {
   return { spentNanoUsd: parseAmount(spent), heldNanoUsd: parseAmount(held) };
 }
 
-/** From the reply of `key`: spent and held of all time, of the current day and of the current month. */
+/** Parses the reply of `key`: what was spent and held in total, in the current day and in the current month. */
 export function parseKeySpending(reply: Reply, period: QuotaPeriod): KeySpending {
   const [, now, last, totalSpent, totalHeld, daySpent, dayHeld, monthSpent, monthHeld] = reply;
   const kind = windowKindOf(period);
@@ -106,13 +104,13 @@ export function windowIndexes(ms: number): { readonly day: number; readonly mont
   return { day: Math.floor(ms / DAY_MS), month: at.getUTCFullYear() * 12 + at.getUTCMonth() };
 }
 
-/** A list of texts. Throws if the value is not a list. */
+/** Returns a list of strings. Throws if the value is not a list. */
 export function parseTexts(value: unknown): readonly string[] {
   if (!Array.isArray(value)) throw new Error('the ledger\'s store gave no list');
   return value.map(String);
 }
 
-/** Parses a reply within a reply, which is JSON. */
+/** Parses a reply that another reply contains as JSON. */
 export function parseNestedReply(text: string): Reply {
   return parseList(text).map(String);
 }

@@ -1,5 +1,5 @@
 /**
- * Delivers each settlement once, however often the server is away: sends it until it is answered, journals it where
+ * Delivers each settlement once, even if the server is often unreachable: sends it until it is answered, journals it if
  * that takes long, and journals the acknowledgement. The script answers a repetition with the first result.
  */
 import { LedgerUnavailable } from '../ledger.ts';
@@ -13,13 +13,13 @@ import type { HeldCall, Operation } from './operations.ts';
 import { expandSettleReply, parseRecord, readReply } from './replies.ts';
 import type { Reply } from './replies.ts';
 
-/** The arguments of a settle operation that create its job. */
+/** The range of a settle operation's arguments that create its job. */
 const [JOB_FROM, JOB_TO] = [6, 9];
-/** The arguments that say when a call began, and how long it took. */
+/** The positions of the arguments for a call's start time and its duration. */
 const [ADOPT_CREATED, SETTLE_DURATION] = [3, 5];
-/** Where the reply to a repeated settlement has the number of the change that billed the call. */
+/** The position of the number of the change that billed the call, in the reply to a repeated settlement. */
 const CHANGE_NUMBER = 20;
-/** A settlement that is not answered by then is written to the journal. */
+/** A settlement is journaled if it is not answered within this time. */
 const JOURNAL_AFTER_MS = 100;
 
 /** Rejects if the ledger is closed or its script fails; the next process then delivers the settlement. */
@@ -43,11 +43,12 @@ async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): 
   const { settlement, held } = delivery;
   const pending = (): PendingSettlement => pendingOf(delivery);
   const addToJournal = once(() => instance.journal.addPending(pending()));
-  // a process killed before the answer has told its client nothing: only a settlement that waits must outlive it
+  // a process that is killed before the reply has told its client nothing, so only a settlement that waits needs the
+  // journal
   const timer = setTimeout(addToJournal, JOURNAL_AFTER_MS).unref();
   try {
     const reply = await bucket.executeUntilAnswered(operationOf(delivery));
-    // two more operations follow, and the ledger may be closed in between
+    // two more operations follow, between which the ledger may be closed
     if (reply[0] === 'unknown' && held) addToJournal();
     const isBooked = held && reply[0] === 'booked';
     const full = isBooked ? readReply(reply, (booked) => expandSettleReply(booked, held, settlement)) : reply;
@@ -60,14 +61,14 @@ async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): 
   }
 }
 
-/** Delivers what the process before could not. */
+/** Delivers the settlements that the previous process did not. */
 export function deliverPending(instance: Instance): void {
   for (const pending of instance.journal.undelivered) {
     const bucket = instance.bucketOfAccount(pending.account);
     const job = pending.settle.args.slice(JOB_FROM, JOB_TO);
     bucket.executeUntilAnswered(pending.settle)
       .then((reply) => complete(instance, bucket, { reply, job, pending: () => pending }))
-      // a ledger that is closed first leaves it in the journal
+      // if the ledger closes first, the settlement stays in the journal
       .catch(() => undefined);
   }
 }
@@ -75,12 +76,12 @@ export function deliverPending(instance: Instance): void {
 interface Delivery {
   readonly settlement: Settlement;
   readonly held: HeldCall | undefined;
-  /** The slots to release in the same step. */
+  /** The slots to release with the settlement. */
   readonly slots: readonly string[];
   readonly account: string;
 }
 
-/** If the store may have another hold than this process, or creates a job, the full reply is needed. */
+/** Asks for the full reply if the store may have another hold than this process, or creates a job. */
 function operationOf({ settlement, held, slots }: Delivery): Operation {
   const isPlain = held && !held.isUncertain && !settlement.job;
   return isPlain ? settleHeldOperation(settlement, held.request.origin, slots) : settleOperation(settlement, slots);
@@ -91,24 +92,24 @@ function pendingOf({ settlement, held, slots, account }: Delivery): PendingSettl
   return { callId: settlement.callId, account, ...adopt, settle: settleOperation(settlement, slots) };
 }
 
-/** Travels in the batch of the settlement, or in an earlier one. */
+/** Sends the limits in the same batch as the settlement, or in an earlier one. */
 function sendLimits(bucket: Bucket, origin: CallOrigin, limits: Limits): void {
-  // rejects only when the ledger is closed, as the settlement does
+  // rejects only when the ledger is closed, which rejects the settlement too
   bucket.executeUntilAnswered(limitsOperation(origin, limits)).catch(() => undefined);
 }
 
 interface FirstReply {
   readonly reply: Reply;
-  /** The arguments that create its job. */
+  /** The arguments that create the call's job. */
   readonly job: readonly string[];
   readonly pending: () => PendingSettlement;
 }
 
-/** The final reply, also if the store has lost the call's hold. Journals the outcome. */
+/** Returns the final reply, even if the store has lost the call's hold. Journals the outcome. */
 async function complete({ journal }: Instance, bucket: Bucket, answered: FirstReply): Promise<Reply> {
   const { reply: first, job, pending } = answered;
   const reply = first[0] === 'unknown' ? await adoptAndSettle(bucket, pending()) ?? first : first;
-  // a process that is killed after the client has its answer must know the call, for a store that loses it
+  // after the client has its response, the journal must know the call, in case the store loses it
   if (reply[0] === 'settled') await journal.addSettled(reply, job);
   else if (reply[0] === 'done' && reply.length > CHANGE_NUMBER)
     await journal.addSettled(['settled', ...reply.slice(1, CHANGE_NUMBER)], job, reply[CHANGE_NUMBER]);
@@ -116,7 +117,7 @@ async function complete({ journal }: Instance, bucket: Bucket, answered: FirstRe
   return reply;
 }
 
-/** Restores the hold and settles it. Undefined if the process knew of no hold. */
+/** Restores the hold and settles it. Returns undefined if the process knew of no hold. */
 async function adoptAndSettle(bucket: Bucket, pending: PendingSettlement): Promise<Reply | undefined> {
   const { adopt, settle: operation } = pending;
   if (!adopt) return undefined;

@@ -50,13 +50,13 @@ export class SlotLeases {
     this.#owned.set(callId, [...this.#owned.get(callId) ?? [], ...added]);
   }
 
-  /** Gives a call slots whether or not they have room. A store that is away gets them before anything later. */
+  /** Gives a call slots even if they are full. A store that cannot be reached gets them before any later operation. */
   count(callId: string, slots: readonly SlotLimit[]): void {
     const counted = this.#missing(callId, slots);
     this.add(callId, counted);
     for (const slot of counted) {
       const operation = { name: 'keep', args: [slot.id, '1', callId] };
-      // a closed ledger counts nothing: its calls end
+      // a closed ledger counts nothing, because its calls end
       this.#bucketAt(this.#indexOf(slot)).executeUntilAnswered(operation).catch(() => undefined);
     }
   }
@@ -66,7 +66,7 @@ export class SlotLeases {
     this.#release(callId, this.#missing(callId, slots));
   }
 
-  /** The ids of a call's slots in a bucket, which the caller releases from now on. */
+  /** Returns the ids of a call's slots in a bucket. The caller must release them. */
   handOver(callId: string, index: number): readonly string[] {
     return this.#disown(callId, (slot) => this.#indexOf(slot) === index).map(({ id }) => id);
   }
@@ -76,7 +76,7 @@ export class SlotLeases {
     this.#release(callId, this.#disown(callId, ({ scope }) => scopes?.includes(scope) ?? true));
   }
 
-  /** Operations that renew the leases in a bucket; `restore`: and restore those that the store has lost. */
+  /** Operations that renew the leases in a bucket and, with `restore`, restore those that the store has lost. */
   renewals(index: number, restore: boolean): Operation[] {
     const leases = [...this.#owned.entries()].flatMap(([callId, mine]) => mine.map((slot) => ({ callId, slot })))
       .filter(({ slot }) => this.#indexOf(slot) === index);
@@ -90,7 +90,7 @@ export class SlotLeases {
     return { ...this.#inUse };
   }
 
-  /** The first full slot; undefined if all were taken. */
+  /** Returns the first full slot, or undefined if all were taken. */
   async #takeIn(callId: string, index: number, slots: readonly SlotLimit[]): Promise<SlotLimit | undefined> {
     try {
       const [word, at] = await this.#bucketAt(index).execute(takeOperation(callId, slots));
@@ -129,7 +129,7 @@ export class SlotLeases {
     return Map.groupBy(slots, (slot) => this.#indexOf(slot));
   }
 
-  /** A channel's own slot and its groups' slots are in one bucket, a key's slot may be in another. */
+  /** The bucket of a slot. A channel's slot and its groups' slots share a bucket; a key's slot may be in another. */
   #indexOf({ scope, id }: SlotLimit): number {
     return bucketOf(scope === 'Key' ? id : id.split('/').slice(-2).join('/'), this.#buckets.length);
   }

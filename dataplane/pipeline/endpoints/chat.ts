@@ -1,6 +1,4 @@
-/**
- * Chat, in both dialects: what its body asks for, its bounds, and what a model allows.
- */
+/** The chat endpoints of both dialects: parses the body, bounds its cost, and checks what the model allows. */
 import { GatewayError } from '../../errors.ts';
 import type { Modality, Uses } from '../../ledger/price.ts';
 import type { ChatFacts, Dialect, PricedUse, PricedWay, UnboundedUse } from '../../protocol/call-facts.ts';
@@ -10,7 +8,7 @@ import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 
-/** @throws RequestFault where the body is not JSON, or a field that the gateway reads is wrong. */
+/** @throws RequestFault if the body is not JSON, or a field that the gateway reads is invalid. */
 export async function readChat(received: Received, dialect: Dialect): Promise<EndpointCall> {
   const facts = await received.body.facts(dialect === 'OpenAI' ? 'OpenAIChat' : 'AnthropicChat');
   const { costFields } = facts;
@@ -53,13 +51,13 @@ function onlyResponses(model: string): GatewayError {
   return new GatewayError('wrong_endpoint', message, { param: 'model' });
 }
 
-/** The beta that lifts a model's context to a million tokens. */
+/** The beta header that raises a model's context to a million tokens. */
 const LONG_CONTEXT_BETA = /(?:^|[\s,])(context-1m-[\w-]*)/;
 const LONG_CONTEXT_TOKENS = 1_000_000;
 
 /**
- * The price bound of a call comes from the context length in the route, which a header must not lift. Providers of
- * other protocols do not get the header. Throws not_allowed.
+ * A call's price bound follows from the context length in the route, which a header must not raise. Providers of other
+ * protocols do not get the header. Throws not_allowed.
  */
 function checkContextBeta({ headers }: Received, { model, target }: Candidate): void {
   const { name, contextTokens } = model;
@@ -78,19 +76,19 @@ function asksForLongContext({ headers: { 'anthropic-beta': beta } }: Received): 
 
 type UsedFeatures = Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
 
-/** What a conversion itself leaves out or refuses, so that it needs no allowance. */
+/** What a conversion itself drops or refuses, so that the route need not allow it. */
 export interface Conversion {
-  /** Tools that the provider would run. */
+  /** True if it drops tools that the provider would run. */
   readonly ofTools: boolean;
-  /** Service tiers, which are OpenAI's. */
+  /** True if it drops service tiers, which only OpenAI's protocol has. */
   readonly ofTiers: boolean;
 }
 
 export const NOT_CONVERTED: Conversion = { ofTools: false, ofTiers: false };
 
-/** `client`: the dialect that the provider would have to speak itself. */
+/** The conversion to a candidate. `client` is the dialect that the provider would need for a passthrough. */
 export function conversionTo({ target: { protocol } }: Candidate, client: Dialect): Conversion {
-  return { ofTools: protocol !== client, ofTiers: protocol === 'Anthropic' && client === 'OpenAI' };
+  return { ofTools: protocol !== client, ofTiers: protocol !== 'OpenAI' && client === 'OpenAI' };
 }
 
 /** Throws unsupported_image and not_allowed. */
@@ -127,7 +125,7 @@ function isPriced(way: PricedWay | undefined, price: Candidate['price']): boolea
   return 'region' in way ? price.regions.has(way.region) : price.serviceTiers.has(way.serviceTier);
 }
 
-/** What the call uses at this candidate: without the tools that its route or a conversion leaves out. */
+/** The features that the call uses on this candidate, without the tools that the route or a conversion drops. */
 export function usedAt(
   { unbounded }: Pick<ChatFacts, 'unbounded'>, { model }: Candidate, { ofTools }: Conversion,
 ): readonly UnboundedUse[] {
@@ -135,12 +133,12 @@ export function usedAt(
   return leavesOut ? unbounded.filter(({ droppable }) => !droppable) : unbounded;
 }
 
-/** Whether its tokens may exceed what its request bounds: tools of the provider may read as much as they do. */
+/** True if the call's tokens may exceed the bound of its request, because the provider's tools may read any amount. */
 export function hasNoBound(used: readonly UnboundedUse[]): boolean {
   return used.some(({ needs }) => needs === undefined || 'use' in needs);
 }
 
-/** How often the provider's tools may be used at most, as far as the request says so. */
+/** The limits that the request sets on uses of the provider's tools. */
 export function usesOf(used: readonly UnboundedUse[]): Uses {
   const uses: Partial<Record<keyof Uses, number>> = {};
   for (const { needs } of used)
@@ -148,7 +146,7 @@ export function usesOf(used: readonly UnboundedUse[]): Uses {
   return uses;
 }
 
-/** What the call's input and output may be besides text. */
+/** The modalities besides text that the call's input and output may have. */
 export function modalitiesOf({ images, files, unbounded }: ChatFacts): Modality[] {
   const audio = unbounded.flatMap(({ needs }) => (needs && 'tokens' in needs ? [needs.tokens] : []));
   return images + files > 0 ? [...audio, 'imageInput'] : audio;
@@ -189,7 +187,7 @@ const USE_NAMES: Readonly<Record<PricedUse, string>> = {
   webSearch: 'searches of the web', webFetch: 'pages of the web', fileSearch: 'searches of files',
 };
 
-/** What a call asks for, and the field of a PriceCatalog that prices it. */
+/** Describes a feature that the call asks for, and the field of a PriceCatalog that prices it. */
 function describeWay(way: PricedWay): readonly [what: string, field: string] {
   if ('serviceTier' in way) return [`the service tier "${way.serviceTier}"`, `serviceTiers.${way.serviceTier}`];
   if ('region' in way) return [`the place "${way.region}"`, `regions.${way.region}`];

@@ -1,9 +1,9 @@
-/** Refuses fields that change the price of a request that passes through, unless the ModelRoute allows them. */
+/** Refuses fields that change the price of a passthrough request, unless the ModelRoute allows them. */
 import { GatewayError } from '../../errors.ts';
 import { isAllowedField } from '../../protocol/cost-fields.ts';
 import type { Candidate } from '../../state/state.ts';
 
-/** Throws not_allowed for the first one that the candidate's ModelRoute does not allow. */
+/** Throws not_allowed for the first field that the candidate's ModelRoute does not allow. */
 export function checkCostFields(fields: readonly string[], { allowedFields, route }: Candidate): void {
   const param = fields.find((path) => !isAllowedField(path, allowedFields));
   if (param === undefined) return;

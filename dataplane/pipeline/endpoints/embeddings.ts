@@ -1,4 +1,4 @@
-/** Embeddings: priced by their input; on channels that speak OpenAI's protocol. */
+/** The embeddings endpoint: priced by its input, on channels that speak OpenAI's protocol. */
 import { boundEmbeddingsInput } from '../../protocol/openai/embeddings.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';

@@ -1,4 +1,4 @@
-/** Images: priced per image, on channels whose provider has them. */
+/** The images endpoint: priced per image, on channels whose provider has images. */
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkAllowed } from './chat.ts';

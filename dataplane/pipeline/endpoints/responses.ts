@@ -1,5 +1,6 @@
 /**
- * Responses: they pass through on channels whose provider serves them, and are converted to chats on all others.
+ * The responses endpoint: requests pass through on channels whose provider serves them, and are converted to chats on
+ * others.
  */
 import { GatewayError } from '../../errors.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
@@ -16,7 +17,7 @@ import { checkCostFields } from './check-cost-fields.ts';
 export async function readResponse(received: Received): Promise<EndpointCall> {
   const facts = await received.body.facts('Responses');
   const { costFields } = facts;
-  // a conversion leaves tools out that the provider would run
+  // a conversion drops tools that the provider would run
   const converted = { ...facts, unbounded: facts.unbounded.filter(({ feature }) => feature !== 'ServerTools') };
   return {
     kind: 'Chat',
@@ -55,9 +56,8 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
 }
 
 /**
- * Compaction of a conversation, at providers that serve responses. It has no output limit to send: what it may write is
- * held by the model's own, and billed as the provider reports it.
- * @throws RequestFault
+ * Compaction of a conversation, at providers that serve responses. The request has no output limit: the hold covers the
+ * model's own limit, and the bill is for what the provider reports. @throws RequestFault
  */
 export async function readCompaction(received: Received): Promise<EndpointCall> {
   const facts = await received.body.facts('Compaction');

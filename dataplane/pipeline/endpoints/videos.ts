@@ -1,6 +1,6 @@
 /**
- * Videos: jobs, priced per video when they are created, on channels whose provider has them. From JSON or a form with
- * files.
+ * The videos endpoint, from JSON or a form with files. It creates jobs, priced per video at their creation, on channels
+ * whose provider has videos.
  */
 import { readFacts } from '../../protocol/body-kinds.ts';
 import { isForm, parseForm } from '../../protocol/multipart.ts';

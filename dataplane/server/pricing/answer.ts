@@ -1,8 +1,8 @@
 /**
- * The price list over HTTP: a request → its answer. `GET /pricing` is a page or data by the Accept header,
- * `GET /pricing.json` is data, `GET /pricing/models/{name}` is a model's page, `GET /pricing/assets/*` is the pages'
- * style and script. `GET /` says what this is. Nothing here needs a key; with one, the lists have its group, too.
- * Answers carry an ETag; frequent views of one configuration are rendered once.
+ * The price list over HTTP. `GET /pricing` is a page or data by the Accept header, `GET /pricing.json` is data, `GET
+ * /pricing/models/{name}` is a model's page, `GET /pricing/assets/*` serves the pages' style and script. `GET /`
+ * describes the gateway. None of them needs a key; with one, the lists include its group. Responses carry an ETag;
+ * frequent views of one configuration are rendered once.
  */
 import { hash } from 'node:crypto';
 import type { State } from '../../state/state.ts';
@@ -20,7 +20,7 @@ import { assetHref, findAsset } from './assets.ts';
 import { negotiate } from './negotiate.ts';
 import type { RenderBudget } from './render-budget.ts';
 
-/** A GET or HEAD request, as far as it matters here. */
+/** The part of a GET or HEAD request that the price list reads. */
 export interface PricingRequest {
   /** "/pricing", "/pricing.json" or a path below "/pricing/assets/", without the query. */
   readonly path: string;
@@ -28,9 +28,9 @@ export interface PricingRequest {
   readonly search: string;
   readonly accept: string | undefined;
   readonly ifNoneMatch: string | undefined;
-  /** The address that the client called, such as https://gateway.example; undefined: it does not say. */
+  /** The origin that the client called, such as https://gateway.example; undefined if unknown. */
   readonly origin?: string | undefined;
-  /** The group of the key that the caller shows; undefined: none, or one that is not in force. */
+  /** The group of the key that was sent; undefined if none was sent, or it is not in force. */
   readonly group?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ interface PriceListCache {
   readonly views: Map<string, Rendered>;
 }
 
-/** What callers see, by configuration: those of a restricted group by its name, all others under undefined. */
+/** The visible lists of a configuration: those of a restricted group by its name, all others under undefined. */
 const visible = new WeakMap<State['pricing'], Map<string | undefined, PriceList>>();
 
 function visibleList(state: PricedState, group: string | undefined): PriceList {
@@ -69,7 +69,7 @@ function visibleList(state: PricedState, group: string | undefined): PriceList {
   return list;
 }
 
-/** Rendered views by configuration, so that they vanish with it. */
+/** Rendered views by configuration, so that they are freed with it. */
 const caches = new WeakMap<PriceList['pricing'], PriceListCache>();
 const CACHED_VIEWS = 16;
 /** What is priced. */
@@ -80,7 +80,7 @@ const PLAIN_VIEW = queryKey(DEFAULT_QUERY);
 
 export interface PricingOptions {
   readonly title?: string;
-  /** Where people find the console; undefined: not known. */
+  /** The console's URL; undefined if unknown. */
   readonly consoleUrl?: string | undefined;
   /** The budget for views that are not cached. */
   readonly limit?: RenderBudget;
@@ -90,7 +90,10 @@ type ListOptions = Required<Pick<PricingOptions, 'title' | 'limit'>>;
 
 const unlimited: RenderBudget = (render) => render();
 
-/** The answer; undefined where the price list has nothing at the path. Throws too_busy where the limit does. */
+/**
+ * Returns the response, or undefined if the price list has nothing at the path. Throws too_busy if the render budget is
+ * used up.
+ */
 export function answerPricing(
   request: PricingRequest, state: PricedState,
   { title = 'Model Gateway', limit = unlimited, consoleUrl }: PricingOptions = {},
@@ -134,7 +137,7 @@ function answerModel(
   return matches(ifNoneMatch, etag) ? { status: 304, headers, body: Buffer.alloc(0) } : { status: 200, headers, body };
 }
 
-/** undefined: it is no text. */
+/** Returns undefined if the name is not valid UTF-8. */
 function decodeName(encoded: string): string | undefined {
   try {
     return decodeURIComponent(encoded);
@@ -171,14 +174,14 @@ function renderJson(list: PriceList): Rendered {
 function renderPage(search: string, list: PriceList, { title, limit }: ListOptions): Rendered {
   const parameters = new URLSearchParams(search);
   const query = parsePricingQuery(parameters, list.pricing);
-  // the calculator's script asks for a few lines of the page
+  // the calculator's script requests a few lines of the page
   const part = parameters.get('part') === 'calculation' ? renderCalculationPart(list, query) : undefined;
   if (part) return rendered(part.markup);
   const cache = cacheOf(list);
   const site = siteOf(title);
   const render = (): string => {
     const page = (): string => renderPricingPage(list, site, query, cache.ranked);
-    // the page that everybody opens is never refused
+    // the plain page, which everybody opens, is never refused
     return queryKey(query) === PLAIN_VIEW ? page() : limit(page);
   };
   // free text and counts have too many values to be worth caching
@@ -216,7 +219,7 @@ function rendered(text: string): Rendered {
   return { body, etag: `"${hash('sha256', body, 'base64url').slice(0, 22)}"` };
 }
 
-/** If-None-Match compares weakly: a proxy that compresses may have marked the tag so. */
+/** Compares If-None-Match weakly, because a proxy that compresses may have made the tag weak. */
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   return ifNoneMatch.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);

@@ -1,6 +1,6 @@
 /**
- * The page's style, script and icon, each under an address with the hash of its content, so that browsers keep it for
- * ever. They are read once, when the process starts.
+ * The page's style, script and icon. Each path contains the hash of the content, so that browsers cache it for ever.
+ * The files are read once, when the process starts.
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,13 +10,13 @@ export interface PricingAsset {
   readonly body: Buffer;
 }
 
-/** Pages refer to it relatively, so that the gateway may be below any path. */
+/** Pages link to it relatively, so that the gateway may be below any path. */
 export const ASSET_ROOT = '/pricing/assets/';
 
 const HASH_DIGITS = 12;
 const HASHED_NAME = new RegExp(`^(.+)-[0-9a-f]{${HASH_DIGITS}}(\\.[a-z]+)$`);
 
-/** One request each for style and script, which are made of several files. */
+/** Style and script consist of several files, which are served as one each. */
 const FILES = [
   {
     file: 'pricing.css', contentType: 'text/css; charset=utf-8',
@@ -37,14 +37,14 @@ const loaded = new Map<string, PricingAsset & { readonly path: string }>(FILES.m
   return [file, { path, contentType, body }];
 }));
 
-/** By path, hash included. */
+/** By path, including the hash. */
 export const pricingAssets: ReadonlyMap<string, PricingAsset> = new Map(
   loaded.values().map((asset) => [asset.path, asset]),
 );
 
 /**
- * The asset at a path. While a new version rolls out, a page of one process may ask another process for its assets:
- * that process answers with its own, and `exact` is false: browsers must not keep it.
+ * The asset at a path. During a rollout, a page of one process may request its assets from another process, which
+ * responds with its own version; `exact` is then false, and browsers must not cache it.
  */
 export function findAsset(path: string): { readonly asset: PricingAsset; readonly exact: boolean } | undefined {
   const exact = pricingAssets.get(path);
@@ -55,7 +55,7 @@ export function findAsset(path: string): { readonly asset: PricingAsset; readonl
   return asset && { asset, exact: false };
 }
 
-/** An asset's address, relative to the page at /pricing. */
+/** An asset's path, relative to the page at /pricing. */
 export function assetHref(file: AssetFile): string {
   return loaded.get(file)?.path.slice(1) ?? '';
 }

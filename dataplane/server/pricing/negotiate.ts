@@ -1,4 +1,4 @@
-/** [P] Page or data: what a client of `/pricing` prefers, by its Accept header (RFC 9110, 12.5.1). */
+/** [P] Chooses the page or the data for a client of `/pricing`, by its Accept header (RFC 9110, 12.5.1). */
 
 export type PricingFormat = 'html' | 'json';
 
@@ -9,8 +9,8 @@ interface Preference {
 }
 
 /**
- * `/pricing.json` is always data; `/pricing` is the page, unless the client prefers data. The gateway's address is a
- * page for browsers, which name HTML, and data for programs, which take anything.
+ * `/pricing.json` is always data; `/pricing` is the page, unless the client prefers data. `/` is a page for browsers,
+ * whose Accept names HTML, and data for programs that accept anything.
  */
 export function negotiate(acceptHeader: string | undefined, path: string): PricingFormat {
   if (path.endsWith('.json')) return 'json';
@@ -19,7 +19,7 @@ export function negotiate(acceptHeader: string | undefined, path: string): Prici
   const page = preference(acceptHeader, 'text', 'html');
   const data = preference(acceptHeader, 'application', 'json');
   if (page.quality !== data.quality) return data.quality > page.quality ? 'json' : 'html';
-  // equally preferred: the one that is named more exactly ("application/json, */*")
+  // both have the same quality: choose the one that is named more exactly ("application/json, */*")
   if (data.quality > 0 && data.precision > page.precision) return 'json';
   return page.quality > 0 && page.precision > 0 ? 'html' : undecided;
 }

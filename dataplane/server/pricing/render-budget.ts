@@ -1,11 +1,11 @@
 /**
- * A budget of CPU time for views of the price list that are not cached: no key is needed to request one, and a
- * long list takes a while. Together they may use a tenth of the process's time, with a short burst.
+ * A budget of CPU time for views of the price list that are not cached, because nobody needs a key to request one, and
+ * a long list takes long to render. Together they may use a tenth of the process's time, with a short burst.
  */
 import type { Clock } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 
-/** Renders, or throws too_busy where the budget is used up. */
+/** Renders, or throws too_busy if the budget is used up. */
 export type RenderBudget = (render: () => string) => string;
 
 const SHARE = 0.1;
@@ -14,7 +14,7 @@ const RETRY_SECONDS = 1;
 
 /** Creates a full budget. */
 export function createRenderBudget(clock: Pick<Clock, 'monotonicMs'>): RenderBudget {
-  /** CPU time in debt, which is paid back at SHARE. */
+  /** CPU time beyond the budget, which is paid back at SHARE. */
   let owedMs = 0;
   let asOfMs = clock.monotonicMs();
   return (render) => {

@@ -1,4 +1,4 @@
-/** The endpoints that cost money: fastify hands the reply over, and the pipeline owns it to its last byte. */
+/** The endpoints that cost money. fastify hands the reply over to the pipeline, which owns it to its last byte. */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import type { EndpointCall, Received } from '../../pipeline/context.ts';
 import { readChat } from '../../pipeline/endpoints/chat.ts';
@@ -44,7 +44,7 @@ async function serve(deps: ServerDeps, received: Received): Promise<void> {
   try {
     await handleCall(deps, received);
   } catch (error) {
-    // the pipeline answers every error itself: one that gets here is a defect
+    // the pipeline sends every error itself, so one that gets here is a defect
     deps.defect(received.requestId, error);
   } finally {
     received.body.drop();

@@ -1,4 +1,4 @@
-/** POST /v1/messages/count_tokens: Anthropic's shape, for any chat model; free. */
+/** POST /v1/messages/count_tokens in Anthropic's format, for any chat model; free. */
 import type { FastifyInstance } from 'fastify';
 import type { EndpointCall, Received } from '../../pipeline/context.ts';
 import { countTokens as count } from '../../pipeline/count-tokens.ts';

@@ -1,4 +1,4 @@
-/** GET /v1/models and /v1/models/{id}: what this key can call now, in the shape that its SDK reads. */
+/** GET /v1/models and /v1/models/{id}: the models that this key can call now, in the format of the client's SDK. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { modelNotFound } from '../../pipeline/route.ts';
 import { callerOf } from '../caller.ts';
@@ -9,7 +9,7 @@ import {
 } from '../views/models.ts';
 import type { AnthropicPageQuery } from '../views/models.ts';
 
-/** A query parameter that is repeated is a list. */
+/** A repeated query parameter is a list. */
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export function models(app: FastifyInstance, { state }: ServerDeps): void {
@@ -18,7 +18,7 @@ export function models(app: FastifyInstance, { state }: ServerDeps): void {
     const offers = callableModels(state.get(), callerOf(request).key);
     return reply.send(wantsAnthropic(request) ? anthropicModels(offers, pageOf(request.query)) : openaiModels(offers));
   });
-  // a model's name may hold slashes: the rest of the path is the name
+  // a model's name may contain slashes, so it is the rest of the path
   app.get<{ Params: { readonly '*': string } }>(PATHS.model.path, options, (request, reply) => {
     const { '*': name } = request.params;
     const offer = callableModel(state.get(), callerOf(request).key, name);
@@ -31,7 +31,7 @@ function wantsAnthropic({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers['anthropic-version'] !== undefined;
 }
 
-/** Reads the paging parameters; the first counts where one is repeated. */
+/** Reads the paging parameters; of a repeated one, the first counts. */
 function pageOf(query: Query): AnthropicPageQuery {
   const page: Record<string, string> = {};
   for (const name of ['limit', 'after_id', 'before_id']) {

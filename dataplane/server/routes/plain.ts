@@ -1,4 +1,4 @@
-/** The endpoints that cost nothing: each authenticates, answers with JSON, and is reported like every call. */
+/** The free endpoints: each authenticates, responds with JSON, and is reported like a call. */
 import type { FastifyPluginCallback } from 'fastify';
 import { authenticateHeaders } from '../../pipeline/authenticate.ts';
 import type { ServerDeps } from '../deps.ts';

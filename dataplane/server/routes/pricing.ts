@@ -1,4 +1,4 @@
-/** GET /, /pricing, /pricing.json and the page's assets: public; a key adds its own group to the lists. */
+/** GET /, /pricing, /pricing.json and the page's assets. They are public; a key adds its own group to the lists. */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.ts';
 import type { ServerDeps } from '../deps.ts';
@@ -22,7 +22,7 @@ export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state, 
     request.endpoint = 'pricing';
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
   };
-  /** A key that is not in force sees what everybody sees. */
+  /** The group of the key that was sent. A key that is not in force sees the public lists. */
   function groupOf({ headers }: FastifyRequest): string | undefined {
     if (headers.authorization === undefined && headers['x-api-key'] === undefined) return undefined;
     try {
@@ -36,7 +36,7 @@ export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state, 
   done();
 };
 
-/** "https://gateway.example", by the Host header; undefined: it has none, or one that is no host. */
+/** The origin by the Host header, such as "https://gateway.example"; undefined if it is missing or invalid. */
 function originOf({ headers, socket }: FastifyRequest): string | undefined {
   const { host = '', 'x-forwarded-proto': forwarded } = headers;
   if (!HOST.test(host)) return undefined;

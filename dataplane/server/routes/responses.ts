@@ -1,4 +1,4 @@
-/** Responses, besides making them: token counts, and those that their provider keeps. All of it is free. */
+/** The free endpoints for responses: token counts, and requests about responses that their provider stores. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.ts';
 import { askForResponse } from '../../jobs/stored-responses.ts';

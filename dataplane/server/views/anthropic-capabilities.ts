@@ -1,8 +1,8 @@
 /**
- * [P] The capabilities of a model in Anthropic's list of models: what holds on every channel that may serve it. What
- * the gateway does not know of a model is not claimed.
+ * [P] The capabilities of a model in Anthropic's list of models: those that every channel that may serve it has.
+ * Unknown capabilities are not claimed.
  */
-import { ANTHROPIC_MODELS, capabilitiesOf, OPENAI_MODELS } from '../../protocol/capabilities.ts';
+import { ANTHROPIC_MODELS, capabilitiesOf, CONVERSE_MODELS, OPENAI_MODELS } from '../../protocol/capabilities.ts';
 import type { Candidate, Offer } from '../../state/state.ts';
 
 interface Support {
@@ -33,7 +33,7 @@ export function anthropicCapabilities({ tiers }: Offer): AnthropicCapabilities {
     ({ supported: chats.length > 0 && chats.every(holds) });
   const native = everywhere(isNative);
   const reasoning = everywhere((candidate) => capabilities(candidate).reasoning);
-  // only the converter is known to take an effort, whatever the model's version
+  // only the converter is known to accept an effort, whatever the model's version
   const effort = everywhere((candidate) => !isNative(candidate) && capabilities(candidate).reasoning);
   const serverTools = everywhere((candidate) => isNative(candidate) && candidate.model.allow.has('ServerTools'));
   const images = everywhere(({ model }) => model.acceptsImages);
@@ -59,7 +59,10 @@ function isNative({ target }: Candidate): boolean {
   return target.protocol === 'Anthropic';
 }
 
+const KNOWN_MODELS = {
+  OpenAI: OPENAI_MODELS, Anthropic: ANTHROPIC_MODELS, BedrockConverse: CONVERSE_MODELS,
+} as const;
+
 function capabilities(candidate: Candidate): ReturnType<typeof capabilitiesOf> {
-  const known = isNative(candidate) ? ANTHROPIC_MODELS : OPENAI_MODELS;
-  return capabilitiesOf(known, candidate.upstreamModel, candidate.model.capabilities);
+  return capabilitiesOf(KNOWN_MODELS[candidate.target.protocol], candidate.upstreamModel, candidate.model.capabilities);
 }

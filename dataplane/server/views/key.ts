@@ -1,6 +1,4 @@
-/**
- * [P] The answer of `GET /v1/key`: the calling key, what it may call, and what is left of its money.
- */
+/** [P] The response to `GET /v1/key`: the calling key, what it may call, and how much money it has left. */
 import { formatDecimal } from '../../snapshot/decimal.ts';
 import type { AccountSpending, KeySpending, QuotaPeriod } from '../../ledger/ledger.ts';
 import type { KeyState, State } from '../../state/state.ts';
@@ -13,7 +11,7 @@ export interface KeyView {
   readonly key_prefix: string;
   /** An Account's name, in the same namespace. */
   readonly account: string;
-  /** As users know it. */
+  /** The group's name for users. */
   readonly group: string;
   readonly enabled: boolean;
   /** null: all models of the group. */
@@ -24,12 +22,12 @@ export interface KeyView {
     readonly period: QuotaPeriod;
     readonly resets_at: string | null;
   };
-  /** In this quota period. */
+  /** In the current quota period. */
   readonly spent_usd: string;
   readonly held_usd: string;
   /** Limit less spent, never below 0; or "Unlimited". */
   readonly remaining_usd: string;
-  /** The account's credit less its spending; below 0 where credit was withdrawn. null: the account is gone. */
+  /** The account's credit less its spending; below 0 if credit was withdrawn. null: the account was deleted. */
   readonly balance_usd: string | null;
   /** null: never. */
   readonly expires_at: string | null;
@@ -38,13 +36,13 @@ export interface KeyView {
 const UNLIMITED = 'Unlimited';
 const CENTS = 2;
 
-/** What the answer is made of. */
+/** The data from which the view is made. */
 export interface KeyFacts {
   readonly key: KeyState;
   readonly state: Pick<State, 'accounts' | 'groups'>;
   readonly spending: KeySpending;
   readonly account: AccountSpending;
-  /** When a rotated key's old string stops working. */
+  /** When the old string of a rotated key stops working. */
   readonly notAfterMs?: number | undefined;
 }
 

@@ -1,5 +1,6 @@
 /**
- * [P] What `GET /v1/models` and `GET /v1/models/{id}` answer, in both dialects: the models that a key can call now.
+ * [P] The responses of `GET /v1/models` and `GET /v1/models/{id}`, in both dialects: the models that a key can call
+ * now.
  */
 import { GatewayError } from '../../errors.ts';
 import type { KeyState, Offer, State } from '../../state/state.ts';
@@ -9,7 +10,7 @@ import { anthropicCapabilities } from './anthropic-capabilities.ts';
 import type { AnthropicCapabilities } from './anthropic-capabilities.ts';
 import { compareText } from '#web/compare-text.ts';
 
-/** OpenAI's object, and what the model is. */
+/** OpenAI's object, and the model's facts. */
 export interface OpenAIModel extends ModelFactsJson {
   readonly id: string;
   readonly object: 'model';
@@ -43,7 +44,7 @@ export interface AnthropicModelPage {
   readonly last_id: string | null;
 }
 
-/** The query parameters of a list, as they came. */
+/** The query parameters of a list, unparsed. */
 export interface AnthropicPageQuery {
   readonly limit?: string;
   readonly after_id?: string;
@@ -52,10 +53,10 @@ export interface AnthropicPageQuery {
 
 /**
  * OpenAI's `created`, in seconds: 2026-01-01T00:00:00Z. No manifest says when a vendor released a model, and a client
- * may cache by this number, so that it must never change and be the same on every replica.
+ * may cache by this number, so it must never change and must be the same on every replica.
  */
 const CREATED_S = 1_767_225_600;
-/** Anthropic's API defines it: "an epoch value if the release date is unknown". */
+/** The value that Anthropic's API defines: "an epoch value if the release date is unknown". */
 const CREATED_AT = '1970-01-01T00:00:00Z';
 type ModelsOfKey = Pick<KeyState, 'group' | 'models'>;
 
@@ -68,7 +69,7 @@ export function callableModels(state: Pick<State, 'groups'>, key: ModelsOfKey): 
   return [...offers].filter((offer) => isCallable(offer, key)).sort((a, b) => compareText(a.model, b.model));
 }
 
-/** One of the callable models by its name; undefined: the key cannot call it. */
+/** The callable model of this name; undefined if the key cannot call it. */
 export function callableModel(state: Pick<State, 'groups'>, key: ModelsOfKey, model: string): Offer | undefined {
   const offer = state.groups.get(key.group)?.offers.get(model);
   return offer && isCallable(offer, key) ? offer : undefined;
@@ -92,7 +93,7 @@ export function openaiModel(offer: Offer): OpenAIModel {
  */
 export function anthropicModels(offers: readonly Offer[], query: AnthropicPageQuery): AnthropicModelPage {
   const limit = parseLimit(query.limit);
-  // an empty cursor is none
+  // an empty cursor counts as none
   const after = query.after_id || undefined;
   const before = query.before_id || undefined;
   if (after !== undefined && before !== undefined) {
@@ -133,7 +134,7 @@ function isCallable(offer: Offer, { models }: Pick<KeyState, 'models'>): boolean
   return isPriced(offer) && offer.tiers.some((tier) => tier.length > 0) && (models?.has(offer.model) ?? true);
 }
 
-/** Images and videos have no bound in tokens: their price is one per generation. */
+/** Images and videos have no bound in tokens, so they need a price per generation. */
 function isPriced({ catalog, quotaType, endpoints }: Offer): boolean {
   if (catalog === undefined) return false;
   return quotaType === 'Request' || endpoints.has('Chat') || endpoints.has('Embeddings');

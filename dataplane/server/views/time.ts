@@ -1,4 +1,4 @@
-/** [P] Times in answers. */
+/** [P] Formats times in responses. */
 
 /** RFC 3339 in UTC, with milliseconds only where they are not 0: "2027-01-01T00:00:00Z". */
 export function formatTime(epochMs: number): string {

@@ -1,6 +1,4 @@
-/**
- * [P] The answer of `GET /v1/usage/{request id}`: one call's tokens and cost, as its usage record has them.
- */
+/** [P] The response to `GET /v1/usage/{request id}`: one call's tokens and cost, from its usage record. */
 import { viewLines } from '../../ledger/bill.ts';
 import type { BillLineView } from '../../ledger/bill.ts';
 import { formatDecimal } from '../../snapshot/decimal.ts';
@@ -13,14 +11,14 @@ export interface UsageView {
   readonly id: string;
   readonly created_at: string;
   readonly model: string;
-  /** As users know it. */
+  /** The group's name for users. */
   readonly group: string;
-  /** The member that served the call; null where the group is not an automatic one. */
+  /** The member that served the call; null if the group is not an Automatic one. */
   readonly member: string | null;
   /** "route/channel" */
   readonly channel: string;
   readonly status: CallStatus;
-  /** Input that is neither read from a cache nor written to one. */
+  /** Input that was neither read from a cache nor written to one. */
   readonly input_tokens: number;
   readonly cached_tokens: number;
   /** The sum of five-minute and one-hour cache writes. */
@@ -32,9 +30,9 @@ export interface UsageView {
   readonly cost_usd: string;
   readonly unbilled_usd: string;
   readonly duration_ms: number;
-  /** As the client names it (Claude Code, Codex); absent: it names none. */
+  /** The session that the client named (Claude Code, Codex); absent if it named none. */
   readonly session?: string;
-  /** What the cost is the sum of; empty: nothing was billed, or an older version wrote the record. */
+  /** The lines whose sum is the cost; empty: nothing was billed, or an older version wrote the record. */
   readonly lines: readonly BillLineView[];
 }
 
@@ -66,7 +64,7 @@ export function usageView(record: UsageRecord, keyGroup: string, groups: State['
   };
 }
 
-/** A record names the group that served the call: the key's own, a member of it, or one that the key had before. */
+/** The names for a record's serving group: the key's own, a member of it, or a group that the key had before. */
 function displayNames(served: string, keyGroup: string, groups: State['groups']): Pick<UsageView, 'group' | 'member'> {
   const name = groups.get(served)?.displayName ?? served;
   const own = groups.get(keyGroup);
