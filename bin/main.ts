@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { dataplaneCommand } from './commands/dataplane.ts';
 import { catalogCommand } from './commands/catalog.ts';
 import { demoProviderCommand } from './commands/demo-provider.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { operatorCommand } from './commands/operator.ts';
 import { retireCommand } from './commands/retire.ts';
 import { runCommand } from './commands/run.ts';
@@ -29,8 +30,8 @@ function buildProgram(): Command {
     .showHelpAfterError('(mgw --help tells what there is)');
   const ended = (code: number): void => { exitCode = code; };
   for (const make of [
-    runCommand, validateCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand, catalogCommand,
-    retireCommand, demoProviderCommand,
+    runCommand, validateCommand, doctorCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand,
+    catalogCommand, retireCommand, demoProviderCommand,
   ]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
   for (const command of [program, ...program.commands]) command.exitOverride();
   return program;

@@ -10,7 +10,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 const gzipped = promisify(gzip);
 /** Smaller answers fit one packet anyway. */
 const MIN_BYTES = 1_024;
-const TEXT = /^(?:text\/|image\/svg\+xml)/;
+/** Events are sent as they come. */
+const TEXT = /^(?:text\/(?!event-stream)|image\/svg\+xml)/;
 
 /** Whether the browser takes gzip, as Accept-Encoding says. */
 export function takesGzip(acceptEncoding: string | undefined): boolean {

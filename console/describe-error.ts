@@ -39,7 +39,7 @@ const ACCESS: Readonly<Record<AccessErrorReason, readonly [status: number, title
   NotFound: [404, 'There is no such object'],
   Conflict: [409, 'Somebody else has changed this meanwhile'],
   AlreadyExists: [409, 'There is one already'],
-  Invalid: [422, 'This is refused'],
+  Invalid: [422, 'This was refused'],
   Unavailable: [503, 'This cannot be done at the moment'],
 };
 const RETRY_SECONDS = '5';
@@ -64,8 +64,8 @@ export function describeError(error: unknown): ErrorDescription {
   };
 }
 
-const STALE_FORM = [403, 'This form is not of your session', 'Nothing was changed. You have signed in anew since the ' +
-  'page was opened, or it is not the console’s. Open the page again and repeat the change.'] as const;
+const STALE_FORM = [403, 'This form belongs to another session', 'Nothing was changed. You have signed in again ' +
+  'since the page was opened, or the form is not the console’s. Open the page again and repeat the change.'] as const;
 const FRAMEWORK: Readonly<Record<string, readonly [status: number, title: string, message: string]>> = {
   FST_ERR_BAD_URL: [400, 'This address is not well-formed', 'Every "%" in it must begin an escape of two hexadecimal ' +
     'digits, such as %2F.'],

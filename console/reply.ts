@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessError } from './access/access.ts';
 import type { Assets } from './assets.ts';
 import { describeError } from './describe-error.ts';
-import type { HandlerResult, ConsoleDeps, DownloadedFile, Page } from './route.ts';
+import type { HandlerResult, ConsoleDeps, DownloadedFile, Page, RelayedAnswer } from './route.ts';
 import type { Authenticator } from './session/authenticator.ts';
 import { errorPage } from './views/error-page.ts';
 import { layout } from './views/layout.ts';
@@ -42,6 +42,7 @@ export async function sendResult(
   if ('page' in answer) sendPage(context, exchange, answer.page, answer.status);
   else if ('fragment' in answer) void exchange.reply.type(HTML).send(answer.fragment.markup);
   else if ('redirect' in answer) void exchange.reply.redirect(consolePath(answer.redirect), 303);
+  else if ('relay' in answer) sendRelay(exchange, answer.relay);
   else await sendFile(context, exchange, answer.file);
 }
 
@@ -79,6 +80,10 @@ export function pathOf(url: string): string {
 function consolePath(path: string): string {
   if (/^\/(?![/\\])[\x21-\x7e]*$/.test(path)) return path;
   throw new Error('a page leads to what is no path of the console');
+}
+
+function sendRelay({ reply }: RequestAndReply, { status, contentType, headers, content }: RelayedAnswer): void {
+  void reply.code(status).headers(headers).type(contentType).send(content);
 }
 
 async function sendFile(

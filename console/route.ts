@@ -3,6 +3,7 @@
  * result; a handler reads and changes only what that person may. Each file in pages/ exports its routes as one list,
  * and routes.ts collects the lists.
  */
+import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Html } from '#web/html.ts';
 import type { Resources } from '../operator/store/resources.ts';
@@ -29,6 +30,8 @@ export interface ConsoleDeps {
   readonly keyHashOf?: (key: string) => string;
   /** The base URL of the gateway for snippets, without a path; undefined: not configured. */
   readonly gatewayUrl: string | undefined;
+  /** undefined: the gateway's address is not configured. */
+  readonly callGateway?: GatewayCaller | undefined;
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -47,13 +50,17 @@ export interface PageRequest {
   readonly query: URLSearchParams;
   /** The posted fields, without the CSRF token; empty where nothing was posted. */
   readonly form: URLSearchParams;
+  /** The API key that the person has signed in with; undefined: a token of another kind. Never logged or shown. */
+  readonly ownKeyText?: string | undefined;
+  /** Aborts when the browser has gone before its answer was whole. */
+  readonly gone: AbortSignal;
   /** A HEAD request: nothing counts as shown. */
   readonly headOnly: boolean;
   /** When the request arrived, in milliseconds since the epoch; pages use this instead of the clock. */
   readonly nowMs: number;
 }
 
-export type NavigationItem = 'overview' | 'keys' | 'wallet' | 'usage' | 'prices' | 'groups';
+export type NavigationItem = 'overview' | 'keys' | 'wallet' | 'usage' | 'models' | 'prices' | 'groups' | 'playground';
 
 /** What stands inside views/layout.ts. */
 export interface Page {
@@ -76,7 +83,31 @@ export type HandlerResult =
   | { readonly fragment: Html }
   /** 303 See Other. Only paths of the console. */
   | { readonly redirect: string }
-  | { readonly file: DownloadedFile };
+  | { readonly file: DownloadedFile }
+  | { readonly relay: RelayedAnswer };
+
+/** A person's own call of the gateway. */
+export interface GatewayCall {
+  /** Printable ASCII: it goes into a header. */
+  readonly key: string;
+  readonly path: string;
+  /** JSON; undefined: a GET. */
+  readonly body?: string;
+  /** Aborts when the browser has gone. */
+  readonly gone: AbortSignal;
+}
+
+/** Resolves when the answer begins, and never rejects. */
+export type GatewayCaller = (call: GatewayCall) => Promise<RelayedAnswer>;
+
+/** An answer of the gateway for a script of the page. */
+export interface RelayedAnswer {
+  readonly status: number;
+  /** JSON or an event stream: nothing that a browser would show as a page. */
+  readonly contentType: 'application/json; charset=utf-8' | 'text/event-stream';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly content: Readable | string;
+}
 
 export interface DownloadedFile {
   /** Under which the browser keeps it: letters, digits, ".", "-" and "_". */

@@ -13,7 +13,9 @@ import { keyRoutes } from './pages/key.ts';
 import { keySettingsRoutes } from './pages/key-settings.ts';
 import { keyUseRoutes } from './pages/key-use.ts';
 import { keysRoutes } from './pages/keys.ts';
+import { modelsRoutes } from './pages/models.ts';
 import { overviewRoutes } from './pages/overview.ts';
+import { playgroundRoutes } from './pages/playground.ts';
 import { pricesRoutes } from './pages/prices.ts';
 import { refusedRoutes } from './pages/refused.ts';
 import { routesRoutes } from './pages/routes.ts';
@@ -32,5 +34,6 @@ export const ROUTES: readonly ConsoleRoute[] = [
   ...keyNewRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
   ...walletRoutes, ...accountNewRoutes, ...accountRoutes, ...takeBackRoutes, ...callsRoutes, ...callRoutes,
   ...refusedRoutes, ...usageRoutes, ...usageCallsRoutes,
+  ...playgroundRoutes, ...modelsRoutes,
   ...pricesRoutes, ...groupsRoutes, ...routesRoutes, ...yamlRoutes,
 ];

@@ -17,6 +17,7 @@ import { ASSET_ROOT, loadAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
 import { compressAnswer } from './compress.ts';
 import { RequestRefused } from './describe-error.ts';
+import { createGatewayCaller } from './gateway-caller.ts';
 import { MAX_FORM_BYTES } from './form.ts';
 import { REQUEST_LIMITS, SECURITY_HEADERS } from './http.ts';
 import { checkFormToken, checkSite, identify, queryOf, readForm } from './hooks.ts';
@@ -87,7 +88,8 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
   const formKey = Buffer.from(hkdfSync('sha256', sealingKeys[0] ?? '', '', 'console binding', SESSION_KEY_BYTES));
   const revocations = shareRevocations(state);
   const authenticator = createAuthenticator({ access, revocations, formKey, proxyHeader, nowMs });
-  const deps = { ...options, access, state, schemas: loadApiKindsSync() };
+  const callGateway = options.gatewayUrl === undefined ? undefined : createGatewayCaller(options.gatewayUrl);
+  const deps = { ...options, access, state, callGateway, schemas: loadApiKindsSync() };
   const context: ReplyContext = { deps, assets, authenticator };
   const app = createApp(options, context);
   registerSessions(app, sealingKeys);
@@ -174,11 +176,18 @@ function registerPage(app: FastifyInstance, context: ReplyContext, route: Consol
         deps: context.deps, person: principal.person, csrf: reply.generateCsrf(),
         path: pathOf(request.url), params: paramsOf(request), query: queryOf(request), form: posted.fields,
         nowMs: context.deps.nowMs(), headOnly: request.method === 'HEAD',
+        ownKeyText: principal.ownKeyText, gone: goneSignal(reply),
       });
       await sendResult(context, { request, reply }, answer);
       return reply;
     },
   });
+}
+
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once('close', () => { if (!raw.writableFinished) gone.abort(); });
+  return gone.signal;
 }
 
 /** The page that says what went wrong, with the navigation for whoever is signed in. */
@@ -231,7 +240,7 @@ function refuseOtherMethods(app: FastifyInstance, routes: readonly ConsoleRoute[
       method: METHODS.filter((method) => !known.has(method)), url,
       handler() {
         throw new RequestRefused(
-          405, 'This is not possible here', { message: `Possible are: ${allow}.`, headers: { allow } },
+          405, 'This is not possible here', { message: `Allowed here: ${allow}.`, headers: { allow } },
         );
       },
     });

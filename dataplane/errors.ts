@@ -175,6 +175,8 @@ export interface ErrorDetails {
   readonly cause?: unknown;
   /** The key that was identified and refused, for telemetry. */
   readonly key?: RefusedKey;
+  /** The quota or the credit that does not cover the call, even when no other call runs. */
+  readonly exceededLimitNanoUsd?: bigint;
 }
 
 /** Names the refused key, without its text. */

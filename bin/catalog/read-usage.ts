@@ -32,10 +32,11 @@ function readCall(record: JsonRecord): DiffedCall {
 }
 
 function readLine(line: JsonRecord): BillLine {
-  const { service_tier: tier, context_above: above, region, model } = line;
+  const { service_tier: tier, context_above: above, region, model, size, quality } = line;
   return {
     dimension: String(line['dimension']), quantity: Number(line['quantity']), rateUsd: String(line['rate_usd']),
     ...typeof tier === 'string' && { serviceTier: tier }, ...typeof above === 'number' && { above },
     ...typeof region === 'string' && { region }, ...typeof model === 'string' && { model },
+    ...typeof size === 'string' && { size }, ...typeof quality === 'string' && { quality },
   };
 }

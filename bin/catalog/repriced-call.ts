@@ -60,12 +60,20 @@ const OF_INPUT: ReadonlySet<string> = new Set(['audioInput', 'imageInput']);
 function consumptionOf(
   { lines = [], tokens }: PricedCall, priceOf: (model: string) => CompiledPrice | undefined,
 ): Consumption {
-  const generations = quantityOf(lines, 'generation');
+  const generated = generatedOf(lines);
   const uses: Uses = Object.fromEntries(USES.map((use) => [use, quantityOf(lines, use)]));
   const requests = splitRequests(lines.filter(({ dimension }) =>
     TOKEN_CLASS[dimension] !== undefined || DETAILS[dimension] !== undefined));
-  if (requests.length === 0) return { tokens, generations, uses };
-  return { tokens, generations, uses, parts: requests.map((request) => partOf(request, priceOf)) };
+  if (requests.length === 0) return { tokens, ...generated, uses };
+  return { tokens, ...generated, uses, parts: requests.map((request) => partOf(request, priceOf)) };
+}
+
+/** Seconds are those of all videos together. */
+function generatedOf(lines: readonly BillLine[]): Pick<Consumption, 'generations' | 'made'> {
+  const seconds = quantityOf(lines, 'second');
+  if (seconds > 0) return { generations: 1, made: { seconds } };
+  const { size, quality } = lines.find(({ dimension }) => dimension === 'generation') ?? {};
+  return { generations: quantityOf(lines, 'generation'), made: { size, quality } };
 }
 
 function quantityOf(lines: readonly BillLine[], name: string): number {
@@ -125,10 +133,13 @@ function unpricedOf(
   return [...new Set(lacking)];
 }
 
-function isUnpricedClass(dimension: string, { priced, perUse, perGeneration }: CompiledPrice): boolean {
+function isUnpricedClass(
+  dimension: string, { priced, perUse, perGeneration, perImage, perSecond }: CompiledPrice,
+): boolean {
   if (dimension === 'audioInput' || dimension === 'audioOutput') return !priced.has(dimension);
   const use = USES.find((name) => name === dimension);
   if (use) return !perUse.has(use);
-  // true if a price per token meets a call priced per generation, or the reverse
-  return (dimension === 'generation') !== (perGeneration > 0n) && dimension === 'generation';
+  // a price by tokens has no rate for seconds or generations, and a price by generations none for tokens
+  if (dimension === 'second') return perSecond === undefined;
+  return dimension === 'generation' && perGeneration === 0n && perImage.length === 0;
 }

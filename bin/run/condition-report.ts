@@ -9,10 +9,10 @@ type Changes = Awaited<ReturnType<Operator['statusChanges']>>;
 type ObjectStatus = NonNullable<ReturnType<Changes['get']>>;
 
 /** Condition types that are reported while they are False. */
-const TOLD = ['Accepted', 'ResolvedRefs', 'Ready'];
+const TOLD = ['Accepted', 'ResolvedRefs', 'Ready', 'CredentialReady'];
 /** Condition types that are reported while they are present. */
 const TOLD_WHILE_TRUE = [
-  'UpstreamRefused', 'UpstreamUnreachable', 'SignInFailed', 'UnpricedModels', 'LimitsDiffer',
+  'UpstreamRefused', 'UpstreamUnreachable', 'UnpricedModels', 'LimitsDiffer',
 ];
 /** Reasons that are not reported: intended or transient states, and those that are printed as diagnostics. */
 const SILENT_REASONS =

@@ -189,7 +189,7 @@ function refuseOther<K extends Kind>(live: ObjectOf<K> | undefined, {
   const what = `${kind} ${namespacedName(ref)}`;
   if (!live) throw new AccessError('NotFound', `There is no ${what} any more.`);
   if (live.metadata.uid !== seen.uid)
-    throw new AccessError('Conflict', `${what} was deleted and created anew since you opened it.`);
+    throw new AccessError('Conflict', `${what} was deleted and created again since you opened it.`);
   if (live.metadata.generation !== seen.generation)
     throw new AccessError('Conflict', `${what} was changed by somebody else since you opened it.`);
 }

@@ -8,7 +8,7 @@ import type { AccessErrorReason, FieldError } from './access.ts';
 
 const FAULTS: Readonly<Record<number, AccessErrorReason>> = { 400: 'Invalid', 401:
   'SignedOut', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 410: 'NotFound', 413: 'Invalid', 422: 'Invalid' };
-const SIGNED_OUT = 'The cluster does not know this token, or knows it no more. Sign in again.';
+const SIGNED_OUT = 'The cluster does not accept this token, or no longer does. Sign in again.';
 const NO_ANSWER = 'The Kubernetes API server does not answer. Try again in a moment.';
 /** What a denial says before its own words; which of the two HTTP statuses it comes with is its author's choice. */
 const DENIALS = [

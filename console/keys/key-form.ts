@@ -73,7 +73,7 @@ function renderEnabled({ form, errors, others }: KeyFormView): Html {
   'checked', form.enabled,
 )}${describedBy('enabled', errors, true)}>\
 <span>Enabled</span></label>
-${renderHint('enabled', 'Off, every new call is refused at once; running ones end.')}\
+${renderHint('enabled', 'When off, new calls are refused at once; running ones finish.')}\
 ${changedMeanwhile('enabled', others)}
 ${renderErrors('enabled', errors)}</div>`;
 }
@@ -194,7 +194,7 @@ function renderModels(view: KeyFormView): Html {
   return html`<fieldset class="choices key-models" id="${fieldId('models')}" tabindex="-1"${describedBy(
     'models', errors, false,
   )}><legend>Models</legend>
-${radio('All', 'All models of the group, also those that it gets later', !form.restricted)}
+${radio('All', 'All models of the group, including later ones', !form.restricted)}
 ${radio('Some', 'Only these', form.restricted)}
 <div class="key-models-more">${known ? renderBoxes(view, groups) : renderLines(view)}</div>
 ${changedMeanwhile('models', others)}${renderErrors('models', errors)}</fieldset>`;
@@ -221,8 +221,8 @@ function renderBoxes({ form }: KeyFormView, groups: readonly GroupChoice[]): Htm
 }
 
 function renderLines({ form, errors }: KeyFormView): Html {
-  return html`<div class="field"><label for="models-text" class="vh">Models, one a line</label>${renderHint(
-    'models', 'One name a line, exactly as the price page has them.',
+  return html`<div class="field"><label for="models-text" class="vh">Models, one per line</label>${renderHint(
+    'models', 'One name per line, exactly as the price page has them.',
   )}\
 <textarea id="models-text" name="models" rows="4" class="mono" spellcheck="false" autocapitalize="off"${describedBy(
   'models', errors, true,

@@ -7,6 +7,7 @@ import { formatShortUsd, formatUsdDown } from '#web/format.ts';
 import type { StatusMark, StatusTone } from '../views/status-mark.ts';
 import { accountStatusOf } from '../wallet/account-status.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
+import type { Shortage } from '../wallet/shortages.ts';
 import { factsOf } from './key-facts.ts';
 
 /** The worst first: lists sort by this order. */
@@ -29,14 +30,6 @@ export interface KeyStatusFinding extends StatusMark {
   readonly status: KeyStatus;
 }
 
-/** The key's last call that was refused for lack of money. */
-export interface MoneyRefusal {
-  /** Whose money was lacking. */
-  readonly of: 'Key' | 'Account';
-  /** Milliseconds since the epoch. */
-  readonly atMs: number;
-}
-
 /** What a key's status depends on beside the key. */
 export interface KeyStatusContext {
   readonly nowMs: number;
@@ -44,8 +37,8 @@ export interface KeyStatusContext {
   readonly account: AccountFacts | undefined;
   /** Less than this pays for no call of the key; undefined: not known. */
   readonly cheapestCallNanoUsd: (apiKey: ApiKey) => bigint | undefined;
-  /** undefined: there is none, or nobody knows. */
-  readonly refusal: MoneyRefusal | undefined;
+  /** undefined: its last call was not refused for lack of money, or nobody knows. */
+  readonly shortage: Shortage | undefined;
 }
 
 /** The first that holds, in the order in which a person would mend them. */
@@ -62,7 +55,7 @@ function firstReason(apiKey: ApiKey, context: KeyStatusContext): Reason {
 }
 
 function switchedOff({ spec }: ApiKey): Reason | undefined {
-  return spec.enabled ? undefined : ['Disabled', 'Every call is refused until somebody switches it on.'];
+  return spec.enabled ? undefined : ['Disabled', 'Every call is refused until it is enabled.'];
 }
 
 function expired(apiKey: ApiKey, { nowMs }: KeyStatusContext): Reason | undefined {
@@ -80,9 +73,9 @@ function notAccepted(apiKey: ApiKey): Reason | undefined {
   return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
 }
 
-function outOfCredit(apiKey: ApiKey, { account, cheapestCallNanoUsd, refusal }: KeyStatusContext): Reason | undefined {
+function outOfCredit(apiKey: ApiKey, { account, cheapestCallNanoUsd, shortage }: KeyStatusContext): Reason | undefined {
   const name = apiKey.spec.accountRef.name;
-  const wasRefused = isLatest(apiKey, refusal, 'Account');
+  const wasRefused = isLatest(apiKey, shortage, { of: 'Account', limitNanoUsd: account?.creditNanoUsd ?? 0n });
   if (!account)
     return wasRefused ? ['AccountOutOfCredit', `Its last call was refused: the account ${name} is out of credit.`]
       : undefined;
@@ -96,18 +89,29 @@ function outOfCredit(apiKey: ApiKey, { account, cheapestCallNanoUsd, refusal }: 
  * Nothing remains, less than any call costs, or, once the key is low, not enough for its last call. A refusal of a key
  * with much left says that the call was large; one before a raise of the limit does not count any more.
  */
-function limitReached(apiKey: ApiKey, { cheapestCallNanoUsd, refusal }: KeyStatusContext): Reason | undefined {
+function limitReached(apiKey: ApiKey, context: KeyStatusContext): Reason | undefined {
   const { spentNanoUsd, limitNanoUsd, remainingNanoUsd } = factsOf(apiKey);
   if (limitNanoUsd === undefined || remainingNanoUsd === undefined) return undefined;
-  const spent = `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} are spent.`;
-  const mend = `Raise the limit or set it to Unlimited under Settings${anew(apiKey)}.`;
-  if (remainingNanoUsd <= 0n || isExhausted(apiKey)) return ['LimitReached', `${spent} ${mend}`];
+  const why = shortOf(apiKey, context, { spentNanoUsd, limitNanoUsd, remainingNanoUsd });
+  return why === undefined ? undefined
+    : ['LimitReached', `${why} Raise the limit or set it to Unlimited under Settings${anew(apiKey)}.`];
+}
+
+type LimitFigures = Readonly<Record<'spentNanoUsd' | 'limitNanoUsd' | 'remainingNanoUsd', bigint>>;
+
+/** Why the limit lets no call through. Most keys are far from it: their figures are not even written. */
+function shortOf(
+  apiKey: ApiKey, { nowMs, cheapestCallNanoUsd, shortage }: KeyStatusContext,
+  { spentNanoUsd, limitNanoUsd, remainingNanoUsd }: LimitFigures,
+): string | undefined {
+  if (remainingNanoUsd <= 0n || isExhausted(apiKey))
+    return `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} is spent.`;
   if (!isLow(spentNanoUsd, limitNanoUsd)) return undefined;
   if (remainingNanoUsd < (cheapestCallNanoUsd(apiKey) ?? 0n))
-    return ['LimitReached', `${formatUsdDown(remainingNanoUsd, 4)} remain, less than any call costs. ${mend}`];
-  if (isLatest(apiKey, refusal, 'Key'))
-    return ['LimitReached', `${formatUsdDown(remainingNanoUsd, 4)} remain, too little for its last call. ${mend}`];
-  return undefined;
+    return `${formatUsdDown(remainingNanoUsd, 4)} remains, less than any call costs.`;
+  return isLatest(apiKey, shortage, { of: 'Key', limitNanoUsd, sinceMs: periodStartOf(apiKey, nowMs) })
+    ? `${formatUsdDown(remainingNanoUsd, 4)} remains, too little for its last call.`
+    : undefined;
 }
 
 function pending(apiKey: ApiKey): Reason | undefined {
@@ -122,7 +126,7 @@ function pending(apiKey: ApiKey): Reason | undefined {
 function low(apiKey: ApiKey): Reason | undefined {
   const { spentNanoUsd, limitNanoUsd } = factsOf(apiKey);
   if (limitNanoUsd === undefined || !isLow(spentNanoUsd, limitNanoUsd)) return undefined;
-  return ['Low', `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} are spent${anew(apiKey, '; ')}.`];
+  return ['Low', `${formatShortUsd(spentNanoUsd)} of ${formatShortUsd(limitNanoUsd)} is spent${anew(apiKey, '; ')}.`];
 }
 
 /** As the condition QuotaLow has it: from 80 % on. */
@@ -130,9 +134,24 @@ export function isLow(spentNanoUsd: bigint, limitNanoUsd: bigint): boolean {
   return spentNanoUsd * 5n >= limitNanoUsd * 4n;
 }
 
-/** Nothing was admitted after it. */
-function isLatest(apiKey: ApiKey, refusal: MoneyRefusal | undefined, of: MoneyRefusal['of']): boolean {
-  return refusal?.of === of && refusal.atMs >= (factsOf(apiKey).lastUsedMs ?? 0);
+interface Limit {
+  readonly of: Shortage['of'];
+  readonly limitNanoUsd: bigint;
+  /** When what was spent began to count; default: ever since. */
+  readonly sinceMs?: number;
+}
+
+/** Nothing was admitted after it, in the same period, and the limit has not been raised since. */
+function isLatest(apiKey: ApiKey, shortage: Shortage | undefined, { of, limitNanoUsd, sinceMs = 0 }: Limit): boolean {
+  return shortage?.of === of && limitNanoUsd <= shortage.limitNanoUsd &&
+    shortage.atMs >= Math.max(sinceMs, factsOf(apiKey).lastUsedMs ?? 0);
+}
+
+/** Milliseconds since the epoch; periods begin at midnight, UTC. */
+function periodStartOf({ spec: { quota: { period } } }: ApiKey, nowMs: number): number {
+  if (period === 'Never') return 0;
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), period === 'Daily' ? now.getUTCDate() : 1);
 }
 
 /** What the gateway says of the spec as it is now. */

@@ -4,20 +4,36 @@ import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
 import { priceListOf } from '../pages/prices.ts';
 import type { PageRequest } from '../route.ts';
 import { accountFacts } from '../wallet/account-facts.ts';
+import type { AccountFacts } from '../wallet/account-facts.ts';
+import { isAccountLow } from '../wallet/account-status.ts';
+import { readShortages } from '../wallet/shortages.ts';
 import { cheapestCallNanoUsd } from './cheapest-call.ts';
-import { keyStatusOf } from './key-status.ts';
+import { factsOf } from './key-facts.ts';
+import { isLow, keyStatusOf } from './key-status.ts';
 import type { KeyStatusFinding } from './key-status.ts';
 
 export type KeyStatuses = (apiKey: ApiKey) => KeyStatusFinding;
 
-/** Rejects with AccessError. */
+/** Of these keys. Rejects with AccessError. */
 export async function readKeyStatuses(
-  { person, deps, nowMs }: Pick<PageRequest, 'person' | 'deps' | 'nowMs'>,
+  request: Pick<PageRequest, 'person' | 'deps' | 'nowMs'>, apiKeys: readonly ApiKey[],
 ): Promise<KeyStatuses> {
+  const { person, deps, nowMs } = request;
   const { objects } = await person.list('Account');
   const accounts = new Map(objects.map((account) => [namespacedName(account.metadata), accountFacts(account, 0)]));
+  const accountOf = (apiKey: ApiKey): AccountFacts | undefined => accounts.get(accountIdOf(apiKey));
+  const asked = apiKeys.filter((apiKey) => mayBeShort(apiKey, accountOf(apiKey)))
+    .map((apiKey) => ({ account: accountIdOf(apiKey), keyUid: apiKey.metadata.uid ?? '' }));
+  const shortages = new Map((await readShortages(request, asked)).map((each) => [each.keyUid, each]));
   return (apiKey) => keyStatusOf(apiKey, {
-    nowMs, account: accounts.get(accountIdOf(apiKey)), refusal: undefined,
+    nowMs, account: accountOf(apiKey), shortage: shortages.get(apiKey.metadata.uid ?? ''),
     cheapestCallNanoUsd: (key) => cheapestCallNanoUsd(priceListOf(deps), key),
   });
+}
+
+/** Keys and accounts with much left are refused only calls that are large. */
+function mayBeShort(apiKey: ApiKey, account: AccountFacts | undefined): boolean {
+  const { spentNanoUsd, limitNanoUsd } = factsOf(apiKey);
+  return apiKey.spec.enabled && (!account || isAccountLow(account) ||
+    (limitNanoUsd !== undefined && isLow(spentNanoUsd, limitNanoUsd)));
 }

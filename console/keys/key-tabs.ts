@@ -3,7 +3,8 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { HandlerResult, Page, PageRequest } from '../route.ts';
-import { copyPath, keyPath, renderKeyHead } from './requested-key.ts';
+import { csrfField } from '../views/fragments.ts';
+import { copyPath, keyPath, renderKeyHead, switchValue } from './requested-key.ts';
 
 type KeyTab = 'overview' | 'activity' | 'settings' | 'use';
 
@@ -23,21 +24,24 @@ interface OpenTab extends Pick<Page, 'scripts' | 'styles'> {
 
 /** The page of a key with one of its tabs open. Rejects with AccessError. */
 export async function keyTabPage(
-  { person }: PageRequest, apiKey: ApiKey, { tab: open, body, scripts = [], styles = [], status = 200 }: OpenTab,
+  { person, query, csrf }: PageRequest, apiKey: ApiKey,
+  { tab: open, body, scripts = [], styles = [], status = 200 }: OpenTab,
 ): Promise<HandlerResult> {
   const { namespace, name } = apiKey.metadata;
   const [mayCreate, mayChange, mayDelete] = await Promise.all([
     person.may('create', 'ApiKey', { namespace }), person.may('patch', 'ApiKey', { namespace, name }),
     person.may('delete', 'ApiKey', { namespace, name }),
   ]);
+  const rights = { mayCreate, mayChange, mayDelete };
+  const undo = mayChange && query.get('done') === 'off' ? renderUndo(apiKey, csrf) : NOTHING;
   const label = TABS.find(({ tab }) => tab === open)?.label ?? '';
   return {
     page: {
       title: `${name} · ${label} · API keys`, active: 'keys',
-      body: html`${renderHead(apiKey, { mayCreate, mayChange, mayDelete })}
+      body: html`${renderHead(apiKey, rights, csrf)}
 ${renderTabs(apiKey, open)}
-${body}`,
-      scripts: ['moments.js', ...scripts], styles: ['keys.css', ...styles],
+${undo}${body}`,
+      scripts: ['moments.js', 'undo.js', ...scripts], styles: ['keys.css', ...styles],
     },
     status,
   };
@@ -49,16 +53,40 @@ interface KeyRights {
   readonly mayDelete: boolean;
 }
 
-function renderHead(apiKey: ApiKey, { mayCreate, mayChange, mayDelete }: KeyRights): Html {
+function renderHead(apiKey: ApiKey, { mayCreate, mayChange, mayDelete }: KeyRights, csrf: string): Html {
   const { namespace, name } = apiKey.metadata;
   const rotates = mayChange && apiKey.spec.key.type === 'Generated';
   return renderKeyHead({
     title: html`<bdi>${name}</bdi>`, here: name, lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
-    actions: html`<div class="actions"><a class="button" href="${keyPath(apiKey, 'yaml')}">YAML</a>\
+    actions: html`<div class="actions">${mayChange
+      ? renderSwitch(apiKey, { csrf, label: apiKey.spec.enabled ? 'Disable' : 'Enable' })
+      : NOTHING}<a class="button" href="${keyPath(apiKey, 'yaml')}">YAML</a>\
 ${mayCreate ? html`<a class="button" href="${copyPath(apiKey)}">Copy</a>` : NOTHING}\
 ${rotates ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>` : NOTHING}\
 ${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}</div>`,
   });
+}
+
+interface SwitchButton {
+  readonly csrf: string;
+  readonly label: string;
+  /** Further classes. */
+  readonly style?: string;
+}
+
+/** Posts what the key's switch in the list posts, and comes back to the key. */
+function renderSwitch(apiKey: ApiKey, { csrf, label, style = '' }: SwitchButton): Html {
+  return html`<form class="inline-form" method="post" action="${keyPath(apiKey, 'enabled')}">${csrfField(csrf)}\
+<input type="hidden" name="back" value="key"><button type="submit" class="button${style}" name="to" \
+value="${switchValue(apiKey)}">${label}</button></form>`;
+}
+
+/** undo.js takes it away after ten seconds. */
+function renderUndo(apiKey: ApiKey, csrf: string): Html {
+  if (apiKey.spec.enabled) return NOTHING;
+  return html`<div class="notice undo-notice" id="undo" role="status"><span><bdi>${apiKey.metadata.name}</bdi> is \
+switched off: its calls are refused.</span> ${renderSwitch(apiKey, { csrf, label: 'Undo', style: ' small' })}</div>
+`;
 }
 
 function renderTabs(apiKey: ApiKey, open: KeyTab): Html {

@@ -16,7 +16,7 @@ export function renderLimitDialog(apiKey: ApiKey, csrf: string): Html {
 <form class="form" id="limit-form" method="post" action="${keyPath(apiKey, 'limit')}">${csrfField(csrf)}\
 <input type="hidden" name="uid" value="${apiKey.metadata.uid ?? ''}">
 <div class="field"><label for="limit-usd">Limit in US dollars</label>
-<p class="hint" id="limit-hint">Over this, calls with the key are refused. It is ${unlimited
+<p class="hint" id="limit-hint">Above it, calls with the key are refused. It is ${unlimited
   ? 'Unlimited now'
   : html`$${limitUsd} now`}.</p>
 <div class="affix"><span>$</span><input type="text" id="limit-usd" name="limitUsd" value="${unlimited

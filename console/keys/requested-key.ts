@@ -9,7 +9,7 @@ import type { PageRequest } from '../route.ts';
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /** Which key the address names. @throws AccessError (NotFound) */
-function keyRef({ params }: PageRequest): ObjectRef {
+export function keyRef({ params }: PageRequest): ObjectRef {
   const { namespace = '', name = '' } = params;
   if (!NAME.test(namespace) || !NAME.test(name))
     throw new AccessError('NotFound', 'There is no API key at this address.');

@@ -52,7 +52,7 @@ ${typeof spending === 'string' ? renderLedgerNotice(spending) : renderFigures(sp
 ${renderKeys(overview)}</div>
 ${failing === undefined ? NOTHING : renderFailing(failing)}
 <section class="section" aria-labelledby="more"><h2 id="more">More</h2>
-<ul><li><a href="/prices">Models and prices</a></li><li><a href="/groups">Groups</a></li>\
+<ul><li><a href="/models">Models</a> and <a href="/prices">prices</a></li><li><a href="/groups">Groups</a></li>\
 ${failing === undefined ? NOTHING : html`<li><a href="/routes">Routes and the status of channels</a></li>`}\
 ${gatewayUrl === undefined ? NOTHING : html`<li><a href="${gatewayUrl}">The gateway's own page</a>, with its base \
 URLs</li>`}</ul></section>`;
@@ -74,8 +74,8 @@ ${renderMore(accounts.length, '/wallet', 'account')}</section>`;
 }
 
 function renderKeys({ keys, allKeys }: Overview): Html {
-  return html`<section class="section" aria-labelledby="near"><div class="section-head"><h2 id="near">Keys to look at\
-</h2><p><a href="/keys">API keys</a></p></div>
+  return html`<section class="section" aria-labelledby="near"><div class="section-head"><h2 id="near">Keys that need \
+attention</h2><p><a href="/keys">API keys</a></p></div>
 ${keys.length === 0 ? html`<p class="none">${allKeys === 0
   ? html`You have no key yet. <a href="/keys/new">Create key</a>`
   : `None of ${pluralize(allKeys, 'key')} is near its limit or refuses calls.`}</p>` : html`

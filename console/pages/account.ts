@@ -13,7 +13,8 @@ import type { Made } from '../usage-page/made.ts';
 import { groupNames } from '../usage-page/names.ts';
 import { accountFacts, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
-import { accountStatusOf } from '../wallet/account-status.ts';
+import type { AccountStatusFinding } from '../wallet/account-status.ts';
+import { readAccountStatuses } from '../wallet/account-statuses.ts';
 import { renderStatusMark } from '../views/status-mark.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
 import { renderCreditDialog } from '../wallet/credit-dialog.ts';
@@ -58,10 +59,11 @@ async function accountPage(
     keyNames(visible, request), readSpending(request, visible, range), creditView(request, account, refused),
     readRefusals(request, callQueryOf(visible), LATEST_REFUSED),
   ]);
+  const facts = account && accountFacts(account, names.size);
   const body = renderAccount({
     ref, names, latest, account, credit, refusals, key: key?.metadata.name, done: grantedNotice(request, visible),
     calls: { groups: groupNames(request.deps), made: madeBy(request.deps) },
-    facts: account && accountFacts(account, names.size),
+    facts, finding: facts && (await readAccountStatuses(request, [facts]))(facts),
     spending: { range, spending, byKey: key === undefined, ...spendingLinks(visible, names) },
   });
   const scripts = [...WALLET_FILES.scripts, 'wallet.js'];
@@ -160,6 +162,7 @@ interface AccountView {
   readonly ref: ObjectRef;
   /** undefined: the person sees only `key`. */
   readonly facts: AccountFacts | undefined;
+  readonly finding: AccountStatusFinding | undefined;
   /** The key that is asked for. */
   readonly key: string | undefined;
   readonly spending: SpendingView;
@@ -188,21 +191,21 @@ ${renderRefusalSection(refusals, { ref, names, key })}
 ${account && key === undefined ? renderGrants(account) : NOTHING}`;
 }
 
-function renderBalance({ facts, key, credit }: AccountView): Html {
+function renderBalance({ facts, finding, key, credit }: AccountView): Html {
   if (!facts) return html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ??
     ''}</bdi> has spent.</p></div>`;
   if (key !== undefined) return NOTHING;
   return html`${credit ? renderCreditDialog(credit) : NOTHING}
-${renderFigures(facts)}`;
+${renderFigures(facts, finding)}`;
 }
 
-function renderFigures(facts: AccountFacts): Html {
+function renderFigures(facts: AccountFacts, finding: AccountStatusFinding | undefined): Html {
   const { balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd } = facts;
   const balance = balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd) : renderRemaining(balanceNanoUsd);
   return html`<dl class="figures">
 <div><dt>Balance</dt><dd${balanceNanoUsd <= 0n
   ? html` class="bad"`
-  : NOTHING}>${balance}<small>${renderStatusMark(accountStatusOf(facts))}</small></dd></div>
+  : NOTHING}>${balance}<small>${finding ? renderStatusMark(finding) : NOTHING}</small></dd></div>
 <div><dt>Credit</dt><dd>${renderUsd(creditNanoUsd)}<small>all grants together</small></dd></div>
 <div><dt>Spent</dt><dd>${renderUsd(spentNanoUsd)}<small>since the first call</small></dd></div>
 <div><dt>Held now</dt><dd>${renderUsd(heldNanoUsd)}<small>by running calls, at most</small></dd></div>

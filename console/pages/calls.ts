@@ -50,14 +50,17 @@ async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
   const { usage } = request.deps;
   if (!usage) return showCalls(request);
   const stem = `calls-${visible.ref.namespace}-${visible.ref.name}`.slice(0, MAX_STEM_LENGTH);
-  return { file: { name: `${stem}.csv`, contentType:
-    'text/csv; charset=utf-8', content: csvOf(usage, queryOf(visible, parseCallFilter(request.query))) } };
+  const content = csvOf(usage, queryOf(visible, parseCallFilter(request.query)), groupNames(request.deps));
+  return { file: { name: `${stem}.csv`, contentType: 'text/csv; charset=utf-8', content } };
 }
 
-async function* csvOf(usage: UsageStore, query: CallQuery): AsyncGenerator<string> {
+/** Groups have the names that people know them by. */
+async function* csvOf(
+  usage: UsageStore, query: CallQuery, groups: ReadonlyMap<string, string>,
+): AsyncGenerator<string> {
   let piece = usageCsvHead();
   for await (const record of usage.records(query)) {
-    piece += usageCsvRow(record);
+    piece += usageCsvRow({ ...record, group: groups.get(record.group) ?? record.group });
     if (piece.length < PIECE) continue;
     yield piece;
     piece = '';

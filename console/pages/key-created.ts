@@ -156,7 +156,7 @@ function renderShown({ apiKey, gatewayUrl, call }: CreatedView, text: string): H
   const placeholders = [...(gatewayUrl === undefined
     ? [`${EXAMPLE_URL} stands for the gateway's address, which this console was not told`]
     : []), ...(call === undefined ? [`${EXAMPLE_MODEL} for a model's name`] : [])];
-  return html`<p class="key-once"><b>Keep it now: it is shown only this once.</b> Whoever has it spends your money, \
+  return html`<p class="key-once"><b>Keep it now: it is shown only this once.</b> Whoever has it can spend your money, \
 so treat it like a password.</p>
 <div class="secret"><code id="key-text">${text}</code><button type="button" class="button small" data-copy="key-text" \
 hidden>Copy</button></div>
@@ -184,8 +184,8 @@ function renderUnreadable({ apiKey }: CreatedView): Html {
   const { namespace } = apiKey.metadata;
   const name = secretNameOf(apiKey);
   return html`<div class="empty" id="unreadable"><h2>The key is made, but you may not read it</h2>
-<p>It is in the Secret <code>${name}</code>. To be shown it takes the right to <code>get</code> <code>secrets</code> \
-in ${namespace}. Whoever has it can read the key:</p>
+<p>It is in the Secret <code>${name}</code>. Being shown it takes the right to <code>get</code> <code>secrets</code> \
+in ${namespace}. Whoever has that right can read the key:</p>
 <pre class="code">${preformatted(readCommand(namespace, name))}</pre></div>`;
 }
 
@@ -197,7 +197,7 @@ function renderOver({ apiKey, backend }: CreatedView): Html {
   ? 'Who may read its Secret can still get it:'
   : 'It is kept in the data folder, in the Secret'}${backend === 'Files' ? html` <code>${name}</code>.` : NOTHING}</p>
 ${backend === 'Kubernetes' ? html`<pre class="code">${preformatted(readCommand(namespace, name))}</pre>` : NOTHING}
-<p>Where it is lost, rotate it: that makes a new one.</p></div>`;
+<p>If it is lost, rotate it: that makes a new one.</p></div>`;
 }
 
 function renderProvided({ apiKey, backend }: CreatedView): Html {

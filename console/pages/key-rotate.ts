@@ -43,7 +43,7 @@ async function rotateKey(request: PageRequest): Promise<HandlerResult> {
   if (form.get('rotation') !== String(live.spec.key.rotation))
     return rotatePage(request, live, { overlap, errors: [{ field: undefined, message: FASTER }], status: 409 });
   if (!/^\d{1,9}$/.test(overlap)) return rotatePage(request, live, {
-    overlap, errors: [{ field: 'overlap', message: 'Choose how long the old key shall go on working.' }], status: 422,
+    overlap, errors: [{ field: 'overlap', message: 'Choose how long the old key should keep working.' }], status: 422,
   });
   const rotation = live.spec.key.rotation + 1;
   try {
@@ -67,7 +67,7 @@ async function refusedRotation(request: PageRequest, live: ApiKey, {
 
 const FASTER = 'Somebody else has rotated this key meanwhile. Rotate it once more only if you need yet another key.';
 
-const CHANGED = 'Somebody else has changed this key in this moment. Nothing was changed by you: look once more, and ' +
+const CHANGED = 'Somebody else changed this key at the same moment. Nothing was changed by you: look once more, and ' +
   'send the form again.';
 
 interface RotateView {
@@ -109,7 +109,7 @@ ${errorSummary(errors, (field) => FIELD_LABELS[field])}
   : html`<code>${prefix}…</code>`} and shows it to you once. Limits, spending and everything else stay as they are.</p>
 <fieldset class="choices" id="${fieldId('overlap')}" tabindex="-1"${describedBy(
   'overlap', errors, false,
-)}><legend>How long shall the old key go on working?</legend>
+)}><legend>How long should the old key keep working?</legend>
 ${choices(view.overlap).map(([seconds, label, note]) =>
   html`<label class="choice"><input type="radio" name="overlap" value="${seconds}"${flag(
     'checked', String(seconds) === view.overlap,
@@ -126,7 +126,7 @@ function renderRotateProvided(apiKey: ApiKey, secretName: string): Html {
   return html`${renderKeyHead({
     title: html`Rotate <bdi>${name}</bdi>`, here: 'Rotate', above: { path: keyPath(apiKey), label: name },
   })}
-<div class="empty" id="provided"><h2>This key is your own</h2><p>It is renewed by writing another one into the entry \
+<div class="empty" id="provided"><h2>This key is your own</h2><p>To renew it, write another one into the entry \
 <code>apiKey</code> of the Secret <code>${secretName}</code>. The old one stops working at once.</p>
 <div class="actions"><a class="button" href="${keyPath(apiKey)}">Back to the key</a></div></div>`;
 }

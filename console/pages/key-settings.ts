@@ -72,7 +72,8 @@ async function saveKey(request: PageRequest): Promise<HandlerResult> {
     if (!(error instanceof AccessError)) throw error;
     return refusedPage(request, { live, typed, error });
   }
-  return { redirect: `${keyPath(live, 'settings')}?done=saved` };
+  const switchedOff = live.spec.enabled && !typed.enabled;
+  return { redirect: `${keyPath(live, 'settings')}?done=${switchedOff ? 'off' : 'saved'}` };
 }
 
 /** With what the API would refuse beside it. */

@@ -4,11 +4,13 @@ import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderSnippets } from '#web/pricing/model-page.ts';
 import { EXAMPLE_MODEL, EXAMPLE_URL, snippetsOf, toolSnippetsOf } from '#web/snippets.ts';
+import { namespacedName } from '../../operator/store/resources.ts';
 import { callableModels } from '../keys/callable-models.ts';
 import type { CallableModel } from '../keys/callable-models.ts';
 import { keyTabPage } from '../keys/key-tabs.ts';
 import { keyPath, requestedKey } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { withParameters } from '../wallet/account-facts.ts';
 
 export const keyUseRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/:namespace/:name/use', handle: showUse },
@@ -62,5 +64,8 @@ function renderModelPicker(apiKey: ApiKey, models: readonly CallableModel[], cho
 <div class="field"><label for="use-model-name">Model</label><select id="use-model-name" name="model">\
 ${models.map(({ model }) =>
     html`<option value="${model}"${flag('selected', model === chosen)}>${model}</option>`)}</select></div>
-<button type="submit" class="button">Show</button></form>`;
+<button type="submit" class="button">Show</button>
+<a class="button" href="${withParameters('/playground', {
+    key: namespacedName(apiKey.metadata), model: chosen,
+  })}">Open in playground</a></form>`;
 }

@@ -22,7 +22,7 @@ async function showKey(request: PageRequest): Promise<HandlerResult> {
   const apiKey = await requestedKey(request);
   const { namespace, name } = apiKey.metadata;
   const [mayChange, statusOf] =
-    await Promise.all([person.may('patch', 'ApiKey', { namespace, name }), readKeyStatuses(request)]);
+    await Promise.all([person.may('patch', 'ApiKey', { namespace, name }), readKeyStatuses(request, [apiKey])]);
   const body = html`${renderDone(request)}${renderKeyOverview({
     apiKey, finding: statusOf(apiKey), nowMs,
     group: groupNames(deps).get(apiKey.spec.groupRef.name) ?? apiKey.spec.groupRef.name,

@@ -18,7 +18,7 @@ import { keysCsv } from '../keys/keys-csv.ts';
 import { COLUMN_TITLES, renderKeysTable } from '../keys/keys-table.ts';
 import type { KeyRights } from '../keys/keys-table.ts';
 import {
-  changeKey, keyPath, readSwitchValue, requestedKeyWithUid, SWITCH_FORM, switchValue,
+  changeKey, keyPath, keyRef, readSwitchValue, requestedKeyWithUid, SWITCH_FORM, switchValue,
 } from '../keys/requested-key.ts';
 import type { Switched } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
@@ -68,9 +68,9 @@ async function keysView(request: PageRequest, query: KeysQuery, done: string | u
   KeysView | undefined
 > {
   const { person, deps, csrf, nowMs } = request;
-  const [listing, rights, statusOf] =
-    await Promise.all([person.list('ApiKey'), keyRights(person), readKeyStatuses(request)]);
+  const [listing, rights] = await Promise.all([person.list('ApiKey'), keyRights(person)]);
   if (!listing.allowed && rights.create.length === 0) return undefined;
+  const statusOf = await readKeyStatuses(request, listing.objects);
   const selection = selectKeys(listing.objects, query, { statusOf, groupNames: groupNames(deps) });
   return {
     selection, query: { ...query, page: selection.page }, rights, csrf, nowMs, backend: deps.access.backend, done,
@@ -80,7 +80,8 @@ async function keysView(request: PageRequest, query: KeysQuery, done: string | u
 
 /** All keys that the filter lets through, in its order. */
 async function downloadKeys(request: PageRequest): Promise<HandlerResult> {
-  const [{ objects }, statusOf] = await Promise.all([request.person.list('ApiKey'), readKeyStatuses(request)]);
+  const { objects } = await request.person.list('ApiKey');
+  const statusOf = await readKeyStatuses(request, objects);
   const rows = keyRows(objects, { statusOf, groupNames: groupNames(request.deps) });
   const content = keysCsv(findRows(rows, parseKeysQuery(request.query)));
   return { file: { name: 'api-keys.csv', contentType: 'text/csv; charset=utf-8', content } };
@@ -99,7 +100,7 @@ const MAX_ATTEMPTS = 3;
 /** Whoever else changes the key meanwhile changes something else: what the switch means is tried on top of it. */
 async function switchKey(request: PageRequest): Promise<HandlerResult> {
   const switched = readSwitchValue(request.form.get('to') ?? '');
-  if (switched === undefined) throw new AccessError('Invalid', 'This is no switch of this page. Nothing was changed.');
+  if (switched === undefined) throw new AccessError('Invalid', 'This page has no such switch. Nothing was changed.');
   for (let attempt = 1; ; attempt++) {
     try {
       await setEnabled(request, switched);
@@ -122,6 +123,8 @@ function isConflict(error: unknown): boolean {
 /** Back to the same view, with the way back from a key that is off, or the list for the script that asked. */
 function switchedAnswer(request: PageRequest, { enabled }: Switched): Promise<HandlerResult> | HandlerResult {
   const { form, params } = request;
+  if (form.get('back') === 'key') return { redirect: `${keyPath({ metadata: keyRef(request) })}?done=${
+    enabled ? 'on' : 'off'}` };
   const view = viewOf(form.get('view') ?? '');
   if (form.has('part')) return keysPart(request, view, '');
   const path = keysPath(view);
@@ -290,7 +293,7 @@ filters.</p>
 function renderNotAllowed(person: string, backend: Backend): Html {
   return html`<div class="page-head"><h1>API keys</h1></div>
 <div class="empty" id="not-allowed"><h2>You may not see any API keys</h2>
-<p>Signed in as <b><bdi>${person}</bdi></b>. To see the keys of a namespace takes the rights <code>get</code> and \
+<p>Signed in as <b><bdi>${person}</bdi></b>. Seeing the keys of a namespace takes the rights <code>get</code> and \
 <code>list</code> on \
 <code>apikeys.modelgateway.dev</code> there; to work with them, <code>create</code>, <code>patch</code> and \
 <code>delete</code> as well, and <code>get</code> on the keys' <code>secrets</code> to be shown a new key.</p>

@@ -14,7 +14,8 @@ import { figuresSince, monthFigures } from '../usage-page/forecast.ts';
 import { parseUsageQuery } from '../usage-page/query.ts';
 import { callQueryOf, readScope } from '../usage-page/scope.ts';
 import { accountFacts } from '../wallet/account-facts.ts';
-import { ACCOUNT_STATUSES, accountStatusOf } from '../wallet/account-status.ts';
+import { ACCOUNT_STATUSES } from '../wallet/account-status.ts';
+import { readAccountStatuses } from '../wallet/account-statuses.ts';
 import { WALLET_FILES } from '../wallet/visible-calls.ts';
 
 const DAY_MS = 86_400_000;
@@ -30,17 +31,18 @@ async function showOverview(request: PageRequest): Promise<HandlerResult> {
   return { page: { title: 'Overview', active: 'overview', body, ...WALLET_FILES } };
 }
 
-async function readAccounts({ person }: PageRequest): Promise<AccountLine[]> {
-  const { objects } = await person.list('Account');
-  return objects.map((account) => {
-    const facts = accountFacts(account, 0);
-    return { facts, status: accountStatusOf(facts) };
-  }).sort((a, b) => ACCOUNT_STATUSES.indexOf(a.status.status) - ACCOUNT_STATUSES.indexOf(b.status.status) ||
-    Number(a.facts.balanceNanoUsd - b.facts.balanceNanoUsd));
+async function readAccounts(request: PageRequest): Promise<AccountLine[]> {
+  const { objects } = await request.person.list('Account');
+  const accounts = objects.map((account) => accountFacts(account, 0));
+  const statusOf = await readAccountStatuses(request, accounts);
+  return accounts.map((facts) => ({ facts, status: statusOf(facts) })).sort((a, b) =>
+    ACCOUNT_STATUSES.indexOf(a.status.status) - ACCOUNT_STATUSES.indexOf(b.status.status) ||
+      Number(a.facts.balanceNanoUsd - b.facts.balanceNanoUsd));
 }
 
 async function readKeys(request: PageRequest): Promise<{ readonly keys: KeyLine[]; readonly allKeys: number }> {
-  const [{ objects }, statusOf] = await Promise.all([request.person.list('ApiKey'), readKeyStatuses(request)]);
+  const { objects } = await request.person.list('ApiKey');
+  const statusOf = await readKeyStatuses(request, objects);
   const keys = objects.map((apiKey) => ({ apiKey, status: statusOf(apiKey) }))
     .filter(({ status }) => !FINE.has(status.status))
     .sort((a, b) => KEY_STATUSES.indexOf(a.status.status) - KEY_STATUSES.indexOf(b.status.status));

@@ -14,13 +14,13 @@ import { limitSignIns } from '../session/sign-in-limit.ts';
 
 /** Why somebody is sent to the sign-in page, by the word in its address. */
 const NOTICES: ReadonlyMap<string, string> = new Map([
-  ['over', 'Your session is over. Sign in again to go on where you were.'],
+  ['over', 'Your session is over. Sign in again to continue.'],
   ['out', 'You are signed out.'],
-  ['out-here', 'You are signed out in this browser. It could not be noted for good: a copy of the session’s cookie ' +
+  ['out-here', 'You are signed out in this browser. This could not be stored: a copy of the session’s cookie ' +
     'may still open the console elsewhere, for at most eight hours.'],
 ]);
-const ENDED_BY_PROXY = 'The sign-in of this console is done by the proxy before it, which sent no token, or one that ' +
-  'is not valid. Sign in there and come back.';
+const ENDED_BY_PROXY = 'The proxy in front of this console signs people in. It sent no token, or one that is not ' +
+  'valid. Sign in there and come back.';
 
 /** Adds /sign-in and /sign-out. */
 export function registerSignIn(app: FastifyInstance, context: ReplyContext): void {
@@ -98,9 +98,9 @@ function addressOf({ headers, ip }: FastifyRequest): string {
 function signInError(token: string, { backend, takesKeys = false }: ConsoleAccess): string {
   if (token === '') return 'Required.';
   if (/[^\x21-\x7e]/.test(token))
-    return 'A token has neither spaces nor letters beyond ASCII in it: copy it again, whole and alone.';
+    return 'A token has no spaces and only ASCII characters: copy it again, all of it and nothing else.';
   if (takesKeys && token.startsWith('sk-'))
-    return 'No key in force is this one: it may be copied in part, switched off, expired or rotated.';
+    return 'No key in force matches: this one may be incomplete, switched off, expired or rotated.';
   return backend === 'Kubernetes'
     ? 'The cluster does not know this token, or it has expired. Make a new one and copy it whole.'
     : 'This is not the admin token. Copy it whole from its file.';
@@ -165,14 +165,14 @@ what it has spent, its calls, its models and examples. It changes nothing.</p>`;
 
 const SIGN_IN_TEXTS: Readonly<Record<ConsoleAccess['backend'], SignInText>> = {
   Kubernetes: {
-    lede: html`Show a token of this cluster. The console does everything with it, so you see and change here exactly \
-what you may see and change with <code>kubectl</code>.`,
+    lede: html`Sign in with a token of this cluster. The console does everything with it, so you see and change here \
+exactly what you may see and change with <code>kubectl</code>.`,
     hint: html`<p class="hint">A token for a service account, good for eight hours:</p>
 <pre class="code"><code>kubectl create token NAME --namespace NAMESPACE --duration 8h</code></pre>`,
     label: 'Token',
   },
   Files: {
-    lede: html`Show the admin token of this gateway. It was printed when the gateway first started.`,
+    lede: html`Enter the admin token of this gateway. It was printed when the gateway first started.`,
     hint: html`<p class="hint">It is kept in the data folder:</p>
 <pre class="code"><code>cat DATA-FOLDER/console/admin-token</code></pre>`,
     label: 'Admin token',

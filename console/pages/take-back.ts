@@ -49,6 +49,7 @@ async function takeBack(request: PageRequest): Promise<HandlerResult> {
   const form = parseGrantForm(request.form);
   const errors = faultsOf(form, account);
   if (errors.length > 0) return formPage(request, account, { form, errors, status: 422 });
+  if (form.uid !== account.metadata.uid) return changedMeanwhile(request, account, form);
   if (request.form.get('confirmed') !== 'true') {
     const body = renderTakeBackConfirmation({ account, form, errors: [], csrf: request.csrf });
     return { page: { ...PAGE, body } };
@@ -73,11 +74,14 @@ async function change(request: PageRequest, account: Account, form: GrantForm): 
     if (!(error instanceof AccessError) || (error.reason !== 'Invalid' && error.reason !== 'Conflict')) throw error;
     if (error.reason === 'Invalid')
       return formPage(request, account, { form, errors: errorsOfRefusedGrant(error), status: 422 });
-    const now = await readAccount(request);
-    const { uid, generation, name } = emptyGrantForm(now, nowMs);
-    return formPage(request, now, {
-      form: { ...form, uid, generation, name }, errors: [{ field: undefined, message: CHANGED_MEANWHILE }], status: 409,
-    });
+    return changedMeanwhile(request, await readAccount(request), form);
   }
   return { redirect: accountPath(account.metadata, undefined, { granted: form.name }) };
+}
+
+function changedMeanwhile(request: PageRequest, account: Account, form: GrantForm): HandlerResult {
+  const { uid, generation, name } = emptyGrantForm(account, request.nowMs);
+  return formPage(request, account, {
+    form: { ...form, uid, generation, name }, errors: [{ field: undefined, message: CHANGED_MEANWHILE }], status: 409,
+  });
 }

@@ -83,15 +83,18 @@ async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
   const { deps: { usage }, nowMs } = request;
   if (!usage) return showCalls(request);
   const asked = callQueryOf(await readScope(request), parseUsageQuery(request.query, nowMs));
-  return { file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: csvOf(usage, asked) } };
+  const content = csvOf(usage, asked, groupNames(request.deps));
+  return { file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content } };
 }
 
-/** Account by account, so that no more than one batch is in memory. */
-async function* csvOf(usage: UsageStore, query: CallQuery): AsyncGenerator<string> {
+/** Account by account, so that no more than one batch is in memory; groups by the names that people know. */
+async function* csvOf(
+  usage: UsageStore, query: CallQuery, groups: ReadonlyMap<string, string>,
+): AsyncGenerator<string> {
   let piece = usageCsvHead();
   for (const account of query.accounts) {
     for await (const record of usage.records({ ...query, accounts: [account] })) {
-      piece += usageCsvRow(record);
+      piece += usageCsvRow({ ...record, group: groups.get(record.group) ?? record.group });
       if (piece.length < PIECE) continue;
       yield piece;
       piece = '';

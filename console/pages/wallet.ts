@@ -8,7 +8,9 @@ import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { accountFacts, accountPath, withParameters } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
-import { ACCOUNT_STATUS_LABELS, ACCOUNT_STATUSES, accountStatusOf } from '../wallet/account-status.ts';
+import { ACCOUNT_STATUS_LABELS, ACCOUNT_STATUSES } from '../wallet/account-status.ts';
+import type { AccountStatusFinding } from '../wallet/account-status.ts';
+import { readAccountStatuses } from '../wallet/account-statuses.ts';
 import { renderStatusMark } from '../views/status-mark.ts';
 import { ACCOUNT_COLUMNS, parseAccountsQuery } from '../wallet/query.ts';
 import type { AccountColumn, AccountsQuery } from '../wallet/query.ts';
@@ -16,7 +18,8 @@ import { WALLET_FILES } from '../wallet/visible-calls.ts';
 
 export const walletRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/wallet', handle: showAccounts }];
 
-async function showAccounts({ person, query, deps }: PageRequest): Promise<HandlerResult> {
+async function showAccounts(request: PageRequest): Promise<HandlerResult> {
+  const { person, query, deps } = request;
   const [accounts, keys, creatable, granting] = await Promise.all([
     person.list('Account'), person.list('ApiKey'), person.namespaces('create', 'Account'),
     person.namespaces('patch', 'Account'),
@@ -24,17 +27,23 @@ async function showAccounts({ person, query, deps }: PageRequest): Promise<Handl
   const byAccount = Map.groupBy(keys.objects, accountIdOf);
   const seen = new Set(accounts.objects.map(({ metadata }) => namespacedName(metadata)));
   deps.usage?.prepare([...seen]);
+  const facts = accounts.objects.map((account) =>
+    accountFacts(account, byAccount.get(namespacedName(account.metadata))?.length ?? 0));
+  const statusOf = await readAccountStatuses(request, facts);
   const body = renderAccounts({
-    accounts: accounts.objects.map((account) =>
-      accountFacts(account, byAccount.get(namespacedName(account.metadata))?.length ?? 0)),
+    accounts: facts.map((each) => ({ ...each, finding: statusOf(each) })),
     loneKeys: keys.objects.filter((key) => !seen.has(accountIdOf(key))),
     query: parseAccountsQuery(query), mayCreate: creatable.length > 0, granting: new Set(granting),
   });
   return { page: { title: 'Wallet', active: 'wallet', body, ...WALLET_FILES } };
 }
 
+interface AccountLine extends AccountFacts {
+  readonly finding: AccountStatusFinding;
+}
+
 interface AccountsView {
-  readonly accounts: readonly AccountFacts[];
+  readonly accounts: readonly AccountLine[];
   /** Keys that the person sees, of accounts that they do not see. */
   readonly loneKeys: readonly ApiKey[];
   readonly query: AccountsQuery;
@@ -108,7 +117,7 @@ placeholder="Name or namespace" spellcheck="false" autocapitalize="none" autocom
 }
 
 function renderPage(
-  chosen: readonly AccountFacts[], query: AccountsQuery, granting: ReadonlySet<string>,
+  chosen: readonly AccountLine[], query: AccountsQuery, granting: ReadonlySet<string>,
 ): Html {
   const pages = Math.ceil(chosen.length / PAGE_SIZE);
   const page = Math.min(query.page, pages);
@@ -138,8 +147,8 @@ function renderHeading(column: AccountColumn, query: AccountsQuery): Html {
 <a href="${accountsPath({ ...query, column, descending, page: 1 })}">${TITLES[column]}</a></th>`;
 }
 
-function renderRow(facts: AccountFacts, { money, held }: Readonly<Record<'money' | 'held', number>>): Html {
-  const { account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd, keys } = facts;
+function renderRow(line: AccountLine, { money, held }: Readonly<Record<'money' | 'held', number>>): Html {
+  const { account, balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd, keys } = line;
   const { namespace, name } = account.metadata;
   const [spent, credit] = [spentNanoUsd, creditNanoUsd];
   const tone = spent >= credit ? 'bad' : spent * 5n >= credit * 4n ? 'warn' : 'plain';
@@ -147,7 +156,7 @@ function renderRow(facts: AccountFacts, { money, held }: Readonly<Record<'money'
 <tr><th scope="row" class="main"><a href="${accountPath(
   account.metadata,
 )}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi></small></th>\
-<td data-label="Status">${renderStatusMark(accountStatusOf(facts))}</td>\
+<td data-label="Status">${renderStatusMark(line.finding)}</td>\
 <td class="num" data-label="Balance">${renderBalance(balanceNanoUsd, money)}</td>\
 <td class="num" data-label="Credit">${renderUsd(creditNanoUsd, money)}</td>\
 <td data-label="Spent of credit"><div class="meter"><div>${renderUsd(spent, money)}</div>${renderBar({
@@ -199,23 +208,23 @@ ${keys.length > shown.length ? html`<p class="soft">And ${formatCount(
 )} more: find them under <a href="/keys">API keys</a>.</p>` : NOTHING}</section>`;
 }
 
-function chooseAccounts(accounts: readonly AccountFacts[], {
+function chooseAccounts(accounts: readonly AccountLine[], {
   text, status, column, descending,
-}: AccountsQuery): AccountFacts[] {
+}: AccountsQuery): AccountLine[] {
   const terms = text.toLowerCase().split(/\s+/);
   const direction = descending ? -1 : 1;
   return accounts
-    .filter((facts) => status === undefined || accountStatusOf(facts).status === status)
+    .filter(({ finding }) => status === undefined || finding.status === status)
     .filter(({ account }) => terms.every((term) => namespacedName(account.metadata).includes(term)))
     .sort((a, b) => direction * compareBy(column, a, b) ||
       compare(namespacedName(a.account.metadata), namespacedName(b.account.metadata)));
 }
 
-function statusRank(facts: AccountFacts): number {
-  return ACCOUNT_STATUSES.indexOf(accountStatusOf(facts).status);
+function statusRank({ finding }: AccountLine): number {
+  return ACCOUNT_STATUSES.indexOf(finding.status);
 }
 
-function compareBy(column: AccountColumn, a: AccountFacts, b: AccountFacts): number {
+function compareBy(column: AccountColumn, a: AccountLine, b: AccountLine): number {
   switch (column) {
     case 'name': return compare(namespacedName(a.account.metadata), namespacedName(b.account.metadata));
     case 'status': return statusRank(a) - statusRank(b);

@@ -3,10 +3,10 @@ import { formatDecimal } from '#snapshot/decimal.ts';
 import { pluralize } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { formatRange, offerDollars } from '#web/pricing/dollars.ts';
-import type { RowDollars } from '#web/pricing/dollars.ts';
+import { offerDollars } from '#web/pricing/dollars.ts';
 import { modelHref } from '#web/pricing/model-page.ts';
-import type { OfferingGroup, PricedOffer, PriceList, PricingGroup } from '#web/pricing/price-list.ts';
+import type { OfferingGroup, PriceList, PricingGroup } from '#web/pricing/price-list.ts';
+import { priceText, triedGroups } from './price-text.ts';
 
 const MODEL_ROOT = '/prices/models/';
 const E18 = 10n ** 9n;
@@ -66,7 +66,7 @@ function renderMembers({ members }: PricingGroup): Html {
 
 function renderModels({ name, displayName, members }: PricingGroup, { offers }: OfferingGroup, list: PriceList): Html {
   const models = [...offers].sort(([a], [b]) => a < b ? -1 : 1);
-  const priced = new Set(list.pricing.rows.map(({ modelName }) => modelName));
+  const rows = new Map(list.pricing.rows.map((row) => [row.modelName, row]));
   const names = new Map(members?.map((member) => [member.name, member.displayName]));
   return html`<details class="fold"><summary>Models of <bdi>${displayName}</bdi></summary>
 <div class="table-box" tabindex="0" role="region" aria-label="Models of ${displayName}"><table class="table">
@@ -74,34 +74,10 @@ function renderModels({ name, displayName, members }: PricingGroup, { offers }: 
   ? html`<th scope="col">Tries, in order</th>`
   : NOTHING}</tr></thead>
 <tbody>${models.map(([model, offer]) => html`
-<tr><th scope="row">${priced.has(model)
+<tr><th scope="row">${rows.has(model)
   ? html`<a href="${modelHref(MODEL_ROOT, model)}"><bdi>${model}</bdi></a>`
-  : html`<bdi>${model}</bdi>`}</th><td>${renderPrice(model, offer, list)}</td>${members
+  : html`<bdi>${model}</bdi>`}</th><td>${priceText(offerDollars(offer), rows.get(model))}</td>${members
   ? html`<td>${triedGroups(offer).map((each) => names.get(each) ?? each).join(', then ')}</td>`
   : NOTHING}</tr>`)}</tbody></table></div>
 <p class="hint" id="prices-${name}">Tokens: dollars per million.</p></details>`;
-}
-
-function triedGroups({ tiers }: PricedOffer): string[] {
-  return [...new Set(tiers.flat().map(({ group }) => group))];
-}
-
-/** "$3.00 input, $15.00 output", "$0.04 per image" */
-function renderPrice(model: string, offer: PricedOffer, { pricing: { rows } }: PriceList): string {
-  const dollars = offerDollars(offer);
-  if (!dollars) return 'No price, so it cannot be called';
-  const row = rows.find(({ modelName }) => modelName === model);
-  if (dollars.quotaType === 'Request') return `${formatRange(dollars.request)} per ${unitOf(row?.facts?.endpoints)}`;
-  return tokenPrice(dollars, row?.stated.output ?? true);
-}
-
-function tokenPrice(dollars: Extract<RowDollars, { quotaType: 'Token' }>, makesTokens: boolean): string {
-  const input = `${formatRange(dollars.input)} input`;
-  return makesTokens ? `${input}, ${formatRange(dollars.output)} output` : input;
-}
-
-function unitOf(endpoints: readonly string[] = []): string {
-  const [only] = endpoints.length === 1 ? endpoints : [];
-  if (only === 'Images') return 'image';
-  return only === 'Videos' ? 'video' : 'call';
 }

@@ -32,13 +32,13 @@ ${routes.length === 0 ? html`<p class="none">There is no ModelRoute yet.</p>` : 
 /** What the figures are, and what they cannot tell. */
 export function renderSource(reports: Reports): Html {
   if (reports === 'Unavailable') return html`<div class="notice warn" role="status"><p>The store of recent calls does \
-not answer at the moment, so nobody knows how the channels fare. Try again in a few seconds.</p></div>`;
+not answer at the moment, so the state of the channels is unknown. Try again in a few seconds.</p></div>`;
   if (reports === 'Missing') return html`<div class="notice"><p>The console has not been told where recent calls are \
-kept, so it cannot show how the channels fare. The proxies' metrics have it.</p></div>`;
+kept, so it cannot show the state of channels. The proxies' metrics have it.</p></div>`;
   return html`<p class="soft">Figures are of the last five minutes, from ${pluralize(
     reports.length, 'proxy', 'proxies')} that had calls then and reported in the last 30 seconds. The gateway sends no \
-calls of its own to try a channel: one without calls may be down and nobody knows. Latency is the time until an answer \
-began.</p>`;
+calls of its own to try a channel: one without calls may be down without showing it. Latency is the time until an \
+answer began.</p>`;
 }
 
 function renderRoute(route: ModelRoute, view: RoutesView): Html {

@@ -33,6 +33,8 @@ export interface Principal {
   readonly person: PersonAccess;
   /** Of the form tokens. */
   readonly csrfSecret: string;
+  /** The API key that they have signed in with. Never logged or shown. */
+  readonly ownKeyText?: string;
 }
 
 export interface Authenticator {
@@ -116,7 +118,8 @@ function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, peopl
       if (!found || !person) return undefined;
       const renewed = renewSession(found.session, nowMs());
       if (renewed) keepSession(reply, found.scope, renewed);
-      return { person, csrfSecret: found.session.csrfSecret };
+      const { csrfSecret, token } = found.session;
+      return { person, csrfSecret, ...person.ownKey && { ownKeyText: token } };
     },
     async signIn(token, request, reply) {
       const scope = newCookieScope(request.headers);

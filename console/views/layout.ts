@@ -23,8 +23,10 @@ const NAVIGATION: readonly { readonly item: NavigationItem; readonly path: strin
   { item: 'keys', path: '/keys', label: 'API Keys' },
   { item: 'wallet', path: '/wallet', label: 'Wallet' },
   { item: 'usage', path: '/usage', label: 'Usage' },
+  { item: 'models', path: '/models', label: 'Models' },
   { item: 'prices', path: '/prices', label: 'Prices' },
   { item: 'groups', path: '/groups', label: 'Groups' },
+  { item: 'playground', path: '/playground', label: 'Playground' },
 ];
 
 /** The whole document. */

@@ -39,12 +39,12 @@ type Reason = readonly [status: AccountStatus, message: string];
 const REFUSED = 'Calls of its keys are refused until credit is added.';
 
 function reasonOf(facts: AccountFacts, context: AccountStatusContext): Reason {
-  const { account, creditNanoUsd, spentNanoUsd, balanceNanoUsd } = facts;
+  const { account, creditNanoUsd, balanceNanoUsd } = facts;
   const ready = readyOf(account);
   if (ready?.status === 'False' && ready.reason !== 'LimitReached' && !isUnderWay(account))
     return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
-  return outOfCredit(facts, context) ?? pending(ready) ?? (spentNanoUsd * 5n >= creditNanoUsd * 4n
-    ? ['Low', `${formatUsdDown(balanceNanoUsd, 2)} of ${formatShortUsd(creditNanoUsd)} remain.`]
+  return outOfCredit(facts, context) ?? pending(ready) ?? (isAccountLow(facts)
+    ? ['Low', `${formatUsdDown(balanceNanoUsd, 2)} of ${formatShortUsd(creditNanoUsd)} remains.`]
     : ['Active', '']);
 }
 
@@ -55,11 +55,20 @@ function outOfCredit(
   if (balanceNanoUsd < 0n) return ['Overdrawn', `It is overdrawn by ${formatShortUsd(-balanceNanoUsd)}. ${REFUSED}`];
   if (balanceNanoUsd === 0n)
     return ['OutOfCredit', `${creditNanoUsd === 0n ? 'It has no credit.' : 'All of its credit is spent.'} ${REFUSED}`];
-  if (spentNanoUsd * 5n < creditNanoUsd * 4n) return undefined;
-  const left = `${formatUsdDown(balanceNanoUsd, 4)} remain,`;
+  if (!isLow(spentNanoUsd, creditNanoUsd)) return undefined;
+  const left = `${formatUsdDown(balanceNanoUsd, 4)} remains,`;
   if (balanceNanoUsd < (cheapestCallNanoUsd?.() ?? 0n))
     return ['OutOfCredit', `${left} less than any call costs. ${REFUSED}`];
   return wasRefused ? ['OutOfCredit', `${left} too little for the last call. ${REFUSED}`] : undefined;
+}
+
+/** 80 % of its credit is spent. */
+export function isAccountLow({ creditNanoUsd, spentNanoUsd }: AccountFacts): boolean {
+  return isLow(spentNanoUsd, creditNanoUsd);
+}
+
+function isLow(spentNanoUsd: bigint, creditNanoUsd: bigint): boolean {
+  return spentNanoUsd * 5n >= creditNanoUsd * 4n;
 }
 
 function pending(ready: Condition | undefined): Reason | undefined {

@@ -178,7 +178,7 @@ ${record === undefined ? NOTHING : html`<p class="soft">Only the try that answer
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
-  ok: 'Answered', full: 'Skipped: full', short: 'Skipped: dearer than what is left', connect: 'Could not be reached',
+  ok: 'Answered', full: 'Skipped: full', short: 'Skipped: costs more than is left', connect: 'Could not be reached',
   reset: 'The connection broke', timeout: 'No answer in time', cut: 'The answer broke off', idle: 'Went silent',
   aborted: 'Cancelled',
 };

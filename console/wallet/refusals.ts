@@ -32,12 +32,12 @@ interface Reason {
   readonly phrase: string;
 }
 
-const INVALID: Reason = { label: 'Request not valid', phrase: 'not valid requests' };
+const INVALID: Reason = { label: 'Invalid request', phrase: 'invalid requests' };
 const BUSY: Reason = { label: 'Gateway not ready', phrase: 'while the gateway was not ready' };
 const REASONS: Readonly<Record<string, Reason>> = {
   insufficient_quota: { label: 'Key limit reached', phrase: 'over the key\'s limit' },
   credit_balance_exhausted: { label: 'Out of credit', phrase: 'out of credit' },
-  rate_limit_exceeded: { label: 'Too many at once', phrase: 'over a limit of calls at once' },
+  rate_limit_exceeded: { label: 'Too many at once', phrase: 'over the limit of concurrent calls' },
   invalid_api_key: { label: 'Key not in force', phrase: 'with the key disabled, expired or replaced' },
   model_not_found: { label: 'Model not available', phrase: 'for a model the key cannot call' },
   model_not_priced: { label: 'Model without a price', phrase: 'for a model without a price' },
@@ -78,7 +78,7 @@ export function renderRefusalSection(refusals: Refusals, view: RefusalsView): Ht
   if (counts.length === 0 && latest.length === 0) return NOTHING;
   return html`<section class="section" aria-labelledby="refused"><div class="section-head">\
 <h2 id="refused">Refused calls</h2>
-<p><a href="${accountPath(view.ref, 'refused', { key: view.key ?? '' })}">All that are kept</a></p></div>
+<p><a href="${accountPath(view.ref, 'refused', { key: view.key ?? '' })}">All refused calls</a></p></div>
 <p>${refusalSentence(counts, today)}. A refused call costs nothing.</p>
 ${renderRefusedTable(latest, view)}</section>`;
 }

@@ -52,8 +52,8 @@ cannot be shown. Balances are as the gateway last wrote them into the accounts.<
 /** What is said where an account has more calls since a moment than the console takes in. */
 export function renderMissing({ wholeSinceMs }: Pick<SpendingSums, 'wholeSinceMs'>, sinceMs: number): Html {
   if (wholeSinceMs <= sinceMs) return NOTHING;
-  return html`<div class="notice" id="calls-missing"><p>There are more calls than the console takes in: those from \
-before ${renderTime(wholeSinceMs)} are not all among these. <code>mgw usage</code> tells all that the ledger \
+  return html`<div class="notice" id="calls-missing"><p>There are more calls than the console keeps: some from \
+before ${renderTime(wholeSinceMs)} are missing. <code>mgw usage</code> tells all that the ledger \
 keeps.</p></div>`;
 }
 

@@ -59,6 +59,7 @@ export const REASONS = {
   TlsFailed: 'The TLS handshake with a channel\'s provider failed.',
   ConnectFailed: 'A connection to a channel\'s provider failed; the message has the error code.',
 
+  SignedIn: 'No sign-in of a channel has failed lately.',
   TokenRefused: 'A token service refuses the gateway\'s sign-in; the message names the channel and the code.',
   TokenUnavailable: 'A token service cannot be reached; the message names the channel and the error code.',
   IdentityMissing: 'The pod has no identity of its own at the cloud; the message names the channel.',
@@ -169,12 +170,11 @@ export const CONDITIONS = {
     reasons: ['HostNotFound', 'ConnectionRefused', 'ConnectTimedOut', 'TlsFailed', 'ConnectFailed'],
     onlyWhileTrue: true,
   },
-  SignInFailed: {
-    meaning: 'A channel has no token for its cloud and is passed over. It lasts for ten minutes after the last ' +
-      'failure.',
+  CredentialReady: {
+    meaning: 'On routes with channels that sign in at a cloud. False: a channel has no token and is passed over; it ' +
+      'lasts for ten minutes after the last failure.',
     kinds: ['ModelRoute'],
-    reasons: ['TokenRefused', 'TokenUnavailable', 'IdentityMissing'],
-    onlyWhileTrue: true,
+    reasons: ['SignedIn', 'TokenRefused', 'TokenUnavailable', 'IdentityMissing'],
   },
   LimitsDiffer: {
     meaning: 'A model of the route has other limits or inputs in another route; the message says which count.',

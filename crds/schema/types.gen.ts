@@ -470,8 +470,11 @@ export interface ModelRouteAllow {
 export interface ModelRouteChannel {
   /** What the channel is known by, unique within the route. */
   readonly name: string;
-  /** What the provider speaks. OpenAI is any provider compatible with OpenAI's API. */
-  readonly protocol: 'OpenAI' | 'Anthropic';
+  /**
+   * What the provider speaks. OpenAI is any provider compatible with OpenAI's API. BedrockConverse is Amazon Bedrock's
+   * own protocol for all of its chat models.
+   */
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
   /**
    * How a cloud dresses the protocol's requests. Direct, the default, is the protocol as its own API has it.
    * AzureDeployments puts the deployment into the path, and the API's version into the query. BedrockInvoke and
@@ -488,11 +491,16 @@ export interface ModelRouteChannel {
   readonly endpoints?: readonly ('Chat' | 'Responses')[];
   /**
    * The provider's address, as the protocol's own SDK takes it: for OpenAI with /v1, as in https://api.openai.com/v1;
-   * for Anthropic without, as in https://api.anthropic.com.
+   * for Anthropic without, as in https://api.anthropic.com; for BedrockConverse the host of bedrock-runtime.
    */
   readonly baseUrl: string;
   /** How the gateway proves itself to the provider. Absent, it sends no credential. */
   readonly auth?: ModelRouteChannelAuth;
+  /**
+   * What becomes of the flags that clients send in anthropic-beta, over what the platform does by itself. BedrockInvoke
+   * takes only the flags on its list, the others take all.
+   */
+  readonly betas?: ModelRouteChannelBetas;
   /**
    * What models are called at this provider, where that differs. A model that is not listed is sent by its own name.
    */
@@ -523,7 +531,7 @@ export interface ModelRouteChannelAuth {
   readonly type: 'ApiKey' | 'AwsSigV4' | 'GoogleOAuth' | 'AzureEntra';
   /**
    * The header that carries the key. Absent, it is the one of the platform or else of the protocol: Authorization (as a
-   * bearer token) for OpenAI and BedrockInvoke, api-key for AzureDeployments, x-api-key for Anthropic.
+   * bearer token) for OpenAI, BedrockInvoke and BedrockConverse, api-key for AzureDeployments, x-api-key for Anthropic.
    */
   readonly header?: 'Authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
   /**
@@ -583,6 +591,27 @@ export interface ModelRouteChannelAuthSecretRef {
   readonly name: string;
   /** The entry of the Secret that holds it. */
   readonly key: string;
+}
+
+/**
+ * What becomes of the flags that clients send in anthropic-beta, over what the platform does by itself. BedrockInvoke
+ * takes only the flags on its list, the others take all.
+ */
+export interface ModelRouteChannelBetas {
+  /** Flags that the provider does not get, with the members of the body that belong to them. The answer names them. */
+  readonly drop?: readonly string[];
+  /** Flags that go by another name at this provider. */
+  readonly rename?: readonly ModelRouteChannelBetasRename[];
+  /** Flags that pass although the platform's list does not have them. */
+  readonly allow?: readonly string[];
+}
+
+/** One flag. */
+export interface ModelRouteChannelBetasRename {
+  /** As clients send it. */
+  readonly name: string;
+  /** As the provider knows it. */
+  readonly to: string;
 }
 
 /** Another name for one model. */
@@ -661,7 +690,9 @@ export interface PriceCatalogSpec {
 /**
  * One model's price. A Token price is (input + cached x cacheRatio + cache writes x cacheWriteRatio or
  * cacheWrite1hRatio + output x completionRatio) x modelRatio x ratioBaseUsd / 1,000,000 x the group's ratio, or each
- * class of tokens at its own price in usdPerMillion. A Request price is requestUsd x generations x the group's ratio.
+ * class of tokens at its own price in usdPerMillion. A Request price is requestUsd x generations x the group's ratio,
+ * or in place of requestUsd the price of an image's size and quality (perImage), or of a second (perSecondUsd) x
+ * seconds.
  */
 export interface PriceCatalogModel {
   /** The model's name, exactly as clients send it and a ModelRoute has it. */
@@ -723,7 +754,22 @@ export interface PriceCatalogModel {
   readonly regions?: Readonly<Record<string, string>>;
   /** Channels on which the model costs something else. A call pays the price of the channel that served it. */
   readonly channels?: readonly PriceCatalogModelChannel[];
-  /** The price of one generation in USD, a decimal in quotes such as "0.04". Required for Request. */
+  /**
+   * Prices of an image by its size and quality, for models with the endpoint Images. Of the entries that fit an image,
+   * those that name most of it count, and of these the dearest. The size and quality that the answer names are billed;
+   * where a request leaves them to the provider, it holds for the dearest that it can get. One that no entry fits is
+   * refused.
+   */
+  readonly perImage?: readonly PriceCatalogModelPerImage[];
+  /**
+   * The price of one second of a video in USD, a decimal in quotes such as "0.1", for models with the endpoint Videos.
+   * A request must say its seconds; those that the answer names are billed.
+   */
+  readonly perSecondUsd?: string;
+  /**
+   * The price of one generation in USD, a decimal in quotes such as "0.04". Required for Request without perImage and
+   * perSecondUsd.
+   */
   readonly requestUsd?: string;
 }
 
@@ -792,6 +838,16 @@ export interface PriceCatalogModelChannel {
   readonly channel: string;
   /** What every price of the model is multiplied by; a decimal in quotes such as "1.1". */
   readonly multiplier: string;
+}
+
+/** The price of an image of one size and quality. */
+export interface PriceCatalogModelPerImage {
+  /** The size as requests name it, such as 1024x1024. Absent, any. */
+  readonly size?: string;
+  /** The quality as requests name it, such as high. Absent, any. */
+  readonly quality?: string;
+  /** The price of one image in USD, a decimal in quotes such as "0.04". */
+  readonly usd: string;
 }
 
 /** What the gateway says about this catalog. */

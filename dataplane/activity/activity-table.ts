@@ -4,7 +4,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
-import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry, parseFigures } from './activity.ts';
+import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry, parseFigures, SHORTAGE_CODES } from './activity.ts';
 import type { ActivityBatch, ActivityEntry, ActivityReader, ProxyFigures, RefusalCount } from './activity.ts';
 
 /** The most entries that are kept of one key: of its refused requests and of its other requests, each. */
@@ -24,6 +24,19 @@ const SCHEMA = `
     calls INTEGER NOT NULL, PRIMARY KEY (account, day, key_uid, error_code)) STRICT, WITHOUT ROWID;
   CREATE TABLE channels (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL) STRICT;
   PRAGMA user_version = ${VERSION};`;
+
+const SHORTAGES_IN_SQL = [...SHORTAGE_CODES].map((code) => `'${code ?? ''}'`).join(', ');
+
+/** Of each key that the counts name, so that keys that were never short of money cost nothing. */
+const SHORTAGES = `
+  WITH short AS (SELECT DISTINCT key_uid FROM refusals WHERE account = :account AND (:key IS NULL OR key_uid = :key)
+      AND error_code IN (${SHORTAGES_IN_SQL})),
+    latest AS (SELECT (SELECT seq FROM entries e WHERE e.key_uid = short.key_uid AND refused = 1 AND account = :account
+      AND body ->> 'errorCode' IN (${SHORTAGES_IN_SQL})
+      ORDER BY at_ms DESC LIMIT 1) AS seq FROM short)
+  SELECT body FROM entries JOIN latest USING (seq) WHERE NOT EXISTS (SELECT 1 FROM entries served
+    WHERE served.key_uid = entries.key_uid AND served.refused = 0 AND served.account = :account
+      AND served.at_ms > entries.at_ms)`;
 
 /** Writes batches. Its methods throw SQLite's errors. */
 export class ActivityTables {
@@ -127,6 +140,10 @@ export function openActivityFile(path: string): ActivityReader {
         .all(account, most)
       : db.prepare(`SELECT body FROM entries WHERE key_uid = ? AND refused = 1 AND account = ?
           ORDER BY seq DESC LIMIT ?`).all(keyUid, account, most))),
+    shortages: async (queries) => ask([], (db) => {
+      const statement = db.prepare(SHORTAGES);
+      return queries.flatMap(({ account, keyUid = null }) => bodiesOf(statement.all({ account, key: keyUid })));
+    }),
     find: async ({ account, keyUid, callId }) => ask(undefined, (db) => bodiesOf(db.prepare(
       'SELECT body FROM entries WHERE call_id = ? AND key_uid = ? AND account = ? LIMIT 1',
     ).all(callId, keyUid, account))[0]),

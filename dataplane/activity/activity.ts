@@ -32,6 +32,8 @@ export interface ActivityEntry {
   readonly errorCode?: string | undefined;
   /** The error's message to the client, shortened; absent if the provider wrote it. */
   readonly message?: string | undefined;
+  /** Of a refusal for lack of money, a whole number: the quota or the credit that does not cover the call. */
+  readonly exceededLimitNanoUsd?: string | undefined;
   readonly durationMs: number;
   /** From the arrival to the first byte of the body sent to the client. */
   readonly firstByteMs?: number | undefined;
@@ -104,11 +106,25 @@ export interface ActivityReader {
   Promise<readonly RefusalCount[]>;
   /** The latest refused requests, newest first. */
   refused(query: ActivityQuery & { readonly most: number }): Promise<readonly ActivityEntry[]>;
+  /**
+   * The latest refusal for lack of money of each key that is asked for, unless the key has been served since: a request
+   * that arrived later was admitted. In no order.
+   */
+  shortages(queries: readonly ActivityQuery[]): Promise<readonly ActivityEntry[]>;
   /** Undefined if the entry has expired or never existed. */
   find(query: Required<ActivityQuery> & { readonly callId: string }): Promise<ActivityEntry | undefined>;
   /** The figures that each proxy wrote in the last half minute. */
   channels(nowMs: number): Promise<readonly ProxyFigures[]>;
   close(): void;
+}
+
+/** Codes of refusals for lack of the key's or the account's money. */
+export const SHORTAGE_CODES: ReadonlySet<string | undefined> =
+  new Set(['insufficient_quota', 'credit_balance_exhausted']);
+
+/** The keys of these counts that were refused for lack of money. */
+export function keysShort(counts: readonly RefusalCount[]): string[] {
+  return [...new Set(counts.filter(({ errorCode }) => SHORTAGE_CODES.has(errorCode)).map(({ keyUid }) => keyUid))];
 }
 
 /** How long entries and counts are kept. */

@@ -18,6 +18,7 @@ export function entryOf(report: CallReport, nowMs: number): ActivityEntry | unde
     callId: report.requestId, keyUid: key.uid, account: key.account, atMs: Math.round(nowMs - report.durationMs),
     refused, endpoint: report.endpoint, model, stream: report.stream, httpStatus: report.httpStatus, errorCode,
     message: errorMessage && shorten(errorMessage),
+    exceededLimitNanoUsd: report.exceededLimitNanoUsd?.toString(),
     durationMs: Math.round(report.durationMs),
     firstByteMs: firstByteMs && Math.round(firstByteMs),
     attempts: report.attempts.slice(0, MAX_ATTEMPTS).map(({ channel, outcome, durationMs }) =>

@@ -6,8 +6,12 @@
 import { openConnection } from '../ledger/valkey/connection.ts';
 import type { ValkeyConnection } from '../ledger/valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from '../ledger/valkey/location.ts';
-import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, FIGURES_MS, parseEntry, parseFigures } from './activity.ts';
-import type { ActivityEntry, ActivityReader, ActivityWriter, ProxyFigures, RefusalCount } from './activity.ts';
+import {
+  COUNT_DAYS, DAY_MS, ENTRY_DAYS, FIGURES_MS, keysShort, parseEntry, parseFigures, SHORTAGE_CODES,
+} from './activity.ts';
+import type {
+  ActivityEntry, ActivityQuery, ActivityReader, ActivityWriter, ProxyFigures, RefusalCount,
+} from './activity.ts';
 
 /**
  * The most entries that are kept of one key: of its refused requests and of its others, each. Each list takes some 15
@@ -109,8 +113,29 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
     return [...new Set(counts.toSorted((a, b) => b.day - a.day).map(({ keyUid }) => keyUid))].slice(0, MAX_LISTED_KEYS);
   }
 
+  /** Asks for the streams of those keys only that the counts name. */
+  async function shortagesOf(account: string, keyUids: ReadonlySet<string | undefined>): Promise<ActivityEntry[]> {
+    const today = Math.floor(nowMs() / DAY_MS);
+    const short = keysShort(await refusals({ account, fromDay: today - ENTRY_DAYS, toDay: today }))
+      .filter((keyUid) => keyUids.has(undefined) || keyUids.has(keyUid));
+    const found = await Promise.all(short.map(async (keyUid) => {
+      const [refused, served] =
+        await Promise.all([readStream(account, keyUid, true), readStream(account, keyUid, false)]);
+      const latest = refused.filter(({ errorCode }) => SHORTAGE_CODES.has(errorCode))
+        .reduce<ActivityEntry | undefined>((last, each) => last && last.atMs >= each.atMs ? last : each, undefined);
+      return latest && served.every(({ atMs }) => atMs <= latest.atMs) ? [latest] : [];
+    }));
+    return found.flat();
+  }
+
   return {
     refusals,
+    async shortages(queries: readonly ActivityQuery[]) {
+      const accounts = Map.groupBy(queries, ({ account }) => account);
+      const found = await Promise.all([...accounts].map(([account, some]) =>
+        shortagesOf(account, new Set(some.map(({ keyUid }) => keyUid)))));
+      return found.flat();
+    },
     async refused({ account, keyUid, most }) {
       const keys = keyUid === undefined ? await keysRefused(account) : [keyUid];
       const lists = await Promise.all(keys.map((uid) => readStream(account, uid, true)));

@@ -2,7 +2,7 @@
 import { USES } from './price-sheet.ts';
 import type { BillLine } from './usage-record.ts';
 
-type Marks = Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model'>;
+type Marks = Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model' | 'size' | 'quality'>;
 
 /** A line as views and exports show it. */
 export interface BillLineView {
@@ -21,11 +21,14 @@ export interface BillLineView {
   readonly region: string | null;
   /** null: the model of the call itself. */
   readonly model: string | null;
+  /** Of images; absent where the price depends on none, or names any. */
+  readonly size?: string;
+  readonly quality?: string;
 }
 
 const MILLION = 1_000_000;
 /** Dimensions that are not counted in tokens. */
-const UNITS: ReadonlySet<string> = new Set(['generation', ...USES]);
+const UNITS: ReadonlySet<string> = new Set(['generation', 'second', ...USES]);
 
 /** Compact JSON; empty: no lines. */
 export function encodeLines(lines: readonly BillLine[] | undefined): string {
@@ -45,11 +48,12 @@ export function decodeLines(text: string): readonly BillLine[] | undefined {
 
 /** The lines with their exact amounts. */
 export function viewLines(lines: readonly BillLine[] = []): BillLineView[] {
-  return lines.map(({ dimension, quantity, rateUsd, serviceTier, above, region, model }) => {
+  return lines.map(({ dimension, quantity, rateUsd, serviceTier, above, region, model, size, quality }) => {
     const per = UNITS.has(dimension) ? 1 : MILLION;
     return {
       dimension, quantity, per, rate_usd: rateUsd, amount_usd: amountUsd(quantity, rateUsd, per),
       service_tier: serviceTier ?? null, context_above: above ?? null, region: region ?? null, model: model ?? null,
+      ...size !== undefined && { size }, ...quality !== undefined && { quality },
     };
   });
 }
@@ -62,6 +66,7 @@ export function formatLines(lines: readonly BillLine[] | undefined): string {
   return viewLines(lines).map((line) => {
     const marks = [
       line.model, line.service_tier, line.region, line.context_above === null ? null : `above ${line.context_above}`,
+      line.size ?? null, line.quality ?? null,
     ].filter((mark) => mark !== null);
     const rate = `$${line.rate_usd}${line.per === 1 ? '' : ' per million'}`;
     return `${line.quantity} ${line.dimension} at ${rate}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`;

@@ -2,6 +2,7 @@
  * [P] A catalog's price as a group pays it: a rate for each class of tokens, context tier and service tier, and prices
  * of whatever else is charged. All are integers over one denominator, so that only the sum of a call is rounded.
  */
+import type { ImageRate } from './generation-price.ts';
 import type { ContextTier, Price, Rates as StatedRates, ServiceTier, UsePrices } from '../snapshot/snapshot.gen.ts';
 
 /** Classes of tokens. Each token of a call is in exactly one: a cached or written token is in no modality's class. */
@@ -40,6 +41,10 @@ export interface CompiledPrice extends RateTable {
   /** The multiplier of the rates in each region, in billionths. */
   readonly regions: ReadonlyMap<string, bigint>;
   readonly perGeneration: bigint;
+  /** In place of perGeneration, by size and quality; empty: it has none. */
+  readonly perImage: readonly ImageRate[];
+  /** In place of perGeneration, times the seconds; undefined: it has none. */
+  readonly perSecond: bigint | undefined;
   readonly denominator: bigint;
 }
 
@@ -47,7 +52,9 @@ export interface CompiledPrice extends RateTable {
 export interface CatalogPrice extends
   Pick<Price, 'modelRatioE9' | 'completionRatioE9' | 'cacheRatioE9' | 'cacheWriteRatioE9' | 'requestNanoUsd'>,
   Partial<Pick<
-    Price, 'cacheWrite1hRatioE9' | 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions'
+    Price,
+    | 'cacheWrite1hRatioE9' | 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions' | 'perImage'
+    | 'perSecondNanoUsd'
   >> {
   readonly quotaType: 'Token' | 'Request';
   /** USD per million input tokens at model ratio 1. */
@@ -83,7 +90,7 @@ export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channel
   if (price.quotaType === 'Request') {
     return {
       perToken: FREE, contextTiers: [], serviceTiers: NOTHING, priced: NONE, regions: NOTHING, perUse: NOTHING,
-      perGeneration: price.requestNanoUsd * unitScale, denominator: ONE_E18 * units,
+      ...generationPrices(price, unitScale), denominator: ONE_E18 * units,
     };
   }
   const rates = usdPerMillion ? fillRates(usdPerMillion) : ratioRates(price);
@@ -94,8 +101,19 @@ export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channel
     priced: pricedClasses(usdPerMillion),
     perUse: perUse ? usePrices(perUse, unitScale * (TOKEN_DENOMINATOR / ONE_E18)) : NOTHING,
     regions: mapOf(regions.map(({ name, multiplierE9 }) => [name, multiplierE9])),
-    perGeneration: 0n,
+    perGeneration: 0n, perImage: [], perSecond: undefined,
     denominator: TOKEN_DENOMINATOR * units,
+  };
+}
+
+function generationPrices(
+  { requestNanoUsd, perImage = [], perSecondNanoUsd }: CatalogPrice, scale: bigint,
+): Pick<CompiledPrice, 'perGeneration' | 'perImage' | 'perSecond'> {
+  return {
+    perGeneration: requestNanoUsd * scale,
+    perImage: perImage.map(({ size, quality, nanoUsd }) => (
+      { size: size === '' ? undefined : size, quality: quality === '' ? undefined : quality, rate: nanoUsd * scale })),
+    perSecond: perSecondNanoUsd === undefined ? undefined : perSecondNanoUsd * scale,
   };
 }
 
@@ -109,7 +127,8 @@ export function isFree(price: CompiledPrice): boolean {
   const tables = [price, ...price.serviceTiers.values()];
   const rates = tables.flatMap((table) => [table, ...table.contextTiers]).flatMap(({ perToken }) =>
     Object.values(perToken));
-  return [price.perGeneration, ...price.perUse.values(), ...rates].every((rate) => rate === 0n);
+  const generations = [price.perGeneration, price.perSecond ?? 0n, ...price.perImage.map(({ rate }) => rate)];
+  return [...generations, ...price.perUse.values(), ...rates].every((rate) => rate === 0n);
 }
 
 /** Makes a map. Most are empty and share one object. */

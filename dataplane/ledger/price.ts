@@ -7,6 +7,8 @@
  * With ratios alone the rates are modelRatio · ratioBaseUsd/10⁶ · groupRatio times 1 (input), cacheRatio,
  * cacheWriteRatio, cacheWrite1hRatio and completionRatio (output).
  */
+import { imageRate, servedImageRate } from './generation-price.ts';
+import type { ImageRate, Made } from './generation-price.ts';
 import { USES } from './price-sheet.ts';
 import type { CompiledPrice, RateClass, Rates, RateTable, UseName } from './price-sheet.ts';
 import type { BillLine, TokenCounts } from './usage-record.ts';
@@ -19,6 +21,10 @@ export type TokenDetails = Readonly<Partial<Record<Exclude<RateClass, keyof Toke
  */
 export interface Consumption extends RequestUsage {
   readonly generations: number;
+  /** The size, quality and seconds that were asked for. */
+  readonly made?: Made | undefined;
+  /** Those that the answer names. */
+  readonly served?: Made | undefined;
   /** The requests that the provider made for the call, each in a context tier of its own; absent: one request. */
   readonly parts?: readonly PartUsage[] | undefined;
   readonly uses?: Uses | undefined;
@@ -53,6 +59,7 @@ export interface ConsumptionBounds {
   /** True if the body asks for one-hour cache writes; otherwise no token can be one. */
   readonly oneHourCache: boolean;
   readonly generations: number;
+  readonly made?: Made | undefined;
   /** The service tiers that may serve the call. Absent: the standard tier. */
   readonly serviceTiers?: readonly string[] | undefined;
   readonly regions?: readonly string[] | undefined;
@@ -76,7 +83,7 @@ export interface Bill {
 
 /** One rate times a quantity, as a numerator over the price's denominator. */
 interface Charge {
-  readonly name: RateClass | UseName | 'generation';
+  readonly name: RateClass | UseName | 'generation' | 'second';
   readonly quantity: number;
   readonly rate: bigint;
 }
@@ -86,8 +93,8 @@ interface Charges {
   readonly sum: bigint;
   readonly denominator: bigint;
   readonly charges: readonly Charge[];
-  /** The attributes of the bill's lines: tier, region, model. */
-  readonly marks: Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model'>;
+  /** The attributes of the bill's lines: tier, region, model, an image's size and quality. */
+  readonly marks: Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model' | 'size' | 'quality'>;
 }
 
 /** The cost of a consumption, rounded half up. */
@@ -131,25 +138,52 @@ export function affordableOutputTokens(
 }
 
 function chargesOf(price: CompiledPrice, consumption: Consumption): Charges[] {
-  const { parts = [consumption], generations, uses } = consumption;
+  const { parts = [consumption] } = consumption;
   const requests = parts.map((part: PartUsage) => {
     const { model, price: own } = part.other ?? { model: undefined, price };
     const charges = dearestCharges(own, part);
     return model === undefined ? charges : { ...charges, marks: { ...charges.marks, model } };
   });
-  return [...requests, unitCharges(price, { generations, uses })];
+  return [...requests, unitCharges(price, consumption)];
 }
 
 /** Charges for generations and uses of tools, which have no tiers. */
 function unitCharges(
-  { perUse, perGeneration, denominator }: CompiledPrice,
-  { generations, uses = {} }: Pick<Consumption, 'generations' | 'uses'>,
+  price: CompiledPrice, consumption: Pick<Consumption, 'generations' | 'uses' | 'made' | 'served'>,
 ): Charges {
+  const { perUse, denominator } = price;
+  const { uses = {} } = consumption;
   const used = [...perUse].map(([name, rate]): Charge => ({ name, quantity: uses[name] ?? 0, rate }));
-  // a price per token has no line for its generations
-  const made: Charge = { name: 'generation', quantity: perGeneration > 0n ? generations : 0, rate: perGeneration };
-  return withSum({ charges: [...used, made], denominator, marks: {} });
+  const { charge: made, marks } = generationCharge(price, consumption);
+  return withSum({ charges: [...used, made], denominator, marks });
 }
+
+type Generated = Pick<Consumption, 'generations' | 'made' | 'served'>;
+type GenerationCharge = { readonly charge: Charge } & Pick<Charges, 'marks'>;
+
+function generationCharge(price: CompiledPrice, generated: Generated): GenerationCharge {
+  const { perGeneration, perImage, perSecond } = price;
+  const { generations, made, served } = generated;
+  if (perImage.length > 0) return imageCharge(perImage, generated);
+  if (perSecond !== undefined) {
+    const quantity = generations * (served?.seconds ?? made?.seconds ?? 0);
+    return { charge: { name: 'second', quantity, rate: perSecond }, marks: {} };
+  }
+  // a price of tokens has no line for its generations
+  const quantity = perGeneration > 0n ? generations : 0;
+  return { charge: { name: 'generation', quantity, rate: perGeneration }, marks: {} };
+}
+
+function imageCharge(rates: readonly ImageRate[], { generations, made = {}, served = {} }: Generated):
+GenerationCharge {
+  const { rate, size, quality } = servedImageRate(rates, made, served) ?? imageRate(rates, {}) ?? FREE_IMAGE;
+  return {
+    charge: { name: 'generation', quantity: generations, rate },
+    marks: { ...size !== undefined && { size }, ...quality !== undefined && { quality } },
+  };
+}
+
+const FREE_IMAGE = { rate: 0n, size: undefined, quality: undefined };
 
 function dearestCharges(price: CompiledPrice, usage: RequestUsage): Charges {
   const { serviceTiers = STANDARD, regions = [] } = usage;
@@ -317,7 +351,7 @@ function linesOf({ charges, denominator, marks }: Charges): BillLine[] {
 }
 
 function isUnit(name: Charge['name']): boolean {
-  return name === 'generation' || USES.some((use) => use === name);
+  return name === 'generation' || name === 'second' || USES.some((use) => use === name);
 }
 
 /** The rate in USD for `per` units, as an exact decimal: the denominator is a power of ten. */

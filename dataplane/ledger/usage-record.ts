@@ -31,7 +31,7 @@ export type CallStatus = (typeof CALL_STATUSES)[number];
 
 /** One dimension of a bill. The sum of all lines' quantity · rate, rounded half up, is the cost. */
 export interface BillLine {
-  /** A class of tokens as in a PriceCatalog, `generation`, or a tool that the provider ran. */
+  /** A class of tokens as in a PriceCatalog, `generation`, `second`, or a tool that the provider ran. */
   readonly dimension: string;
   readonly quantity: number;
   /** What the group pays in USD per million tokens, or per unit of anything else: an exact decimal. */
@@ -44,6 +44,9 @@ export interface BillLine {
   readonly region?: string;
   /** The model, if it is not the call's own. */
   readonly model?: string;
+  /** Of images whose price depends on them, where the price names them. */
+  readonly size?: string;
+  readonly quality?: string;
 }
 
 /** What a reaper would bill for a running call. */

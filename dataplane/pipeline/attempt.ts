@@ -4,7 +4,8 @@
  */
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { Converter, ProviderError, UpstreamBody } from '../protocol/converter.ts';
-import { undressedHeaders } from '../protocol/platforms/dress.ts';
+import { betaLabel } from '../protocol/platforms/betas.ts';
+import { DROPPED_BETA, dressHeaders } from '../protocol/platforms/dress.ts';
 import type { Dress } from '../protocol/platforms/dress.ts';
 import { readProviderError } from '../protocol/provider-errors.ts';
 import type { Provider } from '../protocol/provider.ts';
@@ -43,15 +44,23 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   const startedAt = deps.clock.monotonicMs();
   const converter = call.converter(candidate);
   if (!converter) throw new Error('the call was routed to a candidate that cannot serve its endpoint');
-  const headers = requestHeaders(admitted.routed.received.headers, candidate.target.clientHeaders);
-  const dress = dressOf(candidate, { stream: call.stream, headers });
+  const given = requestHeaders(admitted.routed.received.headers, candidate.target.clientHeaders);
+  const dress = dressOf(candidate, { stream: call.stream, headers: given });
   const request = await convertRequest(deps, admitted, { converter, dress });
-  for (const name of dress ? undressedHeaders(dress) : []) delete headers[name];
+  const headers = dressHeaders(given, dress);
   record.sent = true;
   const result = await send(deps, { admitted, converter, request, headers, record });
   const durationMs = deps.clock.monotonicMs() - startedAt;
-  record.attempts.push({ channel, protocol, outcome: outcomeLabel(result), durationMs });
+  const droppedBetas = droppedBetasOf(request);
+  record.attempts.push({
+    channel, protocol, outcome: outcomeLabel(result), durationMs, ...droppedBetas.length > 0 && { droppedBetas },
+  });
   return result;
+}
+
+function droppedBetasOf({ dropped = [] }: UpstreamBody): readonly string[] {
+  return dropped.filter((name) => name.startsWith(DROPPED_BETA))
+    .map((name) => betaLabel(name.slice(DROPPED_BETA.length)));
 }
 
 interface ConvertedCall {

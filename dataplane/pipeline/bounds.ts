@@ -23,6 +23,7 @@ export function boundCall(call: EndpointCall, candidate: Candidate, price: Compi
     inputTokens: requestTokens,
     outputTokens: call.output ? limit * call.output.answers + call.output.predictionTokens : 0,
     generations: call.generations,
+    made: call.made,
   });
   const amountNanoUsd = worstCase(outputTokens);
   const lowest = lowestOutput(call.output, outputTokens, key.minOutputTokens);

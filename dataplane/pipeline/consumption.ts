@@ -47,7 +47,10 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
   const { parts, ...whole } = partsOf(activity.meter, terms);
   // the tokens of the parts are not capped, so they cannot be used
   const isWhole = usageSource === 'Implausible';
-  const bill = billOf(terms.bounds.price, { ...whole, ...!isWhole && { parts }, tokens, generations });
+  const bill = billOf(terms.bounds.price, {
+    ...whole, ...!isWhole && { parts }, tokens, generations,
+    made: terms.routed.call.made, served: activity.meter?.served,
+  });
   return { ...bill, tokens, usageSource };
 }
 

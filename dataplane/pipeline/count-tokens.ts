@@ -2,6 +2,7 @@
  * Counts a request's input tokens through a provider that can count, and otherwise with the gateway's own tokenizer.
  * Counting costs nothing, so no money is held, but it takes concurrency slots.
  */
+import { dressHeaders } from '../protocol/platforms/dress.ts';
 import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate } from '../state/state.ts';
@@ -77,10 +78,8 @@ async function countAtProviders(
 
 /** Returns undefined if the provider has no such endpoint, or serves another dialect there. */
 function counterAt(
-  { target: { protocol, platform, endpoints } }: Candidate, dialect: CountedDialect,
+  { target: { protocol, endpoints } }: Candidate, dialect: CountedDialect,
 ): TokenCounter | undefined {
-  // InvokeModel counts by another operation, which not every model has
-  if (platform === 'BedrockInvoke') return undefined;
   if (dialect === 'Responses' && !endpoints.has('Responses')) return undefined;
   return providerOf(protocol).tokenCounters?.[dialect];
 }
@@ -108,11 +107,13 @@ async function countAt(
 ): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
-  const headers = requestHeaders(received.headers, target.clientHeaders);
+  const given = requestHeaders(received.headers, target.clientHeaders);
+  const dress = dressOf(candidate, { stream: false, headers: given });
+  const headers = dressHeaders(given, dress);
   const { path, body: request } = await received.body.countRequest(
     tokenCounter, { protocol: target.protocol, dialect }, {
       upstreamModel, sealing: sealingContext(deps.state.get(), routed.key, candidate),
-      dress: dressOf(candidate, { stream: false, headers }),
+      dress,
     },
   );
   headers['content-type'] = 'application/json';

@@ -10,8 +10,11 @@ export interface DressedCall {
 
 /** Undefined: as the protocol's own API has it. */
 export function dressOf(
-  { target: { platform, apiVersion = '' }, upstreamModel }: Candidate, { stream, headers }: DressedCall,
+  { target: { platform = 'Direct', apiVersion = '', betas: betaRules }, upstreamModel }:
+  Pick<Candidate, 'target' | 'upstreamModel'>,
+  { stream, headers }: DressedCall,
 ): Dress | undefined {
-  if (platform === undefined || platform === 'Direct') return undefined;
-  return { platform, apiVersion, model: upstreamModel, stream, betas: headers['anthropic-beta'] };
+  if (platform === 'Direct' && !betaRules) return undefined;
+  const betas = headers['anthropic-beta'];
+  return { platform, apiVersion, model: upstreamModel, stream, betas, betaRules };
 }

@@ -173,14 +173,15 @@ function startStream(forwarded: Forwarded, { received: { reply } }: CallRecord):
 
 function openStream(deps: PipelineDeps, forwarded: Forwarded): StreamConverter {
   const { wantsStreamUsage, model } = forwarded.admitted.routed.call;
-  return forwarded.converter.stream({ wantsStreamUsage, model, ...answerContext(deps, forwarded) });
+  return forwarded.converter.stream({ ...answerContext(deps, forwarded), wantsStreamUsage, model });
 }
 
 function answerContext({ state }: PipelineDeps, { admitted, notes }: Forwarded): ResponseContext {
-  const { candidate, routed: { key, received }, bounds } = admitted;
+  const { candidate, routed: { key, received, call: { model } }, bounds } = admitted;
   const sealing = sealingContext(state.get(), key, candidate);
   return {
     id: received.requestId,
+    model,
     createdSeconds: Math.floor(received.createdMs / 1000),
     estimatedInputTokens: bounds.estimatedInputTokens,
     ...notes && { notes },

@@ -14,6 +14,7 @@ export interface ReplyStatus {
   readonly httpStatus: number;
   readonly errorCode: string | undefined;
   readonly errorMessage?: string | undefined;
+  readonly exceededLimitNanoUsd?: bigint | undefined;
   /** The key that was refused before it was authenticated. */
   readonly refusedKey?: RefusedKey | undefined;
 }
@@ -48,7 +49,8 @@ export function sendOutcome(
 }
 
 function errorStatus(error: GatewayError, httpStatus: number): ReplyStatus {
-  return { httpStatus, errorCode: error.code, errorMessage: ownWords(error), refusedKey: error.details.key };
+  const { code, details: { key, exceededLimitNanoUsd } } = error;
+  return { httpStatus, errorCode: code, errorMessage: ownWords(error), exceededLimitNanoUsd, refusedKey: key };
 }
 
 /** Returns the status that the client saw. */

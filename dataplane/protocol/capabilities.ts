@@ -84,6 +84,23 @@ export const ANTHROPIC_MODELS: readonly KnownModels[] = [
   { models: 'Claude from 4.7', matches: claude({ from: 4.7 }), capabilities: { temperature: false } },
 ];
 
+/** On Bedrock's Converse. */
+export const CONVERSE_MODELS: readonly KnownModels[] = [
+  { models: 'all', matches: () => true, capabilities: { parallelTools: false } },
+  {
+    models: 'all but Claude', matches: (model) => !/claude|anthropic/i.test(model),
+    capabilities: { reasoning: false, strictSchemas: false, prefill: false, promptCaching: false },
+  },
+  { models: 'Amazon Nova', matches: named('nova'), capabilities: { promptCaching: true } },
+  { models: 'Amazon Nova 2', matches: named('nova-2'), capabilities: { reasoning: true } },
+  { models: 'GPT-OSS', matches: named('gpt-oss'), capabilities: { reasoning: true, strictSchemas: true } },
+  {
+    models: 'Gemma, Kimi, Magistral, MiniMax, Ministral, Nemotron, Qwen',
+    matches: named('gemma|kimi|magistral|minimax|ministral|nemotron|qwen'), capabilities: { strictSchemas: true },
+  },
+  ...ANTHROPIC_MODELS,
+];
+
 /** The defaults, the rows that know the model, and what its route states, the later winning. */
 export function capabilitiesOf(
   known: readonly KnownModels[], model: string, stated: StatedCapabilities = {},

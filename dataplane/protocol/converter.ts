@@ -65,6 +65,15 @@ export interface Meter {
   readonly outputTexts?: readonly string[];
   /** Images that the response holds, where it holds any. */
   readonly images?: number;
+  /** What the response says of its images or its video. */
+  readonly served?: ServedMedia;
+}
+
+/** Absent: the response does not say. */
+export interface ServedMedia {
+  readonly size?: string | undefined;
+  readonly quality?: string | undefined;
+  readonly seconds?: number | undefined;
 }
 
 /** The gateway's decisions about a request, made before it is sent. */
@@ -204,7 +213,10 @@ export interface Converter {
 /** Values that a converted response needs and the provider's response does not have. */
 export type ResponseContext = Pick<
   StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes' | 'seal'
->;
+> & {
+  /** The model's name as the client wrote it, for providers whose answers name none. */
+  readonly model?: string;
+};
 
 export interface StreamRequest {
   /** OpenAI client: it asked for usage itself; otherwise usage is taken out. */

@@ -4,11 +4,14 @@
 import { anthropic } from './anthropic/provider.ts';
 import type { ChatDialect } from './call-facts.ts';
 import type { Converter } from './converter.ts';
+import { converse } from './converse/provider.ts';
 import { openai } from './openai/provider.ts';
 import type { Provider, ProviderKind } from './provider.ts';
 
 /** Mutable, so that a test can replace a kind. */
-export const PROVIDERS: Map<ProviderKind, Provider> = new Map([['OpenAI', openai], ['Anthropic', anthropic]]);
+export const PROVIDERS: Map<ProviderKind, Provider> = new Map<ProviderKind, Provider>([
+  ['OpenAI', openai], ['Anthropic', anthropic], ['BedrockConverse', converse],
+]);
 
 export function providerOf(kind: ProviderKind): Provider {
   const provider = PROVIDERS.get(kind);

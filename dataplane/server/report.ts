@@ -23,7 +23,7 @@ export function report({ telemetry, clock }: ServerDeps, request: FastifyRequest
     stream: false,
     httpStatus,
     errorCode: failure?.code,
-    errorMessage: failure && ownWords(failure),
+    ...failure && { errorMessage: ownWords(failure), exceededLimitNanoUsd: failure.details.exceededLimitNanoUsd },
     key: key && {
       uid: key.uid, namespace: key.namespace, name: key.name, prefix: key.prefix, account: key.account,
     },

@@ -10,7 +10,8 @@ export function pricesOf({ models, sheets }: Pick<PriceCatalog, 'models' | 'shee
 }
 
 /** True if a proxy that knows only ratios would misread this price. */
-export function isSheet({ usdPerMillion, contextTiers, serviceTiers, perUse, regions, channelPrices }: Price): boolean {
-  return usdPerMillion !== undefined || perUse !== undefined
-    || [contextTiers, serviceTiers, regions, channelPrices].some((list) => list.length > 0);
+export function isSheet(price: Price): boolean {
+  const { contextTiers, serviceTiers, regions, channelPrices, perImage } = price;
+  return [price.usdPerMillion, price.perUse, price.perSecondNanoUsd].some((part) => part !== undefined)
+    || [contextTiers, serviceTiers, regions, channelPrices, perImage].some((list) => list.length > 0);
 }

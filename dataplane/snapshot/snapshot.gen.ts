@@ -308,6 +308,7 @@ export const Protocol = {
   UNSPECIFIED: "PROTOCOL_UNSPECIFIED",
   OPENAI: "PROTOCOL_OPENAI",
   ANTHROPIC: "PROTOCOL_ANTHROPIC",
+  BEDROCK_CONVERSE: "PROTOCOL_BEDROCK_CONVERSE",
 } as const;
 
 export type Protocol = typeof Protocol[keyof typeof Protocol];
@@ -316,6 +317,7 @@ export namespace Protocol {
   export type UNSPECIFIED = typeof Protocol.UNSPECIFIED;
   export type OPENAI = typeof Protocol.OPENAI;
   export type ANTHROPIC = typeof Protocol.ANTHROPIC;
+  export type BEDROCK_CONVERSE = typeof Protocol.BEDROCK_CONVERSE;
 }
 
 export function protocolFromJSON(object: any): Protocol {
@@ -329,6 +331,9 @@ export function protocolFromJSON(object: any): Protocol {
     case 2:
     case "PROTOCOL_ANTHROPIC":
       return Protocol.ANTHROPIC;
+    case 4:
+    case "PROTOCOL_BEDROCK_CONVERSE":
+      return Protocol.BEDROCK_CONVERSE;
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum Protocol");
   }
@@ -342,6 +347,8 @@ export function protocolToNumber(object: Protocol): number {
       return 1;
     case Protocol.ANTHROPIC:
       return 2;
+    case Protocol.BEDROCK_CONVERSE:
+      return 4;
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum Protocol");
   }
@@ -909,7 +916,23 @@ export interface Channel {
     | SignIn
     | undefined;
   /** in lower case; absent: as platform and protocol have it */
-  readonly keyHeader?: string | undefined;
+  readonly keyHeader?:
+    | string
+    | undefined;
+  /** absent: as the platform has them */
+  readonly betas?: BetaRules | undefined;
+}
+
+/** Rules for flags of the header anthropic-beta. A '*' at the end stands for any rest, except in renames. */
+export interface BetaRules {
+  readonly drop: readonly string[];
+  readonly rename: readonly BetaRename[];
+  readonly allow: readonly string[];
+}
+
+export interface BetaRename {
+  readonly name: string;
+  readonly to: string;
 }
 
 export interface ModelRename {
@@ -962,6 +985,17 @@ export interface Price {
   readonly regions: readonly Multiplier[];
   /** by "route/channel" */
   readonly channelPrices: readonly Multiplier[];
+  /** takes the place of request_nano_usd */
+  readonly perImage: readonly ImagePrice[];
+  /** likewise, times the seconds */
+  readonly perSecondNanoUsd?: bigint | undefined;
+}
+
+/** USD per image, in nano-dollars, of a size and a quality. Empty: any. */
+export interface ImagePrice {
+  readonly size: string;
+  readonly quality: string;
+  readonly nanoUsd: bigint;
 }
 
 /** USD per use of a tool that the provider runs, in nano-dollars. Absent: it has no price. */
@@ -2799,6 +2833,7 @@ function createBaseChannel(): Channel {
     apiVersion: undefined,
     signIn: undefined,
     keyHeader: undefined,
+    betas: undefined,
   };
 }
 
@@ -2851,6 +2886,9 @@ export const Channel: MessageFns<Channel> = {
     }
     if (message.keyHeader !== undefined) {
       writer.uint32(130).string(message.keyHeader);
+    }
+    if (message.betas !== undefined) {
+      BetaRules.encode(message.betas, writer.uint32(138).fork()).join();
     }
     return writer;
   },
@@ -2994,6 +3032,139 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.keyHeader = reader.string();
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.betas = BetaRules.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseBetaRules(): BetaRules {
+  return { drop: [], rename: [], allow: [] };
+}
+
+export const BetaRules: MessageFns<BetaRules> = {
+  encode(message: BetaRules, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.drop) {
+      writer.uint32(10).string(v!);
+    }
+    for (const v of message.rename) {
+      BetaRename.encode(v!, writer.uint32(18).fork()).join();
+    }
+    for (const v of message.allow) {
+      writer.uint32(26).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BetaRules {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBetaRules() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.drop.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.rename.push(BetaRename.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.allow.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseBetaRename(): BetaRename {
+  return { name: "", to: "" };
+}
+
+export const BetaRename: MessageFns<BetaRename> = {
+  encode(message: BetaRename, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.to !== "") {
+      writer.uint32(18).string(message.to);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BetaRename {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBetaRename() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.to = reader.string();
             continue;
           }
         }
@@ -3271,6 +3442,8 @@ function createBasePrice(): Price {
     perUse: undefined,
     regions: [],
     channelPrices: [],
+    perImage: [],
+    perSecondNanoUsd: undefined,
   };
 }
 
@@ -3344,6 +3517,15 @@ export const Price: MessageFns<Price> = {
     }
     for (const v of message.channelPrices) {
       Multiplier.encode(v!, writer.uint32(138).fork()).join();
+    }
+    for (const v of message.perImage) {
+      ImagePrice.encode(v!, writer.uint32(146).fork()).join();
+    }
+    if (message.perSecondNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.perSecondNanoUsd) !== message.perSecondNanoUsd) {
+        throw new globalThis.Error("value provided for field message.perSecondNanoUsd of type int64 too large");
+      }
+      writer.uint32(152).int64(message.perSecondNanoUsd);
     }
     return writer;
   },
@@ -3495,6 +3677,93 @@ export const Price: MessageFns<Price> = {
             }
 
             message.channelPrices.push(Multiplier.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.perImage.push(ImagePrice.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 19: {
+            if (tag !== 152) {
+              break;
+            }
+
+            message.perSecondNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseImagePrice(): ImagePrice {
+  return { size: "", quality: "", nanoUsd: 0n };
+}
+
+export const ImagePrice: MessageFns<ImagePrice> = {
+  encode(message: ImagePrice, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.size !== "") {
+      writer.uint32(10).string(message.size);
+    }
+    if (message.quality !== "") {
+      writer.uint32(18).string(message.quality);
+    }
+    if (message.nanoUsd !== 0n) {
+      if (BigInt.asIntN(64, message.nanoUsd) !== message.nanoUsd) {
+        throw new globalThis.Error("value provided for field message.nanoUsd of type int64 too large");
+      }
+      writer.uint32(24).int64(message.nanoUsd);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ImagePrice {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseImagePrice() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.size = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.quality = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.nanoUsd = reader.int64() as bigint;
             continue;
           }
         }

@@ -30,6 +30,8 @@ function validatePrice(to: FaultCollector, path: string, price: Price): void {
   const { webSearchNanoUsd = 0n, webFetchNanoUsd = 0n, fileSearchNanoUsd = 0n } = price.perUse ?? {};
   const uses = [webSearchNanoUsd, webFetchNanoUsd, fileSearchNanoUsd];
   to.expect(uses.every((nanoUsd) => nanoUsd >= 0n), `${path}: per_use: must not be negative`);
+  const generations = [price.perSecondNanoUsd ?? 0n, ...price.perImage.map(({ nanoUsd }) => nanoUsd)];
+  to.expect(generations.every((nanoUsd) => nanoUsd >= 0n), `${path}: per_image, per_second: must not be negative`);
   for (const tier of price.serviceTiers) {
     const at = `${path}: service_tiers "${tier.name}"`;
     const { multiplierE9, usdPerMillion } = tier;

@@ -143,6 +143,11 @@ function compileChannel(
   };
 }
 
+const PROTOCOLS: Readonly<Partial<Record<Protocol, UpstreamTarget['protocol']>>> = {
+  [Protocol.ANTHROPIC]: 'Anthropic',
+  [Protocol.BEDROCK_CONVERSE]: 'BedrockConverse',
+};
+
 const PLATFORMS: Readonly<Partial<Record<Platform, PlatformName>>> = {
   [Platform.AZURE_DEPLOYMENTS]: 'AzureDeployments',
   [Platform.BEDROCK_INVOKE]: 'BedrockInvoke',
@@ -155,7 +160,7 @@ const KEY_HEADERS: Readonly<Partial<Record<PlatformName, string>>> = {
 };
 
 function compileTarget(id: string, channel: Channel): UpstreamTarget {
-  const protocol = channel.protocol === Protocol.ANTHROPIC ? 'Anthropic' : 'OpenAI';
+  const protocol = PROTOCOLS[channel.protocol] ?? 'OpenAI';
   const platform = (channel.platform && PLATFORMS[channel.platform]) ?? 'Direct';
   const { defaultHeaders, clientHeaders } = providerOf(protocol);
   return {
@@ -163,6 +168,10 @@ function compileTarget(id: string, channel: Channel): UpstreamTarget {
     protocol,
     platform,
     apiVersion: channel.apiVersion ?? '',
+    betas: channel.betas && {
+      drop: channel.betas.drop, allow: channel.betas.allow,
+      rename: Object.fromEntries(channel.betas.rename.map(({ name, to }) => [name, to])),
+    },
     baseUrl: channel.baseUrl,
     credential: compileKey(channel, protocol, platform),
     signIn: channel.signIn && compileSignIn(channel.signIn),
@@ -200,6 +209,7 @@ function secretHeader([header, value]: readonly [string, string]): UpstreamCrede
 function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
   return a.protocol === b.protocol && a.baseUrl === b.baseUrl
     && a.platform === b.platform && a.apiVersion === b.apiVersion && sameSignIn(a.signIn, b.signIn)
+    && JSON.stringify(a.betas) === JSON.stringify(b.betas)
     && sameCredential(a.credential, b.credential) && sameTimeouts(a.timeouts, b.timeouts)
     && sameHeaders(a.clientHeaders, b.clientHeaders) && sameEndpoints(a.endpoints, b.endpoints);
 }

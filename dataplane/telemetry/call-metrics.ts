@@ -17,7 +17,7 @@ const OPERATIONS: Readonly<Partial<Record<EndpointName, string>>> = {
   responses: 'chat',
 };
 
-const PROVIDERS = { OpenAI: 'openai', Anthropic: 'anthropic' } as const;
+const PROVIDERS = { OpenAI: 'openai', Anthropic: 'anthropic', BedrockConverse: 'bedrock_converse' } as const;
 
 /** Outcomes of attempts that never left the gateway. */
 const NOT_SENT = new Set(['full', 'short']);
@@ -90,7 +90,8 @@ function observeStream(metrics: ProxyMetrics, labels: GenAiLabels, report: CallR
 
 function observeAttempts(metrics: ProxyMetrics, attempts: readonly AttemptReport[]): void {
   let isRetry = false;
-  for (const { channel, outcome, durationMs } of attempts) {
+  for (const { channel, outcome, durationMs, droppedBetas = [] } of attempts) {
+    for (const beta of droppedBetas) metrics.modelgateway_dropped_betas_total.inc({ channel, beta });
     metrics.modelgateway_upstream_attempts_total.inc({ channel, outcome });
     if (NOT_SENT.has(outcome)) continue;
     metrics.modelgateway_upstream_attempt_duration_seconds.observe({ channel }, durationMs / 1000);

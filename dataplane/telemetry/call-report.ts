@@ -13,10 +13,12 @@ export type EndpointName =
 export interface AttemptReport {
   /** "route/channel": bounded by the configuration. */
   readonly channel: string;
-  readonly protocol: 'OpenAI' | 'Anthropic';
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
   /** ok, full, status_<code>, connect, reset, timeout, cut, idle, aborted, short (no money at this channel's price). */
   readonly outcome: string;
   readonly durationMs: number;
+  /** The families of beta flags that the provider did not get; absent: none. */
+  readonly droppedBetas?: readonly string[];
 }
 
 export interface CallReport {
@@ -30,6 +32,8 @@ export interface CallReport {
   readonly errorCode: string | undefined;
   /** The error's message; undefined if the provider wrote it, because it may quote a prompt. Never logged. */
   readonly errorMessage?: string | undefined;
+  /** Of a refusal for lack of money: the quota or the credit that does not cover the call. */
+  readonly exceededLimitNanoUsd?: bigint | undefined;
   /** Set once the key is authenticated, and also if it was found but is not in force. */
   readonly key: {
     readonly uid: string;

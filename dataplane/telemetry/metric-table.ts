@@ -93,6 +93,11 @@ export const METRICS = {
     type: 'counter', labels: ['channel'],
     help: 'Attempts after the first one of a call, by the channel that they went to.',
   },
+  modelgateway_dropped_betas_total: {
+    type: 'counter', labels: ['channel', 'beta'],
+    help: 'Flags of anthropic-beta that a channel\'s provider did not get, by the flag without its date; unknown ones '
+      + 'are other.',
+  },
   modelgateway_ledger_duration_seconds: {
     type: 'histogram', labels: ['operation', 'outcome'], buckets: LEDGER_SECONDS,
     help: 'Time from asking the ledger to its answer, by operation: hold, settle, slots, progress. On a single Valkey '

@@ -107,13 +107,10 @@ async function exchange(channel: Channel, target: UpstreamTarget, request: Upstr
   if (authorizer) Object.assign(headers, await signIn(authorizer, { request, headers, host: hostOf(base), path }));
   const handler = new Exchange({ stream, timeouts: target.timeouts, signal });
   pool.dispatch({ method, path, headers, body: requestBody(request.body) }, handler);
-  if (!authorizer && (target.platform ?? 'Direct') === 'Direct') return handler.response;
   const response = await handler.response;
-  if (response.status === UNAUTHORIZED) authorizer?.refused();
+  authorizer?.answered(response);
   return decodeEventStream(response);
 }
-
-const UNAUTHORIZED = 401;
 
 function hostOf({ origin }: BaseAddress): string {
   return new URL(origin).host;

@@ -51,6 +51,13 @@ export type SignIn = { readonly credential: Secret | undefined } & (
   }
 );
 
+/** As dataplane/protocol/platforms has them. */
+interface BetaRules {
+  readonly drop: readonly string[];
+  readonly rename: Readonly<Record<string, string>>;
+  readonly allow: readonly string[];
+}
+
 /** How a cloud dresses the protocol's requests (dataplane/protocol/platforms). */
 export type PlatformName = 'Direct' | 'AzureDeployments' | 'BedrockInvoke' | 'VertexPublisher';
 
@@ -62,11 +69,13 @@ export interface UpstreamTarget {
   /** "route/channel" */
   readonly id: string;
   /** A label: nothing in this folder depends on it. */
-  readonly protocol: 'OpenAI' | 'Anthropic';
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
   /** Absent: Direct. A label too. */
   readonly platform?: PlatformName;
   /** Of AzureDeployments. */
   readonly apiVersion?: string;
+  /** The channel's rules for flags of anthropic-beta; a label too. */
+  readonly betas?: BetaRules | undefined;
   readonly baseUrl: string;
   /** What the provider serves for chat models; a label too. */
   readonly endpoints: ReadonlySet<ChatEndpoint>;

@@ -140,7 +140,7 @@ function openEntries(onChanged: (id: string) => void): Entries {
       const { findings, programming, spending, refusals = [] } = entry;
       const desired = [
         ...conditionsOf(findings, programming, spending?.spent), ...spending?.conditions ?? [],
-        ...refusalConditions(refusals),
+        ...refusalConditions(refusals, findings.signsIn),
       ];
       const { generation } = findings;
       byId.set(id, { ...entry, conditions: mergeConditions(entry.conditions, desired, { generation, nowMs }) });

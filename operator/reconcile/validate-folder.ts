@@ -5,6 +5,7 @@
  */
 import { loadApiKinds } from '#crds/load.ts';
 import type { Reason } from '#crds/conditions.ts';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
 import { countGenerations } from '../files/generations.ts';
 import { createLoader } from '../files/load-folder.ts';
@@ -42,6 +43,21 @@ export async function findUnpricedWays(
   const { files } = await readFolder(folder);
   const load = createLoader({ kinds: await loadApiKinds(), defaultNamespace: gatewayNamespace }, countGenerations(0));
   return unpricedWays(translate(load([...files.values()]).resources, { gatewayNamespace, nowMs }).snapshot);
+}
+
+/**
+ * The snapshot that a folder would give the proxies, and a message for each channel that is left out because its
+ * Secret is missing. Throws InvalidManifests.
+ */
+export async function readSnapshot(
+  folder: string, { gatewayNamespace, nowMs = Date.now() }: ValidateOptions,
+): Promise<{ readonly snapshot: Snapshot; readonly unresolved: readonly string[] }> {
+  const { files } = await readFolder(folder);
+  const load = createLoader({ kinds: await loadApiKinds(), defaultNamespace: gatewayNamespace }, countGenerations(0));
+  const { snapshot, statuses } = translate(load([...files.values()]).resources, { gatewayNamespace, nowMs });
+  const unresolved = statuses.flatMap(({ name, unresolved: missing }) =>
+    missing ? [`ModelRoute ${name}: ${missing.message}`] : []);
+  return { snapshot, unresolved };
 }
 
 /** Every mistake in a folder, sorted by position. If none has severity Error, the folder can be applied. */

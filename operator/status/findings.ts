@@ -34,6 +34,8 @@ export interface Findings {
   readonly unpriced?: Finding<ReasonOf<'UnpricedModels'>>;
   /** ModelRoute: which models have other limits in another route. */
   readonly limitsDiffer?: Finding<ReasonOf<'LimitsDiffer'>>;
+  /** ModelRoute: a channel makes tokens or signatures. Absent: none does. */
+  readonly signsIn?: boolean;
   readonly fields: StatusFields;
   /** True if any part of it is published to the proxies. */
   readonly published: boolean;

@@ -3,6 +3,7 @@
  * conditions. Proxies report each failure, but nothing reports that one was fixed, so a refusal that is not repeated
  * expires.
  */
+import { REASONS } from '#crds/conditions.ts';
 import type { Reason } from '#crds/conditions.ts';
 import type { DesiredCondition } from './conditions.ts';
 
@@ -36,12 +37,15 @@ export function freshRefusals(refusals: readonly Refusal[], nowMs: number): Refu
   return [...latest.values()].filter(({ atMs }) => nowMs - atMs < REFUSAL_LASTS_MS);
 }
 
-/** UpstreamRefused and UpstreamUnreachable for fresh refusals; empty without any. */
-export function refusalConditions(refusals: readonly Refusal[]): DesiredCondition[] {
+/**
+ * UpstreamRefused and UpstreamUnreachable for fresh refusals; empty without any. Adds CredentialReady for routes that
+ * sign in.
+ */
+export function refusalConditions(refusals: readonly Refusal[], signsIn = false): DesiredCondition[] {
   const sorted = refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
   return [
     ...refusedCondition(sorted.filter(({ connectError = '' }) => connectError === '')),
-    ...signInCondition(sorted.filter(({ connectError = '' }) => connectError.startsWith(SIGN_IN))),
+    ...signsIn ? [signInCondition(sorted.filter(({ connectError = '' }) => connectError.startsWith(SIGN_IN)))] : [],
     ...unreachableCondition(
       sorted.filter(({ connectError = '' }) => connectError !== '' && !connectError.startsWith(SIGN_IN)),
     ),
@@ -64,13 +68,13 @@ function refusedCondition([first, ...others]: readonly Refusal[]): DesiredCondit
 /** The prefix of the code of a failed sign-in. */
 const SIGN_IN = 'SIGN_IN:';
 
-function signInCondition([first, ...others]: readonly Refusal[]): DesiredCondition[] {
-  if (!first) return [];
+function signInCondition([first, ...others]: readonly Refusal[]): DesiredCondition {
+  if (!first) return { type: 'CredentialReady', status: 'True', reason: 'SignedIn', message: REASONS.SignedIn };
   const code = signInCode(first);
   const { reason, advice } = explainSignIn(code);
   const message = `Channel "${first.channel}" has no token for its cloud (${code}): ${advice}`;
   const more = others.map((each) => `"${each.channel}" (${signInCode(each)})`);
-  return [{ type: 'SignInFailed', status: 'True', reason, message: message + likewise(more) }];
+  return { type: 'CredentialReady', status: 'False', reason, message: message + likewise(more) };
 }
 
 function signInCode({ connectError = '' }: Refusal): string {

@@ -15,7 +15,6 @@ export interface Transition {
 const WARNINGS: ReadonlySet<string> =
   new Set([
     'QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted', 'UpstreamRefused', 'UpstreamUnreachable',
-    'SignInFailed',
     'UnpricedModels', 'LimitsDiffer',
   ]);
 /** Reasons of a transient state. */
@@ -27,9 +26,17 @@ export function transitionsOf(before: StatusBody, now: StatusBody): Transition[]
   return (now.conditions ?? []).flatMap((condition) => {
     const last = old.get(condition.type);
     if (condition.type === 'Ready') return readiness(condition, last);
+    if (condition.type === 'CredentialReady') return signIn(condition, last);
     return WARNINGS.has(condition.type) &&
       last?.status !== 'True' ? [{ type: 'Warning', reason: condition.type, note: condition.message }] : [];
   });
+}
+
+/** A channel has lost its sign-in, or has it again. */
+function signIn({ type, status, reason, message }: Condition, last: Condition | undefined): Transition[] {
+  if (status === (last?.status ?? 'True')) return [];
+  return [status === 'True'
+    ? { type: 'Normal', reason: type, note: message } : { type: 'Warning', reason, note: message }];
 }
 
 function readiness({ status, reason, message }: Condition, last: Condition | undefined): Transition[] {

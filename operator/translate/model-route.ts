@@ -7,7 +7,7 @@ import {
   Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, ProviderTools, QuotaType,
   Reasoning, Routing,
 } from '#snapshot/snapshot.gen.ts';
-import type { Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
+import type { BetaRules, Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { memoize } from './memoize.ts';
@@ -22,7 +22,9 @@ const ENDPOINTS =
   { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
 const CHANNEL_ENDPOINTS = { Chat: ChannelEndpoint.CHAT, Responses: ChannelEndpoint.RESPONSES } as const;
 const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;
-const PROTOCOLS = { OpenAI: Protocol.OPENAI, Anthropic: Protocol.ANTHROPIC } as const;
+const PROTOCOLS = {
+  OpenAI: Protocol.OPENAI, Anthropic: Protocol.ANTHROPIC, BedrockConverse: Protocol.BEDROCK_CONVERSE,
+} as const;
 const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.DRAIN } as const;
 const ALLOWANCES = {
   ServerTools: Allowance.SERVER_TOOLS, ServiceTiers: Allowance.SERVICE_TIERS, FileReferences: Allowance.FILE_REFERENCES,
@@ -94,6 +96,7 @@ function resolveRoute(
       ...unresolvedOf(found),
       ...unpricedOf(spec.models, priced),
       ...limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } },
+      ...spec.channels.some(({ auth }) => auth && auth.type !== 'ApiKey') && { signsIn: true },
       fields: { models: spec.models.length, channels: channels.length },
       published: true,
     },
@@ -132,8 +135,13 @@ function translateChannel(channel: ModelRouteChannel, credential: string | undef
       idleMs: idleSeconds * MS,
     },
     ...endpointsOf(channel),
+    ...channel.betas && { betas: betasOf(channel.betas) },
     allowedHeaders: channel.allow.headers.map((name) => name.toLowerCase()),
   };
+}
+
+function betasOf({ drop = [], rename = [], allow = [] }: NonNullable<ModelRouteChannel['betas']>): BetaRules {
+  return { drop: [...drop], rename: rename.map(({ name, to }) => ({ name, to })), allow: [...allow] };
 }
 
 /** Hosts whose providers serve Responses: OpenAI's own and Azure's. */

@@ -153,7 +153,8 @@ function readPrice(fields: FieldReader, model: PriceCatalogModel): Price {
   if (model.quotaType === 'Request') {
     const free = { modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
       cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false };
-    return { name, vendor, quotaType: QuotaType.REQUEST, ...free, requestNanoUsd: read('requestUsd', ''), ...sheet };
+    const requestNanoUsd = model.requestUsd === undefined ? 0n : read('requestUsd', '');
+    return { name, vendor, quotaType: QuotaType.REQUEST, ...free, requestNanoUsd, ...sheet };
   }
   return {
     name,

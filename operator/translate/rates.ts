@@ -1,6 +1,8 @@
 /** [P] The absolute prices, context tiers and service tiers of a PriceCatalog's model. */
 import type { PriceCatalogModel, PriceCatalogModelContextTier } from '#crds/types.gen.ts';
-import type { ContextTier, Multiplier, Price, Rates, ServiceTier, UsePrices } from '#snapshot/snapshot.gen.ts';
+import type {
+  ContextTier, ImagePrice, Multiplier, Price, Rates, ServiceTier, UsePrices,
+} from '#snapshot/snapshot.gen.ts';
 import { compareText, quoteNames } from './quote-names.ts';
 import type { FieldReader } from './translated.ts';
 
@@ -20,7 +22,11 @@ interface Place {
 /** The part of a price that ratios do not say. */
 export function readSheet(
   fields: FieldReader, model: PriceCatalogModel,
-): Pick<Price, 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions' | 'channelPrices'> {
+): Pick<
+  Price,
+  | 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions' | 'channelPrices' | 'perImage'
+  | 'perSecondNanoUsd'
+> {
   const { name, usdPerMillion, contextTiers = [], serviceTiers = {}, perUse, regions = {}, channels = [] } = model;
   const place = { fields, path: `spec.models "${name}"` };
   const tiers = readContextTiers(place, contextTiers, usdPerMillion);
@@ -28,6 +34,8 @@ export function readSheet(
     usdPerMillion: usdPerMillion && readRates(place, usdPerMillion),
     contextTiers: tiers,
     perUse: perUse && readUses(place, perUse),
+    perImage: readImages(place, model.perImage ?? []),
+    ...optional('perSecondNanoUsd', readOptional(place, 'perSecondUsd', model.perSecondUsd)),
     regions: sortedEntries(regions).map(([region, text]): Multiplier => (
       { name: region, multiplierE9: fields.decimal(`${place.path}: regions.${region}`, text) })),
     channelPrices: channels.map(({ channel, multiplier }): Multiplier => (
@@ -55,6 +63,17 @@ UsePrices {
     ...optional('webFetchNanoUsd', read('webFetchUsd', webFetchUsd)),
     ...optional('fileSearchNanoUsd', read('fileSearchUsd', fileSearchUsd)),
   };
+}
+
+/** Two entries for one image would hide which of them counts. */
+function readImages(
+  { fields, path }: Place, entries: NonNullable<PriceCatalogModel['perImage']>,
+): ImagePrice[] {
+  const prices = entries.map(({ size = '', quality = '', usd }, index): ImagePrice => (
+    { size, quality, nanoUsd: fields.decimal(`${path}: perImage[${index}].usd`, usd) }));
+  const names = new Set(prices.map(({ size, quality }) => `${size}\n${quality}`.toLowerCase()));
+  fields.expect(names.size === prices.length, `${path}: two entries of perImage have the same size and quality`);
+  return prices;
 }
 
 function sortedEntries<T>(map: Readonly<Record<string, T>>): [string, T][] {

@@ -85,8 +85,9 @@ async function load(page: string, form?: Readonly<Record<string, string>>): Prom
 }
 
 for (const page of [
-  '/keys', '/keys?q=key-12', '/keys?part=', '/keys/new?namespace=team-0', '/keys/team-0/key-0', '/wallet',
-  '/wallet/team-0/main', '/wallet/team-0/main/calls', '/wallet/team-0/main/calls?status=Failed', '/prices',
+  '/', '/keys', '/keys?q=key-12', '/keys?part=', '/keys/new?namespace=team-0', '/keys/team-0/key-0',
+  '/keys/team-0/key-0/activity', '/wallet', '/wallet/team-0/main', '/wallet/team-0/main/calls',
+  '/wallet/team-0/main/calls?status=Failed', '/usage', '/usage?by=group', '/usage/calls', '/models', '/prices',
 ]) {
   let bytes = 0;
   const first = await timed(async () => { bytes = (await load(page)).length; });

@@ -213,7 +213,7 @@ function contextOf({ notes }: Noted): StreamRequest {
 function runAnswer(client: Dialect, upstream: Dialect, { bytes, notes }: Noted & { bytes: Buffer }): void {
   try {
     const { body, meter } = converterFor(client, upstream).response(bytes, contextOf({ notes }));
-    checkFigures(Object.values(meter.reported));
+    checkFigures(meter.reported);
     const answer = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>;
     if (!Array.isArray(answer[client === 'OpenAI' ? 'choices' : 'content']))
       throw new Error('no answer of the client\'s protocol');
@@ -229,15 +229,17 @@ function runStream(client: Dialect, upstream: Dialect, { parts, notes }: Noted &
   const whole = run([Buffer.concat([...parts])]);
   if (sent + last !== whole.sent + whole.last || outcome !== whole.outcome)
     throw new Error('the pieces make a difference');
-  checkFigures([...Object.values(meter.reported), meter.outputBytes]);
+  checkFigures([meter.reported, meter.outputBytes]);
   if (client === upstream || outcome !== 'Complete') return;
   if (client === 'Anthropic') checkBlocks(sent + last);
   else for (const line of (sent + last).split('\n')) if (line.startsWith('data: {')) JSON.parse(line.slice(6));
 }
 
-function checkFigures(figures: readonly (number | undefined)[]): void {
-  for (const figure of figures) if (figure !== undefined && !(Number.isSafeInteger(figure) && figure >= 0))
-    throw new Error(`the figure ${figure}`);
+/** Checks each number in a report, in its parts and uses, too. */
+function checkFigures(report: unknown): void {
+  if (typeof report === 'number' && !(Number.isSafeInteger(report) && report >= 0))
+    throw new Error(`the figure ${report}`);
+  if (typeof report === 'object' && report !== null) for (const value of Object.values(report)) checkFigures(value);
 }
 
 /** Checks the order of content blocks that Anthropic's clients require. */

@@ -1,6 +1,9 @@
 /** docs/protocols.md, out of the tables that the conversions go by. */
-import { ANTHROPIC_MODELS, DEFAULT_CAPABILITIES, OPENAI_MODELS } from '../../dataplane/protocol/capabilities.ts';
+import {
+  ANTHROPIC_MODELS, CONVERSE_MODELS, DEFAULT_CAPABILITIES, OPENAI_MODELS,
+} from '../../dataplane/protocol/capabilities.ts';
 import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
+import * as toConverse from '../../dataplane/protocol/anthropic-converse/table.ts';
 import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as toChat from '../../dataplane/protocol/responses-openai/table.ts';
@@ -103,6 +106,7 @@ export function protocolsText(): string {
   return wrapMarkdown([
     HEAD, PROVIDER_TOOLS, MODELS,
     ...capabilities('OpenAI', OPENAI_MODELS), ...capabilities('Anthropic', ANTHROPIC_MODELS),
+    ...capabilities('Bedrock Converse', CONVERSE_MODELS),
     '## OpenAI clients on providers of Anthropic\'s protocol\n',
     '### What the client sends\n', ...toAnthropic.REQUEST_TABLES.map(section),
     '### What the client gets\n', ...toAnthropic.RESPONSE_TABLES.map(section),
@@ -115,6 +119,10 @@ export function protocolsText(): string {
     '## Responses clients on providers of Anthropic\'s protocol\n',
     THROUGH_CHAT,
     '### What the client gets\n', ...fromMessages.RESPONSE_TABLES.map(section),
+    '## Anthropic clients on Bedrock\'s Converse\n',
+    'Clients of the other dialects go through Anthropic\'s messages, as above, and from there on as follows.\n',
+    '### What the client sends\n', ...toConverse.REQUEST_TABLES.map(section),
+    '### What the client gets\n', ...toConverse.RESPONSE_TABLES.map(section),
   ].join('\n'));
 }
 

@@ -8,7 +8,7 @@ import { flag, html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 import { COUNT_PARAMETERS, countsOf } from './calculation.ts';
 import type { Calculated, CountName } from './calculation.ts';
-import { formatFineRange, formatRange } from './dollars.ts';
+import { baseDollars, formatFineRange, formatRange, generationUnit } from './dollars.ts';
 import { amountOf, baseFigures, estimate, offeredFigures } from './estimate.ts';
 import type { Counts } from './estimate.ts';
 import { optionText } from './filters.ts';
@@ -56,7 +56,8 @@ export function renderCalculation(list: PriceList, calculated: Calculated): Html
   const { row, typed, counts } = calculated;
   const names = countsOf(row);
   return html`<div id="calculation" class="calculation">
-<div class="calculator-counts">${names.map((name) => renderCount(name, typed[name], counts[name] === undefined))}
+<div class="calculator-counts">${names.map((name) => (
+  renderCount(row, name, { typed: typed[name], faulty: counts[name] === undefined })))}
 <button type="submit" class="button calculate">Calculate</button></div>
 ${renderResult(list, calculated, names)}
 </div>`;
@@ -80,9 +81,11 @@ ${(byVendor.get(vendor) ?? []).map(({ modelName }) => (
 ${modelName}</option>`))}</optgroup>`)}`;
 }
 
-function renderCount(name: CountName, typed: string, faulty: boolean): Html {
+function renderCount(
+  row: PricingRow, name: CountName, { typed, faulty }: { readonly typed: string; readonly faulty: boolean },
+): Html {
   const id = `calc-${COUNT_PARAMETERS[name]}`;
-  return html`<div class="field"><label for="${id}">${LABELS[name]}</label>\
+  return html`<div class="field"><label for="${id}">${labelOf(row, name)}</label>\
 <input id="${id}" name="${COUNT_PARAMETERS[name]}" value="${typed}" inputmode="numeric" maxlength="24" \
 aria-describedby="${id}-fault"${faulty ? html` aria-invalid="true"` : NOTHING}>\
 <p class="fault" id="${id}-fault"${flag('hidden', !faulty)}>${FAULT}</p></div>`;
@@ -99,7 +102,8 @@ function renderResult(list: PriceList, { row, group, counts }: Calculated, names
 ${faulty ? '—' : formatExactRange(low, high)}</p>\
 <p data-many${flag('hidden', faulty)}>${formatCount(MANY)} such calls: <b>\
 ${formatExactRange(low * MANY, high * MANY)}</b></p></div>
-<dl class="estimate-lines">${names.map((name) => renderLine(name, prices, known[name]))}</dl>
+<dl class="estimate-lines">${names.map((name) => (
+  renderLine(labelOf(row, name), name, { prices, count: known[name] })))}</dl>
 ${renderSum(list, row, { group, names, known })}
 </div>`;
 }
@@ -111,15 +115,18 @@ group, or see base prices.</p></div>`;
 }
 
 function pricesOf({ groups }: PriceList, row: PricingRow, group: string): PriceFigures[] {
-  if (group === '') return [baseFigures(row)];
+  if (group === '') return baseFigures(row);
   const offer = groups.get(group)?.offers.get(row.modelName);
   return offer ? offeredFigures(offer) : [];
 }
 
-function renderLine(name: CountName, prices: readonly PriceFigures[], count: bigint): Html {
+function renderLine(
+  label: string, name: CountName,
+  { prices, count }: { readonly prices: readonly PriceFigures[]; readonly count: bigint },
+): Html {
   const rate = name === 'generations' ? html`${formatRange(amountOf(prices, name, 1n))} \
 each` : html`${formatRange(amountOf(prices, name, MILLION))} a million`;
-  return html`<div data-line="${name}"><dt>${LABELS[name]}</dt><dd><span data-count>\
+  return html`<div data-line="${name}"><dt>${label}</dt><dd><span data-count>\
 ${formatCount(count)}</span> at ${rate}</dd>\
 <dd class="num" data-amount>${formatFineRange(amountOf(prices, name, count))}</dd></div>`;
 }
@@ -135,7 +142,7 @@ function renderSum(list: PriceList, row: PricingRow, { group, names, known }: Su
   const ratio = groupRatioWords(list, group);
   if (row.quotaType === 'Request')
     return html`<p class="formula"><span data-term="generations" data-always>${formatCount(known.generations)}</span> \
-× $${formatDecimal(row.requestNanoUsd, 2)} × ${ratio}</p>`;
+× ${requestPrice(row)} × ${ratio}</p>`;
   if (row.figures) return renderDollarSum(row.figures, { group, names, known }, ratio);
   const terms = names.map((name) => html`<span data-term="${name}"${name === 'input' ? html` \
 data-always` : flag('hidden', known[name] === 0n)}>${name === 'input' ? '' : ' + '}\
@@ -143,6 +150,18 @@ data-always` : flag('hidden', known[name] === 0n)}>${name === 'input' ? '' : ' +
 ${WORDS[name]}${name === 'input' ? '' : ` × ${classRatio(row, name)}`}</span>`);
   return html`<p class="formula">( ${terms} ) × model ratio ${formatDecimal(row.modelRatioE9)} × \
 $${formatDecimal(row.ratioBaseE9)} ÷ 1,000,000 × ${ratio}</p>`;
+}
+
+function requestPrice(row: PricingRow): string {
+  const dollars = baseDollars(row);
+  return generationUnit(row) === 'request' || dollars.quotaType === 'Token'
+    ? `$${formatDecimal(row.requestNanoUsd, 2)}` : formatRange(dollars.request);
+}
+
+function labelOf(row: PricingRow, name: CountName): string {
+  const unit = generationUnit(row);
+  if (name !== 'generations' || unit === 'request') return LABELS[name];
+  return unit === 'second' ? 'Seconds of video' : 'Images';
 }
 
 /** A price in dollars has a rate for each class. */

@@ -40,6 +40,15 @@ export interface Dimensions {
     readonly fileSearchNanoUsd?: bigint | undefined;
   } | undefined;
   readonly regions: readonly { readonly name: string; readonly multiplierE9: bigint }[];
+  readonly perImage: readonly ImagePrice[];
+  readonly perSecondNanoUsd?: bigint | undefined;
+}
+
+/** Empty size or quality: any. */
+interface ImagePrice {
+  readonly size: string;
+  readonly quality: string;
+  readonly nanoUsd: bigint;
 }
 
 type DecimalsOrNull = Readonly<Record<string, string>> | null;
@@ -51,6 +60,11 @@ export interface DimensionsJson {
   readonly service_tiers: Readonly<Record<string, ServiceTierJson>> | null;
   readonly per_use_usd: DecimalsOrNull;
   readonly regions: DecimalsOrNull;
+  /** null in an entry: any. */
+  readonly per_image: readonly {
+    readonly size: string | null; readonly quality: string | null; readonly usd: string;
+  }[] | null;
+  readonly per_second_usd: string | null;
 }
 
 interface ContextTierJson {
@@ -68,7 +82,7 @@ interface ServiceTierJson {
 
 /** Prices as `/pricing.json` has them. */
 export function dimensionsJson(
-  { usdPerMillion, contextTiers, serviceTiers, perUse, regions }: Dimensions,
+  { usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecondNanoUsd }: Dimensions,
 ): DimensionsJson {
   return {
     usd_per_million: ratesJson(usdPerMillion),
@@ -82,6 +96,9 @@ export function dimensionsJson(
       ['file_search', perUse.fileSearchNanoUsd],
     ]) : null,
     regions: regions.length === 0 ? null : decimals(regions.map(({ name, multiplierE9 }) => [name, multiplierE9])),
+    per_image: perImage.length === 0 ? null : perImage.map(({ size, quality, nanoUsd }) => (
+      { size: size === '' ? null : size, quality: quality === '' ? null : quality, usd: formatDecimal(nanoUsd) })),
+    per_second_usd: decimalOrNull(perSecondNanoUsd),
   };
 }
 
@@ -117,7 +134,7 @@ function decimalOrNull(value: bigint | undefined): string | null {
 
 /** What else a call can cost, in words; nothing where one rate per class says it all. */
 export function renderDimensions(dimensions: Dimensions): Html {
-  const { usdPerMillion, contextTiers, serviceTiers, regions } = dimensions;
+  const { usdPerMillion, contextTiers, serviceTiers, regions, perSecondNanoUsd: perSecond } = dimensions;
   const others = usdPerMillion
     ? namesOf(usdPerMillion).filter((name) => !['input', 'output', 'cacheRead'].includes(name)
       && !name.startsWith('cacheWrite'))
@@ -134,6 +151,8 @@ export function renderDimensions(dimensions: Dimensions): Html {
     ]),
     ...regions.map(({ name, multiplierE9 }): Line => [`In the place ${name}`, times(multiplierE9)]),
     ...describeUses(dimensions.perUse),
+    ...dimensions.perImage.map(describeImage),
+    ...perSecond === undefined ? [] : [['A second of a video', dollars(perSecond)] as const],
   ];
   if (lines.length === 0) return NOTHING;
   return html`<h3>What else counts</h3>
@@ -148,6 +167,11 @@ function describeStep({ above, usdPerMillion, inputMultiplierE9, outputMultiplie
   const price = usdPerMillion ? describeRates(usdPerMillion)
     : `input ${times(inputMultiplierE9)}, output ${times(outputMultiplierE9)}`;
   return [`Above ${above.toLocaleString('en-US')} tokens of input`, price];
+}
+
+function describeImage({ size, quality, nanoUsd }: ImagePrice): Line {
+  const named = [size, quality === '' ? '' : `${quality} quality`].filter((part) => part !== '').join(', ');
+  return [named === '' ? 'An image of any other size and quality' : `An image, ${named}`, dollars(nanoUsd)];
 }
 
 function describeRates(rates: StatedRates): string {

@@ -30,7 +30,7 @@ const COARSE_NANO_USD = 10n ** 5n;
 
 /** Dollars at group ratio 1. */
 export function baseDollars(row: PricingRow): RowDollars {
-  if (row.quotaType === 'Request') return { quotaType: 'Request', request: single(row.requestNanoUsd, 1n) };
+  if (row.quotaType === 'Request') return { quotaType: 'Request', request: range(rowGenerations(row), perGeneration) };
   if (row.figures) return tokenDollars([row.figures]);
   // USD in billionths per million tokens, times a ratio in billionths.
   const inputE9 = row.ratioBaseE9 * row.modelRatioE9;
@@ -49,9 +49,38 @@ export function offerDollars(offer: PricedOffer): RowDollars | undefined {
   const prices = [...new Set(offer.tiers.flat().map(({ price }) => price).filter((price) => price !== undefined))];
   if (prices.length === 0) return undefined;
   if (offer.quotaType === 'Request') {
-    return { quotaType: 'Request', request: range(prices, (price) => price.perGeneration) };
+    return { quotaType: 'Request', request: range(prices.flatMap(eachGeneration), perGeneration) };
   }
   return tokenDollars(prices);
+}
+
+const NO_TOKENS: PriceFigures['perToken'] = { input: 0n, cached: 0n, cacheWrite5m: 0n, cacheWrite1h: 0n, output: 0n };
+
+/** The prices of a generation at group ratio 1, by size and quality or by the second where it has such. */
+export function rowGenerations({ requestNanoUsd, dimensions: { perImage, perSecondNanoUsd } }: PricingRow):
+PriceFigures[] {
+  return eachGeneration({
+    perToken: NO_TOKENS, perGeneration: requestNanoUsd, denominator: 1n, perSecond: perSecondNanoUsd,
+    perImage: perImage.map(({ nanoUsd }) => ({ rate: nanoUsd })),
+  });
+}
+
+/** One price for each size and quality; the generation of a price per second is a second. */
+export function eachGeneration(price: PriceFigures): PriceFigures[] {
+  const { perToken, denominator, perImage = [], perSecond } = price;
+  if (perSecond !== undefined) return [{ perToken, perGeneration: perSecond, denominator }];
+  return perImage.length === 0 ? [price]
+    : perImage.map(({ rate }) => ({ perToken, perGeneration: rate, denominator }));
+}
+
+/** What a price per generation is for. */
+export function generationUnit({ dimensions }: Pick<PricingRow, 'dimensions'>): 'second' | 'image' | 'request' {
+  if (dimensions.perSecondNanoUsd !== undefined) return 'second';
+  return dimensions.perImage.length > 0 ? 'image' : 'request';
+}
+
+function perGeneration(price: PriceFigures): bigint {
+  return price.perGeneration;
 }
 
 function tokenDollars(prices: readonly PriceFigures[]): RowDollars {

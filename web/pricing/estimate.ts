@@ -2,6 +2,7 @@
  * [P] Estimates a call's cost: exact fractions, rounded once to a nano-dollar, half up, as the gateway bills it.
  * browser/calculator.js does the same.
  */
+import { eachGeneration, rowGenerations } from './dollars.ts';
 import type { Amount, AmountRange } from './dollars.ts';
 import type { PricedOffer, PriceFigures, PricingRow, TokenClass } from './price-list.ts';
 
@@ -25,15 +26,12 @@ const E9 = 10n ** 9n;
 /** Class ratio 10^-10, model ratio 10^-9, nano-USD of the ratio base per 10^6 tokens. */
 const TOKEN_DENOMINATOR = 10n ** BigInt(10 + 9 + 6);
 
-/** A row's price at group ratio 1. */
-export function baseFigures(row: PricingRow): PriceFigures {
-  if (row.figures) return row.figures;
-  if (row.quotaType === 'Request') {
-    return { perToken: { input: 0n, cached: 0n, cacheWrite5m: 0n, cacheWrite1h: 0n, output: 0n }, perGeneration:
-      row.requestNanoUsd, denominator: 1n };
-  }
+/** A row's prices at group ratio 1; several where a price depends on an image's size and quality. */
+export function baseFigures(row: PricingRow): PriceFigures[] {
+  if (row.figures) return [row.figures];
+  if (row.quotaType === 'Request') return rowGenerations(row);
   const perToken = row.ratioBaseE9 * row.modelRatioE9;
-  return {
+  return [{
     perToken: {
       input: perToken * E9 * 10n,
       cached: perToken * row.cacheRatioE9 * 10n,
@@ -43,12 +41,13 @@ export function baseFigures(row: PricingRow): PriceFigures {
     },
     perGeneration: 0n,
     denominator: TOKEN_DENOMINATOR,
-  };
+  }];
 }
 
 /** The different prices that a group's calls may be billed at; empty: it has none. */
 export function offeredFigures(offer: PricedOffer): PriceFigures[] {
-  return [...new Set(offer.tiers.flat().map(({ price }) => price).filter((price) => price !== undefined))];
+  const prices = new Set(offer.tiers.flat().map(({ price }) => price).filter((price) => price !== undefined));
+  return [...prices].flatMap(eachGeneration);
 }
 
 /** What the counts cost at these prices, of which there is at least one. */

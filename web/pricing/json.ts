@@ -4,6 +4,7 @@
 import { formatDecimal } from '../decimal.ts';
 import { dimensionsJson } from './dimensions.ts';
 import type { DimensionsJson } from './dimensions.ts';
+import { generationUnit } from './dollars.ts';
 import { modelFactsJson } from './model-facts.ts';
 import type { ModelFactsJson } from './model-facts.ts';
 import type { PriceList, PricingGroup, PricingRow } from './price-list.ts';
@@ -99,7 +100,7 @@ function jsonRow(row: PricingRow): PricingJsonRow {
     cache_ratio: ofToken(row.cacheRatioE9, stated.cache),
     cache_write_ratio: ofToken(row.cacheWriteRatioE9, stated.cacheWrite5m),
     cache_write_1h_ratio: byRatio && stated.cacheWrite1h ? formatE10(row.cacheWrite1hRatioE10) : null,
-    request_usd: perToken ? null : formatDecimal(row.requestNanoUsd),
+    request_usd: perToken || generationUnit(row) !== 'request' ? null : formatDecimal(row.requestNanoUsd),
     ...dimensionsJson(row.dimensions),
     enabled_groups: row.enabledGroups,
     ...row.facts ? modelFactsJson(row.facts) : NOT_SERVED,

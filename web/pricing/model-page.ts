@@ -8,7 +8,7 @@ import type { Html } from '../html.ts';
 import { EXAMPLE_URL, snippetsOf } from '../snippets.ts';
 import type { Snippet } from '../snippets.ts';
 import { renderDimensions } from './dimensions.ts';
-import { baseDollars, formatRange, offerDollars } from './dollars.ts';
+import { baseDollars, formatRange, offerDollars, generationUnit } from './dollars.ts';
 import type { RowDollars } from './dollars.ts';
 import { formatTokens, renderModalities } from './facts.ts';
 import { groupRatioText } from './filters.ts';
@@ -61,6 +61,10 @@ interface PriceColumn {
   readonly of: (dollars: RowDollars) => string | undefined;
 }
 
+const UNITS = {
+  second: 'USD per second of video', image: 'USD per image', request: 'USD per image, video or call',
+} as const;
+
 function renderModelPrices(list: PriceList, row: PricingRow): Html {
   const columns = columnsOf(row);
   const groups = list.pricing.groups.filter(({ name }) => list.groups.get(name)?.offers.has(row.modelName));
@@ -69,7 +73,7 @@ function renderModelPrices(list: PriceList, row: PricingRow): Html {
     return renderPriceRow(html`<bdi>${group.displayName}</bdi> <small>${groupRatioText(group, list)}</small>`,
       columns, (offer && offerDollars(offer)) ?? baseDollars(row));
   });
-  const per = row.quotaType === 'Token' ? 'USD per million tokens' : 'USD per image, video or call';
+  const per = row.quotaType === 'Token' ? 'USD per million tokens' : UNITS[generationUnit(row)];
   return html`<section class="section" aria-labelledby="prices"><h2 id="prices">Prices</h2>
 <div class="table-box" tabindex="0" role="region" aria-labelledby="prices"><table class="table model-prices">
 <caption>${per}</caption>

@@ -14,6 +14,9 @@ export type TokenClass = 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 
 export interface PriceFigures {
   readonly perToken: Readonly<Record<TokenClass, bigint>>;
   readonly perGeneration: bigint;
+  /** In place of perGeneration: prices of images by size and quality, or of a second of a video. */
+  readonly perImage?: readonly { readonly rate: bigint }[];
+  readonly perSecond?: bigint | undefined;
   readonly denominator: bigint;
 }
 

@@ -114,7 +114,7 @@ function pricingRow(
   entry: ModelPrice, enabledGroups: readonly string[], facts: ModelFacts | undefined,
 ): PricingRow {
   const { price, quotaType, ratioBaseE9, figures } = asRatios(entry);
-  const { usdPerMillion, contextTiers, serviceTiers, perUse, regions } = price;
+  const { usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecondNanoUsd } = price;
   return {
     modelName: price.name,
     vendor: price.vendor,
@@ -134,7 +134,7 @@ function pricingRow(
     },
     requestNanoUsd: price.requestNanoUsd,
     figures,
-    dimensions: { usdPerMillion, contextTiers, serviceTiers, perUse, regions },
+    dimensions: { usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecondNanoUsd },
     enabledGroups,
     facts,
   };

@@ -2,7 +2,7 @@
  * [P] The price table: its head, whose buttons sort with and without scripts, and its rows.
  */
 import { formatDecimal } from '../decimal.ts';
-import { baseDollars, formatRange, offerDollars } from './dollars.ts';
+import { baseDollars, formatRange, offerDollars, generationUnit } from './dollars.ts';
 import type { RowDollars } from './dollars.ts';
 import { contextOf, renderFactsLine, usesOf } from './facts.ts';
 import { flag, html, NOTHING } from '../html.ts';
@@ -128,7 +128,8 @@ function dollarsOf(row: PricingRow, group: OfferingGroup | undefined): RowDollar
 
 function renderRatios(row: PricingRow, dollars: RowDollars): Html {
   if (dollars.quotaType === 'Request') {
-    return html`<td role="cell">${NOT_APPLICABLE}<small>${formatRange(dollars.request)} per request</small></td>\
+    return html`<td role="cell">${NOT_APPLICABLE}<small>${formatRange(dollars.request)} per \
+${generationUnit(row)}</small></td>\
 <td role="cell">${NOT_APPLICABLE}</td><td role="cell">${NOT_APPLICABLE}</td>`;
   }
   return html`<td role="cell">${formatDecimal(row.modelRatioE9)}<small>${formatRange(dollars.input)} input</small></td>\

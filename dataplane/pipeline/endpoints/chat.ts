@@ -88,7 +88,7 @@ export const NOT_CONVERTED: Conversion = { ofTools: false, ofTiers: false };
 
 /** The conversion to a candidate. `client` is the dialect that the provider would need for a passthrough. */
 export function conversionTo({ target: { protocol } }: Candidate, client: Dialect): Conversion {
-  return { ofTools: protocol !== client, ofTiers: protocol === 'Anthropic' && client === 'OpenAI' };
+  return { ofTools: protocol !== client, ofTiers: protocol !== 'OpenAI' && client === 'OpenAI' };
 }
 
 /** Throws unsupported_image and not_allowed. */

@@ -8,6 +8,7 @@ import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkAllowed } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
+import { checkVideoPrice } from './check-generation-price.ts';
 
 /** @throws RequestFault */
 export async function readVideos(received: Received): Promise<EndpointCall> {
@@ -16,7 +17,7 @@ export async function readVideos(received: Received): Promise<EndpointCall> {
   const facts = form === undefined
     ? await received.body.facts('Videos')
     : readFacts('Videos', received.body.bytes, received.body.parse((bytes) => parseForm(bytes, form)));
-  const { imageParam, unbounded, costFields } = facts;
+  const { imageParam, unbounded, costFields, seconds, lengthParam } = facts;
   return {
     kind: 'Videos',
     model: facts.model,
@@ -24,11 +25,13 @@ export async function readVideos(received: Received): Promise<EndpointCall> {
     check: (candidate) => {
       checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate);
       checkCostFields(costFields, candidate);
+      checkVideoPrice({ seconds, lengthParam }, candidate);
     },
     boundInput: () => 0,
     estimateInput: () => 0,
     output: undefined,
     generations: facts.generations,
+    made: { seconds },
     oneHourCache: false,
     asksForReasoning: false,
     unbounded: () => false,

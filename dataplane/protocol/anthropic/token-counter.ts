@@ -14,5 +14,9 @@ export const tokenCounter: TokenCounter = {
       ? body
       : editObject(body, new Map([['model', JSON.stringify(upstreamModel)]])),
   }),
-  read: (body) => readTokenCount(parseEventData(decodeUtf8(body))?.['input_tokens']),
+  // Bedrock's CountTokens has the other name
+  read: (body) => {
+    const { input_tokens: count, inputTokens } = parseEventData(decodeUtf8(body)) ?? {};
+    return readTokenCount(count ?? inputTokens);
+  },
 };

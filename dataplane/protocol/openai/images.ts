@@ -25,6 +25,13 @@ export interface ImagesFacts {
   readonly generations: number;
   /** The field with an input image, which compatible providers accept; undefined: none. */
   readonly imageParam: string | undefined;
+  readonly made: MadeImage;
+}
+
+/** Undefined: the provider chooses it, or another field may. */
+export interface MadeImage {
+  readonly size?: string | undefined;
+  readonly quality?: string | undefined;
 }
 
 /** The API's limit of `n`. */
@@ -42,7 +49,27 @@ export function readImagesFacts(parsed: JsonRecord): ImagesFacts {
     stream: readFlag(parsed['stream'], 'stream'),
     generations: readCount(parsed['n'], 'n', [1, MAX_IMAGES]) ?? 1,
     imageParam: findImageField(parsed),
+    made: readMade(parsed),
   };
+}
+
+/** Fields by which compatible providers take a size besides `size`; lower case, without separators. */
+const SIZE_FIELDS: ReadonlySet<string> = new Set([
+  'width', 'height', 'imagesize', 'resolution', 'aspectratio', 'megapixels', 'imagewidth', 'imageheight', 'extrabody',
+]);
+
+function readMade(parsed: JsonRecord): MadeImage {
+  const isSizedElsewhere = Object.keys(parsed)
+    .some((name) => SIZE_FIELDS.has(name.toLowerCase().replaceAll(/[_-]/g, '')) && isGiven(parsed[name]));
+  const { size, quality } = madeOf(parsed);
+  return { ...!isSizedElsewhere && { size }, quality };
+}
+
+/** `auto` leaves the choice to the provider. */
+function madeOf({ size, quality }: JsonRecord): MadeImage {
+  const read = (value: unknown): string | undefined =>
+    (typeof value === 'string' && value !== '' && value.toLowerCase() !== 'auto' ? value : undefined);
+  return { size: read(size), quality: read(quality) };
 }
 
 export const imagesConverter: Converter = {
@@ -52,7 +79,8 @@ export const imagesConverter: Converter = {
   response: (body) => {
     const answer = parseObject(body);
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no images');
-    return { body, meter: meterImages(answer['usage'], answer['data'].length, true) };
+    const made = { images: answer['data'].length, served: madeOf(answer) };
+    return { body, meter: meterImages(answer['usage'], made, true) };
   },
   stream: (request) => openEventStream(new ImagePassthrough(request), {
     client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES,
@@ -60,9 +88,9 @@ export const imagesConverter: Converter = {
 };
 
 /** Models that report no usage are priced per image, so that missing usage is zero here. */
-function meterImages(usage: unknown, images: number, final: boolean): Meter {
+function meterImages(usage: unknown, made: Pick<Meter, 'images' | 'served'>, final: boolean): Meter {
   const reported = toReportedUsage(isRecord(usage) ? readUsage(usage) : NO_USAGE);
-  return { ...meterOf({ ...reported, input: reported.input ?? 0, output: reported.output ?? 0 }, 0, final), images };
+  return { ...meterOf({ ...reported, input: reported.input ?? 0, output: reported.output ?? 0 }, 0, final), ...made };
 }
 
 /** Only the end of the stream shows which event is the last, so the latest complete image is held back until then. */
@@ -72,6 +100,7 @@ class ImagePassthrough implements EventHandler {
   #usage: unknown;
   /** Complete images so far. */
   #images = 0;
+  #served: MadeImage = {};
   #end: StreamEnd | undefined;
 
   constructor(request: StreamRequest) {
@@ -83,7 +112,7 @@ class ImagePassthrough implements EventHandler {
   }
 
   get meter(): Meter {
-    return meterImages(this.#usage, this.#images, this.#held !== undefined);
+    return meterImages(this.#usage, { images: this.#images, served: this.#served }, this.#held !== undefined);
   }
 
   handle(event: SseEvent): readonly Uint8Array[] {
@@ -105,6 +134,7 @@ class ImagePassthrough implements EventHandler {
     const released = this.#held ? [this.#held] : [];
     this.#held = data && isCompleted(data) ? raw : undefined;
     if (this.#held) this.#images++;
+    if (this.#held && data) this.#served = madeOf(data);
     this.#usage = data?.['usage'] ?? this.#usage;
     return this.#held ? released : [...released, raw];
   }

@@ -21,6 +21,10 @@ export interface VideosFacts {
   /** The field with an input image; undefined: none. */
   readonly imageParam: string | undefined;
   readonly unbounded: readonly UnboundedUse[];
+  /** Undefined: the request does not say. */
+  readonly seconds: number | undefined;
+  /** A field besides `seconds` that may make a video longer. */
+  readonly lengthParam: string | undefined;
 }
 
 const PATH = '/videos';
@@ -40,7 +44,24 @@ export function readVideosFacts(fields: JsonRecord): VideosFacts {
     generations: readCount(numberIn(fields['n']), 'n', [1, MAX_VIDEOS]) ?? 1,
     imageParam: findImageField(fields),
     unbounded: readReferences(fields),
+    seconds: secondsOf(fields['seconds']),
+    lengthParam: Object.keys(fields).find((name) => LENGTH_FIELDS.has(name.toLowerCase().replaceAll(/[_-]/g, ''))),
   };
+}
+
+/** Fields by which compatible providers take a length besides `seconds`; lower case, without separators. */
+const LENGTH_FIELDS: ReadonlySet<string> = new Set([
+  'duration', 'durationseconds', 'videolength', 'videoduration', 'length', 'numseconds', 'nseconds', 'numframes',
+  'framecount', 'frames', 'fps', 'framerate', 'framespersecond', 'extrabody', 'parameters', 'metadata',
+]);
+/** No provider makes longer videos in one request. */
+const MAX_SECONDS = 86_400;
+
+/** A fraction counts as a whole second. */
+function secondsOf(value: unknown): number | undefined {
+  const seconds = typeof value === 'string' && /^\d{1,6}([.]\d{1,9})?$/.test(value) ? Number(value) : value;
+  if (typeof seconds !== 'number' || !(seconds > 0) || seconds > MAX_SECONDS) return undefined;
+  return Math.ceil(seconds);
 }
 
 /** Forms hold numbers as text. */
@@ -76,7 +97,8 @@ function videosConverter(contentType: string | undefined): Converter {
     },
     response: (body) => {
       const job = readVideoJob(body);
-      return { body, meter: meterOf(UNREPORTED_USAGE, 0, true), job, failed: job.state === 'Failed' };
+      const served = { seconds: secondsOf(parseObject(body)['seconds']) };
+      return { body, meter: { ...meterOf(UNREPORTED_USAGE, 0, true), served }, job, failed: job.state === 'Failed' };
     },
     stream: () => {
       throw new Error('videos are not streamed');

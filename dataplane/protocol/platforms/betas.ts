@@ -1,41 +1,109 @@
 /**
- * The flags of the header anthropic-beta that Bedrock takes. Clients send all that they know, and Bedrock refuses the
- * whole call for one that it does not know, so others are left out with the members of the body that belong to them.
+ * The flags of the header anthropic-beta, as a channel's platform takes them. Clients send all that they know, and
+ * Bedrock refuses the whole call for one that it does not know, so others are left out with the members of the body
+ * that belong to them. A channel's own rules come before the platform's.
  */
 
-const BEDROCK_BETAS: ReadonlySet<string> = new Set([
+const BEDROCK_BETAS: readonly string[] = [
   'computer-use-2024-10-22', 'computer-use-2025-01-24', 'context-1m-2025-08-07', 'context-management-2025-06-27',
   'dev-full-thinking-2025-05-14', 'fine-grained-tool-streaming-2025-05-14', 'interleaved-thinking-2025-05-14',
   'mcp-client-2025-04-04', 'mcp-client-2025-11-20', 'model-context-window-exceeded-2025-08-26',
   'output-128k-2025-02-19', 'pdfs-2024-09-25', 'search-results-2025-06-09', 'token-counting-2024-11-01',
   'token-efficient-tools-2025-02-19', 'tool-search-tool-2025-10-19', 'web-search-2025-03-05',
-]);
+];
 
 const RENAMED: Readonly<Record<string, string>> = {
   'advanced-tool-use-2025-11-20': 'tool-search-tool-2025-10-19',
 };
 
-/** Members of a request that only a flag allows, by the beginning of the flag's name. */
-const MEMBERS: readonly (readonly [string, string])[] = [
-  ['context-management-', 'context_management'], ['fast-mode-', 'speed'], ['mcp-client-', 'mcp_servers'],
-  ['server-side-fallback-', 'fallbacks'],
+/** A channel's own rules. A name may end in '*', which stands for any rest. */
+export interface BetaRules {
+  readonly drop: readonly string[];
+  /** The sent names by the client's. */
+  readonly rename: Readonly<Record<string, string>>;
+  /** Flags that pass although the platform's list does not have them. */
+  readonly allow: readonly string[];
+}
+
+const NO_RULES: BetaRules = { drop: [], rename: {}, allow: [] };
+
+/** What a platform does by itself. `takes`: undefined: it takes all flags. */
+interface PlatformBetas {
+  readonly takes?: readonly string[];
+  readonly rename: Readonly<Record<string, string>>;
+}
+
+const PLATFORMS: Readonly<Record<string, PlatformBetas>> = {
+  BedrockInvoke: { takes: BEDROCK_BETAS, rename: RENAMED },
+  VertexPublisher: { rename: RENAMED },
+};
+
+/** A member of a request that only a flag allows, by how the flag's name begins. */
+interface Half {
+  readonly flags: readonly string[];
+  /** The path of the member; `*` stands for each item of a list. */
+  readonly path: string;
+}
+
+/** Of tools, the search needs less than the examples. */
+const HALVES: readonly Half[] = [
+  { flags: ['context-management-'], path: 'context_management' },
+  { flags: ['fast-mode-'], path: 'speed' },
+  { flags: ['mcp-client-'], path: 'mcp_servers' },
+  { flags: ['server-side-fallback-'], path: 'fallbacks' },
+  { flags: ['structured-outputs-'], path: 'output_format' },
+  { flags: ['structured-outputs-'], path: 'tools.*.strict' },
+  { flags: ['effort-'], path: 'output_config.effort' },
+  { flags: ['task-budgets-'], path: 'output_config.task_budget' },
+  { flags: ['advanced-tool-use-', 'tool-search-tool-'], path: 'tools.*.defer_loading' },
+  { flags: ['advanced-tool-use-', 'tool-examples-'], path: 'tools.*.input_examples' },
+  { flags: ['prompt-caching-scope-'], path: 'tools.*.cache_control.scope' },
+  { flags: ['prompt-caching-scope-'], path: 'system.*.cache_control.scope' },
+  { flags: ['prompt-caching-scope-'], path: 'messages.*.content.*.cache_control.scope' },
 ];
 
 export interface ChosenBetas {
   readonly kept: readonly string[];
   /** As the client sent them. */
   readonly dropped: readonly string[];
-  /** Members of the body that leave with the dropped flags. */
+  /** Paths of members of the body that leave with the dropped flags. */
   readonly members: readonly string[];
 }
 
-/** `header`: a list with commas; undefined: none. */
-export function chooseBetas(header: string | undefined): ChosenBetas {
-  const flags = [...new Set((header ?? '').split(',').map((flag) => flag.trim()).filter((flag) => flag !== ''))];
-  const named = flags.map((flag) => [flag, RENAMED[flag] ?? flag] as const);
-  const kept = [...new Set(named.map(([, flag]) => flag).filter((flag) => BEDROCK_BETAS.has(flag)))];
-  const dropped = named.filter(([, flag]) => !BEDROCK_BETAS.has(flag)).map(([flag]) => flag);
-  const members = MEMBERS.filter(([start]) => dropped.some((flag) => flag.startsWith(start)) &&
-    !kept.some((flag) => flag.startsWith(start))).map(([, member]) => member);
-  return { kept, dropped, members };
+/** `header`: a list with commas; undefined: none. `platform`: as the channel's. */
+export function chooseBetas(
+  header: string | undefined, platform: string, { drop, rename, allow }: BetaRules = NO_RULES,
+): ChosenBetas {
+  const { takes, rename: renamed } = PLATFORMS[platform] ?? { rename: {} };
+  const flags = flagsIn(header);
+  const passes = (flag: string): boolean =>
+    !isNamed(flag, drop) && (takes === undefined || takes.includes(flag) || isNamed(flag, allow));
+  const named = flags.map((flag) => [flag, rename[flag] ?? renamed[flag] ?? flag] as const);
+  const kept = [...new Set(named.map(([, flag]) => flag).filter(passes))];
+  const dropped = named.filter(([own, flag]) => !passes(flag) || isNamed(own, drop)).map(([flag]) => flag);
+  const left = kept.filter((flag) => !named.every(([own, sent]) => sent !== flag || isNamed(own, drop)));
+  const allows = (sent: readonly string[], half: Half): boolean =>
+    sent.some((flag) => half.flags.some((start) => flag.startsWith(start)));
+  const members = HALVES.filter((half) => allows(flags, half) && !allows(left, half)).map(({ path }) => path);
+  return { kept: left, dropped, members };
 }
+
+function flagsIn(header = ''): readonly string[] {
+  return [...new Set(header.split(',').map((flag) => flag.trim()).filter((flag) => flag !== ''))];
+}
+
+function isNamed(flag: string, names: readonly string[]): boolean {
+  return names.some((name) => (name.endsWith('*') ? flag.startsWith(name.slice(0, -1)) : flag === name));
+}
+
+/** The flag as a metric's label: clients can send any, so that only those of a known family have their own name. */
+export function betaLabel(flag: string): string {
+  const family = flag.replace(/-\d{4}-\d{2}-\d{2}$/, '-');
+  return FAMILIES.has(family) ? family.slice(0, -1) : 'other';
+}
+
+const FAMILIES: ReadonlySet<string> = new Set([
+  ...HALVES.flatMap(({ flags }) => flags), ...BEDROCK_BETAS.map((flag) => flag.replace(/-\d{4}-\d{2}-\d{2}$/, '-')),
+  'prompt-caching-', 'extended-cache-ttl-', 'files-api-', 'code-execution-', 'memory-', 'thinking-token-count-',
+  'claude-code-', 'oauth-', 'skills-', 'compact-',
+]);

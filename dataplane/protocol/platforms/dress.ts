@@ -5,11 +5,13 @@
 import type { UpstreamBody } from '../converter.ts';
 import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
+import { editsWithout } from './beta-halves.ts';
 import { chooseBetas } from './betas.ts';
+import type { BetaRules, ChosenBetas } from './betas.ts';
 
 /** Plain values, because a request may be dressed in another thread. */
 export interface Dress {
-  readonly platform: 'AzureDeployments' | 'BedrockInvoke' | 'VertexPublisher';
+  readonly platform: 'Direct' | 'AzureDeployments' | 'BedrockInvoke' | 'VertexPublisher';
   /** The model's name at the provider. */
   readonly model: string;
   /** Of AzureDeployments. */
@@ -17,7 +19,12 @@ export interface Dress {
   readonly stream: boolean;
   /** The header anthropic-beta. */
   readonly betas: string | undefined;
+  /** The channel's own rules for them. */
+  readonly betaRules?: BetaRules | undefined;
 }
+
+/** How the header's dropped flags are named among the fields that were left out. */
+export const DROPPED_BETA = 'anthropic-beta=';
 
 const BEDROCK_VERSION = '"bedrock-2023-05-31"';
 const VERTEX_VERSION = '"vertex-2023-10-16"';
@@ -28,15 +35,41 @@ const COUNT_TOKENS = '/v1/messages/count_tokens';
 export function dressRequest(sent: UpstreamBody, dress: Dress | undefined): UpstreamBody {
   switch (dress?.platform) {
     case undefined: return sent;
+    case 'Direct': return withoutBetas(sent, dress);
     case 'AzureDeployments': return { ...sent, path: azurePath(sent.path, dress) };
     case 'BedrockInvoke': return dressForBedrock(sent, dress);
-    case 'VertexPublisher': return dressForVertex(sent, dress);
+    case 'VertexPublisher': return dressForVertex(withoutBetas(sent, dress), dress);
   }
 }
 
-/** Headers that stay behind, because the cloud reads them elsewhere or refuses them. */
-export function undressedHeaders({ platform }: Dress): readonly string[] {
-  return platform === 'BedrockInvoke' ? ['anthropic-beta', 'anthropic-version'] : [];
+/** Without the members of the body that belong to flags which the provider does not get. */
+function withoutBetas(sent: UpstreamBody, dress: Dress): UpstreamBody {
+  const { dropped, members } = betasOf(dress);
+  return withDropped({ ...sent, body: editObject(sent.body, editsWithout(sent.body, members)) }, dropped);
+}
+
+function betasOf({ betas, platform, betaRules }: Dress): ChosenBetas {
+  return chooseBetas(betas, platform, betaRules);
+}
+
+function withDropped(sent: UpstreamBody, flags: readonly string[]): UpstreamBody {
+  if (flags.length === 0) return sent;
+  return { ...sent, dropped: [...sent.dropped ?? [], ...flags.map((flag) => DROPPED_BETA + flag)] };
+}
+
+/** The headers that the cloud takes: some it reads elsewhere or refuses. */
+export function dressHeaders(
+  headers: Readonly<Record<string, string>>, dress: Dress | undefined,
+): Record<string, string> {
+  const { 'anthropic-beta': betas, ...others } = headers;
+  if (!dress || dress.platform === 'AzureDeployments' || (betas === undefined && dress.platform !== 'BedrockInvoke'))
+    return { ...headers };
+  if (dress.platform !== 'BedrockInvoke') {
+    const { kept } = betasOf(dress);
+    return kept.length === 0 ? others : { ...others, 'anthropic-beta': kept.join(',') };
+  }
+  const { 'anthropic-version': _version, ...rest } = others;
+  return rest;
 }
 
 function azurePath(path: string, { model, apiVersion }: Dress): string {
@@ -44,19 +77,29 @@ function azurePath(path: string, { model, apiVersion }: Dress): string {
   return `/openai/deployments/${encodeURIComponent(model)}${path}${version}`;
 }
 
-function dressForBedrock(sent: UpstreamBody, { model, stream, betas }: Dress): UpstreamBody {
-  const { kept, dropped, members } = chooseBetas(betas);
+function dressForBedrock(sent: UpstreamBody, dress: Dress): UpstreamBody {
+  const { model, stream } = dress;
+  const { kept, dropped, members } = betasOf(dress);
+  const counts = sent.path === COUNT_TOKENS;
   const edits = new Map<string, JsonEdit>([
     ['model', undefined], ['stream', undefined], ['anthropic_version', BEDROCK_VERSION],
-    ...members.map((member) => [member, undefined] as const),
+    ...editsWithout(sent.body, members),
+    ...counts ? [['max_tokens', COUNTED_MAX_TOKENS] as const] : [],
     ...kept.length > 0 ? [['anthropic_beta', JSON.stringify(kept)] as const] : [],
   ]);
-  const path = `/model/${encodeURIComponent(model)}/invoke${stream ? '-with-response-stream' : ''}`;
-  return {
-    ...sent, path, body: editObject(sent.body, edits),
-    ...dropped.length > 0 && { dropped: [...sent.dropped ?? [], ...dropped.map((flag) => `anthropic-beta=${flag}`)] },
-  };
+  const body = editObject(sent.body, edits);
+  const base = `/model/${encodeURIComponent(model)}`;
+  if (counts) return { ...sent, path: `${base}/count-tokens`, body: countRequest(body) };
+  return withDropped({ ...sent, path: `${base}/invoke${stream ? '-with-response-stream' : ''}`, body }, dropped);
 }
+
+/** CountTokens takes the body of InvokeModel, in base64. */
+function countRequest(body: Uint8Array): Uint8Array {
+  return Buffer.from(JSON.stringify({ input: { invokeModel: { body: Buffer.from(body).toString('base64') } } }));
+}
+
+/** InvokeModel wants a limit, which has to be above any budget of thinking. */
+const COUNTED_MAX_TOKENS = '64000';
 
 function dressForVertex(sent: UpstreamBody, { model, stream }: Dress): UpstreamBody {
   const models = '/publishers/anthropic/models';

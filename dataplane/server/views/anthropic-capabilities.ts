@@ -2,7 +2,7 @@
  * [P] The capabilities of a model in Anthropic's list of models: those that every channel that may serve it has.
  * Unknown capabilities are not claimed.
  */
-import { ANTHROPIC_MODELS, capabilitiesOf, OPENAI_MODELS } from '../../protocol/capabilities.ts';
+import { ANTHROPIC_MODELS, capabilitiesOf, CONVERSE_MODELS, OPENAI_MODELS } from '../../protocol/capabilities.ts';
 import type { Candidate, Offer } from '../../state/state.ts';
 
 interface Support {
@@ -59,7 +59,10 @@ function isNative({ target }: Candidate): boolean {
   return target.protocol === 'Anthropic';
 }
 
+const KNOWN_MODELS = {
+  OpenAI: OPENAI_MODELS, Anthropic: ANTHROPIC_MODELS, BedrockConverse: CONVERSE_MODELS,
+} as const;
+
 function capabilities(candidate: Candidate): ReturnType<typeof capabilitiesOf> {
-  const known = isNative(candidate) ? ANTHROPIC_MODELS : OPENAI_MODELS;
-  return capabilitiesOf(known, candidate.upstreamModel, candidate.model.capabilities);
+  return capabilitiesOf(KNOWN_MODELS[candidate.target.protocol], candidate.upstreamModel, candidate.model.capabilities);
 }

@@ -12,8 +12,13 @@ import type { Issued } from './token-source.ts';
 export interface Authorizer {
   /** The headers that sign this request in. Rejects with SignInError. */
   authorize(request: SignedRequest): Promise<Record<string, string>>;
-  /** The provider answered 401: the next request gets a new token. */
-  refused(): void;
+  /** What the provider answered: after a refusal of the token the next request gets a new one. */
+  answered(answer: Answer): void;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Asks for nothing before the first request. */
@@ -21,12 +26,35 @@ export function createAuthorizer(signIn: SignIn, pod: PodIdentity): Authorizer {
   switch (signIn.way) {
     case 'AzureEntra': return bearer(() => requestEntraToken(signIn, pod), pod);
     case 'GoogleOAuth': return bearer(() => requestGoogleToken(signIn, pod), pod);
-    case 'AwsSigV4': return kept(
-      () => requestAccessKey(signIn, pod), pod,
-      (key, request) => signRequest(request, key, { scope: signIn, nowMs: pod.nowMs() }),
-    );
+    case 'AwsSigV4': return aws(signIn, pod);
   }
 }
+
+/** AWS refuses keys that have ended by 403. */
+const ENDED_KEY = /^(?:ExpiredToken|UnrecognizedClient)/;
+/** AWS admits a difference of five minutes; the nearest minute is near enough. */
+const MOST_SKEW_MS = 240_000;
+
+/** A clock that is wrong is corrected by the Date of AWS's answer, as its own SDKs do. */
+function aws(signIn: Extract<SignIn, { way: 'AwsSigV4' }>, pod: PodIdentity): Authorizer {
+  let skewMs = 0;
+  const authorizer = kept(
+    () => requestAccessKey(signIn, pod), pod,
+    (key, request) => signRequest(request, key, { scope: signIn, nowMs: pod.nowMs() + skewMs }),
+  );
+  return {
+    authorize: (request) => authorizer.authorize(request),
+    answered({ status, headers }) {
+      if (status !== FORBIDDEN) return authorizer.answered({ status, headers });
+      const ahead = Date.parse(headers['date'] ?? '') - pod.nowMs();
+      if (Math.abs(ahead - skewMs) > MOST_SKEW_MS) skewMs = ahead;
+      if (ENDED_KEY.test(headers['x-amzn-errortype'] ?? '')) authorizer.answered({ status: UNAUTHORIZED, headers });
+    },
+  };
+}
+
+const UNAUTHORIZED = 401;
+const FORBIDDEN = 403;
 
 function bearer(request: () => Promise<Issued<string>>, pod: PodIdentity): Authorizer {
   return kept(request, pod, (token) => ({ authorization: `Bearer ${token}` }));
@@ -43,8 +71,8 @@ function kept<T>(
       latest = await source.get();
       return write(latest, signed);
     },
-    refused() {
-      if (latest !== undefined) source.refuse(latest);
+    answered({ status }) {
+      if (status === UNAUTHORIZED && latest !== undefined) source.refuse(latest);
     },
   };
 }

@@ -1,6 +1,7 @@
-/** Access tokens of Google Cloud: by a service account's key, or from the metadata server. */
+/** Access tokens of Google Cloud: by a service account's key, by federation, or from the metadata server. */
 import { sign } from 'node:crypto';
 import type { SignIn } from '../upstream.ts';
+import { exchangeForGoogle } from './google-federation.ts';
 import type { PodIdentity } from './identity.ts';
 import { askForJson, parseObject, readAccessToken, SignInError } from './token-request.ts';
 import type { Issued } from './token-source.ts';
@@ -15,8 +16,10 @@ const METADATA_PATH = '/computeMetadata/v1/instance/service-accounts/default/tok
 
 /** Throws SignInError. */
 export async function requestGoogleToken({ credential }: GoogleOAuth, pod: PodIdentity): Promise<Issued<string>> {
-  const answer = credential
-    ? await askWithKey(credential.reveal(), pod)
+  const file = credential && (parseObject(credential.reveal()) ?? {});
+  if (file?.['type'] === 'external_account') return exchangeForGoogle(file, SCOPE, pod);
+  const answer = file
+    ? await askWithKey(file, pod)
     : await askForJson({
       method: 'GET', url: `http://${pod.env['GCE_METADATA_HOST'] ?? METADATA_HOST}${METADATA_PATH}`,
       headers: { 'metadata-flavor': 'Google' },
@@ -24,8 +27,10 @@ export async function requestGoogleToken({ credential }: GoogleOAuth, pod: PodId
   return readAccessToken(answer, pod.nowMs());
 }
 
-function askWithKey(file: string, clock: PodIdentity): Promise<Readonly<Record<string, unknown>>> {
-  const { client_email: email, private_key: key, private_key_id: keyId, token_uri: uri } = parseObject(file) ?? {};
+function askWithKey(
+  file: Readonly<Record<string, unknown>>, clock: PodIdentity,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { client_email: email, private_key: key, private_key_id: keyId, token_uri: uri } = file;
   if (typeof email !== 'string' || typeof key !== 'string' || typeof uri !== 'string')
     throw new SignInError('BAD_CREDENTIAL', 'the Secret holds no service account');
   const issuedAt = Math.floor(clock.nowMs() / 1000);

@@ -20,14 +20,16 @@ export interface TokenRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** The fields of a form. */
   readonly form?: Readonly<Record<string, string>>;
+  /** Instead of a form. */
+  readonly json?: Readonly<Record<string, unknown>>;
 }
 
 const MAX_CODE = 60;
 const TIMEOUT_MS = 10_000;
 
 /** The text of a 2xx answer. Throws SignInError. */
-export async function askForToken({ url, method, headers, form }: TokenRequest): Promise<string> {
-  const { status, text } = await exchange({ url, method, ...headers && { headers }, ...form && { form } });
+export async function askForToken(asked: TokenRequest): Promise<string> {
+  const { status, text } = await exchange(asked);
   if (status >= 200 && status < 300) return text;
   throw new SignInError(errorCodeIn(text) ?? `HTTP_${status}`, `the token service answers ${status}`);
 }
@@ -49,17 +51,28 @@ export function readAccessToken(
   return { value: token, expiresAtMs: nowMs + life * 1000 };
 }
 
-async function exchange({ url, method, headers, form }: TokenRequest): Promise<{ status: number; text: string }> {
+async function exchange({ url, method, headers, ...asked }: TokenRequest): Promise<{ status: number; text: string }> {
   try {
     const { statusCode, body } = await request(url, {
       method, signal: AbortSignal.timeout(TIMEOUT_MS),
-      headers: { ...headers, ...form && { 'content-type': 'application/x-www-form-urlencoded' } },
-      ...form && { body: new URLSearchParams(form).toString() },
+      headers: { ...headers, ...typeOf(asked) }, ...bodyOf(asked),
     });
     return { status: statusCode, text: await body.text() };
   } catch (error) {
     throw new SignInError(networkCode(error), 'the token service cannot be reached', error);
   }
+}
+
+type Content = Pick<TokenRequest, 'form' | 'json'>;
+
+function typeOf({ form, json }: Content): Readonly<Record<string, string>> {
+  if (json) return { 'content-type': 'application/json' };
+  return form ? { 'content-type': 'application/x-www-form-urlencoded' } : {};
+}
+
+function bodyOf({ form, json }: Content): { readonly body?: string } {
+  if (json) return { body: JSON.stringify(json) };
+  return form ? { body: new URLSearchParams(form).toString() } : {};
 }
 
 function networkCode(error: unknown): string {

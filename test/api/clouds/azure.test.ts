@@ -48,6 +48,20 @@ beforeAll(async () => {
       type: AzureEntra
       secretRef: {name: entra, key: clientSecret}
       azure: {tenantId: tenant-1, clientId: client-1, authority: "${tokensUrl}"}` }),
+      cloudRoute('azure-two', { upstream: 'my-deployment', protocol: 'OpenAI', lines: `
+    platform: AzureDeployments
+    baseUrl: ${cloudUrl}
+    auth:
+      type: AzureEntra
+      secretRef: {name: entra, key: clientSecret}
+      azure: {tenantId: tenant-2, clientId: client-2, authority: "${tokensUrl}"}
+  - name: second
+    protocol: OpenAI
+    priority: 1
+    models: [{name: azure-two, upstreamName: my-deployment}]
+    platform: AzureDeployments
+    baseUrl: ${cloudUrl}
+    auth: {type: ApiKey, secretRef: {name: azure}}` }),
       cloudRoute('foundry-claude', { upstream: 'claude-deployment', protocol: 'Anthropic', lines: `
     baseUrl: ${cloudUrl}/anthropic
     auth: {type: AzureEntra}` }),
@@ -179,13 +193,27 @@ describe('Azure by Entra', () => {
     assert.equal(clouds.cloud.requests.length, 0);
     const changes = await clouds.gateway.operator.statusChanges();
     const text = JSON.stringify([...changes]);
-    assert.match(text, /"SignInFailed","status":"True","reason":"TokenRefused"/);
+    assert.match(text, /"CredentialReady","status":"False","reason":"TokenRefused"/);
     assert.match(text, /invalid_client/);
     now += 60_000;
     clouds.tokens.script(token('entra-token-6'));
     clouds.cloud.script(openaiChat());
     await chat();
     await books.check(free(502), paid(cost));
+  });
+  it('lets another channel serve while a sign-in fails, and the client sees nothing of it', async () => {
+    clouds.tokens.script(json({ error: 'invalid_client' }, { status: 401 }));
+    clouds.cloud.script(openaiChat());
+    await openai.chat.completions.create({ model: 'azure-two', ...HELLO });
+    assert.deepEqual(clouds.cloud.requests.map(({ headers }) => headers['api-key']), [AZURE_KEY]);
+    await books.check(paid(cost));
+  });
+  it('follows no redirect with a token', async () => {
+    clouds.tokens.script(token('entra-token-8'));
+    clouds.cloud.script({ status: 307, headers: { location: `${clouds.tokens.url}/stolen` }, steps: [] });
+    await caught(chat(), OpenAI.InternalServerError);
+    assert.equal(clouds.tokens.requests.length, 1);
+    await books.check(free(502));
   });
   it('shows no secret and no token in logs, dump and metrics', async () => {
     clouds.tokens.script(token('entra-token-7'));

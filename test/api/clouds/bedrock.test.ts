@@ -27,6 +27,11 @@ const MODEL = 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const PROFILE = 'arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/abc123';
 const POD_SECRET = 'secret-of-the-assumed-role';
 
+const RULES = `betas:
+      drop: [context-management-*, tool-examples-2025-10-29]
+      rename: [{name: old-name, to: interleaved-thinking-2025-05-14}]
+      allow: [files-api-*]`;
+
 beforeAll(async () => {
   clouds = await startClouds({
     nowMs: () => now,
@@ -49,6 +54,14 @@ beforeAll(async () => {
     platform: BedrockInvoke
     baseUrl: ${cloudUrl}
     auth: {type: ApiKey, secretRef: {name: bedrock-key}}` }),
+      cloudRoute('bedrock-rules', { upstream: MODEL, protocol: 'Anthropic', lines: `
+    platform: BedrockInvoke
+    baseUrl: ${cloudUrl}
+    auth: {type: ApiKey, secretRef: {name: bedrock-key}}
+    ${RULES}` }),
+      cloudRoute('direct-rules', { upstream: 'claude', protocol: 'Anthropic', lines: `
+    baseUrl: ${cloudUrl}
+    ${RULES}` }),
       cloudRoute('bedrock-openai', { upstream: 'global.openai.gpt-5', protocol: 'OpenAI', lines: `
     baseUrl: ${cloudUrl}/openai/v1
     auth: {type: AwsSigV4, secretRef: {name: aws}, aws: {region: us-east-1, service: bedrock-mantle}}` }),
@@ -181,11 +194,42 @@ describe('Claude by InvokeModel', () => {
     assert.match(response.headers.get('x-modelgateway-dropped') ?? '', /anthropic-beta=files-api-2025-04-14/);
     await books.check(paid(COST));
   });
-  it('estimates tokens, which InvokeModel does not count', async () => {
+  it('counts tokens by CountTokens, and estimates where the model has none', async () => {
+    clouds.cloud.script(json({ inputTokens: 42 }), json({ message: 'not supported' }, { status: 400 }));
     const { input_tokens: tokens } = await anthropic.messages.countTokens({ model: 'bedrock-claude', ...HELLO });
-    assert.ok(tokens > 0);
-    assert.equal(clouds.cloud.requests.length, 0);
-    await books.check(free());
+    assert.equal(tokens, 42);
+    const sent = await clouds.cloud.request(0);
+    assert.equal(sent.path, `/model/${encodeURIComponent(MODEL)}/count-tokens`);
+    checkSignature(sent, STATIC);
+    const { invokeModel } = sent.json()['input'] as { invokeModel: { body: string } };
+    assert.deepEqual(JSON.parse(Buffer.from(invokeModel.body, 'base64').toString()),
+      { ...HELLO, anthropic_version: 'bedrock-2023-05-31', max_tokens: 64_000 });
+    const estimated = await anthropic.messages.countTokens({ model: 'bedrock-claude', ...HELLO });
+    assert.ok(estimated.input_tokens > 0 && estimated.input_tokens !== 42);
+    await books.check(free(), free());
+  });
+  it('goes by the channel\'s own rules for beta flags, and counts what is left out', async () => {
+    clouds.cloud.script(anthropicMessage({ usage: USAGE }));
+    for (const model of ['bedrock-rules', 'direct-rules']) {
+      const { response } = await anthropic.beta.messages.create({
+        model, max_tokens: 50, ...HELLO, context_management: { edits: [] },
+        tools: [{ ...TOOL, input_examples: [{ city: 'Oslo' }] }], output_config: { effort: 'low' },
+        betas: ['context-management-2025-06-27', 'files-api-2025-04-14', 'old-name', 'tool-examples-2025-10-29'],
+      }).withResponse();
+      assert.match(response.headers.get('x-modelgateway-dropped') ?? '',
+        /anthropic-beta=context-management-2025-06-27.*anthropic-beta=tool-examples-2025-10-29/);
+    }
+    const [bedrock, direct] = clouds.cloud.requests.map((request) => ({ body: request.json(), request }));
+    assert.deepEqual(bedrock?.body['anthropic_beta'], ['files-api-2025-04-14', 'interleaved-thinking-2025-05-14']);
+    assert.equal(direct?.request.headers['anthropic-beta'], 'files-api-2025-04-14,interleaved-thinking-2025-05-14');
+    for (const body of clouds.cloud.requests.map((request) => request.json())) {
+      assert.equal(body['context_management'], undefined);
+      assert.deepEqual(body['tools'], [TOOL]);
+      assert.deepEqual(body['output_config'], { effort: 'low' });
+    }
+    const metrics = await (await fetch(`${clouds.gateway.adminUrl}/metrics`)).text();
+    assert.match(metrics, /dropped_betas_total\{channel="direct-rules\/only",beta="context-management"\} 1/);
+    await books.check(paid(COST), paid(COST));
   });
   it('hands on a refusal of the request, and keeps one of the signature to itself', async () => {
     clouds.cloud.script(json({ message: 'max_tokens: too large' }, { status: 400 }));

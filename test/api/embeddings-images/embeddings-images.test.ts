@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
-import { openaiEmbeddings, openaiImages, sseReply } from '../../support/provider-answers.ts';
+import { json, openaiEmbeddings, openaiImages, sseReply } from '../../support/provider-answers.ts';
 import { get, post, startWorld, tidyUp } from '../../support/api/world.ts';
 import type { Json, World } from '../../support/api/world.ts';
 
@@ -71,6 +71,50 @@ spec: {models: [{name: painter, vendor: V, quotaType: Token, modelRatio: "1"}]}
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.08');
     assert.equal(answer.json().data.length, 2);
     assert.equal((await usageOf(answer.headers.get('x-request-id'))).usage_source, 'Provider');
+  });
+  it('images priced by size and quality cost what the answer names, and one without a price is refused', async () => {
+    await world.gateway.write('sized.yaml', `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: sized}
+spec: {models: [{name: sized, endpoints: [Images]}],
+  channels: [{name: c, protocol: OpenAI, baseUrl: ${world.openai.url}/v1}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: sized}
+spec:
+  models:
+  - name: sized
+    vendor: V
+    quotaType: Request
+    perImage:
+    - {size: 1024x1024, quality: low, usd: "0.011"}
+    - {size: 1024x1024, quality: high, usd: "0.167"}
+`);
+    const draw = async (asked: object): Promise<Awaited<ReturnType<typeof post>>> =>
+      post(world, '/v1/images/generations', { model: 'sized', prompt: 'x', ...asked });
+    world.openai.script(json({ created: 1, data: [{ b64_json: 'iVBORw0KGgo=' }], size: '1024x1024', quality: 'low' }));
+    const chosen = await draw({ size: 'auto' });
+    assert.equal(chosen.headers.get('x-modelgateway-cost-usd'), '0.011');
+    const { lines: [line] } = await usageOf(chosen.headers.get('x-request-id'));
+    assert.deepEqual(
+      [line.dimension, line.quantity, line.rate_usd, line.size, line.quality],
+      ['generation', 1, '0.011', '1024x1024', 'low'],
+    );
+    world.openai.script(openaiImages(2));
+    const asked = await draw({ n: 2, quality: 'high' });
+    assert.equal(asked.headers.get('x-modelgateway-cost-usd'), '0.334');
+    const sent = world.openai.requests.length;
+    for (const [more, param] of [
+      [{ size: '512x512' }, 'size'], [{ size: '1024x1024', quality: 'hd' }, 'quality'],
+    ] as const) {
+      const refused = await draw(more);
+      assert.deepEqual([refused.status, refused.json().error.code, refused.json().error.param],
+        [400, 'not_allowed', param]);
+    }
+    assert.equal(world.openai.requests.length, sent);
+    await world.gateway.write('sized.yaml', '# nothing\n');
   });
   it('images stream: drafts as they come, the last one once it is paid', async () => {
     const { ledger } = world.gateway;

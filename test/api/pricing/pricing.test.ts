@@ -51,6 +51,7 @@ const cells = (html: string, tag: 'td' | 'th'): string[] => [...html.matchAll(ne
 
 const NO_DIMENSIONS = {
   usd_per_million: null, context_tiers: null, service_tiers: null, per_use_usd: null, regions: null,
+  per_image: null, per_second_usd: null,
 };
 
 describe('/pricing.json', () => {

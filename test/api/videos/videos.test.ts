@@ -22,6 +22,7 @@ metadata: {name: films}
 spec:
   models:
   - {name: film-model, endpoints: [Videos], inputs: [Text, Image]}
+  - {name: by-second, endpoints: [Videos]}
   channels:
   - {name: ${channel}, protocol: OpenAI, baseUrl: "${urls.openaiUrl}/v1", maxConcurrency: ${threshold},
       models: [{name: film-model, upstreamName: up}]}
@@ -40,6 +41,7 @@ spec:
   models:
   - {name: film-model, vendor: Films, quotaType: Request, requestUsd: "0.12"}
   - {name: claude-film, vendor: Films, quotaType: Request, requestUsd: "0.12"}
+  - {name: by-second, vendor: Films, quotaType: Request, perSecondUsd: "0.1"}
 `;
 }
 
@@ -450,5 +452,22 @@ describe('what is not served', () => {
       `${world.gateway.url}/v1/videos/video_1`, { method: 'PUT', headers: { authorization: `Bearer ${KEYS.main}` } },
     );
     assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, DELETE']);
+  });
+
+  it('priced by the second costs the seconds that the answer names, and one that says none is refused', async () => {
+    const film = async (asked: object): Promise<Awaited<ReturnType<typeof post>>> =>
+      post(world, '/v1/videos', { model: 'by-second', prompt: 'a river', ...asked });
+    const answer = await film({ seconds: '8', n: 2 });
+    assert.equal(answer.status, 200, answer.text);
+    const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`)).json();
+    // the provider makes four seconds of each
+    assert.deepEqual([usage.cost_usd, usage.lines[0].dimension, usage.lines[0].quantity], ['0.80', 'second', 8]);
+    const sent = world.openai.requests.length;
+    for (const [asked, param] of [[{}, 'seconds'], [{ seconds: 4, duration: 60 }, 'duration']] as const) {
+      const refused = await film(asked);
+      assert.deepEqual([refused.status, refused.json().error.code, refused.json().error.param],
+        [400, 'not_allowed', param]);
+    }
+    assert.equal(world.openai.requests.length, sent);
   });
 });

@@ -351,6 +351,24 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await admin.inspect('prices');
   });
 
+  test('the overview, usage and models', async () => {
+    await page.goto(url);
+    await page.getByRole('heading', { name: 'Balances' }).waitFor();
+    await admin.inspect('overview');
+    await page.goto(`${url}/usage`);
+    await page.locator('.chart rect').nth(20).waitFor();
+    await admin.inspect('usage');
+    await page.getByRole('link', { name: 'Models', exact: true }).click();
+    await page.getByRole('cell', { name: '$3.00 input, $15.00 output' }).waitFor();
+    await admin.inspect('models');
+    await page.getByLabel('Group and its prices').selectOption('Batch');
+    await admin.press('Apply');
+    await page.getByRole('cell', { name: '$1.50 input, $7.50 output' }).waitFor();
+    await page.getByRole('link', { name: 'Ratios' }).click();
+    await page.getByText('Batch multiplies prices by 0.5').waitFor();
+    await admin.inspect('models-ratios');
+  });
+
   test('an address that leads nowhere says so in the console\'s layout', async () => {
     admin.expectStatus(404);
     await page.goto(`${url}/keys/research/never-was`);

@@ -88,7 +88,11 @@ async function inspect(page: Page, name: string, folder: string): Promise<void> 
       assert.equal(await overflow(page), 0, `${where}: wider than the screen`);
       assert.deepEqual(await axeFaults(page), [], where);
       await page.evaluate('scrollTo(0, 0)');
+      // rows below the window are not rendered (content-visibility)
+      const height = await page.evaluate('document.documentElement.scrollHeight');
+      await page.setViewportSize({ ...viewport, height: Math.max(viewport.height, Number(height)) });
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${viewport.width}.png`), fullPage: true });
+      await page.setViewportSize(viewport);
     }
   }
   await page.setViewportSize(DESK);

@@ -50,7 +50,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await page.goto(url + PATH);
     await page.getByText('13 refused today: 12 over the key\'s limit, 1 out of credit').waitFor();
     await inspect('account-with-refusals');
-    await page.getByRole('link', { name: 'All that are kept' }).click();
+    await page.getByRole('link', { name: 'All refused calls' }).click();
     await page.getByText('This key has used up its quota').first().waitFor();
     await inspect('refused');
     await page.locator('.refused th a').first().click();

@@ -132,7 +132,7 @@ describe('mgw run --hello', () => {
     assert.equal(await end(cli), 0);
     // Without --data: beside the manifests, and never to be committed.
     assert.deepEqual((await readdir(join(folder.path, 'manifests.mgw-data'))).filter((name) =>
-      !name.startsWith('ledger')), ['.gitignore', 'gateway-key', 'secrets']);
+      !name.startsWith('ledger')), ['.gitignore', 'activity.db', 'gateway-key', 'secrets']);
   });
 });
 

@@ -15,6 +15,7 @@ import { CONDITIONS, REASONS } from '#crds/conditions.ts';
 import type { ConditionType, Reason } from '#crds/conditions.ts';
 import type { Kind } from '#crds/types.gen.ts';
 import { conditionsOf, mergeConditions } from '../../../operator/status/conditions.ts';
+import type { DesiredCondition } from '../../../operator/status/conditions.ts';
 import type { Findings } from '../../../operator/status/findings.ts';
 import { programmingOf } from '../../../operator/status/programming.ts';
 import { findKstatus, statusesOf } from '../../support/kube/kstatus.ts';
@@ -39,11 +40,12 @@ interface State {
 }
 
 function state(name: string, kind: Kind, findings: Partial<Findings> = {}, {
-  progress = HELD, spent, warnings = [], seen = 2,
+  progress = HELD, spent, warnings = [], seen = 2, signIn,
 }: {
   readonly progress?: Parameters<typeof programmingOf>[0];
   readonly spent?: true;
   readonly warnings?: readonly ConditionType[];
+  readonly signIn?: 'True' | 'False';
   readonly seen?: number;
 } = {}): State {
   const all: Findings = {
@@ -53,10 +55,16 @@ function state(name: string, kind: Kind, findings: Partial<Findings> = {}, {
     conditionsOf(all, programmingOf(progress), spent && { reason: 'LimitReached', message: REASONS.LimitReached });
   const warned = warnings.map((type) =>
     ({ type, status: 'True' as const, reason: CONDITIONS[type].reasons[0], message: CONDITIONS[type].meaning }));
-  const conditions = mergeConditions([], [...desired, ...warned], { generation: seen, nowMs: NOW_MS });
+  const signedIn = signIn ? [signInCondition(signIn)] : [];
+  const conditions = mergeConditions([], [...desired, ...signedIn, ...warned], { generation: seen, nowMs: NOW_MS });
   return { name, object: { apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: {
     name: 'it', namespace: 'team-a', generation: 2,
   }, spec: {}, status: { observedGeneration: seen, conditions } } as State['object'] };
+}
+
+function signInCondition(status: 'True' | 'False'): DesiredCondition {
+  const reason = status === 'True' ? 'SignedIn' : 'TokenRefused';
+  return { type: 'CredentialReady', status, reason, message: REASONS[reason] };
 }
 
 const refused = (reason: Reason): Partial<Findings> =>
@@ -90,6 +98,8 @@ function states(): State[] {
     } }),
     ...(['Disabled', 'Expired'] as const).map((reason) => state(`out of use: ${reason}`, 'ApiKey', notReady(reason))),
     state('out of use: spent', 'ApiKey', {}, { spent: true, warnings: ['QuotaExhausted'] }),
+    state('a cloud\'s sign-in works', 'ModelRoute', {}, { signIn: 'True' }),
+    state('a cloud\'s sign-in fails', 'ModelRoute', {}, { signIn: 'False' }),
     ...(Object.keys(CONDITIONS) as ConditionType[]).filter((type) =>
       'onlyWhileTrue' in CONDITIONS[type] && type !== 'Reconciling' && type !== 'Stalled')
       .map((type) => state(`warning: ${type}`, CONDITIONS[type].kinds[0], {}, { warnings: [type] })),

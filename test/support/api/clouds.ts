@@ -73,11 +73,12 @@ spec: {models: [{name: NAME, vendor: Test, quotaType: Token, PRICE}]}
 const PRICES = {
   OpenAI: 'modelRatio: "1.25", completionRatio: "4", cacheRatio: "0.5"',
   Anthropic: 'modelRatio: "1.5", completionRatio: "5", cacheRatio: "0.1", cacheWriteRatio: "1.25"',
+  BedrockConverse: 'modelRatio: "1.5", completionRatio: "5", cacheRatio: "0.1", cacheWriteRatio: "1.25"',
 } as const;
 
 interface Channel {
   readonly upstream: string;
-  readonly protocol: 'OpenAI' | 'Anthropic';
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
   readonly lines: string;
 }
 
@@ -137,6 +138,11 @@ export function chunkFrame(event: unknown): Buffer {
     { ':message-type': 'event', ':event-type': 'chunk', ':content-type': 'application/json' },
     { bytes: Buffer.from(JSON.stringify(event)).toString('base64'), p: 'abcdefgh' },
   );
+}
+
+/** An event of ConverseStream. */
+export function eventFrame(name: string, event: unknown): Buffer {
+  return frame({ ':message-type': 'event', ':event-type': name, ':content-type': 'application/json' }, event);
 }
 
 export function exceptionFrame(name: string, message: string): Buffer {

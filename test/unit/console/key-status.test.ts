@@ -4,6 +4,7 @@ import { describe, it } from 'vitest';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { KEY_STATUSES, keyStatusOf } from '../../../console/keys/key-status.ts';
 import type { KeyStatus, KeyStatusContext } from '../../../console/keys/key-status.ts';
+import type { Shortage } from '../../../console/wallet/shortages.ts';
 import { accountFacts } from '../../../console/wallet/account-facts.ts';
 import { accountStatusOf } from '../../../console/wallet/account-status.ts';
 import { condition, createWorld, keyManifest, TEST_NOW_MS } from '../../support/console-access.ts';
@@ -30,7 +31,8 @@ const account = (balance: string, status: object = {}) => accountFacts(
   accountOf(['100'], { creditUsd: '100', spentUsd: String(100 - Number(balance)), balanceUsd: balance,
     conditions: [READY], ...status }), 0);
 
-const refusal = (of: 'Key' | 'Account', atMs = TEST_NOW_MS) => ({ of, atMs });
+const shortage = (of: 'Key' | 'Account', more: Partial<Shortage> = {}): Shortage =>
+  ({ account: 'team-a/team-a', keyUid: 'u1', of, atMs: TEST_NOW_MS, limitNanoUsd: 25_000_000_000n, ...more });
 
 interface Case {
   readonly what: string;
@@ -45,7 +47,7 @@ const CASES: readonly Case[] = [
   { what: 'a key that works', status: spent('0'), is: 'Active', says: /^$/ },
   { what: 'an unlimited key that has spent much', status: spent('100000'), is: 'Active' },
   { what: 'just below 80 %', spec: LIMITED, status: spent('19.999999999'), is: 'Active' },
-  { what: 'at 80 %', spec: LIMITED, status: spent('20'), is: 'Low', says: /\$20\.00 of \$25\.00 are spent\.$/ },
+  { what: 'at 80 %', spec: LIMITED, status: spent('20'), is: 'Low', says: /\$20\.00 of \$25\.00 is spent\.$/ },
   { what: 'at its limit', spec: LIMITED, status: spent('25'), is: 'LimitReached',
     says: /Raise the limit or set it to/ },
   { what: 'beyond its limit', spec: LIMITED, status: spent('25.01'), is: 'LimitReached' },
@@ -53,19 +55,30 @@ const CASES: readonly Case[] = [
     is: 'LimitReached', says: /or wait: it resets on the 1st \(UTC\)/ },
   { what: 'a limit of nothing', spec: { quota: { limitUsd: '0' } }, status: spent('0'), is: 'LimitReached' },
   { what: 'less than any call costs', spec: LIMITED, status: spent('24.9999'), is: 'LimitReached',
-    context: { cheapestCallNanoUsd: () => 100_001n }, says: /\$0\.0001 remain, less than any call costs/ },
+    context: { cheapestCallNanoUsd: () => 100_001n }, says: /\$0\.0001 remains, less than any call costs/ },
   { what: 'just enough for the cheapest call', spec: LIMITED, status: spent('24.9999'), is: 'Low',
     context: { cheapestCallNanoUsd: () => 100_000n } },
   { what: 'a fraction of a cent is left, and the last call was refused for it', spec: LIMITED, is: 'LimitReached',
-    status: { ...spent('24.998'), lastUsedTime: '2026-11-21T11:59:00Z' }, context: { refusal: refusal('Key') },
-    says: /\$0\.0020 remain, too little for its last call/ },
+    status: { ...spent('24.998'), lastUsedTime: '2026-11-21T11:59:00Z' }, context: { shortage: shortage('Key') },
+    says: /\$0\.0020 remains, too little for its last call/ },
   { what: 'refused once, but called since', spec: LIMITED, is: 'Low',
     status: { ...spent('24.998'), lastUsedTime: '2026-11-21T11:59:00Z' },
-    context: { refusal: refusal('Key', TEST_NOW_MS - 3_600_000) } },
+    context: { shortage: shortage('Key', { atMs: TEST_NOW_MS - 3_600_000 }) } },
   { what: 'one call was too large, with much left', spec: LIMITED, status: spent('5'), is: 'Active',
-    context: { refusal: refusal('Key') } },
+    context: { shortage: shortage('Key') } },
   { what: 'refused before the limit was raised', spec: { quota: { limitUsd: '50' } }, status: spent('24.998'),
-    is: 'Active', context: { refusal: refusal('Key') } },
+    is: 'Active', context: { shortage: shortage('Key') } },
+  { what: 'refused before the limit was raised a little', spec: { quota: { limitUsd: '25.01' } },
+    status: spent('24.998'), is: 'Low', context: { shortage: shortage('Key') } },
+  { what: 'refused today, by a limit of the day', spec: { quota: { limitUsd: '25', period: 'Daily' } },
+    status: spent('24.998'), is: 'LimitReached',
+    context: { shortage: shortage('Key', { atMs: Date.parse('2026-11-21T00:00:00Z') }) } },
+  { what: 'refused yesterday, by a limit of the day', spec: { quota: { limitUsd: '25', period: 'Daily' } },
+    status: spent('24.998'), is: 'Low',
+    context: { shortage: shortage('Key', { atMs: Date.parse('2026-11-20T23:59:59Z') }) } },
+  { what: 'refused last month, by a limit of the month', spec: { quota: { limitUsd: '25', period: 'Monthly' } },
+    status: spent('24.998'), is: 'Low',
+    context: { shortage: shortage('Key', { atMs: Date.parse('2026-10-31T23:59:59Z') }) } },
   { what: 'the limit was raised, and the condition speaks of the old one', spec: { quota: { limitUsd: '50' } },
     status: { spentUsd: '25', conditions: [condition('Ready', 'False', 'LimitReached', 'old')] }, is: 'Pending' },
   { what: 'the ledger is not read yet, and the condition knows', spec: LIMITED,
@@ -94,7 +107,12 @@ const CASES: readonly Case[] = [
     context: { account: account('0.00001'), cheapestCallNanoUsd: () => 20_000n } },
   { what: 'its account is low', status: spent('1'), context: { account: account('5') }, is: 'Active' },
   { what: 'the last call was refused for its account, which the person may not see', status: spent('1'),
-    context: { refusal: refusal('Account') }, is: 'AccountOutOfCredit', says: /the account team-a is out of credit/ },
+    context: { shortage: shortage('Account') }, is: 'AccountOutOfCredit', says: /the account team-a is out of credit/ },
+  { what: 'the last call was refused for its low account', status: spent('1'), is: 'AccountOutOfCredit',
+    context: { account: account('0.01'), shortage: shortage('Account', { limitNanoUsd: 100_000_000_000n }) },
+    says: /\$0\.0100 remains, too little for the last call/ },
+  { what: 'its account got credit after the refusal', status: spent('1'), is: 'Active',
+    context: { account: account('0.01'), shortage: shortage('Account', { limitNanoUsd: 99_990_000_000n }) } },
   { what: 'both the account and the limit', spec: LIMITED, status: spent('25'), context: { account: account('0') },
     is: 'AccountOutOfCredit' },
 ];
@@ -103,7 +121,7 @@ describe('the status of a key', () => {
   for (const { what, spec = {}, status, context = {}, is, says = /./ } of CASES) {
     it(`${what}: ${is}`, () => {
       const found = keyStatusOf(keyOf(spec, status), {
-        nowMs: TEST_NOW_MS, account: undefined, cheapestCallNanoUsd: () => undefined, refusal: undefined, ...context,
+        nowMs: TEST_NOW_MS, account: undefined, cheapestCallNanoUsd: () => undefined, shortage: undefined, ...context,
       });
       assert.equal(found.status, is, found.message);
       if (is !== 'Active') assert.match(found.message, says);
@@ -113,7 +131,7 @@ describe('the status of a key', () => {
     const apiKey = keyOf({}, { conditions: [{ ...READY, observedGeneration: 1 }] });
     const changed = { ...apiKey, metadata: { ...apiKey.metadata, generation: 2 } };
     const context = {
-      nowMs: TEST_NOW_MS, account: undefined, cheapestCallNanoUsd: () => undefined, refusal: undefined,
+      nowMs: TEST_NOW_MS, account: undefined, cheapestCallNanoUsd: () => undefined, shortage: undefined,
     };
     assert.equal(keyStatusOf(changed, context).status, 'Pending');
   });

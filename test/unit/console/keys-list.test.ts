@@ -19,7 +19,7 @@ const apiKeys = (manifests: readonly unknown[]) =>
 const ROW = {
   groupNames: new Map([['auto-a', 'Auto-A'], ['economy', 'Cheap and slow']]),
   statusOf: (apiKey: ApiKey) => keyStatusOf(apiKey, {
-    nowMs: TEST_NOW_MS, account: undefined, cheapestCallNanoUsd: () => undefined, refusal: undefined,
+    nowMs: TEST_NOW_MS, account: undefined, cheapestCallNanoUsd: () => undefined, shortage: undefined,
   }),
 };
 const names = (manifests: readonly ApiKey[], query: string) =>

@@ -147,6 +147,27 @@ describe('the switch', () => {
     assert.equal(world.apiKey('team-a', 'ci-bot').spec.enabled, true);
     assert.doesNotMatch((await anna.get('/keys?off=team-b%2Fsecret-project')).markup, /is switched off/);
   });
+  it('is on the key\'s pages too, with the way back', async () => {
+    const { browser, world } = keysStand();
+    const anna = await browser(ANNA);
+    const button = (to: string, label: string) =>
+      new RegExp(`action="/keys/team-a/ci-bot/enabled">[^>]*>[^>]*>[^>]*value="(${to} [^"]*)">${label}<`);
+    const turn = async (markup: string, [to, label]: readonly [string, string]) => {
+      const [, value = ''] = button(to, label).exec(markup) ?? [];
+      return anna.follow(await anna.post('/keys/team-a/ci-bot/enabled', { to: value, back: 'key' }));
+    };
+    const off = await turn((await anna.get('/keys/team-a/ci-bot')).markup, ['off', 'Disable']);
+    assert.equal(world.apiKey('team-a', 'ci-bot').spec.enabled, false);
+    assert.match(off.markup, /id="undo" role="status"><span><bdi>ci-bot<\/bdi> is switched off/);
+    const on = await turn(off.markup, ['on', 'Undo']);
+    assert.equal(world.apiKey('team-a', 'ci-bot').spec.enabled, true);
+    assert.doesNotMatch(on.markup, /id="undo"/);
+    await anna.get('/keys/team-a/ci-bot/settings');
+    const saved = await anna.follow(await anna.submit('key-form', { enabled: null }));
+    assert.match(saved.markup, /id="undo"/);
+    const seen = await (await browser(READER)).get('/keys/team-a/ci-bot?done=off');
+    assert.doesNotMatch(seen.markup, /id="undo"|ci-bot\/enabled/);
+  });
   it('leaves alone what somebody else changes in the same moment', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);

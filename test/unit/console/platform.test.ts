@@ -73,6 +73,33 @@ beforeEach(() => {
   records.push(call('req_1', uid('ci'), { costNanoUsd: 1_230_000_000n }));
 });
 
+describe('the models', () => {
+  const see = async (query: string, token = 'ulla') => textOf((await stand.see(token, `/models${query}`)).body);
+
+  it('have type, inputs, context, output limit, dollars and groups', async () => {
+    const text = await see('');
+    assert.match(text, /2 models Dollars Ratios .*flux B Makes images text — — \$0\.04 per image Auto, VIP/);
+    assert.match(text, /sonnet A Chat text 200K 64K \$3\.00 input, \$15\.00 output Auto, Cheap, VIP/);
+    assert.doesNotMatch(text, /Secret deal/);
+    assert.match(await see('', 'petra'), /Secret deal/);
+  });
+
+  it('have the prices of a group, ratios on a switch, and the order of an automatic group', async () => {
+    assert.match(await see('?group=vip'), /In VIP ; .*\$0\.06 per image.*\$4\.50 input, \$22\.50 output/);
+    assert.match(await see('?group=vip&show=ratios'), /VIP multiplies prices by 1\.5.*flux .*— — —.*sonnet .*1\.5 5 —/);
+    const auto = await see('?group=auto');
+    assert.match(auto, /Tries, in order .*flux .*\$0\.06 per image VIP.*sonnet .*Cheap, then VIP/);
+    assert.match(await see('?group=secret-deal'), /Base prices/, 'no group of others');
+  });
+
+  it('are filtered by words, use and group', async () => {
+    assert.match(await see('?use=images'), /1 model .*flux/);
+    assert.match(await see('?q=SON+a'), /1 model .*sonnet/);
+    assert.match(await see('?group=cheap'), /1 model .*sonnet/);
+    assert.match(await see('?q=none'), /No model matches/);
+  });
+});
+
 describe('the health of channels', () => {
   const [route] = createWorld([ROUTE]).objects.values();
   const healthOf = (told: readonly ProxyFigures[], drainedChannels?: readonly string[]) => {

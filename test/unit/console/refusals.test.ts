@@ -5,9 +5,9 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type { ActivityEntry, RefusalCount } from '../../../dataplane/activity/activity.ts';
 import { refusalSentence } from '../../../console/wallet/refusals.ts';
-import { TEST_NOW_MS } from '../../support/console-access.ts';
+import { condition, keyManifest, TEST_NOW_MS } from '../../support/console-access.ts';
 import { refusedEntry, servedEntry } from '../dataplane/activity/entries.ts';
-import { activityOf, call, usageBook, walletStand } from './wallet-stand.ts';
+import { accountManifest, activityOf, call, usageBook, walletStand } from './wallet-stand.ts';
 import type { WalletStand } from './wallet-stand.ts';
 
 const DAY_MS = 86_400_000;
@@ -73,7 +73,7 @@ describe('refused calls', () => {
     assert.equal(refusalSentence(counts, TODAY + 1), 'None refused today');
     assert.equal(refusalSentence([
       refusal({ errorCode: 'invalid_json', calls: 1200 }), refusal({ errorCode: 'invalid_request', calls: 5 }),
-    ], TODAY), '1,205 refused today: 1,205 not valid requests');
+    ], TODAY), '1,205 refused today: 1,205 invalid requests');
   });
 
   it('are on the account\'s page and listed with the API\'s words', async () => {
@@ -114,7 +114,8 @@ describe('refused calls', () => {
   it('take nothing from a page where their store does not answer, and are absent where there is none', async () => {
     const failing = () => Promise.reject(new Error('down'));
     const down = walletStand(usageBook(records), [], {
-      refusals: failing, refused: failing, find: failing, channels: failing, close: () => undefined,
+      refusals: failing, refused: failing, find: failing, channels: failing, shortages: failing,
+      close: () => undefined,
     });
     assert.match(textOf((await down.see('alice', '/wallet/team-a/main')).body), /cannot be shown at the moment/);
     const at = TEST_NOW_MS - 3_600_000;
@@ -123,6 +124,55 @@ describe('refused calls', () => {
     assert.doesNotMatch((await none.see('alice', '/wallet/team-a/main')).body, /Refused calls/);
     assert.match((await none.see('alice', '/wallet/team-a/main/refused')).body, /has not been told/);
     await Promise.all([down.app.close(), none.app.close()]);
+  });
+});
+
+describe('a key whose last call was refused for lack of money', () => {
+  const READY = condition('Ready', 'True', 'Ready', '');
+  const keyOf = (name: string, limitUsd: string): unknown => keyManifest('team-a', name, {
+    accountRef: { name: 'main' }, quota: { limitUsd },
+  }, { spentUsd: '24.998', lastUsedTime: '2026-11-21T11:00:00Z', conditions: [READY] });
+  const kept: ActivityEntry[] = [];
+  const short = walletStand(usageBook([]), [
+    keyOf('empty', '25'), keyOf('raised', '25.01'), keyOf('held', '25'), keyOf('served', '25'), keyOf('large', '50'),
+    accountManifest('team-a', 'small', [{ name: 'one', usd: '10' }], {
+      creditUsd: '10', spentUsd: '9.99', balanceUsd: '0.01', conditions: [READY],
+    }),
+    keyManifest('team-a', 'unlimited', { accountRef: { name: 'small' } }, { conditions: [READY] }),
+  ], activityOf(kept));
+  const uidOf = (name: string): string => short.world.apiKey('team-a', name).metadata.uid ?? '';
+  afterAll(() => short.app.close());
+  beforeAll(() => {
+    const limited = { atMs: TEST_NOW_MS - 1, exceededLimitNanoUsd: '25000000000' };
+    kept.push(
+      ...['empty', 'raised', 'served', 'large'].map((name) => refusedEntry(name, { ...limited, keyUid: uidOf(name) })),
+      refusedEntry('held', { atMs: TEST_NOW_MS - 1, keyUid: uidOf('held') }),
+      servedEntry('then served', { atMs: TEST_NOW_MS, keyUid: uidOf('served') }),
+      refusedEntry('broke', {
+        account: 'team-a/small', keyUid: uidOf('unlimited'), atMs: TEST_NOW_MS, errorCode: 'credit_balance_exhausted',
+        exceededLimitNanoUsd: '10000000000',
+      }),
+    );
+  });
+
+  it('is Limit reached in the list, its filter, its page, the overview and the CSV, and no other key is', async () => {
+    const { body } = await short.see('alice', '/keys?status=LimitReached');
+    assert.deepEqual([...body.matchAll(/data-key="([^"]*)"/g)].map(([, key]) => key), ['team-a/empty']);
+    assert.match(textOf((await short.see('alice', '/keys/team-a/empty')).body),
+      /Limit reached\. \$0\.0020 remains, too little for its last call/);
+    for (const name of ['raised', 'held', 'served'])
+      assert.match(textOf((await short.see('alice', `/keys/team-a/${name}`)).body), / Low\. /, name);
+    const csv = (await short.see('alice', '/keys.csv?q=team-a')).body;
+    assert.deepEqual(csv.split('\r\n').filter((line) => line.includes('Limit reached')).length, 1);
+    assert.match(csv, /team-a,empty,.*,Limit reached,/);
+    assert.match(textOf((await short.see('alice', '/')).body), /empty .*Limit reached/);
+  });
+
+  it('tells of its account, wherever the account is shown', async () => {
+    assert.match(textOf((await short.see('alice', '/keys/team-a/unlimited')).body), /Account out of credit\./);
+    for (const path of ['/wallet', '/wallet?status=OutOfCredit', '/wallet/team-a/small', '/'])
+      assert.match(textOf((await short.see('alice', path)).body), /Out of credit/, path);
+    assert.doesNotMatch(textOf((await short.see('alice', '/wallet?status=Low')).body), /small/);
   });
 });
 

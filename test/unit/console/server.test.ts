@@ -101,7 +101,7 @@ describe('signing in', () => {
     const { app, logged, asked } = stand({ routes: pages() });
     for (const [token, words] of [['', /Required/], [
       'wrong-token', /does not know this token/,
-    ], ['two words', /neither spaces/], ['schön', /neither spaces/]] as const) {
+    ], ['two words', /has no spaces/], ['schön', /has no spaces/]] as const) {
       const answer = await app.inject({
         method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: new URLSearchParams({ token }).toString(),
       });

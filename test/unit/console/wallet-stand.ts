@@ -4,6 +4,7 @@ import type { UsageRecord } from '#ledger/usage-record.ts';
 import type {
   ActivityEntry, ActivityQuery, ActivityReader, ProxyFigures, RefusalCount,
 } from '../../../dataplane/activity/activity.ts';
+import { SHORTAGE_CODES } from '../../../dataplane/activity/activity.ts';
 import { buildConsole } from '../../../console/server.ts';
 import { buildResources } from '../../../operator/store/resources.ts';
 import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../console/usage/usage.ts';
@@ -163,6 +164,14 @@ export function activityOf(
       chosen(counts, query).filter(({ day }) => day >= query.fromDay && day <= query.toDay),
     refused: async (query) => chosen(entries, query).filter(({ refused }) => refused)
       .toSorted((a, b) => b.atMs - a.atMs).slice(0, query.most),
+    async shortages(queries) {
+      return queries.flatMap((query) => [...Map.groupBy(chosen(entries, query), ({ keyUid }) => keyUid).values()])
+        .flatMap((ofKey) => {
+          const [last] = ofKey.toSorted((a, b) => b.atMs - a.atMs)
+            .filter(({ refused, errorCode }) => !refused || SHORTAGE_CODES.has(errorCode));
+          return last?.refused === true ? [last] : [];
+        });
+    },
     channels: async () => figures,
     find: async (query) => chosen(entries, query).find(({ callId }) => callId === query.callId),
     close: () => undefined,

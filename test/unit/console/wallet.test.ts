@@ -230,7 +230,7 @@ describe('calls', () => {
     ], [`calls?since=${day(19)}`, false], ['', true], ['?days=90', true], ['?days=7', false]] as const) {
       const { body } = await cut.see('alice', `/wallet/team-a/main${path.startsWith('calls') ? '/' : ''}${path}`);
       assert.equal(body.includes('id="calls-missing"'), told, path);
-      if (told) assert.match(body, new RegExp(`more calls than the console takes in: those from before <time ` +
+      if (told) assert.match(body, new RegExp(`more calls than the console keeps: some from before <time ` +
         `datetime="${new Date(sinceMs).toISOString().slice(0, 19)}Z`));
     }
     assert.ok(!(await stand.see('alice', '/wallet/team-a/main/calls')).body.includes('calls-missing'));
@@ -262,5 +262,20 @@ describe('calls', () => {
     assert.match(body, /,"a\r\nb,c",/);
     const filtered = (await stand.see('alice', '/wallet/team-a/main/calls.csv?key=app')).body;
     assert.equal(filtered.trimEnd().split('\r\n').length, 2);
+  });
+
+  test('name groups as people know them, in both files', async () => {
+    const named = walletStand(usageBook(records), [{
+      apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group',
+      metadata: { namespace: 'model-gateway', name: 'auto-a' }, spec: {
+        displayName: 'Auto-A', priceRatio: '1', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
+      },
+    }]);
+    for (const path of ['/wallet/team-a/main/calls.csv', '/usage/calls.csv?range=90d']) {
+      const { body } = await named.see('alice', path);
+      assert.match(body, /,Auto-A,/, path);
+      assert.doesNotMatch(body, /,auto-a,/, path);
+    }
+    await named.app.close();
   });
 });

@@ -38,10 +38,18 @@ describe('a channel without a token', () => {
       ['ENOTFOUND', 'TokenUnavailable'], ['TIMEOUT', 'TokenUnavailable'], ['NO_IDENTITY', 'IdentityMissing'],
     ] as const) {
       const [condition] =
-        refusalConditions([{ channel: 'a', status: 0, connectError: `SIGN_IN:${code}`, atMs: 1 }]);
-      assert.deepEqual([condition?.type, condition?.reason], ['SignInFailed', reason]);
+        refusalConditions([{ channel: 'a', status: 0, connectError: `SIGN_IN:${code}`, atMs: 1 }], true);
+      assert.deepEqual([condition?.type, condition?.reason], ['CredentialReady', reason]);
       assert.ok(condition?.message.startsWith(`Channel "a" has no token for its cloud (${code})`));
     }
+  });
+});
+
+describe('a route', () => {
+  it('that signs in says so while nothing fails, and another one says nothing', () => {
+    const [condition] = refusalConditions([], true);
+    assert.deepEqual([condition?.type, condition?.status], ['CredentialReady', 'True']);
+    assert.deepEqual(refusalConditions([], false), []);
   });
 });
 

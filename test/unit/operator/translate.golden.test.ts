@@ -40,7 +40,8 @@ function checkReasons(findings: Findings): void {
   }
 }
 
-const TIERS: ReadonlySet<unknown> = new Set(['sheets', 'contextTiers', 'serviceTiers', 'regions', 'channelPrices']);
+const TIERS: ReadonlySet<unknown> =
+  new Set(['sheets', 'contextTiers', 'serviceTiers', 'regions', 'channelPrices', 'perImage']);
 
 /** Most prices have none; goldens show those that there are. */
 function withoutEmptyTiers(key: unknown, value: unknown): unknown {

@@ -44,6 +44,19 @@ const line = (dimension: string, quantity: number, more: Partial<BillLine> = {})
 const diff = (records: readonly DiffedCall[]) => diffCatalogs(catalogsOf(OLD, NEW), catalogsOf(NEW, OLD), records);
 
 describe('a diff of catalogs', () => {
+  test('prices images by the size and quality that were billed, and videos by their seconds', async () => {
+    const before = snapshotOf(`{name: film, vendor: V, quotaType: Request, perSecondUsd: "0.1"},
+      {name: image, vendor: V, quotaType: Request, perImage: [{size: 1x1, quality: low, usd: "0.01"}, {usd: "0.2"}]}`);
+    const after = snapshotOf(`{name: film, vendor: V, quotaType: Request, requestUsd: "1"},
+      {name: image, vendor: V, quotaType: Request, perImage: [{size: 1x1, quality: low, usd: "0.03"}, {usd: "0.2"}]}`);
+    const { total, unpriced } = await diffCatalogs(catalogsOf(before, after), catalogsOf(after, before), [
+      call([line('generation', 2, { size: '1x1', quality: 'low' })], { model: 'image' }), // 0.02; 0.06
+      call([line('second', 8)], { model: 'film' }), // 0.8; seconds have no price any more
+    ]);
+    assert.equal(total.oldNanoUsd, 820_000_000n);
+    assert.ok(JSON.stringify(unpriced).includes('second'));
+  });
+
   test('prices each call by both, in its tiers, at its group\'s ratio', async () => {
     const { total, by } = await diff([
       call([line('input', 500), line('output', 100)]), // 0.001 + 0.001; 0.0015 + 0.001

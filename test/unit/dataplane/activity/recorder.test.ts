@@ -45,8 +45,10 @@ describe('the entry of a call', () => {
   });
 
   it('is refused where no money was held, and carries the words, shortened', () => {
-    const entry = entryOf(reportOf({ ...REFUSED, errorMessage: 'x'.repeat(5_000) }), NOON_MS);
-    assert.equal(entry?.refused, true);
+    const entry =
+      entryOf(reportOf({ ...REFUSED, errorMessage: 'x'.repeat(5_000), exceededLimitNanoUsd: 25n }), NOON_MS);
+    assert.equal(entry?.exceededLimitNanoUsd, '25');
+    assert.equal(entry.refused, true);
     assert.equal(entry.message?.length, 600);
   });
 

@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { afterAll, describe, it } from 'vitest';
 import { ActivityTables, openActivityFile } from '../../../../dataplane/activity/activity-table.ts';
 import { parseEntry } from '../../../../dataplane/activity/activity.ts';
-import type { ActivityReader, ActivityWriter, RefusalCount } from '../../../../dataplane/activity/activity.ts';
+import type {
+  ActivityQuery, ActivityReader, ActivityWriter, RefusalCount,
+} from '../../../../dataplane/activity/activity.ts';
 import { openActivityFileWriter } from '../../../../dataplane/activity/file-writer.ts';
 import { openValkeyActivityReader, openValkeyActivityWriter } from '../../../../dataplane/activity/valkey-activity.ts';
 import { startValkey, valkey } from '../../../support/valkey.ts';
@@ -62,6 +64,38 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
         [count({ keyUid: 'u2' })],
       );
       assert.deepEqual(await reader.refusals({ account: ACCOUNT, fromDay: TODAY - 3, toDay: TODAY - 1 }), []);
+      await writer.close();
+      reader.close();
+    });
+
+    it('tells of keys whose last call was refused for lack of money', async () => {
+      const { writer, reader } = await open();
+      assert.deepEqual(await reader.shortages([{ account: ACCOUNT }]), []);
+      const short = refusedEntry('short', { exceededLimitNanoUsd: '25000000000' });
+      const broke = refusedEntry('broke', { keyUid: 'u2', errorCode: 'credit_balance_exhausted', atMs: NOON_MS + 5 });
+      await writer.write({
+        entries: [
+          refusedEntry('earlier', { atMs: NOON_MS - 9 }), short,
+          refusedEntry('too long', { errorCode: 'context_length_exceeded', atMs: NOON_MS + 9 }),
+          broke, refusedEntry('other', { keyUid: 'u3', errorCode: 'rate_limit_exceeded' }),
+          refusedEntry('theirs', { account: 'team-b/main', keyUid: 'u4' }),
+          // it arrived before it was refused, and ended later
+          servedEntry('long', { atMs: NOON_MS - 1 }),
+        ],
+        refusals: [
+          count({ calls: 2 }), count({ errorCode: 'context_length_exceeded' }),
+          count({ keyUid: 'u2', errorCode: 'credit_balance_exhausted' }),
+          count({ keyUid: 'u3', errorCode: 'rate_limit_exceeded' }), count({ account: 'team-b/main', keyUid: 'u4' }),
+        ],
+      });
+      const idsOf = async (...queries: ActivityQuery[]) =>
+        (await reader.shortages(queries)).map(({ callId }) => callId).sort();
+      assert.deepEqual(await idsOf({ account: ACCOUNT }), ['broke', 'short']);
+      assert.deepEqual(await reader.shortages([{ account: ACCOUNT, keyUid: 'u1' }]), [short]);
+      const four = ['u1', 'u2', 'u3', 'u4'].map((keyUid) => ({ account: ACCOUNT, keyUid }));
+      assert.deepEqual(await idsOf(...four, { account: 'team-b/main', keyUid: 'u4' }), ['broke', 'short', 'theirs']);
+      await writer.write({ entries: [servedEntry('again', { atMs: NOON_MS + 1 })], refusals: [] });
+      assert.deepEqual(await idsOf(...four), ['broke']);
       await writer.close();
       reader.close();
     });

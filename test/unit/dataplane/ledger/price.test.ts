@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { affordableOutputTokens, costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
-import { compilePrice } from '#ledger/price-sheet.ts';
+import { imageRate } from '#ledger/generation-price.ts';
+import type { Made } from '#ledger/generation-price.ts';
+import { affordableOutputTokens, billOf, costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
+import type { Consumption } from '#ledger/price.ts';
+import { compilePrice, isFree } from '#ledger/price-sheet.ts';
 import type { CatalogPrice } from '#ledger/price-sheet.ts';
 import { NO_TOKENS } from '#ledger/usage-record.ts';
 import type { TokenCounts } from '#ledger/usage-record.ts';
@@ -250,5 +253,70 @@ describe('figures that numbers cannot hold', () => {
       assert.equal(
         costNanoUsd(cent, { tokens: NO_TOKENS, generations }), BigInt(generations) * 10_000_000n, `${generations}`,
       );
+  });
+});
+
+describe('images by size and quality, videos by the second', () => {
+  const image = (size: string, quality: string, usd: string): { size: string; quality: string; nanoUsd: bigint } =>
+    ({ size, quality, nanoUsd: e9(usd) });
+  const pictures: CatalogPrice = { ...requestPrice('0'), perImage: [
+    image('1024x1024', 'low', '0.011'), image('1024x1024', 'high', '0.167'), image('1536x1024', '', '0.25'),
+  ] };
+  const compiled = compilePrice(pictures, e9('1.5') * E9);
+  const bounds = { inputTokens: 0, outputTokens: 0, oneHourCache: false };
+  const cost = (consumption: Pick<Consumption, 'generations' | 'made' | 'served'>): bigint =>
+    costNanoUsd(compiled, { tokens: NO_TOKENS, ...consumption });
+
+  test('an image of a size and quality costs what its entry says, times n and the group ratio', () => {
+    assert.equal(cost({ generations: 3, made: { size: '1024x1024', quality: 'low' } }), e9('0.0495'));
+    assert.equal(cost({ generations: 1, made: { size: '1536X1024', quality: 'low' } }), e9('0.375'));
+  });
+
+  test('an image whose size or quality the provider chooses holds for the dearest that fits', () => {
+    const hold = (made: Made): bigint => worstCaseNanoUsd(compiled, { ...bounds, generations: 2, made });
+    assert.equal(hold({}), e9('0.75'));
+    assert.equal(hold({ size: '1024x1024' }), e9('0.501'));
+    assert.equal(hold({ quality: 'low' }), e9('0.75'));
+  });
+
+  test('the size and quality that the answer names are billed; without, the dearest that fits', () => {
+    assert.equal(cost({ generations: 1, made: {}, served: { size: '1024x1024', quality: 'low' } }), e9('0.0165'));
+    assert.equal(cost({ generations: 1, made: {}, served: {} }), e9('0.375'));
+    assert.equal(cost({ generations: 1, made: { size: '1024x1024' }, served: { size: '9x9', quality: 'x' } }),
+      e9('0.2505'));
+  });
+
+  test('the lines name what was billed', () => {
+    const { lines } = billOf(compiled, {
+      tokens: NO_TOKENS, generations: 2, made: { size: '1024x1024', quality: 'high' },
+    });
+    assert.deepEqual(lines, [
+      { dimension: 'generation', quantity: 2, rateUsd: '0.2505', size: '1024x1024', quality: 'high' },
+    ]);
+  });
+
+  test('an entry without size and quality prices every other image, and never one that has an entry', () => {
+    const rates = compilePrice({ ...pictures, perImage: [
+      image('', '', '9'), image('', 'low', '2'), image('1x1', '', '3'), image('1x1', 'low', '1'),
+    ] }, E9 * E9).perImage;
+    const usd = (made: Made): bigint | undefined => imageRate(rates, made)?.rate;
+    assert.equal(usd({ size: '1x1', quality: 'low' }), e9('1') * E9 * E9);
+    assert.equal(usd({ size: '2x2', quality: 'low' }), e9('2') * E9 * E9);
+    assert.equal(usd({ size: '1x1', quality: 'high' }), e9('3') * E9 * E9);
+    assert.equal(usd({ size: '2x2', quality: 'high' }), e9('9') * E9 * E9);
+  });
+
+  test('what no entry fits has no price', () => {
+    assert.equal(imageRate(compiled.perImage, { size: '512x512', quality: 'low' }), undefined);
+    assert.equal(imageRate(compiled.perImage, { size: '1024x1024', quality: 'hd' }), undefined);
+  });
+
+  test('a second of a video is billed as often as there are seconds and videos', () => {
+    const film = compilePrice({ ...requestPrice('0'), perSecondNanoUsd: e9('0.1') }, e9('0.5') * E9);
+    assert.equal(worstCaseNanoUsd(film, { ...bounds, generations: 2, made: { seconds: 8 } }), e9('0.8'));
+    const bill = billOf(film, { tokens: NO_TOKENS, generations: 2, made: { seconds: 8 }, served: { seconds: 4 } });
+    assert.equal(bill.costNanoUsd, e9('0.4'));
+    assert.deepEqual(bill.lines, [{ dimension: 'second', quantity: 8, rateUsd: '0.05' }]);
+    assert.equal(isFree(film), false);
   });
 });

@@ -51,10 +51,10 @@ test('embeddings pass through, renamed and metered', () => {
 
 test('images: what is asked for is what is paid for', () => {
   assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: 3, stream: true }), {
-    model: 'i', stream: true, generations: 3, imageParam: undefined,
+    model: 'i', stream: true, generations: 3, imageParam: undefined, made: { size: undefined, quality: undefined },
   });
   assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: null }), {
-    model: 'i', stream: false, generations: 1, imageParam: undefined,
+    model: 'i', stream: false, generations: 1, imageParam: undefined, made: { size: undefined, quality: undefined },
   });
   for (const [fields, param] of [[{ n: 0 }, 'n'], [{ n: 11 }, 'n'], [{ n: 1.5 }, 'n'], [{ n: '2' }, 'n'], [
     { prompt: '' }, 'prompt',

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
+import * as toConverse from '../../../../dataplane/protocol/anthropic-converse/table.ts';
 import * as toOpenAI from '../../../../dataplane/protocol/anthropic-openai/table.ts';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
 import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
@@ -14,6 +15,8 @@ import { converterFor } from '../../../../dataplane/protocol/providers.ts';
 import type { Handling, ObjectTable } from '../../../../dataplane/protocol/field-table.ts';
 import * as toAnthropic from '../../../../dataplane/protocol/openai-anthropic/table.ts';
 import * as toChat from '../../../../dataplane/protocol/responses-openai/table.ts';
+import type { ProviderKind } from '../../../../dataplane/protocol/provider.ts';
+import { CONVERSE } from './converse-examples.ts';
 import { RESPONSES } from './responses-examples.ts';
 import type { Examples, Fields } from './field-examples.ts';
 
@@ -246,11 +249,15 @@ const ANTHROPIC: readonly Examples[] = [
   }), beside: { name: { type: 'tool' } }, values: { type: 'any', name: 'f', disable_parallel_tool_use: true } },
 ];
 
+interface Pair {
+  readonly client: ChatDialect;
+  readonly upstream: ProviderKind;
+}
+
 /** What is sent, what the answer's conversion is told of it (but not what it repeats), and what the answer names. */
-function convert(client: ChatDialect, fields: Fields, model = 'u'): string {
+function convert({ client, upstream }: Pair, fields: Fields, model = 'u'): string {
   const request = { model: 'm', ...client === 'Responses' ? {} : { max_tokens: 900 }, ...fields };
   const body = Buffer.from(JSON.stringify(request));
-  const upstream = client === 'OpenAI' ? 'Anthropic' : 'OpenAI';
   const { body: sent, notes, dropped } = converterFor(client, upstream).request(body, JSON.parse(body.toString()), {
     upstreamModel: model, maxOutputTokens: undefined, outputLimitField: 'max_tokens',
   });
@@ -268,12 +275,16 @@ function faultOf(make: () => unknown): RequestFault | undefined {
   }
 }
 
-const ROLES: ReadonlySet<object> = new Set([toAnthropic.ROLES, toOpenAI.ROLES, toChat.ROLES]);
+const ROLES: ReadonlySet<object> = new Set([toAnthropic.ROLES, toOpenAI.ROLES, toChat.ROLES, toConverse.ROLES]);
 
-for (const [client, examples] of [
-  ['OpenAI', OPENAI], ['Anthropic', ANTHROPIC], ['Responses', RESPONSES],
-] as const) {
-  describe(`what a client of ${client} sends`, () => {
+const PAIRS: readonly (readonly [Pair, readonly Examples[]])[] = [
+  [{ client: 'OpenAI', upstream: 'Anthropic' }, OPENAI], [{ client: 'Anthropic', upstream: 'OpenAI' }, ANTHROPIC],
+  [{ client: 'Responses', upstream: 'OpenAI' }, RESPONSES],
+  [{ client: 'Anthropic', upstream: 'BedrockConverse' }, CONVERSE],
+];
+
+for (const [pair, examples] of PAIRS) {
+  describe(`what a client of ${pair.client} sends to ${pair.upstream}`, () => {
     for (const { table, base, place, values, beside = {}, unseen = [], model } of examples) {
       const kinds = 'kinds' in table;
       const handlings: ReadonlyMap<string, Handling> = kinds ? table.kinds : table.fields;
@@ -286,33 +297,33 @@ for (const [client, examples] of [
             : { ...without, [name]: values[name] };
           // a word stands in the one member or the other
           if (kinds) delete given[ROLES.has(table) ? 'type' : 'role'];
-          const make = (): string => convert(client, place(given), model);
+          const make = (): string => convert(pair, place(given), model);
           if (handling.action === 'Refused') {
             const fault = faultOf(make);
             assert.equal(fault?.code, 'unsupported_parameter', `${name} is not refused`);
             if (!kinds) assert.ok(fault.param === name ||
               fault.param?.endsWith(`.${name}`), `${name}: the refusal names ${fault.param}`);
             for (const neutral of handling.neutral) assert.equal(convert(
-              client, place({ ...without, [name]: neutral }), model,
-            ), convert(client, place(without), model), `${name} neutral`);
+              pair, place({ ...without, [name]: neutral }), model,
+            ), convert(pair, place(without), model), `${name} neutral`);
           } else if (handling.action === 'Omitted') {
             const named = kinds ? `[ .]?\\(?${name}|tool_choice` : name;
             assert.match(make(), new RegExp(`"[^"]*${named}[^"]*"\\]\\]$`), name);
             for (const neutral of handling.neutral) assert.doesNotMatch(
-              convert(client, place({ ...without, [name]: neutral }), model), new RegExp(`${name}"\\]\\]$`),
+              convert(pair, place({ ...without, [name]: neutral }), model), new RegExp(`${name}"\\]\\]$`),
             );
-          } else if (handling.action === 'Dropped') assert.equal(make(), convert(client, place(without), model), name);
+          } else if (handling.action === 'Dropped') assert.equal(make(), convert(pair, place(without), model), name);
           else if (unseen.includes(name)) make();
-          else if (kinds) assert.notEqual(make(), faultOf(() => convert(client, place(base), model))
+          else if (kinds) assert.notEqual(make(), faultOf(() => convert(pair, place(base), model))
             ? ''
-            : convert(client, place(base), model), name);
-          else assert.notEqual(make(), convertOr(client, place(without), model), `${name} changes nothing`);
+            : convert(pair, place(base), model), name);
+          else assert.notEqual(make(), convertOr(pair, place(without), model), `${name} changes nothing`);
         }
         const novel = kinds ? { ...base, type: 'novel', role: 'novel' } : { ...base, novel: 1 };
-        assert.match(faultOf(() => convert(client, place(novel), model))?.param ?? '', /novel|type|role|source/);
+        assert.match(faultOf(() => convert(pair, place(novel), model))?.param ?? '', /novel|type|role|source/);
         assert.equal(
-          faultOf(() => convert(client, place({ ...base, novel: null }), model))?.param?.includes('novel'),
-          kinds ? faultOf(() => convert(client, place(base), model))?.param?.includes('novel') : undefined,
+          faultOf(() => convert(pair, place({ ...base, novel: null }), model))?.param?.includes('novel'),
+          kinds ? faultOf(() => convert(pair, place(base), model))?.param?.includes('novel') : undefined,
         );
       });
     }
@@ -320,9 +331,9 @@ for (const [client, examples] of [
 }
 
 /** What is sent, or nothing where it cannot be: an example may need the very field. */
-function convertOr(client: ChatDialect, fields: Fields, model: string | undefined): string {
+function convertOr(pair: Pair, fields: Fields, model: string | undefined): string {
   try {
-    return convert(client, fields, model);
+    return convert(pair, fields, model);
   } catch (error) {
     assert.ok(error instanceof RequestFault);
     return '';
@@ -330,9 +341,10 @@ function convertOr(client: ChatDialect, fields: Fields, model: string | undefine
 }
 
 test('every table of requests has examples', () => {
-  const shown = new Set([...OPENAI, ...ANTHROPIC, ...RESPONSES].map(({ table }) => table as object));
+  const shown = new Set([...OPENAI, ...ANTHROPIC, ...RESPONSES, ...CONVERSE].map(({ table }) => table as object));
   for (const table of [
     ...toAnthropic.REQUEST_TABLES, ...toOpenAI.REQUEST_TABLES, ...toChat.REQUEST_TABLES,
+    ...toConverse.REQUEST_TABLES,
   ])
     assert.ok('values' in table || shown.has(table), table.title);
 });
@@ -387,6 +399,8 @@ test('every field of the official SDKs has its place', () => {
     [RESPONSE_TYPES, 'ResponseTextConfig', toChat.TEXT_SETTINGS],
     [RESPONSE_TYPES, 'ResponseFormatTextJSONSchemaConfig', toChat.FORMAT],
     ['openai/resources/shared.d.ts', 'Reasoning', toChat.REASONING_SETTINGS],
+    [ANTHROPIC_TYPES, 'MessageCreateParamsBase', toConverse.REQUEST],
+    [ANTHROPIC_TYPES, 'Tool', toConverse.TOOL], [ANTHROPIC_TYPES, 'DocumentBlockParam', toConverse.DOCUMENT_BLOCK],
     [ANTHROPIC_TYPES, 'MessageCreateParamsBase', toOpenAI.REQUEST], [
       BETA_TYPES, 'BetaOutputConfig', toOpenAI.OUTPUT_CONFIG,
     ], [BETA_TYPES, 'BetaSystemMessageParam', toOpenAI.MESSAGE], [ANTHROPIC_TYPES, 'Metadata', toOpenAI.METADATA],

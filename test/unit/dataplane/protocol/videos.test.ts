@@ -9,6 +9,7 @@ describe('a request for a video', () => {
   it('says its model and how many', () => {
     assert.deepEqual(readVideosFacts({ model: 'sora', prompt: 'a river' }), {
       model: 'sora', generations: 1, imageParam: undefined, unbounded: [],
+      seconds: undefined, lengthParam: undefined,
     });
     assert.equal(readVideosFacts({ model: 'sora', prompt: 'a river', n: 3 }).generations, 3);
     assert.equal(readVideosFacts({ model: 'sora', prompt: 'a river', n: '4' }).generations, 4);

@@ -67,7 +67,7 @@ describe('what a call costs', () => {
       const row: PricingRow = {
         ...rest, modelName: 'm', vendor: 'v', quotaType, ratioBaseE9: ratioBaseUsdE9, enabledGroups: [],
         facts: undefined, figures: undefined, dimensions: {
-          usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [],
+          usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [], perImage: [],
         }, stated: { output: true, cache: true, cacheWrite5m: true, cacheWrite1h: true },
         cacheWrite1hRatioE10:
           cacheWrite1hRatioE9 === undefined ? rest.cacheWriteRatioE9 * 16n : cacheWrite1hRatioE9 * 10n,
@@ -75,7 +75,7 @@ describe('what a call costs', () => {
       const compiled = compilePrice({
         ...rest, quotaType, ratioBaseUsdE9, ...(cacheWrite1hRatioE9 === undefined ? {} : { cacheWrite1hRatioE9 }),
       }, ONE_E9 * ONE_E9);
-      assert.equal(estimate([baseFigures(row)], counted(consumed, generations)).low, costNanoUsd(
+      assert.equal(estimate(baseFigures(row), counted(consumed, generations)).low, costNanoUsd(
         compiled, { tokens: consumed, generations },
       ));
     }));

@@ -46,7 +46,7 @@ describe('a price in dollars', () => {
       }],
       service_tiers: { priority: { multiplier: '2', usd_per_million: null, context_tiers: null } },
       per_use_usd: { web_search: '0.01' },
-      regions: { us: '1.1' },
+      regions: { us: '1.1' }, per_image: null, per_second_usd: null,
     });
     assert.deepEqual([json.model_ratio, json.completion_ratio, json.cache_ratio], [null, null, null]);
     assert.ok(!JSON.stringify(json).includes('secret-name'), 'channels are nobody\'s business');

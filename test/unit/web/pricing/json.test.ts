@@ -7,6 +7,7 @@ import { sampleState } from '../../dataplane/pricing/sample.ts';
 
 const NO_DIMENSIONS = {
   usd_per_million: null, context_tiers: null, service_tiers: null, per_use_usd: null, regions: null,
+  per_image: null, per_second_usd: null,
 };
 
 describe('/pricing.json', () => {

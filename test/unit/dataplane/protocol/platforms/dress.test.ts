@@ -29,12 +29,12 @@ describe('dressRequest', () => {
 describe('chooseBetas', () => {
   it('drops a flag\'s member of the body, unless another version of the flag stays', () => {
     const header = ' fast-mode-2026-02-01 ,context-management-2099-01-01,context-management-2025-06-27';
-    assert.deepEqual(chooseBetas(header), {
+    assert.deepEqual(chooseBetas(header, 'BedrockInvoke'), {
       kept: ['context-management-2025-06-27'], dropped: ['fast-mode-2026-02-01', 'context-management-2099-01-01'],
       members: ['speed'],
     });
   });
   it('says nothing of a call without flags', () => {
-    assert.deepEqual(chooseBetas(undefined), { kept: [], dropped: [], members: [] });
+    assert.deepEqual(chooseBetas(undefined, 'BedrockInvoke'), { kept: [], dropped: [], members: [] });
   });
 });

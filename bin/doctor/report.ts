@@ -1,0 +1,41 @@
+/** What `mgw doctor` prints: what the probes may cost, and a table or JSON of what they found. */
+import { isFault } from './diagnose.ts';
+import type { Plan } from './plan.ts';
+import { countsTokens } from './probe.ts';
+import type { Outcome } from './probe.ts';
+
+const HEADS = ['CHANNEL', 'MODEL', 'ASKED', 'RESULT', 'DETAILS'] as const;
+
+export function describeCosts({ probes, skipped }: Plan): string {
+  const counts = probes.filter(countsTokens).length;
+  const calls = probes.length - counts;
+  return [
+    `Asks ${probes.length} times: ${counts} for a count of tokens, which is free (a call where a model has none),`,
+    `and ${calls} by a call of about ten tokens of input and one of output, which the providers charge.`,
+    ...skipped.length > 0 ? [`Not asked, because they have no chat model: ${skipped.join(', ')}.`] : [],
+  ].join('\n');
+}
+
+/** `missing`: what the operator says of channels that are left out for lack of a Secret. */
+export function writeTable(outcomes: readonly Outcome[], missing: readonly string[]): string {
+  const rows = outcomes.map(({ probe, asked, problem = 'ok', message }) =>
+    [probe.channel, probe.model.name, asked.toLowerCase(), problem, message]);
+  const widths = HEADS.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = [[...HEADS], ...rows].map((row) => row.map((cell, column) =>
+    (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  '));
+  return [...lines, ...missing].join('\n');
+}
+
+export function writeReport(outcomes: readonly Outcome[], missing: readonly string[]): string {
+  return JSON.stringify({
+    channels: outcomes.map(({ probe, asked, problem, message }) => ({
+      channel: probe.channel, model: probe.model.name, upstreamModel: probe.upstreamModel, asked,
+      problem: problem ?? null, message,
+    })),
+    missing,
+  }, undefined, 2);
+}
+
+export function hasFaults(outcomes: readonly Outcome[], missing: readonly string[]): boolean {
+  return missing.length > 0 || outcomes.some(isFault);
+}

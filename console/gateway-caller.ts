@@ -1,0 +1,56 @@
+/**
+ * Sends a person's call on to the gateway, with the key that they chose, and hands its answer back as it comes. Nothing
+ * of it is kept or logged.
+ */
+import { Readable } from 'node:stream';
+import type { GatewayCaller, RelayedAnswer } from './route.ts';
+
+/** Of one process: each holds a connection to the gateway for as long as its model answers. */
+const MAX_CALLS = 50;
+const PASSED_ON: readonly string[] = [
+  'x-request-id', 'x-modelgateway-cost-usd', 'x-modelgateway-max-tokens', 'x-modelgateway-dropped', 'retry-after',
+];
+
+/** Calls this gateway, so many at a time. What it cannot do is said in the shape of the gateway's errors. */
+export function createGatewayCaller(gatewayUrl: string): GatewayCaller {
+  const base = gatewayUrl.replace(/\/+$/, '');
+  let running = 0;
+  return async ({ key, path, body, gone }) => {
+    if (running >= MAX_CALLS) return refusal(503, 'The console has too many calls running. Try again in a moment.');
+    running++;
+    try {
+      const answer = await fetch(base + path, {
+        redirect: 'error', signal: gone, ...body === undefined ? {} : { method: 'POST', body },
+        headers: {
+          authorization: `Bearer ${key}`, 'user-agent': 'model-gateway-console',
+          ...body !== undefined && { 'content-type': 'application/json' },
+        },
+      });
+      const content = Readable.from(answer.body ?? [], { objectMode: false });
+      content.once('close', () => { running--; });
+      return relayed(answer, content);
+    } catch {
+      // what fetch throws may quote its headers: it goes nowhere
+      running--;
+      return refusal(502, `The gateway does not answer the console at ${base}.`);
+    }
+  };
+}
+
+function relayed({ status, headers }: Response, content: Readable): RelayedAnswer {
+  const streamed = headers.get('content-type')?.startsWith('text/event-stream') === true;
+  return {
+    status, content, contentType: streamed ? 'text/event-stream' : 'application/json; charset=utf-8',
+    headers: Object.fromEntries(PASSED_ON.flatMap((name) => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value]];
+    })),
+  };
+}
+
+function refusal(status: number, message: string): RelayedAnswer {
+  return {
+    status, contentType: 'application/json; charset=utf-8', headers: {},
+    content: JSON.stringify({ error: { message } }),
+  };
+}

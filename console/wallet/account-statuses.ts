@@ -1,0 +1,22 @@
+/** Works out the status of accounts that a person sees, with what their keys' last calls met. */
+import { namespacedName } from '../../operator/store/resources.ts';
+import type { PageRequest } from '../route.ts';
+import type { AccountFacts } from './account-facts.ts';
+import { accountStatusOf, isAccountLow } from './account-status.ts';
+import type { AccountStatusFinding } from './account-status.ts';
+import { readShortages } from './shortages.ts';
+
+export type AccountStatuses = (facts: AccountFacts) => AccountStatusFinding;
+
+/** Never rejects. */
+export async function readAccountStatuses(
+  request: Pick<PageRequest, 'deps'>, accounts: readonly AccountFacts[],
+): Promise<AccountStatuses> {
+  const shortages = await readShortages(request, accounts.filter(isAccountLow)
+    .map(({ account: { metadata } }) => ({ account: namespacedName(metadata) })));
+  const byAccount = Map.groupBy(shortages.filter(({ of }) => of === 'Account'), ({ account }) => account);
+  return (facts) => accountStatusOf(facts, {
+    wasRefused: (byAccount.get(namespacedName(facts.account.metadata)) ?? [])
+      .some(({ limitNanoUsd }) => facts.creditNanoUsd <= limitNanoUsd),
+  });
+}

@@ -1,0 +1,35 @@
+/** [P] Keys whose last call was refused for lack of money, and accounts that did not cover it. */
+import type { ActivityEntry, ActivityQuery } from '../../dataplane/activity/activity.ts';
+import type { PageRequest } from '../route.ts';
+
+/** A key's last call, refused for lack of money; the key has not been served since. */
+export interface Shortage {
+  readonly account: string;
+  readonly keyUid: string;
+  /** Whose money was lacking. */
+  readonly of: 'Key' | 'Account';
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+  /** The quota, or the credit, that did not cover the call. A higher one since may cover it. */
+  readonly limitNanoUsd: bigint;
+}
+
+/** Of these keys, or of all keys of these accounts. A store that does not answer takes nothing from the page. */
+export async function readShortages(
+  { deps: { activity, log } }: Pick<PageRequest, 'deps'>, queries: readonly ActivityQuery[],
+): Promise<readonly Shortage[]> {
+  if (!activity || queries.length === 0) return [];
+  try {
+    return (await activity.shortages(queries)).flatMap(shortageOf);
+  } catch (error) {
+    log.warn({ err: error }, 'refused calls cannot be read');
+    return [];
+  }
+}
+
+/** Without a limit, running calls held what was missing: it comes back by itself. */
+function shortageOf({ account, keyUid, atMs, errorCode, exceededLimitNanoUsd }: ActivityEntry): Shortage[] {
+  if (exceededLimitNanoUsd === undefined || !/^-?\d+$/.test(exceededLimitNanoUsd)) return [];
+  const of = errorCode === 'insufficient_quota' ? 'Key' : 'Account';
+  return [{ account, keyUid, atMs, of, limitNanoUsd: BigInt(exceededLimitNanoUsd) }];
+}

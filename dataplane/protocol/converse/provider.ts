@@ -1,0 +1,43 @@
+/**
+ * Bedrock's Converse, for the models that have no other API there. The base URL is that of bedrock-runtime. Anthropic's
+ * dialect is converted by hand, and the others go through it.
+ */
+import { anthropicToConverse } from '../anthropic-converse.ts';
+import { convertCountRequest } from '../anthropic-converse/request.ts';
+import { decodeUtf8 } from '../bytes.ts';
+import { capabilitiesOf, CONVERSE_MODELS } from '../capabilities.ts';
+import { chain } from '../chain.ts';
+import type { Converter } from '../converter.ts';
+import { parseEventData } from '../json-value.ts';
+import { openaiToAnthropic } from '../openai-anthropic.ts';
+import type { Provider, TokenCounter } from '../provider.ts';
+import { responsesToAnthropic } from '../responses-anthropic.ts';
+import { readTokenCount } from '../usage.ts';
+import { readConverseError } from './errors.ts';
+
+/** The first conversion has to know what the models of Converse take, not those of Anthropic. */
+function toConverse(first: Converter): Converter {
+  const chained = chain(first, anthropicToConverse);
+  return {
+    ...chained,
+    request: (body, parsed, plan) => chained.request(body, parsed, {
+      ...plan, capabilities: capabilitiesOf(CONVERSE_MODELS, plan.upstreamModel, plan.capabilities),
+    }),
+  };
+}
+
+const tokenCounter: TokenCounter = {
+  request: convertCountRequest,
+  read: (body) => readTokenCount(parseEventData(decodeUtf8(body))?.['inputTokens']),
+};
+
+export const converse: Provider = {
+  chat: {
+    OpenAI: toConverse(openaiToAnthropic), Anthropic: anthropicToConverse, Responses: toConverse(responsesToAnthropic),
+  },
+  tokenCounters: { Anthropic: tokenCounter },
+  credential: (apiKey) => ['authorization', `Bearer ${apiKey}`],
+  defaultHeaders: {},
+  clientHeaders: [],
+  readError: readConverseError,
+};

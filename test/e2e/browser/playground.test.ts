@@ -1,0 +1,185 @@
+/** The playground in a real Chromium: `mgw run`, the demo provider, and a key that pays. */
+import assert from 'node:assert/strict';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { startMgw, tempFolder } from '../../support/cli.ts';
+import type { RunningCli } from '../../support/cli.ts';
+import { need } from '../../support/needs.ts';
+import { platformManifests, teamManifests } from './console-scene.ts';
+import { openStage } from './console-stage.ts';
+import type { Stage, Visitor } from './console-stage.ts';
+import { eventually, showToken } from './console-stories.ts';
+
+const chromium = await need('chromium');
+
+describe.skipIf(chromium.skip)('the playground', () => {
+  let folder: Awaited<ReturnType<typeof tempFolder>>;
+  let demo: RunningCli;
+  let gateway: RunningCli;
+  let stage: Stage;
+  let admin: Visitor;
+  let page: Page;
+  let url = '';
+  let sdkUrl = '';
+  let token = '';
+  let key = '';
+
+  beforeAll(async () => {
+    folder = await tempFolder();
+    demo = startMgw(['demo-provider', '--listen', '127.0.0.1:0']);
+    const [, demoUrl = ''] = await demo.until(/the demo provider answers on (\S+)/);
+    await mkdir(join(folder.path, 'manifests'));
+    await writeFile(join(folder.path, 'manifests', 'platform.yaml'), platformManifests(demoUrl));
+    await writeFile(join(folder.path, 'manifests', 'research.yaml'), `${teamManifests('research')}---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ApiKey
+metadata: {name: tiny, namespace: research}
+spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "0.006", minOutputTokens: 16}}
+`);
+    gateway = startMgw([
+      'run', '--config', 'manifests', '--data', 'data', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
+      '--console', '127.0.0.1:0', '--hello',
+    ], { cwd: folder.path });
+    const [, consoleUrl = '', tokenFile = ''] = await gateway.until(/Console +(http:\S+): .* in (\S+)\n/);
+    url = consoleUrl;
+    token = (await readFile(join(folder.path, tokenFile), 'utf8')).trim();
+    [, sdkUrl = ''] = await gateway.until(/Prices +(http:\S+)\/pricing/);
+    const secret = await readFile(join(folder.path, 'data', 'secrets', 'research', 'ci-bot-key.yaml'), 'utf8');
+    key = /sk-\w+/.exec(secret)?.[0] ?? assert.fail(secret);
+    stage = await openStage(chromium.path, join(folder.path, 'pictures'));
+    admin = await stage.visitor();
+    ({ page } = admin);
+    await admin.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(url);
+    await showToken(admin, 'Admin token', token);
+    await page.getByRole('link', { name: 'Playground' }).click();
+  });
+  afterAll(async () => {
+    try {
+      await stage?.close();
+    } finally {
+      for (const cli of [gateway, demo]) await cli?.[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    }
+  });
+
+  const answer = () => page.locator('.pg-turn').last();
+
+  async function ask(prompt: string): Promise<string> {
+    await page.getByLabel('Prompt', { exact: true }).fill(prompt);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await answer().locator('.pg-facts', { hasText: '$' }).waitFor();
+    return answer().locator('.pg-facts').innerText();
+  }
+
+  /** The ledger's record, as the key's holder reads it. */
+  async function read(path: string): Promise<Record<string, unknown>> {
+    const response = await fetch(sdkUrl + path, { headers: { authorization: `Bearer ${key}` } });
+    return await response.json() as Record<string, unknown>;
+  }
+
+  test('a chosen key calls its models in each dialect, at the ledger\'s cost', async () => {
+    await page.getByLabel('Key', { exact: true }).selectOption('research/ci-bot');
+    await page.locator('#pg-model:enabled').waitFor();
+    assert.deepEqual(await page.locator('#pg-model option').allInnerTexts(),
+      ['claude-haiku-4-5', 'claude-sonnet-4-6', 'flux-1.1-pro', 'gpt-4o', 'gpt-4o-mini']);
+    let spent = 0;
+    for (const [model, api] of [
+      ['gpt-4o', '/v1/chat/completions'], ['claude-haiku-4-5', '/v1/messages'], ['gpt-4o-mini', '/v1/responses'],
+    ] as const) {
+      await page.getByLabel('Model').selectOption(model);
+      await page.getByLabel('API', { exact: true }).selectOption(api);
+      const [called, facts] = await Promise.all([
+        page.waitForResponse((response) => response.url().endsWith('/playground/calls')), ask(`Hello from ${model}`),
+      ]);
+      const id = called.headers()['x-request-id'] ?? '';
+      assert.notEqual(await answer().locator('.pg-answer').innerText(), '');
+      const record = await read(`/v1/usage/${id}`);
+      assert.equal(record['model'], model);
+      const [, cost = ''] = /^\$(\S+) · [\d,]+ tokens in.*, [\d,]+ out · [\d.]+ s, first words after [\d.]+ s · (\S+)$/
+        .exec(facts) ?? assert.fail(facts);
+      assert.equal(cost, record['cost_usd']);
+      spent += Number(cost);
+      assert.match(await answer().locator('code').textContent() ?? '', new RegExp(`^curl -N '${sdkUrl}${api}'`));
+    }
+    const { spent_usd: total } = await read('/v1/key');
+    assert.ok(Math.abs(Number(total) - spent) < 1e-9, `${String(total)} and ${spent}`);
+  });
+
+  test('the call as curl can be copied, with the key from the environment', async () => {
+    await answer().getByText('The same call as curl').click();
+    await answer().getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    assert.match(copied, /Bearer \$MGW_KEY/);
+    assert.ok(!copied.includes(key));
+    await admin.inspect('playground');
+  });
+
+  test('a pasted key makes an image; the key stays in the page', async () => {
+    await page.getByLabel('Key', { exact: true }).selectOption('paste');
+    await page.getByLabel('API key').fill(key);
+    await page.getByLabel('API key').press('Tab');
+    await page.locator('#pg-model:enabled').waitFor();
+    await page.getByLabel('Model').selectOption('flux-1.1-pro');
+    assert.equal(await page.getByLabel('API', { exact: true }).isVisible(), false);
+    assert.match(await ask('A lighthouse at dawn'), /^\$0\.04 · [\d.]+ s · flux-1\.1-pro$/);
+    await answer().locator('img').waitFor();
+    assert.ok(await page.evaluate('document.querySelector(".pg-answer img").decode().then(() => true)'));
+    await admin.inspect('playground-image');
+    assert.ok(!page.url().includes('sk-'));
+    assert.equal(await page.evaluate('localStorage.length + sessionStorage.length'), 0);
+    await page.reload();
+    assert.ok(!(await page.content()).includes(key));
+    assert.equal(await page.locator('.pg-turn').count(), 0);
+  });
+
+  test('errors are in the gateway\'s words, and nothing of a key is in the logs', async () => {
+    await page.getByLabel('Key', { exact: true }).selectOption('paste');
+    admin.expectStatus(401);
+    await page.getByLabel('API key').fill(`sk-${'x'.repeat(48)}`);
+    await page.getByLabel('API key').press('Tab');
+    await page.getByRole('alert').getByText(/API key.*invalid_api_key/).waitFor();
+    await admin.inspect('playground-refused');
+    for (const cli of [gateway, demo]) {
+      const said = cli.stdout() + cli.stderr();
+      assert.ok(!said.includes(key) && !said.includes('xxxxxxxx') && !said.includes('lighthouse'));
+    }
+  });
+
+  test('a key whose call was refused for money has reached its limit, with a fraction of a cent left', async () => {
+    await page.getByLabel('Key', { exact: true }).selectOption('research/tiny');
+    await page.locator('#pg-model:enabled').waitFor();
+    await page.getByLabel('Model').selectOption('gpt-4o');
+    admin.expectStatus(429);
+    const refused = answer().getByRole('alert');
+    for (let calls = 0; calls < 20 && await refused.count() === 0; calls++) {
+      if (calls > 0) await page.getByRole('button', { name: 'New conversation' }).click();
+      await page.getByLabel('Prompt', { exact: true }).fill('Hello');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await answer().locator('.pg-facts', { hasText: '$' }).or(refused).waitFor();
+    }
+    await refused.getByText(/\$0\.000\d* is left of this key's quota.*insufficient_quota/).waitFor();
+    await eventually('the status follows', async () => {
+      await page.goto(`${url}/keys?status=LimitReached`);
+      return await page.locator('#keys-table tbody tr', { hasText: 'tiny' }).count() === 1;
+    });
+    await page.getByRole('link', { name: 'tiny', exact: true }).click();
+    await page.getByText(/\$0\.000\d remains, too little for its last call/).waitFor();
+  });
+
+  test('the holder of a key is signed in with it, and pays with it', async () => {
+    const holder = await stage.visitor();
+    await holder.page.goto(url);
+    await showToken(holder, 'Admin token or API key', key);
+    await holder.page.getByRole('link', { name: 'Use it' }).click();
+    await holder.page.getByRole('link', { name: 'Open in playground' }).click();
+    await holder.page.getByText('Paid by research/ci-bot').waitFor();
+    await holder.page.locator('#pg-model:enabled').waitFor();
+    await holder.page.getByLabel('Prompt', { exact: true }).fill('Hello');
+    await holder.page.getByLabel('Prompt', { exact: true }).press('Control+Enter');
+    await holder.page.locator('.pg-facts', { hasText: '$' }).waitFor();
+  });
+});

@@ -1,0 +1,107 @@
+/** `mgw doctor` on channels that serve and channels that are wrong, each at a fake. */
+import assert from 'node:assert/strict';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { mgw, tempFolder } from '../../support/cli.ts';
+import { startMockProvider } from '../../support/mock-provider.ts';
+import type { MockProvider, Reply } from '../../support/mock-provider.ts';
+import { anthropicMessage, json, openaiChat } from '../../support/provider-answers.ts';
+
+let provider: MockProvider;
+beforeAll(async () => { provider = await startMockProvider(); });
+afterAll(() => provider.stop());
+afterEach(() => provider.clear());
+
+const manifests = (channels: string, url: string): string => `
+apiVersion: v1
+kind: Secret
+metadata: {name: key}
+stringData: {apiKey: provider-key-value}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: r}
+spec:
+  models: [{name: m, contextTokens: 1000, maxOutputTokens: 100}, {name: n, contextTokens: 1000, maxOutputTokens: 100}]
+  channels:
+${channels.replaceAll('URL', url)}
+`;
+const OPENAI = '  - {name: a, protocol: OpenAI, baseUrl: "URL/v1", auth: {type: ApiKey, secretRef: {name: key}}}';
+
+async function doctor(
+  channels: string, replies: readonly Reply[], flags: readonly string[] = ['--yes'],
+): Promise<Awaited<ReturnType<typeof mgw>>> {
+  if (replies.length > 0) provider.script(...replies);
+  await using folder = await tempFolder({ 'all.yaml': manifests(channels, provider.url) });
+  return await mgw(['doctor', '--config', folder.path, ...flags]);
+}
+
+describe('mgw doctor', () => {
+  it('finds nothing wrong with a channel that serves, by one token', async () => {
+    const { exitCode, stdout, stderr } = await doctor(OPENAI, [openaiChat()]);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^CHANNEL +MODEL +ASKED +RESULT +DETAILS\nr\/a +m +call +ok +serves\n$/);
+    assert.match(stderr, /^Asks 1 times: 0 for a count[^]*1 by a call/);
+    const [sent] = provider.requests;
+    assert.deepEqual([sent?.path, sent?.headers.authorization, sent?.json()['max_completion_tokens']],
+      ['/v1/chat/completions', 'Bearer provider-key-value', 1]);
+  });
+  it('counts tokens where that is free, and calls a model that cannot be counted', async () => {
+    const channel = '  - {name: a, protocol: Anthropic, baseUrl: "URL"}';
+    assert.match((await doctor(channel, [json({ input_tokens: 8 })])).stdout, /r\/a +m +count +ok/);
+    assert.deepEqual(provider.requests.map(({ path }) => path), ['/v1/messages/count_tokens']);
+    provider.clear();
+    const { stdout } = await doctor(channel, [json({}, { status: 404 }), anthropicMessage()]);
+    assert.match(stdout, /r\/a +m +call +ok/);
+    assert.equal(provider.requests[1]?.json()['max_tokens'], 1);
+  });
+  it('asks each model where that is wished, and one route alone', async () => {
+    await doctor(OPENAI, [openaiChat()], ['--yes', '--all-models']);
+    assert.deepEqual(provider.requests.map((sent) => sent.json()['model']), ['m', 'n']);
+    provider.clear();
+    const { exitCode } = await doctor(OPENAI, [], ['--yes', '--only', 'other']);
+    assert.deepEqual([exitCode, provider.requests.length], [0, 0]);
+  });
+  it('says what is wrong, as a table and as JSON, without any secret', async () => {
+    for (const [reply, problem] of [
+      [json({ error: { message: 'Incorrect API key provided: provider-key-value' } }, { status: 401 }), 'Credential'],
+      [json({ error: { message: 'The model `m` does not exist', code: 'model_not_found' } }, { status: 404 }), 'Model'],
+      [json({ message: 'Credential should be scoped to a valid region.' }, { status: 403 }), 'Region'],
+      [{ status: 302, headers: { location: 'https://elsewhere' }, steps: [] }, 'Address'],
+      [{ headers: { 'content-type': 'text/html' }, steps: ['<html>'] }, 'Address'],
+      [json({ message: 'invalid beta flag' }, { status: 400 }), 'Betas'],
+    ] as const) {
+      provider.clear();
+      const { exitCode, stdout, stderr } = await doctor(OPENAI, [reply], ['--yes', '--json']);
+      const { channels } = JSON.parse(stdout) as { channels: { problem: string; channel: string }[] };
+      assert.deepEqual([exitCode, channels[0]?.channel, channels[0]?.problem], [1, 'r/a', problem]);
+      assert.ok(!(stdout + stderr).includes('provider-key-value'));
+    }
+  });
+  it('names a token service that refuses, an address without a server, and a Secret that is missing', async () => {
+    provider.script(json({ error: 'invalid_client' }, { status: 401 }));
+    const { exitCode, stdout } = await doctor(`
+  - name: entra
+    protocol: OpenAI
+    baseUrl: URL/v1
+    auth:
+      type: AzureEntra
+      secretRef: {name: key}
+      azure: {tenantId: t, clientId: c, authority: "URL"}
+  - {name: nobody, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}
+  - {name: secretless, protocol: OpenAI, baseUrl: "URL/v1", auth: {type: ApiKey, secretRef: {name: none}}}`, []);
+    assert.equal(exitCode, 1);
+    assert.match(stdout, /r\/entra +m +call +Credential +no token \(invalid_client\)/);
+    assert.match(stdout, /r\/nobody +m +call +Address +no connection \(ECONNREFUSED\)/);
+    assert.match(stdout, /ModelRoute r: Channel "secretless" is left out/);
+  });
+  it('spends nothing unless somebody agrees', async () => {
+    const { exitCode, stderr } = await doctor(OPENAI, [openaiChat()], []);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /--yes agrees/);
+    assert.equal(provider.requests.length, 0);
+  });
+  it('is no fault where the provider\'s limit is reached', async () => {
+    const { exitCode, stdout } = await doctor(OPENAI, [json({ error: { message: 'slow down' } }, { status: 429 })]);
+    assert.deepEqual([exitCode, /RateLimited/.test(stdout)], [0, true]);
+  });
+});
