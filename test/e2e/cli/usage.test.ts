@@ -15,8 +15,8 @@ describe('help', () => {
     ]);
     for (const each of [all, run, validate, demo, helpRun]) assert.deepEqual([each.exitCode, each.stderr], [0, '']);
     assert.deepEqual([...all.stdout.matchAll(/^ {2}([a-z-]+) (?=.* {2})/gm)].map(([, name]) =>
-      name), ['run', 'validate', 'operator', 'dataplane', 'sidecar', 'usage', 'catalog',
-      'retire', 'demo-provider', 'help']);
+      name), ['run', 'validate', 'doctor', 'operator', 'dataplane', 'sidecar', 'usage',
+      'catalog', 'retire', 'demo-provider', 'help']);
     assert.match(all.stdout, /Exit codes: 0 ok, 1 failed, 64 the command line is wrong/);
     assert.equal(helpRun.stdout, run.stdout);
     const flags = [...run.stdout.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name);
