@@ -3,12 +3,14 @@
  * statuses. A change edits the file that the object came from: the file is read again, the edit is validated first and
  * touches one place, and the console waits until the operator has applied it.
  */
-import type { Kind } from '#crds/types.gen.ts';
+import type { ApiKey, Kind } from '#crds/types.gen.ts';
 import { KEY_ENTRY, secretIdOf } from '../../operator/store/key-secret.ts';
 import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
 import { changeManifest, createManifest, deleteManifest, findObject, objectsOf } from './files/changes.ts';
 import type { FolderChanges } from './files/changes.ts';
+import type { ManifestSource } from './files/source.ts';
 import { whyReadOnly } from './files/write-file.ts';
+import type { KeyDirectory } from './key-access.ts';
 import { createMutex } from '../../operator/store/mutex.ts';
 
 interface FilesAccessOptions extends FolderChanges {
@@ -65,6 +67,22 @@ function adminOf(options: FilesAccessOptions): PersonAccess {
       if (!await may(verb)) return [];
       if (PLATFORM_KINDS.has(kind)) return [source.gatewayNamespace];
       return [...new Set([source.gatewayNamespace, ...source.resources.namespaces.keys()])].sort();
+    },
+  };
+}
+
+/** The keys of a folder of manifests, with the statuses that the operator keeps beside them. */
+export function keysOfSource(source: ManifestSource): KeyDirectory {
+  const withStatus = (apiKey: ApiKey): ApiKey => {
+    const status = source.statusOf({ kind: 'ApiKey', ...apiKey.metadata });
+    return status === undefined ? apiKey : { ...apiKey, status };
+  };
+  return {
+    findByHash: (keyHash) => source.resources.apiKeys.map(withStatus).find(({ status }) => status?.keyHash === keyHash),
+    async read(ref) {
+      await source.readSpending();
+      const found = findObject(source.resources, 'ApiKey', ref);
+      return found && withStatus(found);
     },
   };
 }

@@ -1,5 +1,7 @@
 /** Works out the status of each key that a person sees, with the accounts that the person may see. */
 import type { ApiKey } from '#crds/types.gen.ts';
+import { eachGeneration } from '#web/pricing/dollars.ts';
+import type { PriceFigures, PriceList } from '#web/pricing/price-list.ts';
 import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
 import { priceListOf } from '../pages/prices.ts';
 import type { PageRequest } from '../route.ts';
@@ -7,7 +9,6 @@ import { accountFacts } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import { isAccountLow } from '../wallet/account-status.ts';
 import { readShortages } from '../wallet/shortages.ts';
-import { cheapestCallNanoUsd } from './cheapest-call.ts';
 import { factsOf } from './key-facts.ts';
 import { isLow, keyStatusOf } from './key-status.ts';
 import type { KeyStatusFinding } from './key-status.ts';
@@ -36,4 +37,22 @@ function mayBeShort(apiKey: ApiKey, account: AccountFacts | undefined): boolean 
   const { spentNanoUsd, limitNanoUsd } = factsOf(apiKey);
   return apiKey.spec.enabled && (!account || isAccountLow(account) ||
     (limitNanoUsd !== undefined && isLow(spentNanoUsd, limitNanoUsd)));
+}
+
+/**
+ * A lower bound of what a call of a key costs: less money than this pays for none. Nano-USD of one input token and the
+ * least output, or of one generation (a second of a video); undefined if the key can call no model.
+ */
+function cheapestCallNanoUsd({ groups }: PriceList, { spec }: ApiKey): bigint | undefined {
+  const costs = [...groups.get(spec.groupRef.name)?.offers ?? []]
+    .filter(([model]) => spec.models?.includes(model) ?? true)
+    .flatMap(([, { tiers, quotaType }]) => tiers.flat().flatMap(({ price }) =>
+      price === undefined || quotaType === undefined ? []
+        : eachGeneration(price).map((each) => leastCost(each, spec.quota.minOutputTokens))));
+  return costs.reduce<bigint | undefined>((least, cost) => least === undefined || cost < least ? cost : least,
+    undefined);
+}
+
+function leastCost({ perToken, perGeneration, denominator }: PriceFigures, minOutputTokens: number): bigint {
+  return (perToken.input + perToken.output * BigInt(minOutputTokens) + perGeneration) / denominator;
 }

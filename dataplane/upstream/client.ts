@@ -7,7 +7,6 @@ import { Pool } from 'undici';
 import { joinPath, parseBaseUrl } from './address.ts';
 import type { BaseAddress } from './address.ts';
 import { decodeEventStream } from './aws-event-stream.ts';
-import { outgoingHeaders } from './credentials.ts';
 import { Exchange } from './exchange.ts';
 import { requestBody } from './request-body.ts';
 import { createAuthorizer } from './sign-in/authorizer.ts';
@@ -16,6 +15,11 @@ import type { PodIdentity } from './sign-in/identity.ts';
 import { SignInError } from './sign-in/token-request.ts';
 import { SIGN_IN_ERROR, UpstreamFailure } from './upstream.ts';
 import type { UpstreamRequest, UpstreamResponse, Upstreams, UpstreamTarget } from './upstream.ts';
+
+/** Headers that only the gateway sets: what a client sent under these names never passes. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'authorization', 'x-api-key', 'cookie', 'host', 'accept-encoding', 'content-length',
+]);
 
 const MAX_HEADER_BYTES = 32 * 1024;
 /** Common servers close an idle connection after 5 seconds. undici heeds a server's own keep-alive header instead. */
@@ -141,4 +145,19 @@ async function signIn(
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+/**
+ * All headers of a request to this target: the client's replace the defaults, and the gateway's own replace both. Apart
+ * from sign-in/, only this function reveals a secret, and only into the headers of a request.
+ */
+function outgoingHeaders(
+  { credential, defaultHeaders }: UpstreamTarget, { headers, body }: Pick<UpstreamRequest, 'headers' | 'body'>,
+): Record<string, string> {
+  const outgoing = { ...defaultHeaders };
+  for (const [name, value] of Object.entries(headers)) if (!OWN_HEADERS.has(name)) outgoing[name] = value;
+  outgoing['accept-encoding'] = 'identity';
+  if (body) outgoing['content-length'] = String(body.length);
+  if (credential) outgoing[credential.header] = credential.value.reveal();
+  return outgoing;
 }

@@ -9,7 +9,7 @@ import type { HeaderAllowList } from './headers.ts';
 export class Secret {
   readonly #value: string;
   constructor(value: string) { this.#value = value; }
-  /** The value itself. Only upstream/credentials.ts and upstream/sign-in/ call this. */
+  /** The value itself. Only upstream/client.ts and upstream/sign-in/ call this. */
   reveal(): string { return this.#value; }
   /** Whether both hold the same value. */
   equals(other: Secret): boolean { return this.#value === other.#value; }
@@ -29,9 +29,7 @@ export interface UpstreamTimeouts {
   readonly idleMs: number;
 }
 
-/**
- * The header by which a provider knows the gateway. credentials.ts is where a further way to sign in would be added.
- */
+/** The header that carries a channel's key. A further way to sign in belongs in sign-in/. */
 export interface UpstreamCredential {
   /** Lower case. */
   readonly header: string;
