@@ -80,6 +80,7 @@ describe('progress', { timeout: 180_000 }, () => {
     const [one, two] = await proxies(server, ['one', 'two']);
     const silent = await silentProxy(server);
     await until(() => server.figures().connectedProxies === 3);
+    await until(() => counts(server, KEY)?.acknowledged === 3 && counts(server, ROUTE)?.acknowledged === 3);
     assert.deepEqual(counts(server, KEY), { connected: 3, acknowledged: 3, rejected: 0 });
     const told: string[][] = [];
     server.onProgress((ids) => told.push([...ids]));
