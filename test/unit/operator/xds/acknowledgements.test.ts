@@ -2,6 +2,7 @@
  * What the leader says of the fleet: proxies of all replicas, that come, refuse, hang and go, and leaders that change.
  */
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, it } from 'vitest';
 import { configOf, numberedKey, testProxy } from '../../dataplane/xds/support.ts';
 import { cable } from '../../dataplane/xds/support.ts';
@@ -81,6 +82,7 @@ describe('progress', { timeout: 180_000 }, () => {
     const silent = await silentProxy(server);
     await until(() => server.figures().connectedProxies === 3);
     await until(() => counts(server, KEY)?.acknowledged === 3 && counts(server, ROUTE)?.acknowledged === 3);
+    await delay(500); // the report of these acknowledgements is due before
     assert.deepEqual(counts(server, KEY), { connected: 3, acknowledged: 3, rejected: 0 });
     const told: string[][] = [];
     server.onProgress((ids) => told.push([...ids]));
