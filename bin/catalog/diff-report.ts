@@ -1,5 +1,6 @@
 /** Formats a catalog diff as a table, as JSON, or as Markdown for a comment on a pull request. */
 import { formatDecimal } from '../../dataplane/snapshot/decimal.ts';
+import { textTable } from '../text-table.ts';
 import { DIMENSIONS } from './diff.ts';
 import type { CatalogDiff, Change } from './diff.ts';
 
@@ -14,7 +15,7 @@ export function formatDiff(diff: CatalogDiff, format: DiffFormat, days: number):
   const sections = sectionsOf(diff);
   const head = headline(diff, days);
   const blocks = sections.map(({ title, head: columns, rows }) => (format === 'markdown'
-    ? `\n### ${title}\n\n${markdownTable(columns, rows)}` : `\n${title}\n${textTable(columns, rows)}`));
+    ? `\n### ${title}\n\n${markdownTable(columns, rows)}` : `\n${title}\n${plainTable(columns, rows)}`));
   return `${format === 'markdown' ? `**${head}**` : head}\n${blocks.join('')}`;
 }
 
@@ -73,11 +74,8 @@ function markdownTable(head: readonly string[], rows: Section['rows']): string {
   return line(head) + line(head.map(() => '---')) + rows.map(line).join('');
 }
 
-function textTable(head: readonly string[], rows: Section['rows']): string {
-  const widths = head.map((title, index) => Math.max(title.length, ...rows.map((row) => (row[index] ?? '').length)));
-  const line = (cells: readonly string[]): string =>
-    `  ${cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ').trimEnd()}\n`;
-  return line(head) + rows.map(line).join('');
+function plainTable(head: readonly string[], rows: Section['rows']): string {
+  return textTable([head, ...rows]).map((line) => `  ${line}\n`).join('');
 }
 
 function jsonOf({ total, by, calls, unpriced }: CatalogDiff, days: number): unknown {

@@ -6,6 +6,7 @@ import { dressOf } from '../../dataplane/pipeline/dress.ts';
 import type { UpstreamBody } from '../../dataplane/protocol/converter.ts';
 import { dressHeaders, dressRequest } from '../../dataplane/protocol/platforms/dress.ts';
 import { converterFor, providerOf } from '../../dataplane/protocol/providers.ts';
+import { collectUpTo } from '../../dataplane/upstream/collect.ts';
 import { connectErrorOf, SIGN_IN_ERROR, UpstreamFailure } from '../../dataplane/upstream/upstream.ts';
 import type { Upstreams } from '../../dataplane/upstream/upstream.ts';
 import { diagnose } from './diagnose.ts';
@@ -78,7 +79,7 @@ async function send(upstreams: Upstreams, probe: Probe, request: UpstreamBody): 
       method: 'POST', path, body, stream: false, signal: new AbortController().signal,
       headers: { ...dressHeaders(given, dress), 'content-type': 'application/json' },
     });
-    return { status, headers, body: await collect(pieces) };
+    return { status, headers, body: await collectUpTo(pieces, MAX_ANSWER_BYTES) };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
     return { status: 0, headers: {}, body: Buffer.alloc(0), failure: failureOf(error) };
@@ -118,15 +119,4 @@ function failureOf(error: UpstreamFailure): Diagnosis {
     case 'Timeout': case 'Idle': return { problem: 'Unavailable', message: 'no answer in time' };
     default: return { problem: 'Unavailable', message: 'the connection broke off' };
   }
-}
-
-async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const kept: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of pieces) {
-    kept.push(piece);
-    size += piece.length;
-    if (size > MAX_ANSWER_BYTES) break;
-  }
-  return Buffer.concat(kept);
 }

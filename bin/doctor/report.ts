@@ -1,4 +1,5 @@
 /** What `mgw doctor` prints: what the probes may cost, and a table or JSON of what they found. */
+import { textTable } from '../text-table.ts';
 import { isFault } from './diagnose.ts';
 import type { Plan } from './plan.ts';
 import { countsTokens } from './probe.ts';
@@ -20,10 +21,7 @@ export function describeCosts({ probes, skipped }: Plan): string {
 export function writeTable(outcomes: readonly Outcome[], missing: readonly string[]): string {
   const rows = outcomes.map(({ probe, asked, problem = 'ok', message }) =>
     [probe.channel, probe.model.name, asked.toLowerCase(), problem, message]);
-  const widths = HEADS.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = [[...HEADS], ...rows].map((row) => row.map((cell, column) =>
-    (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  '));
-  return [...lines, ...missing].join('\n');
+  return [...textTable([HEADS, ...rows]), ...missing].join('\n');
 }
 
 export function writeReport(outcomes: readonly Outcome[], missing: readonly string[]): string {

@@ -3,6 +3,7 @@
  * amounts as they are now, since conditions follow them a moment later.
  */
 import type { ApiKey, Condition } from '#crds/types.gen.ts';
+import { spanAt, windowKindOf } from '#ledger/periods.ts';
 import { formatShortUsd, formatUsdDown } from '#web/format.ts';
 import type { StatusMark, StatusTone } from '../views/status-mark.ts';
 import { accountStatusOf } from '../wallet/account-status.ts';
@@ -147,11 +148,10 @@ function isLatest(apiKey: ApiKey, shortage: Shortage | undefined, { of, limitNan
     shortage.atMs >= Math.max(sinceMs, factsOf(apiKey).lastUsedMs ?? 0);
 }
 
-/** Milliseconds since the epoch; periods begin at midnight, UTC. */
+/** When the quota's period began, in milliseconds since the epoch; 0 without a period. */
 function periodStartOf({ spec: { quota: { period } } }: ApiKey, nowMs: number): number {
-  if (period === 'Never') return 0;
-  const now = new Date(nowMs);
-  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), period === 'Daily' ? now.getUTCDate() : 1);
+  const kind = windowKindOf(period);
+  return kind === undefined ? 0 : spanAt(kind, nowMs).startMs;
 }
 
 /** What the gateway says of the spec as it is now. */

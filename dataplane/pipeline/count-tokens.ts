@@ -7,6 +7,7 @@ import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
+import { collectUpTo } from '../upstream/collect.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import { classify } from '../upstream/retry.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
@@ -123,7 +124,7 @@ async function countAt(
       signal: received.reply.left,
       headers,
     });
-    const body = await collect(response.body);
+    const body = await collectUpTo(response.body, MAX_COUNT_BYTES);
     if (response.status === 200) return tokenCounter.read(body) ?? 'cut';
     // a 404 means that the endpoint is missing, not that the model's name is wrong
     if (classify({ status: response.status }) === 'credential' && response.status !== 404)
@@ -143,15 +144,4 @@ async function estimate(
   const imageTokens = candidates[0]?.model.imageTokens ?? 0;
   const tokens = await tokenizer.count(key.uid, texts);
   return tokens + units * TOKENS_PER_UNIT + TOKENS_PER_CALL + (images + files) * imageTokens;
-}
-
-async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of body) {
-    pieces.push(piece);
-    size += piece.length;
-    if (size > MAX_COUNT_BYTES) break;
-  }
-  return Buffer.concat(pieces);
 }

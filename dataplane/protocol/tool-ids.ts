@@ -36,6 +36,14 @@ export function toToolCallId(toolUseId: string): string {
   return `call_${createHash('sha256').update(id).digest('base64url').slice(0, MAX_CALL_ID - 'call_'.length)}`;
 }
 
+/** Converse's limit of a tool call's id. */
+const MAX_CONVERSE_ID = 64;
+
+/** The id of a tool call for Converse. An id that is too long becomes a digest, as toToolCallId has it. */
+export function toConverseId(id: string): string {
+  return id.length <= MAX_CONVERSE_ID ? id : PREFIX + createHash('sha256').update(id).digest('base64url');
+}
+
 /** The names of one request's tools. */
 export class ToolNames {
   readonly #maxLength: number;

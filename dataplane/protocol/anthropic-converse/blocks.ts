@@ -1,8 +1,8 @@
 /**
  * Converts Anthropic's content blocks to those of Converse.
  */
-import { readKind, readObject } from '../field-table.ts';
-import type { ConvertedFields, FieldLocation, KindTable } from '../field-table.ts';
+import { readKind, readObject, readType } from '../field-table.ts';
+import type { ConvertedFields, FieldLocation } from '../field-table.ts';
 import { isRecord, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { unsupported } from '../unsupported.ts';
@@ -17,13 +17,6 @@ type Source = ConvertedFields<NonNullable<typeof SOURCE.converted>> & {
 /** The place of an object that is converted to Converse. */
 export function location(param: string): FieldLocation {
   return { param, upstream: 'Converse' };
-}
-
-/** The block's type, if it is allowed here. Throws RequestFault. */
-export function typeOf<Converted extends string>(
-  table: KindTable<Converted>, block: JsonRecord, param: string,
-): Converted {
-  return readKind(table, block['type'], location(`${param}.type`));
 }
 
 /** Where a client wants something cached. Only some models cache, and only Claude caches tools and for an hour. */
@@ -81,7 +74,7 @@ const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (
 
 /** Throws RequestFault for a block or a source without a counterpart. */
 export function convertBlock(block: JsonRecord, param: string, names: DocumentNames): readonly JsonRecord[] {
-  const type = typeOf(USER_BLOCKS, block, param);
+  const type = readType(USER_BLOCKS, block, location(param));
   if (type === 'tool_result') throw unsupported(`${param}.type`, 'Converse', 'it stands in a user message only');
   return CONVERTERS[type](block, param, names);
 }

@@ -2,17 +2,17 @@
  * Converts Anthropic's messages to those of Converse: cache points follow what is cached, turns of one side are joined,
  * and a document is never alone in its message.
  */
-import { createHash } from 'node:crypto';
 import type { ModelCapabilities } from '../capabilities.ts';
 import type { RequestPlan } from '../converter.ts';
 import type { DroppedFields } from '../dropped-fields.ts';
-import { isOmittedKind, readKind, readObject } from '../field-table.ts';
+import { isOmittedKind, readKind, readObject, readType } from '../field-table.ts';
 import { isGiven, isRecord, readMessages, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { toolParam } from '../provider-tools.ts';
+import { toConverseId } from '../tool-ids.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';
-import { convertBlock, DocumentNames, location, textBlock, typeOf } from './blocks.ts';
+import { convertBlock, DocumentNames, location, textBlock } from './blocks.ts';
 import type { CachePoints } from './blocks.ts';
 import {
   ASSISTANT_BLOCKS, MESSAGE, REDACTED_BLOCK, ROLES, SYSTEM_BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_RESULT_BLOCK,
@@ -77,7 +77,7 @@ function systemBlocks(system: unknown, param: string, caches: CachePoints): read
   if (!isGiven(system) || typeof system === 'string') return textBlock(system);
   return readRecords(system, param).flatMap((block, index) => {
     const blockParam = `${param}[${index}]`;
-    typeOf(SYSTEM_BLOCKS, block, blockParam);
+    readType(SYSTEM_BLOCKS, block, location(blockParam));
     const { text, cache_control: control } = readObject(TEXT_BLOCK, block, location(blockParam));
     const said = textBlock(text);
     return said.length > 0 ? [...said, ...caches.after(control)] : [];
@@ -111,7 +111,8 @@ class MessageConverter {
   }
 
   #convertUser(block: JsonRecord, param: string): readonly JsonRecord[] {
-    if (typeOf(USER_BLOCKS, block, param) !== 'tool_result') return convertBlock(block, param, this.#documents);
+    if (readType(USER_BLOCKS, block, location(param)) !== 'tool_result')
+      return convertBlock(block, param, this.#documents);
     const { tool_use_id: id, content, is_error: isError } = readObject(TOOL_RESULT_BLOCK, block, location(param));
     const parts = typeof content === 'string' ? textBlock(content) : readRecords(content, `${param}.content`)
       .flatMap((inner, index) => convertBlock(inner, `${param}.content[${index}]`, this.#documents));
@@ -128,7 +129,7 @@ class MessageConverter {
       dropped.add(toolParam(param, block));
       return [];
     }
-    switch (typeOf(ASSISTANT_BLOCKS, block, param)) {
+    switch (readType(ASSISTANT_BLOCKS, block, location(param))) {
       case 'text': return textBlock(readObject(TEXT_BLOCK, block, location(param)).text);
       case 'thinking': return convertThinking(block, param);
       case 'redacted_thinking': return convertRedacted(block, param);
@@ -156,11 +157,4 @@ function convertRedacted(block: JsonRecord, param: string): readonly JsonRecord[
   const data = stringOf(readObject(REDACTED_BLOCK, block, location(param)).data);
   const isBase64 = data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
   return isBase64 ? [{ reasoningContent: { redactedContent: data } }] : [];
-}
-
-const MAX_ID_LENGTH = 64;
-
-/** An id that is too long becomes a digest, the same in a call and in its result. */
-function toConverseId(id: string): string {
-  return id.length <= MAX_ID_LENGTH ? id : `mgw_${createHash('sha256').update(id).digest('base64url')}`;
 }

@@ -2,9 +2,9 @@
  * How Anthropic's messages are converted to Bedrock's Converse. The converters of this folder read objects through
  * these tables, and docs/protocols.md is generated from them.
  */
+import { ACCOUNT_FIELDS, MESSAGE_SETTINGS, TOOL_CHANGES, UNREADABLE_BLOCKS } from '../anthropic/shared-rows.ts';
 import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../field-table.ts';
 
-const OTHER_ACCOUNT = 'it belongs to an account at Anthropic';
 const CITATIONS = 'answers have no citations';
 const SERVER_TOOL = 'Converse runs no such tool';
 const CACHE = 'a `cachePoint` after it, for models that cache';
@@ -40,11 +40,7 @@ export const REQUEST = objectTable('Request', {
   container: refused(SERVER_TOOL),
   compaction: refused('Converse summarises nothing'),
   thread: refused('Converse keeps no conversation'),
-  fallbacks: refused('routes have their own'),
-  fallback_credit_token: refused(OTHER_ACCOUNT),
-  billing_policy: refused(OTHER_ACCOUNT),
-  user_profile_id: refused(OTHER_ACCOUNT),
-  workspace_id: refused(OTHER_ACCOUNT),
+  ...ACCOUNT_FIELDS,
 });
 
 export const OUTPUT_CONFIG = objectTable('`output_config`', {
@@ -69,14 +65,12 @@ export const ROLES = kindTable('Messages by role', {
 
 export const MESSAGE = objectTable('Messages', {
   role: converted('`role`'), content: converted('`content`'),
-  clear_at: refused('a message stays in its conversation', ['never']),
-  output_config: refused('settings are for the whole call'),
+  ...MESSAGE_SETTINGS,
 });
 
 export const SYSTEM_BLOCKS = kindTable('Blocks of a system message by type', {
   text: converted('`text`'),
-  tool_addition: refused('tools are for the whole call'),
-  tool_removal: refused('tools are for the whole call'),
+  ...TOOL_CHANGES,
 });
 
 export const USER_BLOCKS = kindTable('Blocks of a user message, and of a tool\'s result, by type', {
@@ -101,8 +95,7 @@ export const ASSISTANT_BLOCKS = kindTable('Blocks of an assistant message by typ
   code_execution_tool_result: omitted(SERVER_TOOL),
   mcp_tool_use: omitted(SERVER_TOOL),
   mcp_tool_result: omitted(SERVER_TOOL),
-  compaction: refused('only Anthropic can read it'),
-  fallback: refused('only Anthropic can read it'),
+  ...UNREADABLE_BLOCKS,
 });
 
 export const TEXT_BLOCK = objectTable('Text blocks', {

@@ -2,13 +2,11 @@
  * Converts Anthropic's tools and tool choices to the `toolConfig` of Converse, which a conversation needs as soon as it
  * has called a tool.
  */
-import { isCustomTool, isServerTool } from '../anthropic/tool-types.ts';
+import { describeTool, isLeftOut, requireCustomTool } from '../anthropic/converted-tools.ts';
 import { readObject } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { toolSchema } from '../json-schemas.ts';
-import { writeJson } from '../json-value.ts';
-import { toolParam } from '../provider-tools.ts';
 import { malformed, unsupported } from '../unsupported.ts';
 import { location } from './blocks.ts';
 import type { ConversionContext } from './messages.ts';
@@ -25,7 +23,9 @@ export function convertTools(
 ): JsonRecord | undefined {
   const left = new Set<unknown>();
   const tools = readRecords(value, 'tools').flatMap((tool, index) => {
-    if (!isLeftOut(tool, `tools[${index}]`, context)) return convertTool(tool, `tools[${index}]`, context);
+    const param = `tools[${index}]`;
+    if (!isLeftOut(tool, location(param), { ...context, why: 'it runs no such tool' }))
+      return convertTool(tool, param, context);
     left.add(tool['name']);
     return [];
   });
@@ -37,24 +37,15 @@ export function convertTools(
   return { tools: sent, toolChoice: tools.length > 0 ? toolChoice : undefined };
 }
 
-/** A tool that Anthropic runs. */
-function isLeftOut(tool: JsonRecord, param: string, { dropped, providerTools }: ConversionContext): boolean {
-  if (!isServerTool(tool['type'])) return false;
-  if (providerTools === 'Refuse') throw unsupported(`${param}.type`, 'Converse', 'it runs no such tool');
-  dropped.add(toolParam(param, tool));
-  return true;
-}
-
 function convertTool(tool: JsonRecord, param: string, context: ConversionContext): readonly JsonRecord[] {
   const { names, dropped, capabilities, caches } = context;
-  if (!isCustomTool(tool['type']))
-    throw unsupported(`${param}.type`, 'Converse', 'its description is Anthropic\'s own');
+  requireCustomTool(tool, location(param));
   const {
     name, description, input_schema: schema, strict, input_examples: examples, cache_control: control,
   } = readObject(TOOL, tool, location(param));
   const isStrict = dropped.keepIf(capabilities.strictSchemas, `${param}.strict`, strict === true ? true : undefined);
   const spec = toolSpec({
-    name: names.send(name), description: describe(textOf(description), itemsOf(examples)), schema, strict: isStrict,
+    name: names.send(name), description: describeTool(textOf(description), itemsOf(examples)), schema, strict: isStrict,
   });
   return [spec, ...caches.afterTool(control)];
 }
@@ -68,12 +59,6 @@ interface ToolSpec {
 
 function toolSpec({ schema, ...rest }: ToolSpec): JsonRecord {
   return { toolSpec: { ...rest, inputSchema: { json: toolSchema(schema) } } };
-}
-
-function describe(description: string | undefined, examples: readonly unknown[]): string | undefined {
-  if (examples.length === 0) return description;
-  const lines = ['Examples of input:', ...examples.map(writeJson)].join('\n');
-  return description === undefined ? lines : `${description}\n\n${lines}`;
 }
 
 interface Choice {

@@ -1,8 +1,8 @@
 /**
  * Converts Anthropic's content blocks to OpenAI's parts.
  */
-import { readKind, readObject } from '../field-table.ts';
-import type { KindTable, FieldLocation, ConvertedFields } from '../field-table.ts';
+import { readKind, readObject, readType } from '../field-table.ts';
+import type { FieldLocation, ConvertedFields } from '../field-table.ts';
 import { isRecord, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { unsupported } from '../unsupported.ts';
@@ -18,13 +18,6 @@ export function location(param: string): FieldLocation {
   return { param, upstream: 'OpenAI' };
 }
 
-/** The block's type, if it is allowed here. Throws RequestFault. */
-export function typeOf<Converted extends string>(
-  table: KindTable<Converted>, block: JsonRecord, param: string,
-): Converted {
-  return readKind(table, block['type'], location(`${param}.type`));
-}
-
 const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (
   block: JsonRecord, param: string,
 ) => readonly JsonRecord[]>> = {
@@ -36,7 +29,7 @@ const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (
 
 /** Throws RequestFault for a block or a source without a counterpart. */
 export function convertBlock(block: JsonRecord, param: string): readonly JsonRecord[] {
-  const type = typeOf(USER_BLOCKS, block, param);
+  const type = readType(USER_BLOCKS, block, location(param));
   if (type === 'tool_result') throw unsupported(`${param}.type`, 'OpenAI', 'it stands in a user message only');
   return CONVERTERS[type](block, param);
 }

@@ -4,7 +4,7 @@
  */
 import type { RequestPlan } from '../converter.ts';
 import type { DroppedFields } from '../dropped-fields.ts';
-import { isOmittedKind, readKind, readObject } from '../field-table.ts';
+import { isOmittedKind, readKind, readObject, readType } from '../field-table.ts';
 import { isGiven, isRecord, readMessages, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
@@ -12,7 +12,7 @@ import { toolParam } from '../provider-tools.ts';
 import { toToolCallId } from '../tool-ids.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';
-import { location, convertBlock, isText, joinTexts, typeOf, writeParts } from './blocks.ts';
+import { location, convertBlock, isText, joinTexts, writeParts } from './blocks.ts';
 import {
   ASSISTANT_BLOCKS, MESSAGE, REDACTED_BLOCK, ROLES, SYSTEM_BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_RESULT_BLOCK,
   TOOL_USE_BLOCK, USER_BLOCKS,
@@ -68,7 +68,7 @@ function convertSystem(system: unknown, param: string, appendix: readonly string
 }
 
 function joinSystem(blocks: readonly JsonRecord[], param: string): string {
-  for (const [index, block] of blocks.entries()) typeOf(SYSTEM_BLOCKS, block, `${param}[${index}]`);
+  for (const [index, block] of blocks.entries()) readType(SYSTEM_BLOCKS, block, location(`${param}[${index}]`));
   return joinTexts(blocks, param);
 }
 
@@ -77,8 +77,9 @@ function convertUser(blocks: readonly JsonRecord[], param: string): readonly Jso
   const parts: JsonRecord[] = [];
   for (const [index, block] of blocks.entries()) {
     const blockParam = `${param}[${index}]`;
-    if (typeOf(USER_BLOCKS, block, blockParam) !== 'tool_result') parts.push(...convertBlock(block, blockParam));
-    else {
+    if (readType(USER_BLOCKS, block, location(blockParam)) !== 'tool_result') {
+      parts.push(...convertBlock(block, blockParam));
+    } else {
       const { message, more } = convertResult(block, blockParam);
       results.push(message);
       parts.push(...more);
@@ -136,7 +137,7 @@ function isLeftOut(block: JsonRecord, param: string, { dropped, providerTools }:
 function addBlock(
   content: AssistantContent, block: JsonRecord, { param, names }: { param: string; names: ToolNames },
 ): void {
-  switch (typeOf(ASSISTANT_BLOCKS, block, param)) {
+  switch (readType(ASSISTANT_BLOCKS, block, location(param))) {
     case 'text': return void content.texts.push(stringOf(readObject(TEXT_BLOCK, block, location(param)).text));
     case 'thinking': return void content.thinking
       .push(stringOf(readObject(THINKING_BLOCK, block, location(param)).thinking));

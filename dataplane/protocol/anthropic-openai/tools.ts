@@ -1,7 +1,7 @@
 /**
  * Converts Anthropic's tools and tool choices to OpenAI's.
  */
-import { isCustomTool, isServerTool } from '../anthropic/tool-types.ts';
+import { describeTool, isLeftOut, requireCustomTool } from '../anthropic/converted-tools.ts';
 import type { ModelCapabilities } from '../capabilities.ts';
 import type { RequestPlan } from '../converter.ts';
 import type { DroppedFields } from '../dropped-fields.ts';
@@ -9,8 +9,6 @@ import { readObject } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { openAiStrictSchema, toolSchema } from '../json-schemas.ts';
-import { writeJson } from '../json-value.ts';
-import { toolParam } from '../provider-tools.ts';
 import { shortenDescription } from '../tool-descriptions.ts';
 import type { ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
@@ -48,7 +46,7 @@ export function convertTools({ tools: value, tool_choice: choice }: ToolRequest,
   const overflow: string[] = [];
   const left = new Set<unknown>();
   const tools = readRecords(value, 'tools').flatMap((tool, index) => {
-    if (isLeftOut(tool, `tools[${index}]`, options)) {
+    if (isLeftOut(tool, location(`tools[${index}]`), { ...options, why: 'the provider runs no such tool' })) {
       left.add(tool['name']);
       return [];
     }
@@ -61,16 +59,8 @@ export function convertTools({ tools: value, tool_choice: choice }: ToolRequest,
   return tools.length > 0 ? { tools, ...convertChoice(possible, options), overflow } : NO_TOOLS;
 }
 
-/** A tool that Anthropic runs. */
-function isLeftOut(tool: JsonRecord, param: string, { dropped, providerTools }: ToolOptions): boolean {
-  if (!isServerTool(tool['type'])) return false;
-  if (providerTools === 'Refuse') throw unsupported(`${param}.type`, 'OpenAI', 'the provider runs no such tool');
-  dropped.add(toolParam(param, tool));
-  return true;
-}
-
 function convertTool(tool: JsonRecord, param: string, { names, dropped, capabilities }: ToolOptions): JsonRecord {
-  if (!isCustomTool(tool['type'])) throw unsupported(`${param}.type`, 'OpenAI', 'its description is Anthropic\'s own');
+  requireCustomTool(tool, location(param));
   const {
     name, description, input_schema: schema, strict, input_examples: examples,
   } = readObject(TOOL, tool, location(param));
@@ -79,7 +69,7 @@ function convertTool(tool: JsonRecord, param: string, { names, dropped, capabili
   if (strict === true && !strictParameters) dropped.add(`${param}.strict`);
   return {
     name: names.send(name),
-    description: describe(textOf(description), itemsOf(examples)),
+    description: describeTool(textOf(description), itemsOf(examples)),
     parameters: strictParameters ?? parameters,
     strict: strictParameters ? true : strict === false && capabilities.strictSchemas ? false : undefined,
   };
@@ -90,12 +80,6 @@ function shortened({ name, description }: JsonRecord, limit: number, overflow: s
   const text = stringOf(description);
   const short = shortenDescription({ name: stringOf(name), description: text }, limit, overflow);
   return short === text ? {} : { description: short };
-}
-
-function describe(description: string | undefined, examples: readonly unknown[]): string | undefined {
-  if (examples.length === 0) return description;
-  const lines = ['Examples of input:', ...examples.map(writeJson)].join('\n');
-  return description === undefined ? lines : `${description}\n\n${lines}`;
 }
 
 function convertChoice(

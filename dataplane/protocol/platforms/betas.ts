@@ -64,7 +64,7 @@ const HALVES: readonly Half[] = [
 
 export interface ChosenBetas {
   readonly kept: readonly string[];
-  /** As the client sent them. */
+  /** By the names that the rules give them. */
   readonly dropped: readonly string[];
   /** Paths of members of the body that leave with the dropped flags. */
   readonly members: readonly string[];
@@ -76,16 +76,16 @@ export function chooseBetas(
 ): ChosenBetas {
   const { takes, rename: renamed } = PLATFORMS[platform] ?? { rename: {} };
   const flags = flagsIn(header);
-  const passes = (flag: string): boolean =>
-    !isNamed(flag, drop) && (takes === undefined || takes.includes(flag) || isNamed(flag, allow));
-  const named = flags.map((flag) => [flag, rename[flag] ?? renamed[flag] ?? flag] as const);
-  const kept = [...new Set(named.map(([, flag]) => flag).filter(passes))];
-  const dropped = named.filter(([own, flag]) => !passes(flag) || isNamed(own, drop)).map(([flag]) => flag);
-  const left = kept.filter((flag) => !named.every(([own, sent]) => sent !== flag || isNamed(own, drop)));
+  const named = flags.map((flag) => ({ own: flag, sent: rename[flag] ?? renamed[flag] ?? flag }));
+  const passes = ({ own, sent }: (typeof named)[number]): boolean =>
+    !isNamed(own, drop) && !isNamed(sent, drop) &&
+    (takes === undefined || takes.includes(sent) || isNamed(sent, allow));
+  const kept = [...new Set(named.filter(passes).map(({ sent }) => sent))];
+  const dropped = named.filter((flag) => !passes(flag)).map(({ sent }) => sent);
   const allows = (sent: readonly string[], half: Half): boolean =>
     sent.some((flag) => half.flags.some((start) => flag.startsWith(start)));
-  const members = HALVES.filter((half) => allows(flags, half) && !allows(left, half)).map(({ path }) => path);
-  return { kept: left, dropped, members };
+  const members = HALVES.filter((half) => allows(flags, half) && !allows(kept, half)).map(({ path }) => path);
+  return { kept, dropped, members };
 }
 
 function flagsIn(header = ''): readonly string[] {
@@ -98,12 +98,17 @@ function isNamed(flag: string, names: readonly string[]): boolean {
 
 /** The flag as a metric's label: clients can send any, so that only those of a known family have their own name. */
 export function betaLabel(flag: string): string {
-  const family = flag.replace(/-\d{4}-\d{2}-\d{2}$/, '-');
+  const family = familyOf(flag);
   return FAMILIES.has(family) ? family.slice(0, -1) : 'other';
 }
 
+/** The flag without its date: `fast-mode-`. */
+function familyOf(flag: string): string {
+  return flag.replace(/-\d{4}-\d{2}-\d{2}$/, '-');
+}
+
 const FAMILIES: ReadonlySet<string> = new Set([
-  ...HALVES.flatMap(({ flags }) => flags), ...BEDROCK_BETAS.map((flag) => flag.replace(/-\d{4}-\d{2}-\d{2}$/, '-')),
+  ...HALVES.flatMap(({ flags }) => flags), ...BEDROCK_BETAS.map(familyOf),
   'prompt-caching-', 'extended-cache-ttl-', 'files-api-', 'code-execution-', 'memory-', 'thinking-token-count-',
   'claude-code-', 'oauth-', 'skills-', 'compact-',
 ]);

@@ -19,7 +19,7 @@ export const LEDGER_CONTRACT =
   [
     'dataplane/ledger/ledger.ts', 'dataplane/ledger/usage-record.ts', 'dataplane/ledger/price.ts',
     'dataplane/ledger/price-sheet.ts', 'dataplane/ledger/bill.ts',
-    'dataplane/ledger/generation-price.ts',
+    'dataplane/ledger/generation-price.ts', 'dataplane/ledger/periods.ts',
   ];
 
 export const LAYOUT: Readonly<Record<string, Part>> = {

@@ -1,0 +1,14 @@
+/**
+ * The bytes of a small body, which stops being read once it has more than `maxBytes`. Rejects with UpstreamFailure if
+ * the provider breaks off.
+ */
+export async function collectUpTo(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of body) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size > maxBytes) break;
+  }
+  return Buffer.concat(pieces);
+}
