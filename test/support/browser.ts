@@ -81,6 +81,7 @@ export function overflow(page: Page): Promise<number> {
 
 /** Whether the page's ground is light or dark. */
 export async function themeOf(page: Page): Promise<'light' | 'dark'> {
+  await page.waitForLoadState('domcontentloaded'); // a page that has just been navigated to has no body yet
   const [red = 0] =
     await page.evaluate<number[]>('getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)');
   return red > 127 ? 'light' : 'dark';

@@ -3,15 +3,15 @@
  * a real SDK.
  */
 import assert from 'node:assert/strict';
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import { startMgw, tempFolder } from '../../support/cli.ts';
-import type { RunningCli } from '../../support/cli.ts';
 import { need } from '../../support/needs.ts';
-import { fillLedger, platformManifests, teamManifests } from './console-scene.ts';
+import { startMachine } from './console-machine.ts';
+import type { Machine } from './console-machine.ts';
+import { fillLedger, teamManifests } from './console-scene.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
 import {
@@ -22,9 +22,7 @@ import { pattern } from '../../support/pattern.ts';
 const chromium = await need('chromium');
 
 describe.skipIf(chromium.skip)('the console of one machine in a browser', () => {
-  let folder: Awaited<ReturnType<typeof tempFolder>>;
-  let demo: RunningCli;
-  let gateway: RunningCli;
+  let machine: Machine;
   let stage: Stage;
   let admin: Visitor;
   let page: Page;
@@ -33,30 +31,21 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
   let token = '';
   let made = '';
 
-  const manifestPath = (name: string): string => join(folder.path, 'manifests', name);
+  const manifestPath = (name: string): string => join(machine.path, 'manifests', name);
   const manifest = (name: string): Promise<string> => readFile(manifestPath(name), 'utf8');
   const at = (path: string) => (address: URL): boolean => address.pathname === path;
 
   beforeAll(async () => {
-    folder = await tempFolder();
-    demo = startMgw(['demo-provider', '--listen', '127.0.0.1:0']);
-    const [, demoUrl = ''] = await demo.until(/the demo provider answers on (\S+)/);
-    await mkdir(join(folder.path, 'manifests'));
-    await writeFile(manifestPath('platform.yaml'), platformManifests(demoUrl));
-    for (const team of ['research', 'support']) await writeFile(manifestPath(`${team}.yaml`), teamManifests(team));
-    await mkdir(join(folder.path, 'data'));
-    const clock = { nowMs: 0 };
-    const ledger = await openEmbeddedLedger({ path: join(folder.path, 'data', 'ledger.db'), clock: () => clock.nowMs });
-    await fillLedger(ledger, { clock, uidOf: (namespace, name) => `${namespace}/${name}`, nowMs: Date.now() });
-    gateway = startMgw([
-      'run', '--config', 'manifests', '--data', 'data', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
-      '--console', '127.0.0.1:0', '--hello',
-    ], { cwd: folder.path });
-    const [, consoleUrl = '', tokenFile = ''] = await gateway.until(/Console +(http:\S+): .* in (\S+)\n/);
-    url = consoleUrl;
-    token = (await readFile(join(folder.path, tokenFile), 'utf8')).trim();
-    [, sdkUrl = ''] = await gateway.until(/Prices +(http:\S+)\/pricing/);
-    stage = await openStage(chromium.path, join(folder.path, 'pictures'));
+    machine = await startMachine({
+      teams: { research: teamManifests('research'), support: teamManifests('support') },
+      async fill(data) {
+        const clock = { nowMs: 0 };
+        const ledger = await openEmbeddedLedger({ path: join(data, 'ledger.db'), clock: () => clock.nowMs });
+        await fillLedger(ledger, { clock, uidOf: (namespace, name) => `${namespace}/${name}`, nowMs: Date.now() });
+      },
+    });
+    ({ consoleUrl: url, sdkUrl, adminToken: token } = machine);
+    stage = await openStage(chromium.path, join(machine.path, 'pictures'));
     admin = await stage.visitor();
     ({ page } = admin);
     await admin.context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -65,8 +54,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     try {
       await stage?.close();
     } finally {
-      for (const cli of [gateway, demo]) await cli?.[Symbol.asyncDispose]();
-      await folder[Symbol.asyncDispose]();
+      await machine?.close();
     }
   });
 
@@ -289,7 +277,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await remove(admin, `${url}/keys/research/from-browser`, 'from-browser');
     await untilRefused(sdkUrl, made);
     assert.deepEqual(
-      (await readdir(join(folder.path, 'manifests'))).sort(), ['platform.yaml', 'research.yaml', 'support.yaml'],
+      (await readdir(join(machine.path, 'manifests'))).sort(), ['platform.yaml', 'research.yaml', 'support.yaml'],
     );
     await page.goto(`${url}/wallet/research/main`);
     await page.getByRole('link', { name: 'Key from-browser' }).waitFor(); // what it has spent stays

@@ -1,13 +1,13 @@
 /** The playground in a real Chromium: `mgw run`, the demo provider, and a key that pays. */
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { startMgw, tempFolder } from '../../support/cli.ts';
-import type { RunningCli } from '../../support/cli.ts';
 import { need } from '../../support/needs.ts';
-import { platformManifests, teamManifests } from './console-scene.ts';
+import { startMachine } from './console-machine.ts';
+import type { Machine } from './console-machine.ts';
+import { teamManifests } from './console-scene.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
 import { eventually, showToken } from './console-stories.ts';
@@ -15,9 +15,7 @@ import { eventually, showToken } from './console-stories.ts';
 const chromium = await need('chromium');
 
 describe.skipIf(chromium.skip)('the playground', () => {
-  let folder: Awaited<ReturnType<typeof tempFolder>>;
-  let demo: RunningCli;
-  let gateway: RunningCli;
+  let machine: Machine;
   let stage: Stage;
   let admin: Visitor;
   let page: Page;
@@ -27,28 +25,16 @@ describe.skipIf(chromium.skip)('the playground', () => {
   let key = '';
 
   beforeAll(async () => {
-    folder = await tempFolder();
-    demo = startMgw(['demo-provider', '--listen', '127.0.0.1:0']);
-    const [, demoUrl = ''] = await demo.until(/the demo provider answers on (\S+)/);
-    await mkdir(join(folder.path, 'manifests'));
-    await writeFile(join(folder.path, 'manifests', 'platform.yaml'), platformManifests(demoUrl));
-    await writeFile(join(folder.path, 'manifests', 'research.yaml'), `${teamManifests('research')}---
+    machine = await startMachine({ teams: { research: `${teamManifests('research')}---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
 metadata: {name: tiny, namespace: research}
 spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "0.006", minOutputTokens: 16}}
-`);
-    gateway = startMgw([
-      'run', '--config', 'manifests', '--data', 'data', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
-      '--console', '127.0.0.1:0', '--hello',
-    ], { cwd: folder.path });
-    const [, consoleUrl = '', tokenFile = ''] = await gateway.until(/Console +(http:\S+): .* in (\S+)\n/);
-    url = consoleUrl;
-    token = (await readFile(join(folder.path, tokenFile), 'utf8')).trim();
-    [, sdkUrl = ''] = await gateway.until(/Prices +(http:\S+)\/pricing/);
-    const secret = await readFile(join(folder.path, 'data', 'secrets', 'research', 'ci-bot-key.yaml'), 'utf8');
+` } });
+    ({ consoleUrl: url, sdkUrl, adminToken: token } = machine);
+    const secret = await readFile(join(machine.path, 'data', 'secrets', 'research', 'ci-bot-key.yaml'), 'utf8');
     key = /sk-\w+/.exec(secret)?.[0] ?? assert.fail(secret);
-    stage = await openStage(chromium.path, join(folder.path, 'pictures'));
+    stage = await openStage(chromium.path, join(machine.path, 'pictures'));
     admin = await stage.visitor();
     ({ page } = admin);
     await admin.context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -60,8 +46,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     try {
       await stage?.close();
     } finally {
-      for (const cli of [gateway, demo]) await cli?.[Symbol.asyncDispose]();
-      await folder[Symbol.asyncDispose]();
+      await machine?.close();
     }
   });
 
@@ -143,7 +128,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     await page.getByLabel('API key').press('Tab');
     await page.getByRole('alert').getByText(/API key.*invalid_api_key/).waitFor();
     await admin.inspect('playground-refused');
-    for (const cli of [gateway, demo]) {
+    for (const cli of machine.programs) {
       const said = cli.stdout() + cli.stderr();
       assert.ok(!said.includes(key) && !said.includes('xxxxxxxx') && !said.includes('lighthouse'));
     }
