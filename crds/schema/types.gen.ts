@@ -497,6 +497,11 @@ export interface ModelRouteChannel {
   /** How the gateway proves itself to the provider. Absent, it sends no credential. */
   readonly auth?: ModelRouteChannelAuth;
   /**
+   * What this channel costs the platform, for margins: usage records hold each call's cost on it. It counts for no
+   * hold, quota or bill, and keys never see it. Absent, the cost of its calls is unknown.
+   */
+  readonly cost?: ModelRouteChannelCost;
+  /**
    * What becomes of the flags that clients send in anthropic-beta, over what the platform does by itself. BedrockInvoke
    * takes only the flags on its list, the others take all.
    */
@@ -594,6 +599,20 @@ export interface ModelRouteChannelAuthSecretRef {
 }
 
 /**
+ * What this channel costs the platform, for margins: usage records hold each call's cost on it. It counts for no hold,
+ * quota or bill, and keys never see it. Absent, the cost of its calls is unknown.
+ */
+export interface ModelRouteChannelCost {
+  /**
+   * The PriceCatalog of the gateway's namespace whose prices the platform pays on this channel, with the models' names
+   * of this route. A catalog that is for this only has purpose Costs.
+   */
+  readonly catalogRef: NameRef;
+  /** What every price of the catalog is multiplied by, such as "0.85" for a discount. Absent, 1. */
+  readonly multiplier?: string;
+}
+
+/**
  * What becomes of the flags that clients send in anthropic-beta, over what the platform does by itself. BedrockInvoke
  * takes only the flags on its list, the others take all.
  */
@@ -681,6 +700,11 @@ export interface PriceCatalog {
 
 /** The prices. */
 export interface PriceCatalogSpec {
+  /**
+   * What the prices are. Prices, the default, are what groups pay. Costs are what channels cost the platform: they
+   * count only where a channel of a ModelRoute refers to the catalog (cost), and price no model.
+   */
+  readonly purpose?: 'Prices' | 'Costs';
   /** What a million input tokens cost at model ratio 1, in USD; a decimal in quotes such as "2". */
   readonly ratioBaseUsd: string;
   /** The price of each model. */

@@ -920,7 +920,18 @@ export interface Channel {
     | string
     | undefined;
   /** absent: as the platform has them */
-  readonly betas?: BetaRules | undefined;
+  readonly betas?:
+    | BetaRules
+    | undefined;
+  /** absent: what calls on it cost the platform is unknown */
+  readonly cost?: ChannelCost | undefined;
+}
+
+/** What a channel costs the platform: the `costs` of a PriceCatalog times a multiplier. */
+export interface ChannelCost {
+  /** a PriceCatalog's name */
+  readonly catalog: string;
+  readonly multiplierE9: bigint;
 }
 
 /** Rules for flags of the header anthropic-beta. A '*' at the end stands for any rest, except in renames. */
@@ -957,6 +968,13 @@ export interface PriceCatalog {
   readonly models: readonly Price[];
   /** prices with fields from 12 on, which an older proxy would take for free */
   readonly sheets: readonly Price[];
+  /** absent: no channel refers to the catalog */
+  readonly costs?: CostPrices | undefined;
+}
+
+/** All prices of a catalog that channels refer to for their cost, also those that another catalog claimed first. */
+export interface CostPrices {
+  readonly models: readonly Price[];
 }
 
 export interface Price {
@@ -2834,6 +2852,7 @@ function createBaseChannel(): Channel {
     signIn: undefined,
     keyHeader: undefined,
     betas: undefined,
+    cost: undefined,
   };
 }
 
@@ -2889,6 +2908,9 @@ export const Channel: MessageFns<Channel> = {
     }
     if (message.betas !== undefined) {
       BetaRules.encode(message.betas, writer.uint32(138).fork()).join();
+    }
+    if (message.cost !== undefined) {
+      ChannelCost.encode(message.cost, writer.uint32(146).fork()).join();
     }
     return writer;
   },
@@ -3040,6 +3062,74 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.betas = BetaRules.decode(reader, reader.uint32());
+            continue;
+          }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.cost = ChannelCost.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseChannelCost(): ChannelCost {
+  return { catalog: "", multiplierE9: 0n };
+}
+
+export const ChannelCost: MessageFns<ChannelCost> = {
+  encode(message: ChannelCost, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.catalog !== "") {
+      writer.uint32(10).string(message.catalog);
+    }
+    if (message.multiplierE9 !== 0n) {
+      if (BigInt.asUintN(64, message.multiplierE9) !== message.multiplierE9) {
+        throw new globalThis.Error("value provided for field message.multiplierE9 of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.multiplierE9);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ChannelCost {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseChannelCost() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.catalog = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.multiplierE9 = reader.uint64() as bigint;
             continue;
           }
         }
@@ -3317,7 +3407,7 @@ export const Timeouts: MessageFns<Timeouts> = {
 };
 
 function createBasePriceCatalog(): PriceCatalog {
-  return { namespace: "", name: "", generation: 0n, ratioBaseUsdE9: 0n, models: [], sheets: [] };
+  return { namespace: "", name: "", generation: 0n, ratioBaseUsdE9: 0n, models: [], sheets: [], costs: undefined };
 }
 
 export const PriceCatalog: MessageFns<PriceCatalog> = {
@@ -3345,6 +3435,9 @@ export const PriceCatalog: MessageFns<PriceCatalog> = {
     }
     for (const v of message.sheets) {
       Price.encode(v!, writer.uint32(50).fork()).join();
+    }
+    if (message.costs !== undefined) {
+      CostPrices.encode(message.costs, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -3408,6 +3501,60 @@ export const PriceCatalog: MessageFns<PriceCatalog> = {
             }
 
             message.sheets.push(Price.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.costs = CostPrices.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCostPrices(): CostPrices {
+  return { models: [] };
+}
+
+export const CostPrices: MessageFns<CostPrices> = {
+  encode(message: CostPrices, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.models) {
+      Price.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CostPrices {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCostPrices() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.models.push(Price.decode(reader, reader.uint32()));
             continue;
           }
         }

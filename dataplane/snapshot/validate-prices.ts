@@ -16,6 +16,7 @@ export function validateCatalogs(faults: SnapshotFault[], catalogs: readonly Pri
       to.expect(!priced.has(price.name), `models "${price.name}": priced twice`);
       priced.add(price.name);
     }
+    for (const price of catalog.costs?.models ?? []) validatePrice(to, `costs "${price.name}"`, price);
   }
 }
 

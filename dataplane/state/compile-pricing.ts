@@ -21,16 +21,20 @@ export interface PriceEntry extends ModelPrice {
 export function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, PriceEntry> {
   const prices = new Map<string, PriceEntry>();
   for (const listed of catalogs) {
-    const { namespace, name, generation, ratioBaseUsdE9: ratioBaseE9 } = listed;
-    const catalog = `${namespace}/${name}@${generation}`;
     for (const price of pricesOf(listed)) {
       if (prices.has(price.name)) continue;
-      const quotaType = price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token';
-      const entry = { price, quotaType, ratioBaseE9, catalog, figures: undefined } as const;
+      const entry = priceEntry(listed, price);
       prices.set(price.name, price.usdPerMillion ? { ...entry, figures: priceAt(entry, ONE_E9 * ONE_E9) } : entry);
     }
   }
   return prices;
+}
+
+/** A price with what its catalog says of all of its prices. */
+export function priceEntry(catalog: PriceCatalog, price: Price): PriceEntry {
+  const { namespace, name, generation, ratioBaseUsdE9: ratioBaseE9 } = catalog;
+  const quotaType = price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token';
+  return { price, quotaType, ratioBaseE9, catalog: `${namespace}/${name}@${generation}`, figures: undefined };
 }
 
 /** A model's price as a group with this ratio (10⁻¹⁸) pays it. `channel`: "route/channel"; absent: any. */
