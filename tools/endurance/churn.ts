@@ -8,7 +8,7 @@ import { NAMESPACE } from '../../test/e2e/charts/situations.ts';
 import { numberFlag, readFlags } from '../../test/support/flags.ts';
 import { installDefinitions, makeFirstCall, openWorld, worldMissing } from '../../test/e2e/node/world.ts';
 import { quantilesOf } from '../bench/figures.ts';
-import { playRound } from './round.ts';
+import { playRound, VERSIONS } from './round.ts';
 import type { RoundResult } from './round.ts';
 import { openTenants } from './tenants.ts';
 
@@ -27,6 +27,7 @@ try {
   await makeFirstCall(world);
   // the demo stands for a provider, which upgrades of the gateway leave alone
   await world.node.kubectl('rollout', 'pause', 'deployment/model-gateway-demo', '--namespace', NAMESPACE);
+  await world.node.tagImage(`model-gateway:${VERSIONS[0]}`, `model-gateway:${VERSIONS[1]}`);
   const startedMs = performance.now();
   const tenants = await openTenants(world, keys);
   console.log(`${keys} ApiKeys are ready after ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
