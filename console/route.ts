@@ -32,9 +32,30 @@ export interface ConsoleDeps {
   readonly gatewayUrl: string | undefined;
   /** undefined: the gateway's address is not configured. */
   readonly callGateway?: GatewayCaller | undefined;
+  /** undefined: the channels cannot be probed from here, but in a proxy's pod. */
+  readonly doctor?: ChannelDoctor | undefined;
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+/** Asks the channels of a route whether they serve, with the gateway's own credentials. */
+export interface ChannelDoctor {
+  /** What a check asks for, and what that may cost, in words. */
+  costs(route: string): string;
+  /** Never rejects for what a channel does. */
+  check(route: string): Promise<readonly ChannelFinding[]>;
+}
+
+export interface ChannelFinding {
+  /** "route/channel" */
+  readonly channel: string;
+  readonly model: string;
+  readonly asked: 'Count' | 'Call';
+  /** undefined: the channel serves. */
+  readonly problem: string | undefined;
+  /** Without secrets. */
+  readonly message: string;
 }
 
 /** One request of a signed-in person. */

@@ -6,6 +6,7 @@ import type {
   ActivityEntry, ActivityQuery, ActivityReader, ProxyFigures, RefusalCount,
 } from '../../../dataplane/activity/activity.ts';
 import { SHORTAGE_CODES } from '../../../dataplane/activity/activity.ts';
+import type { ChannelDoctor } from '../../../console/route.ts';
 import { buildConsole } from '../../../console/server.ts';
 import { buildResources } from '../../../operator/store/resources.ts';
 import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../console/usage/usage.ts';
@@ -195,6 +196,7 @@ export function activityOf(
 
 export function walletStand(
   usage: UsageStore | undefined, manifests: readonly unknown[] = [], activity?: ActivityReader,
+  doctor?: ChannelDoctor,
 ): WalletStand {
   const world = createWorld([
     accountManifest('team-a', 'main', undefined, {
@@ -212,7 +214,7 @@ export function walletStand(
     console.error(message, fields);
   } };
   const app = buildConsole({
-    access: world.access(PEOPLE), usage, activity, resources: () => buildResources({
+    access: world.access(PEOPLE), usage, activity, doctor, resources: () => buildResources({
       objects: world.objects.values(), secrets: [], namespaces: new Map(),
     }), gatewayNamespace: 'model-gateway',
     gatewayUrl: 'https://models.example.com', sealingKeys: [new Uint8Array(32).fill(7)], nowMs: () => TEST_NOW_MS, log,
