@@ -856,12 +856,38 @@ export interface PriceCatalogModelPerUse {
   readonly fileSearchUsd?: string;
 }
 
-/** One channel's price. */
+/** One channel's price, that is a multiplier, or usdPerMillion, or requestUsd. */
 export interface PriceCatalogModelChannel {
   /** The ModelRoute and its channel, such as openai/azure-eu. */
   readonly channel: string;
   /** What every price of the model is multiplied by; a decimal in quotes such as "1.1". */
-  readonly multiplier: string;
+  readonly multiplier?: string;
+  /**
+   * What a million tokens of each class cost on this channel, in USD, in place of the price's own. Every class that the
+   * price states is stated here too. Multipliers of serviceTiers and regions, and perUse, count here as well.
+   */
+  readonly usdPerMillion?: Readonly<Record<string, string>>;
+  /**
+   * Prices of long requests on this channel, beside usdPerMillion. Required where the price has contextTiers, with the
+   * same steps.
+   */
+  readonly contextTiers?: readonly PriceCatalogModelChannelContextTier[];
+  /** The price of one generation on this channel, in place of the price's requestUsd. */
+  readonly requestUsd?: string;
+}
+
+/** Prices of requests whose whole input is above a number of tokens. */
+export interface PriceCatalogModelChannelContextTier {
+  /**
+   * The tier counts for a request with more input tokens than this, those read from and written to a cache included.
+   */
+  readonly above: number;
+  /** What a million tokens of each class cost above it, in USD; or inputMultiplier and outputMultiplier. */
+  readonly usdPerMillion?: Readonly<Record<string, string>>;
+  /** What the prices of all classes of input are multiplied by. Absent, 1. */
+  readonly inputMultiplier?: string;
+  /** What the prices of all classes of output are multiplied by. Absent, 1. */
+  readonly outputMultiplier?: string;
 }
 
 /** The price of an image of one size and quality. */

@@ -1006,7 +1006,20 @@ export interface Price {
   /** takes the place of request_nano_usd */
   readonly perImage: readonly ImagePrice[];
   /** likewise, times the seconds */
-  readonly perSecondNanoUsd?: bigint | undefined;
+  readonly perSecondNanoUsd?:
+    | bigint
+    | undefined;
+  /** by "route/channel", which then has no multiplier */
+  readonly channelRates: readonly ChannelPrice[];
+}
+
+/** A price of its own on one channel: rates with their context tiers, or USD per generation. */
+export interface ChannelPrice {
+  /** "route/channel" */
+  readonly channel: string;
+  readonly usdPerMillion: Rates | undefined;
+  readonly contextTiers: readonly ContextTier[];
+  readonly requestNanoUsd?: bigint | undefined;
 }
 
 /** USD per image, in nano-dollars, of a size and a quality. Empty: any. */
@@ -3591,6 +3604,7 @@ function createBasePrice(): Price {
     channelPrices: [],
     perImage: [],
     perSecondNanoUsd: undefined,
+    channelRates: [],
   };
 }
 
@@ -3673,6 +3687,9 @@ export const Price: MessageFns<Price> = {
         throw new globalThis.Error("value provided for field message.perSecondNanoUsd of type int64 too large");
       }
       writer.uint32(152).int64(message.perSecondNanoUsd);
+    }
+    for (const v of message.channelRates) {
+      ChannelPrice.encode(v!, writer.uint32(162).fork()).join();
     }
     return writer;
   },
@@ -3840,6 +3857,96 @@ export const Price: MessageFns<Price> = {
             }
 
             message.perSecondNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.channelRates.push(ChannelPrice.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseChannelPrice(): ChannelPrice {
+  return { channel: "", usdPerMillion: undefined, contextTiers: [], requestNanoUsd: undefined };
+}
+
+export const ChannelPrice: MessageFns<ChannelPrice> = {
+  encode(message: ChannelPrice, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.channel !== "") {
+      writer.uint32(10).string(message.channel);
+    }
+    if (message.usdPerMillion !== undefined) {
+      Rates.encode(message.usdPerMillion, writer.uint32(18).fork()).join();
+    }
+    for (const v of message.contextTiers) {
+      ContextTier.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.requestNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.requestNanoUsd) !== message.requestNanoUsd) {
+        throw new globalThis.Error("value provided for field message.requestNanoUsd of type int64 too large");
+      }
+      writer.uint32(32).int64(message.requestNanoUsd);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ChannelPrice {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseChannelPrice() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.channel = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.usdPerMillion = Rates.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.contextTiers.push(ContextTier.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.requestNanoUsd = reader.int64() as bigint;
             continue;
           }
         }

@@ -2,6 +2,7 @@
  * [P] Compiles the offers of a Direct group: for every model of its routes the channels that serve it, in tiers of
  * equal priority.
  */
+import { hasOwnPrice } from '../snapshot/catalog-prices.ts';
 import type { DirectAccess } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
 import type { CostOf } from './compile-costs.ts';
@@ -104,7 +105,7 @@ export function pricesOf(model: string, groupRatioE18: bigint, prices: ReadonlyM
   const entry = prices.get(model);
   const common = entry && priceAt(entry, groupRatioE18);
   return ({ target, renames }) => ({
-    price: entry && entry.price.channelPrices.length > 0 ? priceAt(entry, groupRatioE18, target.id) : common,
+    price: entry && hasOwnPrice(entry.price, target.id) ? priceAt(entry, groupRatioE18, target.id) : common,
     priceOf: (upstreamModel) => {
       const other = prices.get(clientName(upstreamModel, renames));
       return other && priceAt(other, groupRatioE18, target.id);

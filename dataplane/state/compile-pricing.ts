@@ -1,7 +1,7 @@
 /** [P] Compiles prices by model, and the groups of the public price page. */
 import { QuotaType } from '../snapshot/snapshot.gen.ts';
 import type { Group, Price, PriceCatalog } from '../snapshot/snapshot.gen.ts';
-import { pricesOf } from '../snapshot/catalog-prices.ts';
+import { priceOn, pricesOf } from '../snapshot/catalog-prices.ts';
 import { ONE_E9 } from '../snapshot/decimal.ts';
 import { compilePrice } from '../ledger/price-sheet.ts';
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
@@ -41,8 +41,8 @@ export function priceEntry(catalog: PriceCatalog, price: Price): PriceEntry {
 export function priceAt(
   { quotaType, ratioBaseE9, price }: PriceEntry, groupRatioE18: bigint, channel?: string,
 ): CompiledPrice {
-  const own = price.channelPrices.find(({ name }) => name === channel);
-  return compilePrice({ ...price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, own?.multiplierE9);
+  const on = priceOn(price, channel);
+  return compilePrice({ ...on.price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, on.multiplierE9);
 }
 
 /** The groups of the price list: those that offer a model with a price. */
