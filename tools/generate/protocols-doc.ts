@@ -1,9 +1,10 @@
 /** docs/protocols.md, out of the tables that the conversions go by. */
 import {
-  ANTHROPIC_MODELS, CONVERSE_MODELS, DEFAULT_CAPABILITIES, OPENAI_MODELS,
+  ANTHROPIC_MODELS, CONVERSE_MODELS, DEFAULT_CAPABILITIES, GEMINI_MODELS, OPENAI_MODELS,
 } from '../../dataplane/protocol/capabilities.ts';
 import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as toConverse from '../../dataplane/protocol/anthropic-converse/table.ts';
+import * as toGemini from '../../dataplane/protocol/anthropic-gemini/table.ts';
 import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as toChat from '../../dataplane/protocol/responses-openai/table.ts';
@@ -95,6 +96,12 @@ may be given by URL, every item keeps its place, and thinking that the gateway h
 that Anthropic signed. Refused and dropped fields are named as the client wrote them.
 `;
 
+const THROUGH_MESSAGES = `Clients of the other dialects go through Anthropic's messages, as above, and from there on as
+follows. Thought signatures come to the client as signatures of thinking blocks: in \`reasoning_details\` of chats, and
+sealed in the reasoning items of Responses. A client that sends them back keeps the model's thoughts. For Gemini 3 a
+call without its signature gets Google's value that skips the check.
+`;
+
 function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {
   const rows = known.map(({ models, capabilities: differing }) =>
     `| ${models} | ${Object.entries(differing).map(([name, value]) => `\`${name}: ${String(value)}\``).join(', ')} |`);
@@ -106,7 +113,7 @@ export function protocolsText(): string {
   return wrapMarkdown([
     HEAD, PROVIDER_TOOLS, MODELS,
     ...capabilities('OpenAI', OPENAI_MODELS), ...capabilities('Anthropic', ANTHROPIC_MODELS),
-    ...capabilities('Bedrock Converse', CONVERSE_MODELS),
+    ...capabilities('Bedrock Converse', CONVERSE_MODELS), ...capabilities('Gemini', GEMINI_MODELS),
     '## OpenAI clients on providers of Anthropic\'s protocol\n',
     '### What the client sends\n', ...toAnthropic.REQUEST_TABLES.map(section),
     '### What the client gets\n', ...toAnthropic.RESPONSE_TABLES.map(section),
@@ -123,6 +130,10 @@ export function protocolsText(): string {
         'Requests of the other dialects are first converted to Anthropic\'s messages, as above, and then as follows.\n',
     '### What the client sends\n', ...toConverse.REQUEST_TABLES.map(section),
     '### What the client gets\n', ...toConverse.RESPONSE_TABLES.map(section),
+    '## Anthropic clients on Gemini\'s own API\n',
+    THROUGH_MESSAGES,
+    '### What the client sends\n', ...toGemini.REQUEST_TABLES.map(section),
+    '### What the client gets\n', ...toGemini.RESPONSE_TABLES.map(section),
   ].join('\n'));
 }
 
