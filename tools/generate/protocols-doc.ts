@@ -105,10 +105,10 @@ sealed in the reasoning items of Responses. A client that sends them back keeps 
 call without its signature gets Google's value that skips the check.
 `;
 
-const FROM_GEMINI = `For providers of other protocols, the request is converted to Anthropic's messages as below, in memory, and
-from there like the request of an Anthropic client; a temperature keeps its own scale for OpenAI's protocol. Refused and
-dropped fields are named as the client wrote them. Fields may have either of Google's spellings, \`maxOutputTokens\` and
-\`max_output_tokens\`.
+const FROM_GEMINI = `Requests to providers of other protocols are converted to Anthropic's messages as below, in
+memory, and from there like the request of an Anthropic client; a temperature keeps its own scale for OpenAI's
+protocol. Refused and dropped fields are named as the client wrote them. Fields may have either of Google's spellings,
+\`maxOutputTokens\` and \`max_output_tokens\`.
 `;
 
 function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {

@@ -1,24 +1,23 @@
 /**
- * Google's protocol: /v1beta/models/{model}:generateContent, :streamGenerateContent and :countTokens, and the models.
+ * Google's protocol: /v1beta/models/{model}:generateContent, :streamGenerateContent and :countTokens.
  * The SDK's newest versions call the same below /v1.
  */
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { authenticateHeaders } from '../../pipeline/authenticate.ts';
 import { countTokens } from '../../pipeline/count-tokens.ts';
 import { readGeminiCount, readGenerate } from '../../pipeline/endpoints/gemini.ts';
-import { modelNotFound } from '../../pipeline/route.ts';
 import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { readGeminiCall } from '../gemini-path.ts';
 import { notFound } from '../not-found.ts';
 import { PATHS } from '../paths.ts';
 import { receive } from '../receive.ts';
-import { firstOf, geminiModel, geminiModelPage } from '../views/gemini-models.ts';
+import { firstOf } from '../views/gemini-models.ts';
 import type { Query } from '../views/gemini-models.ts';
-import { callableModel, callableModels } from '../views/models.ts';
 import { serve } from './billed.ts';
 
 type CallRequest = FastifyRequest<{ Params: { readonly '*': string }; Querystring: Query }>;
+
 /** Calls. Their methods are in the path, behind a model's name of any form, so that one route has them all. */
 export const gemini: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
   const handler = (request: CallRequest, reply: FastifyReply): FastifyReply | Promise<object> => {
@@ -63,19 +62,4 @@ async function count(deps: ServerDeps, { request, reply }: Exchange, model: stri
     await countTokens(deps, { received, ...callerOf(request) }, { dialect: 'Gemini', attempts });
   if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
   return { totalTokens: inputTokens };
-}
-
-/** The models that this key can call now; free. */
-export function geminiModels(app: FastifyInstance, { state }: ServerDeps): void {
-  const options = { config: { endpoint: 'models' } } as const;
-  app.get<{ Querystring: Query }>(PATHS.geminiModels.path, options, (request, reply) => {
-    const offers = callableModels(state.get(), callerOf(request).key);
-    return reply.send(geminiModelPage(offers, request.query));
-  });
-  app.get<{ Params: { readonly '*': string } }>(PATHS.geminiModel.path, options, (request, reply) => {
-    const { '*': name } = request.params;
-    const offer = callableModel(state.get(), callerOf(request).key, name);
-    if (!offer) throw modelNotFound(name);
-    return reply.send(geminiModel(offer));
-  });
 }

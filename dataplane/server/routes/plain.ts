@@ -3,7 +3,7 @@ import type { FastifyPluginCallback } from 'fastify';
 import { authenticateHeaders } from '../../pipeline/authenticate.ts';
 import type { ServerDeps } from '../deps.ts';
 import { countTokens } from './count-tokens.ts';
-import { geminiModels } from './gemini.ts';
+import { geminiModels } from './gemini-models.ts';
 import { key } from './key.ts';
 import { models } from './models.ts';
 import { responses } from './responses.ts';

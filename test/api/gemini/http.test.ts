@@ -133,7 +133,8 @@ describe('a request', () => {
   it('keeps numbers that a double cannot hold', async () => {
     world.anthropic.script(anthropicMessage());
     const body = '{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":'
-      + '{"id":12345678901234567890}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"id":12345678901234567890}}}]}]}';
+      + '{"id":12345678901234567890}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":'
+      + '{"id":12345678901234567890}}}]}]}';
     await post(world, '/v1beta/models/claude-model:generateContent', body);
     assert.equal((await world.anthropic.request(0)).body.toString().split('12345678901234567890').length, 3);
   });

@@ -197,7 +197,9 @@ describe('a stream', () => {
   it('that breaks off in thoughts that are not shown is billed for them', async () => {
     world.anthropic.script(sseReply(
       { event: 'message_start', data: { type: 'message_start', message: { usage: { input_tokens: 10 } } } },
-      { event: 'x', data: { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } } },
+      { event: 'x', data: {
+        type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' },
+      } },
       { event: 'x', data: { type: 'content_block_delta', index: 0, delta: {
         type: 'thinking_delta', thinking: 'a long thought about nothing',
       } } },
