@@ -471,10 +471,10 @@ export interface ModelRouteChannel {
   /** What the channel is known by, unique within the route. */
   readonly name: string;
   /**
-   * What the provider speaks. OpenAI is any provider compatible with OpenAI's API. BedrockConverse is Amazon Bedrock's
-   * own protocol for all of its chat models.
+   * What the provider speaks. OpenAI is any provider compatible with OpenAI's API. Gemini is Google's own API for its
+   * models. BedrockConverse is Amazon Bedrock's own protocol for all of its chat models.
    */
-  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'Gemini' | 'BedrockConverse';
   /**
    * How a cloud dresses the protocol's requests. Direct, the default, is the protocol as its own API has it.
    * AzureDeployments puts the deployment into the path, and the API's version into the query. BedrockInvoke and
@@ -491,7 +491,8 @@ export interface ModelRouteChannel {
   readonly endpoints?: readonly ('Chat' | 'Responses')[];
   /**
    * The provider's address, as the protocol's own SDK takes it: for OpenAI with /v1, as in https://api.openai.com/v1;
-   * for Anthropic without, as in https://api.anthropic.com; for BedrockConverse the host of bedrock-runtime.
+   * for Anthropic without, as in https://api.anthropic.com; for Gemini without /v1beta, as in
+   * https://generativelanguage.googleapis.com; for BedrockConverse the host of bedrock-runtime.
    */
   readonly baseUrl: string;
   /** How the gateway proves itself to the provider. Absent, it sends no credential. */
@@ -536,7 +537,8 @@ export interface ModelRouteChannelAuth {
   readonly type: 'ApiKey' | 'AwsSigV4' | 'GoogleOAuth' | 'AzureEntra';
   /**
    * The header that carries the key. Absent, it is the one of the platform or else of the protocol: Authorization (as a
-   * bearer token) for OpenAI, BedrockInvoke and BedrockConverse, api-key for AzureDeployments, x-api-key for Anthropic.
+   * bearer token) for OpenAI, BedrockInvoke and BedrockConverse, api-key for AzureDeployments, x-api-key for Anthropic,
+   * x-goog-api-key for Gemini.
    */
   readonly header?: 'Authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
   /**

@@ -165,7 +165,12 @@ export async function readErrorResponse(
     if (!(error instanceof UpstreamFailure)) throw error;
   }
   const text = Buffer.concat(pieces).subarray(0, MAX_ERROR_BYTES);
-  return { kind: 'Refused', status, headers, error: readError(status, text) };
+  const error = readError(status, text);
+  const { retryAfterSeconds: seconds } = error;
+  return {
+    kind: 'Refused', status: error.status ?? status, error,
+    headers: seconds === undefined ? headers : { 'retry-after': String(seconds), ...headers },
+  };
 }
 
 function outcomeLabel(result: AttemptResult): string {

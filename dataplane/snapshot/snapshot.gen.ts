@@ -308,6 +308,7 @@ export const Protocol = {
   UNSPECIFIED: "PROTOCOL_UNSPECIFIED",
   OPENAI: "PROTOCOL_OPENAI",
   ANTHROPIC: "PROTOCOL_ANTHROPIC",
+  GEMINI: "PROTOCOL_GEMINI",
   BEDROCK_CONVERSE: "PROTOCOL_BEDROCK_CONVERSE",
 } as const;
 
@@ -317,6 +318,7 @@ export namespace Protocol {
   export type UNSPECIFIED = typeof Protocol.UNSPECIFIED;
   export type OPENAI = typeof Protocol.OPENAI;
   export type ANTHROPIC = typeof Protocol.ANTHROPIC;
+  export type GEMINI = typeof Protocol.GEMINI;
   export type BEDROCK_CONVERSE = typeof Protocol.BEDROCK_CONVERSE;
 }
 
@@ -331,6 +333,9 @@ export function protocolFromJSON(object: any): Protocol {
     case 2:
     case "PROTOCOL_ANTHROPIC":
       return Protocol.ANTHROPIC;
+    case 3:
+    case "PROTOCOL_GEMINI":
+      return Protocol.GEMINI;
     case 4:
     case "PROTOCOL_BEDROCK_CONVERSE":
       return Protocol.BEDROCK_CONVERSE;
@@ -347,6 +352,8 @@ export function protocolToNumber(object: Protocol): number {
       return 1;
     case Protocol.ANTHROPIC:
       return 2;
+    case Protocol.GEMINI:
+      return 3;
     case Protocol.BEDROCK_CONVERSE:
       return 4;
     default:

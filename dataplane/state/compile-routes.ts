@@ -149,6 +149,7 @@ function compileChannel(
 const PROTOCOLS: Readonly<Partial<Record<Protocol, UpstreamTarget['protocol']>>> = {
   [Protocol.ANTHROPIC]: 'Anthropic',
   [Protocol.BEDROCK_CONVERSE]: 'BedrockConverse',
+  [Protocol.GEMINI]: 'Gemini',
 };
 
 const PLATFORMS: Readonly<Partial<Record<Platform, PlatformName>>> = {

@@ -17,7 +17,9 @@ const OPERATIONS: Readonly<Partial<Record<EndpointName, string>>> = {
   responses: 'chat',
 };
 
-const PROVIDERS = { OpenAI: 'openai', Anthropic: 'anthropic', BedrockConverse: 'bedrock_converse' } as const;
+const PROVIDERS = {
+  OpenAI: 'openai', Anthropic: 'anthropic', BedrockConverse: 'bedrock_converse', Gemini: 'gemini',
+} as const;
 
 /** Outcomes of attempts that never left the gateway. */
 const NOT_SENT = new Set(['full', 'short']);

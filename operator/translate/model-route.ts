@@ -24,6 +24,7 @@ const CHANNEL_ENDPOINTS = { Chat: ChannelEndpoint.CHAT, Responses: ChannelEndpoi
 const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;
 const PROTOCOLS = {
   OpenAI: Protocol.OPENAI, Anthropic: Protocol.ANTHROPIC, BedrockConverse: Protocol.BEDROCK_CONVERSE,
+  Gemini: Protocol.GEMINI,
 } as const;
 const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.DRAIN } as const;
 const ALLOWANCES = {
