@@ -124,8 +124,8 @@ export type GatewayCaller = (call: GatewayCall) => Promise<RelayedAnswer>;
 /** An answer of the gateway for a script of the page. */
 export interface RelayedAnswer {
   readonly status: number;
-  /** JSON or an event stream: nothing that a browser would show as a page. */
-  readonly contentType: 'application/json; charset=utf-8' | 'text/event-stream';
+  /** Nothing that a browser would show as a page. */
+  readonly contentType: 'application/json; charset=utf-8' | 'text/event-stream' | `video/${string}`;
   readonly headers: Readonly<Record<string, string>>;
   readonly content: Readable | string;
 }

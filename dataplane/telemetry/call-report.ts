@@ -56,6 +56,8 @@ export interface CallReport {
     readonly usageSource: UsageSource;
     readonly costNanoUsd: bigint;
     readonly unbilledNanoUsd: bigint;
+    /** Undefined: the channel states no cost. */
+    readonly upstreamCostNanoUsd?: bigint;
   } | undefined;
   /** True if money was held, so that the ledger has a record. */
   readonly admitted?: boolean;

@@ -1,6 +1,7 @@
 /** A Wallet over objects and calls in memory: two tenants and a platform team, each with rights of their own. */
 import type { FastifyInstance } from 'fastify';
 import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { MarginSum } from '#ledger/usage-tables.ts';
 import type {
   ActivityEntry, ActivityQuery, ActivityReader, ProxyFigures, RefusalCount,
 } from '../../../dataplane/activity/activity.ts';
@@ -52,6 +53,7 @@ export function usageBook(
       });
       return { sums, wholeSinceMs };
     },
+    margins: (query) => Promise.resolve({ sums: marginsOf(chosen(query)), wholeSinceMs }),
     page(query, { size, before }): Promise<CallPage> {
       const all = chosen(query).toReversed();
       const from = before === undefined ? 0 : Number(before);
@@ -75,6 +77,19 @@ function sumsOf(records: readonly UsageRecord[]): Omit<SpendingSums, 'wholeSince
     byDay: new Map([...by(({ createdMs }) => new Date(createdMs).toISOString().slice(0, 10))].sort(([a], [b]) =>
       (a < b ? -1 : 1))),
   };
+}
+
+function marginsOf(records: readonly UsageRecord[]): MarginSum[] {
+  return [...Map.groupBy(records, ({ model, channel }) => JSON.stringify([model, channel])).values()].map((some) => {
+    const { model = '', channel = '' } = some[0] ?? {};
+    const known = some.filter(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd !== undefined);
+    return {
+      model, channel, calls: some.length, billedNanoUsd: sumOf(some).costNanoUsd, known: {
+        calls: known.length, billedNanoUsd: sumOf(known).costNanoUsd,
+        upstreamNanoUsd: known.reduce((sum, { upstreamCostNanoUsd = 0n }) => sum + upstreamCostNanoUsd, 0n),
+      },
+    };
+  });
 }
 
 function sumOf(records: readonly UsageRecord[]): SpendingSum {
