@@ -117,7 +117,7 @@ export const CONDITIONS = {
     reasons: ['Ready', 'Pending', ...NOT_ACCEPTED, ...NOT_PROGRAMMED, 'Disabled', 'Expired', 'LimitReached'],
   },
   ResolvedRefs: {
-    meaning: 'Every Secret that its channels name was found and can be used.',
+    meaning: 'Every Secret and PriceCatalog that its channels name was found and can be used.',
     kinds: ['ModelRoute'],
     reasons: ['ResolvedRefs', 'Pending', 'SecretNotFound', 'SecretInvalid', 'CatalogNotFound'],
   },

@@ -28,7 +28,7 @@ interface ValidateOptions {
 
 /** Reasons that are no mistakes of the manifests: a Secret from elsewhere, or an owner's intention. */
 const WARNINGS: ReadonlySet<Reason> = new Set<Reason>([
-  'SecretNotFound', 'SecretPending', 'PriceNotFound', 'CatalogNotFound', 'Expired', 'LimitsDiffer',
+  'SecretNotFound', 'SecretPending', 'PriceNotFound', 'CatalogNotFound', 'ChannelNotFound', 'Expired', 'LimitsDiffer',
 ]);
 const SILENT: ReadonlySet<Reason> = new Set<Reason>(['Disabled']);
 /** Reasons that do not depend on other manifests; all others may only follow from mistakes there. */

@@ -61,6 +61,11 @@ export function costCatalogsOf({ spec }: ModelRoute): string[] {
   return spec.channels.flatMap(({ cost }) => cost?.catalogRef.name ?? []);
 }
 
+/** A route's channels as "route/channel", also those without a credential. */
+export function channelIdsOf({ metadata, spec }: ModelRoute): string[] {
+  return spec.channels.map(({ name }) => `${metadata.name}/${name}`);
+}
+
 /** One route with its usable channels. */
 export function translateRoute(route: ModelRoute, context: RouteContext): Translated<ModelRouteMessage> {
   const quotaTypes = route.spec.models.map(({ name }) => context.priced.get(name));

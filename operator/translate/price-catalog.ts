@@ -107,15 +107,23 @@ interface CatalogUse {
   readonly lost?: ReadonlyMap<string, GatheredCatalog> | undefined;
   /** True if a channel refers to it for its cost. */
   readonly isCost: boolean;
+  /** The channels that it prices and no route has, as "route/channel". */
+  readonly unknownChannels: readonly string[];
+}
+
+/** The channels that a catalog has prices for, as "route/channel". */
+export function pricedChannels({ catalog }: GatheredCatalog): string[] {
+  return [...new Set(catalog.spec.models.flatMap(({ channels = [] }) => channels.map(({ channel }) => channel)))];
 }
 
 /** The prices that count of a catalog, and all of them if channels refer to it for their cost. */
 export function translateCatalog(catalog: GatheredCatalog, use: CatalogUse): Translated<PriceCatalogMessage> {
-  return translated(catalog, [use.lost, use.isCost], () => pricesOf(catalog, use));
+  return translated(catalog, [use.lost, use.isCost, use.unknownChannels.join('\n')], () => pricesOf(catalog, use));
 }
 
 function pricesOf(
-  { catalog, ratioBaseUsdE9, prices, faults }: GatheredCatalog, { lost = new Map(), isCost }: CatalogUse,
+  { catalog, ratioBaseUsdE9, prices, faults }: GatheredCatalog,
+  { lost = new Map(), isCost, unknownChannels }: CatalogUse,
 ): Translated<PriceCatalogMessage> {
   const findings = findingsOf(catalog);
   if (faults.length > 0) return refuseInvalid(findings, faults);
@@ -124,7 +132,9 @@ function pricesOf(
   // a price that counts for a time takes the place of another as it should
   const contested = new Map([...lost].filter(([model, winner]) => countsAlways(winner, model)));
   const models = forCosts ? prices.length : kept.length;
-  const counted = { ...withConflicts(findings, contested, kept.length), fields: { models } };
+  const counted = {
+    ...remarkOn(unknownChannels), ...withConflicts(findings, contested, kept.length), fields: { models },
+  };
   if (kept.length === 0 && !isCost && !forCosts) return { findings: counted };
   const { namespace, name, generation } = findings;
   return { message: {
@@ -132,6 +142,13 @@ function pricesOf(
     models: kept.filter((price) => !isSheet(price)), sheets: kept.filter(isSheet),
     ...isCost && { costs: { models: prices } },
   }, findings: { ...counted, published: true } };
+}
+
+function remarkOn(unknown: readonly string[]): Pick<Findings, 'remark'> {
+  if (unknown.length === 0) return {};
+  const channels = `${unknown.length === 1 ? 'the channel' : 'the channels'} ${quoteNames(unknown)}`;
+  const message = `No ModelRoute has ${channels}; the other prices count.`;
+  return { remark: { reason: 'ChannelNotFound', message } };
 }
 
 function withConflicts(findings: Findings, lost: ReadonlyMap<string, GatheredCatalog>, kept: number): Findings {

@@ -20,8 +20,10 @@ import type { TranslationInput } from './gather.ts';
 import { translateGroups } from './group.ts';
 import type { TranslatedGroup } from './group.ts';
 import { findDifferingLimits } from './model-limits.ts';
-import { costCatalogsOf, translateRoute } from './model-route.ts';
-import { claimedModels, countsAlways, nextPriceChange, pricesInForce, translateCatalog } from './price-catalog.ts';
+import { channelIdsOf, costCatalogsOf, translateRoute } from './model-route.ts';
+import {
+  claimedModels, countsAlways, nextPriceChange, pricedChannels, pricesInForce, translateCatalog,
+} from './price-catalog.ts';
 
 interface TranslateOptions {
   /** The namespace of this gateway. */
@@ -43,8 +45,12 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const inForce = input.catalogs.map((catalog) => pricesInForce(catalog, options.nowMs));
   const modelConflicts = findConflicts(inForce, claimedModels, countsAlways);
   const costCatalogs = new Set(input.routes.flatMap(costCatalogsOf));
+  const channels = new Set(input.routes.flatMap(channelIdsOf));
   const catalogs = inForce.map((catalog) => translateCatalog(
-    catalog, { lost: modelConflicts.get(catalog), isCost: costCatalogs.has(catalog.metadata.name) },
+    catalog, {
+      lost: modelConflicts.get(catalog), isCost: costCatalogs.has(catalog.metadata.name),
+      unknownChannels: pricedChannels(catalog).filter((channel) => !channels.has(channel)),
+    },
   ));
   const prices = catalogs.flatMap(({ message }) => (message ? pricesOf(message) : []));
   const priced = new Map(prices.map(({ name, quotaType }) => [name, quotaType]));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { translate } from '../../../operator/translate/translate.ts';
-import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from './support.ts';
+import { GATEWAY_NAMESPACE, NOW_MS, platformManifest, resourcesOf } from './support.ts';
 
 function refusal(model: string): string | undefined {
   const resources = resourcesOf('apiVersion: modelgateway.dev/v1alpha1\nkind: PriceCatalog\nmetadata: {name: c}\n' +
@@ -19,6 +19,16 @@ describe('a channel\'s own price', () => {
       `${TOKEN}, channels: [{channel: r/a, usdPerMillion: {input: "2", cacheRead: "1"}}]`,
       'quotaType: Request, requestUsd: "1", channels: [{channel: r/a, requestUsd: "2"}]',
     ]) assert.equal(refusal(model), undefined);
+  });
+
+  it('is told of a channel that no route has, and counts all the same', () => {
+    const text = platformManifest().replace('modelRatio: "1"', 'modelRatio: "1", channels: [{channel: openai/direct, ' +
+      'multiplier: "2"}, {channel: openai/drect, multiplier: "2"}]');
+    const { statuses, snapshot } = translate(resourcesOf(text), { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS });
+    assert.deepEqual(statuses.find(({ name }) => name === 'acme')?.remark, {
+      reason: 'ChannelNotFound', message: 'No ModelRoute has the channel "openai/drect"; the other prices count.',
+    });
+    assert.equal(snapshot.catalogs[0]?.sheets.length, 1);
   });
 
   for (const [what, model, words] of [
