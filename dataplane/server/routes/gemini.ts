@@ -1,8 +1,5 @@
-/**
- * Google's protocol: /v1beta/models/{model}:generateContent, :streamGenerateContent and :countTokens.
- * The SDK's newest versions call the same below /v1.
- */
-import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+/** Google's generateContent, streamGenerateContent and countTokens; the newest SDKs call them below /v1. */
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { authenticateHeaders } from '../../pipeline/authenticate.ts';
 import { countTokens } from '../../pipeline/count-tokens.ts';
 import { readGeminiCount, readGenerate } from '../../pipeline/endpoints/gemini.ts';
