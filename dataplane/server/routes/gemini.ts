@@ -30,10 +30,7 @@ export const gemini: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
   done();
 };
 
-interface Exchange {
-  readonly request: CallRequest;
-  readonly reply: FastifyReply;
-}
+type Exchange = { readonly request: CallRequest; readonly reply: FastifyReply };
 
 function generate(
   deps: ServerDeps, { request, reply }: Exchange,
