@@ -2,6 +2,8 @@
  * Anthropic and providers that speak its protocol. The base URL is the one that the SDK takes, without /v1.
  */
 import { anthropicToAnthropic } from '../anthropic-anthropic.ts';
+import { ANTHROPIC_MODELS } from '../capabilities.ts';
+import { geminiCounter } from '../gemini-anthropic/count.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
 import { ANTHROPIC_COST_FIELDS } from '../cost-fields.ts';
 import { geminiToAnthropic } from '../gemini-anthropic.ts';
@@ -15,7 +17,10 @@ export const anthropic: Provider = {
     OpenAI: openaiToAnthropic, Anthropic: anthropicToAnthropic, Responses: responsesToAnthropic,
     Gemini: geminiToAnthropic,
   },
-  tokenCounters: { Anthropic: tokenCounter },
+  tokenCounters: {
+    Anthropic: tokenCounter,
+    Gemini: geminiCounter(tokenCounter, { upstream: 'Anthropic', known: ANTHROPIC_MODELS }),
+  },
   credential: (apiKey) => ['x-api-key', apiKey],
   // the API requires a version
   defaultHeaders: { 'anthropic-version': '2023-06-01' },

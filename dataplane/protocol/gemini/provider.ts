@@ -8,6 +8,7 @@ import { decodeUtf8 } from '../bytes.ts';
 import { capabilitiesOf, GEMINI_MODELS } from '../capabilities.ts';
 import { chain } from '../chain.ts';
 import type { Converter } from '../converter.ts';
+import { geminiCounter } from '../gemini-anthropic/count.ts';
 import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { parseEventData } from '../json-value.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
@@ -37,7 +38,9 @@ export const gemini: Provider = {
     OpenAI: toGemini(openaiToAnthropic), Anthropic: anthropicToGemini, Responses: toGemini(responsesToAnthropic),
     Gemini: geminiThrough(anthropicToGemini, GEMINI_MODELS),
   },
-  tokenCounters: { Anthropic: tokenCounter },
+  tokenCounters: {
+    Anthropic: tokenCounter, Gemini: geminiCounter(tokenCounter, { upstream: 'Gemini', known: GEMINI_MODELS }),
+  },
   credential: (apiKey) => ['x-goog-api-key', apiKey],
   defaultHeaders: {},
   clientHeaders: [],
