@@ -328,8 +328,8 @@ describe('free requests', () => {
     world.anthropic.script(json({ input_tokens: 42 }));
     const { totalTokens } = await client.models.countTokens({ model: 'claude-model', contents: 'one two three four' });
     assert.equal(totalTokens, 42);
-    const { path, json: sent } = await world.anthropic.request(0);
-    assert.deepEqual([path, Object.keys(sent())], ['/v1/messages/count_tokens', ['model', 'messages']]);
+    const sent = await world.anthropic.request(0);
+    assert.deepEqual([sent.path, Object.keys(sent.json())], ['/v1/messages/count_tokens', ['model', 'messages']]);
   });
 
   it('is refused as the call would be', async () => {
