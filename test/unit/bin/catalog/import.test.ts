@@ -38,6 +38,8 @@ const LITELLM = `{
     "search_context_cost_per_query": {"search_context_size_low": 0.01, "search_context_size_high": 0.02}
   },
   "gpt-image": {"litellm_provider": "openai", "mode": "image_generation", "output_cost_per_image": 0.04},
+  "sora-2": {"litellm_provider": "openai", "mode": "video_generation", "output_cost_per_second": 0.1},
+  "whisper": {"litellm_provider": "openai", "mode": "audio_transcription", "output_cost_per_second": 0.0001},
   "free": {"litellm_provider": "x", "input_cost_per_token": 0, "output_cost_per_token": 0},
   "azure/eu/gpt-5.4": {"litellm_provider": "azure", "input_cost_per_token": 2.75e-06, "output_cost_per_token": 1.65e-05}
 }`;
@@ -152,6 +154,15 @@ test('models.dev\'s list goes over, and disagrees with LiteLLM\'s about the fast
   const fast = 'claude-opus-4-8: serviceTiers.fast.multiplier: models.dev says 2, litellm 6';
   assert.ok(remarks.includes(fast), String(remarks));
   assert.ok(remarks.includes('claude-opus-4-8: usdPerMillion.cacheWrite1h: models.dev says nothing, litellm 10'));
+});
+
+test('videos go over by the second, and speech by the second is refused by name', () => {
+  const { parsed, remarks, missing } = imported(LITELLM, ['sora-2', 'whisper']);
+  assert.deepEqual(parsed?.spec.models, [
+    { name: 'sora-2', vendor: 'openai', quotaType: 'Request', perSecondUsd: '0.1' },
+  ]);
+  assert.deepEqual(missing, ['whisper']);
+  assert.ok(remarks.includes('whisper: not carried over: output_cost_per_second'), String(remarks));
 });
 
 test('a catalog in force is compared in dollars, also where it is written in ratios', () => {
