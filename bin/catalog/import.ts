@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import { API_VERSION } from '../../crds/schema/types.gen.ts';
+import { textTable } from '../text-table.ts';
 import { toCatalogEntry } from './lists/listed-price.ts';
 import type { CatalogEntry } from './lists/listed-price.ts';
 import type { OpenedList } from './lists/open-list.ts';
@@ -37,11 +38,21 @@ export interface SecondList {
   entryOf(name: string, keys: readonly string[]): CatalogEntry | undefined;
 }
 
+/** Undefined: the list has no such figure. */
+export interface Difference {
+  readonly model: string;
+  readonly figure: string;
+  readonly mine: string | undefined;
+  readonly theirs: string | undefined;
+}
+
 export interface Imported {
   /** The manifest as YAML; undefined if no model could be imported. */
   readonly manifest: string | undefined;
   /** What a reviewer must know, one line each. */
   readonly remarks: readonly string[];
+  /** Figures in which the second list differs. */
+  readonly differences: readonly Difference[];
   /** Models that could not be imported. */
   readonly missing: readonly string[];
 }
@@ -53,6 +64,7 @@ export function importCatalog(request: ImportRequest): Imported {
   const entries: CatalogEntry[] = [];
   const remarks: string[] = [];
   const missing: string[] = [];
+  const differences: Difference[] = [];
   for (const { name, keys } of wanted) {
     const key = keys.find((each) => list.read(each) !== undefined);
     const price = key === undefined ? undefined : list.read(key);
@@ -65,9 +77,12 @@ export function importCatalog(request: ImportRequest): Imported {
     remarks.push(...said.map((what) => `${name}: ${what}`));
     if (entry) entries.push(entry);
     else missing.push(name);
-    if (entry && request.other) remarks.push(...disagreements(entry, keys, request));
+    if (!entry || !request.other) continue;
+    const second = request.other.entryOf(name, keys);
+    if (second) differences.push(...differencesOf(name, entry, second));
+    else remarks.push(`${name}: ${request.other.kind} has no such key`);
   }
-  if (entries.length === 0) return { manifest: undefined, remarks, missing };
+  if (entries.length === 0) return { manifest: undefined, remarks, missing, differences };
   const annotations = {
     [`${PREFIX}/source`]: kind,
     ...request.revision !== undefined && { [`${PREFIX}/revision`]: request.revision },
@@ -78,7 +93,7 @@ export function importCatalog(request: ImportRequest): Imported {
     apiVersion: API_VERSION, kind: 'PriceCatalog', metadata: { name: request.name, annotations },
     spec: { models: entries },
   }, { lineWidth: 120, compat: 'yaml-1.1' });
-  return { manifest, remarks, missing };
+  return { manifest, remarks, missing, differences };
 }
 
 export function figuresOfList({ kind, list }: OpenedList, allowFree: boolean): SecondList {
@@ -99,19 +114,20 @@ function proposal(name: string, keys: readonly string[]): string {
   return near.length === 0 ? '' : ` It has ${near.join(', ')}: name one with --models ${name}=KEY.`;
 }
 
-/** The figures in which the second list differs. */
-function disagreements(
-  entry: CatalogEntry, keys: readonly string[], { other, source }: ImportRequest,
-): string[] {
-  if (!other) return [];
-  const name = String(entry['name']);
-  const second = other.entryOf(name, keys);
-  if (!second) return [`${name}: ${other.kind} has no such key`];
+function differencesOf(model: string, entry: CatalogEntry, second: CatalogEntry): Difference[] {
   const [mine, theirs] = [flat(entry), flat(second)];
-  const fields = new Set([...mine.keys(), ...theirs.keys()]);
-  const said = (figures: ReadonlyMap<string, string>, field: string): string => figures.get(field) ?? 'nothing';
-  return [...fields].filter((field) => mine.get(field) !== theirs.get(field)).map((field) =>
-    `${name}: ${field}: ${source.kind} says ${said(mine, field)}, ${other.kind} ${said(theirs, field)}`);
+  return [...new Set([...mine.keys(), ...theirs.keys()])]
+    .filter((figure) => mine.get(figure) !== theirs.get(figure))
+    .map((figure) => ({ model, figure, mine: mine.get(figure), theirs: theirs.get(figure) }));
+}
+
+/** The differences as a table's lines; none if there are no differences. */
+export function differenceTable(differences: readonly Difference[], mine: string, theirs: string): string[] {
+  if (differences.length === 0) return [];
+  return textTable([
+    ['MODEL', 'FIGURE', mine.toUpperCase(), theirs.toUpperCase()],
+    ...differences.map((each) => [each.model, each.figure, each.mine ?? '-', each.theirs ?? '-']),
+  ]);
 }
 
 /** Every figure of an entry, by its path. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { text as readText } from 'node:stream/consumers';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { figuresOfCatalog } from './catalog-figures.ts';
-import { figuresOfList, importCatalog } from './import.ts';
+import { differenceTable, figuresOfList, importCatalog } from './import.ts';
 import type { SecondList, WantedModel } from './import.ts';
 import { openList } from './lists/open-list.ts';
 import type { OpenedList } from './lists/open-list.ts';
@@ -26,11 +26,13 @@ const FETCH_TIMEOUT_MS = 60_000;
 export async function runImport(file: string | undefined, flags: ImportRun): Promise<number> {
   const text = await readList(file, flags.url);
   const source = open(text, { place: flags.url ?? file ?? '-', kind: flags.from === 'auto' ? undefined : flags.from });
-  const { manifest, remarks, missing } = importCatalog({
+  const other = await openSecond(flags);
+  const { manifest, remarks, missing, differences } = importCatalog({
     name: flags.name, source, text, wanted: await wantedModels(flags), allowFree: flags.allowFree === true,
-    revision: flags.revision, date: new Date().toISOString().slice(0, 10), other: await openSecond(flags),
+    revision: flags.revision, date: new Date().toISOString().slice(0, 10), other,
   });
-  for (const remark of remarks) process.stderr.write(`${remark}\n`);
+  const table = differenceTable(differences, source.kind, other?.kind ?? '');
+  for (const line of [...remarks, ...table]) process.stderr.write(`${line}\n`);
   if (manifest !== undefined) process.stdout.write(manifest);
   return missing.length === 0 && manifest !== undefined ? EXIT.ok : EXIT.failed;
 }

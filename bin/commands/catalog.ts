@@ -39,7 +39,7 @@ function importCommand(ended: (exitCode: number) => void): Command {
       'Reads a list from LIST (a file, or - for stdin; the network only with --url) and prints a PriceCatalog with the '
         + 'models that --models names or that the routes below --config have, and with its source as annotations.',
       'Names match exactly. Prices go over by their decimal text; what cannot be carried over is said on stderr by '
-        + 'name, as are the figures that the list of --compare has otherwise. Exits with 1 where a model is missing.',
+        + 'name, and --compare prints a table there of the figures that differ. Exits with 1 where a model is missing.',
     ))
     .argument('[LIST]', 'the list\'s file, or - for stdin')
     .addOption(new Option('--from <KIND>', 'litellm, models.dev, openrouter, portkey, or auto')

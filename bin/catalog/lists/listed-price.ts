@@ -76,23 +76,34 @@ export function toCatalogEntry(
 ): Carried {
   const remarks = price.refused.map((what) => `not carried over: ${what}`);
   const { base, vendor } = price;
-  if (!base.input && (price.requestUsd || price.perSecondUsd))
-    return { entry: generationEntry(name, price), remarks };
+  const generation = price.requestUsd ?? price.perSecondUsd;
+  if (!base.input && generation) return generationEntry(name, price, { usd: generation, remarks, allowFree });
   if (!base.input) return { entry: undefined, remarks: [...remarks, 'the list has no price of input tokens'] };
   if (isZero(base.input) && !allowFree)
-    return { entry: undefined, remarks: [...remarks, 'the list says 0: add --allow-free if it is meant'] };
+    return { entry: undefined, remarks: [...remarks, SAYS_ZERO] };
   const writer = new EntryWriter(price, remarks);
   const entry = { name, vendor, quotaType: 'Token', ...writer.fields() };
   return { entry: writer.failed ? undefined : entry, remarks };
 }
 
-/** A price by image or by the second; undefined if it has more than nine places. */
-function generationEntry(name: string, { vendor, requestUsd, perSecondUsd }: ListedPrice): CatalogEntry | undefined {
-  const texts = Object.entries({ requestUsd, perSecondUsd }).flatMap(([field, usd]) =>
-    usd ? [[field, formatDecimalText(usd)] as const] : []);
-  const isExact = texts.every(([, text]) => text !== undefined);
-  return isExact ? { name, vendor, quotaType: 'Request', ...Object.fromEntries(texts) } : undefined;
+interface Generation {
+  readonly usd: Decimal;
+  readonly remarks: readonly string[];
+  readonly allowFree: boolean;
 }
+
+/** A price by image or by the second. */
+function generationEntry(
+  name: string, { vendor, requestUsd }: ListedPrice, { usd, remarks, allowFree }: Generation,
+): Carried {
+  if (isZero(usd) && !allowFree) return { entry: undefined, remarks: [...remarks, SAYS_ZERO] };
+  const text = formatDecimalText(usd);
+  if (text === undefined) return { entry: undefined, remarks: [...remarks, `a generation: ${TOO_LONG}`] };
+  return { entry: { name, vendor, quotaType: 'Request', [requestUsd ? 'requestUsd' : 'perSecondUsd']: text }, remarks };
+}
+
+const SAYS_ZERO = 'the list says 0: add --allow-free if it is meant';
+const TOO_LONG = 'the price has more than nine places and cannot be carried over exactly';
 
 class EntryWriter {
   failed = false;
@@ -182,7 +193,7 @@ class EntryWriter {
     const text = formatDecimalText(value);
     if (text !== undefined) return text;
     this.failed = true;
-    this.#remarks.push(`${where}: the price has more than nine places and cannot be carried over exactly`);
+    this.#remarks.push(`${where}: ${TOO_LONG}`);
     return '';
   }
 }

@@ -36,29 +36,32 @@ export function openLitellm(list: unknown): PriceListReader | undefined {
 function readModel(model: Record<string, unknown>): ListedPrice {
   const { litellm_provider: provider } = model;
   const price = emptyPrice(typeof provider === 'string' ? provider : 'unknown');
+  const generation = generationField(model);
   for (const [field, value] of Object.entries(model)) {
-    const isPrice = PRICE_FIELD.test(field) || field === 'provider_specific_entry';
-    if (!isPrice || field === secondField(model)) continue;
+    if (field === generation || (!PRICE_FIELD.test(field) && field !== 'provider_specific_entry')) continue;
     readField(price, field, value);
   }
-  readGeneration(price, model);
+  if (generation !== undefined) readGeneration(price, generation, model[generation]);
   return price;
 }
 
-/** What a video's price by the second is called; undefined for models that make no videos. */
-function secondField({ mode }: Record<string, unknown>): string | undefined {
-  return mode === 'video_generation' ? 'output_cost_per_second' : undefined;
+/** By the model's mode, the fields of the price of one image or of a second of video. The first is carried over. */
+const GENERATION_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  image_generation: ['output_cost_per_image', 'input_cost_per_image'],
+  video_generation: ['output_cost_per_second', 'output_cost_per_video_per_second'],
+};
+
+/** Undefined for a model that is priced by tokens. */
+function generationField(model: Record<string, unknown>): string | undefined {
+  if (!isNothing(model['input_cost_per_token'])) return undefined;
+  return GENERATION_FIELDS[String(model['mode'])]?.find((field) => !isNothing(model[field]));
 }
 
-/** Prices of images and videos. */
-function readGeneration(price: ListedPrice, model: Record<string, unknown>): void {
-  const isImage = model['mode'] === 'image_generation';
-  const image = isImage ? model['output_cost_per_image'] ?? model['input_cost_per_image'] : undefined;
-  const usd = readRate(price, image, { field: 'output_cost_per_image', places: 0 });
-  if (usd) price.requestUsd = usd;
-  const field = secondField(model);
-  const second = field && readRate(price, model[field], { field, places: 0 });
-  if (second) price.perSecondUsd = second;
+function readGeneration(price: ListedPrice, field: string, value: unknown): void {
+  const usd = readRate(price, value, { field, places: 0 });
+  if (!usd) return;
+  if (field.endsWith('_per_second')) price.perSecondUsd = usd;
+  else price.requestUsd = usd;
 }
 
 const FIELD = /^(.*?)(?:_above_(\d+)k_tokens)?(?:_(priority|flex|batches))?$/;
@@ -88,16 +91,18 @@ function ratesFor(price: ListedPrice, tier: string | undefined, step: number | u
 
 function readOther(price: ListedPrice, field: string, value: unknown): void {
   if (field === 'provider_specific_entry' && isRecord(value)) return readMultipliers(price, value);
-  if (field === 'search_context_cost_per_query' && isRecord(value)) {
-    const sizes = new Set(Object.values(value).map(String));
-    const [only] = sizes;
-    const usd = sizes.size === 1 && only !== undefined ? parseDecimalText(only) : undefined;
-    if (usd) price.perUse.set('webSearchUsd', usd);
-    else price.refused.push(`${field}: a price for each size of a search`);
-    return;
-  }
-  if (/^(?:input|output)_cost_per_image$/.test(field) || isNothing(value)) return;
-  price.refused.push(field);
+  if (field === 'search_context_cost_per_query' && isRecord(value)) return readSearch(price, field, value);
+  if (isNothing(value)) return;
+  const fileSearch = field === 'file_search_cost_per_1k_calls' && readRate(price, value, { field, places: -3 });
+  if (fileSearch) price.perUse.set('fileSearchUsd', fileSearch);
+  else price.refused.push(field);
+}
+
+function readSearch(price: ListedPrice, field: string, bySize: Record<string, unknown>): void {
+  const [only, ...others] = new Set(Object.values(bySize).map(String));
+  const usd = only !== undefined && others.length === 0 ? parseDecimalText(only) : undefined;
+  if (usd) price.perUse.set('webSearchUsd', usd);
+  else price.refused.push(`${field}: a price for each size of a search`);
 }
 
 function readMultipliers(price: ListedPrice, entry: Record<string, unknown>): void {

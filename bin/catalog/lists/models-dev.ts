@@ -8,6 +8,8 @@ const RATES: Readonly<Record<string, RateName>> = {
   input: 'input', output: 'output', cache_read: 'cacheRead', cache_write: 'cacheWrite5m', reasoning: 'reasoning',
   input_audio: 'audioInput', output_audio: 'audioOutput',
 };
+/** The names that a catalog has for modes. */
+const SERVICE_TIERS: ReadonlySet<string> = new Set(['priority', 'flex', 'batch', 'fast', 'ultrafast', 'scale']);
 /** Objects in `cost` that are read separately. */
 const NESTED: ReadonlySet<string> = new Set(['tiers', 'context_over_200k']);
 
@@ -41,6 +43,10 @@ function readModel(model: JsonRecord, vendor: string): ListedPrice {
   const modes = recordOf(recordOf(model, 'experimental'), 'modes');
   for (const [mode, settings] of Object.entries(modes)) {
     if (!isRecord(settings) || !isRecord(settings['cost'])) continue;
+    if (!SERVICE_TIERS.has(mode)) {
+      price.refused.push(`experimental.modes.${mode}: no service tier of this name`);
+      continue;
+    }
     const tier = { base: {}, steps: new Map<number, Rates>() };
     readRates(price, settings['cost'], { into: tier.base, where: `experimental.modes.${mode}.cost` });
     price.tiers.set(mode, tier);

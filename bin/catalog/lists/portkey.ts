@@ -1,5 +1,6 @@
 /** A provider's file of Portkey-AI/models: US cents per token. */
 import { isZero } from './decimal-text.ts';
+import type { Decimal } from './decimal-text.ts';
 import { emptyPrice, readRate } from './listed-price.ts';
 import type { ListedPrice, PriceListReader, RateName } from './listed-price.ts';
 import { isRecord, recordOf } from './records.ts';
@@ -40,9 +41,7 @@ function readRates(price: ListedPrice, rates: JsonRecord): void {
   for (const [field, value] of Object.entries(rates)) {
     const name = RATES[field];
     if (field === 'additional_units') continue;
-    const rate = readRate(price, isRecord(value) ? value['price'] : value, {
-      field: `pay_as_you_go.${field}`, places: PER_MILLION,
-    });
+    const rate = readPriced(price, value, { field: `pay_as_you_go.${field}`, places: PER_MILLION });
     // 0 stands for a class without a price
     if (!rate || (isZero(rate) && name !== 'input' && name !== 'output')) continue;
     if (name) price.base[name] = rate;
@@ -51,11 +50,20 @@ function readRates(price: ListedPrice, rates: JsonRecord): void {
   readUnits(price, recordOf(rates, 'additional_units'));
 }
 
+/** Prices within a field, such as those of images by size, are refused by its name. */
+function readPriced(
+  price: ListedPrice, value: unknown, how: { readonly field: string; readonly places: number },
+): Decimal | undefined {
+  if (!isRecord(value)) return readRate(price, value, how);
+  if (!('price' in value)) price.refused.push(how.field);
+  return readRate(price, value['price'], how);
+}
+
 function readUnits(price: ListedPrice, units: JsonRecord): void {
   for (const [field, value] of Object.entries(units)) {
     const use = USES[field];
     const isWrite = field === 'cache_write_1h';
-    const rate = readRate(price, isRecord(value) ? value['price'] : value, {
+    const rate = readPriced(price, value, {
       field: `additional_units.${field}`, places: isWrite ? PER_MILLION : PER_USE,
     });
     if (!rate || isZero(rate)) continue;

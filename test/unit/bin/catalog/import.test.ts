@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { parse } from 'yaml';
 import { figuresOfCatalog } from '../../../../bin/catalog/catalog-figures.ts';
-import { figuresOfList, importCatalog } from '../../../../bin/catalog/import.ts';
+import { differenceTable, figuresOfList, importCatalog } from '../../../../bin/catalog/import.ts';
 import { formatDecimalText, parseDecimalText, shift } from '../../../../bin/catalog/lists/decimal-text.ts';
 import { openList } from '../../../../bin/catalog/lists/open-list.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
@@ -146,14 +146,15 @@ describe('LiteLLM\'s list', () => {
 });
 
 test('models.dev\'s list goes over, and disagrees with LiteLLM\'s about the fast mode', () => {
-  const { parsed, remarks } = imported(MODELS_DEV, [], {
+  const { parsed, differences } = imported(MODELS_DEV, [], {
     wanted: [{ name: 'claude-opus-4-8', keys: ['anthropic/claude-opus-4-8', 'claude-opus-4-8'] }],
     other: figuresOfList(openList(LITELLM), false),
   });
   assert.deepEqual(parsed?.spec.models[0]?.['serviceTiers'], { fast: { multiplier: '2' } });
-  const fast = 'claude-opus-4-8: serviceTiers.fast.multiplier: models.dev says 2, litellm 6';
-  assert.ok(remarks.includes(fast), String(remarks));
-  assert.ok(remarks.includes('claude-opus-4-8: usdPerMillion.cacheWrite1h: models.dev says nothing, litellm 10'));
+  const [head, ...lines] = differenceTable(differences, 'models.dev', 'litellm');
+  assert.match(head ?? '', /^MODEL +FIGURE +MODELS\.DEV +LITELLM$/);
+  assert.ok(lines.some((line) => /^claude-opus-4-8 +serviceTiers\.fast\.multiplier +2 +6$/.test(line)), String(lines));
+  assert.ok(lines.some((line) => /^claude-opus-4-8 +usdPerMillion\.cacheWrite1h +- +10$/.test(line)));
 });
 
 test('videos go over by the second, and speech by the second is refused by name', () => {
@@ -173,9 +174,11 @@ test('a catalog in force is compared in dollars, also where it is written in rat
         cacheRatio: '0.1', channels: [{ channel: 'r/eu', multiplier: '1.1' }] },
     ] },
   });
-  const { remarks } = imported(LITELLM, ['gpt-5.4', 'claude-opus-4-8'], { other });
-  assert.ok(remarks.includes('gpt-5.4: usdPerMillion.output: litellm says 15, the catalog standard 12.5'));
-  assert.ok(!remarks.some((remark) => /4: usdPerMillion\.(?:input|cacheRead)|channels/.test(remark)), String(remarks));
+  const { remarks, differences } = imported(LITELLM, ['gpt-5.4', 'claude-opus-4-8'], { other });
+  assert.deepEqual(differences.find(({ figure }) => figure === 'usdPerMillion.output'), {
+    model: 'gpt-5.4', figure: 'usdPerMillion.output', mine: '15', theirs: '12.5',
+  });
+  assert.ok(!differences.some(({ figure }) => /^usdPerMillion\.(?:input|cacheRead)|channels/.test(figure)));
   assert.ok(remarks.includes('claude-opus-4-8: the catalog standard has no such key'));
 });
 
