@@ -94,7 +94,7 @@ function durationOf(record: UsageRecord | undefined, entry: ActivityEntry | unde
 const ENDPOINTS: Readonly<Record<string, string>> = {
   chat_completions: 'POST /v1/chat/completions', messages: 'POST /v1/messages', embeddings: 'POST /v1/embeddings',
   count_tokens: 'POST /v1/messages/count_tokens', images: 'POST /v1/images/generations', videos: 'POST /v1/videos',
-  responses: 'POST /v1/responses',
+  responses: 'POST /v1/responses', generate_content: 'POST /v1beta/models/{model}:generateContent',
 };
 
 /** Undefined: the call was refused before it was known. */

@@ -4,7 +4,8 @@ import type { ActivityEntry } from './activity.ts';
 
 /** Endpoints that would call a model; "other" stands for requests that are refused before their body is read. */
 const CALLS: ReadonlySet<EndpointName> =
-  new Set(['chat_completions', 'messages', 'count_tokens', 'embeddings', 'images', 'videos', 'responses', 'other']);
+  new Set(['chat_completions', 'messages', 'count_tokens', 'embeddings', 'images', 'videos', 'responses',
+    'generate_content', 'other']);
 const NO_ENDPOINT: ReadonlySet<string | undefined> = new Set(['not_found', 'method_not_allowed']);
 const MAX_MESSAGE_LENGTH = 600;
 const MAX_ATTEMPTS = 10;

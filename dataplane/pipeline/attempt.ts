@@ -113,6 +113,7 @@ async function convertRequest(
     return await body.convert(converter, candidate.target.protocol, {
       upstreamModel: candidate.upstreamModel,
       maxOutputTokens: call.output ? outputLimit : undefined,
+      stream: call.stream,
       outputLimitField: candidate.model.outputLimitField,
       capabilities: candidate.model.capabilities,
       providerTools: candidate.model.providerTools,

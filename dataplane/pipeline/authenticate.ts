@@ -1,6 +1,6 @@
 /**
- * Finds the client's key by the SHA-256 of the credential in `Authorization: Bearer sk-…` or `x-api-key`. A refusal
- * says which of the two headers is wrong and why, and never repeats its value.
+ * Finds the client's key by the SHA-256 of the credential in `Authorization: Bearer sk-…`, `x-api-key` or
+ * `x-goog-api-key`. A refusal says which of these headers is wrong and why, and never repeats its value.
  */
 import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
@@ -9,6 +9,8 @@ import type { KeyState } from '../state/state.ts';
 
 type Headers = Received['headers'];
 
+/** Where Anthropic's and Google's SDKs send a key. */
+const KEY_HEADERS = ['x-api-key', 'x-goog-api-key'] as const;
 const PREFIX = 'sk-';
 const MAX_KEY_LENGTH = 512;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
@@ -45,14 +47,22 @@ export function keyInForce({ state, clock }: Pick<PipelineDeps, 'state' | 'clock
 }
 
 function readKey(headers: Headers): string {
-  const bearer = readBearer(headers['authorization']);
-  const header = headers['x-api-key'];
-  const direct = header === undefined ? undefined : checkKey(single(header), 'x-api-key');
-  if (bearer !== undefined && direct !== undefined && bearer !== direct)
-    throw refused('The Authorization and x-api-key headers carry different keys. Send one of them.');
-  const key = bearer ?? direct;
+  const found = [
+    { name: 'Authorization', key: readBearer(headers['authorization']) },
+    ...KEY_HEADERS.map((name) => ({ name, key: readDirect(headers, name) })),
+  ].filter(({ key }) => key !== undefined);
+  const [first, ...others] = found;
+  const other = others.find(({ key }) => key !== first?.key);
+  if (first && other)
+    throw refused(`The ${first.name} and ${other.name} headers carry different keys. Send one of them.`);
+  const key = first?.key;
   if (key === undefined) throw refused('No API key. Send it as "Authorization: Bearer sk-…" or as "x-api-key: sk-…".');
   return key;
+}
+
+function readDirect(headers: Headers, name: typeof KEY_HEADERS[number]): string | undefined {
+  const header = headers[name];
+  return header === undefined ? undefined : checkKey(single(header), name);
 }
 
 function readBearer(header: string | string[] | undefined): string | undefined {

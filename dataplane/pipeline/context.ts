@@ -118,6 +118,8 @@ export interface EndpointCall {
   /** True if the request uses something without a price bound that the candidate's model allows. */
   unbounded(candidate: Candidate): boolean;
   readonly wantsStreamUsage: boolean;
+  /** The content type of its stream; absent: server-sent events. */
+  readonly streamType?: string | undefined;
   /** What identifies the request's conversation; absent if it belongs to none. */
   readonly affinity?: AffinityFacts;
   /** Returns undefined if a channel of this protocol cannot serve this endpoint. */

@@ -166,8 +166,10 @@ function hasOutput({ outputBytes, reported }: Meter): boolean {
 
 function startStream(forwarded: Forwarded, { received: { reply } }: CallRecord): void {
   const headers = clientHeaders(forwarded);
-  // the body is an event stream, whatever content type the provider sends
-  if (!isEventStream(headers['content-type'])) headers['content-type'] = 'text/event-stream; charset=utf-8';
+  const { streamType } = forwarded.admitted.routed.call;
+  // the body is a stream of this type, whatever content type the provider sends
+  if (streamType !== undefined) headers['content-type'] = streamType;
+  else if (!isEventStream(headers['content-type'])) headers['content-type'] = 'text/event-stream; charset=utf-8';
   reply.start(forwarded.response.status, { ...headers, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' });
 }
 

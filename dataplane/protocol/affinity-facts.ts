@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { isRecord, itemsOf, stringOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
+import { sealedInContents } from './gemini/thought-signature.ts';
 import { isSealed } from './sealed-values.ts';
 
 export interface AffinityFacts {
@@ -18,18 +19,17 @@ export interface AffinityFacts {
   readonly bound: readonly string[];
 }
 
-export type ConversationKind = 'OpenAIChat' | 'AnthropicChat' | 'Responses';
+export type ConversationKind = 'OpenAIChat' | 'AnthropicChat' | 'Responses' | 'Gemini';
 
 /** The first ones decide; a conversation has one for each turn. */
 const MAX_SEALED = 64;
 
 export function readAffinity(kind: ConversationKind, parsed: JsonRecord): AffinityFacts {
   const { prompt_cache_key: cacheKey } = parsed;
-  const sealed = kind === 'Responses' ? findSealed(parsed) : { sealed: [], bound: [] };
   return {
     cacheKey: typeof cacheKey === 'string' && cacheKey !== '' ? cacheKey : undefined,
     opening: digest(OPENINGS[kind](parsed)),
-    ...sealed,
+    ...findSealedOf(kind, parsed),
   };
 }
 
@@ -37,6 +37,7 @@ const OPENINGS: Readonly<Record<ConversationKind, (parsed: JsonRecord) => unknow
   OpenAIChat: ({ messages }) => untilFirstUser(messages),
   AnthropicChat: ({ system, messages }) => [system, untilFirstUser(messages)],
   Responses: ({ instructions, input }) => [instructions, untilFirstUser(input)],
+  Gemini: ({ systemInstruction, contents }) => [systemInstruction, untilFirstUser(contents)],
 };
 
 /** The items up to the first of the user; what is no list stays as it is. */
@@ -52,6 +53,11 @@ const MOVING: ReadonlySet<string> = new Set(['cache_control', 'prompt_cache_brea
 function digest(opening: unknown): string {
   const text = JSON.stringify(opening, (name, value: unknown) => (MOVING.has(name) ? undefined : value)) ?? '';
   return hash('sha256', text, 'base64url');
+}
+
+function findSealedOf(kind: ConversationKind, parsed: JsonRecord): Pick<AffinityFacts, 'sealed' | 'bound'> {
+  if (kind === 'Gemini') return { sealed: sealedInContents(parsed['contents']).slice(0, MAX_SEALED), bound: [] };
+  return kind === 'Responses' ? findSealed(parsed) : { sealed: [], bound: [] };
 }
 
 function findSealed(parsed: JsonRecord): Pick<AffinityFacts, 'sealed' | 'bound'> {

@@ -9,6 +9,9 @@ import type { ChatDialect, ChatFacts } from './call-facts.ts';
 import type { Converter } from './converter.ts';
 import { findCostFields } from './cost-fields.ts';
 import type { JsonRecord } from './fields.ts';
+import { asksForThoughts, readGenerateFacts } from './gemini/facts.ts';
+import type { GenerateFacts } from './gemini/facts.ts';
+import { canonicalNames, countedRequest } from './gemini/names.ts';
 import { asksForReasoning } from './hidden-reasoning.ts';
 import { readEmbeddingsFacts } from './openai/embeddings.ts';
 import type { EmbeddingsFacts } from './openai/embeddings.ts';
@@ -29,12 +32,18 @@ interface PriceFacts {
 
 export type ConversationFacts = ChatFacts & PriceFacts & { readonly affinity: AffinityFacts };
 
+/** The model, and whether the answer streams, are in the path. */
+export type GeminiFacts = GenerateFacts & PriceFacts & { readonly affinity: AffinityFacts };
+
 /** What is read of each kind. */
 export interface BodyFacts {
   readonly OpenAIChat: ConversationFacts;
   readonly AnthropicChat: ConversationFacts;
   readonly Responses: ConversationFacts;
   readonly Compaction: ConversationFacts;
+  readonly Gemini: GeminiFacts;
+  /** The request of a token count, which may wrap the one that is counted. */
+  readonly GeminiCount: GeminiFacts;
   readonly Embeddings: EmbeddingsFacts & PriceFacts;
   readonly Images: ImagesFacts & PriceFacts;
   readonly Videos: VideosFacts & PriceFacts;
@@ -48,6 +57,8 @@ const BOUNDED_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
   AnthropicChat: new Set(['max_tokens']),
   Responses: new Set(['max_output_tokens', 'reasoning.max_tokens']),
   Compaction: new Set(['max_output_tokens', 'reasoning.max_tokens']),
+  Gemini: new Set(),
+  GeminiCount: new Set(),
   Embeddings: new Set(),
   Images: new Set(['n']),
   Videos: new Set(['n']),
@@ -58,6 +69,8 @@ const READERS: { readonly [Kind in BodyKind]: (bytes: Uint8Array, parsed: JsonRe
   AnthropicChat: (bytes, parsed) => conversationFacts('AnthropicChat', readAnthropicFacts(bytes, parsed), parsed),
   Responses: (bytes, parsed) => conversationFacts('Responses', readResponseFacts(bytes, parsed), parsed),
   Compaction: (bytes, parsed) => conversationFacts('Responses', readResponseFacts(bytes, parsed), parsed),
+  Gemini: (bytes, parsed) => geminiFacts(bytes, canonicalNames(parsed)),
+  GeminiCount: (bytes, parsed) => geminiFacts(bytes, countedRequest(canonicalNames(parsed))),
   Embeddings: (_bytes, parsed) => ({ ...readEmbeddingsFacts(parsed), ...priceFacts('Embeddings', parsed) }),
   Images: (_bytes, parsed) => ({ ...readImagesFacts(parsed), ...priceFacts('Images', parsed) }),
   Videos: (_bytes, parsed) => ({ ...readVideosFacts(parsed), ...priceFacts('Videos', parsed) }),
@@ -65,6 +78,13 @@ const READERS: { readonly [Kind in BodyKind]: (bytes: Uint8Array, parsed: JsonRe
 
 function conversationFacts(kind: ConversationKind, facts: ChatFacts, parsed: JsonRecord): ConversationFacts {
   return { ...facts, ...priceFacts(kind, parsed), affinity: readAffinity(kind, parsed) };
+}
+
+function geminiFacts(bytes: Uint8Array, request: JsonRecord): GeminiFacts {
+  return {
+    ...readGenerateFacts(bytes, request), costFields: [], asksForReasoning: asksForThoughts(request),
+    affinity: readAffinity('Gemini', request),
+  };
 }
 
 function priceFacts(kind: BodyKind, parsed: JsonRecord): PriceFacts {
@@ -80,6 +100,11 @@ export function readFacts<Kind extends BodyKind>(kind: Kind, bytes: Uint8Array, 
   return READERS[kind](bytes, parsed);
 }
 
+/** Kinds of one dialect, which every provider has. */
+const CHAT_DIALECTS: Readonly<Partial<Record<BodyKind, ChatDialect>>> = {
+  OpenAIChat: 'OpenAI', AnthropicChat: 'Anthropic', Gemini: 'Gemini',
+};
+
 /**
  * The converter of JSON bodies of this kind to a provider's protocol; undefined: the provider has no such endpoint.
  * `client`: of the converter that was chosen, because Responses pass through to some channels.
@@ -88,13 +113,14 @@ export function converterOf(
   kind: BodyKind, protocol: ProviderKind, client: ChatDialect,
 ): Converter | undefined {
   const provider = providerOf(protocol);
+  const dialect = CHAT_DIALECTS[kind];
+  if (dialect) return converterFor(dialect, protocol);
   switch (kind) {
-    case 'OpenAIChat': return converterFor('OpenAI', protocol);
-    case 'AnthropicChat': return converterFor('Anthropic', protocol);
     case 'Responses': return client === 'Responses' ? converterFor(client, protocol) : provider.responses;
     case 'Compaction': return provider.compaction;
     case 'Embeddings': return provider.embeddings;
     case 'Images': return provider.images;
     case 'Videos': return provider.videos?.create(undefined);
+    default: return undefined;
   }
 }

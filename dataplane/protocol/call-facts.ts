@@ -1,10 +1,10 @@
 /**
- * The facts about a request that routing, the price bound and policy need, in one form for both dialects. The gateway
+ * The facts about a request that routing, the price bound and policy need, in one form for all dialects. The gateway
  * reads no other fields, so that they pass through unchanged.
  */
 
 /** The dialect of errors, decided by the path. */
-export type Dialect = 'OpenAI' | 'Anthropic';
+export type Dialect = 'OpenAI' | 'Anthropic' | 'Gemini';
 
 /** The dialects in which every chat model answers. Errors of Responses are OpenAI's. */
 export type ChatDialect = Dialect | 'Responses';

@@ -81,6 +81,8 @@ export interface RequestPlan {
   readonly upstreamModel: string;
   /** The output limit to send; undefined: the client's own stays. */
   readonly maxOutputTokens: number | undefined;
+  /** Whether the answer streams, for dialects whose path says it and whose body does not. */
+  readonly stream?: boolean | undefined;
   /** OpenAI protocol: the field that this model's provider understands. */
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
   /** The scan of the client's body, if it has been scanned already. */
@@ -120,8 +122,10 @@ export interface ConversionNotes {
   readonly responseTools?: ReadonlyMap<string, ResponseTool>;
   /** Responses: the members of the request that its response repeats, as JSON without braces. */
   readonly repeated?: string;
-  /** Responses: the model needs its readable reasoning back, so that it is sealed for the client to keep. */
+  /** Responses, Gemini: the model needs its readable reasoning back, so that it is sealed for the client to keep. */
   readonly keepsReasoning?: boolean;
+  /** Gemini: the answer shows its thoughts. */
+  readonly includeThoughts?: boolean;
   /** Of the second of two chained conversions. */
   readonly inner?: ConversionNotes;
 }

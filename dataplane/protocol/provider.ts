@@ -21,7 +21,7 @@ export interface VideoJobs {
 }
 
 /** The dialects that have an endpoint for counting tokens. */
-export type CountedDialect = Extract<ChatDialect, 'Anthropic' | 'Responses'>;
+export type CountedDialect = Extract<ChatDialect, 'Anthropic' | 'Responses' | 'Gemini'>;
 
 /** Counts the input tokens of a request in the provider's own dialect. */
 export interface TokenCounter {

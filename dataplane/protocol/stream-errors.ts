@@ -42,13 +42,20 @@ const ANTHROPIC: Readonly<Record<ErrorKind, string>> = {
   Account: 'api_error', Other: 'api_error',
 };
 
+/** In Google's envelope. */
+const STATUSES: Readonly<Record<ErrorKind, number>> = {
+  Overloaded: 503, RateLimited: 429, Invalid: 400, Account: 502, Other: 502,
+};
+
 /** The end of a stream that its provider ended with an error. */
 export function failStream(client: Dialect, error: ProviderError, requestId: string): StreamEnd {
   const kind = kindOf(error);
-  const fields = client === 'OpenAI' ? openAiFields(kind, error) : { type: ANTHROPIC[kind], code: null };
+  const fields = client === 'Anthropic' ? { type: ANTHROPIC[kind], code: null } : openAiFields(kind, error);
   const message = messageOf(kind, error);
   return {
-    outcome: 'Failed', error: { ...error, message }, last: writeErrorEvent(client, { ...fields, message, requestId }),
+    outcome: 'Failed', error: { ...error, message }, last: writeErrorEvent(client, {
+      ...fields, message, requestId, httpStatus: STATUSES[kind],
+    }),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The HTTP server: fastify with hooks, one error handler for the error table, and three plugins of routes. Bodies stay
+ * The HTTP server: fastify with hooks, one error handler for the error table, and plugins of routes. Bodies stay
  * bytes; the hooks do what all requests need (id, drain, body budget, early refusals).
  */
 import type { IncomingMessage } from 'node:http';
@@ -17,6 +17,7 @@ import { trackResponse } from './open-responses.ts';
 import { finishReply, report } from './report.ts';
 import { newRequestId } from './request-id.ts';
 import { billed } from './routes/billed.ts';
+import { gemini } from './routes/gemini.ts';
 import { plain } from './routes/plain.ts';
 import { pricing } from './routes/pricing.ts';
 
@@ -74,7 +75,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     done();
   });
   app.setErrorHandler(onError);
-  for (const plugin of [billed, plain, pricing]) app.register(plugin, deps);
+  for (const plugin of [billed, gemini, plain, pricing]) app.register(plugin, deps);
   return app;
 }
 

@@ -14,6 +14,7 @@ import { checkHead } from './check-head.ts';
 import type { Connections } from './connections.ts';
 import { isEncoded } from './decode-body.ts';
 import type { ServerDeps } from './deps.ts';
+import { isTokenCount } from './gemini-path.ts';
 import { notFound } from './not-found.ts';
 
 const RETRY_SECONDS = 1;
@@ -58,8 +59,8 @@ function mayBeLarge({ headers, raw }: FastifyRequest): boolean {
 }
 
 /** True if calls of the endpoint are free. Only free endpoints have a name in their route's config. */
-function hasNoPrice({ routeOptions: { config } }: FastifyRequest): boolean {
-  return config.endpoint !== undefined;
+function hasNoPrice({ routeOptions: { config }, url }: FastifyRequest): boolean {
+  return config.endpoint !== undefined || isTokenCount(url);
 }
 
 /**

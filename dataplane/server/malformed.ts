@@ -23,6 +23,7 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Socket
   const dialect = dialectOf(open?.req.url ?? '');
   const body = writeErrorBody(dialect, {
     message, type: 'invalid_request_error', param: null, code: 'bad_request', requestId, errorCode: undefined,
+    httpStatus: Number(statusLine.slice(0, 3)),
   });
   const headers = {
     ...requestIdHeaders(requestId),

@@ -71,11 +71,6 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
     instead: 'What the provider stores would belong to every key, so that it is not offered: keep conversations and '
       + 'documents on your side, and send them to POST /v1/chat/completions.',
   },
-  {
-    methods: /./, path: /^\/(?:v1beta|v1alpha|v1)\/models\/[^/]+:\w+$/,
-    instead: 'Gemini\'s own protocol is not served: call the same model by its name with OpenAI\'s SDK (POST '
-      + '/v1/chat/completions) or Anthropic\'s (POST /v1/messages).',
-  },
 ];
 
 /** Headers of the refusal of a WebSocket, both of which RFC 9110 requires. */

@@ -7,7 +7,12 @@ export interface PathRow {
   /** In fastify's syntax. */
   readonly path: string;
   readonly method: 'GET' | 'POST' | 'DELETE';
+  /** What the rest of a path with a `*` ends in, as a regular expression; absent: anything. */
+  readonly ending?: string;
 }
+
+/** The methods of a model in Google's protocol. */
+const GEMINI_METHODS = ':(?:generateContent|streamGenerateContent|countTokens)';
 
 export const PATHS = {
   home: { path: '/', method: 'GET' },
@@ -29,6 +34,10 @@ export const PATHS = {
   video: { path: '/v1/videos/:id', method: 'GET' },
   videoDeletion: { path: '/v1/videos/:id', method: 'DELETE' },
   videoContent: { path: '/v1/videos/:id/content', method: 'GET' },
+  geminiModels: { path: '/v1beta/models', method: 'GET' },
+  geminiModel: { path: '/v1beta/models/*', method: 'GET' },
+  geminiCall: { path: '/v1beta/models/*', method: 'POST', ending: GEMINI_METHODS },
+  geminiCallV1: { path: '/v1/models/*', method: 'POST', ending: GEMINI_METHODS },
   key: { path: '/v1/key', method: 'GET' },
   usage: { path: '/v1/usage/:id', method: 'GET' },
   pricing: { path: '/pricing', method: 'GET' },
@@ -36,9 +45,10 @@ export const PATHS = {
   pricingAsset: { path: '/pricing/*', method: 'GET' },
 } as const satisfies Record<string, PathRow>;
 
-const MATCHERS = Object.values(PATHS).map(({ path, method }) => ({
+const ROWS: readonly PathRow[] = Object.values(PATHS);
+const MATCHERS = ROWS.map(({ path, method, ending = '' }) => ({
   method,
-  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+').replace('*', '.+')}$`),
+  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+').replace('*', `.+${ending}`)}$`),
 }));
 
 /** The methods that a path accepts; empty if there is no such path. */

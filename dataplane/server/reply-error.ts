@@ -34,9 +34,17 @@ const ANTHROPIC_ERROR_CODES: ReadonlyMap<string, string> = new Map([['thread', '
 
 const ANTHROPIC_TARGET = /^(?:https?:\/\/[^/]*)?\/v1(?:\/v1)?\/messages(?:[/?#]|$)/i;
 
+/** Paths of Google's API. Below /v1, only its methods differ from other dialects' paths. */
+const GEMINI_TARGET = new RegExp(
+  '^(?:https?://[^/]*)?/(?:v1(?:beta|alpha)(?:[/?#]|$)'
+  + '|v1/models/[^?#]*:(?:generateContent|streamGenerateContent|countTokens)(?:[?#]|$))', 'i',
+);
+
 /** The dialect of the response to a request target, in every form of the target that finds the same route. */
 export function dialectOf(target: string): Dialect {
-  return ANTHROPIC_TARGET.test(target.includes('%') ? unescaped(target) : target) ? 'Anthropic' : 'OpenAI';
+  const path = target.includes('%') ? unescaped(target) : target;
+  if (ANTHROPIC_TARGET.test(path)) return 'Anthropic';
+  return GEMINI_TARGET.test(path) ? 'Gemini' : 'OpenAI';
 }
 
 function unescaped(target: string): string {
@@ -81,14 +89,15 @@ function statusOf(error: GatewayError, row: ErrorRow, dialect: Dialect): number 
 
 function dialectError(error: GatewayError, row: ErrorRow, dialect: Dialect, requestId: string): DialectError {
   const { provider, param } = error.details;
-  const openai = dialect === 'OpenAI';
   return {
     message: error.message,
-    type: openai ? provider?.type ?? row.openaiType : anthropicType(provider, row),
+    type: dialect === 'Anthropic' ? anthropicType(provider, row) : provider?.type ?? row.openaiType,
     code: provider?.code === undefined ? row.openaiCode : provider.code,
     param: param ?? null,
     requestId,
     errorCode: provider?.code ?? ANTHROPIC_ERROR_CODES.get(param ?? ''),
+    httpStatus: statusOf(error, row, dialect),
+    retryAfterSeconds: error.details.retryAfterSeconds,
   };
 }
 

@@ -12,7 +12,7 @@ const NOT_TO_APP: ReadonlySet<string> = new Set(HOP_BY_HOP);
 const NOT_TO_FLEET: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP, 'host', 'expect',
   // any credentials of the app: the sidecar's key replaces them
-  'authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'cookie',
+  'authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'cookie',
 ]);
 
 /** Both lists alternate names and values: `rawHeaders` as from Node, the result as for undici. */

@@ -7,7 +7,7 @@ import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-recor
 /** Endpoint names; every unknown path is "other", so that metrics stay bounded. */
 export type EndpointName =
   | 'chat_completions' | 'messages' | 'count_tokens' | 'models' | 'embeddings' | 'images' | 'videos' | 'responses'
-  | 'key' | 'usage' | 'pricing' | 'other';
+  | 'generate_content' | 'key' | 'usage' | 'pricing' | 'other';
 
 /** One attempt at one channel. */
 export interface AttemptReport {
@@ -24,7 +24,7 @@ export interface AttemptReport {
 export interface CallReport {
   readonly requestId: string;
   readonly endpoint: EndpointName;
-  readonly dialect: 'OpenAI' | 'Anthropic';
+  readonly dialect: 'OpenAI' | 'Anthropic' | 'Gemini';
   readonly stream: boolean;
   /** The HTTP status that was sent; 499 if the client left before that. */
   readonly httpStatus: number;

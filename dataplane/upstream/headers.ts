@@ -88,7 +88,7 @@ const MIN_KEY_LENGTH = 20;
 
 /** The key that the caller shows the gateway. */
 function callerKey(headers: IncomingHeaders): string | undefined {
-  const shown = headers['authorization'] ?? headers['x-api-key'];
+  const shown = headers['authorization'] ?? headers['x-api-key'] ?? headers['x-goog-api-key'];
   if (typeof shown !== 'string') return undefined;
   const key = shown.slice(shown.lastIndexOf(' ') + 1);
   return key.length >= MIN_KEY_LENGTH ? key : undefined;

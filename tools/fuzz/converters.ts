@@ -7,19 +7,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readChatFacts as readAnthropic } from '../../dataplane/protocol/anthropic/facts.ts';
 import { RequestFault } from '../../dataplane/protocol/call-facts.ts';
-import type { ChatFacts, Dialect } from '../../dataplane/protocol/call-facts.ts';
+import type { ChatFacts } from '../../dataplane/protocol/call-facts.ts';
 import type { ConversionNotes, StreamRequest } from '../../dataplane/protocol/converter.ts';
 import { converterFor } from '../../dataplane/protocol/providers.ts';
 import { readChatFacts as readOpenAI } from '../../dataplane/protocol/openai/facts.ts';
 import { parseBody } from '../../dataplane/protocol/parse-body.ts';
 import { recordings, replay, TESTDATA } from '../../test/unit/dataplane/protocol/replay.ts';
+import type { Protocol } from '../../test/unit/dataplane/protocol/replay.ts';
 import type { FuzzCase, FuzzSession, Fuzzer } from './fuzzer.ts';
 import { mutate, pieces } from './mutate.ts';
 import type { Random } from './random.ts';
 
 export const convertersFuzzer: Fuzzer = { name: 'converters', open };
 
-const DIALECTS: readonly Dialect[] = ['OpenAI', 'Anthropic'];
+const DIALECTS: readonly Protocol[] = ['OpenAI', 'Anthropic'];
 
 async function open(): Promise<FuzzSession> {
   return {
@@ -36,11 +37,11 @@ async function open(): Promise<FuzzSession> {
 
 type Kind = 'request' | 'answer' | 'stream';
 
-const SEEDS: Readonly<Record<Dialect, Readonly<Record<Kind, readonly Buffer[]>>>> = {
+const SEEDS: Readonly<Record<Protocol, Readonly<Record<Kind, readonly Buffer[]>>>> = {
   OpenAI: seedsOf('OpenAI'), Anthropic: seedsOf('Anthropic'),
 };
 
-function seedsOf(dialect: Dialect): Record<Kind, Buffer[]> {
+function seedsOf(dialect: Protocol): Record<Kind, Buffer[]> {
   const folder = (kind: string): Buffer[] => {
     const path = join(TESTDATA, `${dialect.toLowerCase()}-${kind}s`);
     return readdirSync(path).filter((file) => file.endsWith('.in.json')).map((file) => readFileSync(join(path, file)));
@@ -150,7 +151,7 @@ const REQUEST: StreamRequest = {
 };
 
 function runCase(label: string, parts: readonly Buffer[]): void {
-  const [kind, client, upstream] = label.split(' ') as [Kind, Dialect, Dialect];
+  const [kind, client, upstream] = label.split(' ') as [Kind, Protocol, Protocol];
   const bytes = Buffer.concat([...parts]);
   if (kind === 'request') runRequest(client, upstream, bytes);
   else if (kind === 'answer') for (const notes of [undefined, NOTES, { legacyFunctions: true }])
@@ -158,7 +159,7 @@ function runCase(label: string, parts: readonly Buffer[]): void {
   else for (const notes of [undefined, NOTES, { legacyFunctions: true }]) runStream(client, upstream, { parts, notes });
 }
 
-function runRequest(client: Dialect, upstream: Dialect, bytes: Buffer): void {
+function runRequest(client: Protocol, upstream: Protocol, bytes: Buffer): void {
   let facts: ChatFacts;
   let sent: Buffer;
   try {
@@ -179,12 +180,12 @@ function runRequest(client: Dialect, upstream: Dialect, bytes: Buffer): void {
   if (client !== upstream) checkFacts(facts, factsOrNone(upstream, sent));
 }
 
-function factsOf(dialect: Dialect, bytes: Buffer, parsed: Readonly<Record<string, unknown>>): ChatFacts {
+function factsOf(dialect: Protocol, bytes: Buffer, parsed: Readonly<Record<string, unknown>>): ChatFacts {
   return (dialect === 'OpenAI' ? readOpenAI : readAnthropic)(bytes, parsed);
 }
 
 /** What is sent may still be the provider's to refuse. */
-function factsOrNone(dialect: Dialect, bytes: Buffer): ChatFacts | undefined {
+function factsOrNone(dialect: Protocol, bytes: Buffer): ChatFacts | undefined {
   try {
     return factsOf(dialect, bytes, parseBody(bytes));
   } catch (error) {
@@ -210,7 +211,7 @@ function contextOf({ notes }: Noted): StreamRequest {
   return notes ? { ...REQUEST, notes } : REQUEST;
 }
 
-function runAnswer(client: Dialect, upstream: Dialect, { bytes, notes }: Noted & { bytes: Buffer }): void {
+function runAnswer(client: Protocol, upstream: Protocol, { bytes, notes }: Noted & { bytes: Buffer }): void {
   try {
     const { body, meter } = converterFor(client, upstream).response(bytes, contextOf({ notes }));
     checkFigures(meter.reported);
@@ -222,7 +223,7 @@ function runAnswer(client: Dialect, upstream: Dialect, { bytes, notes }: Noted &
   }
 }
 
-function runStream(client: Dialect, upstream: Dialect, { parts, notes }: Noted & { parts: readonly Buffer[] }): void {
+function runStream(client: Protocol, upstream: Protocol, { parts, notes }: Noted & { parts: readonly Buffer[] }): void {
   const run = (chunks: readonly Buffer[]): ReturnType<typeof replay> =>
     replay(converterFor(client, upstream).stream(contextOf({ notes })), chunks);
   const { sent, last, outcome, meter } = run(parts);

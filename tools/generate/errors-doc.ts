@@ -3,12 +3,16 @@ import { ERRORS, type ErrorRow } from '../../dataplane/errors.ts';
 
 const HEAD = `# Errors
 
-What a caller is told, in the dialect of the path: Anthropic's on \`/v1/messages*\`, OpenAI's everywhere else. Messages
+What a caller is told, in the dialect of the path: Anthropic's on \`/v1/messages*\`, Google's on
+\`/v1beta*\` and \`/v1/models/{model}:generateContent\` and the like, OpenAI's everywhere else. Messages
 say what is wrong and how to mend it. Every answer carries \`x-request-id\` and \`request-id\`, by which the gateway's
 log is searched.
 
 - OpenAI: \`{"error":{"message","type","param","code"}}\`
 - Anthropic: \`{"type":"error","error":{"type","message"},"request_id"}\`
+- Google: \`{"error":{"code","message","status","details"}}\`: \`code\` is the HTTP status and \`status\` Google's name
+  of it; \`details\` have the gateway's code in capitals (\`ErrorInfo.reason\`), the field (\`BadRequest\`), when to try
+  again (\`RetryInfo\`) and the request's id. A limit that waiting does not restore has a \`QuotaFailure\`.
 
 This page is generated from \`dataplane/errors.ts\`.
 `;
@@ -18,12 +22,12 @@ const AUTHENTICATION = `
 
 | sent | what the message says |
 |---|---|
-| neither header | that there is no key, and how to send it |
+| no header | that there is no key, and how to send it |
 | \`Authorization\` without \`Bearer \` | that it is no bearer key of this gateway, also beside a good \`x-api-key\` |
 | an empty header, or one header twice | that it holds no key, or is sent more than once |
 | a key without \`sk-\` | that keys of this gateway start with \`sk-\` |
 | spaces within a key, or two before it | that it has spaces in or around it |
-| different keys in both headers | that they differ |
+| different keys in two headers | that they differ |
 | an incomplete, unknown, revoked or replaced key | that it is unknown; a replaced one says so while it is remembered |
 | a disabled or expired key | that it is disabled, or has expired |
 | a key that is not accepted | why: its group does not admit it, or its account does not exist |

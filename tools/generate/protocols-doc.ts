@@ -6,6 +6,8 @@ import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as toConverse from '../../dataplane/protocol/anthropic-converse/table.ts';
 import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
+import * as toMessages from '../../dataplane/protocol/gemini-anthropic/table.ts';
+import * as fromGemini from '../../dataplane/protocol/gemini-anthropic/answer-table.ts';
 import * as toChat from '../../dataplane/protocol/responses-openai/table.ts';
 import * as fromChat from '../../dataplane/protocol/responses-openai/answer-table.ts';
 import * as fromMessages from '../../dataplane/protocol/responses-anthropic/answer-table.ts';
@@ -16,8 +18,9 @@ type Table = ObjectTable | KindTable | ValueTable;
 
 const HEAD = `# Protocols
 
-A client speaks OpenAI's chat completions (\`/v1/chat/completions\`), OpenAI's Responses (\`/v1/responses\`) or
-Anthropic's messages (\`/v1/messages\`), and any chat model answers it, whatever its provider speaks. A channel's
+A client speaks OpenAI's chat completions (\`/v1/chat/completions\`), OpenAI's Responses (\`/v1/responses\`),
+Anthropic's messages (\`/v1/messages\`) or Google's Gemini (\`/v1beta/models/{model}:generateContent\`), and any chat
+model answers it, whatever its provider speaks. A channel's
 \`endpoints\` say whether its provider serves Responses.
 
 **The same protocol on both sides** passes through: unknown fields, unknown events and beta headers too, byte for byte
@@ -47,7 +50,7 @@ the other protocol has them.
 const PROVIDER_TOOLS = `## Tools that the provider runs
 
 A call may ask the provider to run a tool itself, such as \`web_search\`. A model's \`providerTools\` in its ModelRoute
-says what becomes of it, in all three dialects:
+says what becomes of it, in all dialects:
 
 | \`providerTools\` | where the call passes through | where it is converted |
 |---|---|---|
@@ -95,6 +98,12 @@ files may come by URL, every item keeps its place, and thinking that the gateway
 Anthropic signed. What is refused or left out is named as the client wrote it.
 `;
 
+const THROUGH_MESSAGES = `On providers of other protocols the request becomes one of messages as below, which is never
+sent, and goes on from there as that of an Anthropic client; a temperature keeps its own scale on OpenAI's protocol.
+What is refused or left out is named as the client wrote it. Fields may have either of Google's spellings,
+\`maxOutputTokens\` and \`max_output_tokens\`.
+`;
+
 function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {
   const rows = known.map(({ models, capabilities: differing }) =>
     `| ${models} | ${Object.entries(differing).map(([name, value]) => `\`${name}: ${String(value)}\``).join(', ')} |`);
@@ -119,6 +128,10 @@ export function protocolsText(): string {
     '## Responses clients on providers of Anthropic\'s protocol\n',
     THROUGH_CHAT,
     '### What the client gets\n', ...fromMessages.RESPONSE_TABLES.map(section),
+    '## Gemini clients on providers of Anthropic\'s protocol\n',
+    THROUGH_MESSAGES,
+    '### What the client sends\n', ...toMessages.REQUEST_TABLES.map(section),
+    '### What the client gets\n', ...fromGemini.RESPONSE_TABLES.map(section),
     '## Anthropic clients on Bedrock\'s Converse\n',
     'Clients of the other dialects go through Anthropic\'s messages, as above, and from there on as follows.\n',
     '### What the client sends\n', ...toConverse.REQUEST_TABLES.map(section),

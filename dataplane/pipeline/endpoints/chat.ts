@@ -46,7 +46,7 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
   };
 }
 
-function onlyResponses(model: string): GatewayError {
+export function onlyResponses(model: string): GatewayError {
   const message = `The provider of ${model} serves only responses: POST /v1/responses`;
   return new GatewayError('wrong_endpoint', message, { param: 'model' });
 }

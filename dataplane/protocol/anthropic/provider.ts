@@ -4,13 +4,17 @@
 import { anthropicToAnthropic } from '../anthropic-anthropic.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
 import { ANTHROPIC_COST_FIELDS } from '../cost-fields.ts';
+import { geminiToAnthropic } from '../gemini-anthropic.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { responsesToAnthropic } from '../responses-anthropic.ts';
 import type { Provider } from '../provider.ts';
 import { tokenCounter } from './token-counter.ts';
 
 export const anthropic: Provider = {
-  chat: { OpenAI: openaiToAnthropic, Anthropic: anthropicToAnthropic, Responses: responsesToAnthropic },
+  chat: {
+    OpenAI: openaiToAnthropic, Anthropic: anthropicToAnthropic, Responses: responsesToAnthropic,
+    Gemini: geminiToAnthropic,
+  },
   tokenCounters: { Anthropic: tokenCounter },
   credential: (apiKey) => ['x-api-key', apiKey],
   // the API requires a version

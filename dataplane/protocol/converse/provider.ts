@@ -8,6 +8,7 @@ import { decodeUtf8 } from '../bytes.ts';
 import { capabilitiesOf, CONVERSE_MODELS } from '../capabilities.ts';
 import { chain } from '../chain.ts';
 import type { Converter } from '../converter.ts';
+import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { parseEventData } from '../json-value.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
@@ -34,6 +35,7 @@ const tokenCounter: TokenCounter = {
 export const converse: Provider = {
   chat: {
     OpenAI: toConverse(openaiToAnthropic), Anthropic: anthropicToConverse, Responses: toConverse(responsesToAnthropic),
+    Gemini: geminiThrough(anthropicToConverse, CONVERSE_MODELS),
   },
   tokenCounters: { Anthropic: tokenCounter },
   credential: (apiKey) => ['authorization', `Bearer ${apiKey}`],

@@ -133,14 +133,16 @@ function readLimit(completion: JsonRecord, plan: RequestPlan): number {
   return limit;
 }
 
-interface SamplingContext {
+type Sampling = Pick<Request, 'temperature' | 'top_p' | 'top_k'>;
+
+export interface SamplingContext {
   readonly thinks: boolean;
   readonly capabilities: ModelCapabilities;
   readonly dropped: DroppedFields;
 }
 
 /** 1 is OpenAI's default of temperature and top_p. A model that thinks takes only a top_p close to it. */
-function convertSampling(request: Request, { thinks, capabilities, dropped }: SamplingContext): JsonRecord {
+export function convertSampling(request: Sampling, { thinks, capabilities, dropped }: SamplingContext): JsonRecord {
   const { temperature: takesTemperature, temperatureWithTopP } = capabilities;
   const given = clamp(request.temperature, MAX_TEMPERATURE);
   const temperature = dropped.keepIf(takesTemperature && !thinks, 'temperature', given, 1);

@@ -3,7 +3,9 @@
  */
 import { anthropicToOpenai } from '../anthropic-openai.ts';
 import { openaiToOpenai } from '../openai-openai.ts';
+import { OPENAI_MODELS } from '../capabilities.ts';
 import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
+import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { responsesToOpenai } from '../responses-openai.ts';
 import type { Provider } from '../provider.ts';
@@ -15,7 +17,10 @@ import { responsesConverter } from './responses.ts';
 import { videoJobs } from './videos.ts';
 
 export const openai: Provider = {
-  chat: { OpenAI: openaiToOpenai, Anthropic: anthropicToOpenai, Responses: responsesToOpenai },
+  chat: {
+    OpenAI: openaiToOpenai, Anthropic: anthropicToOpenai, Responses: responsesToOpenai,
+    Gemini: geminiThrough(anthropicToOpenai, OPENAI_MODELS),
+  },
   embeddings: embeddingsConverter,
   images: imagesConverter,
   responses: responsesConverter,

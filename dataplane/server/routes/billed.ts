@@ -38,8 +38,8 @@ export const billed: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
   done();
 };
 
-/** Never rejects. */
-async function serve(deps: ServerDeps, received: Received): Promise<void> {
+/** Answers a call that costs money, whose reply is hijacked. Never rejects. */
+export async function serve(deps: ServerDeps, received: Received): Promise<void> {
   const ended = deps.inFlight.begin();
   try {
     await handleCall(deps, received);

@@ -8,14 +8,14 @@ import {
   anthropicModel, anthropicModels, callableModel, callableModels, openaiModel, openaiModels,
 } from '../views/models.ts';
 import type { AnthropicPageQuery } from '../views/models.ts';
-
-/** A repeated query parameter is a list. */
-type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+import { geminiModel, geminiModelPage } from '../views/gemini-models.ts';
+import type { Query } from '../views/gemini-models.ts';
 
 export function models(app: FastifyInstance, { state }: ServerDeps): void {
   const options = { config: { endpoint: 'models' } } as const;
   app.get<{ Querystring: Query }>(PATHS.models.path, options, (request, reply) => {
     const offers = callableModels(state.get(), callerOf(request).key);
+    if (wantsGemini(request)) return reply.send(geminiModelPage(offers, request.query));
     return reply.send(wantsAnthropic(request) ? anthropicModels(offers, pageOf(request.query)) : openaiModels(offers));
   });
   // a model's name may contain slashes, so it is the rest of the path
@@ -23,8 +23,14 @@ export function models(app: FastifyInstance, { state }: ServerDeps): void {
     const { '*': name } = request.params;
     const offer = callableModel(state.get(), callerOf(request).key, name);
     if (!offer) throw modelNotFound(name);
+    if (wantsGemini(request)) return reply.send(geminiModel(offer));
     return reply.send(wantsAnthropic(request) ? anthropicModel(offer) : openaiModel(offer));
   });
+}
+
+/** Google's SDK asks below /v1, too. */
+function wantsGemini({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return headers['x-goog-api-key'] !== undefined || headers['x-goog-api-client'] !== undefined;
 }
 
 function wantsAnthropic({ headers }: Pick<FastifyRequest, 'headers'>): boolean {

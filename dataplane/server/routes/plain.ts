@@ -3,6 +3,7 @@ import type { FastifyPluginCallback } from 'fastify';
 import { authenticateHeaders } from '../../pipeline/authenticate.ts';
 import type { ServerDeps } from '../deps.ts';
 import { countTokens } from './count-tokens.ts';
+import { geminiModels } from './gemini-models.ts';
 import { key } from './key.ts';
 import { models } from './models.ts';
 import { responses } from './responses.ts';
@@ -14,6 +15,6 @@ export const plain: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
     request.endpoint = request.routeOptions.config.endpoint ?? 'other';
     request.caller = authenticateHeaders(deps, request.headers);
   });
-  for (const addRoutes of [models, key, usage, countTokens, videos, responses]) addRoutes(app, deps);
+  for (const addRoutes of [models, geminiModels, key, usage, countTokens, videos, responses]) addRoutes(app, deps);
   done();
 };

@@ -24,7 +24,8 @@ export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state, 
   };
   /** The group of the key that was sent. A key that is not in force sees the public lists. */
   function groupOf({ headers }: FastifyRequest): string | undefined {
-    if (headers.authorization === undefined && headers['x-api-key'] === undefined) return undefined;
+    const names = ['authorization', 'x-api-key', 'x-goog-api-key'];
+    if (names.every((name) => headers[name] === undefined)) return undefined;
     try {
       return authenticateHeaders({ state, clock }, headers).key.group;
     } catch (error) {

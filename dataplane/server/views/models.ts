@@ -114,7 +114,7 @@ export function anthropicModels(offers: readonly Offer[], query: AnthropicPageQu
 
 /** Anthropic's model object. Its limits hold on every channel that may serve it. */
 export function anthropicModel(offer: Offer): AnthropicModel {
-  const { contextTokens, maxOutputTokens } = factsOf(offer);
+  const { contextTokens, maxOutputTokens } = limitsOf(offer);
   return {
     type: 'model',
     id: offer.model,
@@ -128,6 +128,11 @@ export function anthropicModel(offer: Offer): AnthropicModel {
     retires_at: null,
     line: null,
   };
+}
+
+/** The limits that hold on every channel which may serve the model; null: unknown. */
+export function limitsOf(offer: Offer): Pick<ModelFacts, 'contextTokens' | 'maxOutputTokens'> {
+  return factsOf(offer);
 }
 
 function isCallable(offer: Offer, { models }: Pick<KeyState, 'models'>): boolean {

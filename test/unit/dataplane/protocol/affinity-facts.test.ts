@@ -7,6 +7,7 @@ import type { ConversationKind } from '../../../../dataplane/protocol/affinity-f
 type Body = Readonly<Record<string, unknown>>;
 
 const user = (content: unknown): Body => ({ role: 'user', content });
+const GOOGLE_USER = { role: 'user', parts: [{ text: 'one' }] };
 const assistant = { role: 'assistant', content: 'hello' };
 const opening = (kind: ConversationKind, body: Body): string => readAffinity(kind, body).opening;
 
@@ -27,10 +28,15 @@ const CONVERSATIONS: Readonly<Record<ConversationKind, readonly [Body, Body, Bod
     { instructions: 's', input: [{ role: 'developer', content: 'd' }, user('one'), assistant, user('two')] },
     { instructions: 's', input: [{ role: 'developer', content: 'e' }, user('one')] },
   ],
+  Gemini: [
+    { systemInstruction: { parts: [{ text: 's' }] }, contents: [GOOGLE_USER] },
+    { systemInstruction: { parts: [{ text: 's' }] }, contents: [GOOGLE_USER, { role: 'model', parts: [] }] },
+    { systemInstruction: { parts: [{ text: 't' }] }, contents: [GOOGLE_USER] },
+  ],
 };
 
 describe('the opening', () => {
-  for (const kind of ['OpenAIChat', 'AnthropicChat', 'Responses'] as const)
+  for (const kind of ['OpenAIChat', 'AnthropicChat', 'Responses', 'Gemini'] as const)
     it(`of ${kind} stays through the conversation, and differs from that of another`, () => {
       const [first, later, other] = CONVERSATIONS[kind];
       assert.equal(opening(kind, later), opening(kind, first));

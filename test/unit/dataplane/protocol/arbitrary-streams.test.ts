@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
 import type { ConversionNotes, StreamConverter } from '../../../../dataplane/protocol/converter.ts';
 import { changed, changes, DIALECTS, lineEnd, places, streams, text } from './arbitrary-streams.ts';
 import { assertResponse, wholeResponse } from './response-events.ts';
 import { assertCutAlike, byEvent, openStream, recordings, replay } from './replay.ts';
+import type { Protocol } from './replay.ts';
 
-const clientOf = (upstream: Dialect): Dialect => (upstream === 'OpenAI' ? 'Anthropic' : 'OpenAI');
+const clientOf = (upstream: Protocol): Protocol => (upstream === 'OpenAI' ? 'Anthropic' : 'OpenAI');
 
 /** The texts of one run of events, most of which are alike. */
 const run = (write: (value: string) => string): fc.Arbitrary<string> =>

@@ -1,8 +1,8 @@
 /** Streams as providers send them, and as they should not: mostly runs of events that are alike but for their text. */
 import fc from 'fast-check';
-import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
+import type { Protocol } from './replay.ts';
 
-export const DIALECTS: readonly Dialect[] = ['OpenAI', 'Anthropic'];
+export const DIALECTS: readonly Protocol[] = ['OpenAI', 'Anthropic'];
 
 /** The text of a JSON string as providers write it, and as they should not. */
 export const text = fc.oneof(

@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
 import { readChatFacts as readAnthropicFacts } from '../../../../dataplane/protocol/anthropic/facts.ts';
@@ -12,14 +11,15 @@ import { readChatFacts as readOpenAiFacts } from '../../../../dataplane/protocol
 import { MAX_EVENT_BYTES } from '../../../../dataplane/protocol/event-stream.ts';
 import { parseBody } from '../../../../dataplane/protocol/parse-body.ts';
 import { openStream, recording, recordings, replay, splitAt } from './replay.ts';
+import type { Protocol } from './replay.ts';
 import type { Replay } from './replay.ts';
 
-const DIALECTS: readonly Dialect[] = ['OpenAI', 'Anthropic'];
+const DIALECTS: readonly Protocol[] = ['OpenAI', 'Anthropic'];
 const chunk = (fields: object): string =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', ...fields })}\n\n`;
 const delta = (value: object, finish: string | null = null): string =>
   chunk({ choices: [{ index: 0, delta: value, finish_reason: finish }] });
-const run = (client: Dialect, upstream: Dialect, text: string, wantsStreamUsage = false): Replay =>
+const run = (client: Protocol, upstream: Protocol, text: string, wantsStreamUsage = false): Replay =>
   replay(openStream(client, upstream, { wantsStreamUsage }), [Buffer.from(text)]);
 
 test('a client that asks for usage gets a stream of its own protocol byte for byte', () => {

@@ -6,15 +6,15 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import { readChatFacts as readAnthropicFacts } from '../../../../dataplane/protocol/anthropic/facts.ts';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
-import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
 import type { RequestPlan } from '../../../../dataplane/protocol/converter.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
 import { readChatFacts as readOpenAiFacts } from '../../../../dataplane/protocol/openai/facts.ts';
 import { parseBody } from '../../../../dataplane/protocol/parse-body.ts';
 import { assertGolden, indent, pretty } from './golden.ts';
 import { TESTDATA } from './replay.ts';
+import type { Protocol } from './replay.ts';
 
-const DIALECTS: readonly Dialect[] = ['OpenAI', 'Anthropic'];
+const DIALECTS: readonly Protocol[] = ['OpenAI', 'Anthropic'];
 const PLAN: RequestPlan = {
   upstreamModel: 'upstream-model', maxOutputTokens: 1000, outputLimitField: 'max_completion_tokens',
 };
@@ -23,7 +23,7 @@ const UNCHANGED: RequestPlan = {
 };
 
 /** The body that is sent, or the refusal. */
-function convert(client: Dialect, upstream: Dialect, body: Buffer, plan: RequestPlan): string {
+function convert(client: Protocol, upstream: Protocol, body: Buffer, plan: RequestPlan): string {
   try {
     const parsed = parseBody(body);
     (client === 'OpenAI' ? readOpenAiFacts : readAnthropicFacts)(body, parsed);
@@ -34,24 +34,24 @@ function convert(client: Dialect, upstream: Dialect, body: Buffer, plan: Request
   }
 }
 
-const send = (client: Dialect, upstream: Dialect, fields: object, plan: Partial<RequestPlan> = {}): string =>
+const send = (client: Protocol, upstream: Protocol, fields: object, plan: Partial<RequestPlan> = {}): string =>
   convert(client, upstream, Buffer.from(JSON.stringify({
     model: 'm', messages: [{ role: 'user', content: 'hi' }], ...fields,
   })), { ...UNCHANGED, ...plan });
 
 /** The field that a refusal names. */
-const refused = (client: Dialect, upstream: Dialect, fields: object): string | undefined =>
+const refused = (client: Protocol, upstream: Protocol, fields: object): string | undefined =>
   /^(?:unsupported_parameter|invalid_request) ([^:]*): /.exec(send(
     client, upstream, fields, { maxOutputTokens: 9 },
   ))?.[1];
 
-function inputs(kind: 'request' | 'response', dialect: Dialect): string[] {
+function inputs(kind: 'request' | 'response', dialect: Protocol): string[] {
   const folder = join(TESTDATA, `${dialect.toLowerCase()}-${kind}s`);
   return readdirSync(folder).filter((file) => file.endsWith('.in.json')).map((file) => join(folder, file));
 }
 
 /** What passes through is kept to the byte; what was converted is indented, for people. */
-const written = (client: Dialect, upstream: Dialect, sent: string): string =>
+const written = (client: Protocol, upstream: Protocol, sent: string): string =>
   (client === upstream ? sent : indent(sent));
 const nameOf = (path: string): string => path.replace(/^.*\//, '').replace(/\.in\.json$/, '');
 for (const client of DIALECTS) {

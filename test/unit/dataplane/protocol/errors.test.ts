@@ -91,6 +91,7 @@ test('no body makes it throw', () => {
 test('our errors, as a body and as an event', () => {
   const error = {
     message: 'It "broke".', type: 'server_error', code: 'upstream_error', param: null, requestId: 'req-1',
+    httpStatus: 502,
   };
   assert.equal(Buffer.from(writeErrorBody('OpenAI', error)).toString(), '{"error":{"message":"It ' +
     '\\"broke\\".","type":"server_error","param":null,"code":"upstream_error"}}');
@@ -103,7 +104,7 @@ test('our errors, as a body and as an event', () => {
     '{"type":"error","error":{"type":"server_error","message":"It ' +
     '\\"broke\\".","details":{"error_code":"thread_not_found"}},"request_id":"req-1"}');
   assert.equal(
-    Buffer.from(writeErrorEvent('Anthropic', { message: 'x', type: 'api_error' })).toString(),
+    Buffer.from(writeErrorEvent('Anthropic', { message: 'x', type: 'api_error', httpStatus: 500 })).toString(),
     'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"x"},"request_id":null}\n\n',
   );
 });

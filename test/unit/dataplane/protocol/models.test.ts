@@ -6,15 +6,15 @@ import { describe, it } from 'vitest';
 import { ANTHROPIC_MODELS, capabilitiesOf, DEFAULT_CAPABILITIES, OPENAI_MODELS }
   from '../../../../dataplane/protocol/capabilities.ts';
 import type { ModelCapabilities, StatedCapabilities } from '../../../../dataplane/protocol/capabilities.ts';
-import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { parseBody } from '../../../../dataplane/protocol/parse-body.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
 import { assertGolden, pretty } from './golden.ts';
 import { TESTDATA } from './replay.ts';
+import type { Protocol } from './replay.ts';
 
 interface Case {
-  readonly client: Dialect;
-  readonly upstream: Dialect;
+  readonly client: Protocol;
+  readonly upstream: Protocol;
   readonly upstreamModel: string;
   readonly capabilities?: StatedCapabilities;
   readonly request: object;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { readFacts } from '../../../../dataplane/protocol/body-kinds.ts';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
-import type { ChatDialect, ProviderTools } from '../../../../dataplane/protocol/call-facts.ts';
+import type { ChatDialect as AnyDialect, ProviderTools } from '../../../../dataplane/protocol/call-facts.ts';
 import { converterFor, providerOf } from '../../../../dataplane/protocol/providers.ts';
 
 interface Sent {
@@ -12,6 +12,8 @@ interface Sent {
   readonly dropped: readonly string[] | undefined;
 }
 
+/** Dialects whose requests pass through somewhere. */
+type ChatDialect = Exclude<AnyDialect, 'Gemini'>;
 type Fields = Readonly<Record<string, unknown>>;
 
 const KINDS = { OpenAI: 'OpenAIChat', Anthropic: 'AnthropicChat', Responses: 'Responses' } as const;

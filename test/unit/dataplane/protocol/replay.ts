@@ -2,18 +2,21 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ChatDialect, Dialect } from '../../../../dataplane/protocol/call-facts.ts';
+import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
 import type { Meter, StreamConverter, StreamRequest } from '../../../../dataplane/protocol/converter.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../../fixtures');
 export const TESTDATA = join(import.meta.dirname, '../../../../dataplane/protocol/testdata');
 
+/** The protocols that are both a dialect and a provider's. */
+export type Protocol = 'OpenAI' | 'Anthropic';
+
 const ANTHROPIC_PROVIDERS = new Set(['anthropic', 'bedrock-proxy']);
 
 interface Recording {
   readonly name: string;
-  readonly upstream: Dialect;
+  readonly upstream: Protocol;
   readonly bytes: Buffer;
 }
 
@@ -47,7 +50,7 @@ export function recording(name: string): Recording {
 }
 
 export function openStream(
-  client: ChatDialect, upstream: Dialect, request: Partial<StreamRequest> = {},
+  client: ChatDialect, upstream: Protocol, request: Partial<StreamRequest> = {},
 ): StreamConverter {
   return converterFor(client, upstream).stream({ ...STREAM_REQUEST, ...request });
 }

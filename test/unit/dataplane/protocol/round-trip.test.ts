@@ -5,15 +5,15 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import type { Dialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
+import type { Protocol } from './replay.ts';
 
 type Fields = Record<string, unknown>;
 
-const other = (dialect: Dialect): Dialect => (dialect === 'OpenAI' ? 'Anthropic' : 'OpenAI');
+const other = (dialect: Protocol): Protocol => (dialect === 'OpenAI' ? 'Anthropic' : 'OpenAI');
 
 /** From one protocol to the other. */
-function convert(client: Dialect, request: Fields): Fields {
+function convert(client: Protocol, request: Fields): Fields {
   const body = Buffer.from(JSON.stringify(request));
   const sent = converterFor(client, other(client)).request(body, JSON.parse(body.toString()), {
     upstreamModel: 'm', maxOutputTokens: undefined, outputLimitField: 'max_tokens',
@@ -22,7 +22,7 @@ function convert(client: Dialect, request: Fields): Fields {
   return JSON.parse(Buffer.from(sent.body).toString('utf8')) as Fields;
 }
 
-const thereAndBack = (dialect: Dialect, request: Fields): Fields => convert(other(dialect), convert(dialect, request));
+const thereAndBack = (dialect: Protocol, request: Fields): Fields => convert(other(dialect), convert(dialect, request));
 
 /** Without white space at its ends, which Anthropic's API refuses at the end of a conversation. */
 const said = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
@@ -178,7 +178,7 @@ test('an Anthropic conversation, to OpenAI\'s protocol and back', () => {
 const CONTEXT = { id: 'x', createdSeconds: 0, estimatedInputTokens: 0 };
 
 /** An answer of a provider, for a client of the other protocol, whose client is of the first again. */
-function answerThereAndBack(upstream: Dialect, answer: Fields): Fields {
+function answerThereAndBack(upstream: Protocol, answer: Fields): Fields {
   const once = converterFor(other(upstream), upstream).response(Buffer.from(JSON.stringify(answer)), CONTEXT).body;
   return JSON.parse(Buffer.from(converterFor(upstream, other(upstream)).response(once, CONTEXT).body)
     .toString('utf8')) as Fields;

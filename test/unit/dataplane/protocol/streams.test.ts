@@ -5,9 +5,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import type { ChatDialect, Dialect } from '../../../../dataplane/protocol/call-facts.ts';
+import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { assertGolden, pretty } from './golden.ts';
 import { byEvent, byteByByte, openStream, recordings, replay, splitAt, TESTDATA } from './replay.ts';
+import type { Protocol } from './replay.ts';
 
 interface Variant {
   readonly folder: string;
@@ -15,7 +16,7 @@ interface Variant {
   readonly wantsStreamUsage: boolean;
 }
 
-function variantsOf(upstream: Dialect): Variant[] {
+function variantsOf(upstream: Protocol): Variant[] {
   const protocol = upstream.toLowerCase();
   return [
     { folder: `openai-${protocol}`, client: 'OpenAI', wantsStreamUsage: false },

@@ -11,6 +11,8 @@ import type { Provider } from '../../../../../dataplane/protocol/provider.ts';
 import { responsesToOpenai } from '../../../../../dataplane/protocol/responses-openai.ts';
 import { convertResponse, WordsToChunks } from './answer.ts';
 import { convertRequest } from './request.ts';
+import { OPENAI_MODELS } from '../../../../../dataplane/protocol/capabilities.ts';
+import { geminiThrough } from '../../../../../dataplane/protocol/gemini-anthropic/through.ts';
 
 const openaiToParrot: Converter = {
   client: 'OpenAI',
@@ -24,6 +26,7 @@ export const parrot: Provider = {
   chat: {
     OpenAI: openaiToParrot, Anthropic: chain(anthropicToOpenai, openaiToParrot),
     Responses: chain(responsesToOpenai, openaiToParrot),
+    Gemini: geminiThrough(chain(anthropicToOpenai, openaiToParrot), OPENAI_MODELS),
   },
   credential: (apiKey) => ['x-parrot-key', apiKey],
   defaultHeaders: { 'x-parrot-version': '1' },

@@ -1,0 +1,166 @@
+/**
+ * Reads the facts about a request in Google's protocol. Its model, and whether it streams, are in the path.
+ */
+import type { ChatFacts } from '../call-facts.ts';
+import { addImage, addProviderTool, addUnbounded, startCounts } from '../content-counts.ts';
+import type { ContentCounts } from '../content-counts.ts';
+import { PREAMBLE_UNITS } from '../estimate.ts';
+import { isGiven, isRecord, itemsOf, readCount, readRecords, stringOf } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import { findImage, isImageData } from '../image-inputs.ts';
+import { malformed } from '../unsupported.ts';
+
+export type GenerateFacts = Omit<ChatFacts, 'model' | 'stream'>;
+
+/** The provider's own definition of a tool that it runs is not in the body; in units of estimate.ts. */
+const PROVIDER_TOOL_UNITS = 96;
+/** Kinds of parts whose tokens their bytes bound, and what may stand beside them. */
+const BOUNDED_PARTS: ReadonlySet<string> = new Set([
+  'text', 'thought', 'thoughtSignature', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult',
+  'toolCall', 'toolResponse', 'partMetadata', 'mediaResolution', 'videoMetadata', 'mediaProcessing', 'speechMetadata',
+]);
+const TEXT_FILE = /^(?:text\/|application\/json\b)/i;
+const STANDARD_TIERS: ReadonlySet<string> = new Set(['', 'standard', 'unspecified', 'service_tier_unspecified']);
+
+/**
+ * Expects a request in camel case (names.ts). Throws RequestFault where a field that the gateway needs is missing or
+ * wrong.
+ */
+export function readGenerateFacts(body: Uint8Array, request: JsonRecord): GenerateFacts {
+  const counts = startCounts(body.length);
+  readContents(counts, request);
+  const tools = readTools(counts, request['tools']);
+  const config = configOf(request);
+  const schema = isGiven(config['responseSchema']) || isGiven(config['responseJsonSchema']);
+  if (tools > 0 || schema) counts.units += PREAMBLE_UNITS;
+  const serviceTier = readTier(counts, request['serviceTier']);
+  readModalities(counts, config['responseModalities']);
+  if (isGiven(request['cachedContent'])) addReference(counts, 'cachedContent');
+  return {
+    wantsStreamUsage: true,
+    maxOutputTokens: readCount(
+      config['maxOutputTokens'], 'generationConfig.maxOutputTokens', [1, Number.MAX_SAFE_INTEGER],
+    ),
+    answers: readCount(config['candidateCount'], 'generationConfig.candidateCount', [1, 128]) ?? 1,
+    textBytes: Math.max(0, counts.textBytes),
+    units: counts.units,
+    images: counts.images,
+    imageParam: counts.imageParam,
+    files: counts.files,
+    predictionTokens: 0,
+    thinkingBudget: budgetOf(config),
+    fixedOutput: tools > 0 || schema,
+    oneHourCache: false,
+    ...serviceTier !== undefined && { serviceTier },
+    unbounded: counts.unbounded,
+  };
+}
+
+/** Whether the request asks the model to think. */
+export function asksForThoughts(request: JsonRecord): boolean {
+  const { thinkingBudget: budget, thinkingLevel: level } = thinkingOf(configOf(request));
+  return isGiven(level) || (typeof budget === 'number' && budget !== 0);
+}
+
+function configOf({ generationConfig: config }: JsonRecord): JsonRecord {
+  if (isGiven(config) && !isRecord(config)) throw malformed('generationConfig', 'an object');
+  return isRecord(config) ? config : {};
+}
+
+function thinkingOf({ thinkingConfig: thinking }: JsonRecord): JsonRecord {
+  return isRecord(thinking) ? thinking : {};
+}
+
+/** 0 means no thoughts, and a negative budget leaves it to the model. */
+function budgetOf(config: JsonRecord): number | undefined {
+  const { thinkingBudget: budget } = thinkingOf(config);
+  const param = 'generationConfig.thinkingConfig.thinkingBudget';
+  const count = readCount(budget, param, [-1, Number.MAX_SAFE_INTEGER]);
+  return count !== undefined && count > 0 ? count : undefined;
+}
+
+function readContents(counts: ContentCounts, { contents: given, systemInstruction: system }: JsonRecord): void {
+  const contents = readRecords(given, 'contents');
+  if (contents.length === 0) throw malformed('contents', 'a list of at least one content');
+  for (const [index, content] of contents.entries()) readContent(counts, content, `contents[${index}]`);
+  if (isRecord(system)) readContent(counts, system, 'systemInstruction');
+}
+
+function readContent(counts: ContentCounts, content: JsonRecord, param: string): void {
+  counts.units++;
+  for (const [index, part] of readRecords(content['parts'], `${param}.parts`).entries())
+    readPart(counts, part, `${param}.parts[${index}]`);
+}
+
+function readPart(counts: ContentCounts, part: JsonRecord, param: string): void {
+  counts.units++;
+  const { inlineData: inline, fileData: file, functionResponse: response } = part;
+  if (isRecord(inline)) readInline(counts, inline, `${param}.inlineData`);
+  if (isRecord(file)) readFile(counts, file, `${param}.fileData`);
+  if (isRecord(response))
+    for (const [index, inner] of readRecords(response['parts'], `${param}.functionResponse.parts`).entries())
+      readPart(counts, inner, `${param}.functionResponse.parts[${index}]`);
+  const { inlineData: _inline, fileData: _file, ...rest } = part;
+  if (Object.keys(rest).every((name) => BOUNDED_PARTS.has(name))) return;
+  // an unknown part may fill the context, and may hold an image
+  counts.files++;
+  const image = findImage(rest, param, counts.searched);
+  if (image !== undefined) addImage(counts, image, 0);
+}
+
+function readInline(counts: ContentCounts, { mimeType: type, data }: JsonRecord, param: string): void {
+  const mimeType = stringOf(type);
+  if (TEXT_FILE.test(mimeType)) return;
+  if (/^image\//i.test(mimeType)) return addImage(counts, param, stringOf(data).length);
+  counts.files++;
+  if (/^audio\//i.test(mimeType)) addUnbounded(counts, 'Audio', param, { tokens: 'audioInput' });
+  // an image that is sent as something else
+  if (isImageData(data)) addImage(counts, param, 0);
+}
+
+function readFile(counts: ContentCounts, { mimeType: type, fileUri: uri }: JsonRecord, param: string): void {
+  const mimeType = stringOf(type);
+  if (mimeType === '' || /^image\//i.test(mimeType)) addImage(counts, param, 0);
+  // an image of the web is bounded like any other
+  if (!/^image\//i.test(mimeType) || !/^https?:\/\//i.test(stringOf(uri))) addReference(counts, param);
+}
+
+function addReference(counts: ContentCounts, param: string): void {
+  counts.files++;
+  addUnbounded(counts, 'FileReferences', param);
+}
+
+/** The number of tools. */
+function readTools(counts: ContentCounts, tools: unknown): number {
+  let count = 0;
+  for (const [index, tool] of readRecords(tools, 'tools').entries()) {
+    for (const name of Object.keys(tool).filter((field) => isGiven(tool[field]))) {
+      if (name === 'functionDeclarations') {
+        const declared = readRecords(tool[name], `tools[${index}].${name}`).length;
+        counts.units += declared;
+        count += declared;
+      } else {
+        addProviderTool(counts, `tools[${index}].${name}`);
+        counts.units += PROVIDER_TOOL_UNITS;
+        count++;
+      }
+    }
+  }
+  return count;
+}
+
+function readTier(counts: ContentCounts, value: unknown): string | undefined {
+  const tier = stringOf(value).toLowerCase();
+  if (!STANDARD_TIERS.has(tier)) addUnbounded(counts, 'ServiceTiers', 'serviceTier', { serviceTier: tier });
+  return tier === 'standard' || !STANDARD_TIERS.has(tier) ? tier : undefined;
+}
+
+/** Answers other than text. */
+function readModalities(counts: ContentCounts, modalities: unknown): void {
+  const others = itemsOf(modalities).map((modality) => stringOf(modality).toUpperCase())
+    .filter((modality) => modality !== 'TEXT' && modality !== 'MODALITY_UNSPECIFIED');
+  const param = 'generationConfig.responseModalities';
+  for (const modality of others)
+    if (modality === 'AUDIO') addUnbounded(counts, 'Audio', param, { tokens: 'audioOutput' });
+    else addUnbounded(counts, 'Audio', param);
+}

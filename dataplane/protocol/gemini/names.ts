@@ -1,0 +1,67 @@
+/**
+ * Names of fields in Google's protocol. Its JSON has two spellings of each, `maxOutputTokens` and `max_output_tokens`;
+ * the SDKs write the first and many examples the second. Only names of the protocol change, never those in a client's
+ * own data: arguments of functions, their results and schemas.
+ */
+import { RequestFault } from '../call-facts.ts';
+import { isRecord } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+
+/** The objects of the protocol within an object, by the names of its fields. */
+interface Shape {
+  readonly [name: string]: Shape;
+}
+
+const PLAIN: Shape = {};
+const FILES: Shape = { inlineData: PLAIN, fileData: PLAIN };
+const CONTENT: Shape = {
+  parts: { ...FILES, functionCall: PLAIN, functionResponse: { parts: FILES } },
+};
+const GENERATE: Shape = {
+  contents: CONTENT,
+  systemInstruction: CONTENT,
+  tools: { functionDeclarations: PLAIN },
+  toolConfig: { functionCallingConfig: PLAIN },
+  generationConfig: { thinkingConfig: PLAIN },
+};
+const REQUEST: Shape = { ...GENERATE, generateContentRequest: GENERATE };
+
+/** A request with its fields in camel case. Throws RequestFault for a field that is given in both spellings. */
+export function canonicalNames(request: JsonRecord): JsonRecord {
+  return renameFields(request, REQUEST, '');
+}
+
+function renameFields(object: JsonRecord, shape: Shape, param: string): JsonRecord {
+  const renamed: Record<string, unknown> = {};
+  for (const [given, value] of Object.entries(object)) {
+    const name = camelCase(given);
+    const path = param === '' ? name : `${param}.${name}`;
+    if (Object.hasOwn(renamed, name))
+      throw new RequestFault('invalid_request', `The field "${path}" is given in two spellings.`, path);
+    const inner = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    renamed[name] = inner ? renameWithin(value, inner, path) : value;
+  }
+  return renamed;
+}
+
+function renameWithin(value: unknown, shape: Shape, param: string): unknown {
+  if (isRecord(value)) return renameFields(value, shape, param);
+  if (!Array.isArray(value)) return value;
+  const items: readonly unknown[] = value;
+  return items.map((item, index) => (isRecord(item) ? renameFields(item, shape, `${param}[${index}]`) : item));
+}
+
+/** No name of the protocol is longer. */
+const MAX_LENGTH = 64;
+
+function camelCase(name: string): string {
+  return name.length > MAX_LENGTH || !name.includes('_')
+    ? name
+    : name.replaceAll(/([a-z0-9])_([a-z0-9])/g, (_all, before: string, after: string) => before + after.toUpperCase());
+}
+
+/** The request that a token count is about: its `generateContentRequest`, or itself. */
+export function countedRequest(request: JsonRecord): JsonRecord {
+  const { generateContentRequest: wrapped } = request;
+  return isRecord(wrapped) ? wrapped : request;
+}

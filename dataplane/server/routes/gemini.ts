@@ -1,0 +1,65 @@
+/**
+ * Google's protocol: POST /v1beta/models/{model}:generateContent, :streamGenerateContent and :countTokens. The SDK's
+ * newest versions call the same below /v1.
+ */
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+import { authenticateHeaders } from '../../pipeline/authenticate.ts';
+import { countTokens } from '../../pipeline/count-tokens.ts';
+import { readGeminiCount, readGenerate } from '../../pipeline/endpoints/gemini.ts';
+import { callerOf } from '../caller.ts';
+import type { ServerDeps } from '../deps.ts';
+import { readGeminiCall } from '../gemini-path.ts';
+import { notFound } from '../not-found.ts';
+import { PATHS } from '../paths.ts';
+import { receive } from '../receive.ts';
+import { firstOf } from '../views/gemini-models.ts';
+import type { Query } from '../views/gemini-models.ts';
+import { serve } from './billed.ts';
+
+type CallRequest = FastifyRequest<{ Params: { readonly '*': string }; Querystring: Query }>;
+
+/** The methods stand in the path behind a model's name of any form, so that one route has them all. */
+export const gemini: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
+  const handler = (request: CallRequest, reply: FastifyReply): FastifyReply | Promise<object> => {
+    const { model, method } = readGeminiCall(request.params['*']) ?? { model: '', method: '' };
+    switch (method) {
+      case 'generateContent': return generate(deps, { request, reply }, { model, stream: false });
+      case 'streamGenerateContent': return generate(deps, { request, reply }, { model, stream: true });
+      case 'countTokens': return count(deps, { request, reply }, model);
+      default: throw notFound(request.method, request.url);
+    }
+  };
+  for (const { path } of [PATHS.geminiCall, PATHS.geminiCallV1]) app.post(path, handler);
+  done();
+};
+
+interface Exchange {
+  readonly request: CallRequest;
+  readonly reply: FastifyReply;
+}
+
+function generate(
+  deps: ServerDeps, { request, reply }: Exchange,
+  { model, stream }: { readonly model: string; readonly stream: boolean },
+): FastifyReply {
+  const isArray = stream && firstOf(request.query['alt']) !== 'sse';
+  reply.hijack();
+  void serve(deps, receive(deps, {
+    endpoint: 'generate_content', request, reply,
+    read: (received) => readGenerate(received, { model, stream, isArray }),
+  }));
+  return reply;
+}
+
+async function count(deps: ServerDeps, { request, reply }: Exchange, model: string): Promise<object> {
+  request.endpoint = 'count_tokens';
+  request.caller = authenticateHeaders(deps, request.headers);
+  const received = receive(deps, {
+    endpoint: 'count_tokens', request, reply, read: (call) => readGeminiCount(call, model),
+  });
+  const attempts = request.attempts = [];
+  const { inputTokens, estimated } =
+    await countTokens(deps, { received, ...callerOf(request) }, { dialect: 'Gemini', attempts });
+  if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
+  return { totalTokens: inputTokens };
+}
