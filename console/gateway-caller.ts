@@ -38,9 +38,8 @@ export function createGatewayCaller(gatewayUrl: string): GatewayCaller {
 }
 
 function relayed({ status, headers }: Response, content: Readable): RelayedAnswer {
-  const streamed = headers.get('content-type')?.startsWith('text/event-stream') === true;
   return {
-    status, content, contentType: streamed ? 'text/event-stream' : 'application/json; charset=utf-8',
+    status, content, contentType: contentTypeOf(headers.get('content-type') ?? ''),
     headers: Object.fromEntries(PASSED_ON.flatMap((name) => {
       const value = headers.get(name);
       return value === null ? [] : [[name, value]];
@@ -53,4 +52,10 @@ function refusal(status: number, message: string): RelayedAnswer {
     status, contentType: 'application/json; charset=utf-8', headers: {},
     content: JSON.stringify({ error: { message } }),
   };
+}
+
+function contentTypeOf(type: string): RelayedAnswer['contentType'] {
+  if (type.startsWith('text/event-stream')) return 'text/event-stream';
+  const [, video] = /^video\/([\w.-]+)/.exec(type) ?? [];
+  return video === undefined ? 'application/json; charset=utf-8' : `video/${video}`;
 }

@@ -1,8 +1,8 @@
 /** [P] What every HTTP answer of the console says, and what a request may take, with TLS and without. */
 
 const POLICY = [
-  "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'",
-  "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'",
+  "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "media-src blob:",
+  "connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'",
 ].join('; ');
 
 /** Nothing may frame, sniff, keep or run what is not the console's own. */

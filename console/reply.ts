@@ -29,9 +29,10 @@ const FILE_NAME = /^[\w.-]{1,200}$/;
 /** A page in its layout. */
 export function sendPage(context: ReplyContext, { request, reply }: RequestAndReply, page: Page, status = 200): void {
   const { assets, authenticator } = context;
-  const name = request.principal?.person.person.name;
+  const access = request.principal?.person;
   const signOut = authenticator.proxied ? 'ByProxy' : 'Here';
-  const person = name === undefined ? undefined : { name, csrf: reply.generateCsrf(), signOut } as const;
+  const person = access &&
+    { name: access.person.name, csrf: reply.generateCsrf(), signOut, byKey: access.ownKey !== undefined } as const;
   void reply.code(status).type(HTML).send(layout(page, { person, styles: LAYOUT_STYLES, asset: assets.href }));
 }
 

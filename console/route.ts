@@ -32,9 +32,30 @@ export interface ConsoleDeps {
   readonly gatewayUrl: string | undefined;
   /** undefined: the gateway's address is not configured. */
   readonly callGateway?: GatewayCaller | undefined;
+  /** undefined: the channels cannot be probed from here, but in a proxy's pod. */
+  readonly doctor?: ChannelDoctor | undefined;
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+/** Asks the channels of a route whether they serve, with the gateway's own credentials. */
+export interface ChannelDoctor {
+  /** What a check asks for, and what that may cost, in words. */
+  costs(route: string): string;
+  /** Never rejects for what a channel does. */
+  check(route: string): Promise<readonly ChannelFinding[]>;
+}
+
+export interface ChannelFinding {
+  /** "route/channel" */
+  readonly channel: string;
+  readonly model: string;
+  readonly asked: 'Count' | 'Call';
+  /** undefined: the channel serves. */
+  readonly problem: string | undefined;
+  /** Without secrets. */
+  readonly message: string;
 }
 
 /** One request of a signed-in person. */
@@ -103,8 +124,8 @@ export type GatewayCaller = (call: GatewayCall) => Promise<RelayedAnswer>;
 /** An answer of the gateway for a script of the page. */
 export interface RelayedAnswer {
   readonly status: number;
-  /** JSON or an event stream: nothing that a browser would show as a page. */
-  readonly contentType: 'application/json; charset=utf-8' | 'text/event-stream';
+  /** Nothing that a browser would show as a page. */
+  readonly contentType: 'application/json; charset=utf-8' | 'text/event-stream' | `video/${string}`;
   readonly headers: Readonly<Record<string, string>>;
   readonly content: Readable | string;
 }

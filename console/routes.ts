@@ -20,6 +20,7 @@ import { pricesRoutes } from './pages/prices.ts';
 import { refusedRoutes } from './pages/refused.ts';
 import { routesRoutes } from './pages/routes.ts';
 import { usageCallsRoutes } from './pages/usage-calls.ts';
+import { usageMarginsRoutes } from './pages/usage-margins.ts';
 import { usageRoutes } from './pages/usage.ts';
 import { takeBackRoutes } from './pages/take-back.ts';
 import { walletRoutes } from './pages/wallet.ts';
@@ -33,7 +34,7 @@ export const ROUTES: readonly ConsoleRoute[] = [
   ...keyRoutes, ...keyActivityRoutes, ...keySettingsRoutes, ...keyUseRoutes,
   ...keyNewRoutes, ...keyCreatedRoutes, ...keyRotateRoutes, ...keyDeleteRoutes,
   ...walletRoutes, ...accountNewRoutes, ...accountRoutes, ...takeBackRoutes, ...callsRoutes, ...callRoutes,
-  ...refusedRoutes, ...usageRoutes, ...usageCallsRoutes,
+  ...refusedRoutes, ...usageRoutes, ...usageCallsRoutes, ...usageMarginsRoutes,
   ...playgroundRoutes, ...modelsRoutes,
   ...pricesRoutes, ...groupsRoutes, ...routesRoutes, ...yamlRoutes,
 ];

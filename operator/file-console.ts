@@ -8,6 +8,7 @@ import { openConsoleSecrets } from '../console/access/files/console-secrets.ts';
 import type { ConsoleSecrets } from '../console/access/files/console-secrets.ts';
 import { openFileState } from '../console/access/files/file-state.ts';
 import type { ManifestSource } from '../console/access/files/source.ts';
+import type { ChannelDoctor } from '../console/route.ts';
 import { startConsole } from '../console/server.ts';
 import type { ConsoleServer } from '../console/server.ts';
 import { openActivityFile } from '../dataplane/activity/activity-table.ts';
@@ -24,6 +25,7 @@ interface FileConsoleOptions {
   readonly gatewayNamespace: string;
   readonly dataDir: string;
   readonly ledger: LedgerLocation;
+  readonly doctor: ChannelDoctor;
   readonly log: Logger;
 }
 
@@ -46,13 +48,13 @@ export class ConsoleFileFault extends Error {
 
 /** Resolves with undefined if it is optional and its port is in use. Rejects with a ConsoleFileFault. */
 export async function startFileConsole(options: FileConsoleOptions): Promise<FileConsole | undefined> {
-  const { listen, optional, manifests: source, gatewayUrl, gatewayNamespace, dataDir, ledger, log } = options;
+  const { listen, optional, manifests: source, gatewayUrl, gatewayNamespace, dataDir, ledger, doctor, log } = options;
   const { isToken, newToken, tokenFile, sealingKey } = await openSecrets(dataDir);
   const usage = await openUsage(ledger, dataDir);
   const activity = await openActivity(ledger, dataDir);
   try {
     const server = await startConsole({
-      listen, usage, activity, gatewayNamespace, gatewayUrl, log,
+      listen, usage, activity, gatewayNamespace, gatewayUrl, doctor, log,
       state: await openFileState(dataDir),
       access: createFilesAccess({
         source, kinds: await loadApiKinds(), log, isToken, delay: async (ms) => { await setTimeout(ms); },

@@ -26,7 +26,15 @@ interface ImportRequest {
   readonly revision: string | undefined;
   /** The date, such as 2026-11-23. */
   readonly date: string;
-  readonly other?: OpenedList | undefined;
+  readonly other?: SecondList | undefined;
+}
+
+/** What the imported figures are compared with: another public list, or a catalog. */
+export interface SecondList {
+  /** Its name in remarks. */
+  readonly kind: string;
+  /** `keys`: what the model may be called there. */
+  entryOf(name: string, keys: readonly string[]): CatalogEntry | undefined;
 }
 
 export interface Imported {
@@ -73,6 +81,17 @@ export function importCatalog(request: ImportRequest): Imported {
   return { manifest, remarks, missing };
 }
 
+export function figuresOfList({ kind, list }: OpenedList, allowFree: boolean): SecondList {
+  return {
+    kind,
+    entryOf(name, keys) {
+      const found = [...keys, ...list.keys.filter((key) => key.endsWith(`/${name}`))]
+        .map((key) => list.read(key)).find((price) => price !== undefined);
+      return found && (toCatalogEntry(name, found, { allowFree }).entry ?? {});
+    },
+  };
+}
+
 /** Keys that contain the name, for a person to choose from. */
 function proposal(name: string, keys: readonly string[]): string {
   const plain = name.toLowerCase();
@@ -82,15 +101,13 @@ function proposal(name: string, keys: readonly string[]): string {
 
 /** The figures in which the second list differs. */
 function disagreements(
-  entry: CatalogEntry, keys: readonly string[], { other, source, allowFree }: ImportRequest,
+  entry: CatalogEntry, keys: readonly string[], { other, source }: ImportRequest,
 ): string[] {
   if (!other) return [];
   const name = String(entry['name']);
-  const found = [...keys, ...other.list.keys.filter((key) => key.endsWith(`/${name}`))]
-    .map((key) => other.list.read(key)).find((price) => price !== undefined);
-  if (!found) return [`${name}: ${other.kind} has no such key`];
-  const { entry: second } = toCatalogEntry(name, found, { allowFree });
-  const [mine, theirs] = [flat(entry), flat(second ?? {})];
+  const second = other.entryOf(name, keys);
+  if (!second) return [`${name}: ${other.kind} has no such key`];
+  const [mine, theirs] = [flat(entry), flat(second)];
   const fields = new Set([...mine.keys(), ...theirs.keys()]);
   const said = (figures: ReadonlyMap<string, string>, field: string): string => figures.get(field) ?? 'nothing';
   return [...fields].filter((field) => mine.get(field) !== theirs.get(field)).map((field) =>

@@ -1,11 +1,13 @@
 /** Reads catalogs, groups and routes from a folder of manifests, or from one file. */
 import { readFile, stat } from 'node:fs/promises';
 import { loadApiKinds } from '../../crds/schema/load.ts';
+import type { PriceCatalog } from '../../crds/schema/types.gen.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 import { indexPrices } from '../../dataplane/state/compile-pricing.ts';
 import { countGenerations } from '../../operator/files/generations.ts';
 import { createLoader } from '../../operator/files/load-folder.ts';
 import { readFolder } from '../../operator/files/provider.ts';
+import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
@@ -13,12 +15,24 @@ import type { Catalogs } from './repriced-call.ts';
 
 /** The snapshot that a gateway would make of these manifests. Throws CommandFailed if they have mistakes. */
 export async function loadManifests(path: string): Promise<Snapshot> {
+  const resources = await loadResources(path);
+  return translate(resources, { gatewayNamespace: DEFAULT_GATEWAY_NAMESPACE, nowMs: Date.now() }).snapshot;
+}
+
+/** The PriceCatalog of this name. Throws CommandFailed if the manifests have mistakes. */
+export async function findCatalog(path: string, name: string): Promise<PriceCatalog | undefined> {
+  const { priceCatalogs } = await loadResources(path);
+  return priceCatalogs.find(({ metadata }) =>
+    metadata.name === name && metadata.namespace === DEFAULT_GATEWAY_NAMESPACE);
+}
+
+async function loadResources(path: string): Promise<Resources> {
   const files = await readFiles(path);
   const kinds = await loadApiKinds();
   const load = createLoader({ kinds, defaultNamespace: DEFAULT_GATEWAY_NAMESPACE }, countGenerations(0));
   const loaded = load(files);
   if (!loaded.isValid) throw new CommandFailed(`${path} has mistakes, which mgw validate names`);
-  return translate(loaded.resources, { gatewayNamespace: DEFAULT_GATEWAY_NAMESPACE, nowMs: Date.now() }).snapshot;
+  return loaded.resources;
 }
 
 async function readFiles(path: string): Promise<readonly { readonly path: string; readonly text: string }[]> {

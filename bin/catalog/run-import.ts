@@ -2,11 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { text as readText } from 'node:stream/consumers';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
-import { importCatalog } from './import.ts';
-import type { WantedModel } from './import.ts';
+import { figuresOfCatalog } from './catalog-figures.ts';
+import { figuresOfList, importCatalog } from './import.ts';
+import type { SecondList, WantedModel } from './import.ts';
 import { openList } from './lists/open-list.ts';
 import type { OpenedList } from './lists/open-list.ts';
-import { loadManifests } from './load-catalogs.ts';
+import { findCatalog, loadManifests } from './load-catalogs.ts';
 
 interface ImportRun {
   readonly from: string;
@@ -25,15 +26,21 @@ const FETCH_TIMEOUT_MS = 60_000;
 export async function runImport(file: string | undefined, flags: ImportRun): Promise<number> {
   const text = await readList(file, flags.url);
   const source = open(text, { place: flags.url ?? file ?? '-', kind: flags.from === 'auto' ? undefined : flags.from });
-  const other = flags.compare === undefined ? undefined
-    : open(await readPlace(flags.compare), { place: flags.compare, kind: undefined });
   const { manifest, remarks, missing } = importCatalog({
     name: flags.name, source, text, wanted: await wantedModels(flags), allowFree: flags.allowFree === true,
-    revision: flags.revision, date: new Date().toISOString().slice(0, 10), other,
+    revision: flags.revision, date: new Date().toISOString().slice(0, 10), other: await openSecond(flags),
   });
   for (const remark of remarks) process.stderr.write(`${remark}\n`);
   if (manifest !== undefined) process.stdout.write(manifest);
   return missing.length === 0 && manifest !== undefined ? EXIT.ok : EXIT.failed;
+}
+
+/** A list's file, or a PriceCatalog of the manifests by its name. */
+async function openSecond({ compare: place, config, allowFree = false }: ImportRun): Promise<SecondList | undefined> {
+  if (place === undefined) return undefined;
+  const catalog = config === undefined ? undefined : await findCatalog(config, place);
+  if (catalog) return figuresOfCatalog(catalog);
+  return figuresOfList(open(await readPlace(place), { place, kind: undefined }), allowFree);
 }
 
 function open(

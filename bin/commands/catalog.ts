@@ -49,7 +49,7 @@ function importCommand(ended: (exitCode: number) => void): Command {
       .argParser((text) => text.split(',').map((name) => name.trim()).filter((name) => name !== '')))
     .addOption(flag('--config <DIR>', 'folder of manifests, whose routes say which models'))
     .addOption(new Option('--name <NAME>', 'metadata.name of the catalog').default('imported'))
-    .addOption(new Option('--compare <FILE>', 'a second list, of any kind'))
+    .addOption(new Option('--compare <NAME>', 'a second list\'s file, of any kind, or a PriceCatalog of --config'))
     .addOption(new Option('--revision <TEXT>', 'the list\'s version, for the annotation'))
     .addOption(new Option('--allow-free', 'a price of 0 is meant'))
     .action(async (file: string | undefined, flags: ImportFlags) => {

@@ -2,26 +2,20 @@
 import { Command } from 'commander';
 import type { DataplaneFlags } from '../run/dataplane.ts';
 import {
-  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseHostPorts, parseLedger, parseOrigin, parseOrigins,
-  parseSeconds,
+  flag, logLevelFlag, paragraphs, parseAddress, parseBytes, parseLedger, parseOrigin, parseOrigins, parseSeconds,
 } from '../options.ts';
+import { addXdsFlags } from '../xds-flags.ts';
 
 export function dataplaneCommand(ended: (exitCode: number) => void): Command {
-  return new Command('dataplane')
+  const command = new Command('dataplane')
     .summary('a proxy of a cluster: answers SDKs, configured by mgw operator')
     .description(paragraphs(
       'Takes its configuration from an operator over xDS and answers calls. Ready (readyz) once the whole ' +
         'configuration is there; while no operator answers it goes on with the last good one.',
       'SIGTERM or SIGINT: no new calls, running ones end, exit code 0; a second signal ends at once with 1.',
       'Every flag may be given as the environment variable that stands beside it.',
-    ))
-    .addOption(flag('--xds <HOST:PORT>', 'where operators are; may be repeated (in MGW_XDS: separated by commas). A ' +
-      'name with several addresses is any of them').argParser(parseHostPorts).makeOptionMandatory())
-    .addOption(flag('--xds-ca <FILE>', 'the authorities that operators\' certificates are checked with, read anew ' +
-      'for each connection').default('/var/run/configmaps/modelgateway.dev/xds/ca.crt'))
-    .addOption(flag('--token-file <FILE>', 'the ServiceAccount token for operators (audience model-gateway-xds), ' +
-      'read anew for each connection').default('/var/run/secrets/modelgateway.dev/xds/token'))
-    .addOption(flag('--insecure-xds', 'neither TLS nor a token, for one machine; only with loopback addresses'))
+    ));
+  return addXdsFlags(command, { mandatory: true })
     .addOption(flag('--listen <ADDRESS>', 'where SDKs call').default({ host: '0.0.0.0', port: 8080 }, ':8080')
       .argParser(parseAddress))
     .addOption(flag(

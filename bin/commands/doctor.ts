@@ -1,13 +1,17 @@
 /** `mgw doctor`: asks each channel of a configuration whether it serves, and says what is wrong. */
 import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
+import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { flag, paragraphs, parseNamespace } from '../options.ts';
 import { assertFolder } from '../run/data-folder.ts';
+import { addXdsFlags, checkXdsFlags, securityOf } from '../xds-flags.ts';
+import type { XdsFlags } from '../xds-flags.ts';
 
-interface DoctorFlags {
-  readonly config: string;
+interface DoctorFlags extends Omit<XdsFlags, 'xds'> {
+  readonly xds?: readonly string[];
+  readonly config?: string;
   readonly gatewayNamespace: string;
   readonly only?: string;
   readonly allModels?: boolean;
@@ -16,15 +20,18 @@ interface DoctorFlags {
 }
 
 export function doctorCommand(ended: (exitCode: number) => void): Command {
-  return new Command('doctor')
+  const command = new Command('doctor')
     .summary('ask each provider whether its channel is right')
     .description(paragraphs(
-      'Asks each channel of the manifests in DIR for a count of tokens, or where the provider has none for one ' +
-        'token, and says what is wrong with credential, address, model, region or beta flags.',
-      'Signs in as the gateway would: run it where the gateway runs, if channels sign in by the pod\'s identity.',
+      'Asks each channel for a count of tokens, or where the provider has none for one token, and says what is wrong ' +
+        'with credential, address, model, region or beta flags.',
+      'The channels are those of the manifests in DIR, or those that an operator gives its proxies. Signs in as the ' +
+        'gateway would: run it where the gateway runs, if channels sign in by the pod\'s identity. In a proxy\'s ' +
+        'pod of the chart it finds the operator by itself.',
       'Says before what it costs, and asks; --yes answers. Exits with 1 where a channel is wrong.',
     ))
-    .addOption(flag('--config <DIR>', 'folder of manifests, with their Secrets').makeOptionMandatory())
+    .addOption(flag('--config <DIR>', 'folder of manifests, with their Secrets'));
+  return addXdsFlags(command, { mandatory: false })
     .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
       .default(DEFAULT_GATEWAY_NAMESPACE).argParser(parseNamespace))
     .addOption(flag('--only <ROUTE>', 'one route, or one channel as route/channel'))
@@ -32,32 +39,43 @@ export function doctorCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--json', 'print JSON instead of a table'))
     .addOption(flag('--yes', 'do not ask before calls that cost something'))
     .action(async (flags: DoctorFlags) => {
-      assertFolder('--config', flags.config);
-      ended(await examine(flags) ? EXIT.ok : EXIT.failed);
+      ended(await diagnoseAll(flags) ? EXIT.ok : EXIT.failed);
     });
 }
 
 /** Whether all is well. */
-async function examine(
-  { config, gatewayNamespace, only, allModels = false, json, yes }: DoctorFlags,
-): Promise<boolean> {
-  const [{ readSnapshot }, { planProbes }, { askChannel }, report, { createUpstreams }] = await Promise.all([
-    import('../../operator/reconcile/validate-folder.ts'), import('../doctor/plan.ts'), import('../doctor/probe.ts'),
-    import('../doctor/report.ts'), import('../../dataplane/upstream/client.ts'),
+async function diagnoseAll(flags: DoctorFlags): Promise<boolean> {
+  const { only, allModels = false, json, yes } = flags;
+  const [{ planProbes }, { examine }, report] = await Promise.all([
+    import('../doctor/plan.ts'), import('../doctor/examine.ts'), import('../doctor/report.ts'),
   ]);
-  const { snapshot, unresolved } = await readSnapshot(config, { gatewayNamespace });
+  const { snapshot, unresolved } = await readConfiguration(flags);
   const plan = planProbes(snapshot, { only, allModels });
   process.stderr.write(`${report.describeCosts(plan)}\n`);
   if (yes !== true && plan.probes.length > 0) await confirm();
-  const upstreams = createUpstreams({
-    identity: { env: process.env, nowMs: () => Date.now(), random: () => Math.random() },
-  });
-  const outcomes = [];
-  for (const probe of plan.probes) outcomes.push(await askChannel(upstreams, probe));
-  await upstreams.close();
+  const outcomes = await examine(plan);
   const write = json === true ? report.writeReport : report.writeTable;
   process.stdout.write(`${write(outcomes, unresolved)}\n`);
   return !report.hasFaults(outcomes, unresolved);
+}
+
+/** `unresolved`: what is wrong with channels that the configuration leaves out; an operator says it in statuses. */
+async function readConfiguration({ config, gatewayNamespace, ...flags }: DoctorFlags): Promise<{
+  readonly snapshot: Pick<Snapshot, 'routes'>;
+  readonly unresolved: readonly string[];
+}> {
+  if (config !== undefined) {
+    assertFolder('--config', config);
+    const { readSnapshot } = await import('../../operator/reconcile/validate-folder.ts');
+    return readSnapshot(config, { gatewayNamespace });
+  }
+  const { xds } = flags;
+  if (xds === undefined)
+    throw new CommandFailed('Whose channels? Give --config DIR, or --xds HOST:PORT of an operator.', EXIT.usage);
+  await checkXdsFlags({ ...flags, xds });
+  const { readFromOperator } = await import('../doctor/read-from-operator.ts');
+  const secure = securityOf({ ...flags, xds });
+  return { snapshot: await readFromOperator({ addresses: xds, secure }), unresolved: [] };
 }
 
 /** Throws CommandFailed where nobody agrees. */

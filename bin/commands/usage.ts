@@ -15,6 +15,7 @@ interface UsageFlags {
   /** Milliseconds since the epoch. */
   readonly since?: number;
   readonly format: UsageFormat;
+  readonly margins?: boolean;
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -42,10 +43,12 @@ export function usageCommand(ended: (exitCode: number) => void): Command {
     ).argParser((text) => parseSince(text, Date.now())))
     .addOption(new Option('--format <FORMAT>', 'table, json (one list) or csv').choices(['table', 'json', 'csv'])
       .default('table'))
+    .addOption(new Option('--margins', 'also what each call cost the platform (cost of its channel), and the margin'))
     .action(async (flags: UsageFlags) => {
       const { printUsage } = await import('../usage/usage.ts');
       ended(await printUsage({
         place: flags.ledger, data: flags.data, config: flags.config, format: flags.format,
+        margins: flags.margins === true,
         filter: {
           keyUid: flags.key, account: flags.account, model: flags.model, session: flags.session, sinceMs: flags.since,
         },

@@ -95,8 +95,8 @@ function betasOf({ target: { betas } }: Probe): Record<string, string> {
 function diagnosisOf({ target: { protocol } }: Probe, { status, headers, body, failure }: Answer): Diagnosis {
   if (failure) return failure;
   if (status >= 200 && status < 300) return readAnswer(body);
-  const { message, code, type } = providerOf(protocol).readError(status, body);
-  return diagnose({ status, message, code: headers['x-amzn-errortype'] ?? code ?? type ?? '' });
+  const { message, code, type, status: meant = status } = providerOf(protocol).readError(status, body);
+  return diagnose({ status: meant, message, code: headers['x-amzn-errortype'] ?? code ?? type ?? '' });
 }
 
 /** A page of a proxy or a portal is not an answer. */

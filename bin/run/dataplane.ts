@@ -1,5 +1,5 @@
 /** `mgw dataplane`: checks the flags, and runs a proxy of a fleet until a signal ends it. */
-import { access, constants, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
@@ -12,21 +12,18 @@ import { cacheKey } from '../../dataplane/xds/config-cache.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { openActivity } from '../open-activity.ts';
 import { openLedger } from '../open-ledger.ts';
-import { isLoopback, urlOf } from '../options.ts';
+import { urlOf } from '../options.ts';
 import type { Address, LedgerLocation } from '../options.ts';
 import { VERSION } from '../version.ts';
+import { checkXdsFlags, securityOf } from '../xds-flags.ts';
+import type { XdsFlags } from '../xds-flags.ts';
 import { prepareDataFolder } from './data-folder.ts';
 import type { FlagAddress } from './listen-errors.ts';
 import { explainStart } from './start-errors.ts';
 import { listenStopSignals, logEnded } from './stop-signals.ts';
 
 /** The flags of `mgw dataplane`, parsed. */
-export interface DataplaneFlags {
-  /** Each is "host:port". */
-  readonly xds: readonly string[];
-  readonly xdsCa: string;
-  readonly tokenFile: string;
-  readonly insecureXds?: boolean;
+export interface DataplaneFlags extends XdsFlags {
   readonly listen: Address;
   readonly admin: Address;
   readonly tlsListen?: Address;
@@ -98,9 +95,9 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
 }
 
 function xdsOf(flags: DataplaneFlags): ProxyOptions['xds'] {
-  const { xds, insecureXds, xdsCa, tokenFile, nodeId, configCache: file, configCacheKey: keyFile } = flags;
+  const { xds, nodeId, configCache: file, configCacheKey: keyFile } = flags;
   return {
-    addresses: xds, secure: insecureXds ? undefined : { caFile: xdsCa, tokenFile }, nodeId: nodeId ?? hostname(),
+    addresses: xds, secure: securityOf(flags), nodeId: nodeId ?? hostname(),
     ...file !== undefined && keyFile !== undefined && { cache: { file, keyFile } },
   };
 }
@@ -124,18 +121,10 @@ async function tlsOf(flags: DataplaneFlags): Promise<Pick<ProxyOptions, 'tls' | 
 
 /** Validates the flags before anything starts. */
 async function check(flags: DataplaneFlags): Promise<void> {
-  const { insecureXds, configCacheKey } = flags;
+  const { configCacheKey } = flags;
   checkCombinations(flags);
   if (configCacheKey !== undefined) await checkKey(configCacheKey);
-  if (insecureXds) return;
-  for (const [name, path] of [['--xds-ca', flags.xdsCa], ['--token-file', flags.tokenFile]] as const) {
-    await access(path, constants.R_OK).catch(() => {
-      throw new CommandFailed(
-        `${name} ${path}: there is no such file, or this user may not read it. In a pod it is mounted; ` +
-        'on one machine, --insecure-xds takes the configuration from a loopback address without it.',
-      );
-    });
-  }
+  await checkXdsFlags(flags);
 }
 
 function checkCombinations(flags: DataplaneFlags): void {
@@ -153,12 +142,6 @@ function checkCombinations(flags: DataplaneFlags): void {
       'Where is the ledger? Give --ledger valkey://HOST:PORT, which a fleet shares, or --data DIR for a single proxy.',
     );
   }
-  const remote = flags.insecureXds ? flags.xds.find((address) => !isLoopback(address)) : undefined;
-  if (remote === undefined) return;
-  throw wrong(
-    '--insecure-xds: the configuration holds providers\' credentials, so it is taken without TLS only from a ' +
-    `loopback address; ${remote} is none.`,
-  );
 }
 
 async function checkKey(path: string): Promise<void> {

@@ -141,12 +141,14 @@ async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<Machin
   if (flags.console === false) return undefined;
   await delay(CONSOLE_AFTER_MS);
   const { startFileConsole, ConsoleFileFault } = await import('../../operator/file-console.ts');
+  const { createChannelDoctor } = await import('../doctor/examine.ts');
   const asked = typeof flags.console === 'object' ? flags.console : undefined;
   const listen = asked ?? CONSOLE_ADDRESS;
   const started = await startFileConsole({
     listen, optional: asked === undefined, manifests: gateway.manifests, dataDir, log,
     gatewayNamespace: flags.gatewayNamespace, gatewayUrl: urlOf({ ...flags.listen, port: gateway.port }),
     ledger: flags.ledger ?? { kind: 'file', path: join(dataDir, 'ledger.db') },
+    doctor: createChannelDoctor(() => gateway.snapshot()),
   }).catch((error: unknown) => {
     throw error instanceof ConsoleFileFault ? new CommandFailed(error.message, undefined, error) : error;
   });

@@ -1,6 +1,6 @@
 /** Formats usage records as a table, JSON (one list) or CSV. Amounts are decimal USD. */
 import { viewLines } from '../../dataplane/ledger/bill.ts';
-import { USAGE_COLUMNS, usageCsvHead, usageCsvRow, usd } from '../../dataplane/ledger/usage-record-csv.ts';
+import { marginNanoUsd, usageColumns, usageCsv, usd } from '../../dataplane/ledger/usage-record-csv.ts';
 import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
 
 export type UsageFormat = 'table' | 'json' | 'csv';
@@ -13,7 +13,9 @@ interface UsageWriter {
 }
 
 /** The columns that fit a terminal; JSON and CSV have all. */
-const TABLE: readonly (readonly [name: string, width: number, value: (record: UsageRecord) => string])[] = [
+type TableColumn = readonly [name: string, width: number, value: (record: UsageRecord) => string];
+
+const TABLE: readonly TableColumn[] = [
   ['CREATED', 20, ({ createdMs }) => new Date(createdMs).toISOString().replace(/\.\d+Z$/, 'Z')],
   ['KEY', 36, ({ keyUid }) => keyUid],
   ['ACCOUNT', 24, ({ account }) => account],
@@ -23,34 +25,71 @@ const TABLE: readonly (readonly [name: string, width: number, value: (record: Us
     String(input + cached + cacheWrite5m + cacheWrite1h)],
   ['OUT', 8, ({ tokens }) => String(tokens.output)],
   ['COST USD', 14, ({ costNanoUsd }) => usd(costNanoUsd)],
-  ['ID', 0, ({ callId }) => callId],
 ];
+const MARGINS: readonly TableColumn[] = [
+  ['UPSTREAM USD', 14, ({ upstreamCostNanoUsd }) => usdOrUnknown(upstreamCostNanoUsd)],
+  ['MARGIN USD', 14, (record) => usdOrUnknown(marginNanoUsd(record))],
+];
+const ID: TableColumn = ['ID', 0, ({ callId }) => callId];
 
-export function usageWriter(format: UsageFormat): UsageWriter {
-  return { table: tableWriter, json: jsonWriter, csv: csvWriter }[format]();
+/** `margins`: also what each call cost the platform, where its channel states that, and the margin. */
+export function usageWriter(format: UsageFormat, { margins } = { margins: false }): UsageWriter {
+  return { table: tableWriter, json: jsonWriter, csv: csvWriter }[format](margins);
 }
 
-function tableWriter(): UsageWriter {
-  let [calls, cost] = [0, 0n];
+function tableWriter(margins: boolean): UsageWriter {
+  const sums = newSums();
+  const columns = margins ? [...TABLE, ...MARGINS, ID] : [...TABLE, ID];
   const line = (cells: readonly string[]): string =>
-    `${cells.map((cell, index) => cell.padEnd(TABLE[index]?.[1] ?? 0)).join('  ').trimEnd()}\n`;
+    `${cells.map((cell, index) => cell.padEnd(columns[index]?.[1] ?? 0)).join('  ').trimEnd()}\n`;
   return {
-    begin: line(TABLE.map(([name]) => name)),
+    begin: line(columns.map(([name]) => name)),
     row: (record) => {
-      calls++;
-      cost += record.costNanoUsd;
-      return line(TABLE.map(([, , value]) => value(record)));
+      sums.add(record);
+      return line(columns.map(([, , value]) => value(record)));
     },
-    end: () => `${calls} ${calls === 1 ? 'call' : 'calls'}, ${usd(cost)} USD\n`,
+    end: () => `${sums.text(margins)}\n`,
   };
 }
 
-function jsonWriter(): UsageWriter {
+interface Sums {
+  readonly add: (record: UsageRecord) => void;
+  readonly text: (margins: boolean) => string;
+}
+
+function newSums(): Sums {
+  let [calls, billed, upstream, margin, unknown] = [0, 0n, 0n, 0n, 0];
+  return {
+    add(record) {
+      calls++;
+      billed += record.costNanoUsd;
+      upstream += record.upstreamCostNanoUsd ?? 0n;
+      margin += marginNanoUsd(record) ?? 0n;
+      if (record.upstreamCostNanoUsd === undefined) unknown++;
+    },
+    text(margins) {
+      const all = `${count(calls)}, ${usd(billed)} USD`;
+      if (!margins) return all;
+      const known = `upstream ${usd(upstream)} USD, margin ${usd(margin)} USD`;
+      return unknown === 0 ? `${all}, ${known}` : `${all}, ${known} of ${count(calls - unknown)} whose cost is known`;
+    },
+  };
+}
+
+function count(calls: number): string {
+  return `${calls} ${calls === 1 ? 'call' : 'calls'}`;
+}
+
+function usdOrUnknown(nanoUsd: bigint | undefined): string {
+  return nanoUsd === undefined ? 'unknown' : usd(nanoUsd);
+}
+
+function jsonWriter(margins: boolean): UsageWriter {
   let first = true;
   return {
     begin: '[',
     row: (record) => {
-      const columns = Object.fromEntries(USAGE_COLUMNS.map(([name, value]) => [name, value(record)]));
+      const columns = Object.fromEntries(usageColumns({ margins }).map(([name, value]) => [name, value(record)]));
       const text = JSON.stringify({ ...columns, lines: viewLines(record.lines) });
       const separator = first ? '\n' : ',\n';
       first = false;
@@ -60,6 +99,7 @@ function jsonWriter(): UsageWriter {
   };
 }
 
-function csvWriter(): UsageWriter {
-  return { begin: usageCsvHead(), row: usageCsvRow, end: () => '' };
+function csvWriter(margins: boolean): UsageWriter {
+  const { head, row } = usageCsv({ margins });
+  return { begin: head, row, end: () => '' };
 }

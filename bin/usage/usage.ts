@@ -17,12 +17,13 @@ interface UsageRequest {
   readonly data: string | undefined;
   readonly config: string | undefined;
   readonly format: UsageFormat;
+  readonly margins: boolean;
   readonly filter: UsageFilter;
 }
 
 /** Resolves with the exit code. */
 export async function printUsage(request: UsageRequest): Promise<number> {
-  const writer = usageWriter(request.format);
+  const writer = usageWriter(request.format, request);
   // the reader may stop early, as head does
   process.stdout.once('error', (error: NodeJS.ErrnoException) =>
     process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed));
@@ -44,7 +45,7 @@ export async function printUsage(request: UsageRequest): Promise<number> {
 
 /** The records of a ledger. Throws CommandFailed if it cannot be read. */
 export async function* readRecords(
-  { place, data, config, filter }: Omit<UsageRequest, 'format'>,
+  { place, data, config, filter }: Omit<UsageRequest, 'format' | 'margins'>,
 ): AsyncGenerator<UsageRecord> {
   if (place?.kind === 'valkey') {
     const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');

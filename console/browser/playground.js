@@ -6,6 +6,10 @@ const root = document.getElementById('playground');
 const at = (id) => document.getElementById(id);
 const CHAT = '/v1/chat/completions';
 const IMAGES = '/v1/images/generations';
+const EMBEDDINGS = '/v1/embeddings';
+const VIDEOS = '/v1/videos';
+/** What a model that does not chat can be called for: one request without a conversation. */
+const SINGLE = [IMAGES, EMBEDDINGS, VIDEOS];
 /** How a conversation is asked for, and which words an event adds, by path. */
 const APIS = {
   [CHAT]: {
@@ -28,8 +32,13 @@ const APIS = {
     }),
     wordsOf: ({ type, delta }) => type === 'content_block_delta' ? delta?.text ?? '' : '',
   },
-  [IMAGES]: { body: ({ model, messages }) => ({ model, prompt: messages.at(-1).content }), wordsOf: () => '' },
+  [IMAGES]: { body: ({ model, messages }) => ({ model, prompt: messages.at(-1).content }), show: showImages },
+  [EMBEDDINGS]: { body: ({ model, messages }) => ({ model, input: messages.at(-1).content }), show: showVector },
+  [VIDEOS]: { body: ({ model, messages }) => ({ model, prompt: messages.at(-1).content }), show: followVideo },
 };
+const VIDEO_POLL_MS = 2_000;
+/** The first numbers of an embedding that are shown. */
+const NUMBERS = 8;
 const USAGE_TRIES_MS = [0, 300, 1_000, 2_000, 4_000];
 
 /** Models by name, with the paths at which each can be called here. */
@@ -115,10 +124,11 @@ async function readModels() {
   }
 }
 
-/** Chat models have three APIs; what makes images has one. */
+/** Chat models have three APIs; others have one. */
 function callable({ id, endpoints = [] }) {
-  if (endpoints.includes(CHAT)) return [[id, Object.keys(APIS).filter((path) => path !== IMAGES)]];
-  return endpoints.includes(IMAGES) ? [[id, [IMAGES]]] : [];
+  if (endpoints.includes(CHAT)) return [[id, Object.keys(APIS).filter((path) => !SINGLE.includes(path))]];
+  const path = SINGLE.find((each) => endpoints.includes(each));
+  return path === undefined ? [] : [[id, [path]]];
 }
 
 function setModels(found, otherwise) {
@@ -134,19 +144,21 @@ function setModels(found, otherwise) {
   showApis();
 }
 
-function isImages() {
-  return models.get(at('pg-model').value)?.[0] === IMAGES;
+/** The path of a model that does not chat; undefined for one that does. */
+function singlePath() {
+  return SINGLE.find((path) => path === models.get(at('pg-model').value)?.[0]);
 }
 
 function showApis() {
-  at('pg-api-field').hidden = isImages();
-  at('pg-options').hidden = isImages();
+  const isSingle = singlePath() !== undefined;
+  at('pg-api-field').hidden = isSingle;
+  at('pg-options').hidden = isSingle;
 }
 
 async function send() {
   const prompt = at('pg-text').value.trim();
   if (running || at('pg-send').disabled || prompt === '') return;
-  const path = isImages() ? IMAGES : at('pg-api').value;
+  const path = singlePath() ?? at('pg-api').value;
   const turn = { role: 'user', content: prompt };
   const body = APIS[path].body({
     model: at('pg-model').value, system: at('pg-system').value.trim(), messages: [...messages, turn],
@@ -157,10 +169,10 @@ async function send() {
   setRunning(new AbortController());
   try {
     await call(path, body, view);
-    if (path !== IMAGES) messages.push(turn, { role: 'assistant', content: view.answer.textContent });
+    if (!SINGLE.includes(path)) messages.push(turn, { role: 'assistant', content: view.answer.textContent });
     say('Answered.');
   } catch (error) {
-    stopped(error, view);
+    stopped(error, path, view);
     at('pg-text').value ||= prompt;
   }
   setRunning(undefined);
@@ -177,9 +189,11 @@ async function call(path, body, view) {
 }
 
 /** By the reader, or by an error. */
-function stopped(error, view) {
+function stopped(error, path, view) {
   if (!running.signal.aborted) return fail(view.article, error.message, view.facts);
-  view.facts.textContent = 'Stopped. What was answered until then is billed.';
+  view.facts.textContent = path === VIDEOS
+    ? 'Stopped waiting. The video is paid for, and the provider goes on making it.'
+    : 'Stopped. What was answered until then is billed.';
   return say('Stopped.');
 }
 
@@ -194,7 +208,7 @@ function setRunning(next) {
 /** Returns the time at which the first words came. */
 async function showAnswer(response, path, view) {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-    showWhole(await response.json(), view);
+    await APIS[path].show?.(await response.json(), view);
     return undefined;
   }
   let firstMs;
@@ -213,7 +227,7 @@ function failWith(error) {
   if (error) throw new Error(wordsOfError(error) ?? 'The answer broke off.');
 }
 
-function showWhole({ data = [] }, view) {
+function showImages({ data = [] }, view) {
   for (const { b64_json: base64, url } of data) {
     if (base64) {
       const alt = `Made by ${at('pg-model').value}`;
@@ -224,6 +238,44 @@ function showWhole({ data = [] }, view) {
       }));
     }
   }
+}
+
+function showVector({ data = [] }, view) {
+  const vector = data[0]?.embedding ?? [];
+  const first = vector.slice(0, NUMBERS).map((number) => number.toFixed(4)).join(', ');
+  view.answer.textContent = `${count(vector.length)} dimensions: ${first}${vector.length > NUMBERS ? ', …' : ''}`;
+}
+
+/** Asks how far the video is until it has ended, and then fetches it. */
+async function followVideo(job, view) {
+  const { signal } = running;
+  const { id } = job;
+  let { status, progress, error } = job;
+  while (status === 'queued' || status === 'in_progress') {
+    view.answer.textContent = status === 'queued' ? 'Queued' : `In progress, ${progress ?? 0} %`;
+    await new Promise((resolve) => { setTimeout(resolve, VIDEO_POLL_MS); });
+    signal.throwIfAborted();
+    const response = await post('/playground/videos', { id }, signal);
+    if (!response.ok) throw new Error(await errorOf(response));
+    ({ status, progress, error } = await response.json());
+  }
+  view.answer.textContent = '';
+  if (status !== 'completed') throw new Error(wordsOfError(error) ?? `The video has ended as ${status}.`);
+  const response = await post('/playground/videos', { id, content: 'yes' }, signal);
+  if (!response.ok) throw new Error(await errorOf(response));
+  showVideo(await response.blob(), view);
+}
+
+/** The player where the browser has one for the type, and the file. */
+function showVideo(blob, view) {
+  const href = URL.createObjectURL(blob);
+  const video = document.createElement('video');
+  if (video.canPlayType(blob.type) !== '')
+    view.answer.append(Object.assign(video, { src: href, controls: true }));
+  view.answer.append(Object.assign(document.createElement('a'), {
+    href, download: `video.${blob.type === 'video/mp4' ? 'mp4' : blob.type === 'video/webm' ? 'webm' : 'avi'}`,
+    textContent: `Save the video (${count(Math.ceil(blob.size / 1024))} KiB)`,
+  }));
 }
 
 function imageType(base64) {

@@ -130,8 +130,9 @@ function translatedGroups({ groups, modelRoutes }: GroupFacts, gatewayNamespace:
 }
 
 function pricedModels(catalogs: readonly PriceCatalog[], gatewayNamespace: string): Set<string> {
-  return new Set(catalogs.filter(({ metadata }) => metadata.namespace === gatewayNamespace).flatMap(({ spec }) =>
-    spec.models.map(({ name }) => name)));
+  return new Set(catalogs.filter(({ metadata, spec }) => (
+    metadata.namespace === gatewayNamespace && spec.purpose !== 'Costs'
+  )).flatMap(({ spec }) => spec.models.map(({ name }) => name)));
 }
 
 /** An Automatic group multiplies its own ratio with that of the member that serves. */

@@ -8,6 +8,7 @@ import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { groupNames } from '../usage-page/names.ts';
 import { renderWalletHead } from '../wallet/account-facts.ts';
 import { renderCallDetails } from '../wallet/call-details.ts';
+import { seesMargins } from '../wallet/margins.ts';
 import { callQueryOf, keyNames, readVisibleCalls, WALLET_FILES } from '../wallet/visible-calls.ts';
 import type { CallQuery } from '../usage/usage.ts';
 
@@ -15,12 +16,14 @@ async function showCall(request: PageRequest): Promise<HandlerResult> {
   const visible = await readVisibleCalls(request);
   const query = callQueryOf(visible, request.query.get('uid') ?? '');
   const callId = request.params['id'] ?? '';
-  const [names, record] = await Promise.all([keyNames(visible, request), readRecord(request, query, callId)]);
+  const [names, record, margins] = await Promise.all([
+    keyNames(visible, request), readRecord(request, query, callId), seesMargins(request),
+  ]);
   const entry = await readEntry(request, { ...query, ...record && { keyUid: record.keyUid } }, callId);
   if (!record && !entry) throw new AccessError('NotFound', `There is no call ${callId} of this account that is kept.`);
   const { ref, key } = visible;
   const body = html`${renderWalletHead({ ref, key: key?.metadata.name, here: 'Call' })}
-${renderCallDetails({ record, entry, names, groups: groupNames(request.deps) })}`;
+${renderCallDetails({ record, entry, names, margins, groups: groupNames(request.deps) })}`;
   return { page: { title: `Call ${callId} · Wallet`, active: 'wallet', body, ...WALLET_FILES } };
 }
 

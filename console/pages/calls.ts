@@ -1,5 +1,6 @@
 /** The calls of an account, filtered and paged, and all that the filter lets through as CSV. */
-import { usageCsvHead, usageCsvRow } from '#ledger/usage-record-csv.ts';
+import { usageCsv } from '#ledger/usage-record-csv.ts';
+import type { UsageCsv } from '#ledger/usage-record-csv.ts';
 import { html } from '#web/html.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import type { CallQuery, UsageStore } from '../usage/usage.ts';
@@ -8,6 +9,7 @@ import { groupNames, modelNames } from '../usage-page/names.ts';
 import { sumText } from '../usage-page/view.ts';
 import { renderWalletHead } from '../wallet/account-facts.ts';
 import { renderCalls } from '../wallet/calls-table.ts';
+import { seesMargins } from '../wallet/margins.ts';
 import { momentsOf, parseCallFilter } from '../wallet/query.ts';
 import type { CallFilter } from '../wallet/query.ts';
 import { callQueryOf, keyNames, readVisibleCalls, WALLET_FILES } from '../wallet/visible-calls.ts';
@@ -27,14 +29,15 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
   const before = request.query.get('before') ?? undefined;
   const { usage } = request.deps;
   const query = queryOf(visible, filter);
-  const [names, page, sums] = await Promise.all([
-    keyNames(visible, request), usage?.page(query, { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) }),
+  const [names, margins, page, sums] = await Promise.all([
+    keyNames(visible, request), seesMargins(request),
+    usage?.page(query, { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) }),
     usage?.sums(query),
   ]);
   const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Calls' });
   const body = page && sums
     ? renderCalls({
-      ref, filter, names, unknownKey, groups: groupNames(request.deps), made: madeBy(request.deps),
+      ref, filter, names, unknownKey, groups: groupNames(request.deps), made: madeBy(request.deps), margins,
       sum: sumText(sums.all), models: modelNames(request.deps.resources().modelRoutes),
       calls: page.calls, next: page.next, wholeSinceMs: page.wholeSinceMs,
       older: before !== undefined, wholeAccount: account !== undefined,
@@ -50,17 +53,24 @@ async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
   const { usage } = request.deps;
   if (!usage) return showCalls(request);
   const stem = `calls-${visible.ref.namespace}-${visible.ref.name}`.slice(0, MAX_STEM_LENGTH);
-  const content = csvOf(usage, queryOf(visible, parseCallFilter(request.query)), groupNames(request.deps));
+  const content = csvOf(usage, queryOf(visible, parseCallFilter(request.query)), {
+    groups: groupNames(request.deps), csv: usageCsv({ margins: await seesMargins(request) }),
+  });
   return { file: { name: `${stem}.csv`, contentType: 'text/csv; charset=utf-8', content } };
+}
+
+interface CallsCsv {
+  readonly groups: ReadonlyMap<string, string>;
+  readonly csv: UsageCsv;
 }
 
 /** Groups have the names that people know them by. */
 async function* csvOf(
-  usage: UsageStore, query: CallQuery, groups: ReadonlyMap<string, string>,
+  usage: UsageStore, query: CallQuery, { groups, csv }: CallsCsv,
 ): AsyncGenerator<string> {
-  let piece = usageCsvHead();
+  let piece = csv.head;
   for await (const record of usage.records(query)) {
-    piece += usageCsvRow({ ...record, group: groups.get(record.group) ?? record.group });
+    piece += csv.row({ ...record, group: groups.get(record.group) ?? record.group });
     if (piece.length < PIECE) continue;
     yield piece;
     piece = '';

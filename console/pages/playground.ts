@@ -8,13 +8,16 @@ export const playgroundRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/playground', handle: showPlayground },
   { method: 'POST', path: '/playground/models', handle: (request) => relay(request, () => ({ path: '/v1/models' })) },
   { method: 'POST', path: '/playground/calls', handle: (request) => relay(request, callOf) },
+  { method: 'POST', path: '/playground/videos', handle: (request) => relay(request, videoOf) },
   { method: 'POST', path: '/playground/usage', handle: (request) => relay(request, usageOf) },
 ];
 
 /** A list of more is no choice: the key's own page leads here. */
 const MAX_KEYS = 200;
-const PATHS: ReadonlySet<string> =
-  new Set(['/v1/chat/completions', '/v1/messages', '/v1/responses', '/v1/images/generations']);
+const PATHS: ReadonlySet<string> = new Set([
+  '/v1/chat/completions', '/v1/messages', '/v1/responses', '/v1/images/generations', '/v1/embeddings', '/v1/videos',
+]);
+const VIDEO_ID = /^[\w-]{1,500}$/;
 const REQUEST_ID = /^[\w-]{1,100}$/;
 /** As the gateway takes keys; longer than any. */
 const KEY = /^[\x21-\x7e]{1,512}$/;
@@ -65,6 +68,13 @@ function callOf({ form }: PageRequest): Asked {
   const [path, body] = [form.get('path') ?? '', form.get('body') ?? ''];
   if (PATHS.has(path) && body !== '') return { path, body };
   throw new AccessError('Invalid', 'This is no call of this page.');
+}
+
+/** How far a video is, or its content. @throws AccessError (Invalid) */
+function videoOf({ form }: PageRequest): Asked {
+  const id = form.get('id') ?? '';
+  if (!VIDEO_ID.test(id)) throw new AccessError('Invalid', 'This is no id of a video.');
+  return { path: `/v1/videos/${id}${form.get('content') === 'yes' ? '/content' : ''}` };
 }
 
 /** @throws AccessError (Invalid) */

@@ -1,10 +1,10 @@
 /** The gateway's price list with its calculator. Prices are public: everybody who is signed in sees all of them. */
 import { compilePrice } from '#ledger/price-sheet.ts';
 import type { CompiledPrice } from '#ledger/price-sheet.ts';
-import { pricesOf } from '#snapshot/catalog-prices.ts';
+import { hasOwnPrice, priceOn, pricesOf } from '#snapshot/catalog-prices.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
 import { Endpoint, Input, QuotaType } from '#snapshot/snapshot.gen.ts';
-import type { DirectAccess, Group, Model, ModelRoute, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
+import type { DirectAccess, Group, Model, ModelRoute, Price, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { Endpoint as EndpointName, ServedModel } from '#web/pricing/model-facts.ts';
@@ -121,9 +121,13 @@ function servedModel(
   };
 }
 
+interface CatalogPrice extends ModelPrice {
+  readonly price: Price;
+}
+
 /** Of two prices for one model the first counts. */
-function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, ModelPrice> {
-  const prices = new Map<string, ModelPrice>();
+function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, CatalogPrice> {
+  const prices = new Map<string, CatalogPrice>();
   for (const catalog of catalogs) {
     const { ratioBaseUsdE9 } = catalog;
     for (const price of pricesOf(catalog)) {
@@ -137,7 +141,7 @@ function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, ModelPrice>
   return prices;
 }
 
-type Prices = ReadonlyMap<string, ModelPrice>;
+type Prices = ReadonlyMap<string, CatalogPrice>;
 
 /**
  * A Direct group serves what its routes have; an Automatic one what its members do, at the member's ratio times its
@@ -155,10 +159,11 @@ function offeringGroups(
     const ownRatioE9 = access?.$case === 'automatic' ? priceRatioE9 : ONE_E9;
     const offers = new Map<string, PricedCandidate[]>();
     for (const member of members) {
-      const { priceRatioE9: ratioE9, models } = direct.get(member) ?? { priceRatioE9: 0n, models: new Set<string>() };
-      for (const model of models) {
-        const candidate = { group: member, price: priceAt(prices.get(model), ratioE9 * ownRatioE9) };
-        offers.set(model, [...offers.get(model) ?? [], candidate]);
+      const { priceRatioE9: ratioE9, models } = direct.get(member) ?? { priceRatioE9: 0n, models: NO_MODELS };
+      for (const [model, channels] of models) {
+        const candidates = pricesOn(prices.get(model), ratioE9 * ownRatioE9, channels)
+          .map((price): PricedCandidate => ({ group: member, price }));
+        offers.set(model, [...offers.get(model) ?? [], ...candidates]);
       }
     }
     return [name, { name, displayName, offers:
@@ -170,22 +175,37 @@ function offerOf(price: ModelPrice | undefined, candidates: readonly PricedCandi
   return { quotaType: price?.quotaType, tiers: [candidates] };
 }
 
-/** Models that at least one channel may serve. */
-function servedModels({ routes: entries }: DirectAccess, routes: ReadonlyMap<string, ModelRoute>): Set<string> {
-  return new Set(entries.flatMap(({ route: name, models, channels }) => {
+type ServedModels = ReadonlyMap<string, readonly string[]>;
+const NO_MODELS: ServedModels = new Map<string, never>();
+
+/** Models that at least one channel may serve, with these channels as "route/channel". */
+function servedModels({ routes: entries }: DirectAccess, routes: ReadonlyMap<string, ModelRoute>): ServedModels {
+  const served = entries.flatMap(({ route: name, models, channels }) => {
     const route = routes.get(name);
-    const served = route?.channels.some((channel) => channel.drained !== true &&
-      (!channels || channels.names.includes(channel.name))) ?? false;
-    return served
-      ? (route?.models ?? []).map((model) => model.name).filter((model) => !models || models.names.includes(model))
-      : [];
-  }));
+    const usable = (route?.channels ?? []).filter((channel) => channel.drained !== true &&
+      (!channels || channels.names.includes(channel.name))).map((channel) => `${name}/${channel.name}`);
+    const names = (route?.models ?? []).map((model) => model.name)
+      .filter((model) => !models || models.names.includes(model));
+    return usable.length === 0 ? [] : names.map((model) => ({ model, usable }));
+  });
+  return new Map([...Map.groupBy(served, ({ model }) => model)]
+    .map(([model, some]) => [model, some.flatMap(({ usable }) => usable)]));
 }
 
-function priceAt(entry: ModelPrice | undefined, groupRatioE18: bigint): CompiledPrice | undefined {
-  if (!entry) return undefined;
-  const { price, quotaType, ratioBaseE9 } = entry;
-  return compilePrice({ ...price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18);
+/** The prices of a model at a group's ratio: of each channel with a price of its own, and of all others. */
+function pricesOn(
+  entry: CatalogPrice | undefined, groupRatioE18: bigint, channels: readonly string[],
+): (CompiledPrice | undefined)[] {
+  if (!entry) return [undefined];
+  const own = [...new Set(channels)].filter((id) => hasOwnPrice(entry.price, id));
+  const prices = own.map((id) => priceAt(entry, groupRatioE18, id));
+  return channels.every((id) => own.includes(id)) ? prices : [priceAt(entry, groupRatioE18), ...prices];
+}
+
+function priceAt({ price, quotaType, ratioBaseE9 }: CatalogPrice, groupRatioE18: bigint, channel?: string):
+CompiledPrice {
+  const on = priceOn(price, channel);
+  return compilePrice({ ...on.price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, on.multiplierE9);
 }
 
 /** `publicHref`: where the same list is without signing in. */

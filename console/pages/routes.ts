@@ -4,7 +4,7 @@ import { html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import { channelHealth } from '../platform/channel-health.ts';
 import { readReports } from '../platform/read-reports.ts';
-import { renderRoutes } from '../platform/routes-view.ts';
+import { renderFindings, renderRoutes } from '../platform/routes-view.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import { WALLET_FILES } from '../wallet/visible-calls.ts';
 
@@ -14,7 +14,7 @@ const DONE: Readonly<Record<string, string>> = {
 };
 
 async function showRoutes(request: PageRequest): Promise<HandlerResult> {
-  const { person, csrf, query } = request;
+  const { person, csrf, query, deps: { doctor, gatewayNamespace } } = request;
   const [{ objects, allowed }, reports] = await Promise.all([person.list('ModelRoute'), readReports(request)]);
   if (!allowed) return { page: { title: 'Routes', active: 'groups', body: NOT_YOURS } };
   const routes = objects.toSorted((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
@@ -23,7 +23,7 @@ async function showRoutes(request: PageRequest): Promise<HandlerResult> {
   const changeable = new Set(routes.filter((_, at) => may[at]).map(({ metadata }) => metadata.name));
   const health = channelHealth(routes, reports);
   const done = DONE[query.get('done') ?? ''];
-  const body = renderRoutes({ routes, health, reports, csrf, changeable, done });
+  const body = renderRoutes({ routes, health, reports, csrf, changeable, done, doctor, gatewayNamespace });
   return { page: { title: 'Routes', active: 'groups', body, ...WALLET_FILES } };
 }
 
@@ -48,6 +48,17 @@ async function drain(request: PageRequest): Promise<HandlerResult> {
   return { redirect: `/routes?done=${drained ? 'drained' : 'used'}` };
 }
 
+/** Takes the right to change the route, because a check may cost something. */
+async function check({ deps, params, person }: PageRequest): Promise<HandlerResult> {
+  const ref = { namespace: deps.gatewayNamespace, name: params['name'] ?? '' };
+  if (!await person.may('patch', 'ModelRoute', ref))
+    throw new AccessError('Forbidden', 'Checking channels takes the right to change the route.');
+  if (!deps.doctor || !await person.get('ModelRoute', ref))
+    throw new AccessError('NotFound', 'There is no such route, or its channels cannot be checked from here.');
+  const body = renderFindings(ref.name, await deps.doctor.check(ref.name));
+  return { page: { title: `Check of ${ref.name}`, active: 'groups', body, ...WALLET_FILES } };
+}
+
 /** null: the field goes. Names that no channel has any more go as well. */
 function drainedChannels({ spec }: ModelRoute, channel: string, drained: boolean): readonly string[] | null {
   const known = new Set(spec.channels.map(({ name }) => name));
@@ -59,4 +70,5 @@ function drainedChannels({ spec }: ModelRoute, channel: string, drained: boolean
 export const routesRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/routes', handle: showRoutes },
   { method: 'POST', path: '/routes/:name/drain', handle: drain },
+  { method: 'POST', path: '/routes/:name/check', handle: check },
 ];

@@ -1,5 +1,6 @@
 /** The calls behind a column or a name of Usage, over all that a person may see, and the same as CSV. */
-import { usageCsvHead, usageCsvRow } from '#ledger/usage-record-csv.ts';
+import { usageCsv } from '#ledger/usage-record-csv.ts';
+import type { UsageCsv } from '#ledger/usage-record-csv.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
@@ -14,6 +15,7 @@ import type { UsageScope } from '../usage-page/scope.ts';
 import { sumText } from '../usage-page/view.ts';
 import { withParameters } from '../wallet/account-facts.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
+import { seesMargins } from '../wallet/margins.ts';
 import { renderLedgerNotice, renderMissing } from '../wallet/spending.ts';
 import { WALLET_FILES } from '../wallet/visible-calls.ts';
 
@@ -25,7 +27,7 @@ const PATH = '/usage/calls';
 async function showCalls(request: PageRequest): Promise<HandlerResult> {
   const { deps: { usage }, nowMs } = request;
   const query = parseUsageQuery(request.query, nowMs);
-  const scope = await readScope(request);
+  const [scope, margins] = await Promise.all([readScope(request), seesMargins(request)]);
   const before = request.query.get('before') ?? undefined;
   const asked = callQueryOf(scope, query);
   const found = usage && await Promise.all([
@@ -35,7 +37,7 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
   const body = html`<div class="page-head"><div><nav class="crumbs" aria-label="Where you are"><ol><li>\
 <a href="${back}">Usage</a></li></ol></nav><h1>Calls</h1></div></div>
 ${found
-  ? renderCalls(request, { query, scope, before, page: found[0], sums: found[1] })
+  ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] })
   : renderLedgerNotice('Missing')}`;
   return { page: { title: 'Calls · Usage', active: 'usage', body, ...WALLET_FILES } };
 }
@@ -44,11 +46,12 @@ interface Found {
   readonly query: UsageQuery;
   readonly scope: UsageScope;
   readonly before: string | undefined;
+  readonly margins: boolean;
   readonly page: CallPage;
   readonly sums: SpendingSums;
 }
 
-function renderCalls({ deps }: PageRequest, { query, scope, before, page, sums }: Found): Html {
+function renderCalls({ deps }: PageRequest, { query, scope, before, margins, page, sums }: Found): Html {
   const groups = groupNames(deps);
   const models = modelNames(deps.resources().modelRoutes);
   const names = new Map([...scope.keys].map(([uid, { name }]) => [uid, name]));
@@ -60,7 +63,7 @@ ${renderMissing(page, query.sinceMs)}
 ${page.calls.length === 0
   ? html`<p class="none">${before === undefined ? 'No call matches.' : 'There are no older calls.'}</p>`
   : renderCallsTable(page.calls, {
-    names, groups, made: madeBy(deps),
+    names, groups, made: madeBy(deps), margins,
     keyOf: ({ keyUid }) => scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined,
     showAccounts: scope.accounts.length > 1,
   })}
@@ -83,18 +86,25 @@ async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
   const { deps: { usage }, nowMs } = request;
   if (!usage) return showCalls(request);
   const asked = callQueryOf(await readScope(request), parseUsageQuery(request.query, nowMs));
-  const content = csvOf(usage, asked, groupNames(request.deps));
+  const content = csvOf(usage, asked, {
+    groups: groupNames(request.deps), csv: usageCsv({ margins: await seesMargins(request) }),
+  });
   return { file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content } };
+}
+
+interface CallsCsv {
+  readonly groups: ReadonlyMap<string, string>;
+  readonly csv: UsageCsv;
 }
 
 /** Account by account, so that no more than one batch is in memory; groups by the names that people know. */
 async function* csvOf(
-  usage: UsageStore, query: CallQuery, groups: ReadonlyMap<string, string>,
+  usage: UsageStore, query: CallQuery, { groups, csv }: CallsCsv,
 ): AsyncGenerator<string> {
-  let piece = usageCsvHead();
+  let piece = csv.head;
   for (const account of query.accounts) {
     for await (const record of usage.records({ ...query, accounts: [account] })) {
-      piece += usageCsvRow({ ...record, group: groups.get(record.group) ?? record.group });
+      piece += csv.row({ ...record, group: groups.get(record.group) ?? record.group });
       if (piece.length < PIECE) continue;
       yield piece;
       piece = '';

@@ -11,6 +11,7 @@ import type { UsageQuery } from '../usage-page/query.ts';
 import { callQueryOf, readScope } from '../usage-page/scope.ts';
 import type { UsageScope } from '../usage-page/scope.ts';
 import { renderUsage } from '../usage-page/view.ts';
+import { seesMargins } from '../wallet/margins.ts';
 import { renderLedgerNotice } from '../wallet/spending.ts';
 import { WALLET_FILES } from '../wallet/visible-calls.ts';
 
@@ -32,7 +33,8 @@ interface Asked {
   readonly scope: UsageScope;
 }
 
-async function renderBody({ deps, nowMs }: PageRequest, { usage, query, scope }: Asked): Promise<Html> {
+async function renderBody(request: PageRequest, { usage, query, scope }: Asked): Promise<Html> {
+  const { deps, nowMs } = request;
   if (scope.accounts.length === 0 && scope.keys.size === 0) return html`<p class="none">You may see no account and no \
 key yet. What they spend appears here.</p>`;
   const asked = callQueryOf(scope, query);
@@ -45,7 +47,7 @@ key yet. What they spend appears here.</p>`;
     ]);
     return renderUsage({
       query, names: { scope, groups: groupNames(deps) }, models: modelNames(deps.resources().modelRoutes),
-      series, figures: monthFigures(days.sums, nowMs),
+      series, figures: monthFigures(days.sums, nowMs), margins: await seesMargins(request),
     });
   } catch (error) {
     if (error instanceof LedgerUnavailable) return renderLedgerNotice('Unavailable');

@@ -3,6 +3,7 @@ import type { ModelRoute } from '#crds/types.gen.ts';
 import { formatCount, pluralize, renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
+import type { ChannelDoctor, ChannelFinding } from '../route.ts';
 import { csrfField } from '../views/fragments.ts';
 import { renderStatusDot } from '../views/status-mark.ts';
 import { errorRate, failureText, latencyAt } from './channel-health.ts';
@@ -17,6 +18,8 @@ export interface RoutesView {
   readonly changeable: ReadonlySet<string>;
   /** What was just done, in words. */
   readonly done: string | undefined;
+  readonly doctor: ChannelDoctor | undefined;
+  readonly gatewayNamespace: string;
 }
 
 export function renderRoutes(view: RoutesView): Html {
@@ -58,7 +61,53 @@ ${name}</span></a></div></div>
 <tbody>${own.map((each) => renderChannel(each, route, view))}</tbody></table></div>
 <details class="fold"><summary>Models of <bdi>${name}</bdi></summary><ul class="tags">${models.map((model) =>
     html`<li><bdi>${model.name}</bdi></li>`)}</ul></details>
+${view.changeable.has(name) ? renderCheck(name, view) : NOTHING}
 </section>`;
+}
+
+/** The form that probes the channels, below what that costs; in a cluster the command that does. */
+function renderCheck(route: string, { csrf, doctor, gatewayNamespace }: RoutesView): Html {
+  const how = doctor
+    ? html`<p>${doctor.costs(route)}</p>
+<form method="post" action="/routes/${encodeURIComponent(route)}/check">${csrfField(csrf)}\
+<button type="submit" class="button small">Check the channels<span class="vh"> of ${route}</span></button></form>`
+    : html`<p>Channels are checked from a proxy's pod, which has their credentials and may reach the providers. With \
+a release named model-gateway:</p>
+<pre class="code"><code>kubectl exec --namespace ${gatewayNamespace} deploy/model-gateway -- node bin/mgw.js doctor \
+--only ${route} --yes</code></pre>`;
+  return html`<details class="fold"><summary>Check the channels<span class="vh"> of ${route}</span>…</summary>\
+${how}</details>`;
+}
+
+/** What a check of a route's channels found. */
+export function renderFindings(route: string, findings: readonly ChannelFinding[]): Html {
+  return html`<div class="page-head"><div><h1>Check of <bdi>${route}</bdi></h1>
+<p class="lede">Each channel was asked once, with the gateway's own credentials.</p></div>
+<div class="actions"><a class="button" href="/routes">Back to routes</a></div></div>
+${findings.length === 0 ? html`<p class="none">None of its channels has a chat model, so none was asked.</p>` : html`
+<div class="table-box" tabindex="0" role="region" aria-label="Findings"><table class="table cards">
+<caption class="vh">Findings</caption>
+<thead><tr><th scope="col">Channel</th><th scope="col">Result</th><th scope="col">Model</th>\
+<th scope="col">Asked for</th><th scope="col">Details</th></tr></thead>
+<tbody>${findings.map(renderFinding)}</tbody></table></div>`}`;
+}
+
+function renderFinding({ channel, model, asked, problem, message }: ChannelFinding): Html {
+  return html`
+<tr><th scope="row" class="main"><bdi>${channel}</bdi></th>\
+<td data-label="Result">${renderStatusDot(problem === undefined
+  ? { label: 'Serves', tone: 'good' }
+  : { label: RESULTS[problem] ?? problem, tone: isTransient(problem) ? 'warn' : 'bad' })}</td>\
+<td data-label="Model"><bdi>${model}</bdi></td>\
+<td data-label="Asked for">${asked === 'Count' ? 'a count of tokens' : 'one token'}</td>\
+<td class="wrap" data-label="Details">${message}</td></tr>`;
+}
+
+const RESULTS: Readonly<Record<string, string>> = { RateLimited: 'Rate limited' };
+
+/** Says nothing against the configuration. */
+function isTransient(problem: string): boolean {
+  return problem === 'RateLimited' || problem === 'Unavailable';
 }
 
 function renderReady({ status }: ModelRoute): Html {

@@ -33,6 +33,8 @@ export interface UsageView extends ChartView {
   /** Suggestions. */
   readonly models: readonly string[];
   readonly figures: MonthFigures;
+  /** The person may see margins. */
+  readonly margins: boolean;
 }
 
 const MEASURE_WORDS: Readonly<Record<Measure, string>> = { cost: 'Cost', calls: 'Calls', tokens: 'Tokens' };
@@ -52,7 +54,9 @@ ${names.scope.truncated ? html`<div class="notice"><p>You may see more accounts 
 Choose an account.</p></div>` : NOTHING}
 ${renderMissing(series, query.sinceMs)}
 <div class="bar-line"><p><b>${sumText(ranking.all)}</b> · ${periodText(query)}</p>
-<p><a href="${callsPath(query)}">All calls</a></p></div>
+<p>${view.margins ? html`<a href="${withParameters('/usage/margins', {
+  ...filterParameters(query), ...periodParameters(query),
+})}">Margins</a> · ` : NOTHING}<a href="${callsPath(query)}">All calls</a></p></div>
 ${ranking.all.calls === 0
   ? html`<p class="none">No calls in this time. Choose a longer range, or clear the filter.</p>`
   : html`${renderSwitches(query, names)}${renderChart(ranking, view)}${renderRanking(ranking, view)}`}`;

@@ -1,4 +1,5 @@
 /** [P] Adds sums of calls. */
+import type { MarginSum } from '#ledger/usage-tables.ts';
 import type { SpendingSum } from './usage.ts';
 
 export const NO_CALLS: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTokens: 0 };
@@ -14,4 +15,15 @@ export function addAll(sums: Iterable<SpendingSum>): SpendingSum {
   let all = NO_CALLS;
   for (const each of sums) all = added(all, each);
   return all;
+}
+
+/** Keeps the first one's names. */
+export function addedMargins(a: MarginSum, b: MarginSum): MarginSum {
+  return {
+    ...a, calls: a.calls + b.calls, billedNanoUsd: a.billedNanoUsd + b.billedNanoUsd,
+    known: {
+      calls: a.known.calls + b.known.calls, billedNanoUsd: a.known.billedNanoUsd + b.known.billedNanoUsd,
+      upstreamNanoUsd: a.known.upstreamNanoUsd + b.known.upstreamNanoUsd,
+    },
+  };
 }

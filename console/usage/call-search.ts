@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type {
-  CallFilter, CallOrder, CallPosition, CallRange, DaySum, StretchSum, UsageTables,
+  CallFilter, CallOrder, CallPosition, CallRange, DaySum, MarginSum, StretchSum, UsageTables,
 } from '#ledger/usage-tables.ts';
 import type { CallQuery } from './usage.ts';
 
@@ -92,6 +92,14 @@ export async function* sumStretches(
 ): AsyncGenerator<StretchSum> {
   for (const slice of slicesOf(tables, search, 'OldestFirst')) {
     yield* tables.stretches(search.filter, slice, lengthMs);
+    await setImmediate();
+  }
+}
+
+/** The margins of all calls that are searched for, from the calls themselves; a model and channel may repeat. */
+export async function* sumMargins(tables: UsageTables, search: CallSearch): AsyncGenerator<MarginSum> {
+  for (const slice of slicesOf(tables, search, 'OldestFirst')) {
+    yield* tables.margins(search.filter, slice);
     await setImmediate();
   }
 }

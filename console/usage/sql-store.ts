@@ -1,9 +1,11 @@
 /** A book of usage over the tables that a ledger's file and a usage mirror have in common. */
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
-import type { CallPosition, DaySum, UsageTables } from '#ledger/usage-tables.ts';
-import { comparePositions, findCalls, rangeAfter, rangeBefore, searchesOf, sumCalls } from './call-search.ts';
-import { added, NO_CALLS } from './add-sums.ts';
+import type { CallPosition, DaySum, MarginSum, UsageTables } from '#ledger/usage-tables.ts';
+import {
+  comparePositions, findCalls, rangeAfter, rangeBefore, searchesOf, sumCalls, sumMargins,
+} from './call-search.ts';
+import { added, addedMargins, NO_CALLS } from './add-sums.ts';
 import { createSeriesReader } from './series.ts';
 import type { CallQuery, CallPage, SpendingSum, SpendingSums, UsageStore } from './usage.ts';
 
@@ -40,6 +42,8 @@ export function openSqlUsageStore(source: UsageSource): Omit<UsageStore, 'prepar
     sums: (query) => ask(query, (tables, wholeSinceMs) => sum(tables, query, wholeSinceMs)),
     series: (query, kind) => ask(query, async (tables, wholeSinceMs) =>
       ({ sums: await series.read(tables, query, kind), wholeSinceMs })),
+    margins: (query) => ask(query, async (tables, wholeSinceMs) => (
+      { sums: await readMargins(tables, query), wholeSinceMs })),
     page: (query, wanted) => ask(query, async (tables, wholeSinceMs) =>
       ({ ...await readPage(tables, query, wanted), wholeSinceMs })),
     find: (query, call) => ask(query, async (tables) => findCall(tables, query, call)),
@@ -74,6 +78,18 @@ async function sum(tables: UsageTables, query: CallQuery, wholeSinceMs: number):
   }
   const days = [...byDay].sort(([a], [b]) => a - b).map(([day, ofDay]) => [isoDay(day), ofDay] as const);
   return { all, byDay: new Map(days), byKey: dearestFirst(byKey), byModel: dearestFirst(byModel), wholeSinceMs };
+}
+
+async function readMargins(tables: UsageTables, query: CallQuery): Promise<MarginSum[]> {
+  const sums = new Map<string, MarginSum>();
+  for (const search of searchesOf(query)) {
+    for await (const each of sumMargins(tables, search)) {
+      const id = `${each.model}\n${each.channel}`;
+      const before = sums.get(id);
+      sums.set(id, before ? addedMargins(before, each) : each);
+    }
+  }
+  return [...sums.values()].sort((a, b) => (a.billedNanoUsd > b.billedNanoUsd ? -1 : 1));
 }
 
 function findCall(tables: UsageTables, query: CallQuery, { createdMs, callId }: CallPosition): UsageRecord | undefined {

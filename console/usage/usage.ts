@@ -3,7 +3,7 @@
  * themselves. Access is not checked here: the caller passes only accounts and keys that the person may see.
  */
 import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
-import type { CallPosition } from '#ledger/usage-tables.ts';
+import type { CallPosition, MarginSum } from '#ledger/usage-tables.ts';
 
 /** Which calls. Absent fields leave out nothing. Moments are milliseconds since the epoch, of a call's admission. */
 export interface CallQuery {
@@ -61,6 +61,12 @@ export interface Series {
   readonly wholeSinceMs: number;
 }
 
+export interface Margins {
+  readonly sums: readonly MarginSum[];
+  /** As of the sums: older calls may be missing. */
+  readonly wholeSinceMs: number;
+}
+
 /** Newest first. */
 export interface CallPage {
   readonly calls: readonly UsageRecord[];
@@ -77,6 +83,8 @@ export interface CallPage {
  */
 export interface UsageStore {
   sums(query: CallQuery): Promise<SpendingSums>;
+  /** By model and channel, those billed most first. Reads the calls themselves. */
+  margins(query: CallQuery): Promise<Margins>;
   /** Quick for days by model, key or account; by group and by hour it reads the calls themselves. */
   series(query: CallQuery, kind: SeriesKind): Promise<Series>;
   page(query: CallQuery, page: { readonly size: number; readonly before?: string }): Promise<CallPage>;

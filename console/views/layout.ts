@@ -8,11 +8,19 @@ import { csrfField } from './fragments.ts';
 
 interface LayoutOptions {
   /** undefined: nobody is signed in. */
-  readonly person: { readonly name: string; readonly csrf: string; readonly signOut: SignOut } | undefined;
+  readonly person: SignedIn | undefined;
   /** The stylesheets of all pages. */
   readonly styles: readonly string[];
   /** An asset's address by its file's name. */
   readonly asset: (file: string) => string;
+}
+
+interface SignedIn {
+  readonly name: string;
+  readonly csrf: string;
+  readonly signOut: SignOut;
+  /** With an API key, which sees neither an overview nor accounts. */
+  readonly byKey: boolean;
 }
 
 /** ByProxy: an authenticating proxy holds the session, so the console cannot end it. */
@@ -28,6 +36,7 @@ const NAVIGATION: readonly { readonly item: NavigationItem; readonly path: strin
   { item: 'groups', path: '/groups', label: 'Groups' },
   { item: 'playground', path: '/playground', label: 'Playground' },
 ];
+const NOT_BY_KEY: ReadonlySet<NavigationItem> = new Set(['overview', 'wallet']);
 
 /** The whole document. */
 export function layout({ title, active, body, scripts = [], styles = [] }: Page, options: LayoutOptions): string {
@@ -60,11 +69,11 @@ ${body}
 function header(active: NavigationItem | undefined, { person }: LayoutOptions): Html {
   return html`<header class="site-head">
 <p class="site-title"><a href="/">Model Gateway</a></p>
-${person ? navigation(active) : NOTHING}${person ? personBox(person) : NOTHING}</header>`;
+${person ? navigation(active, person) : NOTHING}${person ? personBox(person) : NOTHING}</header>`;
 }
 
-function navigation(active: NavigationItem | undefined): Html {
-  const items = NAVIGATION.map(({ item, path, label }) =>
+function navigation(active: NavigationItem | undefined, { byKey }: SignedIn): Html {
+  const items = NAVIGATION.filter(({ item }) => !byKey || !NOT_BY_KEY.has(item)).map(({ item, path, label }) =>
     html`<li><a href="${path}"${item === active ? html` aria-current="page"` : NOTHING}>${label}</a></li>`);
   return html`<nav class="site-nav" aria-label="Personal center"><ul>${items}</ul></nav>
 `;

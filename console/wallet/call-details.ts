@@ -7,6 +7,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ActivityEntry } from '../../dataplane/activity/activity.ts';
 import { renderStatus } from './calls-table.ts';
+import { renderMargin, renderUpstreamCost } from './margins.ts';
 import { reasonOf } from './refusals.ts';
 
 export interface CallView {
@@ -16,6 +17,8 @@ export interface CallView {
   readonly entry: ActivityEntry | undefined;
   /** Names of keys by uid; a key that is gone, or not the person's to see, has none. */
   readonly names: ReadonlyMap<string, string>;
+  /** The person may see what the call cost the platform. */
+  readonly margins: boolean;
   /** Names of groups as users know them. */
   readonly groups: ReadonlyMap<string, string>;
 }
@@ -38,7 +41,7 @@ export function renderCallDetails(view: CallView): Html {
   const { record } = view;
   return html`${renderError(view)}
 <section aria-labelledby="facts"><h2 id="facts" class="vh">Facts</h2>${renderFacts(view)}</section>
-${record ? renderPrice(record) : NOTHING}
+${record ? renderPrice(record, view.margins) : NOTHING}
 ${renderTries(view)}`;
 }
 
@@ -108,7 +111,7 @@ function bdi(text: string | undefined): Html | undefined {
 }
 
 /** Each billed dimension with its quantity and rate; the sum is the ledger's. */
-function renderPrice(record: UsageRecord): Html {
+function renderPrice(record: UsageRecord, margins: boolean): Html {
   const { costNanoUsd, unbilledNanoUsd, lines } = record;
   return html`<section class="section" aria-labelledby="price"><h2 id="price">Tokens and price</h2>
 <div class="table-box" tabindex="0" role="region" aria-label="Price by class"><table class="table call-price">
@@ -117,10 +120,16 @@ function renderPrice(record: UsageRecord): Html {
 <th scope="col" class="num">Price</th><th scope="col" class="num">Cost</th></tr></thead>
 <tbody>${lines === undefined ? renderTokens(record) : viewLines(lines).map(renderLine)}</tbody>
 <tfoot><tr><th scope="row">Billed</th><td></td><td></td>\
-<td class="num">${renderUsd(costNanoUsd, 6)}</td></tr></tfoot></table></div>
+<td class="num">${renderUsd(costNanoUsd, 6)}</td></tr>${margins ? renderMargins(record) : NOTHING}</tfoot></table></div>
 ${unbilledNanoUsd > 0n ? html`<p>Not billed, since neither key nor account could pay it: \
 ${renderUsd(unbilledNanoUsd, 6)}.</p>` : NOTHING}
 ${lines === undefined ? renderWhyWithout(record) : NOTHING}</section>`;
+}
+
+function renderMargins(record: UsageRecord): Html {
+  return html`
+<tr><th scope="row">Upstream cost</th><td></td><td></td><td class="num">${renderUpstreamCost(record)}</td></tr>
+<tr><th scope="row">Margin</th><td></td><td></td><td class="num">${renderMargin(record)}</td></tr>`;
 }
 
 function renderLine(line: BillLineView): Html {

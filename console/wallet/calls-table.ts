@@ -6,6 +6,7 @@ import type { Html } from '#web/html.ts';
 import type { ObjectRef } from '../access/access.ts';
 import { accountPath, shortUid } from './account-facts.ts';
 import { callPath } from './call-links.ts';
+import { renderMargin, renderUpstreamCost } from './margins.ts';
 import { CALL_STATUSES, filterParameters, isCallFilter, momentsOf } from './query.ts';
 import type { CallFilter } from './query.ts';
 import { renderMissing } from './spending.ts';
@@ -21,6 +22,7 @@ interface CallsView {
   readonly names: ReadonlyMap<string, string>;
   readonly groups: ReadonlyMap<string, string>;
   readonly made: (call: UsageRecord) => string | undefined;
+  readonly margins: boolean;
   /** Of all calls that the filter lets through. */
   readonly sum: Html;
   /** Suggestions. */
@@ -69,6 +71,8 @@ interface CallsTableView {
   readonly keyOf: (call: UsageRecord) => string | undefined;
   /** The calls are of several accounts. */
   readonly showAccounts?: boolean;
+  /** The person may see what calls cost the platform. */
+  readonly margins?: boolean;
 }
 
 /** The table alone. */
@@ -80,7 +84,9 @@ export function renderCallsTable(calls: readonly UsageRecord[], view: CallsTable
 <th scope="col">Status</th><th scope="col" class="num">Input</th>\
 <th scope="col" class="num">Cached</th><th scope="col" class="num">Cache writes</th>\
 <th scope="col" class="num">Output</th><th scope="col" class="num">Duration</th><th scope="col" class="num">Cost</th>\
-</tr></thead>
+${view.margins === true
+  ? html`<th scope="col" class="num">Upstream</th><th scope="col" class="num">Margin</th>`
+  : NOTHING}</tr></thead>
 <tbody>${calls.map((call) => renderCall(call, view))}</tbody>
 </table></div>`;
 }
@@ -105,7 +111,9 @@ ${renderConsumed(call, view)}\
   : formatDuration(call.durationMs)}</td>\
 <td data-label="Cost" class="num">${renderUsd(call.costNanoUsd, 6)}${call.unbilledNanoUsd > 0n
   ? html`<small>and ${renderUsd(call.unbilledNanoUsd, 6)} not billed</small>`
-  : NOTHING}</td></tr>`;
+  : NOTHING}</td>${view.margins === true ? html`\
+<td data-label="Upstream" class="num">${renderUpstreamCost(call)}</td>\
+<td data-label="Margin" class="num">${renderMargin(call)}</td>` : NOTHING}</tr>`;
 }
 
 /** Tokens by class, or what was made without any. */

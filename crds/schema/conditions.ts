@@ -35,6 +35,7 @@ export const REASONS = {
   OtherGateway: 'What it refers to belongs to another gateway; the message names it.',
   SecretNotFound: 'A Secret does not exist.',
   SecretInvalid: 'A Secret lacks the entry that is needed, or its value cannot be used.',
+  CatalogNotFound: 'A PriceCatalog does not exist or is not Accepted itself.',
   SecretTaken: 'The Secret exists, but was not made for this key, and is therefore not overwritten.',
   RouteNotFound: 'A ModelRoute does not exist.',
   RouteNotAccepted: 'A ModelRoute is not Accepted itself.',
@@ -116,9 +117,9 @@ export const CONDITIONS = {
     reasons: ['Ready', 'Pending', ...NOT_ACCEPTED, ...NOT_PROGRAMMED, 'Disabled', 'Expired', 'LimitReached'],
   },
   ResolvedRefs: {
-    meaning: 'Every Secret that its channels name was found and can be used.',
+    meaning: 'Every Secret and PriceCatalog that its channels name was found and can be used.',
     kinds: ['ModelRoute'],
-    reasons: ['ResolvedRefs', 'Pending', 'SecretNotFound', 'SecretInvalid'],
+    reasons: ['ResolvedRefs', 'Pending', 'SecretNotFound', 'SecretInvalid', 'CatalogNotFound'],
   },
   Reconciling: {
     meaning: 'The gateway is still working on it.',

@@ -471,10 +471,10 @@ export interface ModelRouteChannel {
   /** What the channel is known by, unique within the route. */
   readonly name: string;
   /**
-   * What the provider speaks. OpenAI is any provider compatible with OpenAI's API. BedrockConverse is Amazon Bedrock's
-   * own protocol for all of its chat models.
+   * What the provider speaks. OpenAI is any provider compatible with OpenAI's API. Gemini is Google's own API for its
+   * models. BedrockConverse is Amazon Bedrock's own protocol for all of its chat models.
    */
-  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'Gemini' | 'BedrockConverse';
   /**
    * How a cloud dresses the protocol's requests. Direct, the default, is the protocol as its own API has it.
    * AzureDeployments puts the deployment into the path, and the API's version into the query. BedrockInvoke and
@@ -491,11 +491,17 @@ export interface ModelRouteChannel {
   readonly endpoints?: readonly ('Chat' | 'Responses')[];
   /**
    * The provider's address, as the protocol's own SDK takes it: for OpenAI with /v1, as in https://api.openai.com/v1;
-   * for Anthropic without, as in https://api.anthropic.com; for BedrockConverse the host of bedrock-runtime.
+   * for Anthropic without, as in https://api.anthropic.com; for Gemini without /v1beta, as in
+   * https://generativelanguage.googleapis.com; for BedrockConverse the host of bedrock-runtime.
    */
   readonly baseUrl: string;
   /** How the gateway proves itself to the provider. Absent, it sends no credential. */
   readonly auth?: ModelRouteChannelAuth;
+  /**
+   * What this channel costs the platform, for margins: usage records hold each call's cost on it. It counts for no
+   * hold, quota or bill, and keys never see it. Absent, the cost of its calls is unknown.
+   */
+  readonly cost?: ModelRouteChannelCost;
   /**
    * What becomes of the flags that clients send in anthropic-beta, over what the platform does by itself. BedrockInvoke
    * takes only the flags on its list, the others take all.
@@ -531,7 +537,8 @@ export interface ModelRouteChannelAuth {
   readonly type: 'ApiKey' | 'AwsSigV4' | 'GoogleOAuth' | 'AzureEntra';
   /**
    * The header that carries the key. Absent, it is the one of the platform or else of the protocol: Authorization (as a
-   * bearer token) for OpenAI, BedrockInvoke and BedrockConverse, api-key for AzureDeployments, x-api-key for Anthropic.
+   * bearer token) for OpenAI, BedrockInvoke and BedrockConverse, api-key for AzureDeployments, x-api-key for Anthropic,
+   * x-goog-api-key for Gemini.
    */
   readonly header?: 'Authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
   /**
@@ -591,6 +598,20 @@ export interface ModelRouteChannelAuthSecretRef {
   readonly name: string;
   /** The entry of the Secret that holds it. */
   readonly key: string;
+}
+
+/**
+ * What this channel costs the platform, for margins: usage records hold each call's cost on it. It counts for no hold,
+ * quota or bill, and keys never see it. Absent, the cost of its calls is unknown.
+ */
+export interface ModelRouteChannelCost {
+  /**
+   * The PriceCatalog of the gateway's namespace whose prices the platform pays on this channel, with the models' names
+   * of this route. A catalog that is for this only has purpose Costs.
+   */
+  readonly catalogRef: NameRef;
+  /** What every price of the catalog is multiplied by, such as "0.85" for a discount. Absent, 1. */
+  readonly multiplier?: string;
 }
 
 /**
@@ -681,6 +702,11 @@ export interface PriceCatalog {
 
 /** The prices. */
 export interface PriceCatalogSpec {
+  /**
+   * What the prices are. Prices, the default, are what groups pay. Costs are what channels cost the platform: they
+   * count only where a channel of a ModelRoute refers to the catalog (cost), and price no model.
+   */
+  readonly purpose?: 'Prices' | 'Costs';
   /** What a million input tokens cost at model ratio 1, in USD; a decimal in quotes such as "2". */
   readonly ratioBaseUsd: string;
   /** The price of each model. */
@@ -832,12 +858,38 @@ export interface PriceCatalogModelPerUse {
   readonly fileSearchUsd?: string;
 }
 
-/** One channel's price. */
+/** One channel's price, that is a multiplier, or usdPerMillion, or requestUsd. */
 export interface PriceCatalogModelChannel {
   /** The ModelRoute and its channel, such as openai/azure-eu. */
   readonly channel: string;
   /** What every price of the model is multiplied by; a decimal in quotes such as "1.1". */
-  readonly multiplier: string;
+  readonly multiplier?: string;
+  /**
+   * What a million tokens of each class cost on this channel, in USD, in place of the price's own. Every class that the
+   * price states is stated here too. Multipliers of serviceTiers and regions, and perUse, count here as well.
+   */
+  readonly usdPerMillion?: Readonly<Record<string, string>>;
+  /**
+   * Prices of long requests on this channel, beside usdPerMillion. Required where the price has contextTiers, with the
+   * same steps.
+   */
+  readonly contextTiers?: readonly PriceCatalogModelChannelContextTier[];
+  /** The price of one generation on this channel, in place of the price's requestUsd. */
+  readonly requestUsd?: string;
+}
+
+/** Prices of requests whose whole input is above a number of tokens. */
+export interface PriceCatalogModelChannelContextTier {
+  /**
+   * The tier counts for a request with more input tokens than this, those read from and written to a cache included.
+   */
+  readonly above: number;
+  /** What a million tokens of each class cost above it, in USD; or inputMultiplier and outputMultiplier. */
+  readonly usdPerMillion?: Readonly<Record<string, string>>;
+  /** What the prices of all classes of input are multiplied by. Absent, 1. */
+  readonly inputMultiplier?: string;
+  /** What the prices of all classes of output are multiplied by. Absent, 1. */
+  readonly outputMultiplier?: string;
 }
 
 /** The price of an image of one size and quality. */

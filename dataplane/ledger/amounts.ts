@@ -18,11 +18,17 @@ export function wholeNumber(value: number): number {
   return value > 0 ? Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER) : 0;
 }
 
-export function sanitizeProgress({ costNanoUsd, tokens, usageSource, lines }: CallProgress): CallProgress {
+export function sanitizeProgress(progress: CallProgress): CallProgress {
+  const { costNanoUsd, tokens, usageSource, lines, upstreamCostNanoUsd } = progress;
   return {
-    costNanoUsd: least(notNegative(costNanoUsd), MAX_NANO_USD), tokens: sanitizeTokens(tokens), usageSource,
+    costNanoUsd: inRange(costNanoUsd), tokens: sanitizeTokens(tokens), usageSource,
     ...lines && lines.length > 0 && { lines },
+    ...upstreamCostNanoUsd !== undefined && { upstreamCostNanoUsd: inRange(upstreamCostNanoUsd) },
   };
+}
+
+function inRange(nanoUsd: bigint): bigint {
+  return least(notNegative(nanoUsd), MAX_NANO_USD);
 }
 
 function sanitizeTokens({ input, cached, cacheWrite5m, cacheWrite1h, output }: TokenCounts): TokenCounts {

@@ -179,7 +179,11 @@ function refund(balances: Balances, job: Job, nowMs: number): void {
 
 /** The record of a settled call after a refund. */
 export function asRefunded(call: SettledCall): SettledCall {
-  return { ...call, record: { ...call.record, costNanoUsd: 0n, unbilledNanoUsd: 0n, status: 'Refunded' } };
+  const { record } = call;
+  return { ...call, record: {
+    ...record, costNanoUsd: 0n, unbilledNanoUsd: 0n, status: 'Refunded',
+    ...record.upstreamCostNanoUsd !== undefined && { upstreamCostNanoUsd: 0n },
+  } };
 }
 
 /** The record of a call that is running or was settled recently. */

@@ -34,13 +34,14 @@ const OWNER_ONLY = 0o600;
 /** "MGWM" */
 const APPLICATION_ID = 0x4d47574d;
 /** A file of another version is replaced. */
-const VERSION = 3;
+const VERSION = 4;
 /** A power failure may lose the latest transactions; their records are copied again. */
 const SETTINGS = `PRAGMA page_size = ${PAGE_BYTES}; PRAGMA max_page_count = ${MAX_BYTES / PAGE_BYTES};
   PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384`;
 const SCHEMA = `CREATE TABLE usage (entry_ms INTEGER NOT NULL, entry_seq INTEGER NOT NULL, call_id TEXT NOT NULL,
     ${CALL_COLUMNS}, status TEXT NOT NULL, unbilled_nano_usd INTEGER NOT NULL, duration_ms INTEGER NOT NULL,
-    lines TEXT NOT NULL, session TEXT NOT NULL) STRICT;
+    lines TEXT NOT NULL, session TEXT NOT NULL,
+    upstream_cost_nano_usd INTEGER) STRICT;
   CREATE INDEX usage_by_entry ON usage (account, entry_ms, entry_seq);
   ${USAGE_SUMS}
   CREATE TABLE streams (account TEXT PRIMARY KEY, epoch TEXT NOT NULL, last_ms INTEGER NOT NULL,

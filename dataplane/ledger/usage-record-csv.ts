@@ -9,7 +9,7 @@ export type UsageColumn = readonly [name: string, value: (record: UsageRecord) =
 const PLACES = 2;
 
 /** Columns, in the order of JSON and CSV. */
-export const USAGE_COLUMNS: readonly UsageColumn[] = [
+const USAGE_COLUMNS: readonly UsageColumn[] = [
   ['id', ({ callId }) => callId],
   ['created_at', ({ createdMs }) => new Date(createdMs).toISOString()],
   ['key', ({ keyUid }) => keyUid],
@@ -32,14 +32,40 @@ export const USAGE_COLUMNS: readonly UsageColumn[] = [
   ['session', ({ session }) => session ?? ''],
 ];
 
-/** The header line, with its line break. */
-export function usageCsvHead(): string {
-  return csvLine(USAGE_COLUMNS.map(([name]) => name));
+/** What calls cost the platform. Only for who may see it: never for holders of keys. Empty: unknown. */
+const MARGIN_COLUMNS: readonly UsageColumn[] = [
+  ['upstream_cost_usd', ({ upstreamCostNanoUsd }) => usdOrNothing(upstreamCostNanoUsd)],
+  ['margin_usd', (record) => usdOrNothing(marginNanoUsd(record))],
+];
+
+/** Writes a table of records: its header line and each record's line, with their line breaks. */
+export interface UsageCsv {
+  readonly head: string;
+  readonly row: (record: UsageRecord) => string;
 }
 
-/** One record's line, with its line break. */
-export function usageCsvRow(record: UsageRecord): string {
-  return csvLine(USAGE_COLUMNS.map(([, value]) => value(record)));
+/** With `margins` also the columns that only the platform may see. */
+export function usageCsv({ margins }: { readonly margins: boolean }): UsageCsv {
+  const columns = usageColumns({ margins });
+  return {
+    head: csvLine(columns.map(([name]) => name)), row: (record) => csvLine(columns.map(([, value]) => value(record))),
+  };
+}
+
+/** The columns of JSON and CSV. */
+export function usageColumns({ margins }: { readonly margins: boolean }): readonly UsageColumn[] {
+  return margins ? [...USAGE_COLUMNS, ...MARGIN_COLUMNS] : USAGE_COLUMNS;
+}
+
+/** What was billed less what the call costs the platform; negative: a loss. Undefined: the cost is unknown. */
+export function marginNanoUsd(
+  { costNanoUsd, upstreamCostNanoUsd }: Pick<UsageRecord, 'costNanoUsd' | 'upstreamCostNanoUsd'>,
+): bigint | undefined {
+  return upstreamCostNanoUsd === undefined ? undefined : costNanoUsd - upstreamCostNanoUsd;
+}
+
+function usdOrNothing(nanoUsd: bigint | undefined): string {
+  return nanoUsd === undefined ? '' : usd(nanoUsd);
 }
 
 /** Formats nano-USD as decimal USD. */
@@ -52,11 +78,14 @@ export function csvLine(cells: readonly (string | number)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+const NUMBER = /^-?\d+(?:\.\d+)?$/;
+
 /**
  * A cell of RFC 4180. Text that a spreadsheet would run as a formula gets an apostrophe, because model names come from
  * outside.
  */
 function csvCell(value: string | number): string {
-  const text = typeof value === 'string' && /^[=+\-@\t\r\n＝＋－＠]/.test(value) ? `'${value}` : String(value);
+  const text = typeof value === 'string' && FORMULA.test(value) && !NUMBER.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

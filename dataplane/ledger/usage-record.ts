@@ -56,6 +56,11 @@ export interface CallProgress {
   readonly usageSource: UsageSource;
   /** The lines whose sum is the cost; absent: nothing was billed, or an older version wrote the record. */
   readonly lines?: readonly BillLine[];
+  /**
+   * What the call costs the platform on its channel, rounded half up. Never bounded by what is billed. Absent: the
+   * channel states no cost, or an older version wrote the record.
+   */
+  readonly upstreamCostNanoUsd?: bigint;
 }
 
 /** The part of a call's record that is fixed at admission. */

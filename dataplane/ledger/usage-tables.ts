@@ -57,6 +57,17 @@ export interface DayTotal extends Omit<DaySum, 'day' | 'keyUid' | 'model'> {
   readonly name: string;
 }
 
+/** What the calls of a model on a channel were billed, and what they cost the platform. */
+export interface MarginSum {
+  readonly model: string;
+  /** "route/channel" */
+  readonly channel: string;
+  readonly calls: number;
+  readonly billedNanoUsd: bigint;
+  /** The calls whose cost is known, and of these what was billed and what they cost. */
+  readonly known: { readonly calls: number; readonly billedNanoUsd: bigint; readonly upstreamNanoUsd: bigint };
+}
+
 /** The attribute by which a day's calls are summed. */
 export type DayTotalBy = 'Model' | 'Key' | 'Account';
 
@@ -87,6 +98,9 @@ export const USAGE_QUERIES = {
   stretches: `SELECT created_ms / :lengthMs, key_uid, model, group_name, count(*), sum(cost_nano_usd),
     sum(input + cached + cache_write_5m + cache_write_1h), sum(output)
     FROM usage WHERE ${IN_RANGE} AND ${FILTER} GROUP BY 1, 2, 3, 4`,
+  margins: `SELECT model, channel, count(*), sum(cost_nano_usd), count(upstream_cost_nano_usd),
+    sum(CASE WHEN upstream_cost_nano_usd IS NULL THEN 0 ELSE cost_nano_usd END),
+    sum(coalesce(upstream_cost_nano_usd, 0)) FROM usage WHERE ${IN_RANGE} AND ${FILTER} GROUP BY 1, 2`,
   dayTotals: (column: 'model' | 'key_uid' | 'account') => `SELECT ${column}, sum(calls), sum(cost_nano_usd),
     sum(input_tokens), sum(output_tokens) FROM usage_days WHERE account = :account AND day = :day AND ${DAY_FILTER}
     GROUP BY ${column}`,
@@ -101,6 +115,7 @@ export class UsageTables {
   readonly #sums: StatementSync;
   readonly #daySums: StatementSync;
   readonly #stretches: StatementSync;
+  readonly #margins: StatementSync;
   readonly #dayTotals: Readonly<Record<DayTotalBy, StatementSync>>;
 
   constructor(db: DatabaseSync) {
@@ -112,6 +127,7 @@ export class UsageTables {
     this.#sums = prepareRows(db, USAGE_QUERIES.sums);
     this.#daySums = prepareRows(db, USAGE_QUERIES.daySums);
     this.#stretches = prepareRows(db, USAGE_QUERIES.stretches);
+    this.#margins = prepareRows(db, USAGE_QUERIES.margins);
     this.#dayTotals = {
       Model: prepareRows(db, USAGE_QUERIES.dayTotals('model')),
       Key: prepareRows(db, USAGE_QUERIES.dayTotals('key_uid')),
@@ -147,6 +163,11 @@ export class UsageTables {
   stretches(filter: CallFilter, range: CallRange, lengthMs: number): StretchSum[] {
     const parameters = { ...filterParameters(filter), ...rangeParameters(range), lengthMs: BigInt(lengthMs) };
     return rowsOf(this.#stretches.all(parameters)).map((row) => decodeStretch(row, lengthMs));
+  }
+
+  /** Margins of a range, computed from its calls. */
+  margins(filter: CallFilter, range: CallRange): MarginSum[] {
+    return rowsOf(this.#margins.all({ ...filterParameters(filter), ...rangeParameters(range) })).map(decodeMargin);
   }
 
   /** Sums of a whole day; a key and model have one for each status. */
@@ -189,6 +210,14 @@ function decodeSum(row: Row): DaySum {
   return {
     day: read.count(), keyUid: read.text(), model: read.text(), calls: read.count(), costNanoUsd: read.amount(),
     inputTokens: read.count(), outputTokens: read.count(),
+  };
+}
+
+function decodeMargin(row: Row): MarginSum {
+  const read = new RowReader(row);
+  return {
+    model: read.text(), channel: read.text(), calls: read.count(), billedNanoUsd: read.amount(),
+    known: { calls: read.count(), billedNanoUsd: read.amount(), upstreamNanoUsd: read.amount() },
   };
 }
 

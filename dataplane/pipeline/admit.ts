@@ -73,9 +73,8 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
   const { price } = candidate;
   if (!price) throw new Error('the call was routed to a candidate without a price');
   const bounds = boundCall(routed.call, candidate, price, routed.key);
-  // a hold for the same group and price covers this channel too
-  if (held && held.candidate.group === candidate.group && sameBounds(held.bounds, bounds))
-    return admitted(routed, { candidate, bounds, outputLimit: held.outputLimit });
+  const covered = held && coveredBy(held, candidate, bounds);
+  if (covered) return admitted(routed, covered);
   for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
     const hold = holdRequest(deps, routed, candidate, bounds);
     const result = await timed(deps, 'hold', () => holdAtLedger(deps, hold, slots));
@@ -84,8 +83,9 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
       case 'Full': return result;
       case 'Short': return { outcome: 'Short', short: result, bounds, limits: hold.limits };
       case 'Held': {
-        const outputLimit = affordableOutput(routed.call, bounds, result.heldNanoUsd);
-        return admitted(routed, { candidate, bounds, outputLimit });
+        const { heldNanoUsd } = result;
+        const outputLimit = affordableOutput(routed.call, bounds, heldNanoUsd);
+        return admitted(routed, { candidate, bounds, heldNanoUsd, outputLimit });
       }
     }
   }
@@ -93,8 +93,24 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
   throw new GatewayError('ledger_unavailable', message, { retryAfterSeconds: 1 });
 }
 
-function admitted(routed: Routed, on: Pick<Admitted, 'candidate' | 'bounds' | 'outputLimit'>): Admission {
-  return { outcome: 'Admitted', admitted: { routed, ...on, lowered: on.outputLimit < on.bounds.outputTokens } };
+type Terms = Pick<Admitted, 'candidate' | 'bounds' | 'heldNanoUsd' | 'outputLimit'>;
+
+/**
+ * The terms on a further candidate under the hold that the call has; undefined: it needs another. The hold is for the
+ * dearest channel of its group, unless there was too little money.
+ */
+function coveredBy(held: Admitted, candidate: Candidate, bounds: CallBounds): Terms | undefined {
+  const { heldNanoUsd, outputLimit } = held;
+  if (held.candidate.group !== candidate.group) return undefined;
+  if (sameBounds(held.bounds, bounds)) return { candidate, bounds, heldNanoUsd, outputLimit };
+  if (heldNanoUsd < bounds.amountNanoUsd) return undefined;
+  return { candidate, bounds, heldNanoUsd, outputLimit: bounds.outputTokens };
+}
+
+function admitted(routed: Routed, terms: Terms): Admission {
+  return { outcome: 'Admitted', admitted: {
+    routed, ...terms, lowered: terms.outputLimit < terms.bounds.outputTokens,
+  } };
 }
 
 function holdAtLedger(
@@ -123,11 +139,28 @@ function sameBounds(a: CallBounds, b: CallBounds): boolean {
     && a.amountNanoUsd === b.amountNanoUsd && a.minimumNanoUsd === b.minimumNanoUsd;
 }
 
+/**
+ * The worst case on the dearest channel of the same group that a retry may go to. The minimum stays the candidate's
+ * own: a key with less money is served on the cheaper channel, and a retry on a dearer one needs a hold of its own.
+ */
+function dearestNanoUsd({ call, key, candidates }: Routed, candidate: Candidate, bounds: CallBounds): bigint {
+  const later = candidate.retryAttempts === 0 ? [] : candidates.slice(candidates.indexOf(candidate) + 1);
+  let dearest = bounds.amountNanoUsd;
+  for (const other of later) {
+    const { group, price } = other;
+    // most channels share one price
+    if (!price || group !== candidate.group || price === candidate.price) continue;
+    const { amountNanoUsd } = boundCall(call, other, price, key);
+    if (amountNanoUsd > dearest) dearest = amountNanoUsd;
+  }
+  return dearest;
+}
+
 function holdRequest(deps: PipelineDeps, routed: Routed, candidate: Candidate, bounds: CallBounds): HoldRequest {
   return {
     origin: originOf(routed, candidate),
     limits: limitsOf(deps, routed),
-    amountNanoUsd: bounds.amountNanoUsd,
+    amountNanoUsd: dearestNanoUsd(routed, candidate, bounds),
     minimumNanoUsd: bounds.minimumNanoUsd,
     progress: progressOf(NO_OUTPUT, { routed, candidate, bounds, outputLimit: bounds.outputTokens }, 'Running'),
   };

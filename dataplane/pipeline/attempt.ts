@@ -7,6 +7,7 @@ import type { Converter, ProviderError, UpstreamBody } from '../protocol/convert
 import { betaLabel } from '../protocol/platforms/betas.ts';
 import { DROPPED_BETA, dressHeaders } from '../protocol/platforms/dress.ts';
 import type { Dress } from '../protocol/platforms/dress.ts';
+import { errorReaderOf } from '../protocol/platforms/errors.ts';
 import { readProviderError } from '../protocol/provider-errors.ts';
 import type { Provider } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
@@ -83,7 +84,7 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
     });
     if (!isAnswer(response.status)) {
       record.sent = false;
-      return await readErrorResponse(response, providerOf(target.protocol).readError);
+      return await readErrorResponse(response, errorReaderOf(target.platform, providerOf(target.protocol)));
     }
     const ready = call.stream ? await afterFirstPiece(response) : response;
     return { kind: 'Answered', forwarded: { admitted, converter, notes, dropped, response: ready } };
@@ -166,7 +167,12 @@ export async function readErrorResponse(
     if (!(error instanceof UpstreamFailure)) throw error;
   }
   const text = Buffer.concat(pieces).subarray(0, MAX_ERROR_BYTES);
-  return { kind: 'Refused', status, headers, error: readError(status, text) };
+  const error = readError(status, text);
+  const { retryAfterSeconds: seconds } = error;
+  return {
+    kind: 'Refused', status: error.status ?? status, error,
+    headers: seconds === undefined ? headers : { 'retry-after': String(seconds), ...headers },
+  };
 }
 
 function outcomeLabel(result: AttemptResult): string {

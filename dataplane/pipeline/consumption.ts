@@ -2,8 +2,9 @@
  * [P] Computes what a call has consumed: its progress while it runs, and its cost at the end. It prefers the provider's
  * figures; a figure that the provider does not report is estimated, never taken as zero.
  */
-import { billOf, worstCaseBill } from '../ledger/price.ts';
-import type { Consumption, PartUsage } from '../ledger/price.ts';
+import { billOf, costNanoUsd, worstCaseBill } from '../ledger/price.ts';
+import type { CompiledPrice } from '../ledger/price-sheet.ts';
+import type { Bill, Consumption, PartUsage } from '../ledger/price.ts';
 import { NO_TOKENS } from '../ledger/usage-record.ts';
 import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 import { estimateOutputTokens } from '../protocol/estimate.ts';
@@ -39,19 +40,34 @@ export function statusOf(
 
 /** The call's cost if it ended now with this status. Running: what the reaper would bill. */
 export function progressOf(activity: BilledActivity, terms: BillingTerms, status: CallStatus): CallProgress {
-  if (!isBilled(activity, status)) return FREE;
+  if (!isBilled(activity, status)) return terms.candidate.cost ? { ...FREE, upstreamCostNanoUsd: 0n } : FREE;
   if (isBilledAtHold(activity, terms, status)) return holdProgress(activity.meter, terms);
   const { tokens, usageSource } = measureUsage(activity, terms, status);
   // bill images beyond those asked for; for fewer, the provider may charge the number asked for
   const generations = Math.max(terms.routed.call.generations, activity.meter?.images ?? 0);
-  const { parts, ...whole } = partsOf(activity.meter, terms);
-  // the tokens of the parts are not capped, so they cannot be used
-  const isWhole = usageSource === 'Implausible';
-  const bill = billOf(terms.bounds.price, {
-    ...whole, ...!isWhole && { parts }, tokens, generations,
-    made: terms.routed.call.made, served: activity.meter?.served,
-  });
-  return { ...bill, tokens, usageSource };
+  const consumed = (priceOf: PriceOf): Consumption => {
+    const { parts, ...whole } = partsOf(activity.meter, terms, priceOf);
+    // the tokens of the parts are not capped, so they cannot be used
+    const isWhole = usageSource === 'Implausible';
+    return {
+      ...whole, ...!isWhole && { parts }, tokens, generations,
+      made: terms.routed.call.made, served: activity.meter?.served,
+    };
+  };
+  const { price, cost, costOf, priceOf } = pricesOf(terms);
+  const bill = billOf(price, consumed(priceOf));
+  return {
+    ...bill, tokens, usageSource, ...cost && { upstreamCostNanoUsd: costNanoUsd(cost, consumed(costOf)) },
+  };
+}
+
+type PriceOf = Admitted['candidate']['priceOf'];
+
+function pricesOf({ bounds: { price }, candidate }: BillingTerms): Pick<
+  Admitted['candidate'], 'cost' | 'costOf' | 'priceOf'
+> & { readonly price: CompiledPrice } {
+  const { cost, costOf, priceOf } = candidate;
+  return { price, cost, costOf, priceOf };
 }
 
 /**
@@ -92,7 +108,9 @@ function mayHideReasoning({ candidate: { model, upstreamModel }, routed: { call 
 type Parts = Pick<Consumption, 'details' | 'serviceTiers' | 'regions' | 'parts' | 'uses'>;
 
 /** What decides the rates of a call's tokens, and its other uses. */
-function partsOf(meter: Meter | undefined, { candidate, routed: { call } }: BillingTerms): Parts {
+function partsOf(
+  meter: Meter | undefined, { candidate, routed: { call } }: BillingTerms, priceOf: PriceOf,
+): Parts {
   const { details, serviceTier, region, parts, uses } = meter?.reported ?? UNREPORTED_USAGE;
   const served = {
     serviceTiers: servedTiers(serviceTier, call.serviceTier), regions: servedRegions(region, call.region),
@@ -100,7 +118,7 @@ function partsOf(meter: Meter | undefined, { candidate, routed: { call } }: Bill
   return { details, ...served, uses, parts: parts?.map((part): PartUsage => {
     // without unbounded tools, all parts are of the call's own model
     const isOwn = part.model === undefined || part.model === candidate.upstreamModel || !call.unbounded(candidate);
-    const price = isOwn || part.model === undefined ? undefined : candidate.priceOf(part.model);
+    const price = isOwn || part.model === undefined ? undefined : priceOf(part.model);
     return {
       tokens: tokensOf(part, 0, part.output ?? 0), details: part.details, ...served,
       ...part.serviceTier !== undefined && { serviceTiers: [part.serviceTier] },
@@ -115,12 +133,14 @@ function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgre
   const tokens = tokensOf(meter?.reported ?? UNREPORTED_USAGE, bounds.inputTokens, allowedOutput(call, outputLimit));
   const isInputReported = meter !== undefined && reportsInput(meter.reported);
   const { generations } = call;
-  const bill = isInputReported
-    ? billOf(bounds.price, { ...partsOf(meter, terms), tokens, generations })
-    : worstCaseBill(bounds.price, {
+  const billAt = (price: CompiledPrice, priceOf: PriceOf): Bill => (isInputReported
+    ? billOf(price, { ...partsOf(meter, terms, priceOf), tokens, generations })
+    : worstCaseBill(price, {
       ...bounds.reach, inputTokens: bounds.requestTokens, outputTokens: tokens.output, generations,
-    });
-  return { ...bill, tokens, usageSource: 'Partial' };
+    }));
+  const { price, cost, costOf, priceOf } = pricesOf(terms);
+  const upstream = cost && { upstreamCostNanoUsd: billAt(cost, costOf).costNanoUsd };
+  return { ...billAt(price, priceOf), tokens, usageSource: 'Partial', ...upstream };
 }
 
 interface MeasuredUsage {

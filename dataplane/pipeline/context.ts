@@ -192,6 +192,8 @@ export interface Admitted {
   readonly routed: Routed;
   readonly candidate: Candidate;
   readonly bounds: CallBounds;
+  /** What the ledger holds: the worst case on the dearest channel of the group, or as much of it as there was. */
+  readonly heldNanoUsd: bigint;
   /** The output limit per choice that is sent to the provider. */
   readonly outputLimit: number;
   /** True if the limit was lowered for lack of money. The response then says so. */

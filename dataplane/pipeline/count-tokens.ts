@@ -2,6 +2,7 @@
  * Counts a request's input tokens through a provider that can count, and otherwise with the gateway's own tokenizer.
  * Counting costs nothing, so no money is held, but it takes concurrency slots.
  */
+import { RequestFault } from '../protocol/call-facts.ts';
 import { dressHeaders } from '../protocol/platforms/dress.ts';
 import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
@@ -14,7 +15,7 @@ import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { Authenticated, PipelineDeps, Routed } from './context.ts';
 import { dressOf } from './dress.ts';
 import { keyIsFull } from './failures.ts';
-import { route } from './route.ts';
+import { faultError, route } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
 
 export interface TokenCount {
@@ -116,7 +117,7 @@ async function countAt(
       upstreamModel, sealing: sealingContext(deps.state.get(), routed.key, candidate),
       dress,
     },
-  );
+  ).catch((error: unknown) => { throw error instanceof RequestFault ? faultError(error) : error; });
   headers['content-type'] = 'application/json';
   try {
     const response = await deps.upstreams.send(target, {

@@ -101,6 +101,16 @@ export const CONVERSE_MODELS: readonly KnownModels[] = [
   ...ANTHROPIC_MODELS,
 ];
 
+/** On Gemini's own API. */
+export const GEMINI_MODELS: readonly KnownModels[] = [
+  { models: 'all', matches: () => true, capabilities: { parallelTools: false, prefill: false, promptCaching: false } },
+  {
+    models: 'Gemini before 2.5, Gemma', matches: named(String.raw`gemini-(?:1|2\.0)|gemma`),
+    capabilities: { reasoning: false },
+  },
+  { models: 'Gemma', matches: named('gemma'), capabilities: { strictSchemas: false } },
+];
+
 /** The defaults, the rows that know the model, and what its route states, the later winning. */
 export function capabilitiesOf(
   known: readonly KnownModels[], model: string, stated: StatedCapabilities = {},

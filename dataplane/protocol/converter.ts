@@ -144,6 +144,10 @@ export interface ProviderError {
   readonly code: string | null | undefined;
   /** The field at fault, as the provider names it. */
   readonly param?: string;
+  /** The status that the provider means, where it is another than that of its response. */
+  readonly status?: number;
+  /** How long to wait, where the body says it. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** A job that the provider works on after the call. */

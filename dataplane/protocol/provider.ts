@@ -8,7 +8,7 @@ import type { CostFields } from './cost-fields.ts';
 import type { ConvertedJob, Converter, ProviderError, RequestPlan, UpstreamBody } from './converter.ts';
 
 /** The value of a channel's `protocol`. */
-export type ProviderKind = 'OpenAI' | 'Anthropic' | 'BedrockConverse';
+export type ProviderKind = 'OpenAI' | 'Anthropic' | 'BedrockConverse' | 'Gemini';
 
 /** A call for a video creates a job, whose state is polled later. */
 export interface VideoJobs {

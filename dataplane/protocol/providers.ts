@@ -5,12 +5,14 @@ import { anthropic } from './anthropic/provider.ts';
 import type { ChatDialect } from './call-facts.ts';
 import type { Converter } from './converter.ts';
 import { converse } from './converse/provider.ts';
+import { gemini } from './gemini/provider.ts';
 import { openai } from './openai/provider.ts';
 import type { Provider, ProviderKind } from './provider.ts';
 
 /** Mutable, so that a test can replace a kind. */
 export const PROVIDERS: Map<ProviderKind, Provider> = new Map<ProviderKind, Provider>([
   ['OpenAI', openai], ['Anthropic', anthropic], ['BedrockConverse', converse],
+  ['Gemini', gemini],
 ]);
 
 export function providerOf(kind: ProviderKind): Provider {

@@ -80,7 +80,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 }
 
 function readBodies(app: FastifyInstance, deps: ServerDeps): void {
-  const bodies = createBodyReader(deps, deps.clock, deps.bodyWorker);
+  const bodies = createBodyReader(deps, { worker: deps.bodyWorker });
   const connections = createConnections(deps.maxConnections);
   app.server.on('connection', connections.onConnection);
   app.addHook('onClose', () => bodies.stop());

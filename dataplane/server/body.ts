@@ -5,8 +5,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyWorker } from '../body-worker/body-worker.ts';
-import { every, SYSTEM_CLOCK } from '../clock.ts';
-import type { Clock, Timers } from '../clock.ts';
+import { every } from '../clock.ts';
+import type { Every } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import { RequestBody } from '../pipeline/request-body.ts';
 import { addTo, BodyBudget } from './body-budget.ts';
@@ -20,11 +20,14 @@ const MIN_BYTES_PER_SECOND = 1024;
 const GRACE_MS = 15_000;
 const RATE_CHECK_MS = 1_000;
 
-/** The clock that measures uploads. */
-export type UploadClock = Pick<Clock, 'monotonicMs'> & Partial<Pick<Timers, 'every'>>;
-
 /** The thread that reads expensive bodies. Absent: every body is read on this thread. */
 export type BodyThreads = Pick<BodyWorker, 'run'>;
+
+export interface BodyReaderOptions {
+  /** The timer that measures uploads. */
+  readonly every?: Every;
+  readonly worker?: BodyThreads | undefined;
+}
 
 export interface BodyReader {
   /**
@@ -43,14 +46,16 @@ export interface BodyReader {
  * Creates the process's body reader, which tracks the budget of all bodies. Its timer does not keep the process alive.
  */
 export function createBodyReader(
-  limits: BodyLimits, clock: UploadClock = SYSTEM_CLOCK, worker?: BodyThreads,
+  limits: BodyLimits, { every: repeat = every, worker }: BodyReaderOptions = {},
 ): BodyReader {
   const budget = new BodyBudget(limits);
   const uploads = new Map<string, number>();
   const open = new Set<Upload>();
-  const stop = (clock.every ?? every)(RATE_CHECK_MS, () => {
-    const nowMs = clock.monotonicMs();
-    for (const upload of open) if (isTooSlow(upload, nowMs)) upload.refuse(tooSlow());
+  const stop = repeat(RATE_CHECK_MS, () => {
+    for (const upload of open) {
+      upload.elapsedMs += RATE_CHECK_MS;
+      if (isTooSlow(upload)) upload.refuse(tooSlow());
+    }
   });
   return {
     get crowded() { return budget.crowded; },
@@ -61,7 +66,7 @@ export function createBodyReader(
       const buffer = new BodyBuffer({ maxBytes: limits.maxBodyBytes, budget, owner, worker, declared });
       if (owner) addTo(uploads, owner.uid, 1);
       try {
-        return await receiveBody(message, buffer, { open, startedMs: clock.monotonicMs() });
+        return await receiveBody(message, buffer, open);
       } finally {
         if (owner) addTo(uploads, owner.uid, -1);
       }
@@ -71,15 +76,11 @@ export function createBodyReader(
 
 interface Upload {
   readonly buffer: BodyBuffer;
-  readonly startedMs: number;
+  /** Counted by the timer, so that the client is not blamed for the time in which this process stood still. */
+  elapsedMs: number;
   /** The number of bytes received so far, before decoding. */
   received: number;
   readonly refuse: (error: GatewayError) => void;
-}
-
-interface Uploads {
-  readonly open: Set<Upload>;
-  readonly startedMs: number;
 }
 
 /** The declared length; undefined for a chunked body. */
@@ -87,7 +88,7 @@ function lengthOf({ headers: { 'content-length': length } }: IncomingMessage): n
   return length === undefined ? undefined : Number(length);
 }
 
-function receiveBody(message: IncomingMessage, buffer: BodyBuffer, { open, startedMs }: Uploads): Promise<RequestBody> {
+function receiveBody(message: IncomingMessage, buffer: BodyBuffer, open: Set<Upload>): Promise<RequestBody> {
   return new Promise((resolve, reject) => {
     const refuse = (error: GatewayError): void => {
       open.delete(upload);
@@ -98,7 +99,7 @@ function receiveBody(message: IncomingMessage, buffer: BodyBuffer, { open, start
       reject(error);
     };
     const decoded = decodeBody(message, refuse);
-    const upload = { buffer, startedMs, received: 0, refuse };
+    const upload: Upload = { buffer, elapsedMs: 0, received: 0, refuse };
     const count = ({ length }: Buffer): void => {
       upload.received += length;
       if (upload.received > buffer.maxBytes) refuse(tooLarge(buffer.maxBytes));
@@ -123,8 +124,7 @@ function isTooLarge(message: IncomingMessage, maxBytes: number): boolean {
   return (lengthOf(message) ?? 0) > maxBytes;
 }
 
-function isTooSlow({ received, startedMs }: Upload, nowMs: number): boolean {
-  const elapsedMs = nowMs - startedMs;
+function isTooSlow({ received, elapsedMs }: Upload): boolean {
   return elapsedMs > GRACE_MS && received < (elapsedMs / 1000) * MIN_BYTES_PER_SECOND;
 }
 

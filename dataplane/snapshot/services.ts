@@ -5,6 +5,9 @@ import { Buffer } from 'node:buffer';
 import { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from './discovery.gen.ts';
 import { AcknowledgementDigest, DigestReceipt, RefusalReceipt, RefusalReport } from './fleet.gen.ts';
 
+/** The `cluster` of a client's node that reads the configuration and enforces nothing: it is not counted. */
+export const OBSERVERS = 'observers';
+
 /** A method as gRPC libraries take it. */
 export interface Method<Request, Response> {
   readonly path: string;

@@ -308,6 +308,7 @@ export const Protocol = {
   UNSPECIFIED: "PROTOCOL_UNSPECIFIED",
   OPENAI: "PROTOCOL_OPENAI",
   ANTHROPIC: "PROTOCOL_ANTHROPIC",
+  GEMINI: "PROTOCOL_GEMINI",
   BEDROCK_CONVERSE: "PROTOCOL_BEDROCK_CONVERSE",
 } as const;
 
@@ -317,6 +318,7 @@ export namespace Protocol {
   export type UNSPECIFIED = typeof Protocol.UNSPECIFIED;
   export type OPENAI = typeof Protocol.OPENAI;
   export type ANTHROPIC = typeof Protocol.ANTHROPIC;
+  export type GEMINI = typeof Protocol.GEMINI;
   export type BEDROCK_CONVERSE = typeof Protocol.BEDROCK_CONVERSE;
 }
 
@@ -331,6 +333,9 @@ export function protocolFromJSON(object: any): Protocol {
     case 2:
     case "PROTOCOL_ANTHROPIC":
       return Protocol.ANTHROPIC;
+    case 3:
+    case "PROTOCOL_GEMINI":
+      return Protocol.GEMINI;
     case 4:
     case "PROTOCOL_BEDROCK_CONVERSE":
       return Protocol.BEDROCK_CONVERSE;
@@ -347,6 +352,8 @@ export function protocolToNumber(object: Protocol): number {
       return 1;
     case Protocol.ANTHROPIC:
       return 2;
+    case Protocol.GEMINI:
+      return 3;
     case Protocol.BEDROCK_CONVERSE:
       return 4;
     default:
@@ -920,7 +927,18 @@ export interface Channel {
     | string
     | undefined;
   /** absent: as the platform has them */
-  readonly betas?: BetaRules | undefined;
+  readonly betas?:
+    | BetaRules
+    | undefined;
+  /** absent: what calls on it cost the platform is unknown */
+  readonly cost?: ChannelCost | undefined;
+}
+
+/** What a channel costs the platform: the `costs` of a PriceCatalog times a multiplier. */
+export interface ChannelCost {
+  /** a PriceCatalog's name */
+  readonly catalog: string;
+  readonly multiplierE9: bigint;
 }
 
 /** Rules for flags of the header anthropic-beta. A '*' at the end stands for any rest, except in renames. */
@@ -957,6 +975,13 @@ export interface PriceCatalog {
   readonly models: readonly Price[];
   /** prices with fields from 12 on, which an older proxy would take for free */
   readonly sheets: readonly Price[];
+  /** absent: no channel refers to the catalog */
+  readonly costs?: CostPrices | undefined;
+}
+
+/** All prices of a catalog that channels refer to for their cost, also those that another catalog claimed first. */
+export interface CostPrices {
+  readonly models: readonly Price[];
 }
 
 export interface Price {
@@ -988,7 +1013,20 @@ export interface Price {
   /** takes the place of request_nano_usd */
   readonly perImage: readonly ImagePrice[];
   /** likewise, times the seconds */
-  readonly perSecondNanoUsd?: bigint | undefined;
+  readonly perSecondNanoUsd?:
+    | bigint
+    | undefined;
+  /** by "route/channel", which then has no multiplier */
+  readonly channelRates: readonly ChannelPrice[];
+}
+
+/** A price of its own on one channel: rates with their context tiers, or USD per generation. */
+export interface ChannelPrice {
+  /** "route/channel" */
+  readonly channel: string;
+  readonly usdPerMillion: Rates | undefined;
+  readonly contextTiers: readonly ContextTier[];
+  readonly requestNanoUsd?: bigint | undefined;
 }
 
 /** USD per image, in nano-dollars, of a size and a quality. Empty: any. */
@@ -2834,6 +2872,7 @@ function createBaseChannel(): Channel {
     signIn: undefined,
     keyHeader: undefined,
     betas: undefined,
+    cost: undefined,
   };
 }
 
@@ -2889,6 +2928,9 @@ export const Channel: MessageFns<Channel> = {
     }
     if (message.betas !== undefined) {
       BetaRules.encode(message.betas, writer.uint32(138).fork()).join();
+    }
+    if (message.cost !== undefined) {
+      ChannelCost.encode(message.cost, writer.uint32(146).fork()).join();
     }
     return writer;
   },
@@ -3040,6 +3082,74 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.betas = BetaRules.decode(reader, reader.uint32());
+            continue;
+          }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.cost = ChannelCost.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseChannelCost(): ChannelCost {
+  return { catalog: "", multiplierE9: 0n };
+}
+
+export const ChannelCost: MessageFns<ChannelCost> = {
+  encode(message: ChannelCost, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.catalog !== "") {
+      writer.uint32(10).string(message.catalog);
+    }
+    if (message.multiplierE9 !== 0n) {
+      if (BigInt.asUintN(64, message.multiplierE9) !== message.multiplierE9) {
+        throw new globalThis.Error("value provided for field message.multiplierE9 of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.multiplierE9);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ChannelCost {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseChannelCost() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.catalog = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.multiplierE9 = reader.uint64() as bigint;
             continue;
           }
         }
@@ -3317,7 +3427,7 @@ export const Timeouts: MessageFns<Timeouts> = {
 };
 
 function createBasePriceCatalog(): PriceCatalog {
-  return { namespace: "", name: "", generation: 0n, ratioBaseUsdE9: 0n, models: [], sheets: [] };
+  return { namespace: "", name: "", generation: 0n, ratioBaseUsdE9: 0n, models: [], sheets: [], costs: undefined };
 }
 
 export const PriceCatalog: MessageFns<PriceCatalog> = {
@@ -3345,6 +3455,9 @@ export const PriceCatalog: MessageFns<PriceCatalog> = {
     }
     for (const v of message.sheets) {
       Price.encode(v!, writer.uint32(50).fork()).join();
+    }
+    if (message.costs !== undefined) {
+      CostPrices.encode(message.costs, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -3410,6 +3523,60 @@ export const PriceCatalog: MessageFns<PriceCatalog> = {
             message.sheets.push(Price.decode(reader, reader.uint32()));
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.costs = CostPrices.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCostPrices(): CostPrices {
+  return { models: [] };
+}
+
+export const CostPrices: MessageFns<CostPrices> = {
+  encode(message: CostPrices, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.models) {
+      Price.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CostPrices {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCostPrices() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.models.push(Price.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3444,6 +3611,7 @@ function createBasePrice(): Price {
     channelPrices: [],
     perImage: [],
     perSecondNanoUsd: undefined,
+    channelRates: [],
   };
 }
 
@@ -3526,6 +3694,9 @@ export const Price: MessageFns<Price> = {
         throw new globalThis.Error("value provided for field message.perSecondNanoUsd of type int64 too large");
       }
       writer.uint32(152).int64(message.perSecondNanoUsd);
+    }
+    for (const v of message.channelRates) {
+      ChannelPrice.encode(v!, writer.uint32(162).fork()).join();
     }
     return writer;
   },
@@ -3693,6 +3864,96 @@ export const Price: MessageFns<Price> = {
             }
 
             message.perSecondNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.channelRates.push(ChannelPrice.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseChannelPrice(): ChannelPrice {
+  return { channel: "", usdPerMillion: undefined, contextTiers: [], requestNanoUsd: undefined };
+}
+
+export const ChannelPrice: MessageFns<ChannelPrice> = {
+  encode(message: ChannelPrice, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.channel !== "") {
+      writer.uint32(10).string(message.channel);
+    }
+    if (message.usdPerMillion !== undefined) {
+      Rates.encode(message.usdPerMillion, writer.uint32(18).fork()).join();
+    }
+    for (const v of message.contextTiers) {
+      ContextTier.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.requestNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.requestNanoUsd) !== message.requestNanoUsd) {
+        throw new globalThis.Error("value provided for field message.requestNanoUsd of type int64 too large");
+      }
+      writer.uint32(32).int64(message.requestNanoUsd);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ChannelPrice {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseChannelPrice() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.channel = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.usdPerMillion = Rates.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.contextTiers.push(ContextTier.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.requestNanoUsd = reader.int64() as bigint;
             continue;
           }
         }

@@ -16,6 +16,7 @@ export function validateCatalogs(faults: SnapshotFault[], catalogs: readonly Pri
       to.expect(!priced.has(price.name), `models "${price.name}": priced twice`);
       priced.add(price.name);
     }
+    for (const price of catalog.costs?.models ?? []) validatePrice(to, `costs "${price.name}"`, price);
   }
 }
 
@@ -32,6 +33,13 @@ function validatePrice(to: FaultCollector, path: string, price: Price): void {
   to.expect(uses.every((nanoUsd) => nanoUsd >= 0n), `${path}: per_use: must not be negative`);
   const generations = [price.perSecondNanoUsd ?? 0n, ...price.perImage.map(({ nanoUsd }) => nanoUsd)];
   to.expect(generations.every((nanoUsd) => nanoUsd >= 0n), `${path}: per_image, per_second: must not be negative`);
+  for (const own of price.channelRates) {
+    const at = `${path}: channel_rates "${own.channel}"`;
+    const kinds = [own.usdPerMillion, own.requestNanoUsd].filter((kind) => kind !== undefined);
+    to.expect(kinds.length === 1, `${at}: needs one kind of price`);
+    to.expect((own.requestNanoUsd ?? 0n) >= 0n, `${at}: request_nano_usd: must not be negative`);
+    validateTable(to, at, own);
+  }
   for (const tier of price.serviceTiers) {
     const at = `${path}: service_tiers "${tier.name}"`;
     const { multiplierE9, usdPerMillion } = tier;

@@ -2,8 +2,10 @@
  * [P] Compiles the offers of a Direct group: for every model of its routes the channels that serve it, in tiers of
  * equal priority.
  */
+import { hasOwnPrice } from '../snapshot/catalog-prices.ts';
 import type { DirectAccess } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
+import type { CostOf } from './compile-costs.ts';
 import { priceAt } from './compile-pricing.ts';
 import type { PriceEntry } from './compile-pricing.ts';
 import type { CompiledChannel, CompiledRoute } from './compile-routes.ts';
@@ -13,6 +15,7 @@ import type { Candidate, ModelState, Offer } from './state.ts';
 export interface OfferSources {
   readonly routes: ReadonlyMap<string, CompiledRoute>;
   readonly prices: ReadonlyMap<string, PriceEntry>;
+  readonly costOf: CostOf;
 }
 
 interface NamedGroup {
@@ -26,11 +29,12 @@ interface GroupChannel {
   readonly route: CompiledRoute;
   readonly channel: CompiledChannel;
   readonly slots: readonly SlotLimit[];
+  readonly costOf: CostOf;
 }
 
 /** The offers of a Direct group at its ratio (10⁻¹⁸), by model name. Routes that offer the same model merge. */
 export function compileOffers(
-  group: NamedGroup, access: DirectAccess, groupRatioE18: bigint, { routes, prices }: OfferSources,
+  group: NamedGroup, access: DirectAccess, groupRatioE18: bigint, { routes, prices, costOf }: OfferSources,
 ): Map<string, Offer> {
   const candidates = new Map<string, Candidate[]>();
   const limits = groupLimits(access);
@@ -38,7 +42,7 @@ export function compileOffers(
     const route = routes.get(entry.route);
     if (!route) continue;
     const channels = withNames(route.channels, entry.channels?.names).filter(({ drained }) => !drained)
-      .map((channel) => ({ group, route, channel, slots: slotsOf(group.name, channel, limits) }));
+      .map((channel) => ({ group, route, channel, costOf, slots: slotsOf(group.name, channel, limits) }));
     for (const model of withNames(route.models, entry.models?.names)) {
       const pricesAt = pricesOf(model.name, groupRatioE18, prices);
       for (const channel of channels) addCandidate(candidates, candidateOf(channel, model, pricesAt));
@@ -101,7 +105,7 @@ export function pricesOf(model: string, groupRatioE18: bigint, prices: ReadonlyM
   const entry = prices.get(model);
   const common = entry && priceAt(entry, groupRatioE18);
   return ({ target, renames }) => ({
-    price: entry && entry.price.channelPrices.length > 0 ? priceAt(entry, groupRatioE18, target.id) : common,
+    price: entry && hasOwnPrice(entry.price, target.id) ? priceAt(entry, groupRatioE18, target.id) : common,
     priceOf: (upstreamModel) => {
       const other = prices.get(clientName(upstreamModel, renames));
       return other && priceAt(other, groupRatioE18, target.id);
@@ -114,7 +118,7 @@ function clientName(upstreamModel: string, renames: CompiledChannel['renames']):
 }
 
 function candidateOf(
-  { group, route, channel, slots }: GroupChannel, model: ModelState, pricesAt: PricesAt,
+  { group, route, channel, slots, costOf }: GroupChannel, model: ModelState, pricesAt: PricesAt,
 ): Candidate {
   return {
     group: group.name,
@@ -133,6 +137,8 @@ function candidateOf(
     slots,
     renames: channel.renames,
     ...pricesAt(channel),
+    cost: costOf(channel, model.name),
+    costOf: (upstreamModel) => costOf(channel, clientName(upstreamModel, channel.renames)),
   };
 }
 

@@ -1,7 +1,7 @@
 /** [P] Compiles prices by model, and the groups of the public price page. */
 import { QuotaType } from '../snapshot/snapshot.gen.ts';
 import type { Group, Price, PriceCatalog } from '../snapshot/snapshot.gen.ts';
-import { pricesOf } from '../snapshot/catalog-prices.ts';
+import { priceOn, pricesOf } from '../snapshot/catalog-prices.ts';
 import { ONE_E9 } from '../snapshot/decimal.ts';
 import { compilePrice } from '../ledger/price-sheet.ts';
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
@@ -21,24 +21,28 @@ export interface PriceEntry extends ModelPrice {
 export function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, PriceEntry> {
   const prices = new Map<string, PriceEntry>();
   for (const listed of catalogs) {
-    const { namespace, name, generation, ratioBaseUsdE9: ratioBaseE9 } = listed;
-    const catalog = `${namespace}/${name}@${generation}`;
     for (const price of pricesOf(listed)) {
       if (prices.has(price.name)) continue;
-      const quotaType = price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token';
-      const entry = { price, quotaType, ratioBaseE9, catalog, figures: undefined } as const;
+      const entry = priceEntry(listed, price);
       prices.set(price.name, price.usdPerMillion ? { ...entry, figures: priceAt(entry, ONE_E9 * ONE_E9) } : entry);
     }
   }
   return prices;
 }
 
+/** A price with what its catalog says of all of its prices. */
+export function priceEntry(catalog: PriceCatalog, price: Price): PriceEntry {
+  const { namespace, name, generation, ratioBaseUsdE9: ratioBaseE9 } = catalog;
+  const quotaType = price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token';
+  return { price, quotaType, ratioBaseE9, catalog: `${namespace}/${name}@${generation}`, figures: undefined };
+}
+
 /** A model's price as a group with this ratio (10⁻¹⁸) pays it. `channel`: "route/channel"; absent: any. */
 export function priceAt(
   { quotaType, ratioBaseE9, price }: PriceEntry, groupRatioE18: bigint, channel?: string,
 ): CompiledPrice {
-  const own = price.channelPrices.find(({ name }) => name === channel);
-  return compilePrice({ ...price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, own?.multiplierE9);
+  const on = priceOn(price, channel);
+  return compilePrice({ ...on.price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, on.multiplierE9);
 }
 
 /** The groups of the price list: those that offer a model with a price. */

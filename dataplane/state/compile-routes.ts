@@ -3,7 +3,7 @@ import {
   Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Platform, Protocol, ProviderTools,
   Reasoning, Routing,
 } from '../snapshot/snapshot.gen.ts';
-import type { Channel, Model, ModelRoute, SignIn as SignInMessage } from '../snapshot/snapshot.gen.ts';
+import type { Channel, ChannelCost, Model, ModelRoute, SignIn as SignInMessage } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
 import { providerOf } from '../protocol/providers.ts';
@@ -36,6 +36,8 @@ export interface CompiledChannel {
   readonly slot: SlotLimit | undefined;
   /** The provider's names by model; a model without an entry keeps its name. */
   readonly renames: ReadonlyMap<string, string>;
+  /** Where the channel's cost is stated; undefined: nowhere. */
+  readonly cost: ChannelCost | undefined;
 }
 
 export interface CompiledRoutes {
@@ -140,12 +142,14 @@ function compileChannel(
       ? undefined
       : { scope: 'Channel', id: `channel/${id}`, limit: channel.maxConcurrency },
     renames: new Map(channel.models.map(({ name, upstreamName }) => [name, upstreamName])),
+    cost: channel.cost,
   };
 }
 
 const PROTOCOLS: Readonly<Partial<Record<Protocol, UpstreamTarget['protocol']>>> = {
   [Protocol.ANTHROPIC]: 'Anthropic',
   [Protocol.BEDROCK_CONVERSE]: 'BedrockConverse',
+  [Protocol.GEMINI]: 'Gemini',
 };
 
 const PLATFORMS: Readonly<Partial<Record<Platform, PlatformName>>> = {

@@ -9,6 +9,7 @@ import { SealingKeys } from '../sealing/sealing-keys.ts';
 import type { Snapshot } from '../snapshot/snapshot.gen.ts';
 import { compileKeys, compileAccounts } from './compile-keys.ts';
 import { compileGroups } from './compile-groups.ts';
+import { compileCosts } from './compile-costs.ts';
 import { compilePricingGroups, indexPrices } from './compile-pricing.ts';
 import { compileRoutes } from './compile-routes.ts';
 import type { State } from './state.ts';
@@ -31,7 +32,7 @@ export function compileOffering(
 ): Omit<State, 'credentials' | 'accounts'> {
   const { routes, targets, channelSlots } = compileRoutes(snapshot.routes, previous?.targets);
   const prices = indexPrices(snapshot.catalogs);
-  const groups = compileGroups(snapshot.groups, { routes, prices });
+  const groups = compileGroups(snapshot.groups, { routes, prices, costOf: compileCosts(snapshot.catalogs) });
   return {
     groups,
     pricing: {

@@ -98,6 +98,10 @@ export interface Candidate {
    * a call. Undefined: it has no price.
    */
   readonly priceOf: (upstreamModel: string) => CompiledPrice | undefined;
+  /** What the model costs the platform on this channel; undefined: unknown. */
+  readonly cost: CompiledPrice | undefined;
+  /** As priceOf, for the cost. */
+  readonly costOf: (upstreamModel: string) => CompiledPrice | undefined;
 }
 
 /** A model as one group offers it. */

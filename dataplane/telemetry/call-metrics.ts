@@ -17,7 +17,9 @@ const OPERATIONS: Readonly<Partial<Record<EndpointName, string>>> = {
   responses: 'chat',
 };
 
-const PROVIDERS = { OpenAI: 'openai', Anthropic: 'anthropic', BedrockConverse: 'bedrock_converse' } as const;
+const PROVIDERS = {
+  OpenAI: 'openai', Anthropic: 'anthropic', BedrockConverse: 'bedrock_converse', Gemini: 'gemini',
+} as const;
 
 /** Outcomes of attempts that never left the gateway. */
 const NOT_SENT = new Set(['full', 'short']);
@@ -45,9 +47,13 @@ export function observeCall(metrics: ProxyMetrics, report: CallReport): void {
 export function observeBilling(metrics: ProxyMetrics, report: Pick<CallReport, 'billing' | 'model' | 'group'>): void {
   const { billing, model = '', group = '' } = report;
   if (!billing) return;
-  const { channel, status, usageSource, tokens, costNanoUsd, unbilledNanoUsd } = billing;
+  const { channel, status, usageSource, tokens, costNanoUsd, unbilledNanoUsd, upstreamCostNanoUsd } = billing;
   metrics.modelgateway_calls_total.inc({ model, group, call_status: status, usage_source: usageSource });
   metrics.modelgateway_cost_usd_total.inc({ model, group }, usd(costNanoUsd));
+  if (upstreamCostNanoUsd !== undefined) {
+    metrics.modelgateway_channel_cost_usd_total.inc({ channel, model }, usd(upstreamCostNanoUsd));
+    metrics.modelgateway_channel_billed_usd_total.inc({ channel, model }, usd(costNanoUsd));
+  }
   if (usageSource === 'Implausible') metrics.modelgateway_implausible_usage_total.inc({ channel });
   if (unbilledNanoUsd > 0n) metrics.modelgateway_unbilled_usd_total.inc({ model, group }, usd(unbilledNanoUsd));
   for (const [priceClass, tokenType] of TOKEN_TYPES) {

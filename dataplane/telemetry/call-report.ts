@@ -13,7 +13,7 @@ export type EndpointName =
 export interface AttemptReport {
   /** "route/channel": bounded by the configuration. */
   readonly channel: string;
-  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse' | 'Gemini';
   /** ok, full, status_<code>, connect, reset, timeout, cut, idle, aborted, short (no money at this channel's price). */
   readonly outcome: string;
   readonly durationMs: number;
@@ -56,6 +56,8 @@ export interface CallReport {
     readonly usageSource: UsageSource;
     readonly costNanoUsd: bigint;
     readonly unbilledNanoUsd: bigint;
+    /** Undefined: the channel states no cost. */
+    readonly upstreamCostNanoUsd?: bigint;
   } | undefined;
   /** True if money was held, so that the ledger has a record. */
   readonly admitted?: boolean;

@@ -61,6 +61,14 @@ export const METRICS = {
     type: 'counter', labels: ['model', 'group'],
     help: 'Cost of settled calls. A floating-point sum for dashboards; the ledger has the exact figures.',
   },
+  modelgateway_channel_cost_usd_total: {
+    type: 'counter', labels: ['channel', 'model'],
+    help: 'What settled calls cost the platform, on channels that state their cost. A floating-point sum.',
+  },
+  modelgateway_channel_billed_usd_total: {
+    type: 'counter', labels: ['channel', 'model'],
+    help: 'What was billed for the calls of modelgateway_channel_cost_usd_total; the difference is the margin.',
+  },
   modelgateway_unbilled_usd_total: {
     type: 'counter', labels: ['model', 'group'],
     help: 'Cost beyond both the hold and what was free under the limits: written off because a provider broke its own '

@@ -67,7 +67,7 @@ export interface UpstreamTarget {
   /** "route/channel" */
   readonly id: string;
   /** A label: nothing in this folder depends on it. */
-  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse' | 'Gemini';
   /** Absent: Direct. A label too. */
   readonly platform?: PlatformName;
   /** Of AzureDeployments. */

@@ -29,6 +29,8 @@ export interface XdsClientOptions extends GrpcChannelOptions {
   readonly cache?: { readonly file: string; readonly keyFile: string };
   readonly log: Pick<Logger, 'info' | 'warn' | 'error' | 'debug'>;
   readonly random?: () => number;
+  /** This process enforces nothing, so that operators do not count it among their proxies. */
+  readonly observer?: boolean;
   /** Called after each complete round of updates. */
   readonly onRound?: () => void;
 }
@@ -164,10 +166,10 @@ class RunningClient implements XdsClient {
     const { path, requestSerialize, responseDeserialize } = DELTA_AGGREGATED_RESOURCES;
     const call: Call = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata);
     this.#call = call;
-    const { nodeId, version, install, log } = this.#options;
+    const { nodeId, version, install, log, observer = false } = this.#options;
     const fresh = this.#fresh;
     const stream = new XdsStream({
-      inventory: this.#inventory, nodeId, version, fresh, install,
+      inventory: this.#inventory, nodeId, observer, version, fresh, install,
       send: (request) => { if (this.#call === call) call.write(request); },
       onRound: (consistent) => this.#round(consistent, fresh, address),
       onRefused: (field, name, message) => {

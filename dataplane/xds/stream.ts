@@ -5,6 +5,7 @@
 import { Resource } from '../snapshot/discovery.gen.ts';
 import type { Any, DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../snapshot/discovery.gen.ts';
 import { Checkpoint, ResourceFault } from '../snapshot/fleet.gen.ts';
+import { OBSERVERS } from '../snapshot/services.ts';
 import { CHECKPOINT_NAME, CHECKPOINT_TYPE, FAULT_TYPE, RESOURCE_TYPES, typeUrlOf } from '../snapshot/resources.ts';
 import type { SnapshotField } from '../snapshot/resources.ts';
 import type { ValidConfig } from '../state/compile-edit.ts';
@@ -14,6 +15,7 @@ export interface StreamOptions {
   readonly inventory: Inventory;
   /** The name of this proxy. */
   readonly nodeId: string;
+  readonly observer?: boolean;
   readonly version: string;
   /** Requests everything again, and removes what the response lacks. */
   readonly fresh: boolean;
@@ -59,8 +61,8 @@ export class XdsStream {
 
   /** Subscribes to everything, and names the versions that the proxy already has. */
   begin(): void {
-    const { inventory, nodeId, version, fresh } = this.#options;
-    const node = { id: nodeId, cluster: '', userAgentName: `model-gateway/${version}` };
+    const { inventory, nodeId, observer, version, fresh } = this.#options;
+    const node = { id: nodeId, cluster: observer ? OBSERVERS : '', userAgentName: `model-gateway/${version}` };
     const subscription = { node, resourceNamesSubscribe: [WILDCARD] };
     for (const { typeUrl, field } of RESOURCE_TYPES) {
       const initialResourceVersions = fresh ? {} : inventory.versions(field);

@@ -16,6 +16,7 @@ import { readFolder } from '../files/provider.ts';
 import { statusId } from './status-tracker.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { objectId } from '../store/resources.ts';
+import { misplacedPrices } from '../translate/misplaced-prices.ts';
 import { translate } from '../translate/translate.ts';
 import { unpricedWays } from '../translate/unpriced-ways.ts';
 import type { UnpricedWays } from '../translate/unpriced-ways.ts';
@@ -28,7 +29,7 @@ interface ValidateOptions {
 
 /** Reasons that are no mistakes of the manifests: a Secret from elsewhere, or an owner's intention. */
 const WARNINGS: ReadonlySet<Reason> = new Set<Reason>([
-  'SecretNotFound', 'SecretPending', 'PriceNotFound', 'Expired', 'LimitsDiffer',
+  'SecretNotFound', 'SecretPending', 'PriceNotFound', 'CatalogNotFound', 'ChannelNotFound', 'Expired', 'LimitsDiffer',
 ]);
 const SILENT: ReadonlySet<Reason> = new Set<Reason>(['Disabled']);
 /** Reasons that do not depend on other manifests; all others may only follow from mistakes there. */
@@ -91,7 +92,10 @@ function judge({
       .filter(({ reason }) => reason !== 'SecretPending' || !generated.has(object)) // the operator will create it
       .map(({ reason, message }) => place(object, message, WARNINGS.has(reason) ? 'Warning' : 'Error'));
   });
-  return [...said, ...validateSnapshot(snapshot).map((fault) => place(statusId(fault), fault.message, 'Error'))];
+  return [
+    ...said, ...validateSnapshot(snapshot).map((fault) => place(statusId(fault), fault.message, 'Error')),
+    ...misplacedPrices(snapshot).map((price) => place(statusId(price), price.message, 'Warning')),
+  ];
 }
 
 /** What a status would report against an object, each fact once. */

@@ -24,6 +24,7 @@ const CHANNEL_ENDPOINTS = { Chat: ChannelEndpoint.CHAT, Responses: ChannelEndpoi
 const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;
 const PROTOCOLS = {
   OpenAI: Protocol.OPENAI, Anthropic: Protocol.ANTHROPIC, BedrockConverse: Protocol.BEDROCK_CONVERSE,
+  Gemini: Protocol.GEMINI,
 } as const;
 const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.DRAIN } as const;
 const ALLOWANCES = {
@@ -40,6 +41,8 @@ interface RouteContext {
   readonly lookup: SecretLookup;
   /** The models that have a price, with its quota type. */
   readonly priced: ReadonlyMap<string, QuotaType>;
+  /** The names of the PriceCatalogs that are in force. */
+  readonly catalogs: ReadonlySet<string>;
   /** For each route, which of its models have other limits in another route. */
   readonly differingLimits: ReadonlyMap<ModelRoute, string>;
   /** See TranslateOptions. */
@@ -53,28 +56,41 @@ interface FoundChannel {
 
 const translated = memoize<ModelRoute, Translated<ModelRouteMessage>>();
 
+/** The names of the PriceCatalogs by which a route's channels know their cost. */
+export function costCatalogsOf({ spec }: ModelRoute): string[] {
+  return spec.channels.flatMap(({ cost }) => cost?.catalogRef.name ?? []);
+}
+
+/** A route's channels as "route/channel", also those without a credential. */
+export function channelIdsOf({ metadata, spec }: ModelRoute): string[] {
+  return spec.channels.map(({ name }) => `${metadata.name}/${name}`);
+}
+
 /** One route with its usable channels. */
 export function translateRoute(route: ModelRoute, context: RouteContext): Translated<ModelRouteMessage> {
   const quotaTypes = route.spec.models.map(({ name }) => context.priced.get(name));
   const limits = context.differingLimits.get(route);
-  const inputs = [...quotaTypes, limits, ...context.sealingKeys, ...secretsNamedBy(route, context.lookup)];
+  const costs = costCatalogsOf(route).map((name) => context.catalogs.has(name));
+  const inputs = [...quotaTypes, limits, ...costs, ...context.sealingKeys, ...secretsNamedBy(route, context.lookup)];
   return translated(route, inputs, () => resolveRoute(route, context));
 }
 
 function resolveRoute(
-  route: ModelRoute, { lookup, priced, differingLimits, sealingKeys }: RouteContext,
+  route: ModelRoute, { lookup, priced, catalogs, differingLimits, sealingKeys }: RouteContext,
 ): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
   const limits = differingLimits.get(route);
   const fields = new FieldReader();
   for (const { name, baseUrl } of spec.channels)
     fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
+  const costs = new Map(spec.channels.map((channel) => [channel.name, costOf(fields, channel)]));
   if (fields.faults.length > 0) return refuseInvalid(findingsOf(route), fields.faults);
 
   const found =
     spec.channels.map((channel) => ({ channel, credential: findCredential(lookup, metadata.namespace, channel) }));
   const channels =
     found.flatMap(({ channel, credential }) => credential.found ? [translateChannel(channel, credential.value)] : [])
+      .map((channel) => ({ ...channel, ...costs.get(channel.name) }))
       .map((channel) => spec.drainedChannels?.includes(channel.name) ? { ...channel, drained: true } : channel);
   const findings = findingsOf(route);
   return {
@@ -93,7 +109,7 @@ function resolveRoute(
     },
     findings: {
       ...findings,
-      ...unresolvedOf(found),
+      ...unresolvedOf(found, spec.channels.filter(({ cost }) => cost && !catalogs.has(cost.catalogRef.name))),
       ...unpricedOf(spec.models, priced),
       ...limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } },
       ...spec.channels.some(({ auth }) => auth && auth.type !== 'ApiKey') && { signsIn: true },
@@ -101,6 +117,13 @@ function resolveRoute(
       published: true,
     },
   };
+}
+
+function costOf(fields: FieldReader, { name, cost }: ModelRouteChannel): Pick<Channel, 'cost'> {
+  if (!cost) return {};
+  const { catalogRef, multiplier = '1' } = cost;
+  const multiplierE9 = fields.decimal(`spec.channels "${name}": cost.multiplier`, multiplier);
+  return { cost: { catalog: catalogRef.name, multiplierE9 } };
 }
 
 function translateModel(model: ModelRouteModel): Model {
@@ -158,14 +181,20 @@ function endpointsOf({ protocol, platform, baseUrl, endpoints }: ModelRouteChann
     : {};
 }
 
-function unresolvedOf(found: readonly FoundChannel[]): Pick<Findings, 'unresolved'> {
+/** `costless`: channels whose PriceCatalog of costs is missing. They serve. */
+function unresolvedOf(
+  found: readonly FoundChannel[], costless: readonly ModelRouteChannel[],
+): Pick<Findings, 'unresolved'> {
+  const costs = costless.map(({ name, cost }) => `Channel "${name}" serves, but what it costs is unknown: ` +
+    `there is no PriceCatalog "${cost?.catalogRef.name}" in force.`).join(' ');
   const faults = found.flatMap(({ channel, credential }) =>
     credential.found ? [] : [{ ...credential.finding, channel: channel.name }]);
   const [first] = faults;
-  if (!first) return {};
+  if (!first) return costs === '' ? {} : { unresolved: { reason: 'CatalogNotFound', message: costs } };
   const left = faults.length < found.length ? 'The other channels serve.' : 'No channel is left to serve its models.';
   const message =
-    `${faults.map(({ channel, message }) => `Channel "${channel}" is left out: ${message}`).join(' ')} ${left}`;
+    `${faults.map(({ channel, message }) => `Channel "${channel}" is left out: ${message}`).join(' ')} ${left}`
+    + (costs === '' ? '' : ` ${costs}`);
   return { unresolved: { reason: first.reason, message } };
 }
 

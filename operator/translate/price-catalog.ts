@@ -91,34 +91,64 @@ function readWindows(fields: FieldReader, { spec }: PriceCatalog): Map<string, P
   return windows;
 }
 
+/** True if the catalog's prices are costs of channels only. */
+function isForCosts({ spec }: PriceCatalog): boolean {
+  return spec.purpose === 'Costs';
+}
+
 /** The models that a catalog claims. */
-export function claimedModels({ prices, faults }: GatheredCatalog): string[] {
-  return faults.length > 0 ? [] : prices.map(({ name }) => name);
+export function claimedModels({ catalog, prices, faults }: GatheredCatalog): string[] {
+  return faults.length > 0 || isForCosts(catalog) ? [] : prices.map(({ name }) => name);
 }
 
-/** `lost`: the models that older catalogs price, with these catalogs. */
-export function translateCatalog(
-  catalog: GatheredCatalog, lost?: ReadonlyMap<string, GatheredCatalog>,
+/** How a catalog is used. */
+interface CatalogUse {
+  /** The models that older catalogs price, with these catalogs; absent: none. */
+  readonly lost?: ReadonlyMap<string, GatheredCatalog> | undefined;
+  /** True if a channel refers to it for its cost. */
+  readonly isCost: boolean;
+  /** The channels that it prices and no route has, as "route/channel". */
+  readonly unknownChannels: readonly string[];
+}
+
+/** The channels that a catalog has prices for, as "route/channel". */
+export function pricedChannels({ catalog }: GatheredCatalog): string[] {
+  return [...new Set(catalog.spec.models.flatMap(({ channels = [] }) => channels.map(({ channel }) => channel)))];
+}
+
+/** The prices that count of a catalog, and all of them if channels refer to it for their cost. */
+export function translateCatalog(catalog: GatheredCatalog, use: CatalogUse): Translated<PriceCatalogMessage> {
+  return translated(catalog, [use.lost, use.isCost, use.unknownChannels.join('\n')], () => pricesOf(catalog, use));
+}
+
+function pricesOf(
+  { catalog, ratioBaseUsdE9, prices, faults }: GatheredCatalog,
+  { lost = new Map(), isCost, unknownChannels }: CatalogUse,
 ): Translated<PriceCatalogMessage> {
-  return translated(catalog, [lost], () => pricesOf(catalog, lost ?? new Map()));
-}
-
-function pricesOf({
-  catalog, ratioBaseUsdE9, prices, faults,
-}: GatheredCatalog, lost: ReadonlyMap<string, GatheredCatalog>): Translated<PriceCatalogMessage> {
   const findings = findingsOf(catalog);
   if (faults.length > 0) return refuseInvalid(findings, faults);
-  const kept = prices.filter(({ name }) => !lost.has(name));
+  const forCosts = isForCosts(catalog);
+  const kept = forCosts ? [] : prices.filter(({ name }) => !lost.has(name));
   // a price that counts for a time takes the place of another as it should
   const contested = new Map([...lost].filter(([model, winner]) => countsAlways(winner, model)));
-  const counted = { ...withConflicts(findings, contested, kept.length), fields: { models: kept.length } };
-  if (kept.length === 0) return { findings: counted };
-  const models = kept.filter((price) => !isSheet(price));
-  const sheets = kept.filter(isSheet);
+  const models = forCosts ? prices.length : kept.length;
+  const counted = {
+    ...remarkOn(unknownChannels), ...withConflicts(findings, contested, kept.length), fields: { models },
+  };
+  if (kept.length === 0 && !isCost && !forCosts) return { findings: counted };
   const { namespace, name, generation } = findings;
   return { message: {
-    namespace, name, generation: BigInt(generation), ratioBaseUsdE9, models, sheets,
+    namespace, name, generation: BigInt(generation), ratioBaseUsdE9,
+    models: kept.filter((price) => !isSheet(price)), sheets: kept.filter(isSheet),
+    ...isCost && { costs: { models: prices } },
   }, findings: { ...counted, published: true } };
+}
+
+function remarkOn(unknown: readonly string[]): Pick<Findings, 'remark'> {
+  if (unknown.length === 0) return {};
+  const channels = `${unknown.length === 1 ? 'the channel' : 'the channels'} ${quoteNames(unknown)}`;
+  const message = `No ModelRoute has ${channels}; the other prices count.`;
+  return { remark: { reason: 'ChannelNotFound', message } };
 }
 
 function withConflicts(findings: Findings, lost: ReadonlyMap<string, GatheredCatalog>, kept: number): Findings {

@@ -1,7 +1,7 @@
 /** [P] The absolute prices, context tiers and service tiers of a PriceCatalog's model. */
 import type { PriceCatalogModel, PriceCatalogModelContextTier } from '#crds/types.gen.ts';
 import type {
-  ContextTier, ImagePrice, Multiplier, Price, Rates, ServiceTier, UsePrices,
+  ChannelPrice, ContextTier, ImagePrice, Multiplier, Price, Rates, ServiceTier, UsePrices,
 } from '#snapshot/snapshot.gen.ts';
 import { compareText, quoteNames } from './quote-names.ts';
 import type { FieldReader } from './translated.ts';
@@ -24,7 +24,8 @@ export function readSheet(
   fields: FieldReader, model: PriceCatalogModel,
 ): Pick<
   Price,
-  | 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions' | 'channelPrices' | 'perImage'
+  | 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions' | 'channelPrices' | 'channelRates'
+  | 'perImage'
   | 'perSecondNanoUsd'
 > {
   const { name, usdPerMillion, contextTiers = [], serviceTiers = {}, perUse, regions = {}, channels = [] } = model;
@@ -38,8 +39,9 @@ export function readSheet(
     ...optional('perSecondNanoUsd', readOptional(place, 'perSecondUsd', model.perSecondUsd)),
     regions: sortedEntries(regions).map(([region, text]): Multiplier => (
       { name: region, multiplierE9: fields.decimal(`${place.path}: regions.${region}`, text) })),
-    channelPrices: channels.map(({ channel, multiplier }): Multiplier => (
-      { name: channel, multiplierE9: fields.decimal(`${place.path}: channels "${channel}"`, multiplier) })),
+    channelPrices: channels.flatMap(({ channel, multiplier }): Multiplier[] => (multiplier === undefined ? []
+      : [{ name: channel, multiplierE9: fields.decimal(`${place.path}: channels "${channel}"`, multiplier) }])),
+    channelRates: channels.flatMap((channel) => readChannel(place, channel, { model, tiers })),
     serviceTiers: sortedEntries(serviceTiers).map(([tier, stated]): ServiceTier => {
       const at = { fields, path: `${place.path}: serviceTiers.${tier}` };
       expectClasses(at, stated.usdPerMillion, usdPerMillion);
@@ -52,6 +54,46 @@ export function readSheet(
       };
     }),
   };
+}
+
+type ModelChannel = NonNullable<PriceCatalogModel['channels']>[number];
+
+/** A channel's own price, if it has more than a multiplier. */
+function readChannel(
+  { fields, path }: Place, stated: ModelChannel,
+  { model, tiers }: { readonly model: PriceCatalogModel; readonly tiers: readonly ContextTier[] },
+): ChannelPrice[] {
+  const { channel, multiplier, usdPerMillion, contextTiers = [], requestUsd } = stated;
+  const at = { fields, path: `${path}: channels "${channel}"` };
+  const kinds = [multiplier, usdPerMillion, requestUsd].filter((kind) => kind !== undefined);
+  fields.expect(kinds.length === 1, `${at.path} has one of multiplier, usdPerMillion and requestUsd`);
+  const hasRates = usdPerMillion !== undefined;
+  fields.expect(hasRates || contextTiers.length === 0, `${at.path}: contextTiers needs usdPerMillion`);
+  if (requestUsd !== undefined) {
+    fields.expect(
+      model.requestUsd !== undefined, `${at.path}: requestUsd takes the place of the price's own, which has none`,
+    );
+    return [{
+      channel, usdPerMillion: undefined, contextTiers: [],
+      requestNanoUsd: fields.decimal(`${at.path}: requestUsd`, requestUsd),
+    }];
+  }
+  if (!usdPerMillion) return [];
+  expectRates(at, usdPerMillion, model);
+  const own = readContextTiers(at, contextTiers, usdPerMillion);
+  expectSteps(at, own, tiers);
+  return [{ channel, usdPerMillion: readRates(at, usdPerMillion), contextTiers: own }];
+}
+
+/** Rates of a service tier would bill the channel at a price of another one. */
+function expectRates({ fields, path }: Place, stated: StatedRates, model: PriceCatalogModel): void {
+  const { quotaType, usdPerMillion, serviceTiers = {} } = model;
+  fields.expect(quotaType === 'Token', `${path}: usdPerMillion is for quotaType Token`);
+  expectClasses({ fields, path }, stated, usdPerMillion);
+  const priced = Object.entries(serviceTiers).filter(([, tier]) => tier.usdPerMillion).map(([name]) => name);
+  fields.expect(
+    priced.length === 0, `${path}: usdPerMillion needs service tiers with a multiplier; give ${quoteNames(priced)} one`,
+  );
 }
 
 function readUses(place: Place, { webSearchUsd, webFetchUsd, fileSearchUsd }: NonNullable<PriceCatalogModel['perUse']>):
@@ -89,6 +131,11 @@ function readContextTiers(
   );
   return [...tiers].sort((a, b) => a.above - b.above).map((tier): ContextTier => {
     const at = { fields, path: `${path}: contextTiers above ${tier.above}` };
+    const hasMultiplier = tier.inputMultiplier !== undefined || tier.outputMultiplier !== undefined;
+    fields.expect(
+      (tier.usdPerMillion !== undefined) !== hasMultiplier,
+      `${at.path}: a context tier has usdPerMillion, or inputMultiplier and outputMultiplier`,
+    );
     expectClasses(at, tier.usdPerMillion, base);
     return {
       above: tier.above, usdPerMillion: tier.usdPerMillion && readRates(at, tier.usdPerMillion),

@@ -20,8 +20,10 @@ import type { TranslationInput } from './gather.ts';
 import { translateGroups } from './group.ts';
 import type { TranslatedGroup } from './group.ts';
 import { findDifferingLimits } from './model-limits.ts';
-import { translateRoute } from './model-route.ts';
-import { claimedModels, countsAlways, nextPriceChange, pricesInForce, translateCatalog } from './price-catalog.ts';
+import { channelIdsOf, costCatalogsOf, translateRoute } from './model-route.ts';
+import {
+  claimedModels, countsAlways, nextPriceChange, pricedChannels, pricesInForce, translateCatalog,
+} from './price-catalog.ts';
 
 interface TranslateOptions {
   /** The namespace of this gateway. */
@@ -42,14 +44,22 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const input = gather(resources, options);
   const inForce = input.catalogs.map((catalog) => pricesInForce(catalog, options.nowMs));
   const modelConflicts = findConflicts(inForce, claimedModels, countsAlways);
-  const catalogs = inForce.map((catalog) => translateCatalog(catalog, modelConflicts.get(catalog)));
+  const costCatalogs = new Set(input.routes.flatMap(costCatalogsOf));
+  const channels = new Set(input.routes.flatMap(channelIdsOf));
+  const catalogs = inForce.map((catalog) => translateCatalog(
+    catalog, {
+      lost: modelConflicts.get(catalog), isCost: costCatalogs.has(catalog.metadata.name),
+      unknownChannels: pricedChannels(catalog).filter((channel) => !channels.has(channel)),
+    },
+  ));
   const prices = catalogs.flatMap(({ message }) => (message ? pricesOf(message) : []));
   const priced = new Map(prices.map(({ name, quotaType }) => [name, quotaType]));
 
   const differingLimits = findDifferingLimits(input.routes);
   const { sealingKeys = [] } = options;
+  const accepted = new Set(catalogs.filter(({ message }) => message).map(({ findings }) => findings.name));
   const routes = input.routes.map((route) =>
-    translateRoute(route, { lookup: resources, priced, differingLimits, sealingKeys }));
+    translateRoute(route, { lookup: resources, priced, catalogs: accepted, differingLimits, sealingKeys }));
   const refusedGroups = namesOf(input, 'Group');
   const groups = translateGroups(input.groups, {
     accepted: input.routes.filter((_, index) => routes[index]?.message),

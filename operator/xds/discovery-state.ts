@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { DeltaDiscoveryRequest } from '#snapshot/discovery.gen.ts';
 import type { AcknowledgementDigest, Refusal } from '#snapshot/fleet.gen.ts';
 import { CHECKPOINT_TYPE, RESOURCE_TYPES, typeUrlOf } from '#snapshot/resources.ts';
+import { OBSERVERS } from '#snapshot/services.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import type { DigestStream } from './digests.ts';
@@ -126,10 +127,12 @@ export class DiscoveryState {
     // before the first publish there is nothing to compare with, and everything that a proxy has would seem removed
     const early: DeltaDiscoveryRequest[] = [];
     let proxy: string | undefined;
+    let isObserver = false;
     const take = (request: DeltaDiscoveryRequest): void => {
       proxy ??= identity?.podName ?? (request.node?.id || label);
+      isObserver ||= request.node?.cluster === OBSERVERS;
       const settled = session.receive(request);
-      if (settled) this.#settled(proxy, session, settled);
+      if (settled && !isObserver) this.#settled(proxy, session, settled);
       flush.now();
     };
     const connection: Connection = { session, flush: () => flush.now(), begin: () => early.splice(0).forEach(take) };

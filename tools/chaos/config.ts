@@ -4,6 +4,7 @@
  * is nano-USD.
  */
 import { keyManifest } from '../../test/support/manifests.ts';
+import { costField, costsManifest, extrasOf } from './price-extras.ts';
 
 export const KEY_NAMES = ['free', 'lower', 'refuse', 'smart', 'cheap', 'dear', 'daily', 'solo'] as const;
 export type KeyName = (typeof KEY_NAMES)[number];
@@ -142,7 +143,7 @@ export function platformManifest({ url, nobody }: Places): string {
     const { protocol, most } = CHANNELS[name];
     const base = `${url}/${name.replace('/', '-')}${protocol === 'OpenAI' ? '/v1' : ''}`;
     return `  - {name: ${name.split('/')[1]}, protocol: ${protocol}, baseUrl: "${base}", maxConcurrency: ${most}, ` +
-      `auth: {type: ApiKey, secretRef: {name: provider, key: apiKey}}, ${TIMEOUTS}${more}}\n`;
+      `auth: {type: ApiKey, secretRef: {name: provider, key: apiKey}}, ${TIMEOUTS}${costField(name)}${more}}\n`;
   };
   const chat = `contextTokens: ${CONTEXT_TOKENS}, maxOutputTokens: ${MOST_OUTPUT_TOKENS}, imageTokens: ` +
     `${IMAGE_TOKENS}, inputs: [Text, Image]`;
@@ -151,6 +152,7 @@ export function platformManifest({ url, nobody }: Places): string {
       'ModelRoute', name,
     )}spec:\n  models: [${models}]\n  channels:\n${channels}  retry: {attempts: 2}\n${more}---\n`;
   return `apiVersion: v1\nkind: Secret\nmetadata: {name: provider}\nstringData: {apiKey: ${PROVIDER_SECRET}}\n---\n`
+    + costsManifest()
     + route('openai', `{name: gpt-model, ${chat}}, {name: flat-model, ${chat}}, {name: image-model, endpoints: ` +
       `[Images]}, {name: embed-model, endpoints: [Embeddings], contextTokens: ${CONTEXT_TOKENS}}`,
       channel('openai/first', ', weight: 90') + `  - {name: nobody, protocol: OpenAI, baseUrl: "${nobody}/v1", ` +
@@ -183,10 +185,10 @@ function groups({ ratios }: Config): string {
 
 function prices({ prices }: Config): string {
   const entries = Object.entries(prices).map(([name, price]) => price.quotaType === 'Request'
-    ? `  - {name: ${name}, vendor: Chaos, quotaType: Request, requestUsd: "${price.requestUsd}"}\n`
+    ? `  - {name: ${name}, vendor: Chaos, quotaType: Request, requestUsd: "${price.requestUsd}"${extrasOf(name)}}\n`
     : `  - {name: ${name}, vendor: Chaos, quotaType: Token, modelRatio: "${price.modelRatio}", completionRatio: ` +
       `"${price.completionRatio}", cacheRatio: "${price.cacheRatio}", cacheWriteRatio: "${price.cacheWriteRatio}", ` +
-      `cacheWrite1hRatio: "${price.cacheWrite1hRatio}"}\n`);
+      `cacheWrite1hRatio: "${price.cacheWrite1hRatio}"${extrasOf(name)}}\n`);
   return `${head('PriceCatalog', 'prices')}spec:\n  models:\n${entries.join('')}`;
 }
 

@@ -11,6 +11,7 @@ import {
 import type { AnthropicUsage, OpenaiUsage } from '../../test/support/provider-answers.ts';
 import type { ChannelName, Protocol } from './config.ts';
 import { between, diceOf, weighted } from './dice.ts';
+import { TIER } from './price-extras.ts';
 import type { Dice } from './dice.ts';
 
 /** The properties of a request that decide its answer. */
@@ -58,6 +59,8 @@ export interface AnswerFate {
   readonly figures: Figures | undefined;
   /** The fraction of its steps after which the answer breaks off, and how; undefined: it ends well. */
   readonly broken: { readonly part: number; readonly how: 'cut' | 'reset' | 'stall' | 'error event' } | undefined;
+  /** The service tier that it names, on OpenAI's channels; undefined: none. */
+  readonly tier: string | undefined;
   /** Whether a stream has comments, unknown events and malformed events in between. */
   readonly noise: boolean;
 }
@@ -107,6 +110,7 @@ function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
       ? { part: dice.next(), how: weighted(dice, { cut: 3, reset: 3, stall: 2, 'error event': 2 }) }
       : undefined,
     noise: dice.chance(0.1),
+    tier: asked.protocol === 'OpenAI' && asked.kind === 'chat' && dice.chance(0.25) ? TIER : undefined,
   };
 }
 
@@ -173,7 +177,8 @@ function wholeAnswer(fate: AnswerFate, asked: Asked): Reply {
   }], ...(figures ? { usage: openaiFigures(figures) } : {}) }));
   if (asked.protocol === 'OpenAI') {
     const usage = figures ? openaiFigures(figures) : null;
-    return withoutQuotes(asked.stream ? openaiStream(pieces, { usage }) : openaiChat({ content: pieces, usage }));
+    const options = { usage, ...fate.tier !== undefined && { extra: { service_tier: fate.tier } } };
+    return withoutQuotes(asked.stream ? openaiStream(pieces, options) : openaiChat({ content: pieces, ...options }));
   }
   const usage = figures ? anthropicFigures(figures) : null;
   return withoutQuotes(asked.stream

@@ -15,7 +15,7 @@ import type { Edit } from './config.ts';
 import type { FleetBooks } from './fleet-books.ts';
 import { openStore } from './fleet-store.ts';
 import type { FleetStore, LedgerKind } from './fleet-store.ts';
-import { ANSWER_MS, sumOfMetric } from './gateway.ts';
+import { ANSWER_MS, generationOf, SETTLED_MS, sumOfMetric } from './gateway.ts';
 import type { Span, Version } from './gateway.ts';
 import type { Trouble } from './network.ts';
 import { startProvider } from './provider.ts';
@@ -24,6 +24,9 @@ import type { ChaosProvider } from './provider.ts';
 /** A silent instance is dead to the others from then on. */
 const LEASE_MS = 25_000;
 const DRAIN_MS = 45_000;
+/** A process that runs answers sooner, and an edit does not wait for one that stands still. */
+const PROBE_MS = 500;
+const POLL_MS = 20;
 const GAUGES = ['modelgateway_holds', 'modelgateway_held_usd', 'modelgateway_slots_in_use'] as const;
 
 /** A fault of one member, or of the store where it has no member. */
@@ -37,7 +40,7 @@ export interface FleetWorld extends AsyncDisposable {
   readonly kills: number[];
   readonly pauses: Disturbance[];
   readonly drains: Span[];
-  /** Of the configuration. An edit may be in force from when it was written, at each member at another time. */
+  /** Of the configuration. An edit is in force once every member has it, also those that stood still. */
   readonly versions: Version[];
   /** What must never happen. */
   readonly violations: string[];
@@ -60,6 +63,31 @@ export interface FleetWorld extends AsyncDisposable {
   inUse(): Promise<string[]>;
   /** What all processes have written. */
   output(): string;
+}
+
+/** A member's process, and the generation of its configuration; undefined if it does not answer. */
+interface Adopting {
+  readonly starting: Promise<GatewayProcess>;
+  readonly generation: string | undefined;
+}
+
+/** Asks only a process that is up; one that is starting or standing still is given no time. */
+async function readGeneration(starting: Promise<GatewayProcess>): Promise<Adopting> {
+  const process = await Promise.race([starting, sleep(0, undefined)]);
+  return { starting, generation: process && await generationOf(process, PROBE_MS) };
+}
+
+/** Resolves once the process has a later configuration, or has ended. One that did not answer reads files once up. */
+async function adopted({ starting, generation }: Adopting): Promise<void> {
+  const process = await starting;
+  const ended = new AbortController();
+  void process.exited.then(() => ended.abort());
+  while (!ended.signal.aborted) {
+    const now = await generationOf(process, ANSWER_MS);
+    if (now !== undefined && generation === undefined) return sleep(SETTLED_MS);
+    if (now !== undefined && now !== generation) return;
+    await sleep(POLL_MS);
+  }
 }
 
 export async function openFleet(config: Config, ledger: LedgerKind): Promise<FleetWorld> {
@@ -255,8 +283,17 @@ class World implements FleetWorld {
     if (!latest) throw new Error('there is always a version');
     const config = edited(latest.config, edit);
     const [before, after] = [manifestsOf(latest.config), manifestsOf(config)];
-    this.versions.push({ config, writtenMs: Date.now(), inForceMs: Number.POSITIVE_INFINITY });
-    for (const [file, yaml] of Object.entries(after)) if (before[file] !== yaml) await this.#home.write(file, yaml);
+    const changed = Object.entries(after).filter(([file, yaml]) => before[file] !== yaml);
+    if (changed.length === 0) return;
+    const members = await Promise.all(this.#members.map(async (starting) => readGeneration(starting)));
+    const version = { config, writtenMs: Date.now(), inForceMs: Number.POSITIVE_INFINITY };
+    this.versions.push(version);
+    for (const [file, yaml] of changed) await this.#home.write(file, yaml);
+    void Promise.all(members.map((member) => adopted(member))).then(async () => {
+      // several files may have been read at different times
+      if (changed.length > 1) await sleep(SETTLED_MS);
+      version.inForceMs = Date.now();
+    });
   }
 
   async #during(member: number | undefined, work: () => Promise<void>): Promise<void> {

@@ -59,7 +59,7 @@ export const ANSWER_MS = 10_000;
 /** Longer than any call may take. */
 const DRAIN_DEADLINE_MS = 20_000;
 /** Time for any number of files to be noticed and read. */
-const SETTLED_MS = 1_500;
+export const SETTLED_MS = 1_500;
 
 export async function startChaosGateway(places: Places, config: Config): Promise<Gateway> {
   const home = await createHome({ 'platform.yaml': platformManifest(places), ...manifestsOf(config) });
@@ -136,7 +136,7 @@ class Life implements Gateway {
     this.#config = config;
     if (changed.length === 0) return;
     const process = await this.#running.promise;
-    const generation = await this.#generation(process);
+    const generation = await generationOf(process, ANSWER_MS);
     const version: Version = { config, writtenMs: Date.now(), inForceMs: Number.POSITIVE_INFINITY };
     this.#happened.versions.push(version);
     for (const [file, yaml] of changed) await this.#home.write(file, yaml);
@@ -161,19 +161,9 @@ class Life implements Gateway {
       version.inForceMs = Math.min(version.inForceMs, Date.now());
       return;
     }
-    const now = await this.#generation(process);
+    const now = await generationOf(process, ANSWER_MS);
     if (now !== undefined && now !== generation) version.inForceMs = Math.min(version.inForceMs, Date.now());
     else await sleep(20);
-  }
-
-  /** Undefined: it does not answer. */
-  async #generation({ adminUrl }: GatewayProcess): Promise<string | undefined> {
-    try {
-      const page = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(ANSWER_MS) })).text();
-      return /^modelgateway_config_generation (\S+)/m.exec(page)?.[1];
-    } catch {
-      return undefined;
-    }
   }
 
   #pausedMs(): number {
@@ -245,6 +235,16 @@ class Life implements Gateway {
 
 function nothing(version: Version): Happened {
   return { versions: [version], kills: [], pauses: [], drains: [], violations: [] };
+}
+
+/** The generation of the configuration in force; undefined if the process does not answer in so many milliseconds. */
+export async function generationOf({ adminUrl }: GatewayProcess, timeoutMs: number): Promise<string | undefined> {
+  try {
+    const page = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(timeoutMs) })).text();
+    return /^modelgateway_config_generation (\S+)/m.exec(page)?.[1];
+  } catch {
+    return undefined;
+  }
 }
 
 /** Sums a metric over all its label sets. */

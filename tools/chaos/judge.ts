@@ -2,14 +2,15 @@
  * One call, what the provider did with it, and its record in the books: do they agree? Named checks, each of which says
  * what is wrong, or nothing.
  */
-import { FIRST_BYTE_MS, WHOLE_MS } from './config.ts';
+import { CHANNELS, FIRST_BYTE_MS, WHOLE_MS } from './config.ts';
 import type { CallLog } from './client.ts';
 import { KEYS } from './config.ts';
 import type { Fate } from './fate.ts';
 import type { Happened, Version } from './gateway.ts';
 import {
-  estimatedInput, estimatedOutput, expectedTokens, NO_TOKENS, priceOf, reportedOf, textBytesOf,
+  estimatedInput, estimatedOutput, expectedTokens, NO_TOKENS, priceOf, reportedOf, textBytesOf, upstreamCostOf,
 } from './oracle.ts';
+import type { Priced } from './oracle.ts';
 import { uidOf } from './ledger-file.ts';
 import type { LedgerRecord, Tokens } from './ledger-file.ts';
 import type { Attempt } from './provider-process.ts';
@@ -68,21 +69,44 @@ const status: Check = (each) => {
 
 /**
  * Cost and what was written off are the price of the tokens in the books, at a price that was in force when it was
- * admitted.
+ * admitted, on the channel and in the tier that served it; so is what it cost the platform.
  */
 const price: Check = (each) => {
   const { call: { plan }, attempts, record, happened } = each;
-  const { group, model } = record;
   const total = record.costNanoUsd + record.unbilledNanoUsd;
   const free = record.status === 'Failed' ? isFreeFailure(each) : total === 0n && record.status === 'ClientClosed';
-  if (free)
-    return total === 0n ? undefined : 'a call that failed was billed';
-  const prices = inForce(happened.versions, record.createdMs).map(({ config }) =>
-    priceOf(config, { key: plan.key, group, model, tokens: record.tokens, generations: plan.generations }));
-  if (!prices.includes(total))
+  if (free) {
+    if (total !== 0n) return 'a call that failed was billed';
+    return (record.upstreamCostNanoUsd ?? 0n) === 0n ? undefined : 'a call that failed has a cost';
+  }
+  const whats = channelsOf(record).flatMap((channel) => tiersOf(each).map((tier): Priced => (
+    { model: record.model, channel, tier, tokens: record.tokens, generations: plan.generations })));
+  const payer = { key: plan.key, group: record.group };
+  const expected = inForce(happened.versions, record.createdMs).flatMap(({ config }) =>
+    whats.map((what) => ({ total: priceOf(config, payer, what), upstream: upstreamCostOf(what) })));
+  const fitting = expected.filter((amounts) => amounts.total === total);
+  if (fitting.length === 0) {
+    const prices = [...new Set(expected.map((amounts) => amounts.total))];
     return `it cost ${total}, and its price is ${prices.join(' or ')} (${attempts.length} attempts)`;
-  return undefined;
+  }
+  return fitting.some(({ upstream }) => upstream === record.upstreamCostNanoUsd)
+    ? undefined
+    : `it cost the platform ${record.upstreamCostNanoUsd}, and not ${fitting.map(({ upstream }) => upstream).join()}`;
 };
+
+/** A call whose process died is in the books on the channel that it was admitted to, at the price of a later one. */
+function channelsOf({ status, channel }: LedgerRecord): readonly string[] {
+  if (status !== 'Abandoned') return [channel];
+  const route = channel.slice(0, channel.indexOf('/') + 1);
+  return [channel, ...Object.keys(CHANNELS).filter((name) => name.startsWith(route))];
+}
+
+/** The tier of a whole and honest answer; of others it may not have been seen. */
+function tiersOf({ attempts, record }: Case): readonly (string | undefined)[] {
+  const { fate } = attempts.at(-1) ?? {};
+  if (fate?.kind !== 'answer') return [undefined];
+  return record?.status === 'Succeeded' && fate.lie === 'honest' ? [fate.tier] : [undefined, fate.tier];
+}
 
 const tokens: Check = (each) => {
   const { call: { plan }, record } = each;
@@ -125,9 +149,17 @@ function mostOutput({ fate, asked, produced }: Attempt): number {
     fate.kind === 'answer' ? textBytesOf(fate) : produced.bytes, asked));
 }
 
-/** Figures are capped at what was held for them, so that none costs more, whatever a provider reports. */
-const covered: Check = ({ record }) =>
-  record.unbilledNanoUsd > 0n ? `${record.unbilledNanoUsd} nano-USD were written off` : undefined;
+/**
+ * Figures are capped at what was held for them, so that none costs more, whatever a provider reports. Only a call whose
+ * hold was reaped while its gateway stood still may find, at its late settlement, that others took the money.
+ */
+const covered: Check = ({ call, record }) => {
+  if (record.unbilledNanoUsd === 0n) return undefined;
+  const isLate = Math.max(record.durationMs, call.overMs - call.sentMs) >= HOLD_LOST_MS;
+  return isLate && record.status !== 'Succeeded'
+    ? undefined
+    : `${record.unbilledNanoUsd} nano-USD were written off`;
+};
 
 /** What the client was told it cost. */
 const told: Check = ({ call, record }) => {

@@ -32,6 +32,8 @@ export interface LedgerRecord {
   readonly tokens: Tokens;
   readonly costNanoUsd: bigint;
   readonly unbilledNanoUsd: bigint;
+  /** Undefined: unknown. */
+  readonly upstreamCostNanoUsd?: bigint;
   /** Time from the call's arrival to its settlement, by its process's clock. */
   readonly durationMs: number;
 }

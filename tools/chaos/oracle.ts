@@ -8,7 +8,9 @@ import { estimateInput } from '../../dataplane/protocol/estimate.ts';
 import { readEmbeddingsFacts } from '../../dataplane/protocol/openai/embeddings.ts';
 import { readChatFacts as readOpenai } from '../../dataplane/protocol/openai/facts.ts';
 import { CONTEXT_TOKENS, IMAGE_TOKENS, KEYS } from './config.ts';
-import type { Config, GroupName, KeyName, ModelName, Price } from './config.ts';
+import type { ChannelName, Config, GroupName, KeyName, ModelName, Price } from './config.ts';
+import { CHANNEL_PRICES, COST_CHANNELS, COSTS, STEPS, TIER, TIERS } from './price-extras.ts';
+import type { Rates } from './price-extras.ts';
 import { LETTER_BYTES } from './fate.ts';
 import type { AnswerFate, Asked } from './fate.ts';
 import type { Tokens } from './ledger-file.ts';
@@ -19,23 +21,72 @@ export const NO_TOKENS: Tokens = { input: 0, cached: 0, cacheWrite5m: 0, cacheWr
 const E9 = 10n ** 9n;
 /** Ratios of the API reference: USD per million tokens at ratio 1. */
 const BASE_E9 = 2n * E9;
-/** Five factors of 10⁻⁹ and one of 10⁻⁶, in nano-USD. */
-const TOKEN_DENOMINATOR = 10n ** (9n * 5n + 6n - 9n);
+/** Nine factors of 10⁻⁹ (class, model, base; step, tier, channel; two ratios) and one of 10⁻⁶, in nano-USD. */
+const TOKEN_DENOMINATOR = 10n ** (9n * 8n + 6n - 9n);
 
-/** The price of a call, rounded half up to the nano-dollar. */
-export function priceOf(
-  config: Config, what: { key: KeyName; group: string; model: string; tokens: Tokens; generations: number },
-): bigint {
-  const price = config.prices[what.model as ModelName];
-  const automatic = KEYS[what.key].group === 'smart' ? e9(config.ratios.smart) : E9;
-  const ratio = e9(config.ratios[what.group as GroupName]) * automatic;
-  if (price.quotaType === 'Request') return rounded(e9(price.requestUsd) * BigInt(what.generations) * ratio, E9 * E9);
-  return rounded(weigh(price, what.tokens) * e9(price.modelRatio) * BASE_E9 * ratio, TOKEN_DENOMINATOR);
+/** What decides the price of a call. */
+export interface Priced {
+  readonly model: string;
+  readonly channel: string;
+  /** The service tier that served it; undefined: the standard one. */
+  readonly tier: string | undefined;
+  readonly tokens: Tokens;
+  readonly generations: number;
 }
 
-function weigh(price: Price, { input, cached, cacheWrite5m, cacheWrite1h, output }: Tokens): bigint {
-  return BigInt(input) * E9 + BigInt(cached) * e9(price.cacheRatio) + BigInt(cacheWrite5m) * e9(price.cacheWriteRatio)
-    + BigInt(cacheWrite1h) * e9(price.cacheWrite1hRatio) + BigInt(output) * e9(price.completionRatio);
+/** The price of a call, rounded half up to the nano-dollar. */
+export function priceOf(config: Config, payer: { key: KeyName; group: string }, what: Priced): bigint {
+  const price = config.prices[what.model as ModelName];
+  const automatic = KEYS[payer.key].group === 'smart' ? e9(config.ratios.smart) : E9;
+  const ratio = e9(config.ratios[payer.group as GroupName]) * automatic;
+  const own = CHANNEL_PRICES[what.model as ModelName]?.[what.channel as ChannelName] ?? {};
+  const multiplier = e9(own.multiplier ?? '1');
+  if (price.quotaType === 'Request')
+    return rounded(e9(own.requestUsd ?? price.requestUsd) * BigInt(what.generations) * ratio * multiplier, E9 ** 3n);
+  const rates = own.rates ? dollarRates(own.rates) : ratioRates(price);
+  return rounded(weigh(rates, what) * multiplier * ratio, TOKEN_DENOMINATOR);
+}
+
+/** What a call costs the platform; undefined: the channel does not say. */
+export function upstreamCostOf(what: Priced): bigint | undefined {
+  const multiplier = COST_CHANNELS[what.channel as ChannelName];
+  const cost = COSTS[what.model as ModelName];
+  if (multiplier === undefined || !cost) return undefined;
+  if (cost.requestUsd !== undefined)
+    return rounded(e9(cost.requestUsd) * BigInt(what.generations) * e9(multiplier), E9);
+  if (!cost.rates) return undefined;
+  return rounded(weigh(dollarRates(cost.rates), what) * e9(multiplier) * E9 * E9, TOKEN_DENOMINATOR);
+}
+
+/** In 10⁻²⁷ USD per million tokens. */
+type ClassRates = Readonly<Record<keyof Tokens, bigint>>;
+
+function ratioRates(price: Price): ClassRates {
+  const input = e9(price.modelRatio) * BASE_E9;
+  return {
+    input: input * E9, cached: input * e9(price.cacheRatio), cacheWrite5m: input * e9(price.cacheWriteRatio),
+    cacheWrite1h: input * e9(price.cacheWrite1hRatio), output: input * e9(price.completionRatio),
+  };
+}
+
+function dollarRates({ input, output, cacheRead, cacheWrite5m, cacheWrite1h }: Rates): ClassRates {
+  const scaled = (usd: string): bigint => e9(usd) * E9 * E9;
+  return {
+    input: scaled(input), cached: scaled(cacheRead), cacheWrite5m: scaled(cacheWrite5m),
+    cacheWrite1h: scaled(cacheWrite1h), output: scaled(output),
+  };
+}
+
+/** With the multipliers of the step that the whole input is above, and of the service tier. */
+function weigh(rates: ClassRates, { model, tier, tokens }: Priced): bigint {
+  const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
+  const step = STEPS[model as ModelName];
+  const isLong = step !== undefined && input + cached + cacheWrite5m + cacheWrite1h > step.above;
+  const ofInput = BigInt(input) * rates.input + BigInt(cached) * rates.cached
+    + BigInt(cacheWrite5m) * rates.cacheWrite5m + BigInt(cacheWrite1h) * rates.cacheWrite1h;
+  const sum = ofInput * e9(isLong ? step.inputMultiplier : '1')
+    + BigInt(output) * rates.output * e9(isLong ? step.outputMultiplier : '1');
+  return sum * e9((tier === TIER ? TIERS[model as ModelName] : undefined) ?? '1');
 }
 
 function rounded(numerator: bigint, denominator: bigint): bigint {

@@ -3,10 +3,9 @@ import { ERRORS, type ErrorRow } from '../../dataplane/errors.ts';
 
 const HEAD = `# Errors
 
-What a caller is told, in the dialect of the path: Anthropic's on \`/v1/messages*\`, Google's on
-\`/v1beta*\` and \`/v1/models/{model}:generateContent\` and the like, OpenAI's everywhere else. Messages
-say what is wrong and how to mend it. Every answer carries \`x-request-id\` and \`request-id\`, by which the gateway's
-log is searched.
+Errors have the dialect of the path: Anthropic's on \`/v1/messages*\`, Google's on \`/v1beta*\` and on
+\`/v1/models/{model}:generateContent\` and its like, OpenAI's everywhere else. Messages say what is wrong and how to fix
+it. Every response has \`x-request-id\` and \`request-id\`, to find the call in the gateway's log.
 
 - OpenAI: \`{"error":{"message","type","param","code"}}\`
 - Anthropic: \`{"type":"error","error":{"type","message"},"request_id"}\`
@@ -20,20 +19,20 @@ This page is generated from \`dataplane/errors.ts\`.
 const AUTHENTICATION = `
 ## 401: what is wrong with the key
 
-| sent | what the message says |
+| the request has | the message says |
 |---|---|
 | no header | that there is no key, and how to send it |
-| \`Authorization\` without \`Bearer \` | that it is no bearer key of this gateway, also beside a good \`x-api-key\` |
+| \`Authorization\` without \`Bearer \` | that it is no bearer key, also next to a valid \`x-api-key\` |
 | an empty header, or one header twice | that it holds no key, or is sent more than once |
 | a key without \`sk-\` | that keys of this gateway start with \`sk-\` |
 | spaces within a key, or two before it | that it has spaces in or around it |
 | different keys in two headers | that they differ |
-| an incomplete, unknown, revoked or replaced key | that it is unknown; a replaced one says so while it is remembered |
+| an incomplete, unknown, revoked or replaced key | that it is unknown, or, for some time, that it was replaced |
 | a disabled or expired key | that it is disabled, or has expired |
 | a key that is not accepted | why: its group does not admit it, or its account does not exist |
 
-Spaces at the end of a header, and the first one after the header's colon or after \`Bearer\`, are no part of its value:
-HTTP strips them on the way, so that the gateway cannot see them and answers as if they had not been sent.
+Spaces at the end of a header, and the first space after the header's colon or after \`Bearer\`, are not part of the
+key: HTTP removes them, so the gateway does not see them.
 `;
 
 /** The page, as it is kept in docs/. */
@@ -47,6 +46,6 @@ export function errorsText(): string {
 }
 
 function retry(row: ErrorRow): string {
-  if (row.retry === undefined) return 'by their own rules';
+    if (row.retry === undefined) return 'as they decide';
   return row.retry ? 'yes, after `retry-after`' : 'no';
 }

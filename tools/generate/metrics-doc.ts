@@ -7,10 +7,10 @@ import { wrapMarkdown } from './wrap.ts';
 
 const HEAD = `# Metrics
 
-Every process serves its own at \`/metrics\` on its admin port, in the Prometheus text format. Where OpenTelemetry's
-conventions for generative AI name a metric, its name is used, and its buckets with larger ones on top; the gateway's
-own names begin with \`modelgateway_\`. Labels hold only what the configuration names: never an account, a path or a
-model that is not configured, and a key only in \`modelgateway_key_timeouts_total\`, for at most 50 keys.
+Every process serves its own metrics at \`/metrics\` on its admin port, in the Prometheus text format. If the
+OpenTelemetry conventions for generative AI define a metric, its name and its buckets are used, and larger ones are
+added; the gateway's own names begin with \`modelgateway_\`. The values of labels are bounded: no account, no path and
+no model that is not configured, and keys only in \`modelgateway_key_timeouts_total\`, at most 50 of them.
 
 This page is generated from the tables that the processes create their metrics from: \`metric-table.ts\`,
 \`process-metrics.ts\` and \`sidecar-metric-table.ts\` in \`dataplane/telemetry/\`, and \`operator/metrics.ts\`.
@@ -25,9 +25,11 @@ export function metricsText(): string {
   return wrapMarkdown([
     HEAD,
     '## Proxies', '', '`mgw dataplane` and `mgw run`.', '', ...rowsOf(METRICS), '',
-    '## The operator', '', '`mgw operator`. `docs/kubernetes.md` says what to watch for.', '',
+    '## The operator', '',
+    '`mgw operator`. [On Kubernetes](kubernetes.md#running-it) says which values to watch for.', '',
     ...rowsOf(OPERATOR_METRICS), '',
-    '## Sidecars', '', '`mgw sidecar`. `docs/sidecar.md` says how pods get one.', '', ...rowsOf(SIDECAR_METRICS), '',
+    '## Sidecars', '', '`mgw sidecar`. [Sidecars](sidecar.md) describes how pods get one.', '',
+    ...rowsOf(SIDECAR_METRICS), '',
     '## Buckets', '', ...buckets, '',
   ].join('\n'));
 }

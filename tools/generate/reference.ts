@@ -71,16 +71,16 @@ function objectSection(path: string, node: SchemaNode, place: Place): string[] {
   ];
 }
 
-/** The sections of an object in a field or in its list; shared objects have a section of their own. */
+/** The sections of an object in a field, its list or its map; shared objects have a section of their own. */
 function nestedSection(path: string, node: SchemaNode, place: Place): string[] {
-  const object = node.items ?? node;
+  const object = node.items ?? node.additionalProperties ?? node;
   if (object.type !== 'object' || !object.properties) return [];
   const name = sharedName(object);
   if (name) {
     place.shared.set(name, object);
     return [];
   }
-  return objectSection(node.items ? `${path}[]` : path, object, place);
+  return objectSection(`${path}${node.items ? '[]' : node.additionalProperties ? '.*' : ''}`, object, place);
 }
 
 interface RowPlace {

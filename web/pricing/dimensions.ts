@@ -42,6 +42,9 @@ export interface Dimensions {
   readonly regions: readonly { readonly name: string; readonly multiplierE9: bigint }[];
   readonly perImage: readonly ImagePrice[];
   readonly perSecondNanoUsd?: bigint | undefined;
+  /** Prices of channels, whose names are not shown. */
+  readonly channelPrices?: readonly unknown[];
+  readonly channelRates?: readonly unknown[];
 }
 
 /** Empty size or quality: any. */

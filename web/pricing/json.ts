@@ -43,6 +43,8 @@ interface PricingJsonRow extends FactsOrNull, DimensionsJson {
   readonly cache_write_ratio: string | null;
   readonly cache_write_1h_ratio: string | null;
   readonly request_usd: string | null;
+  /** Some channels have other prices; what a group pays ranges over those that serve it. Absent: none has. */
+  readonly varies_by_channel?: true;
   /** Display names. */
   readonly enabled_groups: readonly string[];
 }
@@ -102,9 +104,14 @@ function jsonRow(row: PricingRow): PricingJsonRow {
     cache_write_1h_ratio: byRatio && stated.cacheWrite1h ? formatE10(row.cacheWrite1hRatioE10) : null,
     request_usd: perToken || generationUnit(row) !== 'request' ? null : formatDecimal(row.requestNanoUsd),
     ...dimensionsJson(row.dimensions),
+    ...variesByChannel(row) && { varies_by_channel: true },
     enabled_groups: row.enabledGroups,
     ...row.facts ? modelFactsJson(row.facts) : NOT_SERVED,
   };
+}
+
+function variesByChannel({ dimensions: { channelPrices = [], channelRates = [] } }: PricingRow): boolean {
+  return channelPrices.length > 0 || channelRates.length > 0;
 }
 
 /** A decimal of 10^-10, which the 1-hour ratio needs: 1.6 times a decimal of nine places has ten. */

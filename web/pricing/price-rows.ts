@@ -115,6 +115,7 @@ function pricingRow(
 ): PricingRow {
   const { price, quotaType, ratioBaseE9, figures } = asRatios(entry);
   const { usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecondNanoUsd } = price;
+  const { channelPrices = [], channelRates = [] } = price;
   return {
     modelName: price.name,
     vendor: price.vendor,
@@ -134,7 +135,10 @@ function pricingRow(
     },
     requestNanoUsd: price.requestNanoUsd,
     figures,
-    dimensions: { usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecondNanoUsd },
+    dimensions: {
+      usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecondNanoUsd,
+      channelPrices, channelRates,
+    },
     enabledGroups,
     facts,
   };

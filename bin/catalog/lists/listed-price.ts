@@ -21,6 +21,8 @@ export interface ListedPrice {
   readonly regions: Map<string, Decimal>;
   readonly perUse: Map<string, Decimal>;
   requestUsd?: Decimal;
+  /** Of a video. */
+  perSecondUsd?: Decimal;
   /** Fields that cannot be converted, each with the reason. */
   readonly refused: string[];
 }
@@ -74,17 +76,22 @@ export function toCatalogEntry(
 ): Carried {
   const remarks = price.refused.map((what) => `not carried over: ${what}`);
   const { base, vendor } = price;
-  if (price.requestUsd && !base.input) {
-    const requestUsd = formatDecimalText(price.requestUsd);
-    const entry = requestUsd === undefined ? undefined : { name, vendor, quotaType: 'Request', requestUsd };
-    return { entry, remarks };
-  }
+  if (!base.input && (price.requestUsd || price.perSecondUsd))
+    return { entry: generationEntry(name, price), remarks };
   if (!base.input) return { entry: undefined, remarks: [...remarks, 'the list has no price of input tokens'] };
   if (isZero(base.input) && !allowFree)
     return { entry: undefined, remarks: [...remarks, 'the list says 0: add --allow-free if it is meant'] };
   const writer = new EntryWriter(price, remarks);
   const entry = { name, vendor, quotaType: 'Token', ...writer.fields() };
   return { entry: writer.failed ? undefined : entry, remarks };
+}
+
+/** A price by image or by the second; undefined if it has more than nine places. */
+function generationEntry(name: string, { vendor, requestUsd, perSecondUsd }: ListedPrice): CatalogEntry | undefined {
+  const texts = Object.entries({ requestUsd, perSecondUsd }).flatMap(([field, usd]) =>
+    usd ? [[field, formatDecimalText(usd)] as const] : []);
+  const isExact = texts.every(([, text]) => text !== undefined);
+  return isExact ? { name, vendor, quotaType: 'Request', ...Object.fromEntries(texts) } : undefined;
 }
 
 class EntryWriter {

@@ -37,14 +37,28 @@ function readModel(model: Record<string, unknown>): ListedPrice {
   const { litellm_provider: provider } = model;
   const price = emptyPrice(typeof provider === 'string' ? provider : 'unknown');
   for (const [field, value] of Object.entries(model)) {
-    if (!PRICE_FIELD.test(field) && field !== 'provider_specific_entry') continue;
+    const isPrice = PRICE_FIELD.test(field) || field === 'provider_specific_entry';
+    if (!isPrice || field === secondField(model)) continue;
     readField(price, field, value);
   }
+  readGeneration(price, model);
+  return price;
+}
+
+/** What a video's price by the second is called; undefined for models that make no videos. */
+function secondField({ mode }: Record<string, unknown>): string | undefined {
+  return mode === 'video_generation' ? 'output_cost_per_second' : undefined;
+}
+
+/** Prices of images and videos. */
+function readGeneration(price: ListedPrice, model: Record<string, unknown>): void {
   const isImage = model['mode'] === 'image_generation';
   const image = isImage ? model['output_cost_per_image'] ?? model['input_cost_per_image'] : undefined;
   const usd = readRate(price, image, { field: 'output_cost_per_image', places: 0 });
   if (usd) price.requestUsd = usd;
-  return price;
+  const field = secondField(model);
+  const second = field && readRate(price, model[field], { field, places: 0 });
+  if (second) price.perSecondUsd = second;
 }
 
 const FIELD = /^(.*?)(?:_above_(\d+)k_tokens)?(?:_(priority|flex|batches))?$/;

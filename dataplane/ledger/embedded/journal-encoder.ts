@@ -50,6 +50,7 @@ export class JournalEncoder {
     record.number(renewedMs);
     record.text(encodeLines(progress.lines));
     record.text(origin.session ?? '');
+    record.text(formatUpstream(progress));
     this.#add(record);
   }
 
@@ -65,6 +66,7 @@ export class JournalEncoder {
     writeProgress(record, progress);
     record.number(renewedMs);
     record.text(encodeLines(progress.lines));
+    record.text(formatUpstream(progress));
     this.#add(record);
   }
 
@@ -83,6 +85,7 @@ export class JournalEncoder {
     record.number(month.startMs);
     record.text(encodeLines(usage.lines));
     record.text(usage.session ?? '');
+    record.text(formatUpstream(usage));
     return this.#add(record);
   }
 
@@ -167,6 +170,11 @@ function writeWindow(record: RecordWriter, { kind, startMs, spentNanoUsd }: Wind
   record.byte(kind === 'Day' ? 0 : 1);
   record.number(startMs);
   record.amount(spentNanoUsd);
+}
+
+/** The upstream cost as text; empty: unknown. */
+function formatUpstream({ upstreamCostNanoUsd }: CallProgress): string {
+  return upstreamCostNanoUsd === undefined ? '' : String(upstreamCostNanoUsd);
 }
 
 /** Clamps an amount to 64 bits. */

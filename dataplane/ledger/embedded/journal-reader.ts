@@ -153,19 +153,26 @@ function readHeld(read: FieldReader): HeldRecord {
     dayStartMs: read.number(), monthStartMs: read.number(), keyLimitNanoUsd: read.amountOrNull(),
     period: read.word(PERIODS), accountCreditNanoUsd: read.amountOrNull() ?? 0n, renewedMs: read.number(),
   };
-  const progress = { ...held.progress, ...readLines(read) };
-  return { ...held, progress, origin: { ...held.origin, ...readSession(read) } };
+  const lines = readLines(read);
+  const origin = { ...held.origin, ...readSession(read) };
+  return { ...held, progress: { ...held.progress, ...lines, ...readUpstream(read) }, origin };
 }
 
 function readRenewed(read: FieldReader): RenewedRecord {
   const renewed = { callId: read.text(), progress: readProgress(read), renewedMs: read.number() };
-  return { ...renewed, progress: { ...renewed.progress, ...readLines(read) } };
+  return { ...renewed, progress: { ...renewed.progress, ...readLines(read), ...readUpstream(read) } };
 }
 
 /** Reads the session, which follows the lines; records of earlier versions end before it. */
 function readSession(read: FieldReader): Pick<CallOrigin, 'session'> {
   const session = read.isAtEnd ? '' : read.text();
   return session === '' ? {} : { session };
+}
+
+/** Reads the upstream cost, which is the last field; records of earlier versions end before it. */
+function readUpstream(read: FieldReader): Pick<CallProgress, 'upstreamCostNanoUsd'> {
+  const text = read.isAtEnd ? '' : read.text();
+  return text === '' ? {} : { upstreamCostNanoUsd: BigInt(text) };
 }
 
 /** Reads the lines, which follow the original fields; records of earlier versions end before them. */
@@ -183,7 +190,7 @@ function readSettled(read: FieldReader): SettledRecord {
     keySpentNanoUsd: read.amount(), keyRemainingNanoUsd: read.amountOrNull(), settledMs: read.number(),
     dayStartMs: read.number(), monthStartMs: read.number(),
   };
-  return { ...settled, record: { ...record, ...readLines(read), ...readSession(read) } };
+  return { ...settled, record: { ...record, ...readLines(read), ...readSession(read), ...readUpstream(read) } };
 }
 
 function readJob(read: FieldReader): JobStateRecord {

@@ -67,7 +67,8 @@ export class LedgerFile {
     this.#replaceAccount = db.prepare(`REPLACE INTO accounts ${valuesOf(ACCOUNT_COLUMNS)}`);
     this.#replaceJob = db.prepare(`REPLACE INTO jobs ${valuesOf(JOB_COLUMNS)}`);
     this.#insertUsage = db.prepare(`INSERT INTO usage ${valuesOf(SETTLED_COLUMNS)}`);
-    this.#refundUsage = db.prepare(`UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = 'Refunded'
+    this.#refundUsage = db.prepare(`UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = 'Refunded',
+      upstream_cost_nano_usd = upstream_cost_nano_usd * 0
       WHERE seq = ?`);
     this.#setCheckpoint = db.prepare('UPDATE journal SET ledger_id = ?, folded = ?');
     this.#usageBounds = prepareRows(db, `SELECT seq, settled_ms, (SELECT max(seq) FROM usage)

@@ -39,6 +39,7 @@ export const HOLD_COLUMNS = [
 ];
 export const RECORD_COLUMNS = [
   ...ORIGIN, ...PROGRESS, 'status', 'unbilled_nano_usd', 'duration_ms', 'lines', 'session',
+  'upstream_cost_nano_usd',
 ];
 export const SETTLED_COLUMNS = [...RECORD_COLUMNS, 'key_spent_nano_usd', 'key_remaining_nano_usd', 'settled_ms'];
 export const JOB_COLUMNS = [
@@ -61,7 +62,7 @@ export function recordRow(record: UsageRecord): Value[] {
   const counts = [tokens.input, tokens.cached, tokens.cacheWrite5m, tokens.cacheWrite1h, tokens.output];
   return [
     ...originRow(record), costNanoUsd, ...counts, usageSource, status, unbilledNanoUsd, durationMs,
-    encodeLines(record.lines), record.session ?? '',
+    encodeLines(record.lines), record.session ?? '', record.upstreamCostNanoUsd ?? null,
   ];
 }
 
@@ -151,7 +152,11 @@ function readRecord(read: RowReader): UsageRecord {
   };
   const lines = decodeLines(read.text());
   const session = read.text();
-  return { ...record, ...lines && { lines }, ...session !== '' && { session } };
+  const upstreamCostNanoUsd = read.amountOrNull();
+  return {
+    ...record, ...lines && { lines }, ...session !== '' && { session },
+    ...upstreamCostNanoUsd !== null && { upstreamCostNanoUsd },
+  };
 }
 
 function readOrigin(read: RowReader): CallOrigin {

@@ -53,6 +53,7 @@ const MIGRATIONS: readonly string[] = [
   USAGE_SUMS,
   'ALTER TABLE usage ADD COLUMN lines TEXT NOT NULL DEFAULT \'\'',
   'ALTER TABLE usage ADD COLUMN session TEXT NOT NULL DEFAULT \'\'',
+  'ALTER TABLE usage ADD COLUMN upstream_cost_nano_usd INTEGER',
 ];
 
 /**

@@ -139,12 +139,15 @@ function originArgs(origin: CallOrigin): string[] {
   return [origin.callId, origin.keyUid, origin.account, String(wholeNumber(origin.createdMs)), routeArg(origin)];
 }
 
-/** The cost, and the tokens with their source and lines as JSON. Invalid figures are brought into range. */
+/**
+ * The cost, and the tokens with their source, lines and upstream cost as JSON. Invalid figures are brought into range.
+ */
 export function progressArgs(progress: CallProgress): [cost: string, tokens: string] {
-  const { costNanoUsd, tokens, usageSource, lines } = sanitizeProgress(progress);
+  const { costNanoUsd, tokens, usageSource, lines, upstreamCostNanoUsd } = sanitizeProgress(progress);
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
   const stored: unknown[] = [input, cached, cacheWrite5m, cacheWrite1h, output, usageSource];
-  if (lines) stored.push(encodeLines(lines));
+  if (lines || upstreamCostNanoUsd !== undefined) stored.push(encodeLines(lines));
+  if (upstreamCostNanoUsd !== undefined) stored.push(String(upstreamCostNanoUsd));
   return [String(costNanoUsd), JSON.stringify(stored)];
 }
 

@@ -44,9 +44,13 @@ export function parseReply(text: string): Reply {
 export function parseRecord(reply: Reply): SettleResult {
   const [, account = '', callId = '', keyUid = '', createdMs, route, tokens, cost, ...rest] = reply;
   const [unbilled, status, duration, spent, remaining] = rest;
+  const progress = parseProgress(cost, tokens);
+  const isRefunded = status === 'Refunded' && progress.upstreamCostNanoUsd !== undefined;
   return {
     record: {
-      callId, keyUid, account, createdMs: Number(createdMs), ...parseRoute(route), ...parseProgress(cost, tokens),
+      callId, keyUid, account, createdMs: Number(createdMs), ...parseRoute(route), ...progress,
+      // the script keeps the tokens and the cost beside them as one text
+      ...isRefunded && { upstreamCostNanoUsd: 0n },
       unbilledNanoUsd: parseAmount(unbilled), status: oneOf(CALL_STATUSES, status), durationMs: Number(duration),
     },
     keySpentNanoUsd: parseAmount(spent), keyRemainingNanoUsd: remaining === '-' ? null : parseAmount(remaining),
@@ -131,7 +135,7 @@ function parseProgress(cost: string | undefined, tokens: string | undefined): Ca
   const lines = decodeLines(typeof parts[6] === 'string' ? parts[6] : '');
   return {
     costNanoUsd: parseAmount(cost), tokens: { input, cached, cacheWrite5m, cacheWrite1h, output }, usageSource,
-    ...lines && { lines },
+    ...lines && { lines }, ...typeof parts[7] === 'string' && { upstreamCostNanoUsd: BigInt(parts[7]) },
   };
 }
 

@@ -2,20 +2,26 @@
  * Anthropic and providers that speak its protocol. The base URL is the one that the SDK takes, without /v1.
  */
 import { anthropicToAnthropic } from '../anthropic-anthropic.ts';
+import { ANTHROPIC_MODELS } from '../capabilities.ts';
+import { geminiCounter } from '../gemini-anthropic/count.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
 import { ANTHROPIC_COST_FIELDS } from '../cost-fields.ts';
 import { geminiToAnthropic } from '../gemini-anthropic.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { responsesToAnthropic } from '../responses-anthropic.ts';
 import type { Provider } from '../provider.ts';
+import { withoutForeignThinking } from './foreign-thinking.ts';
 import { tokenCounter } from './token-counter.ts';
 
 export const anthropic: Provider = {
   chat: {
-    OpenAI: openaiToAnthropic, Anthropic: anthropicToAnthropic, Responses: responsesToAnthropic,
-    Gemini: geminiToAnthropic,
+    OpenAI: withoutForeignThinking(openaiToAnthropic), Anthropic: withoutForeignThinking(anthropicToAnthropic),
+    Responses: withoutForeignThinking(responsesToAnthropic), Gemini: withoutForeignThinking(geminiToAnthropic),
   },
-  tokenCounters: { Anthropic: tokenCounter },
+  tokenCounters: {
+    Anthropic: tokenCounter,
+    Gemini: geminiCounter(tokenCounter, { upstream: 'Anthropic', known: ANTHROPIC_MODELS }),
+  },
   credential: (apiKey) => ['x-api-key', apiKey],
   // the API requires a version
   defaultHeaders: { 'anthropic-version': '2023-06-01' },

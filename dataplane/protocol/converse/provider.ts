@@ -8,6 +8,7 @@ import { decodeUtf8 } from '../bytes.ts';
 import { capabilitiesOf, CONVERSE_MODELS } from '../capabilities.ts';
 import { chain } from '../chain.ts';
 import type { Converter } from '../converter.ts';
+import { geminiCounter } from '../gemini-anthropic/count.ts';
 import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { parseEventData } from '../json-value.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
@@ -37,7 +38,10 @@ export const converse: Provider = {
     OpenAI: toConverse(openaiToAnthropic), Anthropic: anthropicToConverse, Responses: toConverse(responsesToAnthropic),
     Gemini: geminiThrough(anthropicToConverse, CONVERSE_MODELS),
   },
-  tokenCounters: { Anthropic: tokenCounter },
+  tokenCounters: {
+    Anthropic: tokenCounter,
+    Gemini: geminiCounter(tokenCounter, { upstream: 'BedrockConverse', known: CONVERSE_MODELS }),
+  },
   credential: (apiKey) => ['authorization', `Bearer ${apiKey}`],
   defaultHeaders: {},
   clientHeaders: [],

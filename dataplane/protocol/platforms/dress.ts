@@ -3,8 +3,10 @@
  * in the body. The protocol's answers stay as they are.
  */
 import type { UpstreamBody } from '../converter.ts';
+import { isRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
+import { parseObject, writeJson } from '../json-value.ts';
 import { editsWithout } from './beta-halves.ts';
 import { chooseBetas } from './betas.ts';
 import type { BetaRules, ChosenBetas } from './betas.ts';
@@ -30,6 +32,7 @@ const BEDROCK_VERSION = '"bedrock-2023-05-31"';
 const VERTEX_VERSION = '"vertex-2023-10-16"';
 const MESSAGES = '/v1/messages';
 const COUNT_TOKENS = '/v1/messages/count_tokens';
+const GEMINI_MODELS = '/v1beta/models/';
 
 /** Undefined: the protocol's own API. */
 export function dressRequest(sent: UpstreamBody, dress: Dress | undefined): UpstreamBody {
@@ -107,6 +110,7 @@ function dressForVertex(sent: UpstreamBody, { model, stream }: Dress): UpstreamB
     ...sent, path: `${models}/count-tokens:rawPredict`,
     body: editObject(sent.body, new Map([['anthropic_version', VERTEX_VERSION]])),
   };
+  if (sent.path.startsWith(GEMINI_MODELS)) return dressGemini(sent);
   if (sent.path !== MESSAGES) return sent;
   return {
     ...sent, path: `${models}/${encodeModel(model)}:${stream ? 'streamRawPredict' : 'rawPredict'}`,
@@ -114,6 +118,15 @@ function dressForVertex(sent: UpstreamBody, { model, stream }: Dress): UpstreamB
       ['model', undefined], ['anthropic_version', VERTEX_VERSION],
     ])),
   };
+}
+
+/** Vertex counts the tokens of a request's own members. */
+function dressGemini(sent: UpstreamBody): UpstreamBody {
+  const path = `/publishers/google/models/${sent.path.slice(GEMINI_MODELS.length)}`;
+  if (!path.endsWith(':countTokens')) return { ...sent, path };
+  const { generateContentRequest: counted } = parseObject(sent.body);
+  const { model: _model, ...members } = isRecord(counted) ? counted : {};
+  return { ...sent, path, body: Buffer.from(writeJson(members)) };
 }
 
 /** Vertex's own clients write the date after a bare @. */

@@ -1,4 +1,4 @@
-/** GET /v1beta/models and /v1beta/models/{id}: the models that this key can call now, in Google's form. */
+/** Google's protocol: the models that a key can call. */
 import type { FastifyInstance } from 'fastify';
 import { modelNotFound } from '../../pipeline/route.ts';
 import { callerOf } from '../caller.ts';
@@ -8,6 +8,7 @@ import { geminiModel, geminiModelPage } from '../views/gemini-models.ts';
 import type { Query } from '../views/gemini-models.ts';
 import { callableModel, callableModels } from '../views/models.ts';
 
+/** The models that this key can call now; free. */
 export function geminiModels(app: FastifyInstance, { state }: ServerDeps): void {
   const options = { config: { endpoint: 'models' } } as const;
   app.get<{ Querystring: Query }>(PATHS.geminiModels.path, options, (request, reply) => {

@@ -1,7 +1,4 @@
-/**
- * Google's protocol: POST /v1beta/models/{model}:generateContent, :streamGenerateContent and :countTokens. The SDK's
- * newest versions call the same below /v1.
- */
+/** Google's generateContent, streamGenerateContent and countTokens; the newest SDKs call them below /v1. */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { authenticateHeaders } from '../../pipeline/authenticate.ts';
 import { countTokens } from '../../pipeline/count-tokens.ts';
@@ -18,7 +15,7 @@ import { serve } from './billed.ts';
 
 type CallRequest = FastifyRequest<{ Params: { readonly '*': string }; Querystring: Query }>;
 
-/** The methods stand in the path behind a model's name of any form, so that one route has them all. */
+/** Calls. Their methods are in the path, behind a model's name of any form, so that one route has them all. */
 export const gemini: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
   const handler = (request: CallRequest, reply: FastifyReply): FastifyReply | Promise<object> => {
     const { model, method } = readGeminiCall(request.params['*']) ?? { model: '', method: '' };
@@ -33,10 +30,7 @@ export const gemini: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
   done();
 };
 
-interface Exchange {
-  readonly request: CallRequest;
-  readonly reply: FastifyReply;
-}
+type Exchange = { readonly request: CallRequest; readonly reply: FastifyReply };
 
 function generate(
   deps: ServerDeps, { request, reply }: Exchange,

@@ -2,7 +2,9 @@
  * [P] The capabilities of a model in Anthropic's list of models: those that every channel that may serve it has.
  * Unknown capabilities are not claimed.
  */
-import { ANTHROPIC_MODELS, capabilitiesOf, CONVERSE_MODELS, OPENAI_MODELS } from '../../protocol/capabilities.ts';
+import {
+  ANTHROPIC_MODELS, capabilitiesOf, CONVERSE_MODELS, GEMINI_MODELS, OPENAI_MODELS,
+} from '../../protocol/capabilities.ts';
 import type { Candidate, Offer } from '../../state/state.ts';
 
 interface Support {
@@ -61,6 +63,7 @@ function isNative({ target }: Candidate): boolean {
 
 const KNOWN_MODELS = {
   OpenAI: OPENAI_MODELS, Anthropic: ANTHROPIC_MODELS, BedrockConverse: CONVERSE_MODELS,
+  Gemini: GEMINI_MODELS,
 } as const;
 
 function capabilities(candidate: Candidate): ReturnType<typeof capabilitiesOf> {

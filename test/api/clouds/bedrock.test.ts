@@ -240,7 +240,10 @@ describe('Claude by InvokeModel', () => {
     clouds.cloud.script(json({ message: 'The security token included in the request is invalid.' }, { status: 403 }));
     await caught(anthropic.messages.create({ model: 'bedrock-claude', max_tokens: 50, ...HELLO }),
       Anthropic.InternalServerError);
-    await books.check(free(400), free(502));
+    clouds.cloud.script(json({ message: 'The provided model identifier is invalid.' }, { status: 400 }));
+    const unknown = anthropic.messages.create({ model: 'bedrock-claude', max_tokens: 50, ...HELLO });
+    assert.match((await caught(unknown, Anthropic.InternalServerError)).message, /its model name/);
+    await books.check(free(400), free(502), free(502));
   });
   it('takes a bearer key', async () => {
     clouds.cloud.script(anthropicMessage({ usage: USAGE }));

@@ -339,7 +339,10 @@ describe('refusals and errors', () => {
     clouds.cloud.clear();
     clouds.cloud.script(json({ message: 'Too many requests' }, { status: 429 }));
     await caught(ask(), Anthropic.RateLimitError);
-    await books.check(free(400), free(502), free(429));
+    clouds.cloud.clear();
+    clouds.cloud.script(json({ message: 'The provided model identifier is invalid.' }, { status: 400 }));
+    assert.match((await caught(ask(), Anthropic.InternalServerError)).message, /its model name/);
+    await books.check(free(400), free(502), free(429), free(502));
   });
   it('reports exceptions within a stream in the caller\'s dialect', async () => {
     clouds.cloud.script(eventStreamReply([exceptionFrame('throttlingException', 'Too many tokens')]));

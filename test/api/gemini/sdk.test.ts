@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
 import type { KeyName } from '../../support/manifests.ts';
 import {
-  anthropicMessage, anthropicStream, breakAt, openaiChat, openaiError, openaiStream, sse, sseReply,
+  anthropicMessage, anthropicStream, breakAt, json, openaiChat, openaiError, openaiStream, sse, sseReply,
 } from '../../support/provider-answers.ts';
 import { CLAUDE, GPT } from '../../support/api/sdk.ts';
 import { spending, startWorld, tidyUp } from '../../support/api/world.ts';
@@ -322,6 +322,21 @@ describe('free requests', () => {
   it('count tokens', async () => {
     const { totalTokens = 0 } = await client.models.countTokens({ model: 'gpt-model', contents: 'one two three four' });
     assert.ok(totalTokens >= 4 && totalTokens < 20, String(totalTokens));
+  });
+
+  it('is the provider\'s where it counts, of what a call would send', async () => {
+    world.anthropic.script(json({ input_tokens: 42 }));
+    const { totalTokens } = await client.models.countTokens({ model: 'claude-model', contents: 'one two three four' });
+    assert.equal(totalTokens, 42);
+    const sent = await world.anthropic.request(0);
+    assert.deepEqual([sent.path, Object.keys(sent.json())], ['/v1/messages/count_tokens', ['model', 'messages']]);
+  });
+
+  it('is refused as the call would be', async () => {
+    const { status, error } = await faultOf(client.models.countTokens({
+      model: 'claude-model', contents: [{ role: 'user', parts: [{ executableCode: { code: 'x' } }] }],
+    }));
+    assert.deepEqual([status, error.status], [400, 'INVALID_ARGUMENT']);
   });
 });
 

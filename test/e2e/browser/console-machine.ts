@@ -18,17 +18,19 @@ export interface Machine {
 interface Content {
   /** Manifests by team, beside those of the platform. */
   readonly teams: Readonly<Record<string, string>>;
+  /** More manifests of the platform, for models at the demo provider's address. */
+  readonly platform?: (demoUrl: string) => string;
   /** Fills the data folder before the gateway starts. */
   readonly fill?: (dataFolder: string) => Promise<void>;
 }
 
-export async function startMachine({ teams, fill }: Content): Promise<Machine> {
+export async function startMachine({ teams, platform, fill }: Content): Promise<Machine> {
   await using started = new AsyncDisposableStack();
   const { path } = started.use(await tempFolder());
   const demo = started.use(startMgw(['demo-provider', '--listen', '127.0.0.1:0']));
   const [, demoUrl = ''] = await demo.until(/the demo provider answers on (\S+)/);
   await mkdir(join(path, 'manifests'));
-  const files = { platform: platformManifests(demoUrl), ...teams };
+  const files = { platform: platformManifests(demoUrl), ...platform && { more: platform(demoUrl) }, ...teams };
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, 'manifests', `${name}.yaml`), text);
   await mkdir(join(path, 'data'));
   await fill?.(join(path, 'data'));

@@ -14,6 +14,20 @@ import { eventually, showToken } from './console-stories.ts';
 
 const chromium = await need('chromium');
 
+const videosAt = (demoUrl: string): string => `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: videos}
+spec:
+  models: [{name: sora-2, endpoints: [Videos]}]
+  channels: [{name: demo, protocol: OpenAI, baseUrl: "${demoUrl}/v1"}]
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: videos}
+spec: {models: [{name: sora-2, vendor: OpenAI, quotaType: Request, requestUsd: "0.4"}]}
+`;
+
 describe.skipIf(chromium.skip)('the playground', () => {
   let machine: Machine;
   let stage: Stage;
@@ -30,7 +44,7 @@ apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
 metadata: {name: tiny, namespace: research}
 spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "0.006", minOutputTokens: 16}}
-` } });
+` }, platform: videosAt });
     ({ consoleUrl: url, sdkUrl, adminToken: token } = machine);
     const secret = await readFile(join(machine.path, 'data', 'secrets', 'research', 'ci-bot-key.yaml'), 'utf8');
     key = /sk-\w+/.exec(secret)?.[0] ?? assert.fail(secret);
@@ -69,7 +83,8 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     await page.getByLabel('Key', { exact: true }).selectOption('research/ci-bot');
     await page.locator('#pg-model:enabled').waitFor();
     assert.deepEqual(await page.locator('#pg-model option').allInnerTexts(),
-      ['claude-haiku-4-5', 'claude-sonnet-4-6', 'flux-1.1-pro', 'gpt-4o', 'gpt-4o-mini']);
+      ['claude-haiku-4-5', 'claude-sonnet-4-6', 'flux-1.1-pro', 'gpt-4o', 'gpt-4o-mini', 'sora-2',
+        'text-embedding-3-small']);
     let spent = 0;
     for (const [model, api] of [
       ['gpt-4o', '/v1/chat/completions'], ['claude-haiku-4-5', '/v1/messages'], ['gpt-4o-mini', '/v1/responses'],
@@ -119,6 +134,34 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     await page.reload();
     assert.ok(!(await page.content()).includes(key));
     assert.equal(await page.locator('.pg-turn').count(), 0);
+  });
+
+  test('a text becomes an embedding, and a video is waited for and can be saved', async () => {
+    await page.getByLabel('Key', { exact: true }).selectOption('research/ci-bot');
+    await page.locator('#pg-model:enabled').waitFor();
+    await page.getByLabel('Model').selectOption('text-embedding-3-small');
+    assert.match(await ask('A lighthouse'), /^\$0\.0+\d+ · \d+ tokens in, 0 out · [\d.]+ s · text-embedding-3-small$/);
+    assert.match(await answer().locator('.pg-answer').innerText(), /^64 dimensions: (?:-?0\.\d{4}, ){8}…$/);
+    await page.getByLabel('Model').selectOption('sora-2');
+    assert.match(await ask('A lighthouse at dusk'), /^\$0\.40 · [\d.]+ s · sora-2$/);
+    await admin.inspect('playground-video');
+    const [file] = await Promise.all([
+      page.waitForEvent('download'), answer().getByRole('link', { name: /Save the video/ }).click(),
+    ]);
+    assert.equal(file.suggestedFilename(), 'video.avi');
+    assert.equal((await readFile(await file.path())).subarray(0, 4).toString(), 'RIFF');
+  });
+
+  test('a video that fails says so, and costs nothing', async () => {
+    await page.getByLabel('Prompt', { exact: true }).fill('fail later');
+    const [made] = await Promise.all([
+      page.waitForResponse((response) => response.url().endsWith('/playground/calls')),
+      page.getByRole('button', { name: 'Send' }).click(),
+    ]);
+    await answer().getByRole('alert').waitFor();
+    const record = await read(`/v1/usage/${made.headers()['x-request-id']}`);
+    assert.deepEqual([record['status'], record['cost_usd']], ['Refunded', '0.00']);
+    await page.getByRole('button', { name: 'New conversation' }).click();
   });
 
   test('errors are in the gateway\'s words, and nothing of a key is in the logs', async () => {

@@ -56,6 +56,16 @@ describe('the reconciliation of the last round finds', () => {
     assert.match(reconcile({ ...played.evidence, records:
       played.evidence.records.filter((each) => each !== lost) }).join(), /it is lost/);
   });
+  it('a nano-dollar of the platform\'s cost too much, and a cost that is missing', () => {
+    const record = played.evidence.records.find(({ status, upstreamCostNanoUsd = 0n }) =>
+      status === 'Succeeded' && upstreamCostNanoUsd > 0n) ?? assert.fail('no call has a cost');
+    const { upstreamCostNanoUsd = 0n, ...unknown } = record;
+    const wrong = replaced(record, { upstreamCostNanoUsd: upstreamCostNanoUsd + 1n });
+    assert.match(reconcile(wrong).join(), /it cost the platform \d+, and not \d+/);
+    const records = played.evidence.records.map((each) => (each === record ? unknown : each));
+    assert.match(reconcile({ ...played.evidence, records }).join(), /it cost the platform undefined/);
+  });
+
   it('a nano-dollar too much, and one too little', () => {
     const record = succeeded();
     for (const by of [1n, -1n])

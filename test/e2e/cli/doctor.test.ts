@@ -5,6 +5,8 @@ import { mgw, tempFolder } from '../../support/cli.ts';
 import { startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider, Reply } from '../../support/mock-provider.ts';
 import { anthropicMessage, json, openaiChat } from '../../support/provider-answers.ts';
+import { channelOf, modelOf, routeOf } from '../../unit/dataplane/snapshot/objects.ts';
+import { testDistribution } from '../../unit/operator/xds/support.ts';
 
 let provider: MockProvider;
 beforeAll(async () => { provider = await startMockProvider(); });
@@ -99,6 +101,23 @@ describe('mgw doctor', () => {
     assert.equal(exitCode, 1);
     assert.match(stderr, /--yes agrees/);
     assert.equal(provider.requests.length, 0);
+  });
+  it('takes the channels from an operator, which does not count it as a proxy', async () => {
+    await using server = await testDistribution();
+    const routes = [routeOf('r', [modelOf('m')], [channelOf('a', { baseUrl: `${provider.url}/v1` })])];
+    server.publish({ keys: [], accounts: [], groups: [], routes, catalogs: [] });
+    provider.script(openaiChat());
+    let most = 0;
+    const watching = setInterval(() => { most = Math.max(most, server.figures().connectedProxies); }, 1);
+    const { exitCode, stdout } = await mgw(['doctor', '--insecure-xds', '--xds', `127.0.0.1:${server.port}`, '--yes']);
+    clearInterval(watching);
+    assert.match(stdout, /r\/a +m +call +ok +serves/);
+    assert.deepEqual([exitCode, most], [0, 0]);
+  });
+  it('says whose channels it wants to know', async () => {
+    const { exitCode, stderr } = await mgw(['doctor', '--yes']);
+    assert.equal(exitCode, 64);
+    assert.match(stderr, /Give --config DIR, or --xds HOST:PORT/);
   });
   it('is no fault where the provider\'s limit is reached', async () => {
     const { exitCode, stdout } = await doctor(OPENAI, [json({ error: { message: 'slow down' } }, { status: 429 })]);

@@ -119,6 +119,23 @@ describe('mgw usage', () => {
     assert.equal(writer.begin.split(',').length, 20);
   });
 
+  it('has the cost of the platform and the margin on demand', () => {
+    const record = { ...origin('id'), ...progress(5n, { upstreamCostNanoUsd: 7n }), status: 'Succeeded' as const,
+      unbilledNanoUsd: 0n, durationMs: 3 };
+    const { upstreamCostNanoUsd: _cost, ...unknown } = record;
+    const csv = usageWriter('csv', { margins: true });
+    assert.ok(csv.begin.endsWith(',upstream_cost_usd,margin_usd\r\n'));
+    assert.ok(csv.row(record).endsWith(',0.000000007,-0.000000002\r\n'));
+    assert.ok(csv.row(unknown).endsWith(',,\r\n'));
+    const table = usageWriter('table', { margins: true });
+    assert.match(table.begin, /COST USD +UPSTREAM USD +MARGIN USD +ID/);
+    assert.match(table.row(unknown), /unknown +unknown/);
+    table.row(record);
+    assert.equal(table.end(), '2 calls, 0.00000001 USD, upstream 0.000000007 USD, margin -0.000000002 USD of 1 call ' +
+      'whose cost is known\n');
+    assert.ok(!usageWriter('json').row(record).includes('upstream'));
+  });
+
   it('writes JSON that is one list, also of nothing', () => {
     const writer = usageWriter('json');
     assert.deepEqual(JSON.parse(writer.begin + writer.end()), []);

@@ -51,6 +51,7 @@ describe.skipIf(missing)('tenants at the console', () => {
     page: async (query) => noted(query, { calls: [], next: undefined, wholeSinceMs: 0 }),
     records: (query) => noted(query, ReadableStream.from([])),
     series: async (query) => noted(query, { sums: [], wholeSinceMs: 0 }),
+    margins: async (query) => noted(query, { sums: [], wholeSinceMs: 0 }),
     find: (query) => noted(query, Promise.resolve(undefined)), prepare: () => undefined, close: () => undefined,
   };
 

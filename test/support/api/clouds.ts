@@ -73,12 +73,13 @@ spec: {models: [{name: NAME, vendor: Test, quotaType: Token, PRICE}]}
 const PRICES = {
   OpenAI: 'modelRatio: "1.25", completionRatio: "4", cacheRatio: "0.5"',
   Anthropic: 'modelRatio: "1.5", completionRatio: "5", cacheRatio: "0.1", cacheWriteRatio: "1.25"',
+  Gemini: 'modelRatio: "1", completionRatio: "8", cacheRatio: "0.25"',
   BedrockConverse: 'modelRatio: "1.5", completionRatio: "5", cacheRatio: "0.1", cacheWriteRatio: "1.25"',
 } as const;
 
 interface Channel {
   readonly upstream: string;
-  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse';
+  readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse' | 'Gemini';
   readonly lines: string;
 }
 

@@ -73,6 +73,9 @@ describe('the holder of a key', () => {
     assert.match(markup, /claude-sonnet-4-5/);
     assert.doesNotMatch(markup, /gpt-of-others/);
     assert.match((await holder.get(`${OWN}/use`)).markup, /\$MGW_KEY/);
+    const [navigation = ''] = /<nav class="site-nav"[^]*?<\/nav>/.exec((await holder.get(OWN)).markup) ?? [];
+    assert.deepEqual([...navigation.matchAll(/>([^<>\n]+)<\/a>/g)].map(([, label]) => label),
+      ['API Keys', 'Usage', 'Models', 'Prices', 'Groups', 'Playground']);
     assert.equal((await holder.get('/prices')).status, 200);
   });
 

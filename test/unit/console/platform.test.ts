@@ -206,6 +206,44 @@ describe('routes', () => {
   });
 });
 
+describe('a check of a route', () => {
+  const checked: string[] = [];
+  const withDoctor = () => walletStand(usageBook([]), MANIFESTS, activityOf([]), {
+    costs: (route) => `Asks 2 times for ${route}`,
+    async check(route) {
+      checked.push(route);
+      return [
+        { channel: 'openai/one', model: 'sonnet', asked: 'Call', problem: undefined, message: 'serves' },
+        { channel: 'openai/two', model: 'sonnet', asked: 'Count', problem: 'Credential', message: 'a <Secret>' },
+        { channel: 'openai/three', model: 'sonnet', asked: 'Count', problem: 'RateLimited', message: 'limited' },
+      ];
+    },
+  });
+  beforeEach(() => { checked.length = 0; });
+
+  it('says what it costs, and then what is wrong with each channel', async () => {
+    stand = withDoctor();
+    assert.match(textOf((await stand.see('petra', '/routes')).body), /Check the channels .*Asks 2 times for openai/);
+    const { body } = await stand.post('petra', '/routes/openai/check', {}, '/routes');
+    assert.match(textOf(body), /openai\/one Serves sonnet one token serves .*openai\/two Credential sonnet a count/);
+    assert.match(body, /dot bad">Credential.*a &lt;Secret&gt;[^]*dot warn">Rate limited/);
+    assert.deepEqual(checked, ['openai']);
+  });
+
+  it('is for who may change the route', async () => {
+    stand = withDoctor();
+    assert.equal((await stand.post('alice', '/routes/openai/check', {}, '/')).status, 403);
+    assert.equal((await stand.post('petra', '/routes/gone/check', {}, '/routes')).status, 404);
+    assert.deepEqual(checked, []);
+  });
+
+  it('is a command where the console has no credentials', async () => {
+    const text = textOf((await stand.see('petra', '/routes')).body);
+    assert.match(text, /kubectl exec --namespace model-gateway deploy\/model-gateway -- .* doctor --only openai/);
+    assert.equal((await stand.post('petra', '/routes/openai/check', {}, '/routes')).status, 404);
+  });
+});
+
 describe('groups', () => {
   it('say what they offer, and what an automatic one tries in order', async () => {
     const text = textOf((await stand.see('alice', '/groups')).body);

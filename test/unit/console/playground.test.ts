@@ -110,7 +110,8 @@ describe('the playground', () => {
       { ...CALL, key: 'a b' },
       { ...CALL, key: 'schlüssel' }, CALL, { ...CALL, ref: 'team-a' }, { ...CALL, ref: 'a/b/c' },
     ]) assert.equal((await post(stand, '/playground/calls', fields)).statusCode, 422, JSON.stringify(fields));
-    assert.equal((await post(stand, '/playground/usage', { key: KEY, id: '../../keys' })).statusCode, 422);
+    for (const url of ['/playground/usage', '/playground/videos'])
+      assert.equal((await post(stand, url, { key: KEY, id: '../../keys' })).statusCode, 422);
     assert.equal((await post(stand, '/playground/calls', { ...CALL, key: KEY, csrf: 'other' })).statusCode, 403);
     const large = await post(stand, '/playground/calls', { ...CALL, key: KEY, body: 'x'.repeat(300_000) });
     assert.equal(large.statusCode, 413);
@@ -131,6 +132,15 @@ describe('the playground', () => {
     assert.match(page.body, /--console-gateway-url https:[^<]*<\/code>[\s\S]*console\.gatewayUrl/);
     assert.doesNotMatch(page.body, /id="playground-form"/);
     for (const logged of [nobody.logged, unset.logged]) assert.doesNotMatch(JSON.stringify(logged), /sk-k|nobody else/);
+  });
+
+  it('asks for a video and its content, which is no page either', async () => {
+    answer = (response) => response.writeHead(200, { 'content-type': 'video/mp4; x="a b"' }).end('film');
+    await post(open(), '/playground/videos', { key: KEY, id: 'video_1' });
+    const { headers, body } = await post(open(), '/playground/videos', { key: KEY, id: 'video_1', content: 'yes' });
+    assert.deepEqual([headers['content-type'], body], ['video/mp4', 'film']);
+    assert.deepEqual(seen.splice(0).map(({ method, url }) => [method, url]),
+      [['GET', '/v1/videos/video_1'], ['GET', '/v1/videos/video_1/content']]);
   });
 
   it('sends events on as they come, and ends the call when the browser goes', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
+import { QuotaType } from '#snapshot/snapshot.gen.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { offerDollars } from '#web/pricing/dollars.ts';
 import { pricingJson } from '#web/pricing/json.ts';
@@ -43,6 +44,17 @@ function shown({ pricing, groups }: ReturnType<typeof compilePriceList>): unknow
   };
 }
 
+/** Every second model costs something else on the channels of every route. */
+function withChannelPrices(catalog: Snapshot['catalogs'][number], { routes }: Snapshot): Snapshot['catalogs'][number] {
+  const ids = routes.flatMap(({ name, channels }) => channels.map((channel) => `${name}/${channel.name}`));
+  const [first, ...others] = ids;
+  return { ...catalog, models: catalog.models.map((price, index) => (index % 2 === 1 || first === undefined ? price : {
+    ...price, channelPrices: others.map((name) => ({ name, multiplierE9: 1_500_000_000n })),
+    channelRates: price.quotaType === QuotaType.REQUEST ? []
+      : [{ channel: first, usdPerMillion: { input: 7_000_000_000n }, contextTiers: [] }],
+  })) };
+}
+
 describe('the operator\'s price list', () => {
   test('is the proxies\'', () => {
     const snapshot = sampleSnapshot(REALISTIC);
@@ -65,7 +77,8 @@ describe('the operator\'s price list', () => {
       const snapshot: Snapshot = {
         ...base,
         catalogs: [
-          ...base.catalogs, ...base.catalogs.map((catalog) => ({ ...catalog, name: 'later', ratioBaseUsdE9: 9n })),
+          ...base.catalogs.map((catalog) => withChannelPrices(catalog, base)),
+          ...base.catalogs.map((catalog) => ({ ...catalog, name: 'later', ratioBaseUsdE9: 9n })),
         ],
         groups: base.groups.map((group, index) => (group.access?.$case === 'direct' && direct[index]?.channels
           ? { ...group, access: { ...group.access, value: { routes: group.access.value.routes.map((route) =>

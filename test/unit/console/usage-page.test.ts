@@ -233,3 +233,51 @@ describe('the page', () => {
     await Promise.all([down.app.close(), none.app.close()]);
   });
 });
+
+describe('margins', () => {
+  const priced = (cost?: object): unknown => ({
+    apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ModelRoute',
+    metadata: { namespace: 'model-gateway', name: 'anthropic' }, spec: {
+      models: [{ name: 'claude-sonnet-4-5', contextTokens: 200_000, maxOutputTokens: 64_000 }],
+      channels: [{ name: 'direct', protocol: 'Anthropic', baseUrl: 'https://a.example', ...cost && { cost } }],
+    },
+  });
+  const withCost = priced({ catalogRef: { name: 'costs' } });
+  const records = [
+    call('req_known', 'uid-ci', { upstreamCostNanoUsd: 25_500_000n }), call('req_unknown', 'uid-ci'),
+  ];
+  const at = `at=${TEST_NOW_MS - 3_600_000}`;
+  const PAGES = [
+    '/usage/calls?since=2026-08-01', '/usage/calls.csv?since=2026-08-01', '/wallet/team-a/main/calls',
+    '/wallet/team-a/main/calls.csv', `/wallet/team-a/main/calls/req_known?${at}`, '/usage/margins?since=2026-08-01',
+  ];
+
+  it('are for people of the platform alone, on every page and in every download', async () => {
+    const stand = walletStand(usageBook(records), [withCost]);
+    for (const path of PAGES) {
+      const seen = await stand.see('petra', path);
+      assert.equal(seen.status, 200, path);
+      assert.match(seen.body, /0\.0255/, path);
+      assert.match(seen.body, /(?:−<data[^>]*>\$|,-)0\.0045/, path);
+      for (const who of ['alice', 'rita', 'paul']) {
+        const { body } = await stand.see(who, path);
+        assert.doesNotMatch(body, /0\.0255|0\.0045|upstream_cost|margin_usd|>Margin</, `${who} ${path}`);
+      }
+    }
+    assert.match((await stand.see('petra', '/usage')).body, /href="\/usage\/margins/);
+    assert.doesNotMatch((await stand.see('alice', '/usage')).body, /margins/);
+    assert.equal((await stand.see('alice', '/usage/margins')).status, 404);
+    await stand.app.close();
+  });
+
+  it('say what is unknown, and are on no page where no channel states its cost', async () => {
+    const stand = walletStand(usageBook(records), [withCost]);
+    assert.match(textOf((await stand.see('petra', '/usage/margins')).body), /of 1 calls/);
+    assert.match(textOf((await stand.see('petra', '/usage/calls?since=2026-08-01')).body), /unknown unknown/);
+    const without = walletStand(usageBook(records), [priced()]);
+    for (const path of PAGES.slice(0, -1))
+      assert.doesNotMatch((await without.see('petra', path)).body, /0\.0255|upstream_cost|>Margin</, path);
+    assert.equal((await without.see('petra', '/usage/margins')).status, 404);
+    await Promise.all([stand.app.close(), without.app.close()]);
+  });
+});

@@ -1,10 +1,12 @@
 /** A Wallet over objects and calls in memory: two tenants and a platform team, each with rights of their own. */
 import type { FastifyInstance } from 'fastify';
 import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { MarginSum } from '#ledger/usage-tables.ts';
 import type {
   ActivityEntry, ActivityQuery, ActivityReader, ProxyFigures, RefusalCount,
 } from '../../../dataplane/activity/activity.ts';
 import { SHORTAGE_CODES } from '../../../dataplane/activity/activity.ts';
+import type { ChannelDoctor } from '../../../console/route.ts';
 import { buildConsole } from '../../../console/server.ts';
 import { buildResources } from '../../../operator/store/resources.ts';
 import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../console/usage/usage.ts';
@@ -51,6 +53,7 @@ export function usageBook(
       });
       return { sums, wholeSinceMs };
     },
+    margins: (query) => Promise.resolve({ sums: marginsOf(chosen(query)), wholeSinceMs }),
     page(query, { size, before }): Promise<CallPage> {
       const all = chosen(query).toReversed();
       const from = before === undefined ? 0 : Number(before);
@@ -74,6 +77,19 @@ function sumsOf(records: readonly UsageRecord[]): Omit<SpendingSums, 'wholeSince
     byDay: new Map([...by(({ createdMs }) => new Date(createdMs).toISOString().slice(0, 10))].sort(([a], [b]) =>
       (a < b ? -1 : 1))),
   };
+}
+
+function marginsOf(records: readonly UsageRecord[]): MarginSum[] {
+  return [...Map.groupBy(records, ({ model, channel }) => JSON.stringify([model, channel])).values()].map((some) => {
+    const { model = '', channel = '' } = some[0] ?? {};
+    const known = some.filter(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd !== undefined);
+    return {
+      model, channel, calls: some.length, billedNanoUsd: sumOf(some).costNanoUsd, known: {
+        calls: known.length, billedNanoUsd: sumOf(known).costNanoUsd,
+        upstreamNanoUsd: known.reduce((sum, { upstreamCostNanoUsd = 0n }) => sum + upstreamCostNanoUsd, 0n),
+      },
+    };
+  });
 }
 
 function sumOf(records: readonly UsageRecord[]): SpendingSum {
@@ -180,6 +196,7 @@ export function activityOf(
 
 export function walletStand(
   usage: UsageStore | undefined, manifests: readonly unknown[] = [], activity?: ActivityReader,
+  doctor?: ChannelDoctor,
 ): WalletStand {
   const world = createWorld([
     accountManifest('team-a', 'main', undefined, {
@@ -197,7 +214,7 @@ export function walletStand(
     console.error(message, fields);
   } };
   const app = buildConsole({
-    access: world.access(PEOPLE), usage, activity, resources: () => buildResources({
+    access: world.access(PEOPLE), usage, activity, doctor, resources: () => buildResources({
       objects: world.objects.values(), secrets: [], namespaces: new Map(),
     }), gatewayNamespace: 'model-gateway',
     gatewayUrl: 'https://models.example.com', sealingKeys: [new Uint8Array(32).fill(7)], nowMs: () => TEST_NOW_MS, log,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { usageCsvHead, usageCsvRow } from '#ledger/usage-record-csv.ts';
+import { usageCsv } from '#ledger/usage-record-csv.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { TEST_NOW_MS, keyManifest } from '../../support/console-access.ts';
 import { accountManifest, call, manyCalls, usageBook, walletStand } from './wallet-stand.ts';
@@ -257,7 +257,8 @@ describe('calls', () => {
     assert.equal(headers['cache-control'], 'no-store');
     const expected =
       records.filter(({ account }) => account === 'team-a/main').sort((a, b) => a.createdMs - b.createdMs);
-    assert.equal(body, usageCsvHead() + expected.map(usageCsvRow).join(''));
+    const csv = usageCsv({ margins: false });
+    assert.equal(body, csv.head + expected.map(csv.row).join(''));
     assert.match(body, /,"'=HYPERLINK\(""http:\/\/x"",""y""\)",/);
     assert.match(body, /,"a\r\nb,c",/);
     const filtered = (await stand.see('alice', '/wallet/team-a/main/calls.csv?key=app')).body;

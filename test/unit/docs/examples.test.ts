@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, it } from 'vitest';
 import { parse } from 'yaml';
@@ -84,17 +84,6 @@ describe('manifests in the documentation', () => {
       await using folder = await tempFolder({ 'page.yaml': manifests.join('\n---\n') });
       const { exitCode, stdout } = await mgw(['validate', folder.path]);
       assert.equal(exitCode, 0, stdout);
-    });
-  }
-});
-
-describe('links in the documentation', () => {
-  for (const page of ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: ROOT })].sort()) {
-    it(page, () => {
-      const links = [...readFileSync(join(ROOT, page), 'utf8')
-        .matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target);
-      for (const target of links) if (!/^https?:/.test(target))
-        assert.ok(existsSync(join(ROOT, dirname(page), target)), target);
     });
   }
 });

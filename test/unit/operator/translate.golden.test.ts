@@ -41,7 +41,7 @@ function checkReasons(findings: Findings): void {
 }
 
 const TIERS: ReadonlySet<unknown> =
-  new Set(['sheets', 'contextTiers', 'serviceTiers', 'regions', 'channelPrices', 'perImage']);
+  new Set(['sheets', 'contextTiers', 'serviceTiers', 'regions', 'channelPrices', 'channelRates', 'perImage']);
 
 /** Most prices have none; goldens show those that there are. */
 function withoutEmptyTiers(key: unknown, value: unknown): unknown {

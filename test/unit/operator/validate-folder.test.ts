@@ -42,6 +42,44 @@ test('a folder with its Secrets is clean', async (t) => {
   );
 });
 
+test('a price for another endpoint than the model\'s counts for no call', async (t) => {
+  const manifests = `apiVersion: v1
+kind: Secret
+metadata: {name: openai}
+stringData: {apiKey: x}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: media}
+spec:
+  models: [{name: picture, endpoints: [Images]}, {name: film, endpoints: [Videos]}]
+  channels: [{name: a, protocol: OpenAI, baseUrl: "https://a.example/v1"}]
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: media}
+spec:
+  models:
+  - {name: picture, vendor: A, quotaType: Request, perSecondUsd: "0.1"}
+  - {name: film, vendor: A, quotaType: Request, perSecondUsd: "0.1"}
+`;
+  assert.deepEqual(brief(await validate(t, { 'a.yaml': manifests })), [
+    'Warning a.yaml:13 PriceCatalog model-gateway/media perSecondUsd of model "picture" counts for no call: ' +
+      'no route has Videos among its endpoints',
+  ]);
+});
+
+test('a price per character is refused by name, because no endpoint makes speech', async (t) => {
+  const problems = await validate(t, { 'a.yaml': `apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: speech}
+spec:
+  models: [{name: tts, vendor: A, quotaType: Request, perCharacterUsd: "0.00001"}]
+` });
+  assert.deepEqual(problems.map(({ severity, path, message }) => [severity, path, message]).at(-1),
+    ['Error', 'spec.models[0].perCharacterUsd', 'unknown field']);
+});
+
 test('what disables or expires a key is its owner\'s will', async (t) => {
   const secret =
     'apiVersion: v1\nkind: Secret\nmetadata: {name: openai}\nstringData: {apiKey: x}\n---\napiVersion: v1\nkind: ' +

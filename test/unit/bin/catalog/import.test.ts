@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { parse } from 'yaml';
-import { importCatalog } from '../../../../bin/catalog/import.ts';
+import { figuresOfCatalog } from '../../../../bin/catalog/catalog-figures.ts';
+import { figuresOfList, importCatalog } from '../../../../bin/catalog/import.ts';
 import { formatDecimalText, parseDecimalText, shift } from '../../../../bin/catalog/lists/decimal-text.ts';
 import { openList } from '../../../../bin/catalog/lists/open-list.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
@@ -37,6 +38,8 @@ const LITELLM = `{
     "search_context_cost_per_query": {"search_context_size_low": 0.01, "search_context_size_high": 0.02}
   },
   "gpt-image": {"litellm_provider": "openai", "mode": "image_generation", "output_cost_per_image": 0.04},
+  "sora-2": {"litellm_provider": "openai", "mode": "video_generation", "output_cost_per_second": 0.1},
+  "whisper": {"litellm_provider": "openai", "mode": "audio_transcription", "output_cost_per_second": 0.0001},
   "free": {"litellm_provider": "x", "input_cost_per_token": 0, "output_cost_per_token": 0},
   "azure/eu/gpt-5.4": {"litellm_provider": "azure", "input_cost_per_token": 2.75e-06, "output_cost_per_token": 1.65e-05}
 }`;
@@ -145,12 +148,35 @@ describe('LiteLLM\'s list', () => {
 test('models.dev\'s list goes over, and disagrees with LiteLLM\'s about the fast mode', () => {
   const { parsed, remarks } = imported(MODELS_DEV, [], {
     wanted: [{ name: 'claude-opus-4-8', keys: ['anthropic/claude-opus-4-8', 'claude-opus-4-8'] }],
-    other: openList(LITELLM),
+    other: figuresOfList(openList(LITELLM), false),
   });
   assert.deepEqual(parsed?.spec.models[0]?.['serviceTiers'], { fast: { multiplier: '2' } });
   const fast = 'claude-opus-4-8: serviceTiers.fast.multiplier: models.dev says 2, litellm 6';
   assert.ok(remarks.includes(fast), String(remarks));
   assert.ok(remarks.includes('claude-opus-4-8: usdPerMillion.cacheWrite1h: models.dev says nothing, litellm 10'));
+});
+
+test('videos go over by the second, and speech by the second is refused by name', () => {
+  const { parsed, remarks, missing } = imported(LITELLM, ['sora-2', 'whisper']);
+  assert.deepEqual(parsed?.spec.models, [
+    { name: 'sora-2', vendor: 'openai', quotaType: 'Request', perSecondUsd: '0.1' },
+  ]);
+  assert.deepEqual(missing, ['whisper']);
+  assert.ok(remarks.includes('whisper: not carried over: output_cost_per_second'), String(remarks));
+});
+
+test('a catalog in force is compared in dollars, also where it is written in ratios', () => {
+  const other = figuresOfCatalog({
+    apiVersion: 'modelgateway.dev/v1alpha1', kind: 'PriceCatalog', metadata: { name: 'standard', namespace: 'g' },
+    spec: { ratioBaseUsd: '2', models: [
+      { name: 'gpt-5.4', vendor: 'OpenAI', quotaType: 'Token', modelRatio: '1.25', completionRatio: '5',
+        cacheRatio: '0.1', channels: [{ channel: 'r/eu', multiplier: '1.1' }] },
+    ] },
+  });
+  const { remarks } = imported(LITELLM, ['gpt-5.4', 'claude-opus-4-8'], { other });
+  assert.ok(remarks.includes('gpt-5.4: usdPerMillion.output: litellm says 15, the catalog standard 12.5'));
+  assert.ok(!remarks.some((remark) => /4: usdPerMillion\.(?:input|cacheRead)|channels/.test(remark)), String(remarks));
+  assert.ok(remarks.includes('claude-opus-4-8: the catalog standard has no such key'));
 });
 
 test('OpenRouter\'s list goes over from strings per token; a price that varies is none', () => {

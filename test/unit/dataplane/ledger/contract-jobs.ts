@@ -41,6 +41,23 @@ function recordScenarios(scenario: AddScenario): void {
     assert.equal((await ledger.readUsage('key-1', 'a'))?.status, 'Succeeded');
   });
 
+  scenario('what a call costs the platform is kept beside its bill, and gone with a refund', async ({ ledger }) => {
+    const own = progress(30n, { usageSource: 'Provider', upstreamCostNanoUsd: 45n });
+    await ledger.hold(holdRequest('a', 30n, { progress: { ...own, upstreamCostNanoUsd: 44n } }));
+    assert.equal((await ledger.readUsage('key-1', 'a'))?.upstreamCostNanoUsd, 44n, 'of a running call');
+    const { record } = await ledger.settle(settlement('a', 30n, { progress: own }));
+    assert.deepEqual([record.costNanoUsd, record.upstreamCostNanoUsd], [30n, 45n]);
+    assert.equal((await ledger.readUsage('key-1', 'a'))?.upstreamCostNanoUsd, 45n);
+    assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 30n, heldNanoUsd: 0n });
+
+    await make(ledger, 'b', 30n);
+    assert.ok(!('upstreamCostNanoUsd' in (await ledger.readUsage('key-1', 'b') ?? assert.fail())), 'unknown');
+    await ledger.hold(holdRequest('c', 30n));
+    await ledger.settle(settlement('c', 30n, { progress: own, job: { jobId: 'job-c', pollMs: DUE_MS } }));
+    await ledger.finishJob(job('c', 'Running'), 'Failed');
+    assert.equal((await ledger.readUsage('key-1', 'c'))?.upstreamCostNanoUsd, 0n);
+  });
+
   scenario('a job is its own key\'s only', async ({ ledger }) => {
     await make(ledger, 'a', 30n);
     assert.equal(await ledger.readJob('key-2', 'job-a'), undefined);

@@ -73,6 +73,7 @@ function tokenPrice([
       e9(completionRatio), cacheRatioE9: e9(cacheRatio ?? '1'), cacheWriteRatioE9: e9(cacheWriteRatio ?? '1.25'),
     cacheRatioDefaulted: cacheRatio === undefined, cacheWriteRatioDefaulted: cacheWriteRatio === undefined,
     usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [], channelPrices: [],
+    channelRates: [],
     perImage: [],
     ...(cacheWrite1hRatio === undefined ? {} : { cacheWrite1hRatioE9: e9(cacheWrite1hRatio) }),
   };
@@ -84,6 +85,7 @@ function requestPrice([name, vendor, usd]: RequestRow): Price {
     modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
     cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false,
     usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [], channelPrices: [],
+    channelRates: [],
     perImage: [],
   };
 }

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import * as toConverse from '../../../../dataplane/protocol/anthropic-converse/table.ts';
+import * as toGemini from '../../../../dataplane/protocol/anthropic-gemini/table.ts';
 import * as toOpenAI from '../../../../dataplane/protocol/anthropic-openai/table.ts';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
 import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
@@ -17,6 +18,7 @@ import * as toAnthropic from '../../../../dataplane/protocol/openai-anthropic/ta
 import * as toChat from '../../../../dataplane/protocol/responses-openai/table.ts';
 import type { ProviderKind } from '../../../../dataplane/protocol/provider.ts';
 import { CONVERSE } from './converse-examples.ts';
+import { GEMINI } from './gemini-examples.ts';
 import { RESPONSES } from './responses-examples.ts';
 import type { Examples, Fields } from './field-examples.ts';
 
@@ -275,12 +277,15 @@ function faultOf(make: () => unknown): RequestFault | undefined {
   }
 }
 
-const ROLES: ReadonlySet<object> = new Set([toAnthropic.ROLES, toOpenAI.ROLES, toChat.ROLES, toConverse.ROLES]);
+const ROLES: ReadonlySet<object> = new Set(
+  [toAnthropic.ROLES, toOpenAI.ROLES, toChat.ROLES, toConverse.ROLES, toGemini.ROLES],
+);
 
 const PAIRS: readonly (readonly [Pair, readonly Examples[]])[] = [
   [{ client: 'OpenAI', upstream: 'Anthropic' }, OPENAI], [{ client: 'Anthropic', upstream: 'OpenAI' }, ANTHROPIC],
   [{ client: 'Responses', upstream: 'OpenAI' }, RESPONSES],
   [{ client: 'Anthropic', upstream: 'BedrockConverse' }, CONVERSE],
+  [{ client: 'Anthropic', upstream: 'Gemini' }, GEMINI],
 ];
 
 for (const [pair, examples] of PAIRS) {
@@ -341,10 +346,12 @@ function convertOr(pair: Pair, fields: Fields, model: string | undefined): strin
 }
 
 test('every table of requests has examples', () => {
-  const shown = new Set([...OPENAI, ...ANTHROPIC, ...RESPONSES, ...CONVERSE].map(({ table }) => table as object));
+  const shown = new Set(
+    [...OPENAI, ...ANTHROPIC, ...RESPONSES, ...CONVERSE, ...GEMINI].map(({ table }) => table as object),
+  );
   for (const table of [
     ...toAnthropic.REQUEST_TABLES, ...toOpenAI.REQUEST_TABLES, ...toChat.REQUEST_TABLES,
-    ...toConverse.REQUEST_TABLES,
+    ...toConverse.REQUEST_TABLES, ...toGemini.REQUEST_TABLES,
   ])
     assert.ok('values' in table || shown.has(table), table.title);
 });
@@ -400,6 +407,8 @@ test('every field of the official SDKs has its place', () => {
     [RESPONSE_TYPES, 'ResponseFormatTextJSONSchemaConfig', toChat.FORMAT],
     ['openai/resources/shared.d.ts', 'Reasoning', toChat.REASONING_SETTINGS],
     [ANTHROPIC_TYPES, 'MessageCreateParamsBase', toConverse.REQUEST],
+    [ANTHROPIC_TYPES, 'MessageCreateParamsBase', toGemini.REQUEST],
+    [ANTHROPIC_TYPES, 'Tool', toGemini.TOOL], [ANTHROPIC_TYPES, 'DocumentBlockParam', toGemini.DOCUMENT_BLOCK],
     [ANTHROPIC_TYPES, 'Tool', toConverse.TOOL], [ANTHROPIC_TYPES, 'DocumentBlockParam', toConverse.DOCUMENT_BLOCK],
     [ANTHROPIC_TYPES, 'MessageCreateParamsBase', toOpenAI.REQUEST], [
       BETA_TYPES, 'BetaOutputConfig', toOpenAI.OUTPUT_CONFIG,

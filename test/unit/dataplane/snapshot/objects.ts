@@ -80,6 +80,7 @@ export function priceOf(name: string, changes: Partial<Price> = {}): Price {
     cacheRatioE9: 100_000_000n, cacheWriteRatioE9: 1_250_000_000n, requestNanoUsd: 0n,
     cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false,
     usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [], channelPrices: [],
+    channelRates: [],
     perImage: [],
     ...changes,
   };

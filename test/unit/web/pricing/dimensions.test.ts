@@ -49,6 +49,7 @@ describe('a price in dollars', () => {
       regions: { us: '1.1' }, per_image: null, per_second_usd: null,
     });
     assert.deepEqual([json.model_ratio, json.completion_ratio, json.cache_ratio], [null, null, null]);
+    assert.equal(json.varies_by_channel, true);
     assert.ok(!JSON.stringify(json).includes('secret-name'), 'channels are nobody\'s business');
   });
 

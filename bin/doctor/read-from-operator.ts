@@ -1,0 +1,28 @@
+/** Takes the routes from an operator, as a proxy does, without being counted as one. */
+import { hostname } from 'node:os';
+import { createLogger } from '../../dataplane/telemetry/log.ts';
+import { startXdsClient } from '../../dataplane/xds/client.ts';
+import type { XdsClientOptions } from '../../dataplane/xds/client.ts';
+import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
+import { CommandFailed } from '../exit-codes.ts';
+import { VERSION } from '../version.ts';
+
+const TIMEOUT_MS = 15_000;
+
+/** Rejects with CommandFailed if no operator gives the whole configuration in time. */
+export async function readFromOperator(from: Pick<XdsClientOptions, 'addresses' | 'secure'>): Promise<Snapshot> {
+  const { promise, resolve, reject } = Promise.withResolvers<Snapshot>();
+  const timer = setTimeout(() => reject(new CommandFailed(
+    `--xds ${from.addresses.join(',')}: no operator gave the configuration in ${TIMEOUT_MS / 1000} s.`,
+  )), TIMEOUT_MS);
+  const client = await startXdsClient({
+    ...from, nodeId: hostname(), version: VERSION, observer: true, log: createLogger({ level: 'silent' }),
+    install: ({ snapshot }) => resolve(snapshot()),
+  });
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    await client.stop();
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Thought signatures, which Gemini wants back on the part that they came with. A client keeps each as the signature of
+ * a thinking block, together with the id of the tool call that it belongs to. Clients may move such blocks, as those of
+ * the other dialects do.
+ */
+import { isRecord, itemsOf, stringOf } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+
+const PREFIX = 'gemini.';
+/** In place of a call's id: the signature belongs to the turn's text. */
+const TEXT = 'text';
+
+/** `callId`: of the part that has the signature; undefined: it is a text. */
+export function writeSignature(signature: string, callId?: string): string {
+  return `${PREFIX}${callId === undefined ? TEXT : `call.${callId}`}.${signature}`;
+}
+
+/** Undefined: the block is not signed by Gemini. */
+export function readSignature(
+  { type, signature }: JsonRecord,
+): { readonly callId: string | undefined; readonly signature: string } | undefined {
+  const text = stringOf(signature);
+  if (type !== 'thinking' || !text.startsWith(PREFIX)) return undefined;
+  // base64 has no dots, but the id of a call may
+  const end = text.lastIndexOf('.');
+  const place = text.slice(PREFIX.length, end);
+  const value = text.slice(end + 1);
+  if (value === '') return undefined;
+  if (place === TEXT) return { callId: undefined, signature: value };
+  return place.startsWith('call.') ? { callId: place.slice('call.'.length), signature: value } : undefined;
+}
+
+/** The signatures of a conversation's tool calls, by the id that the client has for the call. */
+export function signaturesOfCalls(messages: readonly JsonRecord[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const block of messages.flatMap(({ content }) => itemsOf(content)).filter(isRecord)) {
+    const signed = readSignature(block);
+    if (signed?.callId !== undefined) found.set(signed.callId, signed.signature);
+  }
+  return found;
+}
+
+/** What Google documents for calls of other models: it skips the check. */
+export const NO_SIGNATURE = 'skip_thought_signature_validator';

@@ -1,0 +1,34 @@
+/**
+ * Thinking that Gemini signed, which Anthropic's models refuse. It is in a conversation that began on a channel of
+ * Gemini and goes on at Anthropic's, as when the first one is full.
+ */
+import { readSignature } from '../anthropic-gemini/signatures.ts';
+import type { Converter, UpstreamBody } from '../converter.ts';
+import { isRecord, itemsOf } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import { editObject } from '../json-edit.ts';
+import { parseObject, reparseLosslessly, writeJson } from '../json-value.ts';
+
+/** Spares most requests a second reading. */
+const MARKS = ['gemini.call.', 'gemini.text.'];
+
+/** The same conversion, whose requests have no thinking of Gemini. */
+export function withoutForeignThinking(converter: Converter): Converter {
+  return { ...converter, request: (body, parsed, plan) => strip(converter.request(body, parsed, plan)) };
+}
+
+function strip(sent: UpstreamBody): UpstreamBody {
+  const bytes = Buffer.from(sent.body.buffer, sent.body.byteOffset, sent.body.length);
+  if (!MARKS.some((mark) => bytes.includes(mark))) return sent;
+  const given = itemsOf(reparseLosslessly(bytes, parseObject(bytes))['messages']).filter(isRecord);
+  const messages = given.map(withoutForeign);
+  if (messages.every((message, index) => message === given[index])) return sent;
+  return { ...sent, body: editObject(bytes, new Map([['messages', writeJson(messages)]])) };
+}
+
+/** A turn that is nothing else stays, because Anthropic refuses an empty one as well. */
+function withoutForeign(message: JsonRecord): JsonRecord {
+  const blocks = itemsOf(message['content']);
+  const own = blocks.filter((block) => !isRecord(block) || readSignature(block) === undefined);
+  return own.length === blocks.length || own.length === 0 ? message : { ...message, content: own };
+}

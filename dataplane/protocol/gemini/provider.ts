@@ -1,0 +1,48 @@
+/**
+ * Gemini's own API: the Gemini API with a key, and Vertex AI. The base URL is the host; the path begins with /v1beta.
+ * Anthropic's dialect is converted by hand, and the others go through it.
+ */
+import { anthropicToGemini } from '../anthropic-gemini.ts';
+import { convertCountRequest } from '../anthropic-gemini/request.ts';
+import { decodeUtf8 } from '../bytes.ts';
+import { capabilitiesOf, GEMINI_MODELS } from '../capabilities.ts';
+import { chain } from '../chain.ts';
+import type { Converter } from '../converter.ts';
+import { geminiCounter } from '../gemini-anthropic/count.ts';
+import { geminiThrough } from '../gemini-anthropic/through.ts';
+import { parseEventData } from '../json-value.ts';
+import { openaiToAnthropic } from '../openai-anthropic.ts';
+import type { Provider, TokenCounter } from '../provider.ts';
+import { responsesToAnthropic } from '../responses-anthropic.ts';
+import { readTokenCount } from '../usage.ts';
+import { readGeminiError } from './errors.ts';
+
+/** The first conversion has to know what Gemini's models take, not those of Anthropic. */
+function toGemini(first: Converter): Converter {
+  const chained = chain(first, anthropicToGemini);
+  return {
+    ...chained,
+    request: (body, parsed, plan) => chained.request(body, parsed, {
+      ...plan, capabilities: capabilitiesOf(GEMINI_MODELS, plan.upstreamModel, plan.capabilities),
+    }),
+  };
+}
+
+const tokenCounter: TokenCounter = {
+  request: convertCountRequest,
+  read: (body) => readTokenCount(parseEventData(decodeUtf8(body))?.['totalTokens']),
+};
+
+export const gemini: Provider = {
+  chat: {
+    OpenAI: toGemini(openaiToAnthropic), Anthropic: anthropicToGemini, Responses: toGemini(responsesToAnthropic),
+    Gemini: geminiThrough(anthropicToGemini, GEMINI_MODELS),
+  },
+  tokenCounters: {
+    Anthropic: tokenCounter, Gemini: geminiCounter(tokenCounter, { upstream: 'Gemini', known: GEMINI_MODELS }),
+  },
+  credential: (apiKey) => ['x-goog-api-key', apiKey],
+  defaultHeaders: {},
+  clientHeaders: [],
+  readError: readGeminiError,
+};

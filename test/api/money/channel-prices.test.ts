@@ -1,0 +1,112 @@
+/** Prices of channels: the hold is for the dearest that may serve, the bill for the one that did. */
+import assert from 'node:assert/strict';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { gated, openaiChat, openaiError } from '../../support/provider-answers.ts';
+import { KEYS } from '../../support/manifests.ts';
+import { chat, get, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
+import type { Answer, World } from '../../support/api/world.ts';
+
+const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
+let world: World;
+
+beforeAll(async () => {
+  const model = (name: string): string => `{name: ${name}, contextTokens: 100000, maxOutputTokens: 4000}`;
+  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => ({ 'channels.yaml': `${HEAD}ModelRoute
+metadata: {name: channels}
+spec:
+  models: [${model('gpt-both')}, ${model('gpt-dear')}]
+  channels:
+  - {name: cheap, protocol: OpenAI, baseUrl: "${openaiUrl}"}
+  - {name: dear, protocol: OpenAI, baseUrl: "${anthropicUrl}", priority: 1}
+---
+${HEAD}PriceCatalog
+metadata: {name: channels}
+spec:
+  models:
+  - name: gpt-both
+    vendor: V
+    quotaType: Token
+    usdPerMillion: {input: "1", output: "2"}
+    channels: [{channel: channels/dear, usdPerMillion: {input: "10", output: "20"}}]
+  - {name: gpt-dear, vendor: V, quotaType: Token, usdPerMillion: {input: "10", output: "20"}}
+` }) });
+});
+afterAll(() => world.stop());
+afterEach(() => tidyUp(world));
+
+const PATH = '/v1/chat/completions';
+const USAGE = { usage: { prompt_tokens: 10, completion_tokens: 100 } };
+const ask = (model: string, key: keyof typeof KEYS = 'main', limit = 100): Promise<Answer> =>
+  post(world, PATH, chat(model, { max_tokens: limit }), { authorization: `Bearer ${KEYS[key]}` });
+
+async function heldFor(model: string): Promise<bigint> {
+  const { reply, gate } = gated(openaiChat(USAGE));
+  world.openai.script(reply);
+  const call = ask(model);
+  await Promise.race([gate.reached, call]);
+  const { held } = await spending(world);
+  gate.open();
+  assert.equal((await call).status, 200);
+  return held;
+}
+
+describe('a call that may go to a cheap channel and to a dear one', () => {
+  it('holds for the dear one, and is billed at the price of the channel that served it', async () => {
+    assert.equal(await heldFor('gpt-both'), await heldFor('gpt-dear'));
+    world.openai.script(openaiChat(USAGE));
+    const cheap = await ask('gpt-both');
+    assert.equal(cheap.headers.get('x-modelgateway-cost-usd'), '0.00021'); // 10 at $1 and 100 at $2 per million
+    world.openai.script(openaiError(500, 'down'));
+    world.anthropic.script(openaiChat(USAGE));
+    const dear = await ask('gpt-both');
+    assert.equal(dear.headers.get('x-modelgateway-cost-usd'), '0.0021');
+    const usage = await get(world, `/v1/usage/${dear.headers.get('x-request-id')}`);
+    const { channel, lines } = usage.json();
+    assert.equal(channel, 'channels/dear');
+    assert.deepEqual(lines.map((line: { rate_usd: string }) => line.rate_usd), ['10', '20']);
+  });
+
+  it('is held for once, whichever of them serves', async () => {
+    const { ledger } = world.gateway;
+    const hold = ledger.hold.bind(ledger);
+    let holds = 0;
+    ledger.hold = (request) => { holds++; return hold(request); };
+    try {
+      world.openai.script(openaiError(500, 'down'));
+      world.anthropic.script(openaiChat(USAGE));
+      assert.equal((await ask('gpt-both')).status, 200);
+      assert.equal(holds, 1);
+    } finally {
+      ledger.hold = hold;
+    }
+  });
+
+  it('is served on the cheap one by a key whose quota does not cover the dear one, and not retried there', async () => {
+    world.openai.script(openaiChat(USAGE)); // 1000 tokens are $0.002 or $0.02; the quota is $0.01
+    assert.equal((await ask('gpt-both', 'refuse', 1000)).status, 200);
+    world.openai.script(openaiError(500, 'down'));
+    const failed = await ask('gpt-both', 'refuse', 1000);
+    assert.equal(failed.status, 502, failed.text);
+    assert.equal(world.anthropic.requests.length, 0);
+    assert.equal((await spending(world, 'refuse')).spent, 210_000n);
+  });
+
+  it('never spends more than its quota, whatever fails, however many run at once', async () => {
+    const CALLS = 24;
+    const full = { usage: { prompt_tokens: 10, completion_tokens: 400 } };
+    for (let index = 0; index < CALLS; index++)
+      world.openai.script(index % 3 === 0 ? openaiChat(full) : openaiError(503, 'overloaded'));
+    for (let index = 0; index < CALLS; index++) world.anthropic.script(openaiChat(full));
+    const answers = await Promise.all(Array.from({ length: CALLS }, () => ask('gpt-both', 'small', 400)));
+    assert.ok(answers.some(({ status }) => status === 200));
+    const { spent, held } = await spending(world, 'small');
+    assert.ok(spent <= 10_000_000n, `spent ${spent}`);
+    assert.equal(held, 0n);
+    const records = await Promise.all(answers.map(({ headers }) => (
+      world.gateway.ledger.readUsage('team/small', headers.get('x-request-id') ?? ''))));
+    const billed = records.reduce((sum, record) => sum + (record?.costNanoUsd ?? 0n), 0n);
+    assert.equal(billed, spent);
+    assert.ok(records.every((record) => (record?.unbilledNanoUsd ?? 0n) === 0n));
+    assert.ok(records.some((record) => record?.channel === 'channels/dear' && record.costNanoUsd > 0n));
+  });
+});

@@ -1,0 +1,42 @@
+/** A conversation that began at Gemini and goes on at Anthropic's: what Gemini signed is left out. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import { providerOf } from '../../../../dataplane/protocol/providers.ts';
+
+const PLAN = { upstreamModel: 'claude', maxOutputTokens: 100, outputLimitField: 'max_tokens' } as const;
+const FOREIGN = { type: 'thinking', thinking: 'hm', signature: 'gemini.call.fc-1.c2ln' };
+const OWN = { type: 'thinking', thinking: 'own', signature: 'EqQB' };
+const USE = { type: 'tool_use', id: 'fc-1', name: 'f', input: { n: 1 } };
+
+function sent(content: unknown, text = ''): { readonly text: string; readonly messages: readonly unknown[] } {
+  const body = Buffer.from(`{"model":"claude","max_tokens":100,${text}"messages":${JSON.stringify([
+    { role: 'user', content: 'hi' }, { role: 'assistant', content }, { role: 'user', content: 'on' },
+  ])}}`);
+  const { body: bytes } = providerOf('Anthropic').chat.Anthropic.request(body, JSON.parse(body.toString()), PLAN);
+  const written = Buffer.from(bytes).toString();
+  return { text: written, messages: (JSON.parse(written) as { messages: readonly unknown[] }).messages };
+}
+
+describe('thinking of Gemini', () => {
+  it('is left out, and all else stays as it was', () => {
+    const { text, messages } = sent([FOREIGN, OWN, USE], '"metadata": {"n": 12345678901234567890}, ');
+    assert.deepEqual(messages[1], { role: 'assistant', content: [OWN, USE] });
+    assert.ok(text.includes('"metadata": {"n": 12345678901234567890}, '), text);
+  });
+  it('stays where a turn has nothing else, and in words of a prompt', () => {
+    assert.deepEqual(sent([FOREIGN]).messages[1], { role: 'assistant', content: [FOREIGN] });
+    const words = [{ type: 'text', text: 'gemini.call.a.b' }];
+    assert.deepEqual(sent(words).messages[1], { role: 'assistant', content: words });
+  });
+  it('is left out of chats too', () => {
+    const body = Buffer.from(JSON.stringify({ model: 'claude', messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'hello', reasoning_details: [
+        { type: 'reasoning.text', text: 'hm', signature: 'gemini.text.c2ln', format: 'anthropic-claude-v1' },
+      ] },
+      { role: 'user', content: 'on' },
+    ] }));
+    const { body: bytes } = providerOf('Anthropic').chat.OpenAI.request(body, JSON.parse(body.toString()), PLAN);
+    assert.doesNotMatch(Buffer.from(bytes).toString(), /gemini\./);
+  });
+});

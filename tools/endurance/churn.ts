@@ -1,0 +1,58 @@
+/**
+ * `node tools/endurance/churn.ts [--minutes 120] [--keys 10000]`: a release on a real node (as root; see
+ * test/support/kube-node.ts) while keys are edited and rotated, namespaces come and go, the leading operator and
+ * proxies are killed, and charts are upgraded. Each line is one round: the time from an edit's request until every
+ * proxy enforces it, the memory of the pods, and the calls that failed. Exit code 1: one failed that no kill cut.
+ */
+import { NAMESPACE } from '../../test/e2e/charts/situations.ts';
+import { numberFlag, readFlags } from '../../test/support/flags.ts';
+import { installDefinitions, makeFirstCall, openWorld, worldMissing } from '../../test/e2e/node/world.ts';
+import { quantilesOf } from '../bench/figures.ts';
+import { playRound, VERSIONS } from './round.ts';
+import type { RoundResult } from './round.ts';
+import { openTenants } from './tenants.ts';
+
+const HELP = 'node tools/endurance/churn.ts [--minutes 120] [--keys 10000]';
+const values = readFlags(HELP, ['minutes', 'keys']);
+const minutes = numberFlag(values.minutes ?? '120', 'minutes', HELP);
+const keys = numberFlag(values.keys ?? '10000', 'keys', HELP);
+const missing = await worldMissing();
+if (missing !== undefined) throw new Error(missing);
+
+const world = await openWorld();
+try {
+  await installDefinitions(world);
+  await world.install();
+  // it applies the group that all keys are of
+  await makeFirstCall(world);
+  // the demo stands for a provider, which upgrades of the gateway leave alone
+  await world.node.kubectl('rollout', 'pause', 'deployment/model-gateway-demo', '--namespace', NAMESPACE);
+  await world.node.tagImage(`model-gateway:${VERSIONS[0]}`, `model-gateway:${VERSIONS[1]}`);
+  const startedMs = performance.now();
+  const tenants = await openTenants(world, keys);
+  console.log(`${keys} ApiKeys are ready after ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
+  const results: RoundResult[] = [];
+  const untilMs = performance.now() + minutes * 60_000;
+  for (let round = 1; performance.now() < untilMs; round++) {
+    const result = await playRound(world, tenants, round);
+    results.push(result);
+    console.log(lineOf(round, result));
+    for (const failure of result.failures.slice(0, 5)) console.log(`  ${failure}`);
+  }
+  const failed = results.reduce((sum, { failures }) => sum + failures.length, 0);
+  const calls = results.reduce((sum, result) => sum + result.calls, 0);
+  const cut = results.reduce((sum, result) => sum + result.cut, 0);
+  console.log(`${results.length} rounds, ${calls} calls, ${cut} cut by kills, ${failed} failed otherwise`);
+  console.log(`apply → enforced on every proxy: ${quantilesOf(results.flatMap(({ enforcedMs }) => enforcedMs))}`);
+  console.log(`apply → reported in the status: ${quantilesOf(results.flatMap(({ reportedMs }) => reportedMs))}`);
+  if (failed > 0) process.exitCode = 1;
+} finally {
+  await world.close();
+}
+
+function lineOf(round: number, { event, enforcedMs, memory, calls, cut, failures }: RoundResult): string {
+  const containers = Map.groupBy(memory, ([name]) => name.split(' ').at(-1) ?? name);
+  const sizes = [...containers].map(([name, pods]) => `${name} ${pods.map(([, mebibytes]) => mebibytes).join('/')}`);
+  return `round ${round} (${event}): ${quantilesOf(enforcedMs)}; ${calls} calls, ${cut} cut, ` +
+    `${failures.length} failed; MiB: ${sizes.join(', ')}`;
+}

@@ -1,0 +1,156 @@
+/** One round of churn: edits that are timed, a rotation, a namespace that comes and goes, and in turn a fault. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { NAMESPACE } from '../../test/e2e/charts/situations.ts';
+import { failures as failuresOf, startTraffic } from '../../test/e2e/node/traffic.ts';
+import { eventually, packagedChart, RELEASE, VALUES } from '../../test/e2e/node/world.ts';
+import type { Pod, World } from '../../test/e2e/node/world.ts';
+import type { KubeAnswer } from '../../test/support/kube/client.ts';
+import type { Tenants } from './tenants.ts';
+
+export interface RoundResult {
+  readonly event: Event;
+  /** From each edit's request until every proxy enforced it. */
+  readonly enforcedMs: readonly number[];
+  /** The same until the object's status said so. */
+  readonly reportedMs: readonly number[];
+  readonly memory: readonly (readonly [name: string, mebibytes: number])[];
+  readonly calls: number;
+  /** The number of failed calls that ran on a killed proxy, or came to it before Kubernetes had noticed. */
+  readonly cut: number;
+  /** The other failed calls. */
+  readonly failures: readonly string[];
+}
+
+type Event = 'nothing' | 'operator killed' | 'proxy killed' | 'upgrade';
+
+const EVENTS: readonly Event[] = ['nothing', 'operator killed', 'proxy killed', 'upgrade'];
+const EDITS = 15;
+const BETWEEN_EDITS_MS = 500;
+const POLL_MS = 5;
+const LANES = 4;
+const WORDS = 40;
+/** The time in which a Service still sends calls to a proxy that was killed. */
+const UNNOTICED_MS = 15_000;
+/** The node has the same image under both. */
+export const VERSIONS = ['0.1.0', '0.1.1'] as const;
+const ROLLED_OUT = [['dataplane', 3], ['operator', 2], ['edge', 2]] as const;
+
+export async function playRound(world: World, tenants: Tenants, round: number): Promise<RoundResult> {
+  const event = EVENTS[round % EVENTS.length] ?? 'nothing';
+  const keys = [await world.key('first')];
+  const traffic = startTraffic({ urls: await world.urls(), keys, lanes: LANES, words: WORDS });
+  const [{ enforcedMs, reportedMs }, killedMs, guests] = await Promise.all([
+    timeEdits(world, tenants, round), strike(world, event, round), tenants.welcome(round),
+  ]);
+  await tenants.dismiss(guests);
+  const calls = await traffic.stop();
+  const bad = calls.filter((call) => failuresOf([call]).length > 0);
+  const [cut, failed] = [true, false].map((isCut) => bad.filter(({ sentMs, overMs }) =>
+    isCut === (sentMs <= killedMs + UNNOTICED_MS && overMs >= killedMs)));
+  return {
+    event, enforcedMs, reportedMs, memory: await world.memory(), calls: calls.length, cut: cut?.length ?? 0,
+    failures: failuresOf(failed ?? []),
+  };
+}
+
+type Times = Pick<RoundResult, 'enforcedMs' | 'reportedMs'>;
+
+/** Switches keys off and on, one edit at a time, and rotates the last of them. */
+async function timeEdits(world: World, tenants: Tenants, round: number): Promise<Times> {
+  const enforcedMs: number[] = [];
+  const reportedMs: number[] = [];
+  for (let edit = 0; edit < EDITS; edit++) {
+    const n = (round * EDITS + edit) * 7919 % tenants.keys;
+    const key = await tenants.secretOf(n);
+    for (const enabled of [false, true]) {
+      const startMs = performance.now();
+      const elapsed = (): number => performance.now() - startMs;
+      const [enforced, reported] = await Promise.all([
+        enforcedByAll(world, key, enabled ? 200 : 401).then(elapsed),
+        tenants.patch(n, { enabled }).then(({ body: { metadata } }) =>
+          reportedInStatus(tenants, n, metadata.generation)).then(elapsed),
+      ]);
+      enforcedMs.push(enforced);
+      reportedMs.push(reported);
+      await delay(BETWEEN_EDITS_MS);
+    }
+  }
+  const n = round * 7919 % tenants.keys;
+  const before = await tenants.secretOf(n);
+  const { spec: { key } } = await tenants.get(n);
+  await tenants.patch(n, { key: { rotation: key.rotation + 1 } });
+  await enforcedByAll(world, before, 401);
+  return { enforcedMs, reportedMs };
+}
+
+/** Asks each ready proxy until it answers so; one that does not answer at all has ended. */
+async function enforcedByAll(world: World, key: string, status: number): Promise<void> {
+  const addresses = await proxyAddresses(world);
+  await Promise.all(addresses.map(async (address) => {
+    for (;;) {
+      const answer = await fetch(`${address}/v1/models`, {
+        headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(2_000),
+      }).catch(() => undefined);
+      await answer?.text().catch(() => '');
+      if (answer === undefined || answer.status === status) return;
+      await delay(POLL_MS);
+    }
+  }));
+}
+
+async function proxyAddresses(world: World): Promise<readonly string[]> {
+  const selector = 'labelSelector=app.kubernetes.io/component=dataplane';
+  const { items } = await world.get(`/api/v1/namespaces/${NAMESPACE}/pods?${selector}`);
+  return (items as KubeAnswer['body'][]).filter(isServing).map(({ spec, status }) => {
+    const port = spec.containers[0].ports.find(({ name }: { name: string }) => name === 'http').containerPort;
+    return `http://${status.podIP}:${port}`;
+  });
+}
+
+function isServing({ metadata, status }: KubeAnswer['body']): boolean {
+  const ready = status.conditions?.find(({ type }: { type: string }) => type === 'Ready');
+  return metadata.deletionTimestamp === undefined && ready?.status === 'True';
+}
+
+async function reportedInStatus(tenants: Tenants, n: number, generation: number): Promise<void> {
+  while ((await tenants.get(n)).status.observedGeneration < generation) await delay(POLL_MS);
+}
+
+/** Resolves when the release is whole again: with the time of a proxy's kill, or Infinity if there was none. */
+async function strike(world: World, event: Event, round: number): Promise<number> {
+  switch (event) {
+    case 'operator killed': {
+      const { spec } = await world.get(
+        `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${RELEASE}-operator`,
+      );
+      await kill(world, (await world.pods('operator')).find(({ name }) => name === spec.holderIdentity));
+      return Infinity;
+    }
+    case 'proxy killed': return kill(world, (await world.pods('dataplane'))[0]);
+    case 'upgrade': {
+      await upgrade(world, VERSIONS[Math.floor(round / EVENTS.length + 1) % VERSIONS.length] ?? VERSIONS[0]);
+      return Infinity;
+    }
+    case 'nothing': return Infinity;
+  }
+}
+
+async function kill(world: World, pod: Pod | undefined): Promise<number> {
+  if (!pod) throw new Error('there is no pod to kill');
+  const killedMs = Date.now();
+  await world.node.killContainer(pod.containerId);
+  await eventually(`${pod.name} is back`, async () => (await world.pods()).find(({ name }) => name === pod.name),
+    (now) => now !== undefined && now.restarts > pod.restarts && now.ready);
+  return killedMs;
+}
+
+async function upgrade(world: World, version: string): Promise<void> {
+  await world.helm('upgrade', RELEASE, await packagedChart(world, version), '--values', VALUES);
+  for (const [component, count] of ROLLED_OUT) {
+    const deployment = component === 'dataplane' ? RELEASE : `${RELEASE}-${component}`;
+    await world.node.kubectl(
+      'rollout', 'status', `deployment/${deployment}`, '--namespace', NAMESPACE, '--timeout=180s',
+    );
+    await world.settled(component, count);
+  }
+}
