@@ -80,7 +80,9 @@ function notProgrammed(): DesiredCondition {
 /** Ready. Its reason is the first failure in this order: the object, its references, the proxies, its use. */
 function readyOf(own: readonly DesiredCondition[], notReady:
   | Finding | undefined, programmed: DesiredCondition): DesiredCondition {
-  const fault = own.find(({ status }) => status !== 'True') ?? (programmed.status === 'False' ? programmed : undefined);
+  // a route whose costs are unknown serves
+  const failed = own.find(({ status, reason }) => status !== 'True' && reason !== 'CatalogNotFound');
+  const fault = failed ?? (programmed.status === 'False' ? programmed : undefined);
   if (fault) return { ...fault, type: 'Ready' };
   if (notReady) return { type: 'Ready', status: 'False', ...notReady };
   if (programmed.status !== 'True') return { ...programmed, type: 'Ready' };

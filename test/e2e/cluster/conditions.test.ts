@@ -84,6 +84,9 @@ const situations = (): string => [
   'kind: ModelRoute\nmetadata: {name: bad-secret}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
     '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, ' +
     'secretRef: {name: openai, key: typo}}}]}\n',
+  'kind: ModelRoute\nmetadata: {name: no-costs}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
+    '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", cost: {catalogRef: ' +
+    '{name: nowhere}}}]}\n',
   'kind: PriceCatalog\nmetadata: {name: z-same}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, ' +
     'modelRatio: "2"}]}\n',
   'kind: PriceCatalog\nmetadata: {name: z-half}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, ' +
@@ -131,6 +134,7 @@ const EXPECTED: readonly [Kind, string, ...string[]][] = [
     'Stalled=True SecretNotFound',
   ],
   ['ModelRoute', 'bad-secret', 'ResolvedRefs=False SecretInvalid', 'Ready=False SecretInvalid'],
+  ['ModelRoute', 'no-costs', 'ResolvedRefs=False CatalogNotFound', 'Ready=True Ready'],
   ['PriceCatalog', 'z-same', 'Accepted=False Conflicted'],
   ['PriceCatalog', 'z-half', 'Accepted=True PartiallyConflicted', 'Ready=False Conflicted'],
 ];
