@@ -1,0 +1,173 @@
+/**
+ * Recorded answers through a running gateway, whole and streamed: context tiers, service tiers, cache classes,
+ * modalities, iterations, groups and channels. The fixture has each figure as computed by hand.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { parseDecimal } from '#snapshot/decimal.ts';
+import { chat, get, message, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
+import type { Answer, World } from '../../support/api/world.ts';
+import { accountsManifest, keyManifest } from '../../support/manifests.ts';
+import type { Reply } from '../../support/mock-provider.ts';
+import {
+  anthropicMessage, anthropicStream, insertAt, openaiChat, openaiStream, sse,
+} from '../../support/provider-answers.ts';
+import type { AnthropicUsage } from '../../support/provider-answers.ts';
+
+type Line = readonly [dimension: string, quantity: number, rateUsd: string];
+
+interface Case {
+  readonly name: string;
+  readonly model: string;
+  readonly protocol?: 'Anthropic';
+  readonly groupRatio?: string;
+  readonly asked?: string;
+  readonly answer: { readonly service_tier?: string; readonly usage: Readonly<Record<string, unknown>> };
+  readonly lines: readonly Line[];
+  readonly channel?: string;
+  readonly tier?: string;
+  readonly region?: string;
+  readonly steps?: readonly (number | null)[];
+  readonly models?: readonly (string | null)[];
+  readonly above?: number;
+  /** Nano-dollars. */
+  readonly cost: number;
+}
+
+interface Fixture {
+  readonly catalog: {
+    readonly spec: { readonly models: readonly { readonly name: string; readonly vendor: string }[] };
+  };
+  readonly cases: readonly Case[];
+}
+
+const FIXTURE = join(import.meta.dirname, '../../unit/dataplane/pipeline/testdata/price-matrix.yaml');
+const { catalog, cases } = parse(readFileSync(FIXTURE, 'utf8')) as Fixture;
+const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
+const CHANNELS = { openai: ['any', 'cheap', 'dear', 'tenth-more'], messages: ['any', 'dear'] } as const;
+
+/** Cases of one channel and ratio share a group, which has a key of the same name. */
+const groupOf = ({ channel = 'any', groupRatio = '1' }: Case): string =>
+  `${channel}-${groupRatio}`.replaceAll(/[/.]/g, '-');
+const keyOf = (each: Case): string => `sk-test-${groupOf(each).padEnd(35, '0')}`;
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => ({
+    'keys.yaml': keysAndGroups(),
+    'platform.yaml': [
+      routeManifest('openai', `protocol: OpenAI, baseUrl: "${openaiUrl}/v1"`),
+      routeManifest('messages', `protocol: Anthropic, baseUrl: "${anthropicUrl}"`), stringify(catalog),
+    ].join('---\n'),
+  }) });
+});
+afterAll(() => world.stop());
+afterEach(() => tidyUp(world));
+
+function keysAndGroups(): string {
+  const byGroup = new Map(cases.map((each) => [groupOf(each), each]));
+  return [...byGroup].map(([name, each]) => {
+    const [route, channel] = each.channel?.split('/') ?? [];
+    const routes = route === undefined
+      ? '[{routeRef: {name: openai}, channels: [any]}, {routeRef: {name: messages}, channels: [any]}]'
+      : `[{routeRef: {name: ${route}}, channels: [${channel}]}]`;
+    return `${keyManifest(name, keyOf(each), `groupRef: {name: ${name}}`)}
+${HEAD}Group
+metadata: {name: ${name}}
+spec: {allowedNamespaces: {from: All}, priceRatio: "${each.groupRatio ?? '1'}", routes: ${routes}}
+---
+`;
+  }).join('') + accountsManifest();
+}
+
+function routeManifest(name: keyof typeof CHANNELS, provider: string): string {
+  const isClaude = name === 'messages';
+  const models = catalog.spec.models.filter(({ vendor }) => (vendor === 'Anthropic') === isClaude)
+    .map((model) => `{name: ${model.name}, contextTokens: 400000, maxOutputTokens: 5000, allow: [ServerTools]}`);
+  return `${HEAD}ModelRoute
+metadata: {name: ${name}}
+spec:
+  models: [${models.join(', ')}]
+  channels: [${CHANNELS[name].map((channel) => `{name: ${channel}, ${provider}}`).join(', ')}]
+`;
+}
+
+/** Such a call has the input that its answer counts; only tools of the provider cause several requests. */
+function bodyOf({ model, protocol, asked, answer: { usage }, lines }: Case, stream: boolean): Record<string, unknown> {
+  const inputTokens = lines.reduce((sum, [, quantity]) => sum + quantity, 0);
+  const fields = {
+    stream, messages: [{ role: 'user', content: 'x'.repeat(inputTokens) }],
+    ...asked !== undefined && (protocol ? { speed: asked } : { service_tier: asked }),
+  };
+  if (!protocol) return chat(model, { max_tokens: 5000, ...fields });
+  const hasTools = 'iterations' in usage || 'server_tool_use' in usage;
+  return message(model, {
+    max_tokens: 5000, ...fields, ...hasTools && { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+  });
+}
+
+function replyOf({ protocol, answer }: Case, stream: boolean): Reply {
+  if (protocol) {
+    // the fixture has fields that no helper knows
+    const usage = answer.usage as unknown as AnthropicUsage;
+    return stream ? anthropicStream(['a'], { usage }) : anthropicMessage({ usage });
+  }
+  if (!stream) return openaiChat({ usage: null, extra: answer });
+  const data = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], ...answer };
+  const last = sse({ data });
+  return insertAt(openaiStream(['a'], { usage: null }), -1, last);
+}
+
+interface ShownLine {
+  readonly dimension: string;
+  readonly quantity: number;
+  readonly rate_usd: string;
+  readonly service_tier: string | null;
+  readonly context_above: number | null;
+  readonly region: string | null;
+  readonly model: string | null;
+}
+
+async function check(each: Case, stream: boolean): Promise<void> {
+  const provider = each.protocol ? world.anthropic : world.openai;
+  provider.script(replyOf(each, stream));
+  const authorization = { authorization: `Bearer ${keyOf(each)}` };
+  const before = await spending(world, groupOf(each));
+  const path = each.protocol ? '/v1/messages' : '/v1/chat/completions';
+  const answer = await post(world, path, bodyOf(each, stream), authorization);
+  assert.equal(answer.status, 200, answer.text);
+  const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`, authorization)).json();
+  const shown = usage.lines as readonly ShownLine[];
+  assert.deepEqual(shown.map((line) => [line.dimension, line.quantity, line.rate_usd]), each.lines);
+  assert.deepEqual(
+    shown.map((line) => [line.service_tier, line.context_above, line.region, line.model]),
+    each.lines.map((_, index) => [
+      each.tier ?? null, (each.steps ? each.steps[index] : each.above) ?? null, each.region ?? null,
+      each.models?.[index] ?? null,
+    ]),
+  );
+  assert.deepEqual([usage.usage_source, usage.status], ['Provider', 'Succeeded']);
+  assert.equal(parseDecimal(String(usage.cost_usd)), BigInt(each.cost));
+  assert.equal(parseDecimal(String(usage.unbilled_usd)), 0n);
+  const { spent } = await spending(world, groupOf(each));
+  assert.equal(spent - before.spent, BigInt(each.cost), 'the ledger has taken the same from the key');
+  assertHeader(answer, stream, each);
+}
+
+/** A stream's head leaves before its cost is known. */
+function assertHeader({ headers }: Answer, stream: boolean, { cost }: Case): void {
+  if (stream) return;
+  assert.equal(parseDecimal(headers.get('x-modelgateway-cost-usd') ?? ''), BigInt(cost));
+}
+
+describe('a running gateway bills, to the nano-dollar,', () => {
+  for (const each of cases) {
+    it(each.name, async () => {
+      await check(each, false);
+      await check(each, true);
+    });
+  }
+});
