@@ -89,7 +89,9 @@ const price: Check = (each) => {
     const prices = [...new Set(expected.map((amounts) => amounts.total))];
     return `it cost ${total}, and its price is ${prices.join(' or ')} (${attempts.length} attempts)`;
   }
-  return fitting.some(({ upstream }) => upstream === record.upstreamCostNanoUsd)
+  // the cost of a call whose process died is that of the channel in its record, or of the one that it went on to
+  const costs = record.status === 'Abandoned' ? expected : fitting;
+  return costs.some(({ upstream }) => upstream === record.upstreamCostNanoUsd)
     ? undefined
     : `it cost the platform ${record.upstreamCostNanoUsd}, and not ${fitting.map(({ upstream }) => upstream).join()}`;
 };

@@ -88,12 +88,14 @@ function convertResultPart(part: JsonRecord, location: FieldLocation): JsonRecor
   throw unsupported(param, location.upstream, 'only files may stand here');
 }
 
-/** By Google's convention, `output` has the result and `error` what went wrong. */
+/** By Google's convention, `output` or `result` has the result and `error` what went wrong. */
+const CONVENTIONAL: ReadonlySet<unknown> = new Set(['output', 'result', 'error']);
+
 function describeResult(response: unknown, param: string): { text: string; isError: boolean } {
   if (!isGiven(response)) return { text: '', isError: false };
   if (!isRecord(response)) throw malformed(param, 'an object');
   const [name, ...others] = Object.keys(response);
-  const isAlone = others.length === 0 && (name === 'output' || name === 'error');
+  const isAlone = name !== undefined && others.length === 0 && CONVENTIONAL.has(name);
   const value = isAlone ? response[name] : response;
   return { text: typeof value === 'string' ? value : writeJson(value ?? ''), isError: isAlone && name === 'error' };
 }

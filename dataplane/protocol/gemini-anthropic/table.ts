@@ -124,7 +124,9 @@ export const FUNCTION_CALL = objectTable('`functionCall`', {
 export const FUNCTION_RESPONSE = objectTable('`functionResponse`', {
   id: converted('`tool_use_id`'),
   name: converted('the call that it answers, where the id names none'),
-  response: converted('`content`: `output` alone as text, anything else as JSON; `error` alone sets `is_error`'),
+  response: converted(
+    '`content`: `output` or `result` alone as text, anything else as JSON; `error` alone sets `is_error`',
+  ),
   parts: converted('blocks of `content`'),
   scheduling: dropped('calls do not run in the background'),
   willContinue: refused('results come whole', [false]),

@@ -218,7 +218,7 @@ describe('tools', () => {
     { role: 'user', parts: [{ text: 'hello' }] },
     response.candidates?.[0]?.content ?? {},
     { role: 'user', parts: [{ functionResponse: {
-      id: response.functionCalls?.[0]?.id ?? '', name: 'get_weather', response: { output: 'sunny' },
+      id: response.functionCalls?.[0]?.id ?? '', name: 'get_weather', response: { result: 'sunny' },
     } }] },
   ];
 

@@ -1,6 +1,7 @@
 /**
- * Coding agents at work: Codex and Claude Code each write a file and change it, in several turns, on a provider of each
- * kind. What the provider is sent is held against the conversation that it should see in its own dialect.
+ * Coding agents at work: Codex, Claude Code and Gemini CLI each write a file and change it, in several turns, on a
+ * provider of each kind. What the provider is sent is held against the conversation that it should see in its own
+ * dialect.
  */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -12,7 +13,7 @@ import type { Json, World } from '../../support/api/world.ts';
 import { KEYS } from '../../support/manifests.ts';
 import type { RecordedRequest, Reply } from '../../support/mock-provider.ts';
 import { anthropicStream, openaiStream, sseReply } from '../../support/provider-answers.ts';
-import { claudeCode, codex } from './clients.ts';
+import { claudeCode, codex, geminiCli } from './clients.ts';
 import type { Command, Places } from './clients.ts';
 import { installClients } from './install.ts';
 import { runCommand } from './run.ts';
@@ -109,6 +110,23 @@ describe.skipIf(installed.skip)('an agent', () => {
       assert.deepEqual(seen.map(({ results }) => results), [0, 1, 2]);
       assert.deepEqual(seen.at(-1)!.calls, turns.slice(0, 2).map(({ input }) => input));
       assert.equal(seen[0]!.declared.type, kind === 'Chat' ? 'function' : undefined);
+    });
+
+  for (const kind of ['Anthropic', 'Chat'] as const)
+    it(`like Gemini CLI edits a file by its tools on a provider of ${kind}`, async () => {
+      const file = join(root, `gemini-${kind}`, 'notes.txt');
+      const turns: readonly Turn[] = [
+        { tool: 'write_file', input: { file_path: file, content: 'one\ncafé\n' } },
+        { tool: 'replace', input: { file_path: file, instruction: 'change it', old_string: 'one', new_string: 'two' } },
+        { input: null },
+      ];
+      const seen = script(worldOf(kind), kind, turns, 'write_file');
+      assert.equal(await work('gemini', kind, async (places) => {
+        const { args, ...command } = await geminiCli(MODEL, places);
+        return { ...command, args: [...args, '--approval-mode', 'auto_edit'] };
+      }), WRITTEN);
+      assert.deepEqual(seen.map(({ results }) => results), [0, 1, 2]);
+      assert.deepEqual(seen.at(-1)!.calls, turns.slice(0, 2).map(({ input }) => input));
     });
 });
 

@@ -72,6 +72,7 @@ export const LIBRARIES: readonly LibraryClient[] = [
   { name: 'OpenAI Agents, Responses (Python)', program: 'openai_agents_responses_python.py' },
   { name: 'LangChain OpenAI, Responses (Python)', program: 'langchain_responses_python.py' },
   { name: 'LangChain OpenAI, Responses (JavaScript)', program: 'langchain_responses_js.mjs' },
+  { name: 'Google Gen AI SDK (JavaScript)', program: 'google_genai_js.mjs' },
 ];
 
 export const COMMAND_LINES: readonly CommandLineClient[] = [
@@ -83,6 +84,7 @@ export const COMMAND_LINES: readonly CommandLineClient[] = [
       reason: '✔ on GPT-5.1; its descriptions of tools are longer than older models take, with or without a gateway',
     }],
   },
+  { name: 'Gemini CLI', command: geminiCli },
   { name: 'aider', command: aider },
   { name: 'llm', command: llm },
 ];
@@ -110,6 +112,19 @@ export function codex(model: string, { url, key, npm, work }: Places): Promise<C
       '-c', 'web_search="disabled"', '-m', model, 'hello',
     ],
   });
+}
+
+/** Also for the suite's agents. */
+export async function geminiCli(model: string, { url, key, npm, work }: Places): Promise<Command> {
+  await mkdir(join(work, '.gemini'), { recursive: true });
+  await writeFile(join(work, '.gemini', 'settings.json'), JSON.stringify({
+    general: { enableAutoUpdate: false }, privacy: { usageStatisticsEnabled: false },
+    security: { auth: { selectedType: 'gemini-api-key' } },
+  }));
+  return {
+    file: join(npm, 'node_modules', '.bin', 'gemini'), cwd: work, args: ['-p', 'hello', '-m', model],
+    env: { GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: url, GEMINI_CLI_TRUST_WORKSPACE: 'true' },
+  };
 }
 
 async function opencode(model: string, { url, key, npm, work }: Places): Promise<Command> {

@@ -81,14 +81,15 @@ for (const client of DIALECTS) {
   }
 }
 
-for (const upstream of DIALECTS) {
+for (const client of ['Responses', 'Gemini'] as const) for (const upstream of DIALECTS) {
   for (const path of inputs('response', upstream)) {
-    test(`responses-${upstream.toLowerCase()}: answer ${nameOf(path)}`, () => {
-      const { body, meter } = converterFor('Responses', upstream).response(
+    test(`${client.toLowerCase()}-${upstream.toLowerCase()}: answer ${nameOf(path)}`, () => {
+      const { body, meter } = converterFor(client, upstream).response(
         readFileSync(path), { id: 'req-1', createdSeconds: 1_800_000_000, estimatedInputTokens: 77 },
       );
       const folder = join(TESTDATA, `${upstream.toLowerCase()}-responses`);
-      assertGolden(join(folder, `${nameOf(path)}.to-responses.out.txt`), indent(Buffer.from(body).toString('utf8')));
+      const golden = join(folder, `${nameOf(path)}.to-${client.toLowerCase()}.out.txt`);
+      assertGolden(golden, indent(Buffer.from(body).toString('utf8')));
       assertGolden(join(folder, `${nameOf(path)}.meter.json`), pretty(meter));
     });
   }

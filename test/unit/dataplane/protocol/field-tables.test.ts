@@ -18,6 +18,8 @@ import * as toAnthropic from '../../../../dataplane/protocol/openai-anthropic/ta
 import * as toChat from '../../../../dataplane/protocol/responses-openai/table.ts';
 import type { ProviderKind } from '../../../../dataplane/protocol/provider.ts';
 import { CONVERSE } from './converse-examples.ts';
+import * as toMessages from '../../../../dataplane/protocol/gemini-anthropic/table.ts';
+import { GEMINI_DIALECT } from './gemini-dialect-examples.ts';
 import { GEMINI } from './gemini-examples.ts';
 import { RESPONSES } from './responses-examples.ts';
 import type { Examples, Fields } from './field-examples.ts';
@@ -258,10 +260,12 @@ interface Pair {
 
 /** What is sent, what the answer's conversion is told of it (but not what it repeats), and what the answer names. */
 function convert({ client, upstream }: Pair, fields: Fields, model = 'u'): string {
-  const request = { model: 'm', ...client === 'Responses' ? {} : { max_tokens: 900 }, ...fields };
+  // Responses have another limit, and Google's protocol has it among other settings
+  const limit = client === 'OpenAI' || client === 'Anthropic' ? { max_tokens: 900 } : {};
+  const request = { model: 'm', ...limit, ...fields };
   const body = Buffer.from(JSON.stringify(request));
   const { body: sent, notes, dropped } = converterFor(client, upstream).request(body, JSON.parse(body.toString()), {
-    upstreamModel: model, maxOutputTokens: undefined, outputLimitField: 'max_tokens',
+    upstreamModel: model, maxOutputTokens: client === 'Gemini' ? 900 : undefined, outputLimitField: 'max_tokens',
   });
   const { responseTools, repeated: _repeated, ...told } = notes ?? {};
   return Buffer.from(sent).toString('utf8') + JSON.stringify([told, [...responseTools ?? []], dropped]);
@@ -286,6 +290,7 @@ const PAIRS: readonly (readonly [Pair, readonly Examples[]])[] = [
   [{ client: 'Responses', upstream: 'OpenAI' }, RESPONSES],
   [{ client: 'Anthropic', upstream: 'BedrockConverse' }, CONVERSE],
   [{ client: 'Anthropic', upstream: 'Gemini' }, GEMINI],
+  [{ client: 'Gemini', upstream: 'Anthropic' }, GEMINI_DIALECT],
 ];
 
 for (const [pair, examples] of PAIRS) {
@@ -325,7 +330,7 @@ for (const [pair, examples] of PAIRS) {
           else assert.notEqual(make(), convertOr(pair, place(without), model), `${name} changes nothing`);
         }
         const novel = kinds ? { ...base, type: 'novel', role: 'novel' } : { ...base, novel: 1 };
-        assert.match(faultOf(() => convert(pair, place(novel), model))?.param ?? '', /novel|type|role|source/);
+        assert.match(faultOf(() => convert(pair, place(novel), model))?.param ?? '', /novel|type|MimeType|role|source/);
         assert.equal(
           faultOf(() => convert(pair, place({ ...base, novel: null }), model))?.param?.includes('novel'),
           kinds ? faultOf(() => convert(pair, place(base), model))?.param?.includes('novel') : undefined,
@@ -347,11 +352,12 @@ function convertOr(pair: Pair, fields: Fields, model: string | undefined): strin
 
 test('every table of requests has examples', () => {
   const shown = new Set(
-    [...OPENAI, ...ANTHROPIC, ...RESPONSES, ...CONVERSE, ...GEMINI].map(({ table }) => table as object),
+    [...OPENAI, ...ANTHROPIC, ...RESPONSES, ...CONVERSE, ...GEMINI, ...GEMINI_DIALECT]
+      .map(({ table }) => table as object),
   );
   for (const table of [
     ...toAnthropic.REQUEST_TABLES, ...toOpenAI.REQUEST_TABLES, ...toChat.REQUEST_TABLES,
-    ...toConverse.REQUEST_TABLES, ...toGemini.REQUEST_TABLES,
+    ...toConverse.REQUEST_TABLES, ...toGemini.REQUEST_TABLES, ...toMessages.REQUEST_TABLES,
   ])
     assert.ok('values' in table || shown.has(table), table.title);
 });

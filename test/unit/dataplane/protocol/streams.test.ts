@@ -23,6 +23,7 @@ function variantsOf(upstream: Protocol): Variant[] {
     { folder: `openai-${protocol}-with-usage`, client: 'OpenAI', wantsStreamUsage: true },
     { folder: `anthropic-${protocol}`, client: 'Anthropic', wantsStreamUsage: false },
     { folder: `responses-${protocol}`, client: 'Responses', wantsStreamUsage: false },
+    { folder: `gemini-${protocol}`, client: 'Gemini', wantsStreamUsage: false },
   ];
 }
 

@@ -56,10 +56,10 @@ describe('what crosses', () => {
   it('the pod\'s key takes the place of every credential', async () => {
     const { sidecar } = await scene(echo);
     const { text } = await call(`${sidecar.url}/v1/models`, { headers: { authorization: 'Bearer sk-dummy', 'X-Api-Key':
-      'dummy', 'api-key': 'dummy', cookie: 'a=b', 'proxy-authorization': 'Basic eA==' } });
+      'dummy', 'api-key': 'dummy', 'x-goog-api-key': 'dummy', cookie: 'a=b', 'proxy-authorization': 'Basic eA==' } });
     const headers = headersOf(text);
     assert.deepEqual(headers['authorization'], [`Bearer ${KEY}`]);
-    for (const name of ['x-api-key', 'api-key', 'cookie', 'proxy-authorization'])
+    for (const name of ['x-api-key', 'api-key', 'x-goog-api-key', 'cookie', 'proxy-authorization'])
       assert.equal(headers[name], undefined, name);
   });
 

@@ -77,7 +77,7 @@ test('back to the client: nothing of the connection, the gateway\'s account or t
 
 test('a copy of the caller\'s key under any other name stays here', () => {
   const key = `sk-${'k'.repeat(48)}`;
-  for (const shown of [{ authorization: `Bearer ${key}` }, { 'x-api-key': key }]) {
+  for (const shown of [{ authorization: `Bearer ${key}` }, { 'x-api-key': key }, { 'x-goog-api-key': key }]) {
     const copies = {
       'x-forward-authorization': `Bearer ${key}`, toauthorization: key, 'x-list': ['a', `b=${key};c`],
       'x-debug': JSON.stringify({ key }),
