@@ -24,13 +24,13 @@ export function addXdsFlags(command: Command, { mandatory }: { readonly mandator
     .addOption(flag('--insecure-xds', 'neither TLS nor a token, for one machine; only with loopback addresses'));
 }
 
-/** What an xDS client takes of them. */
+/** The trust settings of an xDS client. */
 export function securityOf({ insecureXds, xdsCa, tokenFile }: XdsFlags):
   | { readonly caFile: string; readonly tokenFile: string } | undefined {
   return insecureXds ? undefined : { caFile: xdsCa, tokenFile };
 }
 
-/** Rejects with CommandFailed if the configuration would be taken without TLS from afar, or a file is missing. */
+/** Rejects with CommandFailed if --insecure-xds is used with a remote address, or if a file is missing. */
 export async function checkXdsFlags({ xds, xdsCa, tokenFile, insecureXds }: XdsFlags): Promise<void> {
   const remote = xds.find((address) => !isLoopback(address));
   if (insecureXds && remote !== undefined) {

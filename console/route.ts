@@ -41,7 +41,7 @@ export interface ConsoleDeps {
 
 /** Asks the channels of a route whether they serve, with the gateway's own credentials. */
 export interface ChannelDoctor {
-  /** What a check asks for, and what that may cost, in words. */
+  /** Describes the requests of a check and their cost, for people. */
   costs(route: string): string;
   /** Never rejects for what a channel does. */
   check(route: string): Promise<readonly ChannelFinding[]>;

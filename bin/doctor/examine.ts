@@ -1,4 +1,4 @@
-/** Probes the channels of a configuration, one after the other. */
+/** Sends a probe to each channel of a configuration, one after another. */
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { createUpstreams } from '../../dataplane/upstream/client.ts';
 import type { ChannelDoctor } from '../../console/route.ts';

@@ -491,8 +491,8 @@ export interface ModelRouteChannel {
   readonly endpoints?: readonly ('Chat' | 'Responses')[];
   /**
    * The provider's address, as the protocol's own SDK takes it: for OpenAI with /v1, as in https://api.openai.com/v1;
-   * for Anthropic without, as in https://api.anthropic.com; for Gemini without /v1beta, as in
-   * https://generativelanguage.googleapis.com; for BedrockConverse the host of bedrock-runtime.
+   * for Anthropic without /v1, as in https://api.anthropic.com; for Gemini without /v1beta, as in
+   * https://generativelanguage.googleapis.com; for BedrockConverse the bedrock-runtime endpoint of the region.
    */
   readonly baseUrl: string;
   /** How the gateway proves itself to the provider. Absent, it sends no credential. */
@@ -610,7 +610,7 @@ export interface ModelRouteChannelCost {
    * of this route. A catalog that is for this only has purpose Costs.
    */
   readonly catalogRef: NameRef;
-  /** What every price of the catalog is multiplied by, such as "0.85" for a discount. Absent, 1. */
+  /** A factor for all prices of the catalog, such as "0.85" for a discount of 15 %. Absent, 1. */
   readonly multiplier?: string;
 }
 
@@ -865,8 +865,8 @@ export interface PriceCatalogModelChannel {
   /** What every price of the model is multiplied by; a decimal in quotes such as "1.1". */
   readonly multiplier?: string;
   /**
-   * What a million tokens of each class cost on this channel, in USD, in place of the price's own. Every class that the
-   * price states is stated here too. Multipliers of serviceTiers and regions, and perUse, count here as well.
+   * The price of a million tokens of each class on this channel, in USD; it replaces the model's usdPerMillion and must
+   * state the same classes. The model's multipliers for serviceTiers and regions, and perUse, apply here too.
    */
   readonly usdPerMillion?: Readonly<Record<string, string>>;
   /**

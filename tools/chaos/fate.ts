@@ -59,7 +59,7 @@ export interface AnswerFate {
   readonly figures: Figures | undefined;
   /** The fraction of its steps after which the answer breaks off, and how; undefined: it ends well. */
   readonly broken: { readonly part: number; readonly how: 'cut' | 'reset' | 'stall' | 'error event' } | undefined;
-  /** The service tier that it names, on OpenAI's channels; undefined: none. */
+  /** The service tier in its usage, for channels of OpenAI's protocol; undefined: the answer names none. */
   readonly tier: string | undefined;
   /** Whether a stream has comments, unknown events and malformed events in between. */
   readonly noise: boolean;

@@ -68,8 +68,8 @@ const status: Check = (each) => {
 };
 
 /**
- * Cost and what was written off are the price of the tokens in the books, at a price that was in force when it was
- * admitted, on the channel and in the tier that served it; so is what it cost the platform.
+ * The billed and unbilled amounts add up to the recorded tokens at a price that was in force at admission, for the
+ * channel and tier that served the call. The upstream cost is checked in the same way.
  */
 const price: Check = (each) => {
   const { call: { plan }, attempts, record, happened } = each;
