@@ -54,21 +54,14 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
       made: terms.routed.call.made, served: activity.meter?.served,
     };
   };
-  const { price, cost, costOf, priceOf } = pricesOf(terms);
-  const bill = billOf(price, consumed(priceOf));
+  const { bounds: { price }, candidate: { cost, costOf, priceOf } } = terms;
   return {
-    ...bill, tokens, usageSource, ...cost && { upstreamCostNanoUsd: costNanoUsd(cost, consumed(costOf)) },
+    ...billOf(price, consumed(priceOf)), tokens, usageSource,
+    ...cost && { upstreamCostNanoUsd: costNanoUsd(cost, consumed(costOf)) },
   };
 }
 
 type PriceOf = Admitted['candidate']['priceOf'];
-
-function pricesOf({ bounds: { price }, candidate }: BillingTerms): Pick<
-  Admitted['candidate'], 'cost' | 'costOf' | 'priceOf'
-> & { readonly price: CompiledPrice } {
-  const { cost, costOf, priceOf } = candidate;
-  return { price, cost, costOf, priceOf };
-}
 
 /**
  * A call that the provider refused or failed before any output is free. A call that the gateway cancelled after sending
@@ -129,7 +122,7 @@ function partsOf(
 
 /** Progress that bills the hold's whole output, and the reported input or else the hold's whole input. */
 function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgress {
-  const { bounds, outputLimit, routed: { call } } = terms;
+  const { bounds, candidate, outputLimit, routed: { call } } = terms;
   const tokens = tokensOf(meter?.reported ?? UNREPORTED_USAGE, bounds.inputTokens, allowedOutput(call, outputLimit));
   const isInputReported = meter !== undefined && reportsInput(meter.reported);
   const { generations } = call;
@@ -138,7 +131,8 @@ function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgre
     : worstCaseBill(price, {
       ...bounds.reach, inputTokens: bounds.requestTokens, outputTokens: tokens.output, generations,
     }));
-  const { price, cost, costOf, priceOf } = pricesOf(terms);
+  const { price } = bounds;
+  const { cost, costOf, priceOf } = candidate;
   const upstream = cost && { upstreamCostNanoUsd: billAt(cost, costOf).costNanoUsd };
   return { ...billAt(price, priceOf), tokens, usageSource: 'Partial', ...upstream };
 }

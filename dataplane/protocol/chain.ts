@@ -2,6 +2,8 @@
  * Chains two conversions: a new kind of provider has to convert only one of the dialects, and gets the other through
  * the existing conversion between the dialects.
  */
+import { capabilitiesOf } from './capabilities.ts';
+import type { KnownModels } from './capabilities.ts';
 import type {
   ResponseContext, ConversionNotes, Converter, Meter, StreamConverter, StreamEnd, StreamRequest, UpstreamBody,
 } from './converter.ts';
@@ -26,6 +28,17 @@ export function chain(first: Converter, second: Converter): Converter {
     stream: (request) => new ChainedStream(
       first.stream(request), second.stream({ ...innerOf(request), wantsStreamUsage: true }),
     ),
+  };
+}
+
+/** The same where `known` describes the provider's models, of which the first conversion has to know what they take. */
+export function chainFor(first: Converter, second: Converter, known: readonly KnownModels[]): Converter {
+  const chained = chain(first, second);
+  return {
+    ...chained,
+    request: (body, parsed, plan) => chained.request(body, parsed, {
+      ...plan, capabilities: capabilitiesOf(known, plan.upstreamModel, plan.capabilities),
+    }),
   };
 }
 

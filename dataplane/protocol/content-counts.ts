@@ -1,7 +1,7 @@
 /**
  * Counts that are kept while the content of a chat request is walked, in either dialect.
  */
-import type { PricedWay, UnboundedFeature, UnboundedUse } from './call-facts.ts';
+import type { ChatFacts, PricedWay, UnboundedFeature, UnboundedUse } from './call-facts.ts';
 import { isGiven, isRecord, textOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 
@@ -20,6 +20,13 @@ export function startCounts(bodyBytes: number): ContentCounts {
   return {
     textBytes: bodyBytes, units: 0, images: 0, imageParam: undefined, files: 0, unbounded: [], searched: new Set(),
   };
+}
+
+/** The counts as facts of the call. */
+export function countedFacts({ textBytes, units, images, imageParam, files, unbounded }: ContentCounts): Pick<
+  ChatFacts, 'textBytes' | 'units' | 'images' | 'imageParam' | 'files' | 'unbounded'
+> {
+  return { textBytes: Math.max(0, textBytes), units, images, imageParam, files, unbounded };
 }
 
 /** `dataBytes`: the image's data within the body, which is not text. */

@@ -1,6 +1,7 @@
 /** The chat endpoints of both dialects: parses the body, bounds its cost, and checks what the model allows. */
 import { GatewayError } from '../../errors.ts';
 import type { Modality, Uses } from '../../ledger/price.ts';
+import type { ConversationFacts } from '../../protocol/body-kinds.ts';
 import type { ChatFacts, Dialect, PricedUse, PricedWay, UnboundedUse } from '../../protocol/call-facts.ts';
 import { converterFor } from '../../protocol/providers.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
@@ -13,14 +14,31 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
   const facts = await received.body.facts(dialect === 'OpenAI' ? 'OpenAIChat' : 'AnthropicChat');
   const { costFields } = facts;
   return {
-    kind: 'Chat',
-    model: facts.model,
-    stream: facts.stream,
     check: (candidate) => {
       checkAllowed(facts, candidate, conversionTo(candidate, dialect));
       checkContextBeta(received, candidate);
       if (candidate.target.protocol === dialect) checkCostFields(costFields, candidate);
     },
+    ...conversationCall(facts),
+    serviceTier: facts.serviceTier,
+    region: facts.region,
+    uses: (candidate) => usesOf(usedAt(facts, candidate, conversionTo(candidate, dialect))),
+    unbounded: (candidate) => hasNoBound(usedAt(facts, candidate, conversionTo(candidate, dialect)))
+      || costFields.length > 0 || asksForLongContext(received),
+    converter: ({ target }) => (target.endpoints.has('Chat') ? converterFor(dialect, target.protocol) : undefined),
+    unservable: () => onlyResponses(facts.model),
+  };
+}
+
+/** What a conversation asks for, whatever its dialect. */
+export function conversationCall(facts: ConversationFacts): Pick<
+  EndpointCall, 'kind' | 'model' | 'stream' | 'boundInput' | 'estimateInput' | 'output' | 'generations'
+  | 'oneHourCache' | 'modalities' | 'asksForReasoning' | 'wantsStreamUsage' | 'affinity'
+> {
+  return {
+    kind: 'Chat',
+    model: facts.model,
+    stream: facts.stream,
     boundInput: ({ model }) => boundInput(facts, model),
     estimateInput: ({ model }) => estimateInput(facts, model),
     output: {
@@ -32,17 +50,10 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     },
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
-    serviceTier: facts.serviceTier,
-    region: facts.region,
-    uses: (candidate) => usesOf(usedAt(facts, candidate, conversionTo(candidate, dialect))),
     modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
-    unbounded: (candidate) => hasNoBound(usedAt(facts, candidate, conversionTo(candidate, dialect)))
-      || costFields.length > 0 || asksForLongContext(received),
     wantsStreamUsage: facts.wantsStreamUsage,
     affinity: facts.affinity,
-    converter: ({ target }) => (target.endpoints.has('Chat') ? converterFor(dialect, target.protocol) : undefined),
-    unservable: () => onlyResponses(facts.model),
   };
 }
 
@@ -147,7 +158,7 @@ export function usesOf(used: readonly UnboundedUse[]): Uses {
 }
 
 /** The modalities besides text that the call's input and output may have. */
-export function modalitiesOf({ images, files, unbounded }: ChatFacts): Modality[] {
+function modalitiesOf({ images, files, unbounded }: ChatFacts): Modality[] {
   const audio = unbounded.flatMap(({ needs }) => (needs && 'tokens' in needs ? [needs.tokens] : []));
   return images + files > 0 ? [...audio, 'imageInput'] : audio;
 }

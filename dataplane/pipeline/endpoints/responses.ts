@@ -3,12 +3,11 @@
  * others.
  */
 import { GatewayError } from '../../errors.ts';
-import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import {
-  checkAllowed, conversionTo, hasNoBound, modalitiesOf, NOT_CONVERTED, usedAt, usesOf,
+  checkAllowed, conversationCall, conversionTo, hasNoBound, NOT_CONVERTED, usedAt, usesOf,
 } from './chat.ts';
 import type { Conversion } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
@@ -20,33 +19,16 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
   // a conversion drops tools that the provider would run
   const converted = { ...facts, unbounded: facts.unbounded.filter(({ feature }) => feature !== 'ServerTools') };
   return {
-    kind: 'Chat',
-    model: facts.model,
-    stream: facts.stream,
     check: (candidate) => {
       if (!passesThrough(candidate)) return checkAllowed(converted, candidate, conversionOf(candidate));
       checkAllowed(facts, candidate);
       checkCostFields(costFields, candidate);
     },
-    boundInput: ({ model }) => boundInput(facts, model),
-    estimateInput: ({ model }) => estimateInput(facts, model),
-    output: {
-      maxTokens: facts.maxOutputTokens,
-      answers: facts.answers,
-      predictionTokens: facts.predictionTokens,
-      thinkingBudget: facts.thinkingBudget,
-      fixed: facts.fixedOutput,
-    },
-    generations: facts.answers,
-    oneHourCache: facts.oneHourCache,
+    ...conversationCall(facts),
     serviceTier: facts.serviceTier,
     region: facts.region,
     uses: (candidate) => usesOf(usedAt(facts, candidate, conversionOf(candidate))),
-    modalities: modalitiesOf(facts),
-    asksForReasoning: facts.asksForReasoning,
     unbounded: (candidate) => hasNoBound(usedAt(facts, candidate, conversionOf(candidate))) || costFields.length > 0,
-    wantsStreamUsage: facts.wantsStreamUsage,
-    affinity: facts.affinity,
     converter: (candidate) => {
       const { target } = candidate;
       if (passesThrough(candidate)) return providerOf(target.protocol).responses;
@@ -63,26 +45,19 @@ export async function readCompaction(received: Received): Promise<EndpointCall> 
   const facts = await received.body.facts('Compaction');
   const { costFields, model } = facts;
   return {
-    kind: 'Chat',
-    model,
+    ...conversationCall(facts),
     stream: false,
     check: (candidate) => {
       checkAllowed(facts, candidate);
       checkCostFields(costFields, candidate);
     },
-    boundInput: (candidate) => boundInput(facts, candidate.model),
-    estimateInput: (candidate) => estimateInput(facts, candidate.model),
     output: { maxTokens: undefined, answers: 1, predictionTokens: 0, thinkingBudget: undefined, fixed: true },
     generations: 1,
-    oneHourCache: facts.oneHourCache,
     serviceTier: facts.serviceTier,
     region: facts.region,
     uses: (candidate) => usesOf(usedAt(facts, candidate, NOT_CONVERTED)),
-    modalities: modalitiesOf(facts),
-    asksForReasoning: facts.asksForReasoning,
     unbounded: () => true,
     wantsStreamUsage: false,
-    affinity: facts.affinity,
     converter: (candidate) => (passesThrough(candidate) ? providerOf(candidate.target.protocol).compaction : undefined),
     unservable: () => new GatewayError('not_found', `The provider of ${model} compacts no conversations. Ask it for a `
       + 'summary with POST /v1/responses, and go on with that in "input".', { param: 'model' }),

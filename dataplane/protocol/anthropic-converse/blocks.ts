@@ -14,9 +14,12 @@ type Source = ConvertedFields<NonNullable<typeof SOURCE.converted>> & {
   readonly type: NonNullable<typeof SOURCES.converted>;
 };
 
+/** The name of the protocol in refusals. */
+export const UPSTREAM = 'Converse';
+
 /** The place of an object that is converted to Converse. */
 export function location(param: string): FieldLocation {
-  return { param, upstream: 'Converse' };
+  return { param, upstream: UPSTREAM };
 }
 
 /** Where a client wants something cached. Only some models cache, and only Claude caches tools and for an hour. */

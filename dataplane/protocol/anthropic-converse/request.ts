@@ -2,19 +2,19 @@
  * Converts a messages request to one of Converse, which has settings that only some models know in
  * `additionalModelRequestFields`.
  */
+import { readAnswerSchema, refuseContextEdits } from '../anthropic/converted-settings.ts';
 import { capabilitiesOf, CONVERSE_MODELS } from '../capabilities.ts';
 import type { ModelCapabilities } from '../capabilities.ts';
 import type { RequestPlan, UpstreamBody } from '../converter.ts';
 import { DroppedFields } from '../dropped-fields.ts';
 import { readObject } from '../field-table.ts';
 import type { ConvertedFields } from '../field-table.ts';
-import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { askForJson } from '../json-schemas.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { ToolNames } from '../tool-ids.ts';
-import { unsupported } from '../unsupported.ts';
-import { CachePoints, location } from './blocks.ts';
+import { CachePoints, location, UPSTREAM } from './blocks.ts';
 import { convertMessages, convertSystem } from './messages.ts';
 import { familyOf } from './model-family.ts';
 import type { ModelFamily } from './model-family.ts';
@@ -62,7 +62,7 @@ interface Conversion {
 
 function convert(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): Conversion {
   const request = readObject(REQUEST, reparseLosslessly(body, parsed), location(''));
-  refuseContextEdits(request.context_management);
+  refuseContextEdits(request.context_management, UPSTREAM);
   const { upstreamModel, providerTools, maxOutputTokens } = plan;
   const family = familyOf(upstreamModel);
   const capabilities = capabilitiesOf(CONVERSE_MODELS, upstreamModel, plan.capabilities);
@@ -132,24 +132,9 @@ interface Format {
 function convertFormat(
   { output_config: config, output_format: format }: Request, { strictSchemas }: ModelCapabilities,
 ): Format {
-  const schema = readSchema(format ?? (isRecord(config) ? config['format'] : undefined));
+  const schema = readAnswerSchema(format ?? (isRecord(config) ? config['format'] : undefined), FORMAT, UPSTREAM);
   if (!schema) return { instructions: [] };
   if (!strictSchemas) return { instructions: [askForJson(schema)] };
   const jsonSchema = { schema: writeJson(schema), name: 'answer' };
   return { format: { type: 'json_schema', structure: { jsonSchema } }, instructions: [] };
-}
-
-function readSchema(format: unknown): JsonRecord | undefined {
-  if (!isGiven(format)) return undefined;
-  if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema']))
-    throw unsupported('output_config.format', 'Converse');
-  const { schema } = readObject(FORMAT, format, location('output_config.format'));
-  return isRecord(schema) ? schema : undefined;
-}
-
-/** Allows only edits that clear thinking. */
-function refuseContextEdits(management: unknown): void {
-  for (const [index, edit] of itemsOf(isRecord(management) ? management['edits'] : undefined).entries())
-    if (!isRecord(edit) || !stringOf(edit['type']).startsWith('clear_thinking_'))
-      throw unsupported(`context_management.edits[${index}]`, 'Converse');
 }

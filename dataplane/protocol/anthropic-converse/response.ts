@@ -2,7 +2,7 @@
  * Converts an answer of Converse to a message.
  */
 import { tallyBlock } from '../anthropic/output.ts';
-import { writeUsage } from '../anthropic-openai/response.ts';
+import { clientToolName, messageId, writeTotals } from '../anthropic-openai/response.ts';
 import type { ConversionNotes, ConvertedResponse, ResponseContext } from '../converter.ts';
 import { convertedFields } from '../field-table.ts';
 import { isRecord, itemsOf, stringOf } from '../fields.ts';
@@ -35,16 +35,6 @@ function blocksOf(output: unknown): readonly JsonRecord[] {
   return itemsOf(message['content']).filter(isRecord);
 }
 
-export function messageId(requestId: string): string {
-  return `msg_${requestId}`;
-}
-
-/** With the tier that served the call, as Anthropic names it. */
-export function writeTotals(usage: ReturnType<typeof fillUsage>): JsonRecord {
-  const { serviceTier } = usage;
-  return writeUsage(usage, { tier: serviceTier === 'standard' ? 'default' : serviceTier });
-}
-
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   guardrail_intervened: 'A guardrail of the provider\'s account has stopped the call.',
   content_filtered: 'The provider\'s filter has stopped the answer.',
@@ -56,10 +46,6 @@ export function writeStop(stopReason: unknown): JsonRecord {
   if (reason !== 'refusal') return { stop_reason: reason, stop_sequence: null };
   const details = { type: 'refusal', category: null, explanation: EXPLANATIONS[stringOf(stopReason)] ?? null };
   return { stop_reason: reason, stop_sequence: null, stop_details: details };
-}
-
-export function clientToolName(name: string, notes: ConversionNotes | undefined): string {
-  return notes?.toolNames?.get(name) ?? name;
 }
 
 function convertBlock(block: JsonRecord, notes: ConversionNotes | undefined): readonly JsonRecord[] {

@@ -3,12 +3,12 @@
  * first piece. Anthropic's clients expect one open block at a time, with indexes that have no gaps.
  */
 import { writeMessageEvent } from '../anthropic/write-event.ts';
+import { clientToolName } from '../anthropic-openai/response.ts';
 import type { ConversionNotes } from '../converter.ts';
 import { isRecord, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import type { OutputTally } from '../output-tally.ts';
 import { toToolUseId } from '../tool-ids.ts';
-import { clientToolName } from './response.ts';
 
 type Kind = 'text' | 'thinking' | 'redacted_thinking' | 'tool_use';
 

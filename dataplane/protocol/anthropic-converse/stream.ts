@@ -3,6 +3,7 @@
  * usage, which comes after the stop reason, message_delta and message_stop. The last is held back.
  */
 import { MESSAGE_STOP, writeMessageEvent } from '../anthropic/write-event.ts';
+import { openingMessage, writeTotals } from '../anthropic-openai/response.ts';
 import type { Meter, ReportedUsage, StreamEnd, StreamRequest } from '../converter.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isRecord, stringOf } from '../fields.ts';
@@ -13,7 +14,7 @@ import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';
 import { failStream } from '../stream-errors.ts';
 import { fillUsage, meterOf, UNREPORTED_USAGE } from '../usage.ts';
-import { messageId, writeStop, writeTotals } from './response.ts';
+import { writeStop } from './response.ts';
 import { StreamBlocks } from './stream-blocks.ts';
 import { FAILURES } from './table.ts';
 import { readUsage } from './usage.ts';
@@ -91,12 +92,8 @@ export class ConverseToEvents implements EventHandler {
   #opening(): readonly Uint8Array[] {
     if (this.#started) return NO_EVENTS;
     this.#started = true;
-    const { id, model, estimatedInputTokens } = this.#request;
-    const usage = writeTotals({ ...fillUsage(this.meter, estimatedInputTokens), output: 0 });
-    return [writeMessageEvent('message_start', { message: {
-      id: messageId(id), type: 'message', role: 'assistant', model, content: [], stop_reason: null,
-      stop_sequence: null, usage,
-    } })];
+    const usage = writeTotals({ ...fillUsage(this.meter, this.#request.estimatedInputTokens), output: 0 });
+    return [writeMessageEvent('message_start', { message: openingMessage(this.#request, usage) })];
   }
 
   #closing(): readonly Uint8Array[] {

@@ -13,9 +13,12 @@ type Source = ConvertedFields<NonNullable<typeof SOURCE.converted>> & {
   readonly type: NonNullable<typeof SOURCES.converted>;
 };
 
+/** The name of the protocol in refusals. */
+export const UPSTREAM = 'Gemini';
+
 /** The place of an object that is converted for Gemini. */
 export function location(param: string): FieldLocation {
-  return { param, upstream: 'Gemini' };
+  return { param, upstream: UPSTREAM };
 }
 
 /** An empty text becomes nothing. */

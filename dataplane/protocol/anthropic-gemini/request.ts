@@ -1,18 +1,18 @@
 /**
  * Converts a messages request to one of Gemini's.
  */
+import { readAnswerSchema, refuseContextEdits } from '../anthropic/converted-settings.ts';
 import { capabilitiesOf, GEMINI_MODELS } from '../capabilities.ts';
 import type { RequestPlan, UpstreamBody } from '../converter.ts';
 import { DroppedFields } from '../dropped-fields.ts';
 import { readObject } from '../field-table.ts';
 import type { ConvertedFields } from '../field-table.ts';
-import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';
+import { isRecord, itemsOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { askForJson } from '../json-schemas.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { ToolNames } from '../tool-ids.ts';
-import { unsupported } from '../unsupported.ts';
-import { location } from './blocks.ts';
+import { location, UPSTREAM } from './blocks.ts';
 import { convertMessages, convertSystem } from './messages.ts';
 import type { ConversionContext } from './messages.ts';
 import { geminiVersion, LEVELS_FROM } from './model-version.ts';
@@ -57,7 +57,7 @@ interface Conversion {
 
 function convert(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): Conversion {
   const request = readObject(REQUEST, reparseLosslessly(body, parsed), location(''));
-  refuseContextEdits(request.context_management);
+  refuseContextEdits(request.context_management, UPSTREAM);
   const { upstreamModel: model, providerTools, maxOutputTokens } = plan;
   const version = geminiVersion(model);
   const context: ConversionContext = {
@@ -107,23 +107,8 @@ function convertFormat(
   { output_config: config, output_format: given }: Request, { capabilities, version }: ConversionContext,
   hasTools: boolean,
 ): Format {
-  const schema = readSchema(given ?? (isRecord(config) ? config['format'] : undefined));
+  const schema = readAnswerSchema(given ?? (isRecord(config) ? config['format'] : undefined), FORMAT, UPSTREAM);
   if (!schema) return { instructions: [] };
   if (!capabilities.strictSchemas || (hasTools && version < LEVELS_FROM)) return { instructions: [askForJson(schema)] };
   return { format: { responseMimeType: 'application/json', responseJsonSchema: schema }, instructions: [] };
-}
-
-function readSchema(format: unknown): JsonRecord | undefined {
-  if (!isGiven(format)) return undefined;
-  if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema']))
-    throw unsupported('output_config.format', 'Gemini');
-  const { schema } = readObject(FORMAT, format, location('output_config.format'));
-  return isRecord(schema) ? schema : undefined;
-}
-
-/** Allows only edits that clear thinking. */
-function refuseContextEdits(management: unknown): void {
-  for (const [index, edit] of itemsOf(isRecord(management) ? management['edits'] : undefined).entries())
-    if (!isRecord(edit) || !stringOf(edit['type']).startsWith('clear_thinking_'))
-      throw unsupported(`context_management.edits[${index}]`, 'Gemini');
 }

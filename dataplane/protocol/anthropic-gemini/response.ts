@@ -2,8 +2,8 @@
  * Converts an answer of Gemini to a message.
  */
 import { tallyBlock } from '../anthropic/output.ts';
-import { writeUsage } from '../anthropic-openai/response.ts';
-import type { ConversionNotes, ConvertedResponse, ReportedUsage, ResponseContext } from '../converter.ts';
+import { clientToolName, messageId, writeTotals } from '../anthropic-openai/response.ts';
+import type { ConversionNotes, ConvertedResponse, ResponseContext } from '../converter.ts';
 import { convertedFields } from '../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -76,16 +76,6 @@ export function writeStop({ reason, message }: AnswerEnd, calledTools: boolean):
   };
 }
 
-export function messageId(requestId: string): string {
-  return `msg_${requestId}`;
-}
-
-/** With the tier that served the call and the thoughts, as Anthropic names them. */
-export function writeTotals(usage: ReportedUsage): JsonRecord {
-  const { serviceTier: tier, details } = usage;
-  return writeUsage(usage, { tier: tier === 'standard' ? 'default' : tier, reasoning: details?.reasoning });
-}
-
 const MADE_ID = 'gcall_';
 /** Of the request's id: OpenAI takes no ids of more than 40 characters. */
 const ID_LENGTH = 24;
@@ -112,7 +102,7 @@ export class CallWriter {
     this.#count++;
     const name = stringOf(sent);
     return {
-      type: 'tool_use', id, name: this.#notes?.toolNames?.get(name) ?? name, input: isRecord(args) ? args : {},
+      type: 'tool_use', id, name: clientToolName(name, this.#notes), input: isRecord(args) ? args : {},
     };
   }
 }

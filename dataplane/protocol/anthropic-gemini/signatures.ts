@@ -1,7 +1,6 @@
 /**
- * Thought signatures, which Gemini wants back on the part that they came with. A client keeps each as the signature of
- * a thinking block, together with the id of the tool call that it belongs to. Clients may move such blocks, as those of
- * the other dialects do.
+ * Gemini's thought signatures. Gemini expects each one again on the part that it came with. Clients store it as the
+ * signature of a thinking block; it contains the id of its tool call, because clients may reorder such blocks.
  */
 import { isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -9,10 +8,15 @@ import type { JsonRecord } from '../fields.ts';
 const PREFIX = 'gemini.';
 /** In place of a call's id: the signature belongs to the turn's text. */
 const TEXT = 'text';
+/** Before a call's id. */
+const CALL = 'call.';
+
+/** One of these is in every text of such a signature. */
+export const SIGNATURE_MARKS: readonly string[] = [`${PREFIX}${TEXT}.`, `${PREFIX}${CALL}`];
 
 /** `callId`: of the part that has the signature; undefined: it is a text. */
 export function writeSignature(signature: string, callId?: string): string {
-  return `${PREFIX}${callId === undefined ? TEXT : `call.${callId}`}.${signature}`;
+  return `${PREFIX}${callId === undefined ? TEXT : `${CALL}${callId}`}.${signature}`;
 }
 
 /** Undefined: the block is not signed by Gemini. */
@@ -27,7 +31,7 @@ export function readSignature(
   const value = text.slice(end + 1);
   if (value === '') return undefined;
   if (place === TEXT) return { callId: undefined, signature: value };
-  return place.startsWith('call.') ? { callId: place.slice('call.'.length), signature: value } : undefined;
+  return place.startsWith(CALL) ? { callId: place.slice(CALL.length), signature: value } : undefined;
 }
 
 /** The signatures of a conversation's tool calls, by the id that the client has for the call. */

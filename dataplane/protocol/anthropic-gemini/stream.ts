@@ -3,6 +3,7 @@
  * complete when it ends after a chunk that says why the answer has stopped. A later chunk may still have the usage.
  */
 import { MESSAGE_STOP, writeMessageEvent } from '../anthropic/write-event.ts';
+import { openingMessage, writeTotals } from '../anthropic-openai/response.ts';
 import type { Meter, StreamEnd, StreamRequest } from '../converter.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isGiven } from '../fields.ts';
@@ -13,7 +14,7 @@ import { parseEventData } from '../json-value.ts';
 import type { SseEvent } from '../sse.ts';
 import { failStream } from '../stream-errors.ts';
 import { fillUsage } from '../usage.ts';
-import { endOf, messageId, partsOf, writeStop, writeTotals } from './response.ts';
+import { endOf, partsOf, writeStop } from './response.ts';
 import type { AnswerEnd } from './response.ts';
 import { StreamBlocks } from './stream-blocks.ts';
 import { FAILURES } from './table.ts';
@@ -76,12 +77,8 @@ export class GeminiToEvents implements EventHandler {
   #opening(): readonly Uint8Array[] {
     if (this.#started) return NO_EVENTS;
     this.#started = true;
-    const { id, model, estimatedInputTokens } = this.#request;
-    const usage = writeTotals({ ...fillUsage(this.meter, estimatedInputTokens), output: 0 });
-    return [writeMessageEvent('message_start', { message: {
-      id: messageId(id), type: 'message', role: 'assistant', model, content: [], stop_reason: null,
-      stop_sequence: null, usage,
-    } })];
+    const usage = writeTotals({ ...fillUsage(this.meter, this.#request.estimatedInputTokens), output: 0 });
+    return [writeMessageEvent('message_start', { message: openingMessage(this.#request, usage) })];
   }
 }
 

@@ -13,9 +13,12 @@ type Source = ConvertedFields<NonNullable<typeof SOURCE.converted>> & {
   readonly type: NonNullable<typeof SOURCES.converted>;
 };
 
+/** The name of the protocol in refusals. */
+export const UPSTREAM = 'OpenAI';
+
 /** The place of an object that is converted to OpenAI's protocol. */
 export function location(param: string): FieldLocation {
-  return { param, upstream: 'OpenAI' };
+  return { param, upstream: UPSTREAM };
 }
 
 const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (

@@ -2,6 +2,7 @@
  * Converts a messages request to a chat completion request.
  */
 import { createHash } from 'node:crypto';
+import { readAnswerSchema, refuseContextEdits } from '../anthropic/converted-settings.ts';
 import { capabilitiesOf, OPENAI_MODELS } from '../capabilities.ts';
 import type { ModelCapabilities } from '../capabilities.ts';
 import type { RequestPlan, UpstreamBody } from '../converter.ts';
@@ -15,7 +16,7 @@ import { askForJson, openAiStrictSchema } from '../json-schemas.ts';
 import { wantsReasoningBack } from '../openai/model-features.ts';
 import { ToolNames } from '../tool-ids.ts';
 import { malformed, unsupported } from '../unsupported.ts';
-import { location } from './blocks.ts';
+import { location, UPSTREAM } from './blocks.ts';
 import { convertMessages } from './messages.ts';
 import { EFFORTS, FORMAT, METADATA, OUTPUT_CONFIG, REQUEST } from './table.ts';
 import { convertTools } from './tools.ts';
@@ -31,7 +32,7 @@ const BUDGETS = [[4096, 'low'], [16_384, 'medium']] as const;
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
   const request = readObject(REQUEST, reparseLosslessly(body, parsed), location(''));
-  refuseContextEdits(request.context_management);
+  refuseContextEdits(request.context_management, UPSTREAM);
   const names = new ToolNames(MAX_NAME_LENGTH);
   const dropped = new DroppedFields();
   const { providerTools } = plan;
@@ -108,7 +109,7 @@ function convertOutput(
   const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, location('output_config')) : undefined;
   const effort = dropped.keepIf(reasoning, 'output_config.effort', EFFORTS.values.get(stringOf(output?.effort)));
   const budgeted = dropped.keepIf(reasoning, 'thinking', effortOfBudget(thinking));
-  const schema = readSchema(format ?? output?.format);
+  const schema = readAnswerSchema(format ?? output?.format, FORMAT, UPSTREAM);
   return { effort: effort ?? budgeted, ...convertSchema(schema, strictSchemas) };
 }
 
@@ -118,14 +119,6 @@ function effortOfBudget(thinking: unknown): string | undefined {
   return BUDGETS.find(([below]) => budget < below)?.[1] ?? 'high';
 }
 
-function readSchema(format: unknown): JsonRecord | undefined {
-  if (!isGiven(format)) return undefined;
-  if (!isRecord(format) || format['type'] !== 'json_schema' || !isRecord(format['schema']))
-    throw unsupported('output_config.format', 'OpenAI');
-  const { schema } = readObject(FORMAT, format, location('output_config.format'));
-  return isRecord(schema) ? schema : undefined;
-}
-
 /** A model without schemas is asked for JSON of this schema instead. */
 function convertSchema(schema: JsonRecord | undefined, strictSchemas: boolean): Omit<Output, 'effort'> {
   if (!schema) return { format: undefined, instructions: [] };
@@ -133,11 +126,4 @@ function convertSchema(schema: JsonRecord | undefined, strictSchemas: boolean): 
   const strict = openAiStrictSchema(schema);
   const definition = { name: 'answer', schema: strict ?? schema, strict: strict !== undefined };
   return { format: { type: 'json_schema', json_schema: definition }, instructions: [] };
-}
-
-/** Allows only edits that clear thinking, because a converted conversation contains none. */
-function refuseContextEdits(management: unknown): void {
-  for (const [index, edit] of itemsOf(isRecord(management) ? management['edits'] : undefined).entries())
-    if (!isRecord(edit) || !stringOf(edit['type']).startsWith('clear_thinking_'))
-      throw unsupported(`context_management.edits[${index}]`, 'OpenAI');
 }

@@ -61,6 +61,16 @@ export function messageId(id: string): string {
   return `msg_${id.replace(/^(?:chatcmpl|msg)[-_]/, '')}`;
 }
 
+/** The message of `message_start`. */
+export function openingMessage(
+  { id, model }: { readonly id: string; readonly model: string }, usage: JsonRecord,
+): JsonRecord {
+  return {
+    id: messageId(id), type: 'message', role: 'assistant', model, content: [], stop_reason: null,
+    stop_sequence: null, usage,
+  };
+}
+
 /** Reported values that are not priced. */
 export interface UsageDetails {
   readonly reasoning?: number | undefined;
@@ -80,6 +90,12 @@ export function writeUsage(
     ...(reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
     ...(serviceTier === undefined ? {} : { service_tier: serviceTier }),
   };
+}
+
+/** With the tier that served the call and the thoughts, where `standard` is the name of the provider's default tier. */
+export function writeTotals(usage: ReportedUsage): JsonRecord {
+  const { serviceTier: tier, details } = usage;
+  return writeUsage(usage, { tier: tier === 'standard' ? 'default' : tier, reasoning: details?.reasoning });
 }
 
 /** The prefix of generated ids, for tool calls without one. */

@@ -17,7 +17,7 @@ import { readReasoningTokens } from '../openai/usage.ts';
 import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';
 import { fillUsage } from '../usage.ts';
-import { callIdPrefix, messageId, clientToolName, writeStop, writeUsage } from './response.ts';
+import { callIdPrefix, clientToolName, openingMessage, writeStop, writeUsage } from './response.ts';
 import { BlockSequence } from './block-sequence.ts';
 import { FAILURES } from './table.ts';
 
@@ -98,10 +98,7 @@ export class ChunksToEvents implements EventHandler {
     this.#started = true;
     const { id, estimatedInputTokens } = this.#request;
     const usage = writeUsage({ ...fillUsage(this.meter, estimatedInputTokens), output: 0 }, { tier });
-    const message = {
-      id: messageId(id), type: 'message', role: 'assistant', model: model ?? this.#request.model, content: [],
-      stop_reason: null, stop_sequence: null, usage,
-    };
+    const message = openingMessage({ id, model: model ?? this.#request.model }, usage);
     return eventText('message_start', { message });
   }
 

@@ -4,7 +4,7 @@
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
-  addPricedFields, addProviderTool, addUnbounded, asksForLongCache, readServiceTier, startCounts,
+  addPricedFields, addProviderTool, addUnbounded, asksForLongCache, countedFacts, readServiceTier, startCounts,
 } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import {
@@ -56,18 +56,13 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     wantsStreamUsage: false,
     maxOutputTokens,
     answers: 1,
-    textBytes: Math.max(0, counts.textBytes),
-    units: counts.units,
-    images: counts.images,
-    imageParam: counts.imageParam,
-    files: counts.files,
+    ...countedFacts(counts),
     predictionTokens: 0,
     thinkingBudget: readThinkingBudget(parsed['thinking']),
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
     region: textOf(parsed['inference_geo']),
     serviceTier: parsed['speed'] === 'fast' ? 'fast' : readServiceTier(parsed['service_tier']),
-    unbounded: counts.unbounded,
   };
 }
 

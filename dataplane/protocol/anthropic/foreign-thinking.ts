@@ -2,15 +2,12 @@
  * Thinking that Gemini signed, which Anthropic's models refuse. It is in a conversation that began on a channel of
  * Gemini and goes on at Anthropic's, as when the first one is full.
  */
-import { readSignature } from '../anthropic-gemini/signatures.ts';
+import { readSignature, SIGNATURE_MARKS } from '../anthropic-gemini/signatures.ts';
 import type { Converter, UpstreamBody } from '../converter.ts';
 import { isRecord, itemsOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
 import { parseObject, reparseLosslessly, writeJson } from '../json-value.ts';
-
-/** Spares most requests a second reading. */
-const MARKS = ['gemini.call.', 'gemini.text.'];
 
 /** The same conversion, whose requests have no thinking of Gemini. */
 export function withoutForeignThinking(converter: Converter): Converter {
@@ -19,7 +16,8 @@ export function withoutForeignThinking(converter: Converter): Converter {
 
 function strip(sent: UpstreamBody): UpstreamBody {
   const bytes = Buffer.from(sent.body.buffer, sent.body.byteOffset, sent.body.length);
-  if (!MARKS.some((mark) => bytes.includes(mark))) return sent;
+  // spares most requests a second reading
+  if (!SIGNATURE_MARKS.some((mark) => bytes.includes(mark))) return sent;
   const given = itemsOf(reparseLosslessly(bytes, parseObject(bytes))['messages']).filter(isRecord);
   const messages = given.map(withoutForeign);
   if (messages.every((message, index) => message === given[index])) return sent;

@@ -5,9 +5,8 @@
 import { anthropicToConverse } from '../anthropic-converse.ts';
 import { convertCountRequest } from '../anthropic-converse/request.ts';
 import { decodeUtf8 } from '../bytes.ts';
-import { capabilitiesOf, CONVERSE_MODELS } from '../capabilities.ts';
-import { chain } from '../chain.ts';
-import type { Converter } from '../converter.ts';
+import { CONVERSE_MODELS } from '../capabilities.ts';
+import { chainFor } from '../chain.ts';
 import { geminiCounter } from '../gemini-anthropic/count.ts';
 import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { parseEventData } from '../json-value.ts';
@@ -17,17 +16,6 @@ import { responsesToAnthropic } from '../responses-anthropic.ts';
 import { readTokenCount } from '../usage.ts';
 import { readConverseError } from './errors.ts';
 
-/** The first conversion has to know what the models of Converse take, not those of Anthropic. */
-function toConverse(first: Converter): Converter {
-  const chained = chain(first, anthropicToConverse);
-  return {
-    ...chained,
-    request: (body, parsed, plan) => chained.request(body, parsed, {
-      ...plan, capabilities: capabilitiesOf(CONVERSE_MODELS, plan.upstreamModel, plan.capabilities),
-    }),
-  };
-}
-
 const tokenCounter: TokenCounter = {
   request: convertCountRequest,
   read: (body) => readTokenCount(parseEventData(decodeUtf8(body))?.['inputTokens']),
@@ -35,7 +23,9 @@ const tokenCounter: TokenCounter = {
 
 export const converse: Provider = {
   chat: {
-    OpenAI: toConverse(openaiToAnthropic), Anthropic: anthropicToConverse, Responses: toConverse(responsesToAnthropic),
+    OpenAI: chainFor(openaiToAnthropic, anthropicToConverse, CONVERSE_MODELS),
+    Anthropic: anthropicToConverse,
+    Responses: chainFor(responsesToAnthropic, anthropicToConverse, CONVERSE_MODELS),
     Gemini: geminiThrough(anthropicToConverse, CONVERSE_MODELS),
   },
   tokenCounters: {

@@ -2,7 +2,7 @@
  * Reads the facts about a request in Google's protocol. Its model, and whether it streams, are in the path.
  */
 import type { ChatFacts } from '../call-facts.ts';
-import { addImage, addProviderTool, addUnbounded, startCounts } from '../content-counts.ts';
+import { addImage, addProviderTool, addUnbounded, countedFacts, startCounts } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import { isGiven, isRecord, itemsOf, readCount, readRecords, stringOf } from '../fields.ts';
@@ -42,17 +42,12 @@ export function readGenerateFacts(body: Uint8Array, request: JsonRecord): Genera
       config['maxOutputTokens'], 'generationConfig.maxOutputTokens', [1, Number.MAX_SAFE_INTEGER],
     ),
     answers: readCount(config['candidateCount'], 'generationConfig.candidateCount', [1, 128]) ?? 1,
-    textBytes: Math.max(0, counts.textBytes),
-    units: counts.units,
-    images: counts.images,
-    imageParam: counts.imageParam,
-    files: counts.files,
+    ...countedFacts(counts),
     predictionTokens: 0,
     thinkingBudget: budgetOf(config),
     fixedOutput: tools > 0 || schema,
     oneHourCache: false,
     ...serviceTier !== undefined && { serviceTier },
-    unbounded: counts.unbounded,
   };
 }
 

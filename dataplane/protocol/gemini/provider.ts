@@ -5,9 +5,8 @@
 import { anthropicToGemini } from '../anthropic-gemini.ts';
 import { convertCountRequest } from '../anthropic-gemini/request.ts';
 import { decodeUtf8 } from '../bytes.ts';
-import { capabilitiesOf, GEMINI_MODELS } from '../capabilities.ts';
-import { chain } from '../chain.ts';
-import type { Converter } from '../converter.ts';
+import { GEMINI_MODELS } from '../capabilities.ts';
+import { chainFor } from '../chain.ts';
 import { geminiCounter } from '../gemini-anthropic/count.ts';
 import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { parseEventData } from '../json-value.ts';
@@ -17,17 +16,6 @@ import { responsesToAnthropic } from '../responses-anthropic.ts';
 import { readTokenCount } from '../usage.ts';
 import { readGeminiError } from './errors.ts';
 
-/** The first conversion has to know what Gemini's models take, not those of Anthropic. */
-function toGemini(first: Converter): Converter {
-  const chained = chain(first, anthropicToGemini);
-  return {
-    ...chained,
-    request: (body, parsed, plan) => chained.request(body, parsed, {
-      ...plan, capabilities: capabilitiesOf(GEMINI_MODELS, plan.upstreamModel, plan.capabilities),
-    }),
-  };
-}
-
 const tokenCounter: TokenCounter = {
   request: convertCountRequest,
   read: (body) => readTokenCount(parseEventData(decodeUtf8(body))?.['totalTokens']),
@@ -35,7 +23,9 @@ const tokenCounter: TokenCounter = {
 
 export const gemini: Provider = {
   chat: {
-    OpenAI: toGemini(openaiToAnthropic), Anthropic: anthropicToGemini, Responses: toGemini(responsesToAnthropic),
+    OpenAI: chainFor(openaiToAnthropic, anthropicToGemini, GEMINI_MODELS),
+    Anthropic: anthropicToGemini,
+    Responses: chainFor(responsesToAnthropic, anthropicToGemini, GEMINI_MODELS),
     Gemini: geminiThrough(anthropicToGemini, GEMINI_MODELS),
   },
   tokenCounters: {

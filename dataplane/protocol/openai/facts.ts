@@ -5,8 +5,8 @@ import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
-  addImage, addPricedFields, addProviderTool, addUnbounded, asksForLongCache, dataUrlBytes, readServiceTier,
-  startCounts,
+  addImage, addPricedFields, addProviderTool, addUnbounded, asksForLongCache, countedFacts, dataUrlBytes,
+  readServiceTier, startCounts,
 } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import {
@@ -67,17 +67,12 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
     wantsStreamUsage: stream && readStreamOptions(parsed['stream_options']),
     maxOutputTokens: readLimit(parsed),
     answers: readAnswers(parsed),
-    textBytes: Math.max(0, counts.textBytes),
-    units: counts.units,
-    images: counts.images,
-    imageParam: counts.imageParam,
-    files: counts.files,
+    ...countedFacts(counts),
     predictionTokens: readPrediction(parsed['prediction'], body.length),
     thinkingBudget: readThinkingBudget(parsed),
     fixedOutput: tools > 0 || schema,
     oneHourCache: asksForLongCache(parsed),
     serviceTier: readServiceTier(parsed['service_tier']),
-    unbounded: counts.unbounded,
   };
 }
 

@@ -6,7 +6,9 @@
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
-import { addPricedFields, addUnbounded, asksForLongCache, readServiceTier, startCounts } from '../content-counts.ts';
+import {
+  addPricedFields, addUnbounded, asksForLongCache, countedFacts, readServiceTier, startCounts,
+} from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -54,11 +56,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
     wantsStreamUsage: true,
     maxOutputTokens: readCount(parsed['max_output_tokens'], 'max_output_tokens', [1, Number.MAX_SAFE_INTEGER]),
     answers: 1,
-    textBytes: Math.max(0, counts.textBytes),
-    units: counts.units,
-    images: counts.images,
-    imageParam: counts.imageParam,
-    files: counts.files,
+    ...countedFacts(counts),
     predictionTokens: 0,
     thinkingBudget: readThinkingBudget(parsed['reasoning']),
     fixedOutput: tools > 0 || schema,
