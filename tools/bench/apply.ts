@@ -21,6 +21,7 @@ import { Pool } from 'undici';
 import { PLATFORM, startCluster } from '../../test/e2e/cluster/support.ts';
 import type { Cluster } from '../../test/e2e/cluster/support.ts';
 import { freePort } from '../../test/support/free-port.ts';
+import { inParallel } from '../../test/support/in-parallel.ts';
 import type { Acknowledged, Watch } from './apply-clients.ts';
 import { quantilesOf } from './figures.ts';
 
@@ -43,13 +44,6 @@ function keyOf(n: number): string {
   return `sk-bench-${String(n).padStart(40, '0')}`;
 }
 
-async function inParallel(count: number, run: (n: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  await Promise.all(Array.from({ length: PARALLEL }, async () => {
-    while (next < count) await run(next++);
-  }));
-}
-
 async function create(cluster: Cluster, path: string, body: object): Promise<void> {
   const { status, body: answer } = await cluster.admin.call('POST', path, body);
   if (status >= 300) throw new Error(answer.message);
@@ -58,14 +52,14 @@ async function create(cluster: Cluster, path: string, body: object): Promise<voi
 async function load(cluster: Cluster): Promise<void> {
   await cluster.apply(PLATFORM);
   const api = 'modelgateway.dev/v1alpha1';
-  await inParallel(TEAMS, async (n) => {
+  await inParallel(TEAMS, PARALLEL, async (n) => {
     const namespace = teamOf(n);
     await create(cluster, '/api/v1/namespaces', { metadata: { name: namespace } });
     await create(cluster, `${GROUP}/${namespace}/accounts`, {
       apiVersion: api, kind: 'Account', metadata: { name: 'team' }, spec: { grants: [{ name: 'first', usd: '1000' }] },
     });
   });
-  await inParallel(keyCount, async (n) => {
+  await inParallel(keyCount, PARALLEL, async (n) => {
     const [namespace, name] = [teamOf(n), `key-${n}`];
     await create(cluster, `/api/v1/namespaces/${namespace}/secrets`, {
       metadata: { name, labels: { [KEY_LABEL]: name } }, stringData: { apiKey: keyOf(n) },

@@ -4,9 +4,8 @@
  * proxies are killed, and charts are upgraded. Each line is one round: the time from an edit's request until every
  * proxy enforces it, the memory of the pods, and the calls that failed. Exit code 1: one failed that no kill cut.
  */
-import { NAMESPACE } from '../../test/e2e/charts/situations.ts';
 import { numberFlag, readFlags } from '../../test/support/flags.ts';
-import { installDefinitions, makeFirstCall, openWorld, worldMissing } from '../../test/e2e/node/world.ts';
+import { installDefinitions, makeFirstCall, openWorld, rollout, worldMissing } from '../../test/e2e/node/world.ts';
 import { quantilesOf } from '../bench/figures.ts';
 import { playRound, VERSIONS } from './round.ts';
 import type { RoundResult } from './round.ts';
@@ -26,7 +25,7 @@ try {
   // it applies the group that all keys are of
   await makeFirstCall(world);
   // the demo stands for a provider, which upgrades of the gateway leave alone
-  await world.node.kubectl('rollout', 'pause', 'deployment/model-gateway-demo', '--namespace', NAMESPACE);
+  await rollout(world, 'pause', 'demo');
   await world.node.tagImage(`model-gateway:${VERSIONS[0]}`, `model-gateway:${VERSIONS[1]}`);
   const startedMs = performance.now();
   const tenants = await openTenants(world, keys);

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { NAMESPACE } from '../../test/e2e/charts/situations.ts';
 import { failures as failuresOf, startTraffic } from '../../test/e2e/node/traffic.ts';
-import { eventually, packagedChart, RELEASE, VALUES } from '../../test/e2e/node/world.ts';
-import type { Pod, World } from '../../test/e2e/node/world.ts';
+import { killPod, operatorLease, packagedChart, RELEASE, rollout, VALUES } from '../../test/e2e/node/world.ts';
+import type { World } from '../../test/e2e/node/world.ts';
 import type { KubeAnswer } from '../../test/support/kube/client.ts';
 import type { Tenants } from './tenants.ts';
 
@@ -120,13 +120,11 @@ async function reportedInStatus(tenants: Tenants, n: number, generation: number)
 async function strike(world: World, event: Event, round: number): Promise<number> {
   switch (event) {
     case 'operator killed': {
-      const { spec } = await world.get(
-        `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${RELEASE}-operator`,
-      );
-      await kill(world, (await world.pods('operator')).find(({ name }) => name === spec.holderIdentity));
+      const { holderIdentity } = await operatorLease(world);
+      await killPod(world, (await world.pods('operator')).find(({ name }) => name === holderIdentity));
       return Infinity;
     }
-    case 'proxy killed': return kill(world, (await world.pods('dataplane'))[0]);
+    case 'proxy killed': return killPod(world, (await world.pods('dataplane'))[0]);
     case 'upgrade': {
       await upgrade(world, VERSIONS[Math.floor(round / EVENTS.length + 1) % VERSIONS.length] ?? VERSIONS[0]);
       return Infinity;
@@ -135,22 +133,10 @@ async function strike(world: World, event: Event, round: number): Promise<number
   }
 }
 
-async function kill(world: World, pod: Pod | undefined): Promise<number> {
-  if (!pod) throw new Error('there is no pod to kill');
-  const killedMs = Date.now();
-  await world.node.killContainer(pod.containerId);
-  await eventually(`${pod.name} is back`, async () => (await world.pods()).find(({ name }) => name === pod.name),
-    (now) => now !== undefined && now.restarts > pod.restarts && now.ready);
-  return killedMs;
-}
-
 async function upgrade(world: World, version: string): Promise<void> {
   await world.helm('upgrade', RELEASE, await packagedChart(world, version), '--values', VALUES);
   for (const [component, count] of ROLLED_OUT) {
-    const deployment = component === 'dataplane' ? RELEASE : `${RELEASE}-${component}`;
-    await world.node.kubectl(
-      'rollout', 'status', `deployment/${deployment}`, '--namespace', NAMESPACE, '--timeout=180s',
-    );
+    await rollout(world, 'status', component, '--timeout=180s');
     await world.settled(component, count);
   }
 }

@@ -1,6 +1,7 @@
 /** Ten thousand keys of a hundred teams, and what is done to them through the API server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { World } from '../../test/e2e/node/world.ts';
+import { inParallel } from '../../test/support/in-parallel.ts';
 import type { KubeAnswer } from '../../test/support/kube/client.ts';
 
 const TEAMS = 100;
@@ -44,8 +45,8 @@ export async function openTenants(world: World, keys: number): Promise<Tenants> 
       spec: { groupRef: { name: 'standard' }, accountRef: { name: 'team' }, quota: { limitUsd: '25' } },
     });
   const pathOf = (n: number): string => `${GROUP}/namespaces/${teamOf(n)}/apikeys/key-${n}`;
-  await inParallel(Math.min(TEAMS, keys), (n) => addTeam(teamOf(n)));
-  await inParallel(keys, (n) => addKey(teamOf(n), `key-${n}`));
+  await inParallel(Math.min(TEAMS, keys), PARALLEL, (n) => addTeam(teamOf(n)));
+  await inParallel(keys, PARALLEL, (n) => addKey(teamOf(n), `key-${n}`));
   for (let team = 0; team < Math.min(TEAMS, keys); team++) await allReady(world, teamOf(team));
   return {
     keys,
@@ -55,7 +56,7 @@ export async function openTenants(world: World, keys: number): Promise<Tenants> 
     async welcome(round) {
       const namespace = `guest-${round}`;
       await addTeam(namespace);
-      await inParallel(GUESTS, (n) => addKey(namespace, `key-${n}`));
+      await inParallel(GUESTS, PARALLEL, (n) => addKey(namespace, `key-${n}`));
       await allReady(world, namespace);
       return namespace;
     },
@@ -82,11 +83,4 @@ async function allReady(world: World, namespace: string): Promise<void> {
 
 function isReady({ status }: KubeAnswer['body']): boolean {
   return status?.conditions?.find(({ type }: { type: string }) => type === 'Ready')?.status === 'True';
-}
-
-async function inParallel(count: number, work: (n: number) => Promise<unknown>): Promise<void> {
-  const indices = Array.from({ length: count }, (_, n) => n).values();
-  await Promise.all(Array.from({ length: PARALLEL }, async () => {
-    for (const n of indices) await work(n);
-  }));
 }

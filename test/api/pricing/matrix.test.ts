@@ -3,10 +3,8 @@
  * modalities, iterations, groups and channels. The fixture has each figure as computed by hand.
  */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { chat, get, message, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
 import type { Answer, World } from '../../support/api/world.ts';
@@ -16,43 +14,17 @@ import {
   anthropicMessage, anthropicStream, insertAt, openaiChat, openaiStream, sse,
 } from '../../support/provider-answers.ts';
 import type { AnthropicUsage } from '../../support/provider-answers.ts';
+import { readPriceMatrix } from '../../support/price-matrix.ts';
+import type { PriceCase } from '../../support/price-matrix.ts';
 
-type Line = readonly [dimension: string, quantity: number, rateUsd: string];
-
-interface Case {
-  readonly name: string;
-  readonly model: string;
-  readonly protocol?: 'Anthropic';
-  readonly groupRatio?: string;
-  readonly asked?: string;
-  readonly answer: { readonly service_tier?: string; readonly usage: Readonly<Record<string, unknown>> };
-  readonly lines: readonly Line[];
-  readonly channel?: string;
-  readonly tier?: string;
-  readonly region?: string;
-  readonly steps?: readonly (number | null)[];
-  readonly models?: readonly (string | null)[];
-  readonly above?: number;
-  /** Nano-dollars. */
-  readonly cost: number;
-}
-
-interface Fixture {
-  readonly catalog: {
-    readonly spec: { readonly models: readonly { readonly name: string; readonly vendor: string }[] };
-  };
-  readonly cases: readonly Case[];
-}
-
-const FIXTURE = join(import.meta.dirname, '../../unit/dataplane/pipeline/testdata/price-matrix.yaml');
-const { catalog, cases } = parse(readFileSync(FIXTURE, 'utf8')) as Fixture;
+const { catalog, cases } = readPriceMatrix();
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 const CHANNELS = { openai: ['any', 'cheap', 'dear', 'tenth-more'], messages: ['any', 'dear'] } as const;
 
 /** Cases of one channel and ratio share a group, which has a key of the same name. */
-const groupOf = ({ channel = 'any', groupRatio = '1' }: Case): string =>
+const groupOf = ({ channel = 'any', groupRatio = '1' }: PriceCase): string =>
   `${channel}-${groupRatio}`.replaceAll(/[/.]/g, '-');
-const keyOf = (each: Case): string => `sk-test-${groupOf(each).padEnd(35, '0')}`;
+const keyOf = (each: PriceCase): string => `sk-test-${groupOf(each).padEnd(35, '0')}`;
 
 let world: World;
 beforeAll(async () => {
@@ -96,7 +68,9 @@ spec:
 }
 
 /** Such a call has the input that its answer counts; only tools of the provider cause several requests. */
-function bodyOf({ model, protocol, asked, answer: { usage }, lines }: Case, stream: boolean): Record<string, unknown> {
+function bodyOf(
+  { model, protocol, asked, answer: { usage }, lines }: PriceCase, stream: boolean,
+): Record<string, unknown> {
   const inputTokens = lines.reduce((sum, [, quantity]) => sum + quantity, 0);
   const fields = {
     stream, messages: [{ role: 'user', content: 'x'.repeat(inputTokens) }],
@@ -109,7 +83,7 @@ function bodyOf({ model, protocol, asked, answer: { usage }, lines }: Case, stre
   });
 }
 
-function replyOf({ protocol, answer }: Case, stream: boolean): Reply {
+function replyOf({ protocol, answer }: PriceCase, stream: boolean): Reply {
   if (protocol) {
     // the fixture has fields that no helper knows
     const usage = answer.usage as unknown as AnthropicUsage;
@@ -131,7 +105,7 @@ interface ShownLine {
   readonly model: string | null;
 }
 
-async function check(each: Case, stream: boolean): Promise<void> {
+async function check(each: PriceCase, stream: boolean): Promise<void> {
   const provider = each.protocol ? world.anthropic : world.openai;
   provider.script(replyOf(each, stream));
   const authorization = { authorization: `Bearer ${keyOf(each)}` };
@@ -158,7 +132,7 @@ async function check(each: Case, stream: boolean): Promise<void> {
 }
 
 /** A stream's head leaves before its cost is known. */
-function assertHeader({ headers }: Answer, stream: boolean, { cost }: Case): void {
+function assertHeader({ headers }: Answer, stream: boolean, { cost }: PriceCase): void {
   if (stream) return;
   assert.equal(parseDecimal(headers.get('x-modelgateway-cost-usd') ?? ''), BigInt(cost));
 }

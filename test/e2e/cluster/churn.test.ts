@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
+import { inParallel } from '../../support/in-parallel.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { SCENE, conditionsOf, isReady, runOperator, startCluster, until } from './support.ts';
 import type { Cluster, Live, Running } from './support.ts';
@@ -29,12 +30,6 @@ describe.skipIf(missing)('a thousand objects on a Kubernetes API server', () => 
     await cluster?.stop();
   });
 
-  async function forAll(work: (index: number) => Promise<unknown>): Promise<void> {
-    const indices = Array.from({ length: KEYS }, (_, index) => index).values();
-    await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-      for (const index of indices) await work(index);
-    }));
-  }
   const keys = async (): Promise<Live[]> =>
     (await cluster.list('ApiKey', 'team-a')).filter(({ metadata }) => metadata.name !== 'ci');
   const atRest = () =>
@@ -42,7 +37,7 @@ describe.skipIf(missing)('a thousand objects on a Kubernetes API server', () => 
 
   it('are all right in the end, with few writes', async () => {
     const spec = { groupRef: { name: 'main' }, accountRef: { name: 'team' } };
-    await forAll(async (index) => {
+    await inParallel(KEYS, AT_ONCE, async (index) => {
       const { status } = await cluster.admin.call('POST', PATH, { apiVersion:
         'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name: `key-${index}`, namespace: 'team-a' }, spec });
       assert.equal(status, 201);

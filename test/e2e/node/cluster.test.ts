@@ -16,9 +16,10 @@ import { readBooks, reconcile } from './books.ts';
 import { failures, isSpent, startTraffic } from './traffic.ts';
 import type { Traffic } from './traffic.ts';
 import {
-  ENTRANCES, eventually, installDefinitions, makeFirstCall, openWorld, packagedChart, RELEASE, VALUES, worldMissing,
+  ENTRANCES, eventually, installDefinitions, killPod, makeFirstCall, openWorld, operatorLease, packagedChart, RELEASE,
+  rollout, VALUES, worldMissing,
 } from './world.ts';
-import type { Pod, World } from './world.ts';
+import type { World } from './world.ts';
 
 const missing = await worldMissing();
 /** An account with a key that has plenty, and one that is soon used up. */
@@ -122,17 +123,11 @@ describe.skipIf(missing)('a release on a node', () => {
   for (const [component, count] of RESTARTED) {
     it(`loses no call while its ${component} is restarted`, async () => {
       await withoutFailure(async () => {
-        await rollout('restart', component);
-        await rollout('status', component, '--timeout=120s');
+        await rollout(world, 'restart', component);
+        await rollout(world, 'status', component, '--timeout=120s');
         await world.settled(component, count);
       });
     });
-  }
-
-  /** kubectl rollout of a component's Deployment. */
-  async function rollout(verb: string, component: string, ...args: readonly string[]): Promise<void> {
-    const deployment = component === 'dataplane' ? RELEASE : `${RELEASE}-${component}`;
-    await world.node.kubectl('rollout', verb, `deployment/${deployment}`, '--namespace', NAMESPACE, ...args);
   }
 
   it('loses no call while it is upgraded to the next version\'s chart, as releases package it', async () => {
@@ -140,16 +135,16 @@ describe.skipIf(missing)('a release on a node', () => {
     await world.node.tagImage('model-gateway:0.1.0', `model-gateway:${NEXT_VERSION}`);
     const ledger = await world.pods('valkey');
     // the demo stands for a provider, which an upgrade of the gateway leaves alone
-    await rollout('pause', 'demo');
+    await rollout(world, 'pause', 'demo');
     await withoutFailure(async () => {
       await world.helm('upgrade', RELEASE, chart, '--values', VALUES);
       for (const [component, count] of RESTARTED) {
-        await rollout('status', component, '--timeout=120s');
+        await rollout(world, 'status', component, '--timeout=120s');
         await world.settled(component, count);
       }
     });
-    await rollout('resume', 'demo');
-    await rollout('status', 'demo', '--timeout=120s');
+    await rollout(world, 'resume', 'demo');
+    await rollout(world, 'status', 'demo', '--timeout=120s');
     await world.settled('demo', 1);
     assert.deepEqual(await imagesOf('dataplane'), [`model-gateway:${NEXT_VERSION}`]);
     assert.deepEqual(await imagesOf('operator'), [`model-gateway:${NEXT_VERSION}`]);
@@ -201,10 +196,10 @@ describe.skipIf(missing)('a release on a node', () => {
 
     it('goes on without the leading operator, until one leads again', async () => {
       const [from, killedAt] = [traffic.calls.length, new Date().toISOString()];
-      const { holderIdentity } = await lease();
-      await kill((await world.pods('operator')).find(({ name }) => name === holderIdentity));
+      const { holderIdentity } = await operatorLease(world);
+      await killPod(world, (await world.pods('operator')).find(({ name }) => name === holderIdentity));
       // its successor, or itself in a new container
-      await eventually('the Lease is renewed', lease, ({ renewTime }) => renewTime > killedAt);
+      await eventually('the Lease is renewed', () => operatorLease(world), ({ renewTime }) => renewTime > killedAt);
       await world.node.kubectl(
         'patch', 'apikey', 'plenty', '--namespace', 'team-k', '--type', 'merge', '--patch',
         '{"spec": {"maxConcurrency": 100}}',
@@ -220,7 +215,7 @@ describe.skipIf(missing)('a release on a node', () => {
       'dataplane', 'valkey', 'edge',
     ]) it(`comes back after kills of ${component}, one pod after the other`, async () => {
       const killedMs = Date.now();
-      for (const pod of await world.pods(component)) await kill(pod);
+      for (const pod of await world.pods(component)) await killPod(world, pod);
       const backMs = Date.now();
       await eventually('calls are answered by every way', async () =>
         ENTRANCES.filter((via) => traffic.calls.filter((call) => call.sentMs > backMs && call.via === via &&
@@ -246,18 +241,6 @@ describe.skipIf(missing)('a release on a node', () => {
       assert.ok(calls.some(isSpent), 'the little key was never used up');
     });
   });
-
-  /** kill -9; resolves once the pod is ready again, with a new container. */
-  async function kill(pod: Pod | undefined): Promise<void> {
-    assert.ok(pod);
-    await world.node.killContainer(pod.containerId);
-    await eventually(`${pod.name} is back`, async () => (await world.pods()).find(({ name }) =>
-      name === pod.name), (now) => now !== undefined && now.restarts > pod.restarts && now.ready);
-  }
-
-  async function lease(): Promise<{ readonly holderIdentity: string; readonly renewTime: string }> {
-    return (await world.get(`/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${RELEASE}-operator`)).spec;
-  }
 
   it('says what it takes at rest', async () => {
     for (const [container, mebibytes] of await world.memory()) console.info(`${container}: ${mebibytes} MiB`);

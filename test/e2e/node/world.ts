@@ -193,6 +193,31 @@ export async function makeFirstCall(world: World): Promise<unknown> {
   return JSON.parse(said.slice(said.lastIndexOf('\n{') + 1));
 }
 
+/** kill -9; resolves with the time of the kill once the pod is ready again, with a new container. */
+export async function killPod(world: World, pod: Pod | undefined): Promise<number> {
+  if (!pod) throw new Error('there is no pod to kill');
+  const killedMs = Date.now();
+  await world.node.killContainer(pod.containerId);
+  await eventually(`${pod.name} is back`, async () => (await world.pods()).find(({ name }) => name === pod.name),
+    (now) => now !== undefined && now.restarts > pod.restarts && now.ready);
+  return killedMs;
+}
+
+/** The operators' Lease. */
+export async function operatorLease(
+  world: World,
+): Promise<{ readonly holderIdentity: string; readonly renewTime: string }> {
+  return (await world.get(`/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${RELEASE}-operator`)).spec;
+}
+
+/** kubectl rollout of a component's Deployment. */
+export async function rollout(
+  world: World, verb: string, component: string, ...args: readonly string[]
+): Promise<void> {
+  const deployment = component === 'dataplane' ? RELEASE : `${RELEASE}-${component}`;
+  await world.node.kubectl('rollout', verb, `deployment/${deployment}`, '--namespace', NAMESPACE, ...args);
+}
+
 export async function installDefinitions(world: World): Promise<void> {
   await world.helm('install', 'model-gateway-crds', CRDS_CHART);
 }

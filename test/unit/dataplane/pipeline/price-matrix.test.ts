@@ -1,9 +1,7 @@
 /** What recorded answers cost, in every dimension of a price, against figures computed by hand (the fixture). */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, test } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { viewLines } from '#ledger/bill.ts';
 import { costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
 import type { CompiledPrice } from '#ledger/price-sheet.ts';
@@ -16,33 +14,12 @@ import { meterCompletion } from '../../../../dataplane/protocol/openai/stream-me
 import type { ReportedUsage } from '../../../../dataplane/protocol/converter.ts';
 import { indexPrices, priceAt } from '../../../../dataplane/state/compile-pricing.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
+import { readPriceMatrix } from '../../../support/price-matrix.ts';
+import type { PriceCase } from '../../../support/price-matrix.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
 
-interface Case {
-  readonly name: string;
-  readonly model: string;
-  readonly protocol?: 'Anthropic';
-  readonly groupRatio?: string;
-  readonly asked?: string;
-  readonly answer: Readonly<Record<string, unknown>>;
-  readonly lines: readonly (readonly [dimension: string, quantity: number, rateUsd: string])[];
-  readonly channel?: string;
-  readonly tier?: string;
-  readonly region?: string;
-  /** Of each line, where the requests of a call are in different context tiers, or of different models. */
-  readonly steps?: readonly (number | null)[];
-  readonly models?: readonly (string | null)[];
-  readonly above?: number;
-  readonly cost: number;
-}
-
-interface Fixture {
-  readonly catalog: unknown;
-  readonly cases: readonly Case[];
-}
-
 const E9 = 10n ** 9n;
-const fixture = parse(readFileSync(join(import.meta.dirname, 'testdata/price-matrix.yaml'), 'utf8')) as Fixture;
+const fixture = readPriceMatrix();
 const { snapshot } = translate(resourcesOf(stringify(fixture.catalog)), {
   gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS,
 });
@@ -53,7 +30,7 @@ function priceOf(model: string, ratio = '1', channel = 'any/channel'): CompiledP
   return priceAt(entry, (parseDecimal(ratio) ?? assert.fail(ratio)) * E9, channel);
 }
 
-function reportedBy({ answer, protocol }: Case): ReportedUsage {
+function reportedBy({ answer, protocol }: PriceCase): ReportedUsage {
   return (protocol === 'Anthropic' ? meterMessage(answer) : meterCompletion(answer)).reported;
 }
 
@@ -90,7 +67,7 @@ describe('an answer costs, to the nano-dollar,', () => {
 });
 
 /** A call on the case's model that may consume as much as its answer says. */
-function termsOf({ model, groupRatio, channel, asked }: Case, tokens: TokenCounts): BillingTerms {
+function termsOf({ model, groupRatio, channel, asked }: PriceCase, tokens: TokenCounts): BillingTerms {
   const price = priceOf(model, groupRatio, channel);
   const inputTokens = tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h;
   // what the price of an answer needs to know of its call
