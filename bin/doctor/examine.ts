@@ -14,8 +14,11 @@ export async function examine({ probes }: Plan): Promise<readonly Outcome[]> {
     identity: { env: process.env, nowMs: () => Date.now(), random: () => Math.random() },
   });
   const outcomes: Outcome[] = [];
-  for (const probe of probes) outcomes.push(await askChannel(upstreams, probe));
-  await upstreams.close();
+  try {
+    for (const probe of probes) outcomes.push(await askChannel(upstreams, probe));
+  } finally {
+    await upstreams.close();
+  }
   return outcomes;
 }
 

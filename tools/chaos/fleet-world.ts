@@ -293,7 +293,7 @@ class World implements FleetWorld {
       // several files may have been read at different times
       if (changed.length > 1) await sleep(SETTLED_MS);
       version.inForceMs = Date.now();
-    });
+    }).catch((error: unknown) => { this.violations.push(`an edit could not be followed: ${String(error)}`); });
   }
 
   async #during(member: number | undefined, work: () => Promise<void>): Promise<void> {
