@@ -6,6 +6,7 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Html } from '#web/html.ts';
+import type { LoadedFolder } from '../operator/files/load-folder.ts';
 import type { Resources } from '../operator/store/resources.ts';
 import type { ActivityReader } from '../dataplane/activity/activity.ts';
 import type { ConsoleAccess, PersonAccess } from './access/access.ts';
@@ -25,6 +26,10 @@ export interface ConsoleDeps {
   readonly resources: () => Resources;
   /** By which forms are checked before anything is sent. */
   readonly schemas: Schemas;
+  /** Parses manifests and checks them as the API server would. */
+  readonly loadManifests: (text: string) => LoadedFolder;
+  /** Resolves when the process has done its other pending work; long computations wait for it now and then. */
+  readonly nextTurn: () => Promise<unknown>;
   readonly gatewayNamespace: string;
   /** What statuses show of a key (status.keyHash); undefined: its SHA-256. */
   readonly keyHashOf?: (key: string) => string;

@@ -16,6 +16,7 @@ import { keysRoutes } from './pages/keys.ts';
 import { modelsRoutes } from './pages/models.ts';
 import { overviewRoutes } from './pages/overview.ts';
 import { playgroundRoutes } from './pages/playground.ts';
+import { priceChangeRoutes } from './pages/price-change.ts';
 import { pricesRoutes } from './pages/prices.ts';
 import { refusedRoutes } from './pages/refused.ts';
 import { routesRoutes } from './pages/routes.ts';
@@ -36,5 +37,5 @@ export const ROUTES: readonly ConsoleRoute[] = [
   ...walletRoutes, ...accountNewRoutes, ...accountRoutes, ...takeBackRoutes, ...callsRoutes, ...callRoutes,
   ...refusedRoutes, ...usageRoutes, ...usageCallsRoutes, ...usageMarginsRoutes,
   ...playgroundRoutes, ...modelsRoutes,
-  ...pricesRoutes, ...groupsRoutes, ...routesRoutes, ...yamlRoutes,
+  ...pricesRoutes, ...priceChangeRoutes, ...groupsRoutes, ...routesRoutes, ...yamlRoutes,
 ];

@@ -7,6 +7,9 @@ import { hash, hkdfSync, randomUUID } from 'node:crypto';
 import fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { countGenerations } from '../operator/files/generations.ts';
+import { createLoader } from '../operator/files/load-folder.ts';
 import { AccessError } from './access/access.ts';
 import type { ConsoleAccess } from './access/access.ts';
 import { withKeyAccess } from './access/key-access.ts';
@@ -33,7 +36,7 @@ import { shareRevocations } from './session/revocations.ts';
 import { SESSION_KEY_BYTES, registerSessions } from './session/session-cookies.ts';
 import type { ConsoleTls } from './tls.ts';
 
-export interface ConsoleOptions extends Omit<ConsoleDeps, 'state' | 'schemas'> {
+export interface ConsoleOptions extends Omit<ConsoleDeps, 'state' | 'schemas' | 'loadManifests' | 'nextTurn'> {
   /** All keys: their holders sign in with them. undefined: nobody does. */
   readonly keys?: KeyDirectory;
   /** What all replicas share. Default: this process's own state, for as long as it runs. */
@@ -89,7 +92,11 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
   const revocations = shareRevocations(state);
   const authenticator = createAuthenticator({ access, revocations, formKey, proxyHeader, nowMs });
   const callGateway = options.gatewayUrl === undefined ? undefined : createGatewayCaller(options.gatewayUrl);
-  const deps = { ...options, access, state, callGateway, schemas: loadApiKindsSync() };
+  const schemas = loadApiKindsSync();
+  const loadManifests: ConsoleDeps['loadManifests'] = (text) => createLoader(
+    { kinds: schemas, defaultNamespace: options.gatewayNamespace }, countGenerations(0),
+  )([{ path: '', text }]);
+  const deps = { ...options, access, state, callGateway, schemas, loadManifests, nextTurn: () => nextTurn() };
   const context: ReplyContext = { deps, assets, authenticator };
   const app = createApp(options, context);
   registerSessions(app, sealingKeys);

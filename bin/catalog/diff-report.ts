@@ -1,8 +1,8 @@
 /** Formats a catalog diff as a table, as JSON, or as Markdown for a comment on a pull request. */
 import { formatDecimal } from '../../dataplane/snapshot/decimal.ts';
+import { DIMENSIONS } from '../../dataplane/state/catalog-diff.ts';
+import type { CatalogDiff, Change } from '../../dataplane/state/catalog-diff.ts';
 import { textTable } from '../text-table.ts';
-import { DIMENSIONS } from './diff.ts';
-import type { CatalogDiff, Change } from './diff.ts';
 
 export type DiffFormat = 'table' | 'json' | 'markdown';
 

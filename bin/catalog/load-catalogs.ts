@@ -3,7 +3,6 @@ import { readFile, stat } from 'node:fs/promises';
 import { loadApiKinds } from '../../crds/schema/load.ts';
 import type { PriceCatalog } from '../../crds/schema/types.gen.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
-import { indexPrices } from '../../dataplane/state/compile-pricing.ts';
 import { countGenerations } from '../../operator/files/generations.ts';
 import { createLoader } from '../../operator/files/load-folder.ts';
 import { readFolder } from '../../operator/files/provider.ts';
@@ -11,7 +10,6 @@ import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
-import type { Catalogs } from './repriced-call.ts';
 
 /** The snapshot that a gateway would make of these manifests. Throws CommandFailed if they have mistakes. */
 export async function loadManifests(path: string): Promise<Snapshot> {
@@ -43,10 +41,4 @@ async function readFiles(path: string): Promise<readonly { readonly path: string
     throw new CommandFailed(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
       undefined, error);
   }
-}
-
-/** The prices and the groups' ratios. A group that only the other snapshot has is included with its ratio there. */
-export function catalogsOf({ catalogs, groups }: Snapshot, other: Snapshot): Catalogs {
-  const ratios = [...other.groups, ...groups].map(({ name, priceRatioE9 }) => [name, priceRatioE9] as const);
-  return { prices: indexPrices(catalogs), groupRatiosE9: new Map(ratios) };
 }

@@ -1,7 +1,7 @@
 /** Reads the calls that `mgw usage --format json` printed, to price them again. */
 import type { BillLine, CallStatus } from '../../dataplane/ledger/usage-record.ts';
+import type { DiffedCall } from '../../dataplane/state/catalog-diff.ts';
 import { CommandFailed } from '../exit-codes.ts';
-import type { DiffedCall } from './diff.ts';
 import { isRecord } from './lists/records.ts';
 import type { JsonRecord } from './lists/records.ts';
 

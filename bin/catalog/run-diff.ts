@@ -1,14 +1,14 @@
 /** Implements `mgw catalog diff`. */
 import { readFile } from 'node:fs/promises';
 import { text as readText } from 'node:stream/consumers';
+import { catalogsOf, diffCatalogs } from '../../dataplane/state/catalog-diff.ts';
+import type { DiffedCall } from '../../dataplane/state/catalog-diff.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import type { LedgerLocation } from '../options.ts';
 import { readRecords } from '../usage/usage.ts';
-import { diffCatalogs } from './diff.ts';
-import type { DiffedCall } from './diff.ts';
 import { formatDiff } from './diff-report.ts';
 import type { DiffFormat } from './diff-report.ts';
-import { catalogsOf, loadManifests } from './load-catalogs.ts';
+import { loadManifests } from './load-catalogs.ts';
 import { readUsageJson } from './read-usage.ts';
 
 interface DiffRun {

@@ -1,10 +1,9 @@
 /** The gateway's price list with its calculator. Prices are public: everybody who is signed in sees all of them. */
-import { compilePrice } from '#ledger/price-sheet.ts';
 import type { CompiledPrice } from '#ledger/price-sheet.ts';
-import { hasOwnPrice, priceOn, pricesOf } from '#snapshot/catalog-prices.ts';
+import { hasOwnPrice } from '#snapshot/catalog-prices.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
-import { Endpoint, Input, QuotaType } from '#snapshot/snapshot.gen.ts';
-import type { DirectAccess, Group, Model, ModelRoute, Price, PriceCatalog, Snapshot } from '#snapshot/snapshot.gen.ts';
+import { Endpoint, Input } from '#snapshot/snapshot.gen.ts';
+import type { DirectAccess, Group, Model, ModelRoute, Snapshot } from '#snapshot/snapshot.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { Endpoint as EndpointName, ServedModel } from '#web/pricing/model-facts.ts';
@@ -17,9 +16,12 @@ import { parsePricingQuery } from '#web/pricing/query.ts';
 import type { PricingQuery } from '#web/pricing/query.ts';
 import { rankRows } from '#web/pricing/rows.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
+import { indexPrices, priceAt } from '../../dataplane/state/compile-pricing.ts';
+import type { PriceEntry } from '../../dataplane/state/compile-pricing.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
 import { AccessError } from '../access/access.ts';
+import { seesPriceChanges } from './price-change.ts';
 import type { HandlerResult, ConsoleDeps, ConsoleRoute, PageRequest } from '../route.ts';
 
 const MODEL_ROOT = '/prices/models/';
@@ -28,13 +30,16 @@ const MODEL_ROOT = '/prices/models/';
 const compilers = new WeakMap<ConsoleDeps, ReturnType<typeof createPriceLists>>();
 const rankings = new WeakMap<PriceList, readonly RankedRow[]>();
 
-function showPrices({ deps, query: parameters }: PageRequest): HandlerResult {
+async function showPrices(request: PageRequest): Promise<HandlerResult> {
+  const { deps, query: parameters } = request;
   const list = priceListOf(deps);
   const query = parsePricingQuery(parameters, list.pricing);
   const part = parameters.get('part') === 'calculation' ? renderCalculationPart(list, query) : undefined;
   if (part) return { fragment: part };
-  const body = renderPricesPage(list, query, { ranked: ranked(list), publicHref:
-    deps.gatewayUrl === undefined ? undefined : `${deps.gatewayUrl.replace(/\/$/, '')}/pricing` });
+  const body = renderPricesPage(list, query, {
+    ranked: ranked(list), mayPreview: await seesPriceChanges(request),
+    publicHref: deps.gatewayUrl === undefined ? undefined : `${deps.gatewayUrl.replace(/\/$/, '')}/pricing`,
+  });
   return { page: {
     title: 'Prices', active: 'prices', body, scripts: ['pricing.js', 'calculator.js'], styles: ['pricing.css'],
   } };
@@ -121,27 +126,7 @@ function servedModel(
   };
 }
 
-interface CatalogPrice extends ModelPrice {
-  readonly price: Price;
-}
-
-/** Of two prices for one model the first counts. */
-function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, CatalogPrice> {
-  const prices = new Map<string, CatalogPrice>();
-  for (const catalog of catalogs) {
-    const { ratioBaseUsdE9 } = catalog;
-    for (const price of pricesOf(catalog)) {
-      if (!prices.has(price.name)) prices.set(price.name, {
-        price, quotaType: price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token', ratioBaseE9: ratioBaseUsdE9,
-        figures: price.usdPerMillion
-          && compilePrice({ ...price, quotaType: 'Token', ratioBaseUsdE9 }, ONE_E9 * ONE_E9),
-      });
-    }
-  }
-  return prices;
-}
-
-type Prices = ReadonlyMap<string, CatalogPrice>;
+type Prices = ReadonlyMap<string, PriceEntry>;
 
 /**
  * A Direct group serves what its routes have; an Automatic one what its members do, at the member's ratio times its
@@ -194,7 +179,7 @@ function servedModels({ routes: entries }: DirectAccess, routes: ReadonlyMap<str
 
 /** The prices of a model at a group's ratio: of each channel with a price of its own, and of all others. */
 function pricesOn(
-  entry: CatalogPrice | undefined, groupRatioE18: bigint, channels: readonly string[],
+  entry: PriceEntry | undefined, groupRatioE18: bigint, channels: readonly string[],
 ): (CompiledPrice | undefined)[] {
   if (!entry) return [undefined];
   const own = [...new Set(channels)].filter((id) => hasOwnPrice(entry.price, id));
@@ -202,20 +187,22 @@ function pricesOn(
   return channels.every((id) => own.includes(id)) ? prices : [priceAt(entry, groupRatioE18), ...prices];
 }
 
-function priceAt({ price, quotaType, ratioBaseE9 }: CatalogPrice, groupRatioE18: bigint, channel?: string):
-CompiledPrice {
-  const on = priceOn(price, channel);
-  return compilePrice({ ...on.price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, on.multiplierE9);
+interface PricesView {
+  readonly ranked: readonly RankedRow[];
+  /** The person may see what a change of prices would cost. */
+  readonly mayPreview: boolean;
+  /** Where the same list is without signing in. */
+  readonly publicHref: string | undefined;
 }
 
-/** `publicHref`: where the same list is without signing in. */
-function renderPricesPage(list: PriceList, query: PricingQuery, {
-  ranked, publicHref,
-}: { readonly ranked: readonly RankedRow[]; readonly publicHref: string | undefined }): Html {
+function renderPricesPage(
+  list: PriceList, query: PricingQuery, { ranked, mayPreview, publicHref }: PricesView,
+): Html {
   return html`<div class="page-head"><div><h1>Prices</h1>
 <p class="lede">In US dollars, as of now. Every model has ratios that say what its tokens cost; the group of a key \
 multiplies them.\
 ${list.pricing.rows.length === 0 ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p></div>
+${mayPreview ? html`<div class="actions"><a class="button" href="/prices/change">Preview a change</a></div>` : NOTHING}
 ${publicHref === undefined
   ? NOTHING
   : html`<p class="soft">Also without signing in: <a href="${publicHref}">${publicHref.replace(

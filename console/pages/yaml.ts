@@ -1,9 +1,9 @@
 /** A key, group or route as YAML to copy: what a person may read, without status and without what the server adds. */
-import { dump } from 'js-yaml';
-import type { Kind, Resource } from '#crds/types.gen.ts';
+import type { Kind } from '#crds/types.gen.ts';
 import { html, preformatted } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
+import { manifestOf } from '../platform/manifest.ts';
 import type { ConsoleRoute, HandlerResult, NavigationItem, PageRequest } from '../route.ts';
 import { WALLET_FILES } from '../wallet/visible-calls.ts';
 
@@ -36,17 +36,6 @@ ${preformatted(manifestOf(object))}</code></pre>`;
 
 function refOf({ params, deps }: PageRequest): ObjectRef {
   return { namespace: params['namespace'] ?? deps.gatewayNamespace, name: params['name'] ?? '' };
-}
-
-function manifestOf({ apiVersion, kind, metadata: { namespace, name, labels, annotations }, spec }: Resource): string {
-  // what kubectl keeps for itself says nothing to a reader
-  const own = Object.entries(annotations ?? {}).filter(([key]) => !key.startsWith('kubectl.kubernetes.io/'));
-  const metadata = {
-    name, namespace, ...labels && Object.keys(labels).length > 0 && { labels },
-    ...own.length > 0 && { annotations: Object.fromEntries(own) },
-  };
-  const style = { lineWidth: -1, noRefs: true, quoteStyle: 'double', seqNoIndent: true } as const;
-  return dump({ apiVersion, kind, metadata, spec }, style);
 }
 
 export const yamlRoutes: readonly ConsoleRoute[] = [

@@ -30,6 +30,10 @@ export interface UsageFilter {
   readonly status: CallStatus | undefined;
 }
 
+/** Any call. */
+export const NO_FILTER: UsageFilter =
+  { account: '', key: '', uid: '', model: '', group: '', status: undefined };
+
 export interface UsageQuery extends UsageFilter {
   /** undefined: of its own days or hours. */
   readonly range: RangeName | undefined;

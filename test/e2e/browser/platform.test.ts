@@ -100,4 +100,20 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
     await page.getByText('$0.06 per image').first().waitFor();
     await inspect('groups');
   });
+
+  test('an edit of a catalog is previewed in money before anybody saves it', async () => {
+    const { page, inspect } = visitor;
+    await page.getByRole('link', { name: 'Prices', exact: true }).click();
+    await page.getByRole('link', { name: 'Preview a change' }).click();
+    const manifest = page.getByLabel('Manifest');
+    await manifest.fill((await manifest.inputValue()).replace('"0.125"', '"-1"'));
+    visitor.expectStatus(422);
+    await page.getByRole('button', { name: 'Show what changes' }).click();
+    await page.getByText('spec.models[0].modelRatio').waitFor();
+    await inspect('price-change-mistake');
+    await manifest.fill((await manifest.inputValue()).replace('"-1"', '"0.25"'));
+    await page.getByRole('button', { name: 'Show what changes' }).click();
+    await page.getByRole('heading', { name: 'Calls that change most' }).waitFor();
+    await inspect('price-change');
+  });
 });

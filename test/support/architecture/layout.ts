@@ -56,7 +56,9 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   console: {
     may: [
       'web', 'crds', 'operator/store', 'operator/status', 'operator/translate', 'console/access', 'console/usage',
-      'dataplane/activity/activity.ts', 'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts',
+      'operator/files/generations.ts', 'operator/files/load-folder.ts', 'dataplane/activity/activity.ts',
+      'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts', 'dataplane/state/catalog-diff.ts',
+      'dataplane/state/compile-pricing.ts',
       ...LEDGER_CONTRACT,
     ],
     packages: ['@fastify/csrf-protection', '@fastify/secure-session', 'fastify', 'js-yaml', 'pino'],

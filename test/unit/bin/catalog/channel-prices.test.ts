@@ -1,8 +1,7 @@
 /** A change of a channel's price in the money of the calls that it served. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { diffCatalogs } from '../../../../bin/catalog/diff.ts';
-import { catalogsOf } from '../../../../bin/catalog/load-catalogs.ts';
+import { catalogsOf, diffCatalogs } from '../../../../dataplane/state/catalog-diff.ts';
 import { NO_TOKENS } from '#ledger/usage-record.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { translate } from '../../../../operator/translate/translate.ts';

@@ -1,14 +1,13 @@
 /** A change of catalogs in the money of calls that were billed. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { diffCatalogs } from '../../../../bin/catalog/diff.ts';
-import type { DiffedCall } from '../../../../bin/catalog/diff.ts';
 import { formatDiff } from '../../../../bin/catalog/diff-report.ts';
-import { catalogsOf } from '../../../../bin/catalog/load-catalogs.ts';
 import { readUsageJson } from '../../../../bin/catalog/read-usage.ts';
 import { usageWriter } from '../../../../bin/usage/format.ts';
 import { NO_TOKENS } from '#ledger/usage-record.ts';
 import type { BillLine, UsageRecord } from '#ledger/usage-record.ts';
+import { catalogsOf, diffCatalogs } from '../../../../dataplane/state/catalog-diff.ts';
+import type { DiffedCall } from '../../../../dataplane/state/catalog-diff.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
 

@@ -1,7 +1,9 @@
-/** Computes what billed calls would have cost under changed catalogs: sums, and the calls that change most. */
+/** [P] Computes what billed calls would have cost under changed catalogs: sums, and the calls that change most. */
+import type { UsageRecord } from '../ledger/usage-record.ts';
+import type { Snapshot } from '../snapshot/snapshot.gen.ts';
+import { indexPrices } from './compile-pricing.ts';
 import { createPricer } from './repriced-call.ts';
 import type { Catalogs, PricedCall } from './repriced-call.ts';
-import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
 
 export type DiffedCall = PricedCall & Pick<UsageRecord, 'callId' | 'account' | 'keyUid' | 'createdMs' | 'status'>;
 
@@ -12,11 +14,8 @@ export interface Change {
   readonly newNanoUsd: bigint;
 }
 
-export interface ChangedCall extends Change {
-  readonly callId: string;
-  readonly model: string;
-  readonly keyUid: string;
-}
+export type ChangedCall =
+  Change & Pick<DiffedCall, 'callId' | 'model' | 'account' | 'keyUid' | 'createdMs'>;
 
 export const DIMENSIONS = ['model', 'group', 'account', 'key'] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
@@ -35,6 +34,12 @@ const MOST_CALLS = 10;
 /** Calls that cost nothing whatever the prices are. */
 const FREE: ReadonlySet<string> = new Set(['Failed', 'Refunded']);
 
+/** The prices and the groups' ratios. A group that only the other snapshot has is included with its ratio there. */
+export function catalogsOf({ catalogs, groups }: Snapshot, other: Snapshot): Catalogs {
+  const ratios = [...other.groups, ...groups].map(({ name, priceRatioE9 }) => [name, priceRatioE9] as const);
+  return { prices: indexPrices(catalogs), groupRatiosE9: new Map(ratios) };
+}
+
 /** Prices every billed call under both catalogs. Leaves out calls that failed or were refunded. */
 export async function diffCatalogs(
   old: Catalogs, next: Catalogs, calls: AsyncIterable<DiffedCall> | Iterable<DiffedCall>,
@@ -52,7 +57,8 @@ export async function diffCatalogs(
     total = add(total, change);
     for (const dimension of DIMENSIONS) addTo(sums[dimension], nameIn(call, dimension), change);
     for (const what of after.unpriced) unpriced.set(what, (unpriced.get(what) ?? 0) + 1);
-    top = withCall(top, { ...change, callId: call.callId, model: call.model, keyUid: call.keyUid });
+    const { callId, model, account, keyUid, createdMs } = call;
+    top = withCall(top, { ...change, callId, model, account, keyUid, createdMs });
   }
   const sorted = (sum: Map<string, Change>): [string, Change][] =>
     [...sum].sort(([, a], [, b]) => compare(sizeOf(b), sizeOf(a)));

@@ -1,13 +1,13 @@
-/** Converts a call's record to what it consumed, and prices that by another catalog. */
-import { ONE_E9 } from '../../dataplane/snapshot/decimal.ts';
-import { billOf } from '../../dataplane/ledger/price.ts';
-import type { Consumption, PartUsage, TokenDetails, Uses } from '../../dataplane/ledger/price.ts';
-import { USES } from '../../dataplane/ledger/price-sheet.ts';
-import type { CompiledPrice } from '../../dataplane/ledger/price-sheet.ts';
-import { NO_TOKENS } from '../../dataplane/ledger/usage-record.ts';
-import type { BillLine, TokenCounts, UsageRecord } from '../../dataplane/ledger/usage-record.ts';
-import { priceAt } from '../../dataplane/state/compile-pricing.ts';
-import type { PriceEntry } from '../../dataplane/state/compile-pricing.ts';
+/** [P] Converts a call's record to what it consumed, and prices that by another catalog. */
+import { ONE_E9 } from '../snapshot/decimal.ts';
+import { billOf } from '../ledger/price.ts';
+import type { Consumption, PartUsage, TokenDetails, Uses } from '../ledger/price.ts';
+import { USES } from '../ledger/price-sheet.ts';
+import type { CompiledPrice } from '../ledger/price-sheet.ts';
+import { NO_TOKENS } from '../ledger/usage-record.ts';
+import type { BillLine, TokenCounts, UsageRecord } from '../ledger/usage-record.ts';
+import { priceAt } from './compile-pricing.ts';
+import type { PriceEntry } from './compile-pricing.ts';
 
 /** The part of a record that decides its price. */
 export type PricedCall = Pick<UsageRecord, 'model' | 'group' | 'channel' | 'tokens' | 'lines'>;

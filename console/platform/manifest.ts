@@ -1,0 +1,15 @@
+/** [P] Writes an object as the YAML that somebody would apply: without its status and what the server adds. */
+import { dump } from 'js-yaml';
+import type { Resource } from '#crds/types.gen.ts';
+
+export function manifestOf(object: Resource): string {
+  const { apiVersion, kind, metadata: { namespace, name, labels, annotations }, spec } = object;
+  // what kubectl keeps for itself says nothing to a reader
+  const own = Object.entries(annotations ?? {}).filter(([key]) => !key.startsWith('kubectl.kubernetes.io/'));
+  const metadata = {
+    name, namespace, ...labels && Object.keys(labels).length > 0 && { labels },
+    ...own.length > 0 && { annotations: Object.fromEntries(own) },
+  };
+  const style = { lineWidth: -1, noRefs: true, quoteStyle: 'double', seqNoIndent: true } as const;
+  return dump({ apiVersion, kind, metadata, spec }, style);
+}
