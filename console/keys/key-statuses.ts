@@ -1,6 +1,6 @@
 /** Works out the status of each key that a person sees, with the accounts that the person may see. */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { eachGeneration } from '#web/pricing/dollars.ts';
+import { generationRates } from '#web/pricing/dollars.ts';
 import type { PriceFigures, PriceList } from '#web/pricing/price-list.ts';
 import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
 import { priceListOf } from '../pages/prices.ts';
@@ -48,11 +48,12 @@ function cheapestCallNanoUsd({ groups }: PriceList, { spec }: ApiKey): bigint | 
     .filter(([model]) => spec.models?.includes(model) ?? true)
     .flatMap(([, { tiers, quotaType }]) => tiers.flat().flatMap(({ price }) =>
       price === undefined || quotaType === undefined ? []
-        : eachGeneration(price).map((each) => leastCost(each, spec.quota.minOutputTokens))));
+        : leastCosts(price, spec.quota.minOutputTokens)));
   return costs.reduce<bigint | undefined>((least, cost) => least === undefined || cost < least ? cost : least,
     undefined);
 }
 
-function leastCost({ perToken, perGeneration, denominator }: PriceFigures, minOutputTokens: number): bigint {
-  return (perToken.input + perToken.output * BigInt(minOutputTokens) + perGeneration) / denominator;
+function leastCosts(price: PriceFigures, minOutputTokens: number): bigint[] {
+  const { perToken: { input, output }, denominator } = price;
+  return generationRates(price).map((rate) => (input + output * BigInt(minOutputTokens) + rate) / denominator);
 }

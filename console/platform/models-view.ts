@@ -140,9 +140,10 @@ function renderPrice(row: PricingRow, { groups }: PriceList, group: PricingGroup
   return html`<td class="wide" data-label="Price">${price}</td>`;
 }
 
-function renderRatios({ quotaType, modelRatioE9, completionRatioE9, cacheRatioE9, stated, figures }: PricingRow): Html {
+function renderRatios(row: PricingRow): Html {
+  const { quotaType, modelRatioE9, completionRatioE9, cacheRatioE9, stated, isInDollars } = row;
   // a price per request, or one in dollars, has no ratios that would be exact
-  const known = quotaType === 'Token' && figures === undefined;
+  const known = quotaType === 'Token' && !isInDollars;
   const cells = [
     ['Model ratio', known, modelRatioE9], ['Completion ratio', known && stated.output, completionRatioE9],
     ['Cache ratio', known && stated.cache, cacheRatioE9],

@@ -22,9 +22,7 @@ export function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, Pric
   const prices = new Map<string, PriceEntry>();
   for (const listed of catalogs) {
     for (const price of pricesOf(listed)) {
-      if (prices.has(price.name)) continue;
-      const entry = priceEntry(listed, price);
-      prices.set(price.name, price.usdPerMillion ? { ...entry, figures: priceAt(entry, ONE_E9 * ONE_E9) } : entry);
+      if (!prices.has(price.name)) prices.set(price.name, priceEntry(listed, price));
     }
   }
   return prices;
@@ -34,12 +32,13 @@ export function indexPrices(catalogs: readonly PriceCatalog[]): Map<string, Pric
 export function priceEntry(catalog: PriceCatalog, price: Price): PriceEntry {
   const { namespace, name, generation, ratioBaseUsdE9: ratioBaseE9 } = catalog;
   const quotaType = price.quotaType === QuotaType.REQUEST ? 'Request' : 'Token';
-  return { price, quotaType, ratioBaseE9, catalog: `${namespace}/${name}@${generation}`, figures: undefined };
+  const figures = priceAt({ price, quotaType, ratioBaseE9 }, ONE_E9 * ONE_E9);
+  return { price, quotaType, ratioBaseE9, catalog: `${namespace}/${name}@${generation}`, figures };
 }
 
 /** A model's price as a group with this ratio (10⁻¹⁸) pays it. `channel`: "route/channel"; absent: any. */
 export function priceAt(
-  { quotaType, ratioBaseE9, price }: PriceEntry, groupRatioE18: bigint, channel?: string,
+  { quotaType, ratioBaseE9, price }: Omit<PriceEntry, 'catalog' | 'figures'>, groupRatioE18: bigint, channel?: string,
 ): CompiledPrice {
   const on = priceOn(price, channel);
   return compilePrice({ ...on.price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, on.multiplierE9);

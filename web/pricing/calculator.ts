@@ -7,10 +7,12 @@ import { formatCount, formatExactUsd } from '../format.ts';
 import { flag, html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 import { COUNT_PARAMETERS, countsOf } from './calculation.ts';
-import type { Calculated, CountName } from './calculation.ts';
-import { baseDollars, formatFineRange, formatRange, generationUnit } from './dollars.ts';
-import { amountOf, baseFigures, estimate, offeredFigures } from './estimate.ts';
-import type { Counts } from './estimate.ts';
+import type { Calculated } from './calculation.ts';
+import {
+  amountRange, formatFineRange, formatRange, generationRates, generationUnit, offeredFigures,
+} from './dollars.ts';
+import { amountOf, estimate, flatPrices, INPUT_CLASSES, inputOf, stepsOf } from './estimate.ts';
+import type { CountName, FlatPrice } from './estimate.ts';
 import { optionText } from './filters.ts';
 import { formatE10 } from './json.ts';
 import type { PriceFigures, PriceList, PricingRow } from './price-list.ts';
@@ -18,15 +20,21 @@ import { formatSort } from './query.ts';
 import type { PricingQuery } from './query.ts';
 
 const LABELS: Readonly<Record<CountName, string>> = {
-  input: 'Input tokens', cached: 'Cached input', cacheWrite5m: 'Cache write, 5 min', cacheWrite1h: 'Cache write, 1 h',
-  output: 'Output tokens',
+  input: 'Input tokens', imageInput: 'Image input', audioInput: 'Audio input', cached: 'Cached input',
+  cacheWrite5m: 'Cache write, 5 min', cacheWrite1h: 'Cache write, 1 h', output: 'Output tokens',
+  reasoning: 'Reasoning tokens', imageOutput: 'Image output', audioOutput: 'Audio output',
+  webSearch: 'Web searches', webFetch: 'Pages fetched', fileSearch: 'File searches',
   generations: 'Images, videos or requests',
 };
 /** The words for each count in the written-out sum. */
 const WORDS: Readonly<Record<CountName, string>> = {
-  input: 'input', cached: 'cached', cacheWrite5m: 'written for 5 min', cacheWrite1h: 'written for 1 h',
-  output: 'output', generations: '',
+  input: 'input', imageInput: 'image input', audioInput: 'audio input', cached: 'cached',
+  cacheWrite5m: 'written for 5 min', cacheWrite1h: 'written for 1 h', output: 'output', reasoning: 'reasoning',
+  imageOutput: 'image output', audioOutput: 'audio output', webSearch: 'web searches', webFetch: 'pages fetched',
+  fileSearch: 'file searches', generations: '',
 };
+/** What is charged by the piece, not by the million tokens. */
+const UNITS: ReadonlySet<CountName> = new Set(['webSearch', 'webFetch', 'fileSearch', 'generations']);
 const FAULT = 'Enter a whole number, at most 15 digits.';
 const MILLION = 1_000_000n;
 const MANY = 1000n;
@@ -51,16 +59,46 @@ ${renderCalculation(list, calculated)}
 </section>`;
 }
 
-/** The part that another model or group changes: which counts there are, and the result. */
+/** The part that another model, group or tier changes: which counts there are, and the result. */
 export function renderCalculation(list: PriceList, calculated: Calculated): Html {
-  const { row, typed, counts } = calculated;
+  const { row, typed, faulty } = calculated;
   const names = countsOf(row);
   return html`<div id="calculation" class="calculation">
-<div class="calculator-counts">${names.map((name) => (
-  renderCount(row, name, { typed: typed[name], faulty: counts[name] === undefined })))}
+<div class="calculator-counts">${renderServed(calculated)}${names.map((name) => (
+  renderCount(row, name, { typed: typed[name] ?? '0', faulty: faulty.has(name) })))}
 <button type="submit" class="button calculate">Calculate</button></div>
 ${renderResult(list, calculated, names)}
 </div>`;
+}
+
+/** What a model has several prices for besides its tokens: service tiers, regions, and sizes of images. */
+function renderServed({ row: { figures }, served }: Calculated): Html {
+  const { serviceTiers, regions, perImage } = figures;
+  const tiers = [...serviceTiers.keys()].filter((name) => name !== 'standard').sort();
+  return html`${renderChoice('tier', 'Service tier', served.tier, [['', 'Standard'], ...tiers.map(named)])}\
+${renderChoice('region', 'Region', served.region, [['', 'Any other'], ...[...regions.keys()].sort().map(named)])}\
+${perImage.length < 2 ? NOTHING : renderChoice('image', 'Size and quality', String(served.image ?? ''), [
+  ['', 'Any'], ...perImage.map((image, index) => [String(index), describeImage(image)] as const),
+])}`;
+}
+
+type Option = readonly [value: string, label: string];
+
+function named(name: string): Option {
+  return [name, name];
+}
+
+/** Nothing where there is one option only. */
+function renderChoice(name: string, label: string, chosen: string, options: readonly Option[]): Html {
+  if (options.length < 2) return NOTHING;
+  return html`<div class="field"><label for="calc-${name}">${label}</label>\
+<select id="calc-${name}" name="${name}">${options.map(([value, text]) => (
+  html`<option value="${value}"${flag('selected', value === chosen)}>${text}</option>`))}</select></div>`;
+}
+
+function describeImage({ size, quality }: PriceFigures['perImage'][number]): string {
+  const words = [size, quality === undefined ? undefined : `${quality} quality`].filter((word) => word !== undefined);
+  return words.length === 0 ? 'Any other' : words.join(', ');
 }
 
 /** The list's own view goes with the calculation. */
@@ -85,27 +123,39 @@ function renderCount(
   row: PricingRow, name: CountName, { typed, faulty }: { readonly typed: string; readonly faulty: boolean },
 ): Html {
   const id = `calc-${COUNT_PARAMETERS[name]}`;
+  const ofContext = INPUT_CLASSES.includes(name) ? html` data-context` : NOTHING;
   return html`<div class="field"><label for="${id}">${labelOf(row, name)}</label>\
 <input id="${id}" name="${COUNT_PARAMETERS[name]}" value="${typed}" inputmode="numeric" maxlength="24" \
+data-name="${name}"${ofContext} \
 aria-describedby="${id}-fault"${faulty ? html` aria-invalid="true"` : NOTHING}>\
 <p class="fault" id="${id}-fault"${flag('hidden', !faulty)}>${FAULT}</p></div>`;
 }
 
-function renderResult(list: PriceList, { row, group, counts }: Calculated, names: readonly CountName[]): Html {
-  const prices = pricesOf(list, row, group);
-  if (prices.length === 0) return renderNotOffered(list, row, group);
-  const known = knownCounts(counts, names);
-  const { low, high } = estimate(prices, known);
-  const faulty = names.some((name) => counts[name] === undefined);
-  return html`<div class="estimate" id="estimate" data-figures="${JSON.stringify(prices.map(figuresOf))}">
+function renderResult(list: PriceList, calculated: Calculated, names: readonly CountName[]): Html {
+  const { row, group, counts, faulty, served } = calculated;
+  const figures = pricesOf(list, row, group);
+  if (figures.length === 0) return renderNotOffered(list, row, group);
+  const prices = flatPrices(figures, served, counts);
+  const { low, high } = estimate(prices, counts);
+  const steps = stepsOf(figures, served);
+  const isFaulty = faulty.size > 0;
+  return html`<div class="estimate" id="estimate" data-figures="${JSON.stringify(prices.map(figuresOf))}" \
+data-steps="${JSON.stringify(steps)}" data-step="${String(steps.filter((above) => inputOf(counts) > above).length)}">
 <div class="estimate-sum" aria-live="polite" aria-atomic="true"><p>One call costs</p><p class="sum" data-sum>\
-${faulty ? '—' : formatExactRange(low, high)}</p>\
-<p data-many${flag('hidden', faulty)}>${formatCount(MANY)} such calls: <b>\
+${isFaulty ? '—' : formatExactRange(low, high)}</p>\
+<p data-many${flag('hidden', isFaulty)}>${formatCount(MANY)} such calls: <b>\
 ${formatExactRange(low * MANY, high * MANY)}</b></p></div>
 <dl class="estimate-lines">${names.map((name) => (
-  renderLine(labelOf(row, name), name, { prices, count: known[name] })))}</dl>
-${renderSum(list, row, { group, names, known })}
+  renderLine(labelOf(row, name), name, { prices, count: counts[name] ?? 0n })))}</dl>
+${renderStep(prices)}${renderSum(list, calculated, names)}
 </div>`;
+}
+
+function renderStep(prices: readonly FlatPrice[]): Html {
+  const above = prices.find((price) => price.above !== undefined)?.above;
+  if (above === undefined) return NOTHING;
+  return html`<p class="soft">With more than ${formatCount(above)} tokens of input, the prices of long requests count \
+for all tokens.</p>`;
 }
 
 function renderNotOffered({ groups }: PriceList, row: PricingRow, group: string): Html {
@@ -115,47 +165,54 @@ group, or see base prices.</p></div>`;
 }
 
 function pricesOf({ groups }: PriceList, row: PricingRow, group: string): PriceFigures[] {
-  if (group === '') return baseFigures(row);
+  if (group === '') return [row.figures];
   const offer = groups.get(group)?.offers.get(row.modelName);
   return offer ? offeredFigures(offer) : [];
 }
 
 function renderLine(
   label: string, name: CountName,
-  { prices, count }: { readonly prices: readonly PriceFigures[]; readonly count: bigint },
+  { prices, count }: { readonly prices: readonly FlatPrice[]; readonly count: bigint },
 ): Html {
-  const rate = name === 'generations' ? html`${formatRange(amountOf(prices, name, 1n))} \
+  const rate = UNITS.has(name) ? html`${formatRange(amountOf(prices, name, 1n))} \
 each` : html`${formatRange(amountOf(prices, name, MILLION))} a million`;
   return html`<div data-line="${name}"><dt>${label}</dt><dd><span data-count>\
 ${formatCount(count)}</span> at ${rate}</dd>\
 <dd class="num" data-amount>${formatFineRange(amountOf(prices, name, count))}</dd></div>`;
 }
 
-interface Sum {
-  readonly group: string;
-  readonly names: readonly CountName[];
-  readonly known: Counts;
-}
-
 /** The formula of docs and footnote, with these figures in it. */
-function renderSum(list: PriceList, row: PricingRow, { group, names, known }: Sum): Html {
+function renderSum(list: PriceList, calculated: Calculated, names: readonly CountName[]): Html {
+  const { row, group, counts } = calculated;
   const ratio = groupRatioWords(list, group);
   if (row.quotaType === 'Request')
-    return html`<p class="formula"><span data-term="generations" data-always>${formatCount(known.generations)}</span> \
-× ${requestPrice(row)} × ${ratio}</p>`;
-  if (row.figures) return renderDollarSum(row.figures, { group, names, known }, ratio);
-  const terms = names.map((name) => html`<span data-term="${name}"${name === 'input' ? html` \
-data-always` : flag('hidden', known[name] === 0n)}>${name === 'input' ? '' : ' + '}\
-<span data-count>${formatCount(known[name])}</span> \
-${WORDS[name]}${name === 'input' ? '' : ` × ${classRatio(row, name)}`}</span>`);
+    return html`<p class="formula"><span data-term="generations" data-always>${formatCount(counts.generations ?? 0n)}\
+</span> × ${requestPrice(calculated)} × ${ratio}</p>`;
+  if (!isPricedByRatios(row)) return renderDollarSum(calculated, names, ratio);
+  const terms = names.map((name) => renderTerm(name, counts[name], name === 'input' ? '' : classRatio(row, name)));
   return html`<p class="formula">( ${terms} ) × model ratio ${formatDecimal(row.modelRatioE9)} × \
 $${formatDecimal(row.ratioBaseE9)} ÷ 1,000,000 × ${ratio}</p>`;
 }
 
-function requestPrice(row: PricingRow): string {
-  const dollars = baseDollars(row);
-  return generationUnit(row) === 'request' || dollars.quotaType === 'Token'
-    ? `$${formatDecimal(row.requestNanoUsd, 2)}` : formatRange(dollars.request);
+/** Whether the ratios say everything that tokens of the model can cost. */
+function isPricedByRatios({ isInDollars, figures }: PricingRow): boolean {
+  const { contextTiers, serviceTiers, regions, perUse } = figures;
+  return !isInDollars && contextTiers.length === 0 && [serviceTiers, regions, perUse].every(({ size }) => size === 0);
+}
+
+/** One summand. Those that are 0 are hidden, except for the first. */
+function renderTerm(name: CountName, count = 0n, rate = ''): Html {
+  return html`<span data-term="${name}"${name === 'input' ? html` data-always` : flag('hidden', count === 0n)}>\
+${name === 'input' ? '' : ' + '}<span data-count>${formatCount(count)}</span> \
+${WORDS[name]}${rate === '' ? '' : ` × ${rate}`}</span>`;
+}
+
+function requestPrice({ row, served }: Calculated): string {
+  if (generationUnit(row) === 'request') return `$${formatDecimal(row.requestNanoUsd, 2)}`;
+  const { figures } = row;
+  const chosen = served.image === undefined ? undefined : figures.perImage[served.image];
+  return formatRange(amountRange((chosen ? [chosen.rate] : generationRates(figures)).map((numerator) =>
+    ({ numerator, denominator: figures.denominator }))));
 }
 
 function labelOf(row: PricingRow, name: CountName): string {
@@ -164,13 +221,14 @@ function labelOf(row: PricingRow, name: CountName): string {
   return unit === 'second' ? 'Seconds of video' : 'Images';
 }
 
-/** A price in dollars has a rate for each class. */
-function renderDollarSum(figures: PriceFigures, { names, known }: Sum, ratio: string): Html {
-  const terms = names.map((name) => html`<span data-term="${name}"${name === 'input' ? html` \
-data-always` : flag('hidden', known[name] === 0n)}>${name === 'input' ? '' : ' + '}\
-<span data-count>${formatCount(known[name])}</span> \
-${WORDS[name]} × ${formatRange(amountOf([figures], name, MILLION))}</span>`);
-  return html`<p class="formula">( ${terms} ) ÷ 1,000,000 × ${ratio}</p>`;
+/** With a rate in dollars for each class, as its tier and region have it. */
+function renderDollarSum({ row, served, counts }: Calculated, names: readonly CountName[], ratio: string): Html {
+  const base = flatPrices([row.figures], served, counts);
+  const term = (name: CountName): Html =>
+    renderTerm(name, counts[name], formatRange(amountOf(base, name, UNITS.has(name) ? 1n : MILLION)));
+  const uses = names.filter((name) => UNITS.has(name));
+  const tokens = html`( ${names.filter((name) => !UNITS.has(name)).map(term)} ) ÷ 1,000,000`;
+  return html`<p class="formula">${uses.length === 0 ? tokens : html`( ${tokens}${uses.map(term)} )`} × ${ratio}</p>`;
 }
 
 function classRatio(row: PricingRow, name: CountName): string {
@@ -187,19 +245,9 @@ function groupRatioWords({ pricing, groups }: PriceList, name: string): string {
   return `the ratio of the member that serves the call${ratio === '1' ? '' : ` × group ratio ${ratio}`}`;
 }
 
-/** What the model is priced by; other counts, of another model, are left out. */
-function knownCounts(counts: Calculated['counts'], names: readonly CountName[]): Counts {
-  const known = (name: CountName): bigint => names.includes(name) ? counts[name] ?? 0n : 0n;
-  return {
-    input: known('input'), cached: known('cached'), cacheWrite5m: known('cacheWrite5m'),
-    cacheWrite1h: known('cacheWrite1h'), output: known('output'), generations: known('generations'),
-  };
-}
-
 /** Decimal strings: JSON has no whole numbers of this size. */
-function figuresOf({ perToken, perGeneration, denominator }: PriceFigures): Record<string, string> {
-  const figures = { ...perToken, generations: perGeneration, denominator };
-  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, String(value)]));
+function figuresOf({ rates, denominator }: FlatPrice): Record<string, string> {
+  return Object.fromEntries(Object.entries({ ...rates, denominator }).map(([name, value]) => [name, String(value)]));
 }
 
 function formatExactRange(low: bigint, high: bigint): string {

@@ -22,55 +22,31 @@ export type RowDollars =
   | { readonly quotaType: 'Token' } & Readonly<Record<TokenClass, AmountRange>>
   | { readonly quotaType: 'Request'; readonly request: AmountRange };
 
-const E9 = 10n ** 9n;
 const MILLION = 10n ** 6n;
 const CENT_NANO_USD = 10n ** 7n;
 /** Amounts from a cent on are written to the hundredth of a cent. */
 const COARSE_NANO_USD = 10n ** 5n;
 
 /** Dollars at group ratio 1. */
-export function baseDollars(row: PricingRow): RowDollars {
-  if (row.quotaType === 'Request') return { quotaType: 'Request', request: range(rowGenerations(row), perGeneration) };
-  if (row.figures) return tokenDollars([row.figures]);
-  // USD in billionths per million tokens, times a ratio in billionths.
-  const inputE9 = row.ratioBaseE9 * row.modelRatioE9;
-  return {
-    quotaType: 'Token',
-    input: single(inputE9, E9),
-    output: single(inputE9 * row.completionRatioE9, E9 * E9),
-    cached: single(inputE9 * row.cacheRatioE9, E9 * E9),
-    cacheWrite5m: single(inputE9 * row.cacheWriteRatioE9, E9 * E9),
-    cacheWrite1h: single(inputE9 * row.cacheWrite1hRatioE10, E9 * E9 * 10n),
-  };
+export function baseDollars({ quotaType, figures }: PricingRow): RowDollars {
+  return dollarsOf(quotaType, [figures]);
 }
 
 /** Dollars as one group pays them, from the very prices that its calls are billed at; undefined: it has none. */
 export function offerDollars(offer: PricedOffer): RowDollars | undefined {
-  const prices = [...new Set(offer.tiers.flat().map(({ price }) => price).filter((price) => price !== undefined))];
-  if (prices.length === 0) return undefined;
-  if (offer.quotaType === 'Request') {
-    return { quotaType: 'Request', request: range(prices.flatMap(eachGeneration), perGeneration) };
-  }
-  return tokenDollars(prices);
+  const prices = offeredFigures(offer);
+  return prices.length === 0 ? undefined : dollarsOf(offer.quotaType, prices);
 }
 
-const NO_TOKENS: PriceFigures['perToken'] = { input: 0n, cached: 0n, cacheWrite5m: 0n, cacheWrite1h: 0n, output: 0n };
-
-/** The prices of a generation at group ratio 1, by size and quality or by the second where it has such. */
-export function rowGenerations({ requestNanoUsd, dimensions: { perImage, perSecondNanoUsd } }: PricingRow):
-PriceFigures[] {
-  return eachGeneration({
-    perToken: NO_TOKENS, perGeneration: requestNanoUsd, denominator: 1n, perSecond: perSecondNanoUsd,
-    perImage: perImage.map(({ nanoUsd }) => ({ rate: nanoUsd })),
-  });
+/** The different prices that a group's calls may be billed at; empty: it has none. */
+export function offeredFigures(offer: PricedOffer): PriceFigures[] {
+  return [...new Set(offer.tiers.flat().map(({ price }) => price).filter((price) => price !== undefined))];
 }
 
-/** One price for each size and quality; the generation of a price per second is a second. */
-export function eachGeneration(price: PriceFigures): PriceFigures[] {
-  const { perToken, denominator, perImage = [], perSecond } = price;
-  if (perSecond !== undefined) return [{ perToken, perGeneration: perSecond, denominator }];
-  return perImage.length === 0 ? [price]
-    : perImage.map(({ rate }) => ({ perToken, perGeneration: rate, denominator }));
+/** The rates of a generation: one for each size and quality, or that of a second, which is then the generation. */
+export function generationRates({ perGeneration, perImage, perSecond }: PriceFigures): readonly bigint[] {
+  if (perSecond !== undefined) return [perSecond];
+  return perImage.length === 0 ? [perGeneration] : perImage.map(({ rate }) => rate);
 }
 
 /** What a price per generation is for. */
@@ -79,12 +55,11 @@ export function generationUnit({ dimensions }: Pick<PricingRow, 'dimensions'>): 
   return dimensions.perImage.length > 0 ? 'image' : 'request';
 }
 
-function perGeneration(price: PriceFigures): bigint {
-  return price.perGeneration;
-}
-
-function tokenDollars(prices: readonly PriceFigures[]): RowDollars {
-  const ofClass = (tokens: TokenClass): AmountRange => range(prices, (price) => price.perToken[tokens] * MILLION);
+function dollarsOf(quotaType: PricedOffer['quotaType'], prices: readonly PriceFigures[]): RowDollars {
+  if (quotaType === 'Request') return { quotaType, request: amountRange(prices.flatMap((price) =>
+    generationRates(price).map((numerator) => ({ numerator, denominator: price.denominator })))) };
+  const ofClass = (name: TokenClass): AmountRange => amountRange(prices.map(({ perToken, denominator }) =>
+    ({ numerator: perToken[name] * MILLION, denominator })));
   return {
     quotaType: 'Token',
     input: ofClass('input'),
@@ -122,20 +97,14 @@ function formatTo(unit: bigint, { numerator, denominator }: Amount): string {
   return `${exact ? '' : '≈ '}$${formatDecimal(rounded, 2)}`;
 }
 
-function range(prices: readonly PriceFigures[], numeratorOf: (price: PriceFigures) => bigint): AmountRange {
-  const amounts =
-    prices.map((price) => ({ numerator: numeratorOf(price), denominator: price.denominator })).sort(compareAmounts);
-  const [low = { numerator: 0n, denominator: 1n }] = amounts;
-  return { low, high: amounts.at(-1) ?? low };
+/** The lowest and the highest; 0 if there are none. */
+export function amountRange(amounts: readonly Amount[]): AmountRange {
+  const [low = { numerator: 0n, denominator: 1n }, ...more] = [...amounts].sort(compareAmounts);
+  return { low, high: more.at(-1) ?? low };
 }
 
 function compareAmounts(a: Amount, b: Amount): number {
   const left = a.numerator * b.denominator;
   const right = b.numerator * a.denominator;
   return left < right ? -1 : Number(left > right);
-}
-
-function single(numerator: bigint, denominator: bigint): AmountRange {
-  const amount = { numerator, denominator };
-  return { low: amount, high: amount };
 }

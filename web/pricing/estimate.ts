@@ -1,78 +1,105 @@
 /**
  * [P] Estimates a call's cost: exact fractions, rounded once to a nano-dollar, half up, as the gateway bills it.
- * browser/calculator.js does the same.
+ * browser/calculator.js does the same for one context tier.
  */
-import { eachGeneration, rowGenerations } from './dollars.ts';
-import type { Amount, AmountRange } from './dollars.ts';
-import type { PricedOffer, PriceFigures, PricingRow, TokenClass } from './price-list.ts';
+import { amountRange, generationRates } from './dollars.ts';
+import type { AmountRange } from './dollars.ts';
+import type { DetailClass, PriceFigures, RateTable, TokenClass, UseName } from './price-list.ts';
 
-/** What a call consumes, by what it is priced by. Whole numbers, not negative. */
-export type Counts = Readonly<Record<TokenClass | 'generations', bigint>>;
+/** What a call is priced by: tokens, each in one class, uses of tools, and generations. */
+export type CountName = TokenClass | DetailClass | UseName | 'generations';
 
-interface Estimate {
-  /**
-   * One of each price that the call may be billed at: more than one where an Automatic group's members differ. At least
-   * one.
-   */
-  readonly prices: readonly PriceFigures[];
-  /** Nano-USD, rounded as a call is. */
-  readonly low: bigint;
-  readonly high: bigint;
+/** What a call consumes. Whole numbers, not negative; absent: none. */
+export type Counts = Readonly<Partial<Record<CountName, bigint>>>;
+
+/** How a call is served. */
+export interface Served {
+  /** Empty: the standard one. */
+  readonly tier: string;
+  /** Empty: none that has a price. */
+  readonly region: string;
+  /** Of what size and quality an image is, by its position in `perImage`; undefined: any. */
+  readonly image: number | undefined;
 }
 
-const TOKEN_CLASSES: readonly TokenClass[] = ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'];
+/** A price within one context tier: one rate for each count. */
+export interface FlatPrice {
+  readonly rates: Readonly<Record<CountName, bigint>>;
+  /** The context tier applies to requests with more input tokens; undefined: it is below all of them. */
+  readonly above: number | undefined;
+  readonly denominator: bigint;
+}
+
+/** The tokens that decide about the context tier. */
+export const INPUT_CLASSES: readonly CountName[] =
+  ['input', 'imageInput', 'audioInput', 'cached', 'cacheWrite5m', 'cacheWrite1h'];
 
 const E9 = 10n ** 9n;
-/** Class ratio 10^-10, model ratio 10^-9, nano-USD of the ratio base per 10^6 tokens. */
-const TOKEN_DENOMINATOR = 10n ** BigInt(10 + 9 + 6);
+const STANDARD_TIER = 'standard';
 
-/** A row's prices at group ratio 1; several where a price depends on an image's size and quality. */
-export function baseFigures(row: PricingRow): PriceFigures[] {
-  if (row.figures) return [row.figures];
-  if (row.quotaType === 'Request') return rowGenerations(row);
-  const perToken = row.ratioBaseE9 * row.modelRatioE9;
-  return [{
-    perToken: {
-      input: perToken * E9 * 10n,
-      cached: perToken * row.cacheRatioE9 * 10n,
-      cacheWrite5m: perToken * row.cacheWriteRatioE9 * 10n,
-      cacheWrite1h: perToken * row.cacheWrite1hRatioE10,
-      output: perToken * row.completionRatioE9 * 10n,
-    },
-    perGeneration: 0n,
-    denominator: TOKEN_DENOMINATOR,
-  }];
+/** The prices that apply to these counts. An image of any size makes one of each of its prices. */
+export function flatPrices(prices: readonly PriceFigures[], served: Served, counts: Counts): FlatPrice[] {
+  const input = inputOf(counts);
+  return prices.flatMap((price) => {
+    const table = tableOf(price, served);
+    const step = table.contextTiers.findLast(({ above }) => input > above);
+    const perToken = step?.perToken ?? table.perToken;
+    const multiplierE9 = price.regions.get(served.region);
+    const rate = (name: TokenClass | DetailClass): bigint =>
+      (multiplierE9 === undefined ? perToken[name] : perToken[name] / E9 * multiplierE9);
+    const use = (name: UseName): bigint => price.perUse.get(name) ?? 0n;
+    return chosenGenerations(price, served).map((generations): FlatPrice => ({
+      above: step?.above, denominator: price.denominator,
+      rates: {
+        input: rate('input'), imageInput: rate('imageInput'), audioInput: rate('audioInput'), cached: rate('cached'),
+        cacheWrite5m: rate('cacheWrite5m'), cacheWrite1h: rate('cacheWrite1h'), output: rate('output'),
+        reasoning: rate('reasoning'), imageOutput: rate('imageOutput'), audioOutput: rate('audioOutput'),
+        webSearch: use('webSearch'), webFetch: use('webFetch'), fileSearch: use('fileSearch'), generations,
+      },
+    }));
+  });
 }
 
-/** The different prices that a group's calls may be billed at; empty: it has none. */
-export function offeredFigures(offer: PricedOffer): PriceFigures[] {
-  const prices = new Set(offer.tiers.flat().map(({ price }) => price).filter((price) => price !== undefined));
-  return [...prices].flatMap(eachGeneration);
+/** The context tiers of all prices, ascending, as the number of input tokens that each is above. */
+export function stepsOf(prices: readonly PriceFigures[], served: Served): number[] {
+  const steps = prices.flatMap((price) => tableOf(price, served).contextTiers.map(({ above }) => above));
+  return [...new Set(steps)].sort((a, b) => a - b);
 }
 
-/** What the counts cost at these prices, of which there is at least one. */
-export function estimate(prices: readonly PriceFigures[], counts: Counts): Estimate {
+/** All input of a call. */
+export function inputOf(counts: Counts): bigint {
+  return INPUT_CLASSES.reduce((sum, name) => sum + (counts[name] ?? 0n), 0n);
+}
+
+/** What the counts cost at the cheapest and at the dearest of these prices: nano-USD, rounded as a call is. */
+export function estimate(
+  prices: readonly FlatPrice[], counts: Counts,
+): { readonly low: bigint; readonly high: bigint } {
   const [low = 0n, ...more] = prices.map((price) => roundedCost(price, counts)).sort(compare);
-  return { prices, low, high: more.at(-1) ?? low };
-}
-
-/** The amount of one class alone, not rounded. */
-export function amountOf(prices: readonly PriceFigures[], name: keyof Counts, count: bigint): AmountRange {
-  const amounts =
-    prices.map((price): Amount => ({ numerator: numeratorOf(price, name) * count, denominator: price.denominator }));
-  amounts.sort((a, b) => compare(a.numerator * b.denominator, b.numerator * a.denominator));
-  const [low = { numerator: 0n, denominator: 1n }, ...more] = amounts;
   return { low, high: more.at(-1) ?? low };
 }
 
-function roundedCost(price: PriceFigures, counts: Counts): bigint {
-  const sum = [...TOKEN_CLASSES, 'generations' as const].reduce((total, name) => total +
-    numeratorOf(price, name) * counts[name], 0n);
-  return (2n * sum + price.denominator) / (2n * price.denominator);
+/** The amount of one class alone, not rounded. */
+export function amountOf(prices: readonly FlatPrice[], name: CountName, count: bigint): AmountRange {
+  return amountRange(prices.map(({ rates, denominator }) => ({ numerator: rates[name] * count, denominator })));
 }
 
-function numeratorOf(price: PriceFigures, name: keyof Counts): bigint {
-  return name === 'generations' ? price.perGeneration : price.perToken[name];
+function tableOf(price: PriceFigures, { tier }: Served): RateTable {
+  return price.serviceTiers.get(tier === '' ? STANDARD_TIER : tier) ?? price;
+}
+
+function chosenGenerations(price: PriceFigures, { image }: Served): readonly bigint[] {
+  const chosen = image === undefined ? undefined : price.perImage[image];
+  return chosen ? [chosen.rate] : generationRates(price);
+}
+
+function roundedCost({ rates, denominator }: FlatPrice, counts: Counts): bigint {
+  const sum = Object.entries(rates).reduce((total, [name, rate]) => total + rate * countOf(counts, name), 0n);
+  return (2n * sum + denominator) / (2n * denominator);
+}
+
+function countOf(counts: Readonly<Record<string, bigint | undefined>>, name: string): bigint {
+  return counts[name] ?? 0n;
 }
 
 function compare(a: bigint, b: bigint): number {

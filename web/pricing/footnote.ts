@@ -21,8 +21,6 @@ export function renderFootnote(example: PricingRow | undefined): Html {
 <div><dt>Per-request</dt><dd>price × generations × group ratio</dd></div>
 </dl>
 ${example ? renderExample(example) : NOTHING}
-<p>The calculator counts a request below every step of its length, at the standard service tier. A model's own page \
-has its other prices: of long requests, of service tiers, of searches.</p>
 <p>The ratio base is the price of a million input tokens at model ratio 1. Where writing to a cache has ratios of its \
 own, a row's cached price opens to show them. A call costs what these prices say at the moment it is admitted, rounded \
 once, to a billionth of a dollar.</p>

@@ -89,7 +89,7 @@ function jsonRow(row: PricingRow): PricingJsonRow {
   const perToken = row.quotaType === 'Token';
   const { stated } = row;
   // the ratios of a price in dollars are only for comparison
-  const byRatio = perToken && row.figures === undefined;
+  const byRatio = perToken && !row.isInDollars;
   const ofToken = (billionths: bigint, isStated = true): string | null =>
     byRatio && isStated ? formatDecimal(billionths) : null;
   return {

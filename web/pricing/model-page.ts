@@ -82,7 +82,7 @@ function renderModelPrices(list: PriceList, row: PricingRow): Html {
 <tbody>${renderPriceRow(html`Base price <small>group ratio 1</small>`, columns, baseDollars(row))}${rows}</tbody>
 </table></div>
 ${groups.length === 0 ? html`<p class="soft">No group offers this model yet.</p>` : NOTHING}
-${row.quotaType === 'Token' && !row.figures ? renderRatios(row) : NOTHING}
+${row.quotaType === 'Token' && !row.isInDollars ? renderRatios(row) : NOTHING}
 ${renderDimensions(row.dimensions)}</section>`;
 }
 

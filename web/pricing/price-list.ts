@@ -7,17 +7,42 @@ import type { ModelFacts } from './model-facts.ts';
 
 export type TokenClass = 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'output';
 
+/** Parts of the input or of the output that may have a price of their own. */
+export type DetailClass = 'imageInput' | 'audioInput' | 'reasoning' | 'imageOutput' | 'audioOutput';
+
+/** Tools of providers that are charged by use. */
+export type UseName = 'webSearch' | 'webFetch' | 'fileSearch';
+
+type Rates = Readonly<Record<TokenClass | DetailClass, bigint>>;
+
+/** Rates by the number of a request's input tokens. */
+export interface RateTable {
+  readonly perToken: Rates;
+  /** Ascending by `above`. */
+  readonly contextTiers: readonly { readonly above: number; readonly perToken: Rates }[];
+}
+
 /**
  * A price as a group pays it, in nano-USD. Numerators share one denominator; cost = ⌊(Σ count·numerator)/denominator +
  * ½⌋.
  */
-export interface PriceFigures {
-  readonly perToken: Readonly<Record<TokenClass, bigint>>;
+export interface PriceFigures extends RateTable {
+  readonly serviceTiers: ReadonlyMap<string, RateTable>;
+  /** The multiplier of the tokens' rates in each region, in billionths. */
+  readonly regions: ReadonlyMap<string, bigint>;
+  readonly perUse: ReadonlyMap<UseName, bigint>;
   readonly perGeneration: bigint;
-  /** In place of perGeneration: prices of images by size and quality, or of a second of a video. */
-  readonly perImage?: readonly { readonly rate: bigint }[];
-  readonly perSecond?: bigint | undefined;
+  /** In place of perGeneration, by size and quality (undefined: any); empty: it has none. */
+  readonly perImage: readonly ImageFigure[];
+  /** In place of perGeneration: a second of a video. */
+  readonly perSecond: bigint | undefined;
   readonly denominator: bigint;
+}
+
+interface ImageFigure {
+  readonly size: string | undefined;
+  readonly quality: string | undefined;
+  readonly rate: bigint;
 }
 
 /** One model. Ratios are billionths. */
@@ -40,8 +65,10 @@ export interface PricingRow {
   /** In 10^-10, so that the default (cacheWriteRatio x 1.6) is exact. */
   readonly cacheWrite1hRatioE10: bigint;
   readonly requestNanoUsd: bigint;
-  /** At group ratio 1, of a price in dollars, whose ratios are rounded; undefined: the ratios are the price. */
-  readonly figures: PriceFigures | undefined;
+  /** The price at group ratio 1. */
+  readonly figures: PriceFigures;
+  /** The catalog states dollars: the ratios are rounded, and are not what is billed. */
+  readonly isInDollars: boolean;
   readonly dimensions: Dimensions;
   /** Display names, sorted. */
   readonly enabledGroups: readonly string[];

@@ -26,8 +26,8 @@ export interface ModelPrice {
   readonly price: CatalogPrice;
   readonly quotaType: 'Token' | 'Request';
   readonly ratioBaseE9: bigint;
-  /** At group ratio 1, of a price that ratios may not say exactly; undefined: they do. */
-  readonly figures: PriceFigures | undefined;
+  /** The price at group ratio 1. */
+  readonly figures: PriceFigures;
 }
 
 /** What rows need to know of a group: the models that it offers. */
@@ -135,6 +135,7 @@ function pricingRow(
     },
     requestNanoUsd: price.requestNanoUsd,
     figures,
+    isInDollars: usdPerMillion !== undefined,
     dimensions: {
       usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecondNanoUsd,
       channelPrices, channelRates,

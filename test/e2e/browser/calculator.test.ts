@@ -4,18 +4,28 @@ import type { BrowserContextOptions, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { servePrices } from '../../unit/dataplane/pricing/price-server.ts';
 import type { PriceServer } from '../../unit/dataplane/pricing/price-server.ts';
-import { REALISTIC, sampleState } from '../../unit/dataplane/pricing/sample.ts';
+import { e9, REALISTIC, sampleSnapshot } from '../../unit/dataplane/pricing/sample.ts';
+import { compile } from '../../../dataplane/state/compile.ts';
 import { noteComplaints, suiteBrowser } from '../../support/browser.ts';
 import { need } from '../../support/needs.ts';
 
 const chromium = await need('chromium');
-const state = sampleState({
+const snapshot = sampleSnapshot({
   ...REALISTIC,
   tokens: [...REALISTIC.tokens ?? [], [
     'odd', 'Odd', '0.333333333', '8.333333333', '0.123456789', '1.1', '1.999999999',
-  ], ['dear', 'Odd', '9999999999', '9999999999', '1', '9999999999.999999999']],
-  routed: [...REALISTIC.routed ?? [], 'odd', 'dear'],
+  ], ['dear', 'Odd', '9999999999', '9999999999', '1', '9999999999.999999999'], ['steps', 'Odd', '0', '0', '0.1']],
+  routed: [...REALISTIC.routed ?? [], 'odd', 'dear', 'steps'],
 });
+/** A model with a price in each dimension that a request by tokens can have. */
+const state = compile({ ...snapshot, catalogs: snapshot.catalogs.map((catalog) => ({
+  ...catalog, models: catalog.models.map((price) => (price.name === 'steps' ? {
+    ...price, usdPerMillion: { input: e9('2'), output: e9('10'), audioInput: e9('6') },
+    contextTiers: [{ above: 200_000, usdPerMillion: { input: e9('4'), output: e9('15'), audioInput: e9('8') } }],
+    serviceTiers: [{ name: 'priority', multiplierE9: e9('2'), usdPerMillion: undefined, contextTiers: [] }],
+    regions: [{ name: 'eu', multiplierE9: e9('1.1') }], perUse: { webSearchNanoUsd: e9('0.01') },
+  } : price)),
+})) });
 
 /** Chooses another model, and types while it is asked for; what is given lets the answer come. */
 async function typeWhileAsking(page: Page, answer: (route: Route) => Promise<void>): Promise<() => void> {
@@ -70,6 +80,28 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     });
   }
 
+  test('context tiers, service tiers, regions, audio and searches count as the server says', async () => {
+    const page = await open('/pricing?calc=steps');
+    for (const [name, value] of [
+      ['input', '100,000'], ['audio_in', '1000'], ['cached', '0'], ['output', '1000'], ['searches', '3'],
+    ] as const) await page.locator(`#calc-${name}`).fill(value);
+    assert.equal(await page.locator('[data-sum]').innerText(), '$0.246');
+    await page.locator('#calc-cached').fill('100,000');
+    await page.locator('[data-sum]', { hasText: /^\$0\.853$/ }).waitFor();
+    assert.match(await page.locator('#estimate').innerText(), /more than 200,000 tokens of input/);
+    await page.getByRole('combobox', { name: 'Service tier' }).selectOption('priority');
+    await page.getByRole('combobox', { name: 'Region' }).selectOption('eu');
+    await page.locator('[data-sum]', { hasText: /^\$1\.8406$/ }).waitFor();
+    await page.locator('#calc-output').fill('2000');
+    assert.equal(await page.locator('[data-sum]').innerText(), '$1.8736');
+    assert.equal(await page.locator('#estimate').innerText(), await rendered(page, {
+      calc: 'steps', tier: 'priority', region: 'eu', input: '100,000', audio_in: '1000', cached: '100,000',
+      output: '2000', searches: '3',
+    }));
+    await page.locator('#calc-cached').fill('0');
+    await page.locator('[data-sum]', { hasText: /^\$0\.5272$/ }).waitFor();
+  });
+
   test('another model asks for what it is priced by, and counts are remembered', async () => {
     const page = await open('/pricing');
     await page.locator('#calc-output').fill('4321');
@@ -81,7 +113,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
     await page.locator('#calc-output').waitFor();
     assert.equal(await page.locator('#calc-output').inputValue(), '4321');
-    assert.equal(await page.locator('tbody tr:not([hidden])').count(), 28, 'the list stays as it is');
+    assert.equal(await page.locator('tbody tr:not([hidden])').count(), 29, 'the list stays as it is');
   });
 
   test('what is typed while another model is asked for stays, and so does where one types', async () => {

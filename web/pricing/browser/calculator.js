@@ -1,21 +1,19 @@
 /**
  * Counts what a call costs as one types, exactly: whole numbers of any size, the figures that the server wrote beside
- * the result, rounded once, half up, as the gateway bills it. Another model or group has other figures: the server is
- * asked for that part.
+ * the result, rounded once, half up, as the gateway bills it. Another model, group, tier or region has other figures,
+ * and so has an input that reaches another context tier: the server is asked for that part.
  */
 (() => {
   const form = document.getElementById('calculate');
   if (!form) return;
 
-  const PARAMETERS = { input:
-    'input', cached: 'cached', cacheWrite5m: 'write5m', cacheWrite1h: 'write1h', output: 'output', generations: 'n' };
   const E9 = 10n ** 9n;
   const MANY = 1000n;
   /** What was typed, by parameter, for models that are priced otherwise too. */
   const typed = {};
   let asked = new AbortController();
 
-  const field = (name) => form.querySelector(`input:not([type=hidden])[name=${PARAMETERS[name]}]`);
+  const fields = () => [...form.querySelectorAll('input[data-name]')];
   const byValue = (a, b) => (a < b ? -1 : Number(a > b));
 
   /** As the server reads it; undefined: not a whole number. */
@@ -47,22 +45,22 @@
       Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, BigInt(value)]))));
   }
 
-  /** By class; what cannot be read is marked, and counts nothing. */
+  /** By class; what cannot be read is marked, and counts nothing. `context`: the tokens of the whole input. */
   function readCounts() {
     const counts = {};
     let whole = true;
-    for (const name of Object.keys(PARAMETERS)) {
-      const input = field(name);
-      if (!input) continue;
+    let context = 0n;
+    for (const input of fields()) {
       const count = parseCount(input.value);
       const faulty = count === undefined;
       if (faulty) input.setAttribute('aria-invalid', 'true');
       else input.removeAttribute('aria-invalid');
       document.getElementById(`${input.id}-fault`).hidden = !faulty;
       if (faulty) whole = false;
-      counts[name] = count ?? 0n;
+      counts[input.dataset.name] = count ?? 0n;
+      if ('context' in input.dataset) context += count ?? 0n;
     }
-    return { counts, whole };
+    return { counts, whole, context };
   }
 
   function rangeText(low, high) {
@@ -95,8 +93,13 @@
   /** Writes the result for what the fields hold. */
   function calculate() {
     const result = document.getElementById('estimate');
-    const { counts, whole } = readCounts();
+    const { counts, whole, context } = readCounts();
     if (!result.dataset.figures) return;
+    const step = JSON.parse(result.dataset.steps).filter((above) => context > BigInt(above)).length;
+    if (step !== Number(result.dataset.step)) {
+      void askPart();
+      return;
+    }
     const prices = readPrices(result);
     const all = costs(prices, counts);
     const low = all[0];
@@ -112,10 +115,7 @@
   }
 
   function remember() {
-    for (const name of Object.keys(PARAMETERS)) {
-      const input = field(name);
-      if (input) typed[PARAMETERS[name]] = input.value;
-    }
+    for (const input of fields()) typed[input.name] = input.value;
   }
 
   /** In place of the part that was asked with: what was typed since stays, and so does where one is typing. */
@@ -124,10 +124,7 @@
     const { id, selectionStart, selectionEnd } = document.activeElement ?? {};
     const wasWithin = part.contains(document.activeElement);
     part.replaceWith(document.adoptNode(answered));
-    for (const [name, parameter] of Object.entries(PARAMETERS)) {
-      const input = field(name);
-      if (input) input.value = typed[parameter] ?? input.value;
-    }
+    for (const input of fields()) input.value = typed[input.name] ?? input.value;
     const focused = wasWithin && id ? document.getElementById(id) : null;
     focused?.focus();
     if (focused?.matches('input')) focused.setSelectionRange(selectionStart, selectionEnd);
@@ -137,12 +134,11 @@
   /** What is typed and chosen now. */
   function query() {
     remember();
-    return new URLSearchParams({
-      ...typed, calc: form.querySelector('[name=calc]').value, at: form.querySelector('[name=at]').value,
-    });
+    const chosen = [...form.querySelectorAll('select')].map(({ name, value }) => [name, value]);
+    return new URLSearchParams({ ...typed, ...Object.fromEntries(chosen) });
   }
 
-  /** The same counts with another model or group. */
+  /** The same counts with what is chosen now. */
   async function askPart() {
     asked.abort();
     asked = new AbortController();
@@ -177,7 +173,7 @@
   function catchUp() {
     const isOther = (select) => select.value !== (select.querySelector('option[selected]') ?? select.options[0]).value;
     if ([...form.querySelectorAll('select')].some(isOther)) void askPart();
-    else if ([...form.querySelectorAll('input:not([type=hidden])')].some((input) => input.value !== input.defaultValue))
+    else if (fields().some((input) => input.value !== input.defaultValue))
       calculate();
   }
   catchUp();

@@ -2,12 +2,18 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { costNanoUsd } from '#ledger/price.ts';
+import type { TokenDetails } from '#ledger/price.ts';
 import { compilePrice } from '#ledger/price-sheet.ts';
+import { NO_TOKENS } from '#ledger/usage-record.ts';
+import type { TokenCounts } from '#ledger/usage-record.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
-import { countsOf, parseCalculation, parseCount, resolveCalculation } from '#web/pricing/calculation.ts';
-import { amountOf, baseFigures, estimate, offeredFigures } from '#web/pricing/estimate.ts';
+import {
+  COUNT_NAMES, countsOf, parseCalculation, parseCount, resolveCalculation,
+} from '#web/pricing/calculation.ts';
+import { offeredFigures } from '#web/pricing/dollars.ts';
+import { amountOf, estimate, flatPrices } from '#web/pricing/estimate.ts';
 import type { Counts } from '#web/pricing/estimate.ts';
-import type { PricingRow } from '#web/pricing/price-list.ts';
+import type { DetailClass } from '#web/pricing/price-list.ts';
 import { renderCalculationPart, renderPrices } from '#web/pricing/prices.ts';
 import { parsePricingQuery } from '#web/pricing/query.ts';
 import { REALISTIC, sampleState } from '../../dataplane/pricing/sample.ts';
@@ -33,71 +39,109 @@ function sumOf(markup: string): string {
 }
 
 describe('what a call costs', () => {
-  const ratio = fc.bigInt(0n, 10n ** 19n - 1n);
+  const ratio = fc.bigInt(0n, 10n ** 12n);
+  const optional = fc.option(ratio, { nil: undefined });
+  const rates = fc.record({
+    input: ratio, output: optional, cacheRead: optional, cacheWrite5m: optional, cacheWrite1h: optional,
+    reasoning: optional, audioInput: optional, audioOutput: optional, imageInput: optional, imageOutput: optional,
+  });
+  const contextTiers = fc.uniqueArray(fc.record({
+    above: fc.constantFrom(10_000, 200_000, 10 ** 12), usdPerMillion: fc.option(rates, { nil: undefined }),
+    inputMultiplierE9: optional, outputMultiplierE9: optional,
+  }), { selector: ({ above }) => above, maxLength: 3 });
+  const tokenPrice = fc.record({
+    quotaType: fc.constant('Token' as const), ratioBaseUsdE9: ratio, modelRatioE9: ratio, completionRatioE9: ratio,
+    cacheRatioE9: ratio, cacheWriteRatioE9: ratio, cacheWrite1hRatioE9: optional, requestNanoUsd: fc.constant(0n),
+    usdPerMillion: fc.option(rates, { nil: undefined }), contextTiers,
+    serviceTiers: fc.uniqueArray(fc.record({
+      name: fc.constantFrom('standard', 'priority', 'flex'), multiplierE9: optional,
+      usdPerMillion: fc.option(rates, { nil: undefined }), contextTiers,
+    }), { selector: ({ name }) => name }),
+    regions: fc.uniqueArray(fc.record({ name: fc.constantFrom('eu', 'us'), multiplierE9: ratio }), {
+      selector: ({ name }) => name,
+    }),
+    perUse: fc.option(fc.record({
+      webSearchNanoUsd: optional, webFetchNanoUsd: optional, fileSearchNanoUsd: optional,
+    }), { nil: undefined }),
+  });
+  const requestPrice = fc.record({
+    quotaType: fc.constant('Request' as const), ratioBaseUsdE9: ratio, modelRatioE9: fc.constant(0n),
+    completionRatioE9: fc.constant(0n), cacheRatioE9: fc.constant(0n), cacheWriteRatioE9: fc.constant(0n),
+    requestNanoUsd: ratio, perSecondNanoUsd: optional,
+    perImage: fc.uniqueArray(fc.record({
+      size: fc.constantFrom('', '1024x1024', '1536x1024'), quality: fc.constantFrom('', 'low', 'high'), nanoUsd: ratio,
+    }), { selector: ({ size, quality }) => `${size} ${quality}`, maxLength: 4 }),
+  }).filter(({ perSecondNanoUsd, perImage }) => perSecondNanoUsd === undefined || perImage.length === 0);
   const count = fc.integer({ min: 0, max: 10 ** 12 });
   const tokens = fc.record({ input: count, cached: count, cacheWrite5m: count, cacheWrite1h: count, output: count });
-  const price = fc.record({
-    ratioBaseUsdE9: ratio, modelRatioE9: ratio, completionRatioE9: ratio, cacheRatioE9: ratio, cacheWriteRatioE9: ratio,
-    cacheWrite1hRatioE9: fc.option(ratio, { nil: undefined }), requestNanoUsd: ratio,
+  const details = fc.record({
+    imageInput: count, audioInput: count, reasoning: count, imageOutput: count, audioOutput: count,
   });
-  const counted = (consumed: Record<string, number>, generations: number): Counts => ({
-    ...Object.fromEntries(Object.entries(consumed).map(([name, value]) => [name, BigInt(value)])), generations:
-      BigInt(generations),
-  }) as Counts;
+  const uses = fc.record({ webSearch: count, webFetch: count, fileSearch: count });
+  const ANY = { tier: '', region: '', image: undefined };
 
-  test('is what the ledger bills, for any price, group and tokens', () => {
+  /** The fields of the calculator hold parts of the input and of the output; records hold the sums, parts included. */
+  function consumed(
+    typed: Readonly<Record<keyof TokenCounts, number>>, parts: Readonly<Record<DetailClass, number>>,
+  ): { readonly tokens: TokenCounts; readonly details: TokenDetails } {
+    return { details: parts, tokens: {
+      ...typed, input: typed.input + parts.imageInput + parts.audioInput,
+      output: typed.output + parts.reasoning + parts.imageOutput + parts.audioOutput,
+    } };
+  }
+
+  function counted(...typed: readonly Readonly<Record<string, number>>[]): Counts {
+    return Object.fromEntries(typed.flatMap((some) => Object.entries(some))
+      .map(([name, value]) => [name, BigInt(value)]));
+  }
+
+  test('is what the gateway bills for tokens, in any tier, region and class, and for uses of tools', () => {
     fc.assert(fc.property(fc.record({
-      figures: price, quotaType: fc.constantFrom('Token', 'Request'), groupRatioE9: ratio,
-    }), tokens, count, ({ figures, quotaType, groupRatioE9 }, consumed, generations) => {
-      const { cacheWrite1hRatioE9, ...rest } = figures;
-      const compiled = compilePrice({
-        ...rest, quotaType, ...(cacheWrite1hRatioE9 === undefined ? {} : { cacheWrite1hRatioE9 }),
-      }, groupRatioE9 * ONE_E9);
-      const { low, high } = estimate([compiled], counted(consumed, generations));
-      assert.equal(low, costNanoUsd(compiled, { tokens: consumed, generations }));
+      price: tokenPrice, groupRatioE9: ratio, channelE9: optional,
+      tier: fc.constantFrom('', 'priority', 'flex'), region: fc.constantFrom('', 'eu', 'us'),
+    }), tokens, details, uses, ({ price, groupRatioE9, channelE9, tier, region }, typed, parts, used) => {
+      const compiled = compilePrice(price, groupRatioE9 * ONE_E9, channelE9);
+      const counts = counted(typed, parts, used);
+      const { low, high } = estimate(flatPrices([compiled], { tier, region, image: undefined }, counts), counts);
+      assert.equal(low, costNanoUsd(compiled, {
+        ...consumed(typed, parts), generations: 0, uses: used,
+        ...tier !== '' && { serviceTiers: [tier] }, ...region !== '' && { regions: [region] },
+      }));
       assert.equal(high, low);
-    }));
+    }), { numRuns: 1000 });
   });
 
-  test('at base prices is what a group of ratio 1 pays', () => {
-    fc.assert(fc.property(price, fc.constantFrom('Token', 'Request'), tokens, count, (
-      figures, quotaType, consumed, generations,
-    ) => {
-      const { cacheWrite1hRatioE9, ratioBaseUsdE9, ...rest } = figures;
-      const row: PricingRow = {
-        ...rest, modelName: 'm', vendor: 'v', quotaType, ratioBaseE9: ratioBaseUsdE9, enabledGroups: [],
-        facts: undefined, figures: undefined, dimensions: {
-          usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [], perImage: [],
-        }, stated: { output: true, cache: true, cacheWrite5m: true, cacheWrite1h: true },
-        cacheWrite1hRatioE10:
-          cacheWrite1hRatioE9 === undefined ? rest.cacheWriteRatioE9 * 16n : cacheWrite1hRatioE9 * 10n,
-      };
-      const compiled = compilePrice({
-        ...rest, quotaType, ratioBaseUsdE9, ...(cacheWrite1hRatioE9 === undefined ? {} : { cacheWrite1hRatioE9 }),
-      }, ONE_E9 * ONE_E9);
-      assert.equal(estimate(baseFigures(row), counted(consumed, generations)).low, costNanoUsd(
-        compiled, { tokens: consumed, generations },
-      ));
-    }));
+  test('is what the gateway bills for images of a size and quality, for seconds, and for requests', () => {
+    fc.assert(fc.property(requestPrice, ratio, count, fc.nat(3), (price, groupRatioE9, generations, chosen) => {
+      const compiled = compilePrice(price, groupRatioE9 * ONE_E9);
+      const { perImage, perSecond } = compiled;
+      const image = perImage.length === 0 ? undefined : chosen % perImage.length;
+      // an entry of any size or quality is chosen for those that no other entry names
+      const { size = '512x512', quality = 'medium' } = perImage[image ?? 0] ?? {};
+      const counts = counted({ generations });
+      const bill = costNanoUsd(compiled, perSecond === undefined
+        ? { tokens: NO_TOKENS, generations, made: { size, quality } }
+        : { tokens: NO_TOKENS, generations: 1, made: { seconds: generations } });
+      assert.equal(estimate(flatPrices([compiled], { ...ANY, image }, counts), counts).low, bill);
+    }), { numRuns: 500 });
   });
 
   test('has parts that add up to it', () => {
-    fc.assert(fc.property(price, tokens, (figures, consumed) => {
-      const { cacheWrite1hRatioE9: _, ...rest } = figures;
-      const compiled = compilePrice({ ...rest, quotaType: 'Token' }, ONE_E9 * ONE_E9);
-      const counts = counted(consumed, 0);
-      const parts = (['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const).reduce((sum, name) => sum +
-        amountOf([compiled], name, counts[name]).low.numerator, 0n);
-      assert.equal((2n * parts + compiled.denominator) / (2n * compiled.denominator), estimate([compiled], counts).low);
+    fc.assert(fc.property(tokenPrice, tokens, details, uses, (price, ...typed) => {
+      const compiled = compilePrice(price, ONE_E9 * ONE_E9);
+      const counts = counted(...typed);
+      const flat = flatPrices([compiled], ANY, counts);
+      const parts = COUNT_NAMES.reduce((sum, name) =>
+        sum + amountOf(flat, name, counts[name] ?? 0n).low.numerator, 0n);
+      assert.equal((2n * parts + compiled.denominator) / (2n * compiled.denominator), estimate(flat, counts).low);
     }));
   });
 
   test('where members of a group differ is a range', () => {
     const offer = state.groups.get('smart')?.offers.get('claude-sonnet-4-5');
     assert.ok(offer);
-    const { low, high } = estimate(offeredFigures(offer), {
-      input: 1000n, cached: 20_000n, cacheWrite5m: 3000n, cacheWrite1h: 1000n, output: 500n, generations: 0n,
-    });
+    const counts = { input: 1000n, cached: 20_000n, cacheWrite5m: 3000n, cacheWrite1h: 1000n, output: 500n };
+    const { low, high } = estimate(flatPrices(offeredFigures(offer), ANY, counts), counts);
     assert.deepEqual([low, high], [33_750_000n, 50_625_000n]);
   });
 });
