@@ -3,8 +3,9 @@
  * figures; a figure that the provider does not report is estimated, never taken as zero.
  */
 import { billOf, costNanoUsd, worstCaseBill } from '../ledger/price.ts';
+import { USES } from '../ledger/price-sheet.ts';
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
-import type { Bill, Consumption, PartUsage } from '../ledger/price.ts';
+import type { Bill, Consumption, PartUsage, Uses } from '../ledger/price.ts';
 import { NO_TOKENS } from '../ledger/usage-record.ts';
 import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 import { estimateOutputTokens } from '../protocol/estimate.ts';
@@ -102,13 +103,14 @@ type Parts = Pick<Consumption, 'details' | 'serviceTiers' | 'regions' | 'parts' 
 
 /** What decides the rates of a call's tokens, and its other uses. */
 function partsOf(
-  meter: Meter | undefined, { candidate, routed: { call } }: BillingTerms, priceOf: PriceOf,
+  meter: Meter | undefined, terms: BillingTerms, priceOf: PriceOf,
 ): Parts {
+  const { candidate, routed: { call } } = terms;
   const { details, serviceTier, region, parts, uses } = meter?.reported ?? UNREPORTED_USAGE;
   const served = {
     serviceTiers: servedTiers(serviceTier, call.serviceTier), regions: servedRegions(region, call.region),
   };
-  return { details, ...served, uses, parts: parts?.map((part): PartUsage => {
+  return { details, ...served, uses: capUses(uses, terms), parts: parts?.map((part): PartUsage => {
     // without unbounded tools, all parts are of the call's own model
     const isOwn = part.model === undefined || part.model === candidate.upstreamModel || !call.unbounded(candidate);
     const price = isOwn || part.model === undefined ? undefined : priceOf(part.model);
@@ -150,7 +152,8 @@ function measureUsage(activity: BilledActivity, terms: BillingTerms, status: Cal
     return { tokens: tokensOf(reported, 0, reported.output ?? 0), usageSource: 'Provider' };
   const tokens = tokensOf(reported, terms.bounds.estimatedInputTokens, outputTokens(activity, terms));
   const capped = capTokens(tokens, terms);
-  return { tokens: capped, usageSource: capped === tokens ? usageSourceOf(meter, terms, status) : 'Implausible' };
+  const isPlausible = capped === tokens && capUses(reported.uses, terms) === reported.uses;
+  return { tokens: capped, usageSource: isPlausible ? usageSourceOf(meter, terms, status) : 'Implausible' };
 }
 
 /**
@@ -173,6 +176,14 @@ function capTokens(tokens: TokenCounts, terms: BillingTerms): TokenCounts {
     input: take(input), cached: take(cached), cacheWrite5m: take(cacheWrite5m), cacheWrite1h: take(cacheWrite1h),
     output: Math.min(output, maxOutput),
   };
+}
+
+/** Caps the uses of tools at the request's own limits. Returns the same object if nothing is capped. */
+function capUses(uses: Uses | undefined, { bounds, candidate, routed: { call } }: BillingTerms): Uses | undefined {
+  if (uses === undefined || call.unbounded(candidate)) return uses;
+  const limits = bounds.reach.uses ?? {};
+  if (USES.every((name) => (uses[name] ?? 0) <= (limits[name] ?? 0))) return uses;
+  return Object.fromEntries(USES.map((name) => [name, Math.min(uses[name] ?? 0, limits[name] ?? 0)]));
 }
 
 /** The output tokens of all choices together that the limit sent to the provider allows. */

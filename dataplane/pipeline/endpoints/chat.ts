@@ -146,7 +146,7 @@ export function usedAt(
 
 /** True if the call's tokens may exceed the bound of its request, because the provider's tools may read any amount. */
 export function hasNoBound(used: readonly UnboundedUse[]): boolean {
-  return used.some(({ needs }) => needs === undefined || 'use' in needs);
+  return used.some(({ needs }) => needs === undefined);
 }
 
 /** The limits that the request sets on uses of the provider's tools. */

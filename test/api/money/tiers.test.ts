@@ -200,6 +200,14 @@ describe('a search by the provider', () => {
       ['input', 5, '2', null, null], ['webSearch', 2, '0.01', null, null],
     ]);
   });
+  it('is billed at most as often as the request allows, whatever the answer reports', async () => {
+    world.anthropic.script(anthropicMessage({
+      usage: { input_tokens: 5, output_tokens: 0, server_tool_use: { web_search_requests: 900 } },
+    }));
+    assert.deepEqual(await linesOf(await post(world, '/v1/messages', search(2))), [
+      ['input', 5, '2', null, null], ['webSearch', 2, '0.01', null, null],
+    ]);
+  });
   it('without a limit, or of a model without its price, is refused by name', async () => {
     for (const [body, words] of [
       [search(), /tools that run at the provider, whose price has no bound for "claude-tiers"/],
