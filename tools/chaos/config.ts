@@ -122,7 +122,7 @@ export const FIRST_BYTE_MS = 3_000;
 export const IDLE_MS = 3_000;
 export const WHOLE_MS = 4_000;
 const MOST_OUTPUT_TOKENS = 1_000;
-export const CONTEXT_TOKENS = 20_000;
+export const CONTEXT_TOKENS = 6_000;
 export const IMAGE_TOKENS = 300;
 /** The concurrency threshold of the group cheap on each of its channels. */
 export const CHEAP_GROUP_MOST = 4;

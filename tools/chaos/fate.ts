@@ -11,7 +11,7 @@ import {
 import type { AnthropicUsage, OpenaiUsage } from '../../test/support/provider-answers.ts';
 import type { ChannelName, Protocol } from './config.ts';
 import { between, diceOf, weighted } from './dice.ts';
-import { TIER } from './price-extras.ts';
+import { REGION, TIER } from './price-extras.ts';
 import type { Dice } from './dice.ts';
 
 /** The properties of a request that decide its answer. */
@@ -26,6 +26,10 @@ export interface Asked {
   /** The number of images or answers. */
   readonly answers: number;
   readonly bodyBytes: number;
+  /** The searches of the web that the request allows. */
+  readonly searches: number;
+  /** The region that the request asks for; undefined: none. */
+  readonly region: string | undefined;
 }
 
 /** Usage figures as the provider writes them; undefined: left out. They may be false, and need not be numbers. */
@@ -36,6 +40,8 @@ export interface Figures {
   /** Anthropic only. */
   readonly written: number;
   readonly output: unknown;
+  /** Searches of the web. Anthropic only. */
+  readonly searches: number;
 }
 
 type Lie =
@@ -61,6 +67,8 @@ export interface AnswerFate {
   readonly broken: { readonly part: number; readonly how: 'cut' | 'reset' | 'stall' | 'error event' } | undefined;
   /** The service tier in its usage, for channels of OpenAI's protocol; undefined: the answer names none. */
   readonly tier: string | undefined;
+  /** The region in its usage, for channels of Anthropic's protocol; undefined: the answer names none. */
+  readonly region: string | undefined;
   /** Whether a stream has comments, unknown events and malformed events in between. */
   readonly noise: boolean;
 }
@@ -101,7 +109,7 @@ function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
   const honest: Figures = {
     input: 20 + dice.int(asked.bodyBytes >> 2), cached: dice.chance(0.3) ? dice.int(100) : 0,
     written: asked.protocol === 'Anthropic' && dice.chance(0.2) ? dice.int(100) : 0,
-    output: between(dice, pieces.length, limit),
+    output: between(dice, pieces.length, limit), searches: dice.int(asked.searches + 1),
   };
   return {
     kind: 'answer', headMs, pieces, lie, pieceMs: dice.chance(0.5) ? 0 : dice.int(120),
@@ -111,15 +119,16 @@ function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
       : undefined,
     noise: dice.chance(0.1),
     tier: asked.protocol === 'OpenAI' && asked.kind === 'chat' && dice.chance(0.25) ? TIER : undefined,
+    region: asked.protocol === 'Anthropic' ? dice.pick([REGION, 'global', undefined]) : undefined,
   };
 }
 
 function lied(dice: Dice, lie: Exclude<Lie, 'none'>, honest: Figures, limit: number): Figures {
   switch (lie) {
     case 'honest': return honest;
-    case 'zero': return { ...honest, input: 0, cached: 0, written: 0, output: 0 };
+    case 'zero': return { ...honest, input: 0, cached: 0, written: 0, output: 0, searches: 0 };
     case 'less': return { ...honest, output: 1 };
-    case 'more': return { ...honest, output: limit * between(dice, 2, 12) };
+    case 'more': return { ...honest, output: limit * between(dice, 2, 12), searches: honest.searches + 700 };
     case 'negative': return { ...honest, output: -between(dice, 1, 5_000) };
     case 'huge': return { ...honest, output: 2 ** 31 - 1 };
     case 'beyond belief': return { ...honest, output: dice.pick([2 ** 31, 2 ** 53 + 2, 1e300]) };
@@ -180,7 +189,7 @@ function wholeAnswer(fate: AnswerFate, asked: Asked): Reply {
     const options = { usage, ...fate.tier !== undefined && { extra: { service_tier: fate.tier } } };
     return withoutQuotes(asked.stream ? openaiStream(pieces, options) : openaiChat({ content: pieces, ...options }));
   }
-  const usage = figures ? anthropicFigures(figures) : null;
+  const usage = figures ? anthropicFigures(figures, fate.region) : null;
   return withoutQuotes(asked.stream
     ? anthropicStream(pieces, { usage })
     : anthropicMessage({ content: pieces, usage }));
@@ -193,9 +202,13 @@ function openaiFigures({ input, cached, output }: Figures): OpenaiUsage {
     output, total_tokens: undefined, prompt_tokens_details: { cached_tokens: cached } } as unknown as OpenaiUsage;
 }
 
-function anthropicFigures({ input, cached, written, output }: Figures): AnthropicUsage {
+function anthropicFigures(
+  { input, cached, written, output, searches }: Figures, region: string | undefined,
+): AnthropicUsage {
   return {
     input_tokens: input, cache_read_input_tokens: cached, cache_creation_input_tokens: written, output_tokens: output,
+    ...searches > 0 && { server_tool_use: { web_search_requests: searches } },
+    ...region !== undefined && { inference_geo: region },
   } as unknown as AnthropicUsage;
 }
 

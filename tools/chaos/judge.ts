@@ -79,8 +79,8 @@ const price: Check = (each) => {
     if (total !== 0n) return 'a call that failed was billed';
     return (record.upstreamCostNanoUsd ?? 0n) === 0n ? undefined : 'a call that failed has a cost';
   }
-  const whats = channelsOf(record).flatMap((channel) => tiersOf(each).map((tier): Priced => (
-    { model: record.model, channel, tier, tokens: record.tokens, generations: plan.generations })));
+  const whats = channelsOf(record).flatMap((channel) => waysOf(each).map((way): Priced => (
+    { model: record.model, channel, ...way, tokens: record.tokens, generations: plan.generations })));
   const payer = { key: plan.key, group: record.group };
   const expected = inForce(happened.versions, record.createdMs).flatMap(({ config }) =>
     whats.map((what) => ({ total: priceOf(config, payer, what), upstream: upstreamCostOf(what) })));
@@ -103,11 +103,21 @@ function channelsOf({ status, channel }: LedgerRecord): readonly string[] {
   return [channel, ...Object.keys(CHANNELS).filter((name) => name.startsWith(route))];
 }
 
-/** The tier of a whole and honest answer; of others it may not have been seen. */
-function tiersOf({ attempts, record }: Case): readonly (string | undefined)[] {
-  const { fate } = attempts.at(-1) ?? {};
-  if (fate?.kind !== 'answer') return [undefined];
-  return record?.status === 'Succeeded' && fate.lie === 'honest' ? [fate.tier] : [undefined, fate.tier];
+type Way = Pick<Priced, 'tier' | 'region' | 'searches'>;
+
+/**
+ * The tier, region and searches of a whole and honest answer; of others they may not have been seen. A region that
+ * nothing names is the one that was asked for, and searches count up to the limit of the request.
+ */
+function waysOf({ attempts, record }: Case): readonly Way[] {
+  const { fate, asked } = attempts.at(-1) ?? {};
+  const unseen: Way = { tier: undefined, region: asked?.region, searches: 0 };
+  if (fate?.kind !== 'answer' || !asked) return [unseen];
+  const { tier, region = asked.region, figures } = fate;
+  const seen: Way = { tier, region, searches: Math.min(figures?.searches ?? 0, asked.searches) };
+  if (record?.status === 'Succeeded' && fate.lie === 'honest') return [seen];
+  return [seen, unseen].flatMap((one) => [seen, unseen].flatMap((other) => [seen, unseen].map(({ searches }) =>
+    ({ tier: one.tier, region: other.region, searches }))));
 }
 
 const tokens: Check = (each) => {

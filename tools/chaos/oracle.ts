@@ -9,7 +9,7 @@ import { readEmbeddingsFacts } from '../../dataplane/protocol/openai/embeddings.
 import { readChatFacts as readOpenai } from '../../dataplane/protocol/openai/facts.ts';
 import { CONTEXT_TOKENS, IMAGE_TOKENS, KEYS } from './config.ts';
 import type { ChannelName, Config, GroupName, KeyName, ModelName, Price } from './config.ts';
-import { CHANNEL_PRICES, COST_CHANNELS, COSTS, STEPS, TIER, TIERS } from './price-extras.ts';
+import { CHANNEL_PRICES, COST_CHANNELS, COSTS, REGION, REGIONS, SEARCHES, STEPS, TIER, TIERS } from './price-extras.ts';
 import type { Rates } from './price-extras.ts';
 import { LETTER_BYTES } from './fate.ts';
 import type { AnswerFate, Asked } from './fate.ts';
@@ -21,8 +21,10 @@ export const NO_TOKENS: Tokens = { input: 0, cached: 0, cacheWrite5m: 0, cacheWr
 const E9 = 10n ** 9n;
 /** Ratios of the API reference: USD per million tokens at ratio 1. */
 const BASE_E9 = 2n * E9;
-/** Nine factors of 10⁻⁹ (class, model, base; step, tier, channel; two ratios) and one of 10⁻⁶, in nano-USD. */
-const TOKEN_DENOMINATOR = 10n ** (9n * 8n + 6n - 9n);
+/** Nine factors of 10⁻⁹ (class, model, base; step, tier, region, channel; two ratios) and one of 10⁻⁶, in nano-USD. */
+const TOKEN_DENOMINATOR = 10n ** (9n * 9n + 6n - 9n);
+/** Three factors of 10⁻⁹ (channel, two ratios) of nano-USD. */
+const UNIT_DENOMINATOR = E9 ** 3n;
 
 /** What decides the price of a call. */
 export interface Priced {
@@ -30,6 +32,9 @@ export interface Priced {
   readonly channel: string;
   /** The service tier that served it; undefined: the standard one. */
   readonly tier: string | undefined;
+  /** The region that served it; undefined: none that has a price. */
+  readonly region: string | undefined;
+  readonly searches: number;
   readonly tokens: Tokens;
   readonly generations: number;
 }
@@ -42,9 +47,14 @@ export function priceOf(config: Config, payer: { key: KeyName; group: string }, 
   const own = CHANNEL_PRICES[what.model as ModelName]?.[what.channel as ChannelName] ?? {};
   const multiplier = e9(own.multiplier ?? '1');
   if (price.quotaType === 'Request')
-    return rounded(e9(own.requestUsd ?? price.requestUsd) * BigInt(what.generations) * ratio * multiplier, E9 ** 3n);
+    return rounded(e9(own.requestUsd ?? price.requestUsd) * BigInt(what.generations) * ratio * multiplier, UNIT_DENOMINATOR);
   const rates = own.rates ? dollarRates(own.rates) : ratioRates(price);
-  return rounded(weigh(rates, what) * multiplier * ratio, TOKEN_DENOMINATOR);
+  const inRegion = what.region === REGION ? REGIONS[what.model as ModelName] : undefined;
+  const searches = e9(SEARCHES[what.model as ModelName] ?? '0') * BigInt(what.searches);
+  const tokens = weigh(rates, what) * e9(inRegion ?? '1');
+  return rounded(
+    (tokens + searches * (TOKEN_DENOMINATOR / UNIT_DENOMINATOR)) * multiplier * ratio, TOKEN_DENOMINATOR,
+  );
 }
 
 /** What a call costs the platform; undefined: the channel does not say. */
@@ -55,7 +65,7 @@ export function upstreamCostOf(what: Priced): bigint | undefined {
   if (cost.requestUsd !== undefined)
     return rounded(e9(cost.requestUsd) * BigInt(what.generations) * e9(multiplier), E9);
   if (!cost.rates) return undefined;
-  return rounded(weigh(dollarRates(cost.rates), what) * e9(multiplier) * E9 * E9, TOKEN_DENOMINATOR);
+  return rounded(weigh(dollarRates(cost.rates), what) * e9(multiplier) * E9 ** 3n, TOKEN_DENOMINATOR);
 }
 
 /** In 10⁻²⁷ USD per million tokens. */

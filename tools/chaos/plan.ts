@@ -6,6 +6,7 @@ import { CHAT_MODELS, GROUP_NAMES, KEY_NAMES, KEYS } from './config.ts';
 import type { AccountName, Config, Edit, KeyConfig, KeyName, ModelName, Price } from './config.ts';
 import { between, diceOf, weighted } from './dice.ts';
 import type { Dice } from './dice.ts';
+import { REGION } from './price-extras.ts';
 
 /** What a client does of its own accord; `stays`: nothing. */
 export type Leaving =
@@ -191,11 +192,18 @@ function planChat(dice: Dice, common: Common): CallPlan {
       ? {}
       : { [anthropic || dice.chance(0.5) ? 'max_tokens' : 'max_completion_tokens']: maxTokens }),
     ...(dice.chance(0.06) ? { tools: [toolOf(anthropic)] } : {}),
+    ...(anthropic && model === 'claude-model' ? planProviderWork(dice) : {}),
     ...(answers > 1 && !convertsOnly ? { n: answers } : {}),
     ...(!anthropic && stream && dice.chance(0.3) ? { stream_options: { include_usage: true } } : {}),
   };
   return { ...common, path: anthropic ? '/v1/messages' : '/v1/chat/completions', model, stream, maxTokens, generations:
     convertsOnly ? 1 : answers, body: JSON.stringify(fields) };
+}
+
+/** What only Anthropic's channels do: searches of the web, and a region. */
+function planProviderWork(dice: Dice): object {
+  const search = { type: 'web_search_20250305', name: 'web_search', max_uses: between(dice, 1, 2) };
+  return { ...dice.chance(0.3) && { tools: [search] }, ...dice.chance(0.3) && { inference_geo: REGION } };
 }
 
 function imagePart(anthropic: boolean): unknown {

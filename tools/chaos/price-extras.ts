@@ -1,6 +1,6 @@
 /**
- * What prices have beside one rate for each class, which no edit changes: steps by context, a service tier, prices of
- * channels, and what channels cost the platform. Manifests and oracle read the same tables.
+ * What prices have beside one rate for each class, which no edit changes: steps by context, a service tier, a region,
+ * searches by the provider, prices of channels, and what channels cost the platform. Manifests and oracle read the same tables.
  */
 import type { ChannelName, ModelName } from './config.ts';
 
@@ -39,6 +39,14 @@ export const STEPS: ByModel<Step> = {
 
 export const TIERS: ByModel<string> = { 'gpt-model': '2.000000007' };
 
+/** The region that requests may ask for, and that Anthropic's channels may serve in unasked, with its multiplier. */
+export const REGION = 'us';
+
+export const REGIONS: ByModel<string> = { 'claude-model': '1.100000007' };
+
+/** USD per search of the web, which Anthropic's channels make for requests that ask for it. */
+export const SEARCHES: ByModel<string> = { 'claude-model': '0.000300007' };
+
 export const CHANNEL_PRICES: ByModel<ByChannel<OwnPrice>> = {
   'gpt-model': { 'openai/second': { multiplier: '1.7' } },
   'flat-model': { 'openai/second': { requestUsd: '0.007000001' } },
@@ -64,11 +72,15 @@ export const COSTS: ByModel<OwnPrice> = {
 export function extrasOf(model: string): string {
   const { [model as ModelName]: step } = STEPS;
   const { [model as ModelName]: tier } = TIERS;
+  const { [model as ModelName]: region } = REGIONS;
+  const { [model as ModelName]: search } = SEARCHES;
   const { [model as ModelName]: channels = {} } = CHANNEL_PRICES;
   const own = Object.entries(channels).map(([channel, price]) => `{channel: ${channel}, ${fieldsOf(price)}}`);
   return [
     ...step ? [`contextTiers: [${stepText(step)}]`] : [],
     ...tier === undefined ? [] : [`serviceTiers: {${TIER}: {multiplier: "${tier}"}}`],
+    ...region === undefined ? [] : [`regions: {${REGION}: "${region}"}`],
+    ...search === undefined ? [] : [`perUse: {webSearchUsd: "${search}"}`],
     ...own.length === 0 ? [] : [`channels: [${own.join(', ')}]`],
   ].map((field) => `, ${field}`).join('');
 }

@@ -82,8 +82,14 @@ function readRequest(request: RecordedRequest): Asked | undefined {
       ? 'embeddings'
       : request.path.endsWith('/images/generations') ? 'images' : 'chat',
     limit: [body['max_completion_tokens'], body['max_tokens']].find((limit) => typeof limit === 'number'),
-    answers: Number(body['n'] ?? 1),
+    answers: Number(body['n'] ?? 1), searches: searchesIn(body['tools']),
+    region: typeof body['inference_geo'] === 'string' ? body['inference_geo'] : undefined,
   };
+}
+
+function searchesIn(tools: unknown): number {
+  const most = Array.isArray(tools) ? tools.map((tool: { readonly max_uses?: number }) => tool.max_uses ?? 0) : [];
+  return Math.max(0, ...most);
 }
 
 function channelOf(path: string): ChannelName | undefined {
