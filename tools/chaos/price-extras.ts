@@ -1,6 +1,7 @@
 /**
  * What prices have beside one rate for each class, which no edit changes: steps by context, a service tier, a region,
- * searches by the provider, prices of channels, and what channels cost the platform. Manifests and oracle read the same tables.
+ * searches by the provider, prices of channels, and what channels cost the platform. Manifests and oracle read the same
+ * tables.
  */
 import type { ChannelName, ModelName } from './config.ts';
 
