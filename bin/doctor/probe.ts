@@ -2,9 +2,9 @@
  * Asks a channel as the data plane would: a count of tokens where the provider has it, which costs nothing, and else a
  * call of one token.
  */
-import { dressOf } from '../../dataplane/pipeline/dress.ts';
+import { platformPlanOf } from '../../dataplane/pipeline/platform-plan.ts';
 import type { UpstreamBody } from '../../dataplane/protocol/converter.ts';
-import { dressHeaders, dressRequest } from '../../dataplane/protocol/platforms/dress.ts';
+import { toPlatformHeaders, toPlatformRequest } from '../../dataplane/protocol/platforms/platform-request.ts';
 import { converterFor, providerOf } from '../../dataplane/protocol/providers.ts';
 import { collectUpTo } from '../../dataplane/upstream/collect.ts';
 import { connectErrorOf, SIGN_IN_ERROR, UpstreamFailure } from '../../dataplane/upstream/upstream.ts';
@@ -72,12 +72,12 @@ interface Answer {
 async function send(upstreams: Upstreams, probe: Probe, request: UpstreamBody): Promise<Answer> {
   const { target } = probe;
   const given = betasOf(probe);
-  const dress = dressOf(probe, { stream: false, headers: given });
-  const { path, body } = dressRequest(request, dress);
+  const platformPlan = platformPlanOf(probe, { stream: false, headers: given });
+  const { path, body } = toPlatformRequest(request, platformPlan);
   try {
     const { status, headers, body: pieces } = await upstreams.send(target, {
       method: 'POST', path, body, stream: false, signal: new AbortController().signal,
-      headers: { ...dressHeaders(given, dress), 'content-type': 'application/json' },
+      headers: { ...toPlatformHeaders(given, platformPlan), 'content-type': 'application/json' },
     });
     return { status, headers, body: await collectUpTo(pieces, MAX_ANSWER_BYTES) };
   } catch (error) {

@@ -6,7 +6,7 @@ import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
 import type { ChatDialect, RequestFault } from '../protocol/call-facts.ts';
 import type { CountedTexts } from '../protocol/counted-texts.ts';
 import type { RequestPlan, UpstreamBody } from '../protocol/converter.ts';
-import type { Dress } from '../protocol/platforms/dress.ts';
+import type { PlatformPlan } from '../protocol/platforms/platform-request.ts';
 import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
 import type { SealingContext } from '../sealing/channel-seal.ts';
 
@@ -16,10 +16,10 @@ import type { SealingContext } from '../sealing/channel-seal.ts';
 export type PlainPlan = Omit<RequestPlan, 'scanned' | 'seal'> & {
   readonly sealing?: SealingContext | undefined;
   /** How the channel's platform dresses the converted request. */
-  readonly dress?: Dress | undefined;
+  readonly platformPlan?: PlatformPlan | undefined;
 };
 
-export type CountPlan = Pick<PlainPlan, 'upstreamModel' | 'sealing' | 'dress'>;
+export type CountPlan = Pick<PlainPlan, 'upstreamModel' | 'sealing' | 'platformPlan'>;
 
 export type BodyTask =
   | { readonly task: 'Facts'; readonly kind: BodyKind }

@@ -4,7 +4,7 @@ import type { Posted, Replied } from '../fair-worker.ts';
 import { collectTexts } from '../protocol/count-texts.ts';
 import { converterOf, readFacts } from '../protocol/body-kinds.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
-import { dressRequest } from '../protocol/platforms/dress.ts';
+import { toPlatformRequest } from '../protocol/platforms/platform-request.ts';
 import { parseBody } from '../protocol/parse-body.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
@@ -19,16 +19,16 @@ function run(job: BodyJob): BodyResults[keyof BodyResults] {
     case 'Convert': {
       const converter = converterOf(job.kind, job.protocol, job.client);
       if (!converter) throw new Error(`${job.protocol} has no converter for ${job.kind}`);
-      const { sealing, dress, ...plan } = job.plan;
+      const { sealing, platformPlan, ...plan } = job.plan;
       const seal = sealing && createChannelSeal(sealing);
-      return dressRequest(converter.request(bytes, parsed, { ...plan, seal }), dress);
+      return toPlatformRequest(converter.request(bytes, parsed, { ...plan, seal }), platformPlan);
     }
     case 'CountRequest': {
       const counter = providerOf(job.protocol).tokenCounters?.[job.dialect];
       if (!counter) throw new Error(`${job.protocol} counts no tokens of ${job.dialect}`);
-      const { sealing, dress, ...plan } = job.plan;
+      const { sealing, platformPlan, ...plan } = job.plan;
       const seal = sealing && createChannelSeal(sealing);
-      return dressRequest(counter.request(bytes, parsed, { ...plan, seal }), dress);
+      return toPlatformRequest(counter.request(bytes, parsed, { ...plan, seal }), platformPlan);
     }
   }
 }

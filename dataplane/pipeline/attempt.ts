@@ -5,8 +5,8 @@
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { Converter, ProviderError, UpstreamBody } from '../protocol/converter.ts';
 import { betaLabel } from '../protocol/platforms/betas.ts';
-import { DROPPED_BETA, dressHeaders } from '../protocol/platforms/dress.ts';
-import type { Dress } from '../protocol/platforms/dress.ts';
+import { DROPPED_BETA, toPlatformHeaders } from '../protocol/platforms/platform-request.ts';
+import type { PlatformPlan } from '../protocol/platforms/platform-request.ts';
 import { errorReaderOf } from '../protocol/platforms/errors.ts';
 import { readProviderError } from '../protocol/provider-errors.ts';
 import type { Provider } from '../protocol/provider.ts';
@@ -15,7 +15,7 @@ import { UpstreamFailure, connectErrorOf } from '../upstream/upstream.ts';
 import type { UpstreamFailureKind, UpstreamResponse } from '../upstream/upstream.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps } from './context.ts';
-import { dressOf } from './dress.ts';
+import { platformPlanOf } from './platform-plan.ts';
 import { faultError } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
 
@@ -46,9 +46,9 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   const converter = call.converter(candidate);
   if (!converter) throw new Error('the call was routed to a candidate that cannot serve its endpoint');
   const given = requestHeaders(admitted.routed.received.headers, candidate.target.clientHeaders);
-  const dress = dressOf(candidate, { stream: call.stream, headers: given });
-  const request = await convertRequest(deps, admitted, { converter, dress });
-  const headers = dressHeaders(given, dress);
+  const platformPlan = platformPlanOf(candidate, { stream: call.stream, headers: given });
+  const request = await convertRequest(deps, admitted, { converter, platformPlan });
+  const headers = toPlatformHeaders(given, platformPlan);
   record.sent = true;
   const result = await send(deps, { admitted, converter, request, headers, record });
   const durationMs = deps.clock.monotonicMs() - startedAt;
@@ -107,7 +107,7 @@ function isAnswer(status: number): boolean {
 
 async function convertRequest(
   { state }: PipelineDeps, { candidate, routed, outputLimit }: Admitted,
-  { converter, dress }: { readonly converter: Converter; readonly dress: Dress | undefined },
+  { converter, platformPlan }: { readonly converter: Converter; readonly platformPlan: PlatformPlan | undefined },
 ): Promise<UpstreamBody> {
   const { call, received: { body } } = routed;
   try {
@@ -119,7 +119,7 @@ async function convertRequest(
       capabilities: candidate.model.capabilities,
       providerTools: candidate.model.providerTools,
       sealing: sealingContext(state.get(), routed.key, candidate),
-      dress,
+      platformPlan,
     });
   } catch (error) {
     if (error instanceof RequestFault) throw faultError(error);

@@ -3,7 +3,7 @@
  * Counting costs nothing, so no money is held, but it takes concurrency slots.
  */
 import { RequestFault } from '../protocol/call-facts.ts';
-import { dressHeaders } from '../protocol/platforms/dress.ts';
+import { toPlatformHeaders } from '../protocol/platforms/platform-request.ts';
 import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate } from '../state/state.ts';
@@ -13,7 +13,7 @@ import { requestHeaders } from '../upstream/headers.ts';
 import { classify } from '../upstream/retry.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { Authenticated, PipelineDeps, Routed } from './context.ts';
-import { dressOf } from './dress.ts';
+import { platformPlanOf } from './platform-plan.ts';
 import { keyIsFull } from './failures.ts';
 import { faultError, route } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
@@ -110,12 +110,12 @@ async function countAt(
   const { received } = routed;
   const { target, upstreamModel, route: routeName } = candidate;
   const given = requestHeaders(received.headers, target.clientHeaders);
-  const dress = dressOf(candidate, { stream: false, headers: given });
-  const headers = dressHeaders(given, dress);
+  const platformPlan = platformPlanOf(candidate, { stream: false, headers: given });
+  const headers = toPlatformHeaders(given, platformPlan);
   const { path, body: request } = await received.body.countRequest(
     tokenCounter, { protocol: target.protocol, dialect }, {
       upstreamModel, sealing: sealingContext(deps.state.get(), routed.key, candidate),
-      dress,
+      platformPlan,
     },
   ).catch((error: unknown) => { throw error instanceof RequestFault ? faultError(error) : error; });
   headers['content-type'] = 'application/json';

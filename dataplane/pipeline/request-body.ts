@@ -12,7 +12,7 @@ import type { Converter, UpstreamBody } from '../protocol/converter.ts';
 import { scanUpTo } from '../protocol/json-scan.ts';
 import type { JsonObject } from '../protocol/json-scan.ts';
 import { readBody } from '../protocol/parse-body.ts';
-import { dressRequest } from '../protocol/platforms/dress.ts';
+import { toPlatformRequest } from '../protocol/platforms/platform-request.ts';
 import type { CountedDialect, ProviderKind, TokenCounter } from '../protocol/provider.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
 
@@ -79,10 +79,10 @@ export class RequestBody {
    */
   async convert(converter: Converter, protocol: ProviderKind, plan: PlainPlan): Promise<UpstreamBody> {
     if (!this.#thread || !this.#offloaded) {
-      const { sealing, dress, ...rest } = plan;
+      const { sealing, platformPlan, ...rest } = plan;
       const seal = sealing && createChannelSeal(sealing);
       const sent = converter.request(this.#bytes, this.parse(), { ...rest, scanned: this.#scanned, seal });
-      return dressRequest(sent, dress);
+      return toPlatformRequest(sent, platformPlan);
     }
     const { client } = converter;
     const task = { task: 'Convert', kind: this.#offloaded, protocol, client, plan } as const;
@@ -95,9 +95,9 @@ export class RequestBody {
   ): Promise<UpstreamBody> {
     if (this.#thread && this.#offloaded)
       return this.#thread.worker.run(this.#thread.key, { task: 'CountRequest', protocol, dialect, plan }, this.#bytes);
-    const { sealing, dress, ...rest } = plan;
+    const { sealing, platformPlan, ...rest } = plan;
     const seal = sealing && createChannelSeal(sealing);
-    return dressRequest(counter.request(this.#bytes, this.parse(), { ...rest, seal }), dress);
+    return toPlatformRequest(counter.request(this.#bytes, this.parse(), { ...rest, seal }), platformPlan);
   }
 
   /** Returns the texts of a request in this dialect. */

@@ -1,6 +1,6 @@
 /**
- * The kinds of request bodies by name, so that a thread of its own can be told what to read or convert: only names and
- * plain values cross between threads.
+ * The kinds of request bodies by name, so that a worker thread can be told what to read or convert: only names and
+ * plain values can be sent to it.
  */
 import { readAffinity } from './affinity-facts.ts';
 import type { AffinityFacts, ConversationKind } from './affinity-facts.ts';
@@ -35,7 +35,7 @@ export type ConversationFacts = ChatFacts & PriceFacts & { readonly affinity: Af
 /** The model, and whether the answer streams, are in the path. */
 export type GeminiFacts = GenerateFacts & PriceFacts & { readonly affinity: AffinityFacts };
 
-/** What is read of each kind. */
+/** The facts of each kind. */
 export interface BodyFacts {
   readonly OpenAIChat: ConversationFacts;
   readonly AnthropicChat: ConversationFacts;
@@ -51,7 +51,7 @@ export interface BodyFacts {
 
 export type BodyKind = keyof BodyFacts;
 
-/** Fields that cost more and that the facts of the kind read and bound. */
+/** Fields that raise the price, and that the facts of the kind bound. */
 const BOUNDED_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
   OpenAIChat: new Set(['max_tokens', 'max_completion_tokens', 'n', 'best_of', 'reasoning.max_tokens']),
   AnthropicChat: new Set(['max_tokens']),
@@ -100,7 +100,7 @@ export function readFacts<Kind extends BodyKind>(kind: Kind, bytes: Uint8Array, 
   return READERS[kind](bytes, parsed);
 }
 
-/** Kinds of one dialect, which every provider has. */
+/** Chat kinds, which every provider serves, with their dialects. */
 const CHAT_DIALECTS: Readonly<Partial<Record<BodyKind, ChatDialect>>> = {
   OpenAIChat: 'OpenAI', AnthropicChat: 'Anthropic', Gemini: 'Gemini',
 };

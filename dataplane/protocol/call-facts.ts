@@ -64,7 +64,7 @@ export interface ChatFacts {
   readonly oneHourCache: boolean;
   /** The service tier that it asks for, `standard` among them; undefined: whichever the provider chooses. */
   readonly serviceTier?: string | undefined;
-  /** The place that it asks for; undefined: none. */
+  /** The region that it asks for; undefined: none. */
   readonly region?: string | undefined;
   readonly unbounded: readonly UnboundedUse[];
 }

@@ -11,10 +11,10 @@ const READ: ReadonlySet<string> = new Set([
   'file_id', 'input_audio', 'audio_url', 'audio',
   'source', 'media_type', 'data', 'cache_control', 'ttl', 'function', 'custom', 'tool_changes',
 ]);
-/** Of the names above; case folding can make a name longer. */
+/** The longest of the names above, with room for case folding, which can lengthen a name. */
 const MAX_LENGTH = 16;
 
-/** Of a message, a part of one, or a tool. Throws RequestFault for the first such name. */
+/** Checks a message, a part of one, or a tool. Throws RequestFault for the first such name. */
 export function refuseCaseVariants(object: JsonRecord, param: string): void {
   for (const name of Object.keys(object)) {
     if (name.length > MAX_LENGTH || READ.has(name)) continue;

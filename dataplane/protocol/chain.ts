@@ -31,7 +31,7 @@ export function chain(first: Converter, second: Converter): Converter {
   };
 }
 
-/** The same where `known` describes the provider's models, of which the first conversion has to know what they take. */
+/** Like `chain`; the first conversion takes the models' capabilities from `known`, the provider's table. */
 export function chainFor(first: Converter, second: Converter, known: readonly KnownModels[]): Converter {
   const chained = chain(first, second);
   return {
@@ -50,7 +50,7 @@ function withNotes(outer: ConversionNotes | undefined, sent: UpstreamBody): Upst
   return outer || sent.notes ? { ...sent, notes: { ...outer, ...(sent.notes ? { inner: sent.notes } : {}) } } : sent;
 }
 
-/** With the notes of the second conversion. */
+/** The context with the notes of the second conversion. */
 function innerOf<Context extends ResponseContext | StreamRequest>({
   notes, ...context
 }: Context): Omit<Context, 'notes'> & Pick<ResponseContext, 'notes'> {

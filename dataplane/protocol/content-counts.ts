@@ -58,14 +58,14 @@ function isSameWay(a: PricedWay | undefined, b: PricedWay | undefined): boolean 
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** A top-level field that can raise the price beyond any bound, and the values of it that cannot. */
+/** A top-level field that can raise the price beyond any bound. `harmless`: its values that cannot. */
 export interface PricedField {
   readonly field: string;
   readonly feature: UnboundedFeature;
   readonly harmless?: readonly unknown[];
   /** It is a tool, which the call can do without. */
   readonly droppable?: true;
-  /** What its value names, for which a price may exist. */
+  /** What its value names, if a catalog can have a price for that. */
   readonly names?: 'serviceTier' | 'region';
   readonly needs?: PricedWay;
 }

@@ -23,11 +23,11 @@ export interface ReportedUsage {
   readonly details?: ReportedDetails;
   /** The tier that served the call, `standard` among them; absent: not reported. */
   readonly serviceTier?: string;
-  /** The place that served the call; absent: not reported. */
+  /** The region that served the call; absent: not reported. */
   readonly region?: string;
   /** The requests that the provider made of the call, where there are several; the counts above are their sum. */
   readonly parts?: readonly ReportedPart[];
-  /** What the provider's tools did. Absent: nothing. */
+  /** Uses of the provider's tools. Absent: none. */
   readonly uses?: ReportedUses;
 }
 
@@ -187,7 +187,7 @@ export interface StreamConverter {
    * after the terminal one are dropped.
    */
   push(chunk: Uint8Array): Uint8Array;
-  /** The provider's stream is over, or its terminal event was seen. */
+  /** Called when the provider's stream is over or its terminal event was seen. */
   end(): StreamEnd;
   /**
    * The bytes that end a stream that has begun with an error of the gateway's, instead of `end` or after it; absent:
@@ -196,7 +196,7 @@ export interface StreamConverter {
   readonly fail?: ((error: StreamFailure) => Uint8Array) | undefined;
   /** The terminal event has been read: the rest of the stream can be ignored. */
   readonly terminal: boolean;
-  /** As of now; changes with push. */
+  /** The consumption so far; each push updates it. */
   readonly meter: Meter;
 }
 

@@ -1,4 +1,4 @@
-/** What a token count without a provider goes by, in every dialect. */
+/** The input of a token count that no provider makes, in every dialect. */
 import { writeJson } from './json-value.ts';
 
 export interface CountedTexts {

@@ -22,7 +22,7 @@ export interface EventHandler {
   readonly meter: Meter;
   /** Called when the provider's stream has ended. */
   finish(): StreamEnd;
-  /** As StreamConverter's. */
+  /** See StreamConverter. */
   fail?(error: StreamFailure): Uint8Array;
 }
 
@@ -41,7 +41,7 @@ class EventStream implements StreamConverter {
   readonly #options: EventStreamOptions;
   readonly #framer: SseFramer;
   readonly fail?: StreamConverter['fail'];
-  /** What the provider's last bytes became, where its stream was cut: a failure follows it. */
+  /** The converted last bytes of a stream that was cut. They are sent before the failure. */
   #unsent: readonly Uint8Array[] = [];
   /** Why the rest of the stream cannot be used. */
   #fault: string | undefined;

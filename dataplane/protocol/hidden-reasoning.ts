@@ -1,6 +1,6 @@
 /**
- * Whether a model reasons in tokens that its stream does not show. They are billed, so the text that has been seen says
- * nothing about the price of such a call until the provider sends its figures.
+ * Tells whether a model reasons in tokens that its stream does not show. They are billed, so until the provider reports
+ * its figures, the visible text says nothing about the price of such a call.
  */
 import { isGiven, isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
@@ -22,7 +22,7 @@ export function hidesReasoning(upstreamModel: string, asked: boolean): boolean {
   return asked || (HIDDEN.test(upstreamModel) && !NEVER.test(upstreamModel));
 }
 
-/** Of a request in any dialect. */
+/** Whether a request, in any dialect, asks for reasoning. */
 export function asksForReasoning({ thinking, reasoning, reasoning_effort: effort }: JsonRecord): boolean {
   if (!OFF.has(effort)) return true;
   if (isRecord(thinking)) return !OFF.has(thinking['type']);

@@ -10,7 +10,7 @@ import { reparseLosslessly, writeJson } from './json-value.ts';
 
 /** The end of a type that names a version: `web_search_2025_08_26`. */
 const VERSION = /_\d{4}_\d{2}_\d{2}$/;
-/** Choices that say nothing about any tool. */
+/** Choices that name no tool. */
 const FREE_CHOICES: ReadonlySet<unknown> = new Set(['auto', 'none']);
 
 /** How one dialect writes tools. */
@@ -42,11 +42,11 @@ export const UNCHANGED: ChangedMembers = new Map();
 
 interface ToolOptions {
   readonly dialect: ToolDialect;
-  /** Takes the names of what is taken out. */
+  /** Collects the names of removed tools. */
   readonly dropped: DroppedFields;
 }
 
-/** Takes the tools that the client does not run out of a request. */
+/** Removes the tools that the client does not run from a request. */
 export function withoutProviderTools(
   body: Uint8Array, parsed: JsonRecord, { dialect, dropped }: ToolOptions,
 ): ChangedMembers {
@@ -81,7 +81,7 @@ export function editsOf(changed: ChangedMembers): ReadonlyMap<string, JsonEdit> 
   return new Map([...changed].map(([name, value]) => [name, value === undefined ? undefined : writeJson(value)]));
 }
 
-/** Keeps the objects of lists that change nothing. */
+/** Lists without changes keep their objects. */
 class ToolFilter {
   readonly #dialect: ToolDialect;
   readonly #dropped: DroppedFields;
@@ -105,7 +105,7 @@ class ToolFilter {
     return sameItems(kept, itemsOf(items)) ? items : kept;
   }
 
-  /** Undefined: it asks for a tool that was dropped. */
+  /** Returns undefined if the choice asks for a dropped tool. */
   keepChoice(choice: unknown): unknown {
     if (!isRecord(choice)) return choice;
     if (choice['type'] !== 'allowed_tools') return this.#isDropped(choice) ? undefined : choice;

@@ -3,11 +3,11 @@
  * gateway seals them on their way to the client, together with the channel, and opens them when they come back.
  */
 
-/** What every sealed value begins with. */
+/** The prefix of every sealed value. */
 export const SEALED_PREFIX = 'mgw1_';
 const SEALED = /^mgw1_[a-z]{1,16}_[\w-]+$/;
 
-/** What was sealed, and where it was made. */
+/** A sealed value's content and origin. */
 export interface SealedData {
   readonly kind: string;
   /** The id of the channel that made the data. */

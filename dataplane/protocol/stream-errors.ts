@@ -1,6 +1,6 @@
 /**
  * A provider's error within a stream, in the client's dialect. Errors that concern the gateway's own account at the
- * provider (its credential, its credit) are hidden: the client only hears that the provider failed.
+ * provider (its credential, its credit) are hidden: the client only learns that the provider failed.
  */
 import type { Dialect } from './call-facts.ts';
 import type { ProviderError, StreamEnd, StreamFailure } from './converter.ts';
@@ -76,7 +76,7 @@ export function failResponse(
   return { error: { ...error, message }, failure: { code: KNOWN_CODES.has(code) ? code : RESPONSES[kind], message } };
 }
 
-/** What clients hear of an error that concerns the gateway's account. */
+/** The message for clients, which tells nothing about the gateway's own account. */
 function messageOf(kind: ErrorKind, { message }: ProviderError): string {
   return kind === 'Account' ? 'The provider ended the answer with an error.' : message;
 }

@@ -5,7 +5,7 @@ import { RequestFault } from './call-facts.ts';
 
 const MAX_PATH = 100;
 
-/** `why`: the reason, written after a colon; it names what the other protocol lacks or offers instead. */
+/** `why`: the reason, which follows a colon: what the other protocol lacks, or offers instead. */
 export function unsupported(param: string, upstream: string, why?: string): RequestFault {
   const path = param.length > MAX_PATH ? `${param.slice(0, MAX_PATH)}…` : param;
   const reason = why === undefined ? '' : `: ${why}`;

@@ -19,7 +19,7 @@ const COLON = 0x3a;
 export interface ResponseEnds {
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
-  /** Of the whole response, in bytes, for an estimate. */
+  /** The size of the whole response in bytes, for an estimate. */
   readonly size: number;
 }
 

@@ -1,19 +1,18 @@
 /**
- * AWS's binary event stream as server-sent events. Frames may be split anywhere, and several may come in one piece. The
- * codec, which checks both checksums, is loaded with the first such stream.
+ * Converts AWS's binary event stream to server-sent events. Frames may be split anywhere, and several may come in one
+ * piece. The codec, which checks both checksums, is loaded with the first such stream.
  */
 import { UpstreamFailure } from './upstream.ts';
 import type { UpstreamResponse } from './upstream.ts';
 
 const EVENT_STREAM = 'application/vnd.amazon.eventstream';
-/** Of one frame. */
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** Two lengths and a checksum; no frame is shorter than them and its own checksum. */
 const MIN_FRAME_BYTES = 16;
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** Another response stays as it is. */
+/** Returns a response of another content type unchanged. */
 export function decodeEventStream(response: UpstreamResponse): UpstreamResponse {
   if (!response.headers['content-type']?.startsWith(EVENT_STREAM)) return response;
   return {
@@ -23,7 +22,7 @@ export function decodeEventStream(response: UpstreamResponse): UpstreamResponse 
   };
 }
 
-/** Throws UpstreamFailure (Cut) where the bytes are no event stream, or break off within a frame. */
+/** Throws UpstreamFailure (Cut) if the bytes are not an event stream, or break off within a frame. */
 async function* toServerSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const decode = await loadDecoder();
   let pending: Buffer = Buffer.alloc(0);
@@ -39,7 +38,7 @@ async function* toServerSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenera
   if (pending.length > 0) throw new UpstreamFailure('Cut', 'the event stream ends within a frame');
 }
 
-/** Undefined: its length has not come yet. */
+/** Undefined: the frame's length has not arrived yet. */
 function frameSize(bytes: Buffer): number | undefined {
   if (bytes.length < 4) return undefined;
   const size = bytes.readUInt32BE(0);
@@ -48,7 +47,7 @@ function frameSize(bytes: Buffer): number | undefined {
   return size;
 }
 
-/** The function that makes one frame a server-sent event; '' where it says nothing. */
+/** Returns a function that converts one frame to a server-sent event, or to '' if it has no content. */
 async function loadDecoder(): Promise<(frame: Uint8Array) => string> {
   const { EventStreamCodec } = await import('@smithy/core/event-streams');
   const decoder = new TextDecoder();

@@ -28,7 +28,7 @@ const KEEP_ALIVE_MS = 4000;
 export interface UpstreamOptions {
   /** Certificate authorities to trust in place of Node's own, PEM. */
   readonly ca?: readonly string[];
-  /** For channels that sign in by the pod's own identity, and for tokens' ends. Default: an empty environment. */
+  /** The pod's identity, clock and randomness, for channels that sign in. Default: an empty environment. */
   readonly identity?: PodIdentity;
 }
 

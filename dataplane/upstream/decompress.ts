@@ -1,6 +1,6 @@
 /**
- * Answers of providers that compress although the request asked for identity. They are decompressed piece by piece with
- * back-pressure, so that memory stays bounded; an answer that inflates beyond all reason is cut off.
+ * Decompresses responses of providers that compress although the request asked for identity. It works piece by piece
+ * with back-pressure, so that memory stays bounded. A response that inflates without measure is cut off.
  */
 import { pipeline } from 'node:stream';
 import type { Transform } from 'node:stream';

@@ -56,7 +56,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   }
 
   onRequestStart(controller: Controller): void {
-    // given up while the connection was being made: nothing is written
+    // aborted while connecting: nothing is written
     if (this.#stage === 'Over') return controller.abort(this.#failure ?? new Error('given up'));
     this.#controller = controller;
     this.#stage = 'Sent';
@@ -89,7 +89,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
 
   [Symbol.asyncIterator](): this { return this; }
 
-  /** All that is queued, in one piece: bytes that came in one read of the socket stay together. One call at a time. */
+  /** Returns all queued bytes in one piece. Callers wait for one call before the next. */
   async next(): Promise<Read> {
     while (this.#queue.length === 0 && this.#stage !== 'Over')
       await new Promise<void>((resolve) => { this.#wake = resolve; });
@@ -98,7 +98,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     return DONE;
   }
 
-  /** The reader leaves early: the provider is stopped. */
+  /** Called when the reader stops early: aborts the exchange. */
   return(): Promise<Read> {
     this.#clearQueue();
     this.#fail(new UpstreamFailure('Aborted', 'the rest of the answer was not wanted'));
@@ -112,7 +112,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   };
 
   readonly #onTimeout = (): void => {
-    // a paused provider cannot speak; resuming restarts the timer
+    // a paused provider cannot send; resuming restarts the timer
     if (this.#options.stream && this.#controller?.paused === true) return;
     this.#fail(this.#timeoutFailure());
   };
@@ -157,7 +157,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     if (this.#stage === 'Over') return;
     this.#failure = failure;
     this.#finish();
-    // without effect once the head has come
+    // has no effect once the head has arrived
     this.#resolvers.reject(failure);
     this.#controller?.abort(failure);
   }

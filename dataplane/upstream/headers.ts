@@ -45,7 +45,7 @@ const NOT_TO_PROVIDER: ReadonlySet<string> = new Set([
   // credentials and identities: the gateway has its own
   'authorization', 'cookie', 'cookie2', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-auth-token', 'openai-organization',
   'openai-project',
-  // what the gateway says itself
+  // set by the gateway itself
   'accept-encoding', 'content-encoding', 'x-request-id', 'request-id',
   // conditions on an answer that the gateway never caches
   'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since',
@@ -86,7 +86,7 @@ export function requestHeaders(headers: IncomingHeaders, allowed: HeaderAllowLis
 /** A shorter text may be part of a header by chance. */
 const MIN_KEY_LENGTH = 20;
 
-/** The key that the caller shows the gateway. */
+/** The key by which the caller authenticates to the gateway. */
 function callerKey(headers: IncomingHeaders): string | undefined {
   const shown = headers['authorization'] ?? headers['x-api-key'] ?? headers['x-goog-api-key'];
   if (typeof shown !== 'string') return undefined;
@@ -114,7 +114,7 @@ function lineSize(name: string, value: string): number {
   return name.length + value.length + LINE_OVERHEAD;
 }
 
-/** Keeps what fits. The content type comes first: without it nobody knows what the body is. */
+/** Keeps the headers that fit, the content type first: without it no client can read the body. */
 function truncateHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const kept: Record<string, string> = {};
   let left = MAX_TO_CLIENT;

@@ -23,7 +23,7 @@ export function orderCandidates<T extends Weighted>(
 /**
  * Candidates of one tier in the order of a conversation, by weighted rendezvous hashing: each waits for an
  * exponentially distributed time at a rate of its weight, and the shortest wait is first.
- * @param idOf by which all replicas know the candidate
+ * @param idOf the candidate's id, which is the same at all replicas
  */
 export function rankCandidates<T extends Weighted>(
   tier: readonly T[], conversation: string, idOf: (candidate: T) => string,

@@ -1,13 +1,13 @@
 /**
- * The body of a request as undici takes it. undici keeps a buffer until the response has ended, which for a stream is
- * minutes after the buffer was sent; so a large body is given as an iterable, which lets go of its bytes when they are
+ * Prepares the body of a request for undici. undici keeps a buffer until the response has ended, which for a stream is
+ * minutes after it was sent. A large body is therefore passed as an iterable, which releases its bytes once they are
  * read.
  */
 import type { Dispatcher } from 'undici';
 
 type Body = NonNullable<Dispatcher.DispatchOptions['body']> | null;
 
-/** A smaller body may as well be kept: undici sends a buffer in fewer steps than an iterable. */
+/** A smaller body is passed as a buffer, which undici sends in fewer steps. */
 const LARGE_BYTES = 64 * 1024;
 
 /** The caller sets content-length: undici does not know how long an iterable is. */

@@ -1,6 +1,6 @@
 /**
  * [P] What an attempt's outcome means: whether another channel is tried, and whose fault it is. Another channel is
- * tried where nothing was answered and nothing can be billed twice without the gateway knowing: the connection failed,
+ * tried if there was no answer and nothing can be billed twice without the gateway's knowledge: the connection failed,
  * or the provider itself said 408, 429 or 5xx. A request that was sent and not answered in time is not repeated: the
  * provider may be at work on it.
  */
@@ -18,11 +18,11 @@ export type Verdict =
   | 'credential'
   /** 429, 529, and 408, other 5xx or no connection: another channel may serve. */
   | 'rate_limited' | 'overloaded' | 'unavailable'
-  /** Sent, and not answered in time. */
+  /** The request was sent, and not answered in time. */
   | 'timeout'
-  /** Broken off within the answer. */
+  /** The response broke off. */
   | 'cut'
-  /** By the gateway or the client. */
+  /** Aborted by the gateway or the client. */
   | 'aborted';
 
 const FAILURES: Readonly<Record<UpstreamFailureKind, Verdict>> = {
@@ -52,7 +52,7 @@ export function classify(outcome: AttemptOutcome): Verdict {
   return status < 500 ? 'refused' : 'unavailable';
 }
 
-/** Whether a further channel may be tried, as long as the client has not seen a byte. */
+/** Whether another channel may be tried, provided that the client has not seen a byte. */
 export function mayRetry(verdict: Verdict): boolean {
   return verdict === 'unavailable' || verdict === 'rate_limited' || verdict === 'overloaded';
 }

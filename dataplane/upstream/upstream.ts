@@ -1,6 +1,6 @@
 /**
  * One request to one provider channel: the interface and its types. client.ts implements it with an undici pool per
- * channel. Nothing here knows a provider's protocol: what a protocol says of headers comes with the target.
+ * channel. Nothing here depends on a provider's protocol: rules for headers come with the target.
  */
 
 import type { HeaderAllowList } from './headers.ts';
@@ -29,14 +29,14 @@ export interface UpstreamTimeouts {
   readonly idleMs: number;
 }
 
-/** The header that carries a channel's key. A further way to sign in belongs in sign-in/. */
+/** The header that carries a channel's key. Other ways to authenticate belong in sign-in/. */
 export interface UpstreamCredential {
   /** Lower case. */
   readonly header: string;
   readonly value: Secret;
 }
 
-/** How a channel signs in where a fixed header does not do; without a credential, by the pod's own identity. */
+/** How a channel authenticates if a fixed header is not enough; without a credential, by the pod's own identity. */
 export type SignIn = { readonly credential: Secret | undefined } & (
   /** `credential`: JSON of accessKeyId, secretAccessKey and perhaps sessionToken. */
   | { readonly way: 'AwsSigV4'; readonly region: string; readonly service: string }
@@ -56,7 +56,7 @@ interface BetaRules {
   readonly allow: readonly string[];
 }
 
-/** How a cloud dresses the protocol's requests (dataplane/protocol/platforms). */
+/** How requests are adapted to a cloud (dataplane/protocol/platforms). */
 export type PlatformName = 'Direct' | 'AzureDeployments' | 'BedrockInvoke' | 'VertexPublisher';
 
 /** Chat: chat completions or messages, by the protocol. */
@@ -68,14 +68,14 @@ export interface UpstreamTarget {
   readonly id: string;
   /** A label: nothing in this folder depends on it. */
   readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse' | 'Gemini';
-  /** Absent: Direct. A label too. */
+  /** Absent: Direct. A label, like `protocol`. */
   readonly platform?: PlatformName;
-  /** Of AzureDeployments. */
+  /** For AzureDeployments only. */
   readonly apiVersion?: string;
-  /** The channel's rules for flags of anthropic-beta; a label too. */
+  /** The channel's rules for flags of anthropic-beta; a label, like `protocol`. */
   readonly betas?: BetaRules | undefined;
   readonly baseUrl: string;
-  /** What the provider serves for chat models; a label too. */
+  /** What the provider serves for chat models; a label, like `protocol`. */
   readonly endpoints: ReadonlySet<ChatEndpoint>;
   /** Undefined: the provider asks for none. */
   readonly credential: UpstreamCredential | undefined;

@@ -216,14 +216,18 @@ function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record
 }
 
 /**
- * As failures are; not where its hold was lost while the provider was at work on it, which then is broken off. One that
- * failed by itself may be told as late: its gateway stood still, or waited for the ledger.
+ * A failed call is free, except if its hold was lost while the provider was working: then the gateway breaks it off. A
+ * call that failed by itself, or whose provider stalled, may be reported as late if its gateway stood still.
  */
 function isFreeFailure(each: Case & { readonly record: LedgerRecord }): boolean {
   const last = each.attempts.at(-1);
   if (!hadLostItsHold(each) || !last) return true;
-  return last.overMs !== undefined && !last.gone && each.record.costNanoUsd === 0n &&
+  return last.overMs !== undefined && (!last.gone || isStalled(last.fate)) && each.record.costNanoUsd === 0n &&
     same(each.record.tokens, NO_TOKENS);
+}
+
+function isStalled(fate: Fate): boolean {
+  return fate.kind === 'silence' ? fate.how === 'stall' : fate.kind === 'answer' && fate.broken?.how === 'stall';
 }
 
 /** The provider claims that it took nothing. */

@@ -46,8 +46,10 @@ export function priceOf(config: Config, payer: { key: KeyName; group: string }, 
   const ratio = e9(config.ratios[payer.group as GroupName]) * automatic;
   const own = CHANNEL_PRICES[what.model as ModelName]?.[what.channel as ChannelName] ?? {};
   const multiplier = e9(own.multiplier ?? '1');
-  if (price.quotaType === 'Request')
-    return rounded(e9(own.requestUsd ?? price.requestUsd) * BigInt(what.generations) * ratio * multiplier, UNIT_DENOMINATOR);
+  if (price.quotaType === 'Request') {
+    const each = e9(own.requestUsd ?? price.requestUsd);
+    return rounded(each * BigInt(what.generations) * ratio * multiplier, UNIT_DENOMINATOR);
+  }
   const rates = own.rates ? dollarRates(own.rates) : ratioRates(price);
   const inRegion = what.region === REGION ? REGIONS[what.model as ModelName] : undefined;
   const searches = e9(SEARCHES[what.model as ModelName] ?? '0') * BigInt(what.searches);

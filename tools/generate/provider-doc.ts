@@ -66,9 +66,10 @@ const TAIL = `## The rest
 4. Add the tables to \`tools/generate/protocols-doc.ts\`, and an example for each of their fields to
    \`test/unit/dataplane/protocol/field-tables.test.ts\`, which verifies the tables.
 
-A cloud that serves one of the protocols under another path is not a kind but a channel's \`platform\`: \`dressRequest\`
-in \`dataplane/protocol/platforms/\` changes path and body of a converted request, and \`dataplane/upstream/\` adds its
-credentials (\`sign-in/\`) and reads AWS's event streams. [Clouds](clouds.md) lists the platforms.
+A cloud that serves one of the protocols under another path is not a kind but a channel's \`platform\`:
+\`toPlatformRequest\` in \`dataplane/protocol/platforms/\` changes path and body of a converted request, and
+\`dataplane/upstream/\` adds its credentials (\`sign-in/\`) and reads AWS's event streams. [Clouds](clouds.md) lists the
+platforms.
 `;
 
 const FILES = [

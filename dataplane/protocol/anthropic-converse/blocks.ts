@@ -22,7 +22,7 @@ export function location(param: string): FieldLocation {
   return { param, upstream: UPSTREAM };
 }
 
-/** Where a client wants something cached. Only some models cache, and only Claude caches tools and for an hour. */
+/** The client's cache points. Only some models cache; only Claude caches tools, or for an hour. */
 export class CachePoints {
   readonly #caches: boolean;
   readonly #family: ModelFamily;
@@ -32,7 +32,7 @@ export class CachePoints {
     this.#family = family;
   }
 
-  /** The block that follows what has this `cache_control`; none without it. */
+  /** The cache point that follows a block with this `cache_control`; none without one. */
   after(control: unknown): readonly JsonRecord[] {
     if (!this.#caches || !isRecord(control)) return [];
     const long = control['ttl'] === '1h' && this.#family === 'Claude';
@@ -44,11 +44,11 @@ export class CachePoints {
   }
 }
 
-/** The names of a request's documents, which Converse wants to be different. */
+/** Names a request's documents; Converse requires unique names. */
 export class DocumentNames {
   readonly #used = new Set<string>();
 
-  /** In letters that Converse takes. */
+  /** The next unique name, reduced to characters that Converse accepts. */
   next(title: unknown): string {
     const words = stringOf(title).replace(/[^A-Za-z0-9()[\]-]+/g, ' ').trim().slice(0, MAX_DOCUMENT_NAME);
     const name = words === '' ? 'document' : words;
@@ -61,7 +61,7 @@ export class DocumentNames {
 
 const MAX_DOCUMENT_NAME = 180;
 
-/** Converse refuses a text without words. */
+/** Converse refuses a blank text. */
 export function textBlock(text: unknown): readonly JsonRecord[] {
   return typeof text === 'string' && text.trim() !== '' ? [{ text }] : [];
 }

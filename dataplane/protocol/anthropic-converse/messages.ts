@@ -38,7 +38,7 @@ interface Turn {
   readonly content: JsonRecord[];
 }
 
-/** What stands for a turn that says nothing, and beside a document, because Converse wants words there. */
+/** Takes the place of an empty turn, and accompanies a document, because Converse requires text there. */
 const NO_WORDS: JsonRecord = { text: '.' };
 
 /** `cache_control` is the request's own, for its end. */
@@ -124,7 +124,7 @@ class MessageConverter {
 
   #convertAssistant(block: JsonRecord, param: string): readonly JsonRecord[] {
     const { dropped, providerTools } = this.#context;
-    // a step of a tool that Anthropic ran: the text after it says what came of it
+    // a step of a tool that Anthropic ran: the text after it contains the outcome
     if (providerTools !== 'Refuse' && isOmittedKind(ASSISTANT_BLOCKS, block['type'])) {
       dropped.add(toolParam(param, block));
       return [];
@@ -145,14 +145,14 @@ class MessageConverter {
   }
 }
 
-/** Models refuse reasoning that nobody has signed. */
+/** Models refuse unsigned reasoning. */
 function convertThinking(block: JsonRecord, param: string): readonly JsonRecord[] {
   const { thinking, signature } = readObject(THINKING_BLOCK, block, location(param));
   if (textOf(signature) === undefined) return [];
   return [{ reasoningContent: { reasoningText: { text: stringOf(thinking), signature } } }];
 }
 
-/** The data are bytes in base64, which no other provider's need be. */
+/** The data must be base64 here, which other providers' data need not be. */
 function convertRedacted(block: JsonRecord, param: string): readonly JsonRecord[] {
   const data = stringOf(readObject(REDACTED_BLOCK, block, location(param)).data);
   const isBase64 = data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);

@@ -5,7 +5,7 @@ const FAMILIES: readonly (readonly [RegExp, ModelFamily])[] = [
   [/anthropic\.|claude/i, 'Claude'], [/amazon\.nova/i, 'Nova'], [/gpt-oss/i, 'GptOss'],
 ];
 
-/** An ARN that shows no model is of the family Other. */
+/** An ARN without a model's name belongs to the family Other. */
 export function familyOf(model: string): ModelFamily {
   return FAMILIES.find(([pattern]) => pattern.test(model))?.[1] ?? 'Other';
 }

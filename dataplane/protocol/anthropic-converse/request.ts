@@ -1,5 +1,5 @@
 /**
- * Converts a messages request to one of Converse, which has settings that only some models know in
+ * Converts a messages request to a request of Converse. Settings that only some models have go to
  * `additionalModelRequestFields`.
  */
 import { readAnswerSchema, refuseContextEdits } from '../anthropic/converted-settings.ts';
@@ -35,7 +35,7 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
   };
 }
 
-/** The request as CountTokens takes it, which has no settings of the answer. */
+/** The request as CountTokens takes it: without settings for the response. */
 export function convertCountRequest(
   body: Uint8Array, parsed: JsonRecord, plan: Pick<RequestPlan, 'upstreamModel'>,
 ): UpstreamBody {
@@ -84,7 +84,7 @@ function convert(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): Conve
   return { request, names: context.names, dropped: context.dropped, converse };
 }
 
-/** Undefined: no member is given. */
+/** Undefined if no member has a value. */
 function orAbsent(members: JsonRecord): JsonRecord | undefined {
   return Object.values(members).some(isGiven) ? members : undefined;
 }
@@ -115,7 +115,7 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** It only narrows the choice of words, so that a model without it loses nothing. */
+/** top_k only narrows the sampling, so nothing is lost for a model without it. */
 function topKOf(topK: unknown, family: ModelFamily, { temperature }: ModelCapabilities): JsonRecord {
   if (typeof topK !== 'number' || !temperature) return {};
   if (family === 'Claude') return { top_k: topK };

@@ -40,7 +40,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   content_filtered: 'The provider\'s filter has stopped the answer.',
 };
 
-/** The answer's text is the guardrail's own message. */
+/** With a guardrail's intervention, the answer's text is the guardrail's own message. */
 export function writeStop(stopReason: unknown): JsonRecord {
   const reason = STOP_REASONS.values.get(stringOf(stopReason)) ?? 'end_turn';
   if (reason !== 'refusal') return { stop_reason: reason, stop_sequence: null };

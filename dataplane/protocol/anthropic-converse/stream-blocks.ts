@@ -43,7 +43,7 @@ export class StreamBlocks {
     this.#notes = notes;
   }
 
-  /** Only tool calls have a start that says something. */
+  /** Only the start of a tool call has content. */
   start({ start, contentBlockIndex }: JsonRecord): readonly Uint8Array[] {
     const toolUse = isRecord(start) ? start['toolUse'] : undefined;
     if (!isRecord(toolUse)) return NONE;
@@ -61,7 +61,7 @@ export class StreamBlocks {
     const { kind } = piece;
     this.#tallyPiece(piece);
     const opening = this.#isOpen(kind, contentBlockIndex) ? NONE : this.#beginWith(piece, contentBlockIndex);
-    // redacted reasoning is whole in its start; input without a call belongs to nothing
+    // redacted reasoning is complete in its start; input without a call is ignored
     if (!this.#open || kind === 'redacted_thinking' || !this.#isOpen(kind, contentBlockIndex)) return opening;
     return [
       ...opening, writeMessageEvent('content_block_delta', { index: this.#open.index, delta: piece.delta }),
@@ -96,7 +96,7 @@ export class StreamBlocks {
     return [...closing, writeMessageEvent('content_block_start', { index, content_block: block })];
   }
 
-  /** A signature is not generated. */
+  /** Signatures do not count: the model does not generate them. */
   #tallyPiece({ delta: { text, thinking, partial_json: json } }: Piece): void {
     for (const value of [text, thinking, json]) this.#tally.add(value);
   }

@@ -49,7 +49,7 @@ export class ConverseToEvents implements EventHandler {
     return data ? this.#convert(event.event, data) : NO_EVENTS;
   }
 
-  /** Without usage it is estimated, once the message has stopped. */
+  /** Estimates the usage of a message that stopped without reporting any. */
   finish(): StreamEnd {
     if (this.#end) return this.#end;
     if (this.#stopReason === undefined) return { outcome: 'Cut' };
@@ -75,7 +75,7 @@ export class ConverseToEvents implements EventHandler {
     return this.#blocks.close();
   }
 
-  /** The usage of a message that has not stopped is taken, and does not end the stream. */
+  /** Usage that comes before the stop reason is kept, and does not end the stream. */
   #complete({ usage, serviceTier }: JsonRecord): readonly Uint8Array[] {
     if (isRecord(usage)) this.#reported = readUsage(usage, serviceTier);
     if (this.#stopReason === undefined) return NO_EVENTS;

@@ -1,5 +1,5 @@
 /**
- * Converts the wish for thinking: Claude takes it as it is, Nova 2 and GPT-OSS take an effort, and others take none.
+ * Converts the thinking settings: Claude takes them unchanged, Nova 2 and GPT-OSS take an effort, others take nothing.
  */
 import type { ModelCapabilities } from '../capabilities.ts';
 import type { DroppedFields } from '../dropped-fields.ts';
@@ -44,7 +44,7 @@ export function convertThinking(
   return { ...effort !== undefined && { effort }, fields: thinking ? { thinking } : {} };
 }
 
-/** Undefined: the model does as it does by itself. */
+/** Undefined: the model's own default applies. */
 function levelOf(effort: string | undefined, thinking: JsonRecord | undefined): string | undefined {
   if (thinking?.['type'] === 'disabled') return undefined;
   if (effort !== undefined) return EFFORTS.has(effort) ? effort : 'high';

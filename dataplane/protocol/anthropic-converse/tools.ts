@@ -17,7 +17,7 @@ interface ToolRequest {
   readonly tool_choice: unknown;
 }
 
-/** Undefined: there are no tools. Throws RequestFault for a tool that Anthropic describes and the client runs. */
+/** Undefined: there are no tools. Throws RequestFault for a tool that Anthropic defines and the client runs. */
 export function convertTools(
   { tools: value, tool_choice: choice }: ToolRequest, called: ReadonlySet<string>, context: ConversionContext,
 ): JsonRecord | undefined {
@@ -66,7 +66,7 @@ interface Choice {
   readonly toolChoice?: JsonRecord;
 }
 
-/** The default is auto, which models without a choice refuse to be told. */
+/** `auto` is the default, and is not sent: models without tool choice refuse the field. */
 function convertChoice(choice: unknown, left: ReadonlySet<unknown>, { names, dropped }: ConversionContext): Choice {
   if (!isGiven(choice)) return { isNone: false };
   if (!isRecord(choice)) throw malformed('tool_choice', 'an object');

@@ -31,7 +31,7 @@ function hourOf(details: unknown): number | undefined {
   return counts.length > 0 ? counts.reduce((sum, count) => sum + count, 0) : undefined;
 }
 
-/** What the details leave out stays for five minutes. */
+/** Writes that the details do not list are kept for five minutes. */
 function writesOf(
   written: number | undefined, hour: number | undefined,
 ): Pick<ReportedUsage, 'cacheWrite5m' | 'cacheWrite1h'> {

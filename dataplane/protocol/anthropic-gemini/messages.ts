@@ -32,11 +32,11 @@ export interface ConversionContext {
 interface Turn {
   readonly role: 'user' | 'model';
   readonly parts: JsonRecord[];
-  /** Of the turn's text. */
+  /** The signature of the turn's text. */
   signature?: string;
 }
 
-/** What stands for a turn that says nothing: Gemini refuses one without parts. */
+/** Takes the place of an empty turn, because Gemini refuses a turn without parts. */
 const NO_WORDS: JsonRecord = { text: '.' };
 
 export function convertMessages(messages: unknown, context: ConversionContext): readonly JsonRecord[] {
@@ -144,7 +144,7 @@ class MessageConverter {
 
   #convertAssistant(block: JsonRecord, param: string): readonly JsonRecord[] {
     const { dropped, providerTools } = this.#context;
-    // a step of a tool that Anthropic ran: the text after it says what came of it
+    // a step of a tool that Anthropic ran: the text after it contains the outcome
     if (providerTools !== 'Refuse' && isOmittedKind(ASSISTANT_BLOCKS, block['type'])) {
       dropped.add(toolParam(param, block));
       return [];
@@ -171,7 +171,7 @@ class MessageConverter {
   }
 }
 
-/** Ids that the gateway has made for calls without one are not Gemini's to see. */
+/** Ids that the gateway generated for calls without one are not sent to Gemini. */
 function idOf(id: string): JsonRecord {
   return isMadeCallId(id) ? {} : { id };
 }

@@ -1,8 +1,8 @@
-/** What sets Gemini's generations apart. */
+/** The differences between Gemini's generations. */
 
 const VERSION = /gemini-(\d+(?:\.\d+)?)/i;
 
-/** The generation: 2.5 of `gemini-2.5-pro`. Names of Gemini without a number are of the newest, all others of 0. */
+/** The generation: 2.5 of `gemini-2.5-pro`. Gemini names without a number count as the newest, others as 0. */
 export function geminiVersion(model: string): number {
   const version = VERSION.exec(model)?.[1];
   if (version !== undefined) return Number(version);

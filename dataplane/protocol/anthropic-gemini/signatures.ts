@@ -6,7 +6,7 @@ import { isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 
 const PREFIX = 'gemini.';
-/** In place of a call's id: the signature belongs to the turn's text. */
+/** Stands in place of a call's id if the signature belongs to the turn's text. */
 const TEXT = 'text';
 /** Before a call's id. */
 const CALL = 'call.';
@@ -44,5 +44,5 @@ export function signaturesOfCalls(messages: readonly JsonRecord[]): ReadonlyMap<
   return found;
 }
 
-/** What Google documents for calls of other models: it skips the check. */
+/** Skips the check, as Google documents for calls that other models made. */
 export const NO_SIGNATURE = 'skip_thought_signature_validator';

@@ -1,5 +1,5 @@
 /**
- * Converts the wish for thinking: Gemini takes a level from version 3 on, and a budget of tokens before.
+ * Converts the thinking settings: from version 3 on, Gemini takes a level; earlier versions take a budget of tokens.
  */
 import { readObject } from '../field-table.ts';
 import type { ConvertedFields } from '../field-table.ts';
@@ -20,12 +20,12 @@ const BUDGET_LEVELS = [[4096, 'LOW'], [16_384, 'MEDIUM']] as const;
 /** The smallest budget of Pro models, and the largest that all models take. */
 const [MIN_PRO_BUDGET, MAX_BUDGET] = [128, 24_576];
 
-/** Undefined: the model thinks as it does by itself, and shows nothing of it. */
+/** Undefined: the model's own default applies, and its thoughts are not shown. */
 export function convertThinking(
   request: ThinkingRequest, context: ConversionContext, model: string,
 ): JsonRecord | undefined {
   const { version } = context;
-  const { effort, thinking } = readWishes(request, context);
+  const { effort, thinking } = readSettings(request, context);
   if (thinking?.type === 'disabled') return withoutThinking(model, version);
   const amount = version >= LEVELS_FROM
     ? { thinkingLevel: levelOf(effort, thinking?.budget_tokens) }
@@ -39,8 +39,8 @@ interface Wishes {
   readonly thinking: ConvertedFields<NonNullable<typeof THINKING.converted>> | undefined;
 }
 
-/** Without those that the model does not take. */
-function readWishes(
+/** Leaves out the settings that the model does not accept. */
+function readSettings(
   { thinking, output_config: config }: ThinkingRequest, { capabilities: { reasoning }, dropped }: ConversionContext,
 ): Wishes {
   const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, location('output_config')) : undefined;
@@ -52,7 +52,7 @@ function readWishes(
   };
 }
 
-/** As little as the model can. */
+/** The least thinking that the model allows. */
 function withoutThinking(model: string, version: number): JsonRecord {
   if (version >= LEVELS_FROM) return { thinkingLevel: isPro(model) ? 'LOW' : 'MINIMAL' };
   return { thinkingBudget: isPro(model) ? MIN_PRO_BUDGET : 0 };

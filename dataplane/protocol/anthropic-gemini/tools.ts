@@ -21,7 +21,7 @@ interface ConvertedTools {
   readonly toolConfig?: JsonRecord;
 }
 
-/** Without tools both are absent. Throws RequestFault for a tool that Anthropic describes and the client runs. */
+/** Without tools both are absent. Throws RequestFault for a tool that Anthropic defines and the client runs. */
 export function convertTools(
   { tools: value, tool_choice: choice }: ToolRequest, context: ConversionContext,
 ): ConvertedTools {

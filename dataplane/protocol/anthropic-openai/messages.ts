@@ -127,7 +127,7 @@ function convertAssistant(
   }];
 }
 
-/** A step of a tool that Anthropic ran: the text after it says what came of it. */
+/** A step of a tool that Anthropic ran: the text after it contains the outcome. */
 function isLeftOut(block: JsonRecord, param: string, { dropped, providerTools }: MessageOptions): boolean {
   if (providerTools === 'Refuse' || !isOmittedKind(ASSISTANT_BLOCKS, block['type'])) return false;
   dropped.add(toolParam(param, block));

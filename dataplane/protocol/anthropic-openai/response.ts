@@ -92,7 +92,7 @@ export function writeUsage(
   };
 }
 
-/** With the tier that served the call and the thoughts, where `standard` is the name of the provider's default tier. */
+/** Usage with the serving tier and the thoughts. The provider's default tier is called `standard`. */
 export function writeTotals(usage: ReportedUsage): JsonRecord {
   const { serviceTier: tier, details } = usage;
   return writeUsage(usage, { tier: tier === 'standard' ? 'default' : tier, reasoning: details?.reasoning });

@@ -41,7 +41,7 @@ interface ToolRequest {
   readonly tool_choice: unknown;
 }
 
-/** Throws RequestFault for a tool that Anthropic describes and the client runs. */
+/** Throws RequestFault for a tool that Anthropic defines and the client runs. */
 export function convertTools({ tools: value, tool_choice: choice }: ToolRequest, options: ToolOptions): ConvertedTools {
   const overflow: string[] = [];
   const left = new Set<unknown>();

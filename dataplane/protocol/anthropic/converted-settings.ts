@@ -1,4 +1,4 @@
-/** What converters of Anthropic's settings to other protocols have in common. */
+/** Shared by the converters of Anthropic's settings to other protocols. */
 import { readObject } from '../field-table.ts';
 import type { FieldLocation, ObjectTable } from '../field-table.ts';
 import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';

@@ -1,4 +1,4 @@
-/** What converters of Anthropic's tools to other protocols have in common. */
+/** Shared by the converters of Anthropic's tools to other protocols. */
 import type { RequestPlan } from '../converter.ts';
 import type { DroppedFields } from '../dropped-fields.ts';
 import type { FieldLocation } from '../field-table.ts';
@@ -25,7 +25,7 @@ export function isLeftOut(
   return true;
 }
 
-/** Throws RequestFault for a tool that Anthropic describes and the client runs. */
+/** Throws RequestFault for a tool that Anthropic defines and the client runs. */
 export function requireCustomTool({ type }: JsonRecord, { param, upstream }: FieldLocation): void {
   if (!isCustomTool(type)) throw unsupported(`${param}.type`, upstream, 'its description is Anthropic\'s own');
 }

@@ -25,7 +25,7 @@ export function collectMessageTexts(parsed: JsonRecord): CountedTexts {
   };
 }
 
-/** Without thinking: models do not read that of earlier turns. */
+/** Leaves out thinking: models do not read that of earlier turns. */
 function collectContent(collected: Collected, content: unknown): void {
   const pending: unknown[] = [content];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {

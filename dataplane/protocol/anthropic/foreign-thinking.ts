@@ -1,6 +1,6 @@
 /**
- * Thinking that Gemini signed, which Anthropic's models refuse. It is in a conversation that began on a channel of
- * Gemini and goes on at Anthropic's, as when the first one is full.
+ * Removes thinking that Gemini signed, which Anthropic's models refuse. A conversation contains it if it began on a
+ * Gemini channel and continues on an Anthropic one, for example because the first is full.
  */
 import { readSignature, SIGNATURE_MARKS } from '../anthropic-gemini/signatures.ts';
 import type { Converter, UpstreamBody } from '../converter.ts';
@@ -9,14 +9,14 @@ import type { JsonRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
 import { parseObject, reparseLosslessly, writeJson } from '../json-value.ts';
 
-/** The same conversion, whose requests have no thinking of Gemini. */
+/** Wraps a conversion so that its requests contain no thinking of Gemini. */
 export function withoutForeignThinking(converter: Converter): Converter {
   return { ...converter, request: (body, parsed, plan) => strip(converter.request(body, parsed, plan)) };
 }
 
 function strip(sent: UpstreamBody): UpstreamBody {
   const bytes = Buffer.from(sent.body.buffer, sent.body.byteOffset, sent.body.length);
-  // spares most requests a second reading
+  // most requests need no second pass
   if (!SIGNATURE_MARKS.some((mark) => bytes.includes(mark))) return sent;
   const given = itemsOf(reparseLosslessly(bytes, parseObject(bytes))['messages']).filter(isRecord);
   const messages = given.map(withoutForeign);

@@ -18,12 +18,12 @@ interface OwnUsage {
   readonly written1h: number | undefined;
   readonly output: number | undefined;
   readonly reasoning: number | undefined;
-  /** `fast` where it was served at that speed. */
+  /** `fast` if the call was served at that speed. */
   readonly serviceTier: string | undefined;
 }
 
 export interface AnthropicUsage extends OwnUsage {
-  /** The requests that the provider made of the call, each with a length and perhaps a model of its own. */
+  /** The requests that the provider made for the call, each with a length and perhaps a model of its own. */
   readonly iterations: readonly Iteration[] | undefined;
   readonly region: string | undefined;
   readonly searches: number | undefined;

@@ -37,7 +37,7 @@ export function writeAnswer({ id, model }: AnswerHead, parts: readonly JsonRecor
   });
 }
 
-/** A call that was cut off by the limit is not the model's fault. */
+/** A malformed call that the limit cut off is not the model's fault. */
 function finishReasonOf({ stopReason, malformedCall }: AnswerEnd): string {
   const reason = FINISH_REASONS.values.get(stopReason ?? '') ?? 'STOP';
   return malformedCall && reason === 'STOP' ? 'MALFORMED_FUNCTION_CALL' : reason;

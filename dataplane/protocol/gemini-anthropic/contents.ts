@@ -113,7 +113,7 @@ class TurnBuilder {
     return { param, upstream, dropped };
   }
 
-  /** Refused or left out, as the table and the route say of tools that the provider runs. */
+  /** True for a step of a provider's tool, which is left out. Throws RequestFault if it is refused. */
   #isServerStep(part: JsonRecord, location: FieldLocation): boolean {
     const step = Object.keys(part).find((name) => isGiven(part[name]) && PART.fields.get(name)?.action === 'Omitted');
     if (step === undefined) return false;
@@ -146,7 +146,7 @@ class TurnBuilder {
     if (part.thought !== true && textOf(part.text) !== undefined) this.#addText(stringOf(part.text), param);
   }
 
-  /** Pieces of a stream, which clients keep as parts of their own. */
+  /** Joins texts: clients keep each piece of a stream as a part of its own. */
   #addText(text: string, param: string): void {
     const { others } = this.#turn('assistant');
     const last = others.at(-1);

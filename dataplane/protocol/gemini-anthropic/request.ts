@@ -38,11 +38,11 @@ export interface MessagesTarget {
   readonly keepsReasoning: boolean;
 }
 
-/** A messages request, and what it was made from. */
+/** A messages request, with the paths of the client's fields that it was made from. */
 export interface MessagesRequest {
   readonly message: JsonRecord;
   readonly notes: ConversionNotes;
-  /** In the words of the client. */
+  /** Named as the client wrote them. */
   readonly dropped: DroppedFields;
   /** The path of the client's field that became this one of the messages request. */
   readonly clientParam: (param: string) => string;
@@ -157,7 +157,7 @@ function numbersOf(values: JsonRecord): JsonRecord {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => typeof value === 'number'));
 }
 
-/** Fields of a messages request, by what they are made from. */
+/** The client's fields, by the fields of a messages request that are made from them. */
 const FIELDS: ReadonlyMap<string, string> = new Map([
   ['max_tokens', 'generationConfig.maxOutputTokens'], ['temperature', 'generationConfig.temperature'],
   ['top_p', 'generationConfig.topP'], ['top_k', 'generationConfig.topK'],

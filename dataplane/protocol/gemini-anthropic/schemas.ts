@@ -8,10 +8,10 @@ import type { JsonRecord } from '../fields.ts';
 const COUNTS: ReadonlySet<string> = new Set([
   'minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties',
 ]);
-/** They order the answer's properties, or say what a JSON schema says otherwise. */
+/** Keywords that only order the properties, or that a JSON schema expresses differently. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['propertyOrdering', 'nullable']);
 
-/** Values that say nothing. */
+/** Values without a meaning. */
 const MEANINGLESS: ReadonlyMap<string, unknown> = new Map([['type', 'TYPE_UNSPECIFIED'], ['format', 'enum']]);
 
 /** Deeper schemas stay as they are. */

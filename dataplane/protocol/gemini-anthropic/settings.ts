@@ -50,7 +50,7 @@ export function readThinking(
   return { ...withBudget(thinking, budget, request.maxTokens), includeThoughts: includeThoughts === true };
 }
 
-/** OpenAI's word for it; undefined: the client does not say. */
+/** The effort in OpenAI's terms; undefined: the client states none. */
 function effortOf(budget: unknown, level: unknown): string | undefined {
   const named = LEVELS.values.get(stringOf(level).toUpperCase());
   if (named !== undefined) return named;
@@ -102,7 +102,7 @@ function ask(text: string): Format {
   return { instructions: [{ type: 'text', text }] };
 }
 
-/** No provider holds an answer to a schema of anything but an object. */
+/** Providers enforce schemas of objects only; other values are asked for in words. */
 function askForValue(schema: JsonRecord): string {
   return 'Answer with one valid JSON value and nothing else: no explanation, no code fence. It must match this JSON '
     + `schema:\n${writeJson(schema)}`;

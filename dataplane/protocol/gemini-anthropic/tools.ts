@@ -47,7 +47,7 @@ export function convertTools(tools: unknown, config: unknown, context: ToolsCont
 }
 
 interface Calling {
-  /** Anthropic's word; undefined: the default. */
+  /** In Anthropic's terms; undefined: the default. */
   readonly mode: string | undefined;
   /** Undefined: all functions. */
   readonly allowed: readonly unknown[] | undefined;

@@ -24,7 +24,7 @@ export function collectGenerateTexts(parsed: JsonRecord): CountedTexts {
   };
 }
 
-/** Without thoughts: models do not read those of earlier turns. */
+/** Leaves out thoughts: models do not read those of earlier turns. */
 function collectPart(collected: Collected, part: JsonRecord): void {
   if (part['thought'] === true) return;
   const text = textOf(part['text']);

@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
   UNAUTHENTICATED: 'authentication_error',
 };
 
-/** Never throws. The type and the code are Google's own, so that only the status says what the caller's are. */
+/** Never throws. The type and the code are Google's own; the caller's follow from the status alone. */
 export function readGeminiError(status: number, body: Uint8Array): ProviderError {
   const { message } = readProviderError(status, body);
   const error = errorOf(parse(body));
@@ -34,7 +34,7 @@ export function readGeminiStreamError(value: unknown): ProviderError {
   return { message, type: TYPES[stringOf(error['status'])] ?? 'api_error', code: undefined };
 }
 
-/** A key that is unknown is a 400 at the Gemini API. */
+/** The Gemini API answers 400 for an unknown key. */
 const CREDENTIAL_STATUS = 401;
 const CREDENTIAL_REASONS: ReadonlySet<unknown> = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED']);
 
@@ -61,7 +61,7 @@ function parse(body: Uint8Array): unknown {
   try {
     return JSON.parse(decodeUtf8(body));
   } catch {
-    // a page, or nothing: the status says enough
+    // an HTML page or nothing: the status is enough
     return undefined;
   }
 }

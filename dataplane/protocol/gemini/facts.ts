@@ -14,7 +14,7 @@ export type GenerateFacts = Omit<ChatFacts, 'model' | 'stream'>;
 
 /** The provider's own definition of a tool that it runs is not in the body; in units of estimate.ts. */
 const PROVIDER_TOOL_UNITS = 96;
-/** Kinds of parts whose tokens their bytes bound, and what may stand beside them. */
+/** Kinds of parts whose tokens are bounded by their bytes, and members that may stand beside them. */
 const BOUNDED_PARTS: ReadonlySet<string> = new Set([
   'text', 'thought', 'thoughtSignature', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult',
   'toolCall', 'toolResponse', 'partMetadata', 'mediaResolution', 'videoMetadata', 'mediaProcessing', 'speechMetadata',
@@ -116,7 +116,7 @@ function readInline(counts: ContentCounts, { mimeType: type, data }: JsonRecord,
 function readFile(counts: ContentCounts, { mimeType: type, fileUri: uri }: JsonRecord, param: string): void {
   const mimeType = stringOf(type);
   if (mimeType === '' || /^image\//i.test(mimeType)) addImage(counts, param, 0);
-  // an image of the web is bounded like any other
+  // an image by URL is bounded like any other
   if (!/^image\//i.test(mimeType) || !/^https?:\/\//i.test(stringOf(uri))) addReference(counts, param);
 }
 

@@ -1,6 +1,6 @@
 /**
- * A stream without `alt=sse` is one JSON array, whose elements come as they are made. The converters make server-sent
- * events, and this puts their data into the array.
+ * Without `alt=sse`, a stream is one JSON array whose elements are sent as they are made. The converters write
+ * server-sent events; this wrapper moves their data into the array.
  */
 import type { Converter, Meter, StreamConverter, StreamEnd, StreamFailure, StreamRequest } from '../converter.ts';
 import { MAX_EVENT_BYTES } from '../event-stream.ts';
@@ -9,7 +9,7 @@ import { writeGoogleBody } from './write-errors.ts';
 
 export const JSON_ARRAY_TYPE = 'application/json; charset=UTF-8';
 
-/** The same conversion, whose streams are arrays. */
+/** Wraps a conversion so that its streams are arrays. */
 export function asJsonArray(converter: Converter): Converter {
   return { ...converter, stream: (request) => new ArrayStream(converter.stream(request), request) };
 }

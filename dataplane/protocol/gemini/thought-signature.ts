@@ -1,6 +1,7 @@
 /**
  * Thought signatures, which clients of Google's protocol return on the part that had them, whereas many of them drop
- * thoughts. So a signature of ours holds the thinking itself, sealed. It is base64, because some SDKs decode it.
+ * thoughts. So the gateway's signatures contain the thinking itself, sealed. They are base64, because some SDKs decode
+ * them.
  */
 import { itemsOf, isRecord } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -13,7 +14,7 @@ export function writeSignature(sealed: readonly string[]): string {
   return Buffer.from(sealed.join(SEPARATOR)).toString('base64');
 }
 
-/** The values in a signature, which are sealed only if the gateway made it. None: it is no text. */
+/** The values in a signature. They are sealed only if the gateway made it. Empty if it is not a text. */
 export function readSignature(signature: unknown): readonly string[] {
   return typeof signature === 'string' && signature !== ''
     ? Buffer.from(signature, 'base64').toString('utf8').split(SEPARATOR)

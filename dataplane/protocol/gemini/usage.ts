@@ -37,14 +37,14 @@ const TIERS: Readonly<Record<string, string>> = {
   ON_DEMAND: 'standard', ON_DEMAND_PRIORITY: 'priority', ON_DEMAND_FLEX: 'flex',
 };
 
-/** Vertex says how the traffic is sold, the Gemini API the tier itself. */
+/** Vertex reports the type of traffic, the Gemini API the tier itself. */
 function readTier({ trafficType, serviceTier }: JsonRecord): string | undefined {
   const ofTraffic = typeof trafficType === 'string' ? TIERS[trafficType] : undefined;
   const tier = typeof serviceTier === 'string' ? serviceTier.toLowerCase() : undefined;
   return ofTraffic ?? (tier === 'unspecified' ? undefined : readServiceTier(tier));
 }
 
-/** What was read from the cache is no part of the input. */
+/** Tokens that were read from the cache are not part of the input. */
 function detailsOf(usage: JsonRecord): ReportedDetails | undefined {
   const inputOf = (modality: string): number => Math.max(0, tokensOf(usage['promptTokensDetails'], modality)
     - tokensOf(usage['cacheTokensDetails'], modality)) + tokensOf(usage['toolUsePromptTokensDetails'], modality);

@@ -24,7 +24,7 @@ const STATUSES: ReadonlyMap<number, string> = new Map([
 ]);
 
 const TYPES = 'type.googleapis.com/google.rpc';
-/** Codes of limits that waiting does not restore. */
+/** Codes of limits that do not recover by waiting. */
 const SPENT: ReadonlySet<string> = new Set(['insufficient_quota', 'credit_balance_exhausted']);
 /** Gemini CLI retries a quota of any other name. */
 const SPENT_QUOTA_ID = 'SpendingLimitPerDay';

@@ -1,13 +1,13 @@
 /**
- * Cache breakpoints, which clients of OpenAI's protocol may put on messages, parts, tools and tool calls, as an
- * extension. Most do not, because their own providers cache without any: a conversation that will go on gets some.
+ * Cache breakpoints. As an extension, clients of OpenAI's protocol may put them on messages, parts, tools and tool
+ * calls. Most do not, because OpenAI caches without them; a conversation that is likely to continue gets some here.
  */
 import { isRecord } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 
 /** The API's limit for one request. */
 const MAX_BREAKPOINTS = 4;
-/** For five minutes after each use. */
+/** Caches for five minutes after each use. */
 const OWN = { type: 'ephemeral' };
 /** Blocks that cannot have a breakpoint of their own. */
 const UNMARKED: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);

@@ -59,8 +59,8 @@ function asText({ content }: JsonRecord): readonly JsonRecord[] {
 }
 
 /**
- * A conversation that ends with the assistant: the model continues its last message, whose trailing white space the API
- * refuses; a model that cannot is asked to go on.
+ * Prepares a conversation that ends with the assistant: the model continues the last message, from which trailing white
+ * space is removed, because the API refuses it. A model without prefill is asked to continue.
  */
 export function mendEnd(messages: readonly JsonRecord[], prefill: boolean): readonly JsonRecord[] {
   const last = messages.at(-1);

@@ -28,7 +28,7 @@ type Request = ConvertedFields<NonNullable<typeof REQUEST.converted>>;
 
 /** The API's limit, half of OpenAI's. */
 const MAX_TEMPERATURE = 1;
-/** Of OpenAI, dearer than the default. */
+/** OpenAI's tiers that cost more than the default. */
 const FASTER_TIERS: ReadonlySet<unknown> = new Set(['priority', 'fast', 'ultrafast']);
 /** The API's minimum of top_p while a model thinks. */
 const MIN_THINKING_TOP_P = 0.95;
@@ -86,7 +86,7 @@ function checkStreamOptions(options: unknown): void {
   if (isRecord(options)) readObject(STREAM_OPTIONS, options, location('stream_options'));
 }
 
-/** The table refuses the search, which is not among the tools. */
+/** Removes chat's own search, which is not among the tools; the table would refuse it. */
 function withoutSearch(completion: JsonRecord, { providerTools }: RequestPlan, dropped: DroppedFields): JsonRecord {
   if (providerTools !== 'Drop' || !isGiven(completion[SEARCH_OPTIONS])) return completion;
   dropped.add(SEARCH_OPTIONS);

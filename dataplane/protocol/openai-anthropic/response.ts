@@ -91,7 +91,7 @@ function customInput(text: string): string {
   }
 }
 
-/** Thinking goes where OpenAI-compatible providers put it; blocks of server tools are left out. */
+/** Writes thinking into the fields that OpenAI-compatible providers use; blocks of server tools are left out. */
 function convertContent(
   content: readonly unknown[], refusal: string | undefined, notes: ConversionNotes | undefined,
 ): JsonRecord {

@@ -9,7 +9,7 @@ const NAMES = 'Anthropic tells speakers apart by role only';
 const CACHE_OF_LAST = '`cache_control` of the message\'s last block (not OpenAI\'s own)';
 const ECHO = 'comes back from an answer, and says nothing to the model';
 
-/** Fields that clients keep on messages and calls for themselves, and send along. */
+/** Fields that clients store on messages and calls for their own use, and send back. */
 const CLIENTS_OWN = 'a client\'s own, which no provider reads';
 const PRIVATE_FIELDS = {
   provider_specific_fields: dropped(CLIENTS_OWN),

@@ -21,7 +21,7 @@ export interface ThinkingRequest {
 export interface Thinking {
   readonly thinking: JsonRecord | undefined;
   readonly effort: string | undefined;
-  /** The model will think: the API refuses sampling parameters then. */
+  /** The model will think, so the API refuses sampling parameters. */
   readonly thinks: boolean;
 }
 

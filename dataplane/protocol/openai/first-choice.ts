@@ -1,5 +1,5 @@
 /**
- * The choice of a chat completion's stream that other dialects get: the first that comes. They have no others.
+ * Follows the first choice of a chat completion's stream; other dialects have only one answer.
  */
 import { isGiven, isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';

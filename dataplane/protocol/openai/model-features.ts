@@ -10,7 +10,7 @@ export function wantsReasoningBack(model: string): boolean {
   return WANTS_REASONING_BACK.test(model);
 }
 
-/** Models that take a verbosity, and every reasoning effort as it is. */
+/** Models that accept a verbosity and every reasoning effort. */
 const GPT_5 = /(?:^|[/.:])gpt-[5-9](?!.*chat)/i;
 
 export function takesVerbosity(model: string): boolean {

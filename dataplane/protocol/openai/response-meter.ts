@@ -46,7 +46,7 @@ export function meterResponse(response: JsonRecord): Meter {
   return meterOf(reported, outputBytes, final);
 }
 
-/** Opening a page that was found, or looking into it, is part of a search. */
+/** Opening or reading a page that was found belongs to the search, and is not charged by itself. */
 function usesOf(response: JsonRecord): ReportedUses | undefined {
   const items = itemsOf(response['output']).filter(isRecord);
   const count = (type: string): number => items.filter((item) => item['type'] === type && isSearch(item)).length;

@@ -16,15 +16,15 @@ import type { ChannelSeal } from '../sealed-values.ts';
 export const ENCRYPTED_CONTENT = 'encrypted';
 export const RESPONSE_ID = 'response';
 
-/** Of a request that needs what its account cannot use, or what no channel has any more. */
+/** The error for a request that refers to what its account cannot use, or what no channel has any more. */
 export const UNUSABLE =
   'The request refers to a response or a compacted conversation that no channel of this model has for this account. '
   + 'Send the whole conversation in "input".';
 
-/** Of a compacted conversation. */
+/** Encrypted content of a compacted conversation. */
 const COMPACTED = { kind: ENCRYPTED_CONTENT, param: 'input' };
 
-/** In the header that names what was left out: there may be dozens of items. */
+/** One name for all left-out items, because there may be dozens. */
 const LEFT_OUT = 'input[].encrypted_content';
 
 export interface OpenedRequest {
@@ -60,7 +60,7 @@ function isSealedItem(item: unknown): boolean {
   return isRecord(item) && isSealed(item['encrypted_content']);
 }
 
-/** The value, which only its own channel can use: routing gives the call to no other. */
+/** Opens a value that only its own channel can use. Routing sends the call to no other channel. */
 function openOwn(
   sealed: string, { kind, param }: { readonly kind: string; readonly param: string }, seal: ChannelSeal | undefined,
 ): string {
@@ -86,7 +86,7 @@ function openItems(
   return { items: opened, leftOut };
 }
 
-/** What a model makes after its reasoning: with an id, a provider asks for that reasoning too. */
+/** Items that a model makes after reasoning. If one has an id, the provider requires its reasoning too. */
 const MADE_WITH_REASONING: ReadonlySet<string> = new Set([
   'message', 'function_call', 'custom_tool_call', 'tool_search_call', 'web_search_call', 'local_shell_call',
   'shell_call', 'apply_patch_call',
@@ -152,7 +152,7 @@ function replaceText(json: string, value: string, sealed: string): string {
 
 type OwnValue = readonly [value: string, kind: string];
 
-/** Of a response, what is left of a deleted one, a compaction, or a list of items. */
+/** The values in a response, a deleted response's remains, a compaction, or a list of items. */
 function ownValues(response: unknown): readonly OwnValue[] {
   if (!isRecord(response)) return [];
   const { id, object, previous_response_id: previous, output, data } = response;

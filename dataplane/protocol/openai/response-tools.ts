@@ -21,7 +21,7 @@ const PRICED_TOOLS: ReadonlyMap<unknown, PricedUse> = new Map([
   ['web_search', 'webSearch'], ['web_search_preview', 'webSearch'], ['file_search', 'fileSearch'],
 ]);
 
-/** The uses of tools by what they need, where the request limits all of them together (max_tool_calls). */
+/** Applies the request's limit on all uses of tools together (max_tool_calls). */
 export function withToolLimit(uses: readonly UnboundedUse[], most: unknown): readonly UnboundedUse[] {
   const isLimit = typeof most === 'number' && Number.isSafeInteger(most) && most >= 1;
   return uses.map(({ needs, ...use }) => {
@@ -54,7 +54,7 @@ function readTool(counts: ContentCounts, tool: JsonRecord, param: string): void 
   }
 }
 
-/** Whether the client runs the tool, whoever describes it. */
+/** Whether the client runs the tool, whoever defines it. */
 export function runsAtClient(tool: JsonRecord): boolean {
   const { type, environment, execution } = tool;
   if (OWN_TOOLS.has(type) || BUILT_IN_TOOLS.has(type)) return true;

@@ -1,7 +1,7 @@
 /**
- * The flags of the header anthropic-beta, as a channel's platform takes them. Clients send all that they know, and
- * Bedrock refuses the whole call for one that it does not know, so others are left out with the members of the body
- * that belong to them. A channel's own rules come before the platform's.
+ * Chooses the flags of the header anthropic-beta that a channel's platform accepts. Clients send all flags that they
+ * know, and Bedrock refuses the whole call for a single unknown one. Such flags are left out, together with the members
+ * of the body that belong to them. A channel's own rules come before the platform's.
  */
 
 const BEDROCK_BETAS: readonly string[] = [
@@ -16,7 +16,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   'advanced-tool-use-2025-11-20': 'tool-search-tool-2025-10-19',
 };
 
-/** A channel's own rules. A name may end in '*', which stands for any rest. */
+/** A channel's own rules. A '*' at the end of a name stands for any rest. */
 export interface BetaRules {
   readonly drop: readonly string[];
   /** The sent names by the client's. */
@@ -38,15 +38,15 @@ const PLATFORMS: Readonly<Record<string, PlatformBetas>> = {
   VertexPublisher: { rename: RENAMED },
 };
 
-/** A member of a request that only a flag allows, by how the flag's name begins. */
-interface Half {
+/** A member of a request that is valid only with a flag. `flags`: the beginnings of the flags' names. */
+interface BetaMember {
   readonly flags: readonly string[];
   /** The path of the member; `*` stands for each item of a list. */
   readonly path: string;
 }
 
-/** Of tools, the search needs less than the examples. */
-const HALVES: readonly Half[] = [
+/** Tool search and input examples have flags of their own besides the one that covers both. */
+const BETA_MEMBERS: readonly BetaMember[] = [
   { flags: ['context-management-'], path: 'context_management' },
   { flags: ['fast-mode-'], path: 'speed' },
   { flags: ['mcp-client-'], path: 'mcp_servers' },
@@ -64,13 +64,13 @@ const HALVES: readonly Half[] = [
 
 export interface ChosenBetas {
   readonly kept: readonly string[];
-  /** By the names that the rules give them. */
+  /** Under the names that the rules give them. */
   readonly dropped: readonly string[];
-  /** Paths of members of the body that leave with the dropped flags. */
+  /** Paths of the body's members that are removed together with the dropped flags. */
   readonly members: readonly string[];
 }
 
-/** `header`: a list with commas; undefined: none. `platform`: as the channel's. */
+/** `header`: flags separated by commas; undefined: none. `platform`: the channel's. */
 export function chooseBetas(
   header: string | undefined, platform: string, { drop, rename, allow }: BetaRules = NO_RULES,
 ): ChosenBetas {
@@ -82,9 +82,10 @@ export function chooseBetas(
     (takes === undefined || takes.includes(sent) || isNamed(sent, allow));
   const kept = [...new Set(named.filter(passes).map(({ sent }) => sent))];
   const dropped = named.filter((flag) => !passes(flag)).map(({ sent }) => sent);
-  const allows = (sent: readonly string[], half: Half): boolean =>
-    sent.some((flag) => half.flags.some((start) => flag.startsWith(start)));
-  const members = HALVES.filter((half) => allows(flags, half) && !allows(kept, half)).map(({ path }) => path);
+  const allows = (sent: readonly string[], member: BetaMember): boolean =>
+    sent.some((flag) => member.flags.some((start) => flag.startsWith(start)));
+  const members = BETA_MEMBERS.filter((member) => allows(flags, member) && !allows(kept, member))
+    .map(({ path }) => path);
   return { kept, dropped, members };
 }
 
@@ -96,7 +97,7 @@ function isNamed(flag: string, names: readonly string[]): boolean {
   return names.some((name) => (name.endsWith('*') ? flag.startsWith(name.slice(0, -1)) : flag === name));
 }
 
-/** The flag as a metric's label: clients can send any, so that only those of a known family have their own name. */
+/** The flag as a metric's label. Clients can send any text, so only known families get a label of their own. */
 export function betaLabel(flag: string): string {
   const family = familyOf(flag);
   return FAMILIES.has(family) ? family.slice(0, -1) : 'other';
@@ -108,7 +109,7 @@ function familyOf(flag: string): string {
 }
 
 const FAMILIES: ReadonlySet<string> = new Set([
-  ...HALVES.flatMap(({ flags }) => flags), ...BEDROCK_BETAS.map(familyOf),
+  ...BETA_MEMBERS.flatMap(({ flags }) => flags), ...BEDROCK_BETAS.map(familyOf),
   'prompt-caching-', 'extended-cache-ttl-', 'files-api-', 'code-execution-', 'memory-', 'thinking-token-count-',
   'claude-code-', 'oauth-', 'skills-', 'compact-',
 ]);

@@ -31,7 +31,7 @@ export function openBlock(items: ItemSequence, block: JsonRecord, key: unknown):
   return OPENERS[stringOf(block['type'])]?.(items, block, key);
 }
 
-/** Blocks of text that follow each other are one text. */
+/** Consecutive text blocks become one text. */
 function openText(items: ItemSequence, block: JsonRecord): Started {
   const start = items.textLength;
   const citations: unknown[] = [];
@@ -67,7 +67,7 @@ function openThinking(items: ItemSequence, block: JsonRecord): Started {
         signature += stringOf(piece);
         return add(text);
       },
-      // unsigned thinking is nobody's to give back
+      // unsigned thinking cannot be sent back
       stop: () => (signature === ''
         ? items.endItem()
         : items.addThinking({ type: 'thinking', thinking, signature })),

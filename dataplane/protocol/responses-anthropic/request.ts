@@ -12,7 +12,7 @@ import { convertCompletion } from '../openai-anthropic/request.ts';
 import { convertToChat } from '../responses-openai/request.ts';
 import type { ChatRequest } from '../responses-openai/request.ts';
 
-/** Fields of chat completions, by what they are made from. */
+/** The client's fields, by the fields of chat completions that are made from them. */
 const FIELDS: ReadonlyMap<string, string> = new Map([
   ['reasoning_effort', 'reasoning.effort'], ['response_format', 'text.format'], ['messages', 'input'],
   ['response_format.type', 'text.format.type'], ['response_format.json_schema.schema', 'text.format.schema'],
@@ -23,7 +23,7 @@ const TOOL = /^tools\[(\d+)\](?:\.function)?(.*)$/;
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
   const dropped = new DroppedFields();
-  // what the model takes is decided by the second half of the conversion
+  // the second half of the conversion decides what the model accepts
   const chat = convertToChat(body, parsed, {
     upstream: 'Anthropic', plan, dropped, capabilities: DEFAULT_CAPABILITIES,
   });

@@ -62,7 +62,7 @@ export class ReasoningItem implements OutputItem {
       + events.write('response.reasoning_summary_part.done', `${place},"part":{"type":"summary_text","text":${text}}`);
   }
 
-  /** At once, because the summary has streamed it. */
+  /** Written at once, because the summary has streamed the text already. */
   #writeContent(): string {
     const { events } = this.#context;
     const place = `${this.#place},"content_index":0`;

@@ -21,7 +21,7 @@ export function repeatedFields(request: JsonRecord): string {
     ...Object.fromEntries(own),
     reasoning: { ...NO_REASONING, ...(isRecord(reasoning) ? reasoning : {}) },
     text: { ...TEXT, ...(isRecord(text) ? text : {}) },
-    // nothing is kept
+    // the gateway stores no responses
     background: false, previous_response_id: null, store: false,
   }).slice(1, -1);
 }

@@ -12,7 +12,7 @@ import type { Issued } from './token-source.ts';
 export interface Authorizer {
   /** The headers that sign this request in. Rejects with SignInError. */
   authorize(request: SignedRequest): Promise<Record<string, string>>;
-  /** What the provider answered: after a refusal of the token the next request gets a new one. */
+  /** Reports the provider's answer. After a refusal of the token, the next request gets a new one. */
   answered(answer: Answer): void;
 }
 
@@ -21,7 +21,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Asks for nothing before the first request. */
+/** Requests no token before the first call. */
 export function createAuthorizer(signIn: SignIn, pod: PodIdentity): Authorizer {
   switch (signIn.way) {
     case 'AzureEntra': return bearer(() => requestEntraToken(signIn, pod), pod);
@@ -30,12 +30,12 @@ export function createAuthorizer(signIn: SignIn, pod: PodIdentity): Authorizer {
   }
 }
 
-/** AWS refuses keys that have ended by 403. */
-const ENDED_KEY = /^(?:ExpiredToken|UnrecognizedClient)/;
-/** AWS admits a difference of five minutes; the nearest minute is near enough. */
-const MOST_SKEW_MS = 240_000;
+/** AWS answers 403 with these codes for expired keys. */
+const EXPIRED_KEY = /^(?:ExpiredToken|UnrecognizedClient)/;
+/** AWS allows a difference of five minutes. The Date header's precision leaves a minute's margin. */
+const MAX_SKEW_MS = 240_000;
 
-/** A clock that is wrong is corrected by the Date of AWS's answer, as its own SDKs do. */
+/** Corrects a wrong clock by the Date header of AWS's responses, as AWS's own SDKs do. */
 function aws(signIn: Extract<SignIn, { way: 'AwsSigV4' }>, pod: PodIdentity): Authorizer {
   let skewMs = 0;
   const authorizer = kept(
@@ -47,8 +47,8 @@ function aws(signIn: Extract<SignIn, { way: 'AwsSigV4' }>, pod: PodIdentity): Au
     answered({ status, headers }) {
       if (status !== FORBIDDEN) return authorizer.answered({ status, headers });
       const ahead = Date.parse(headers['date'] ?? '') - pod.nowMs();
-      if (Math.abs(ahead - skewMs) > MOST_SKEW_MS) skewMs = ahead;
-      if (ENDED_KEY.test(headers['x-amzn-errortype'] ?? '')) authorizer.answered({ status: UNAUTHORIZED, headers });
+      if (Math.abs(ahead - skewMs) > MAX_SKEW_MS) skewMs = ahead;
+      if (EXPIRED_KEY.test(headers['x-amzn-errortype'] ?? '')) authorizer.answered({ status: UNAUTHORIZED, headers });
     },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Access keys for AWS: of the channel's Secret, or of the pod, by IRSA, EKS Pod Identity, its environment or the
+ * Gets access keys for AWS: from the channel's Secret, or for the pod by IRSA, EKS Pod Identity, its environment or the
  * node's metadata server, in the order of AWS's SDKs.
  */
 import type { SignIn } from '../upstream.ts';
@@ -45,7 +45,7 @@ interface Role {
   readonly region: string;
 }
 
-/** IRSA: the request is not signed, and the answer is XML. */
+/** IRSA: the request is unsigned, and the response is XML. */
 async function assumeRole({ role, file, region }: Role, { env }: PodIdentity): Promise<Issued<AccessKey>> {
   const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
   const xml = await askForToken({

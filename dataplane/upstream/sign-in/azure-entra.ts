@@ -29,7 +29,7 @@ export async function requestEntraToken(signIn: AzureEntra, pod: PodIdentity): P
   return readAccessToken(answer, pod.nowMs());
 }
 
-/** `AZURE_POD_IDENTITY_AUTHORITY_HOST` is what Azure's own libraries go by. */
+/** Azure's own libraries read `AZURE_POD_IDENTITY_AUTHORITY_HOST` too. */
 async function askMetadata({ scope, clientId }: AzureEntra, pod: PodIdentity): Promise<Issued<string>> {
   const host = (pod.env['AZURE_POD_IDENTITY_AUTHORITY_HOST'] ?? METADATA).replace(/\/+$/, '');
   const query = new URLSearchParams({

@@ -1,4 +1,4 @@
-/** What a pod's own identity is made of: its environment, and files that the cluster writes anew before they end. */
+/** The sources of a pod's own identity: its environment, and token files that the cluster renews before they expire. */
 import { readFile } from 'node:fs/promises';
 import { SignInError } from './token-request.ts';
 import type { TokenClock } from './token-source.ts';
@@ -8,7 +8,7 @@ export interface PodIdentity extends TokenClock {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Throws SignInError where the variable is not set. */
+/** Throws SignInError if the variable is not set. */
 export function requireVariable({ env }: PodIdentity, name: string): string {
   const value = env[name];
   if (value === undefined || value === '')
@@ -16,7 +16,7 @@ export function requireVariable({ env }: PodIdentity, name: string): string {
   return value;
 }
 
-/** The content of a token's file. It is read each time, because the cluster replaces it. Throws SignInError. */
+/** Reads a token file, each time anew, because the cluster replaces it. Throws SignInError. */
 export async function readTokenFile(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();

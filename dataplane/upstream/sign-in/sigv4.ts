@@ -1,7 +1,7 @@
 /**
- * Signs requests by AWS's Signature Version 4. The library is loaded with the first channel that signs. It encodes the
- * path's segments a second time, as every service but S3 expects: a model's colon is %3A in the path and %253A in what
- * is signed.
+ * Signs requests by AWS's Signature Version 4. The library is loaded with the first channel that signs. For the
+ * signature it encodes the path's segments a second time, as every service but S3 expects: a colon in a model's name is
+ * %3A in the path and %253A in the signed text.
  */
 import { createHash, createHmac } from 'node:crypto';
 import type { Hash, Hmac } from 'node:crypto';
@@ -11,7 +11,7 @@ export interface SignedRequest {
   readonly method: string;
   /** As the Host header has it, with a port that is not the scheme's own. */
   readonly host: string;
-  /** With its query. */
+  /** Path and query. */
   readonly path: string;
   readonly contentType: string | undefined;
   readonly body: Uint8Array | undefined;
@@ -22,7 +22,7 @@ export interface SigningScope {
   readonly service: string;
 }
 
-/** The headers of the signature. `nowMs`: the wall clock, from which AWS admits a difference of five minutes. */
+/** The headers of the signature. `nowMs`: the wall clock, from which AWS allows a difference of five minutes. */
 export async function signRequest(
   { method, host, path, contentType, body }: SignedRequest, key: AccessKey,
   { scope: { region, service }, nowMs }: { readonly scope: SigningScope; readonly nowMs: number },
@@ -41,7 +41,7 @@ export async function signRequest(
   return added;
 }
 
-/** The hash as the library takes it. */
+/** SHA-256 with the interface that the library expects. */
 class Sha256 {
   #hash: Hash | Hmac;
   readonly #secret: string | Uint8Array | undefined;

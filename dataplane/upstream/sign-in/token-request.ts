@@ -27,21 +27,21 @@ export interface TokenRequest {
 const MAX_CODE = 60;
 const TIMEOUT_MS = 10_000;
 
-/** The text of a 2xx answer. Throws SignInError. */
+/** Returns the text of a 2xx response. Throws SignInError. */
 export async function askForToken(asked: TokenRequest): Promise<string> {
   const { status, text } = await exchange(asked);
   if (status >= 200 && status < 300) return text;
   throw new SignInError(errorCodeIn(text) ?? `HTTP_${status}`, `the token service answers ${status}`);
 }
 
-/** The members of a JSON answer. Throws SignInError where it is none. */
+/** The members of a JSON response. Throws SignInError if it is not a JSON object. */
 export async function askForJson(asked: TokenRequest): Promise<Readonly<Record<string, unknown>>> {
   const object = parseObject(await askForToken(asked));
   if (!object) throw new SignInError('BAD_ANSWER', 'the token service does not answer with a JSON object');
   return object;
 }
 
-/** An answer of OAuth. Throws SignInError where it holds no token. */
+/** Reads an OAuth token response. Throws SignInError if it contains no token. */
 export function readAccessToken(
   { access_token: token, expires_in: seconds }: Readonly<Record<string, unknown>>, nowMs: number,
 ): { readonly value: string; readonly expiresAtMs: number } {
@@ -87,7 +87,7 @@ function errorCodeIn(text: string): string | undefined {
   return typeof error === 'string' && error !== '' ? error : /<Code>([A-Za-z0-9]{1,60})<\/Code>/.exec(text)?.[1];
 }
 
-/** Undefined: it is no JSON object. */
+/** Undefined: the text is not a JSON object. */
 export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * A token that is asked for once for all waiting calls, kept, and renewed before it ends. A renewal that fails leaves
- * the old token in use until its end; after that, calls fail.
+ * Requests a token once for all waiting calls, caches it, and renews it before it expires. After a failed renewal the
+ * old token stays in use until it expires; then calls fail.
  */
 export interface Issued<T> {
   readonly value: T;
@@ -10,7 +10,7 @@ export interface Issued<T> {
 export interface TokenSource<T> {
   /** Rejects with SignInError. */
   get(): Promise<T>;
-  /** The provider refused this token: the next call asks for another. */
+  /** Reports that the provider refused this token: the next call requests another. */
   refuse(value: T): void;
 }
 
@@ -20,12 +20,12 @@ export interface TokenClock {
   random(): number;
 }
 
-/** A token is renewed after this share of its life, less a random share, so that proxies do not renew at once. */
+/** A token is renewed after this share of its lifetime, less a random share, so that proxies do not renew at once. */
 const RENEW_AFTER = 0.8;
 const JITTER = 0.1;
-/** A call that begins with a token must still be under way with it. */
+/** A token that expires within this time is not used: a call must be able to start with it. */
 const MARGIN_MS = 10_000;
-/** After a failure, calls fail for so long without another request. */
+/** After a failed request, calls fail for this long without another request. */
 const FAILED_MS = 1_000;
 
 /** `request` asks the token service, and rejects with SignInError. */
@@ -58,7 +58,7 @@ export function createTokenSource<T>(request: () => Promise<Issued<T>>, clock: T
         if (failing) throw failing.error;
         return flight ??= ask();
       }
-      // the call does not wait; a failure is reported by the first call after the token's end
+      // the call does not wait; a failure is reported by the first call after the token has expired
       if (now >= current.renewAtMs && !failing && !flight) (flight = ask()).catch(() => undefined);
       return current.value;
     },

@@ -2,26 +2,26 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { chooseBetas } from '../../../../../dataplane/protocol/platforms/betas.ts';
-import { dressRequest } from '../../../../../dataplane/protocol/platforms/dress.ts';
-import type { Dress } from '../../../../../dataplane/protocol/platforms/dress.ts';
+import { toPlatformRequest } from '../../../../../dataplane/protocol/platforms/platform-request.ts';
+import type { PlatformPlan } from '../../../../../dataplane/protocol/platforms/platform-request.ts';
 
-const DRESS: Dress = {
+const PLAN: PlatformPlan = {
   platform: 'BedrockInvoke', model: 'm:0', apiVersion: '2024-10-21', stream: true, betas: undefined,
 };
 const body = Buffer.from('{"model":"m:0", "stream":true,"max_tokens":1}');
 
-describe('dressRequest', () => {
+describe('toPlatformRequest', () => {
   it('leaves a protocol\'s own API as it is', () => {
     const sent = { path: '/v1/messages', body };
-    assert.equal(dressRequest(sent, undefined), sent);
+    assert.equal(toPlatformRequest(sent, undefined), sent);
   });
   it('keeps all other bytes of the body', () => {
-    const sent = dressRequest({ path: '/v1/messages', body }, DRESS);
+    const sent = toPlatformRequest({ path: '/v1/messages', body }, PLAN);
     assert.equal(sent.path, '/model/m%3A0/invoke-with-response-stream');
     assert.equal(Buffer.from(sent.body).toString(), '{"max_tokens":1,"anthropic_version":"bedrock-2023-05-31"}');
   });
   it('puts the version after a query that is there', () => {
-    const sent = dressRequest({ path: '/embeddings?a=b', body }, { ...DRESS, platform: 'AzureDeployments' });
+    const sent = toPlatformRequest({ path: '/embeddings?a=b', body }, { ...PLAN, platform: 'AzureDeployments' });
     assert.equal(sent.path, '/openai/deployments/m%3A0/embeddings?a=b&api-version=2024-10-21');
   });
 });

@@ -1,11 +1,11 @@
-/** Takes members out of a request that belong to flags of anthropic-beta which the provider does not get. */
+/** Removes the members of a request that belong to flags of anthropic-beta which the provider does not get. */
 import { isRecord } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { decodeUtf8 } from '../bytes.ts';
 import type { JsonEdit } from '../json-edit.ts';
 import { parseLossless, writeJson } from '../json-value.ts';
 
-/** The edits of the request's bytes. Members beside those of `paths` stay as they are. */
+/** Returns the edits of the request's bytes that remove the members at these paths. */
 export function editsWithout(body: Uint8Array, paths: readonly string[]): ReadonlyMap<string, JsonEdit> {
   const nested = paths.filter((path) => path.includes('.'));
   const edits = new Map<string, JsonEdit>(paths.filter((path) => !path.includes('.')).map((path) => [path, undefined]));
@@ -19,7 +19,7 @@ export function editsWithout(body: Uint8Array, paths: readonly string[]): Readon
   return edits;
 }
 
-/** The value itself where nothing is at this path. */
+/** Returns the value itself if nothing is at this path. */
 function without(value: unknown, [step, ...rest]: readonly string[]): unknown {
   if (step === undefined) return value;
   if (step === '*') return withoutInItems(value, rest);

@@ -1,22 +1,22 @@
 /**
- * Dresses a protocol's request for a cloud that has it under another path, with the model in the path and other members
- * in the body. The protocol's answers stay as they are.
+ * Adapts a protocol's request to a cloud that serves it under another path, with the model in the path and other
+ * members in the body. The protocol's responses do not change.
  */
 import type { UpstreamBody } from '../converter.ts';
 import { isRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
 import { parseObject, writeJson } from '../json-value.ts';
-import { editsWithout } from './beta-halves.ts';
+import { editsWithout } from './beta-members.ts';
 import { chooseBetas } from './betas.ts';
 import type { BetaRules, ChosenBetas } from './betas.ts';
 
-/** Plain values, because a request may be dressed in another thread. */
-export interface Dress {
+/** How a request is adapted to a channel's platform. Plain values, because another thread may do it. */
+export interface PlatformPlan {
   readonly platform: 'Direct' | 'AzureDeployments' | 'BedrockInvoke' | 'VertexPublisher';
   /** The model's name at the provider. */
   readonly model: string;
-  /** Of AzureDeployments. */
+  /** For AzureDeployments only. */
   readonly apiVersion: string;
   readonly stream: boolean;
   /** The header anthropic-beta. */
@@ -25,7 +25,7 @@ export interface Dress {
   readonly betaRules?: BetaRules | undefined;
 }
 
-/** How the header's dropped flags are named among the fields that were left out. */
+/** The prefix of dropped flags in the list of fields that were left out. */
 export const DROPPED_BETA = 'anthropic-beta=';
 
 const BEDROCK_VERSION = '"bedrock-2023-05-31"';
@@ -34,24 +34,24 @@ const MESSAGES = '/v1/messages';
 const COUNT_TOKENS = '/v1/messages/count_tokens';
 const GEMINI_MODELS = '/v1beta/models/';
 
-/** Undefined: the protocol's own API. */
-export function dressRequest(sent: UpstreamBody, dress: Dress | undefined): UpstreamBody {
-  switch (dress?.platform) {
+/** Returns the request unchanged if there is no plan: the channel serves the protocol's own API. */
+export function toPlatformRequest(sent: UpstreamBody, plan: PlatformPlan | undefined): UpstreamBody {
+  switch (plan?.platform) {
     case undefined: return sent;
-    case 'Direct': return withoutBetas(sent, dress);
-    case 'AzureDeployments': return { ...sent, path: azurePath(sent.path, dress) };
-    case 'BedrockInvoke': return dressForBedrock(sent, dress);
-    case 'VertexPublisher': return dressForVertex(withoutBetas(sent, dress), dress);
+    case 'Direct': return withoutBetas(sent, plan);
+    case 'AzureDeployments': return { ...sent, path: azurePath(sent.path, plan) };
+    case 'BedrockInvoke': return toBedrock(sent, plan);
+    case 'VertexPublisher': return toVertex(withoutBetas(sent, plan), plan);
   }
 }
 
-/** Without the members of the body that belong to flags which the provider does not get. */
-function withoutBetas(sent: UpstreamBody, dress: Dress): UpstreamBody {
-  const { dropped, members } = betasOf(dress);
+/** Removes the members of the body that belong to flags which the provider does not get. */
+function withoutBetas(sent: UpstreamBody, plan: PlatformPlan): UpstreamBody {
+  const { dropped, members } = betasOf(plan);
   return withDropped({ ...sent, body: editObject(sent.body, editsWithout(sent.body, members)) }, dropped);
 }
 
-function betasOf({ betas, platform, betaRules }: Dress): ChosenBetas {
+function betasOf({ betas, platform, betaRules }: PlatformPlan): ChosenBetas {
   return chooseBetas(betas, platform, betaRules);
 }
 
@@ -60,29 +60,29 @@ function withDropped(sent: UpstreamBody, flags: readonly string[]): UpstreamBody
   return { ...sent, dropped: [...sent.dropped ?? [], ...flags.map((flag) => DROPPED_BETA + flag)] };
 }
 
-/** The headers that the cloud takes: some it reads elsewhere or refuses. */
-export function dressHeaders(
-  headers: Readonly<Record<string, string>>, dress: Dress | undefined,
+/** Leaves out headers that the cloud refuses, or takes in the body. */
+export function toPlatformHeaders(
+  headers: Readonly<Record<string, string>>, plan: PlatformPlan | undefined,
 ): Record<string, string> {
   const { 'anthropic-beta': betas, ...others } = headers;
-  if (!dress || dress.platform === 'AzureDeployments' || (betas === undefined && dress.platform !== 'BedrockInvoke'))
+  if (!plan || plan.platform === 'AzureDeployments' || (betas === undefined && plan.platform !== 'BedrockInvoke'))
     return { ...headers };
-  if (dress.platform !== 'BedrockInvoke') {
-    const { kept } = betasOf(dress);
+  if (plan.platform !== 'BedrockInvoke') {
+    const { kept } = betasOf(plan);
     return kept.length === 0 ? others : { ...others, 'anthropic-beta': kept.join(',') };
   }
   const { 'anthropic-version': _version, ...rest } = others;
   return rest;
 }
 
-function azurePath(path: string, { model, apiVersion }: Dress): string {
+function azurePath(path: string, { model, apiVersion }: PlatformPlan): string {
   const version = `${path.includes('?') ? '&' : '?'}api-version=${encodeURIComponent(apiVersion)}`;
   return `/openai/deployments/${encodeURIComponent(model)}${path}${version}`;
 }
 
-function dressForBedrock(sent: UpstreamBody, dress: Dress): UpstreamBody {
-  const { model, stream } = dress;
-  const { kept, dropped, members } = betasOf(dress);
+function toBedrock(sent: UpstreamBody, plan: PlatformPlan): UpstreamBody {
+  const { model, stream } = plan;
+  const { kept, dropped, members } = betasOf(plan);
   const counts = sent.path === COUNT_TOKENS;
   const edits = new Map<string, JsonEdit>([
     ['model', undefined], ['stream', undefined], ['anthropic_version', BEDROCK_VERSION],
@@ -104,13 +104,13 @@ function countRequest(body: Uint8Array): Uint8Array {
 /** InvokeModel wants a limit, which has to be above any budget of thinking. */
 const COUNTED_MAX_TOKENS = '64000';
 
-function dressForVertex(sent: UpstreamBody, { model, stream }: Dress): UpstreamBody {
+function toVertex(sent: UpstreamBody, { model, stream }: PlatformPlan): UpstreamBody {
   const models = '/publishers/anthropic/models';
   if (sent.path === COUNT_TOKENS) return {
     ...sent, path: `${models}/count-tokens:rawPredict`,
     body: editObject(sent.body, new Map([['anthropic_version', VERTEX_VERSION]])),
   };
-  if (sent.path.startsWith(GEMINI_MODELS)) return dressGemini(sent);
+  if (sent.path.startsWith(GEMINI_MODELS)) return toVertexGemini(sent);
   if (sent.path !== MESSAGES) return sent;
   return {
     ...sent, path: `${models}/${encodeModel(model)}:${stream ? 'streamRawPredict' : 'rawPredict'}`,
@@ -121,7 +121,7 @@ function dressForVertex(sent: UpstreamBody, { model, stream }: Dress): UpstreamB
 }
 
 /** Vertex counts the tokens of a request's own members. */
-function dressGemini(sent: UpstreamBody): UpstreamBody {
+function toVertexGemini(sent: UpstreamBody): UpstreamBody {
   const path = `/publishers/google/models/${sent.path.slice(GEMINI_MODELS.length)}`;
   if (!path.endsWith(':countTokens')) return { ...sent, path };
   const { generateContentRequest: counted } = parseObject(sent.body);
