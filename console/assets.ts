@@ -1,5 +1,5 @@
 /**
- * Styles, scripts and icons, addressed by content hash so that browsers cache them for ever. They are read once at
+ * Styles, scripts and icons, addressed by content hash so that browsers may cache them forever. They are read once at
  * start: the console's own, and those shared with the price page.
  */
 import { hash } from 'node:crypto';
@@ -13,7 +13,7 @@ interface Asset {
 export interface Assets {
   /** The address of a file by its name. @throws Error where there is no such file. */
   readonly href: (file: string) => string;
-  /** `exact` is false where the hash is another version's: while a rollout lasts, a page of one may ask another. */
+  /** `exact` is false if the hash is another version's, as during a rollout. */
   readonly find: (path: string) => { readonly asset: Asset; readonly exact: boolean } | undefined;
 }
 

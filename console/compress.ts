@@ -33,7 +33,7 @@ export async function compressAnswer(
   if (payload instanceof Readable) {
     void reply.header('content-encoding', 'gzip').removeHeader('content-length');
     const stream = createGzip();
-    // whoever stops reading ends the source, too; its own failure breaks the connection
+    // a reader that stops ends the source too; a failure of the source breaks the connection
     pipeline(payload, stream, () => undefined);
     return stream;
   }

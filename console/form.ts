@@ -1,4 +1,4 @@
-/** [P] A posted form, application/x-www-form-urlencoded → its fields; whatever is not certainly that is refused. */
+/** [P] Parses a posted form (application/x-www-form-urlencoded), and refuses everything that is not clearly one. */
 import { RequestRefused } from './describe-error.ts';
 import { CSRF_FIELD } from './views/fragments.ts';
 

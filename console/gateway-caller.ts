@@ -1,17 +1,17 @@
 /**
- * Sends a person's call on to the gateway, with the key that they chose, and hands its answer back as it comes. Nothing
- * of it is kept or logged.
+ * Forwards a person's call to the gateway, with the key that they chose, and streams the response back. It stores and
+ * logs nothing of it.
  */
 import { Readable } from 'node:stream';
 import type { GatewayCaller, RelayedAnswer } from './route.ts';
 
-/** Of one process: each holds a connection to the gateway for as long as its model answers. */
+/** The limit of one process. Each call holds a connection to the gateway until its response has ended. */
 const MAX_CALLS = 50;
 const PASSED_ON: readonly string[] = [
   'x-request-id', 'x-modelgateway-cost-usd', 'x-modelgateway-max-tokens', 'x-modelgateway-dropped', 'retry-after',
 ];
 
-/** Calls this gateway, so many at a time. What it cannot do is said in the shape of the gateway's errors. */
+/** Calls this gateway, at most MAX_CALLS at a time. Errors have the shape of the gateway's own. */
 export function createGatewayCaller(gatewayUrl: string): GatewayCaller {
   const base = gatewayUrl.replace(/\/+$/, '');
   let running = 0;
@@ -30,7 +30,7 @@ export function createGatewayCaller(gatewayUrl: string): GatewayCaller {
       content.once('close', () => { running--; });
       return relayed(answer, content);
     } catch {
-      // what fetch throws may quote its headers: it goes nowhere
+      // fetch's error may quote its headers, so it is not passed on
       running--;
       return refusal(502, `The gateway does not answer the console at ${base}.`);
     }

@@ -9,7 +9,7 @@ import type { Principal } from './session/authenticator.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** undefined: nobody is signed in, or nobody has asked yet. */
+    /** undefined: nobody is signed in, or `identify` has not run yet. */
     principal: Principal | undefined;
     /** Empty until `checkForm` has read it. */
     posted: PostedForm;
@@ -32,7 +32,7 @@ export function isSameSite({ host, origin, 'sec-fetch-site': fetchSite }: Incomi
   return new URL(origin).host === host.toLowerCase();
 }
 
-/** Who is signed in, kept on the request, with what form tokens are made of. */
+/** Identifies the signed-in person, and stores them on the request. */
 export async function identify(
   { authenticator }: ReplyContext, request: FastifyRequest, reply: FastifyReply,
 ): Promise<Principal | undefined> {
@@ -47,7 +47,7 @@ export function readForm(repeated: readonly string[] = []): preHandlerAsyncHookH
   return async (request) => { request.posted = parseForm(bodyOf(request), repeated); };
 }
 
-/** Refuses a form of another session, or of none. */
+/** Refuses a form without the token of this session. */
 export const checkFormToken: preHandlerHookHandler = (request, reply, done) => (
   request.server.csrfProtection(request, reply, done));
 

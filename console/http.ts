@@ -1,11 +1,11 @@
-/** [P] What every HTTP answer of the console says, and what a request may take, with TLS and without. */
+/** [P] The headers of every response of the console, and the limits of requests, with TLS and without. */
 
 const POLICY = [
   "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "media-src blob:",
   "connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'",
 ].join('; ');
 
-/** Nothing may frame, sniff, keep or run what is not the console's own. */
+/** Forbids framing, content sniffing, caching, and scripts of other origins. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',

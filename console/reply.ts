@@ -99,7 +99,7 @@ async function sendFile(
   void reply.send(request.method === 'HEAD' ? '' : body);
 }
 
-/** What cannot even begin becomes an error page. */
+/** A stream that fails before its first piece becomes an error page. */
 async function startStream(pieces: AsyncIterable<string>, onError: (error: unknown) => void): Promise<Readable> {
   const iterator = pieces[Symbol.asyncIterator]();
   const first = await iterator.next();

@@ -14,7 +14,7 @@ import type { SharedState } from './access/shared-state.ts';
 import type { Schemas } from './forms/schema-faults.ts';
 import type { UsageStore } from './usage/usage.ts';
 
-/** What all pages share. */
+/** The dependencies of all pages. */
 export interface ConsoleDeps {
   readonly access: ConsoleAccess;
   readonly state: SharedState;
@@ -22,16 +22,16 @@ export interface ConsoleDeps {
   readonly usage: UsageStore | undefined;
   /** Recent and refused calls; absent: they cannot be read here. */
   readonly activity?: ActivityReader | undefined;
-  /** The operator's copy of the cluster, read with no person's rights: only for public facts (group ratios, prices). */
+  /** The operator's copy of the cluster, read without a person's rights: only for public facts such as prices. */
   readonly resources: () => Resources;
-  /** By which forms are checked before anything is sent. */
+  /** The schemas by which forms are checked before anything is sent. */
   readonly schemas: Schemas;
   /** Parses manifests and checks them as the API server would. */
   readonly loadManifests: (text: string) => LoadedFolder;
   /** Resolves when the process has done its other pending work; long computations wait for it now and then. */
   readonly nextTurn: () => Promise<unknown>;
   readonly gatewayNamespace: string;
-  /** What statuses show of a key (status.keyHash); undefined: its SHA-256. */
+  /** The fingerprint that statuses show of a key (status.keyHash); undefined: its SHA-256. */
   readonly keyHashOf?: (key: string) => string;
   /** The base URL of the gateway for snippets, without a path; undefined: not configured. */
   readonly gatewayUrl: string | undefined;
@@ -48,7 +48,7 @@ export interface ConsoleDeps {
 export interface ChannelDoctor {
   /** Describes the requests of a check and their cost, for people. */
   costs(route: string): string;
-  /** Never rejects for what a channel does. */
+  /** Never rejects because of a channel. */
   check(route: string): Promise<readonly ChannelFinding[]>;
 }
 
@@ -59,7 +59,7 @@ export interface ChannelFinding {
   readonly asked: 'Count' | 'Call';
   /** undefined: the channel serves. */
   readonly problem: string | undefined;
-  /** Without secrets. */
+  /** Contains no secrets. */
   readonly message: string;
 }
 
@@ -67,7 +67,7 @@ export interface ChannelFinding {
 export interface PageRequest {
   readonly deps: ConsoleDeps;
   readonly person: PersonAccess;
-  /** Goes into each form that is posted: `csrfField(request.csrf)`. */
+  /** Must be in each form that is posted: `csrfField(request.csrf)`. */
   readonly csrf: string;
   /** As the browser wrote it, without the query: "/keys/team-a/ci". */
   readonly path: string;
@@ -78,9 +78,9 @@ export interface PageRequest {
   readonly form: URLSearchParams;
   /** The API key that the person has signed in with; undefined: a token of another kind. Never logged or shown. */
   readonly ownKeyText?: string | undefined;
-  /** Aborts when the browser has gone before its answer was whole. */
+  /** Aborts when the browser disconnects before the response is complete. */
   readonly gone: AbortSignal;
-  /** A HEAD request: nothing counts as shown. */
+  /** A HEAD request: nothing counts as revealed. */
   readonly headOnly: boolean;
   /** When the request arrived, in milliseconds since the epoch; pages use this instead of the clock. */
   readonly nowMs: number;
@@ -88,9 +88,9 @@ export interface PageRequest {
 
 export type NavigationItem = 'overview' | 'keys' | 'wallet' | 'usage' | 'models' | 'prices' | 'groups' | 'playground';
 
-/** What stands inside views/layout.ts. */
+/** The content that views/layout.ts wraps. */
 export interface Page {
-  /** Of the window, without the product's name. */
+  /** The window's title, without the product's name. */
   readonly title: string;
   /** undefined: none of them. */
   readonly active: NavigationItem | undefined;
@@ -136,7 +136,7 @@ export interface RelayedAnswer {
 }
 
 export interface DownloadedFile {
-  /** Under which the browser keeps it: letters, digits, ".", "-" and "_". */
+  /** The file's name: letters, digits, ".", "-" and "_". */
   readonly name: string;
   /** "text/csv; charset=utf-8" */
   readonly contentType: string;

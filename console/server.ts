@@ -43,7 +43,7 @@ export interface ConsoleOptions extends Omit<ConsoleDeps, 'state' | 'schemas' | 
   readonly state?: SharedState;
   /** Seal sessions, 32 random bytes each, the same for all replicas: the first seals, all of them open. */
   readonly sealingKeys: readonly Uint8Array[];
-  /** The header in which an authenticating proxy hands on each person's token; undefined: people sign in here. */
+  /** The header in which an authenticating proxy passes each person's token; undefined: people sign in here. */
   readonly proxyHeader?: ProxyHeader;
   /** Default: plain http, for whatever ends TLS before it. */
   readonly serverFactory?: ConsoleTls['serverFactory'];
@@ -197,7 +197,7 @@ function goneSignal({ raw }: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-/** The page that says what went wrong, with the navigation for whoever is signed in. */
+/** Writes the error page, with the navigation if somebody is signed in. */
 async function sendError(
   context: ReplyContext, { request, reply }: RequestAndReply, error: unknown,
 ): Promise<FastifyReply> {
@@ -208,7 +208,7 @@ async function sendError(
   return reply;
 }
 
-/** Redirects a page to the sign-in page and back again. Forms and scripts get an error: what they send is not kept. */
+/** Redirects a page to the sign-in page and back. Forms and scripts get an error, because their content is not kept. */
 function askToSignIn(context: ReplyContext, { request, reply }: RequestAndReply): FastifyReply {
   const over = context.authenticator.clear(request, reply);
   request.principal = undefined;

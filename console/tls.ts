@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import { REQUEST_LIMITS } from './http.ts';
 
 export interface ConsoleTls {
-  /** As fastify wants it. */
+  /** For fastify's option of that name. */
   readonly serverFactory: (handler: RequestListener) => Server;
   stop(): void;
 }

@@ -7,7 +7,7 @@ import { loadApiKinds } from '#crds/load.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import { createManifestSource } from '../console/access/files/open-source.ts';
+import { createManifestSource } from '../console/access/files/manifest-source.ts';
 import type { ManifestSource } from '../console/access/files/source.ts';
 import { SYSTEM_CLOCK } from './clock.ts';
 import type { TimerClock } from './clock.ts';

@@ -1,4 +1,4 @@
-/** [P] Decimals as pages and price lists write them: billionths (10^-9) as BigInt, so that no float takes part. */
+/** [P] Decimals of pages and price lists: billionths (10^-9) as BigInt, never floats. */
 
 export const ONE_E9 = 1_000_000_000n;
 const PLACES = 9;

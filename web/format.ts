@@ -44,7 +44,7 @@ export function renderUsd(nanoUsd: bigint, places?: number): Html {
   )}" title="${formatExactUsd(nanoUsd)}">${formatShortUsd(nanoUsd, places)}</data>`;
 }
 
-/** Renders what remains of a limit: rounded down, and never below nothing. */
+/** Renders what remains of a limit: rounded down, and never below zero. */
 export function renderRemaining(nanoUsd: bigint, places?: number): Html {
   const left = nanoUsd < 0n ? 0n : nanoUsd;
   const shown = formatUsdDown(left, places ?? (left < 100_000_000n ? 4 : 2));

@@ -1,4 +1,4 @@
-/** [P] HTML without injection: `html` escapes every value, unless `html` made it. */
+/** [P] HTML without injection: `html` escapes every value, except markup that `html` itself has made. */
 
 const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 

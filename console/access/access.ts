@@ -11,7 +11,7 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-/** What a person signs in with: a token of a cluster, the admin token of one machine, or an API key. Never logged. */
+/** What a person signs in with: a cluster's token, the admin token of one machine, or an API key. Never logged. */
 interface Credential {
   readonly token: string;
 }
@@ -24,7 +24,7 @@ interface Person {
 /** The objects of a kind that the person may see, statuses included. Lists are in no particular order. */
 export interface Listing<K extends Kind> {
   readonly objects: readonly ObjectOf<K>[];
-  /** False: the person may read this kind nowhere that is known. */
+  /** False: the person may not read this kind in any known namespace. */
   readonly allowed: boolean;
 }
 
@@ -34,7 +34,7 @@ export type AccessVerb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delet
  * A change of an object as a JSON merge patch (RFC 7386), made only if nobody has changed its spec since it was read.
  */
 export interface ObjectChange {
-  /** Of the object that the person saw. A change of the status alone is no change. */
+  /** The generation that the person saw. A new status does not change it. */
   readonly generation: number;
   readonly uid: string;
   readonly patch: {
@@ -44,12 +44,11 @@ export interface ObjectChange {
 }
 
 /**
- * What one person may do. Every method rejects with AccessError, and with nothing else, where it cannot do what is
- * asked.
+ * What one person may do. If a method cannot do what is asked, it rejects with AccessError and with nothing else.
  */
 export interface PersonAccess {
   readonly person: Person;
-  /** The only key that they see, where they signed in with it. */
+  /** The key that they signed in with, the only one that they see. Absent: they signed in otherwise. */
   readonly ownKey?: ObjectRef;
   list<K extends Kind>(kind: K): Promise<Listing<K>>;
   /** undefined: there is none. Rejects with Forbidden where the person may not know. */
@@ -57,9 +56,9 @@ export interface PersonAccess {
   create<K extends Kind>(kind: K, ref: ObjectRef, spec: ObjectOf<K>['spec']): Promise<ObjectOf<K>>;
   change<K extends Kind>(kind: K, ref: ObjectRef, change: ObjectChange): Promise<ObjectOf<K>>;
   remove(kind: Kind, ref: ObjectRef, uid: string): Promise<void>;
-  /** The key's text, from its Secret, as far as the person may read it; undefined: it is not made yet. */
+  /** The key's text from its Secret, if the person may read that; undefined: the key is not generated yet. */
   readKeyText(ref: ObjectRef): Promise<string | undefined>;
-  /** Without a namespace: in any of those that `namespaces` names. */
+  /** Without a namespace: in any namespace that `namespaces` returns. */
   may(verb: AccessVerb, kind: Kind, ref: { readonly namespace?: string; readonly name?: string }): Promise<boolean>;
   /** Where the person may do this to objects of the kind, sorted. */
   namespaces(verb: AccessVerb, kind: Kind): Promise<readonly string[]>;
@@ -69,9 +68,9 @@ export interface PersonAccess {
 export interface ConsoleAccess {
   /** Where the objects are stored; it decides what the sign-in page says. */
   readonly backend: 'Kubernetes' | 'Files';
-  /** Whether an API key is a credential, too. */
+  /** Whether people can sign in with an API key. */
   readonly takesKeys?: boolean;
-  /** undefined: nobody is known by this credential. Rejects with AccessError (Unavailable) where nobody can tell. */
+  /** undefined: the credential is unknown. Rejects with AccessError (Unavailable) if that cannot be checked. */
   signIn(credential: Credential): Promise<PersonAccess | undefined>;
 }
 
@@ -85,11 +84,11 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** Why something cannot be done, worded for the person who asked. Holds no secret. */
+/** Why something cannot be done, in words for the person who asked. Contains no secret. */
 export class AccessError extends Error {
   override readonly name = 'AccessError';
   readonly reason: AccessErrorReason;
-  /** Where it is Invalid. */
+  /** The invalid fields, if the reason is Invalid. */
   readonly fields: readonly FieldError[];
 
   constructor(reason: AccessErrorReason, message: string, {

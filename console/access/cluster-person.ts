@@ -19,19 +19,19 @@ import type { Rights, ReadableObjects } from './rights.ts';
 
 interface ClusterPersonOptions {
   readonly name: string;
-  /** With the person's token. */
+  /** Authenticates with the person's token. */
   readonly client: Pick<KubeClient, 'request'>;
   readonly rights: Rights;
   readonly cache: ClusterCache;
   readonly gatewayNamespace: string;
-  /** The token is not known any more. */
+  /** Called when the token is no longer accepted. */
   readonly onSignedOut: () => void;
 }
 
 /** The field manager of all changes made in the console; the audit log names the person. */
 const FIELD_MANAGER = 'model-gateway-console';
 const WRITE = `fieldManager=${FIELD_MANAGER}&fieldValidation=Strict`;
-/** Statuses and labels of a busy key change all the time; its spec does not. */
+/** A busy key's status changes all the time, its spec does not, so conflicts are retried. */
 const MAX_ATTEMPTS = 8;
 /** RFC 1123 subdomains. */
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;

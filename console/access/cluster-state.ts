@@ -20,13 +20,13 @@ interface ClusterStateOptions extends Pick<ListWatchOptions, 'clock' | 'meter' |
 }
 
 export interface ClusterState extends SharedState {
-  /** Resolves when the state of the start is read, or when it is stopped before. */
+  /** Resolves when the initial state has been read, or when it is stopped before. */
   readonly ready: Promise<void>;
   stop(): Promise<void>;
 }
 
 const STATE_SECRET = 'model-gateway-console-memory';
-/** A replica reads again after a conflict. In each round somebody wins. */
+/** A replica reads again after a conflict. In each round one replica succeeds. */
 const MAX_ATTEMPTS = 20;
 const NOT_KEPT = 'The gateway could not note this in the cluster, so it was not done. Try again in a moment.';
 
@@ -37,7 +37,7 @@ export function openClusterState({ client, namespace, clock, meter, log }: Clust
   const exclusively = createMutex();
   let known: SecretObject | undefined;
 
-  /** A deleted Secret stays known here; the next change makes it anew. */
+  /** The content of a deleted Secret is kept here; the next change creates the Secret again. */
   function keepNewer(object: KubeJson): void {
     const secret = parseSecretObject(object);
     if (isNewer(secret.live?.resourceVersion, known?.live?.resourceVersion)) known = secret;

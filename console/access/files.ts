@@ -18,7 +18,7 @@ interface FilesAccessOptions extends FolderChanges {
   readonly isToken: (token: string) => boolean;
 }
 
-/** As the log calls whoever has the admin token. */
+/** The name of the admin token's holder in the log. */
 const ADMIN = 'admin';
 const PLATFORM_KINDS: ReadonlySet<Kind> = new Set<Kind>(['Group', 'ModelRoute', 'PriceCatalog']);
 const READS: ReadonlySet<AccessVerb> = new Set<AccessVerb>(['get', 'list']);

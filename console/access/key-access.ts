@@ -1,7 +1,6 @@
 /**
  * Signing in with an API key: its holder sees this one key, with its limit, spending, calls and models, and changes
- * nothing. A key is known by the hash that its status shows; its text is compared with nothing and kept nowhere but in
- * the sealed session.
+ * nothing. A key is found by the hash that its status shows; its text is kept nowhere but in the sealed session.
  */
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { namespacedName } from '../../operator/store/resources.ts';
@@ -19,7 +18,7 @@ export interface KeyDirectory {
 
 interface KeyAccessOptions {
   readonly keys: KeyDirectory;
-  /** What statuses show of a key. */
+  /** The fingerprint that statuses show of a key. */
   readonly keyHashOf: (key: string) => string;
   readonly gatewayNamespace: string;
   readonly nowMs: () => number;
@@ -43,7 +42,7 @@ export function withKeyAccess(access: ConsoleAccess, options: KeyAccessOptions):
   };
 }
 
-/** Whether the gateway takes the key at all: what it refuses as unknown opens nothing here. */
+/** Whether the gateway accepts the key at all. A key that it would refuse as unknown cannot sign in. */
 function isInForce({ spec }: ApiKey, { gatewayNamespace, nowMs }: KeyAccessOptions): boolean {
   return spec.enabled && spec.gatewayNamespace === gatewayNamespace &&
     (spec.expirationTime === undefined || Date.parse(spec.expirationTime) > nowMs());

@@ -1,6 +1,6 @@
 /**
- * [P] What the API server refuses → what the console tells the person who asked, in the server's own words: schema and
- * CEL faults at their fields, policies' and webhooks' denials as faults of the whole object.
+ * [P] Converts the API server's refusals for the person who asked, in the server's own words: schema and CEL errors at
+ * their fields, denials of policies and webhooks as errors of the whole object.
  */
 import { KubeError } from '../../operator/kube/errors.ts';
 import { AccessError } from './access.ts';
@@ -10,16 +10,16 @@ const FAULTS: Readonly<Record<number, AccessErrorReason>> = { 400: 'Invalid', 40
   'SignedOut', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 410: 'NotFound', 413: 'Invalid', 422: 'Invalid' };
 const SIGNED_OUT = 'The cluster does not accept this token, or no longer does. Sign in again.';
 const NO_ANSWER = 'The Kubernetes API server does not answer. Try again in a moment.';
-/** What a denial says before its own words; which of the two HTTP statuses it comes with is its author's choice. */
+/** The prefixes of denials. Their authors choose between two HTTP statuses. */
 const DENIALS = [
   "ValidatingAdmissionPolicy '[^']*' with binding '[^']*' denied request: ",
   'admission webhook "[^"]*" denied the request(?:: | without explanation)',
 ];
 const DENIAL = new RegExp(`(?:${DENIALS.join('|')})`);
-/** The value is in the form's field: only what is wrong with it is said beside it. */
+/** The prefix with the value, which is left out because the form's field shows the value. */
 const VERDICT = /^(?:Invalid value: (?:"(?:[^"\\]|\\.)*"|[-\w.]+)|Forbidden): /;
 
-/** Of whatever a request to the API server was rejected with. */
+/** Converts whatever a request to the API server was rejected with. */
 export function accessErrorOf(error: unknown): AccessError {
   if (error instanceof AccessError) return error;
   if (!(error instanceof KubeError)) return new AccessError('Unavailable', NO_ANSWER, { cause: error });

@@ -25,7 +25,7 @@ interface ClusterAccessOptions {
   readonly nowMs: () => number;
 }
 
-/** A token's review is cached for this long: a revoked token works no longer than that. */
+/** How long a token's review is cached, and so how long a revoked token may still work. */
 const KNOWN_MS = 10_000;
 const MAX_PEOPLE = 1_000;
 /** Bearer tokens as RFC 6750 has them, and no longer than a cookie may be. Nothing else becomes part of a header. */
@@ -76,7 +76,7 @@ export function openClusterAccess(options: ClusterAccessOptions): ConsoleAccess 
   };
 }
 
-/** undefined: the token is nobody's. */
+/** undefined: the token is invalid. */
 async function nameOf(client: ReturnType<typeof createKubeClient>): Promise<string | undefined> {
   try {
     const { status } = await client.request({

@@ -35,7 +35,7 @@ export interface Rights {
 }
 
 interface RightsOptions {
-  /** Of the person. */
+  /** Authenticates as the person. */
   readonly client: Pick<KubeClient, 'request'>;
   readonly nowMs: () => number;
 }
@@ -51,7 +51,7 @@ const CONCURRENCY = 16;
 const MAX_ANSWERS = 20_000;
 const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
 
-/** What one namespace's rules say of this API, of whoever asks. */
+/** One rule of the person for this API in one namespace. */
 interface Rule {
   readonly verbs: readonly string[];
   readonly resources: readonly string[];
@@ -61,7 +61,7 @@ interface Rule {
 
 interface Rules {
   readonly rules: readonly Rule[];
-  /** There may be rights that no rule tells of. */
+  /** The server could not list all rules, so there may be more rights. */
   readonly incomplete: boolean;
 }
 
@@ -104,7 +104,7 @@ export function createRights({ client, nowMs }: RightsOptions): Rights {
   }
 
   /**
-   * A read instead of a review, because the audit log should show what really happens: all objects of a kind are read.
+   * Makes a read instead of a review, because the audit log should show that all objects of a kind are read.
    */
   function mayReadAll(kind: Kind): Promise<boolean> {
     return answers.get(`read all ${kind}`, async () => {
@@ -124,7 +124,7 @@ export function createRights({ client, nowMs }: RightsOptions): Rights {
       may({ verb, kind, namespace });
   }
 
-  /** An object that the person's own rules name is known to them, so showing it tells nothing new. */
+  /** Objects that the person's own rules name: they know of these, so showing them reveals nothing. */
   async function namedIn(namespace: string, kind: Kind): Promise<string[]> {
     const { rules } = await rulesIn(namespace);
     const names = [...new Set(rules.filter((rule) => applies(rule, 'get', kind)).flatMap((rule) => rule.names))];

@@ -8,7 +8,7 @@ export const STATE_ENTRIES = ['signedOut', 'shownKeys'] as const;
 export type StateEntry = (typeof STATE_ENTRIES)[number];
 
 export interface SharedState {
-  /** The text as known here: own changes at once, those of another replica within moments. "": nothing yet. */
+  /** The text as this replica knows it: other replicas' changes arrive a moment later. "": nothing yet. */
   read(entry: StateEntry): string;
   /**
    * Calls `edit` with the latest text, again after a conflict; an unchanged text writes nothing. Resolves when the text

@@ -34,7 +34,7 @@ function chosenNamespace() {
   return account.selectedOptions?.[0]?.dataset.namespace ?? account.value.split('/')[0];
 }
 
-/** Groups that do not admit the account's namespace are out of the way, and none of them stays chosen. */
+/** Hides the groups that do not admit the account's namespace, and deselects them. */
 function showGroups() {
   const namespace = chosenNamespace();
   const groups = [...form.querySelectorAll('.key-group')];
@@ -47,7 +47,7 @@ function showGroups() {
   if (first) first.querySelector('input').checked = true;
 }
 
-/** Models of other groups are out of the way, unless they are ticked. */
+/** Hides models of other groups, unless they are ticked. */
 function showModels() {
   const group = form.querySelector('input[name="group"]:checked')?.value;
   for (const choice of form.querySelectorAll('.key-model-list .choice')) {

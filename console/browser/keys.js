@@ -54,7 +54,7 @@ function schedule() {
   if (document.visibilityState === 'visible') timer = setTimeout(() => void ask(), waitMs);
 }
 
-/** The page's own query, without what only says what was done. */
+/** The page's query, without the parameters of the notice. */
 function query() {
   const parameters = new URLSearchParams(location.search);
   for (const name of ['deleted', 'off', 'part']) parameters.delete(name);
@@ -70,7 +70,7 @@ async function ask() {
   parameters.set('part', list().dataset.version);
   try {
     const response = await fetch(`/keys?${parameters}`, { signal, credentials: 'same-origin' });
-    // signed out, or not allowed any more: the whole page says so
+    // signed out, or no longer allowed: a full page load says so
     if (response.status === 401 || response.redirected) return location.reload();
     if (!response.ok) throw new Error(String(response.status));
     show(await response.text());
@@ -147,7 +147,7 @@ async function turn(button) {
   }
 }
 
-/** What was switched off can be switched on again for ten seconds, even where its row has left the list. */
+/** Offers for ten seconds to switch a key on again, even if its row has left the list. */
 function offerUndo(button) {
   clearTimeout(undoTimer);
   undo.replaceChildren();

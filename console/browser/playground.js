@@ -8,7 +8,7 @@ const CHAT = '/v1/chat/completions';
 const IMAGES = '/v1/images/generations';
 const EMBEDDINGS = '/v1/embeddings';
 const VIDEOS = '/v1/videos';
-/** What a model that does not chat can be called for: one request without a conversation. */
+/** The calls of models that do not chat: one request without a conversation. */
 const SINGLE = [IMAGES, EMBEDDINGS, VIDEOS];
 /** How a conversation is asked for, and which words an event adds, by path. */
 const APIS = {
@@ -86,7 +86,7 @@ function post(path, fields, signal) {
   return fetch(path, { method: 'POST', body, signal, credentials: 'same-origin' });
 }
 
-/** What an answer says is wrong: in the words of the gateway, or of the console for this page. */
+/** An error in the words of the gateway, or of the console. */
 async function errorOf(response) {
   const text = await response.text();
   try {
@@ -246,7 +246,7 @@ function showVector({ data = [] }, view) {
   view.answer.textContent = `${count(vector.length)} dimensions: ${first}${vector.length > NUMBERS ? ', …' : ''}`;
 }
 
-/** Asks how far the video is until it has ended, and then fetches it. */
+/** Polls the video's state until it has ended, and then fetches it. */
 async function followVideo(job, view) {
   const { signal } = running;
   const { id } = job;

@@ -1,4 +1,4 @@
-/** [P] Round ends of a chart's scale, and the words of its figures. */
+/** [P] Round ends of a chart's scale, and the text of its figures. */
 import { formatCount, formatUsd } from '#web/format.ts';
 
 /** What the columns of a chart measure. */

@@ -31,7 +31,7 @@ export type KeyField =
   | 'models'
   | 'maxConcurrency' | 'keyType' | 'secret' | 'overlap' | 'confirm';
 
-/** What is wrong, and where; without a field: with the whole. */
+/** An error, with its field; without a field: of the whole form. */
 export interface FormError {
   readonly field: KeyField | undefined;
   readonly message: string;
@@ -85,7 +85,7 @@ export function copyOfKey(apiKey: ApiKey): KeyForm {
   return { ...formOfKey(apiKey), name: `${apiKey.metadata.name}-copy`, keyType: 'Generated', secret: '' };
 }
 
-/** What was posted. Controls that are missing count as empty; those that no form has are not read. */
+/** Reads what was posted. Missing controls count as empty; unknown ones are ignored. */
 export function readKeyForm(posted: URLSearchParams): KeyForm {
   const text = (name: string): string => (posted.get(name) ?? '').trim();
   // "namespace/name" where the list has accounts of several namespaces
@@ -109,7 +109,7 @@ export function readKeyForm(posted: URLSearchParams): KeyForm {
   };
 }
 
-/** Ticked ones, and those that stand in the text, one a line. */
+/** The ticked models, and those in the text area, one per line. */
 function readModels(posted: URLSearchParams): string[] {
   const lines = [...posted.getAll('model'), ...posted.getAll('models').flatMap((text) => text.split('\n'))];
   return [...new Set(lines.map((line) => line.trim()).filter((line) => line !== ''))];
@@ -143,7 +143,7 @@ function missingOf({ name, account, group }: KeyForm): FormError[] {
   ];
 }
 
-/** The form with something valid where it has a fault, so that the rest can be checked. */
+/** The form with its faulty fields replaced by valid values, so that the rest can be checked. */
 export function withoutFaults(form: KeyForm, faults: readonly FormError[]): KeyForm {
   const has = (field: KeyField): boolean => faults.some((each) => each.field === field);
   return {
@@ -212,7 +212,7 @@ function fault(field: KeyField, message: string): { readonly errors: readonly Fo
   return { errors: [{ field, message }] };
 }
 
-/** A moment as the control shows it: in UTC, and no finer than it needs to be. What is no moment stays as it is. */
+/** A time as the control shows it: in UTC, and no finer than necessary. Other text is returned unchanged. */
 export function utcInput(time: string): string {
   const ms = Date.parse(time);
   return Number.isNaN(ms) ? time : shorten(new Date(ms).toISOString().slice(0, -1));
@@ -223,13 +223,13 @@ export function shorten(input: string): string {
   return input.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '').replace(/^(.*T\d{2}:\d{2}):00$/, '$1');
 }
 
-/** The control's text as the API has moments; the API judges what is none. */
+/** The control's text as an API time. The API validates anything else. */
 export function timeOfInput(input: string): string {
   if (/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$/.test(input)) return `${input}:00Z`;
   return /T[\d:.]+$/.test(input) ? `${input}Z` : input;
 }
 
-/** By the API's paths: the control that says it. */
+/** The form's controls, by the API's paths. */
 const FIELD_PATHS: readonly (readonly [string, KeyField])[] = [
   ['metadata.name', 'name'],
   ['metadata.namespace', 'namespace'],

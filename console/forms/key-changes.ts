@@ -15,7 +15,7 @@ export type EditField = (typeof EDIT_FIELDS)[number];
 
 interface EditRow {
   readonly label: string;
-  /** The same for what means the same, so that two forms can be compared. */
+  /** Equal for equal meanings, so that two forms can be compared. */
   readonly text: (form: KeyForm) => string;
   /** The parts of a form that belong to this field. */
   readonly take: (form: KeyForm) => Partial<KeyForm>;
@@ -96,13 +96,13 @@ export function textsOfForm(form: KeyForm): Readonly<Record<EditField, string>> 
   };
 }
 
-/** What goes out in a form's hidden field; in ASCII, because a page shows some characters as others. */
+/** The text of the form's hidden field; ASCII, because a page replaces some characters. */
 export function writeBase(form: KeyForm): string {
   return JSON.stringify(textsOfForm(form)).replace(/[^\x20-\x7e]/g, (unit) =>
     `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** What comes back of it. Anything can be posted: what is no text is left out. */
+/** Parses the hidden field. Anything can be posted: values that are not texts are left out. */
 export function readBase(posted: string): FieldTexts {
   const texts: Partial<Record<EditField, string>> = {};
   const parsed = parseJson(posted);
@@ -114,7 +114,7 @@ export function readBase(posted: string): FieldTexts {
   return texts;
 }
 
-/** Of the fields that differ, and no others; undefined: none does. */
+/** A patch of only the fields that differ; undefined: none does. */
 export function patchOfForm(typed: KeyForm, live: ApiKey): Parsed<SpecPatch | undefined> {
   const now = formOfKey(live);
   const parts = EDIT_FIELDS.filter((field) =>
@@ -132,7 +132,7 @@ export interface ConcurrentChange {
   /** undefined: the form does not say. */
   readonly was: string | undefined;
   readonly now: string;
-  /** What this form's reader typed, where that is something else; it is kept until the form is sent again. */
+  /** What this person typed, if it differs; it is kept until the form is sent again. */
   readonly typed: string | undefined;
 }
 
@@ -141,7 +141,7 @@ export interface Merged {
   readonly others: readonly ConcurrentChange[];
 }
 
-/** What was typed, on top of what the object has become. */
+/** Applies what was typed to the object as it is now. */
 export function mergeForms(base: FieldTexts, typed: KeyForm, live: KeyForm): Merged {
   let form = live;
   const others: ConcurrentChange[] = [];

@@ -1,4 +1,4 @@
-/** [P] What the API server would refuse in an object, known before it is sent, so that a form shows all its faults. */
+/** [P] Checks an object as the API server would before it is sent, so that a form shows all errors at once. */
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import { formatPath } from '#crds/field-path.ts';
 import type { KindSchema } from '#crds/kind-schema.ts';

@@ -10,7 +10,7 @@ export interface CallableModel {
   readonly endpoint: Endpoint;
 }
 
-/** Priced, served by the key's group and allowed by its list; chat models first, then by name. */
+/** Models that have a price, are served by the key's group, and are on its list; chat models first, then by name. */
 export function callableModels(
   { resources, gatewayNamespace }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>, { metadata, spec }: ApiKey,
 ): CallableModel[] {

@@ -8,8 +8,8 @@ import { admitsNamespace } from '../../operator/translate/references.ts';
 import type { PageRequest } from '../route.ts';
 
 /**
- * For who may see or create keys of the namespace. Names, ratios and models of groups are public, as the price page has
- * them, so no right to Group objects is asked for. `current` is the group that the key has.
+ * Choices for people who may see or create keys in the namespace. Names, ratios and models of groups are public, as on
+ * the price page, so no right to Group objects is needed. `current` is the key's group.
  */
 export function groupsOfNamespace({ deps }: PageRequest, namespace: string, current: string): GroupChoice[] {
   const facts = deps.resources();
@@ -33,7 +33,7 @@ export function groupsOfNamespaces(
     onlyIn.length === namespaces.length ? choice : { ...choice, onlyIn }).sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-/** By name what people call each group of the gateway; public, as on the price page. */
+/** Display names of the gateway's groups, by name; public, as on the price page. */
 export function groupNames({ resources, gatewayNamespace }: PageRequest['deps']): Map<string, string> {
   return new Map(resources().groups.filter(({ metadata }) => metadata.namespace === gatewayNamespace)
     .map(({ metadata: { name }, spec }) => [name, spec.displayName ?? name]));
@@ -61,18 +61,18 @@ export interface GroupChoice {
   readonly models: readonly string[];
   /** The namespaces that it admits, of those that can be chosen; undefined: all of them. */
   readonly onlyIn?: readonly string[];
-  /** Why it is a choice although no key should choose it any more. */
+  /** Why it is listed although no key should choose it any more. */
   readonly warning?: string;
 }
 
-/** What the models and ratios of groups are worked out from: facts that the public price page tells as well. */
+/** The sources of groups' models and ratios, which the public price page shows too. */
 type GroupFacts = Pick<Resources, 'groups' | 'modelRoutes' | 'priceCatalogs' | 'namespaces'>;
 
-/** Which key asks, and where. */
+/** The key that the choices are for. */
 interface Asker {
   readonly namespace: string;
   readonly gatewayNamespace: string;
-  /** The group that the key has now: it stays a choice, whatever has become of it. */
+  /** The key's current group, which stays a choice in any case. */
   readonly current: string;
 }
 
@@ -101,7 +101,7 @@ export function groupChoices(seen: readonly Group[], facts: GroupFacts, {
   return choices.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-/** What all groups offer, worked out once for each state of them: a gateway may have hundreds. */
+/** The offers of all groups, computed once per state of the resources, because a gateway may have hundreds. */
 interface Offers {
   readonly modelRoutes: GroupFacts['modelRoutes'];
   readonly priceCatalogs: GroupFacts['priceCatalogs'];

@@ -1,21 +1,21 @@
-/** [P] What a key's spec and status say, as figures. */
+/** [P] The figures in a key's spec and status. */
 import type { ApiKey, Condition } from '#crds/types.gen.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { UNLIMITED } from '../forms/api-key.ts';
 
-/** Whether a key works. Unknown: the gateway has not said so yet. */
+/** Whether a key works. Unknown: the gateway has not reported yet. */
 interface Readiness {
   readonly state: 'Ready' | 'NotReady' | 'Unknown';
   /** "Ready", "GroupNotFound" */
   readonly reason: string;
   readonly message: string;
-  /** It is being seen to; waiting helps. */
+  /** It is in progress, and ends by itself. */
   readonly underWay: boolean;
 }
 
 export interface KeyFacts {
   readonly apiKey: ApiKey;
-  /** What is searched in, in lower case. */
+  /** The text that searches look at, in lower case. */
   readonly text: string;
   /** By which names sort as people expect it: key-2 before key-10. */
   readonly order: string;
@@ -59,7 +59,7 @@ function readFacts(apiKey: ApiKey): KeyFacts {
   };
 }
 
-/** What the Ready condition says, if it speaks of the spec as it is now. */
+/** The Ready condition, if it refers to the current spec. */
 export function readinessOf({ metadata, status }: ApiKey): Readiness {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   if (!ready)

@@ -49,13 +49,13 @@ ${renderExpires(view)}
 ${renderConcurrency(view)}`;
 }
 
-/** What everybody decides on for a new key. */
+/** The fields that every new key needs. */
 export function renderMainFields(view: KeyFormView): Html {
   return html`${renderGroups(view)}
 ${renderQuota(view)}`;
 }
 
-/** What few decide on for a new key. */
+/** The fields that few new keys need. */
 export function renderMoreFields(view: KeyFormView): Html {
   return html`${renderModels(view)}
 ${renderExpires(view)}
@@ -128,7 +128,7 @@ function renderConcurrency({ form, errors, others }: KeyFormView): Html {
   });
 }
 
-/** So many names stand there at once; the others fold away. */
+/** The number of names that are shown at once; the others are folded. */
 const MODELS_SHOWN = 4;
 
 /** A list to choose from, or a line to type in where there is none yet. */
@@ -200,7 +200,7 @@ ${radio('Some', 'Only these', form.restricted)}
 ${changedMeanwhile('models', others)}${renderErrors('models', errors)}</fieldset>`;
 }
 
-/** Names that no group has are still there, ticked: the key names them. */
+/** Names that the key lists although no group has them are shown too, ticked. */
 function renderBoxes({ form }: KeyFormView, groups: readonly GroupChoice[]): Html {
   const holders = new Map<string, string[]>();
   for (const { name, models } of groups)

@@ -16,9 +16,9 @@ import type { KeyStatusFinding } from './key-status.ts';
 export interface KeyOverview {
   readonly apiKey: ApiKey;
   readonly finding: KeyStatusFinding;
-  /** What people call its group. */
+  /** The display name of its group. */
   readonly group: string;
-  /** The way to another limit, for who may change the key. */
+  /** The control that changes the limit, for people who may change the key. */
   readonly changeLimit: Html;
   readonly nowMs: number;
 }

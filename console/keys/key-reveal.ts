@@ -33,7 +33,7 @@ export async function claimReveal(state: SharedState, keyHash: string, nowMs: nu
   return mine;
 }
 
-/** What is empty, or not ours, counts for nothing. */
+/** Malformed lines are ignored. */
 function parse(text: string): ReadonlyMap<string, number> {
   const value = parseJson(text);
   return new Map(isJsonObject(value)

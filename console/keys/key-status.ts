@@ -1,6 +1,6 @@
 /**
- * [P] The one status of a key, as lists, filters, pages and exports show it. It is worked out from the key's spec and
- * amounts as they are now, since conditions follow them a moment later.
+ * [P] A key's status, as lists, filters, pages and exports show it. It is computed from the key's current spec and
+ * amounts, because conditions follow them a moment later.
  */
 import type { ApiKey, Condition } from '#crds/types.gen.ts';
 import { spanAt, windowKindOf } from '#ledger/periods.ts';
@@ -11,7 +11,7 @@ import type { AccountFacts } from '../wallet/account-facts.ts';
 import type { Shortage } from '../wallet/shortages.ts';
 import { factsOf } from './key-facts.ts';
 
-/** The worst first: lists sort by this order. */
+/** Worst first: lists sort in this order. */
 export const KEY_STATUSES = [
   'NotAccepted', 'AccountOutOfCredit', 'LimitReached', 'Expired', 'Low', 'Pending', 'Disabled', 'Active',
 ] as const;
@@ -31,18 +31,18 @@ export interface KeyStatusFinding extends StatusMark {
   readonly status: KeyStatus;
 }
 
-/** What a key's status depends on beside the key. */
+/** The inputs of a key's status besides the key itself. */
 export interface KeyStatusContext {
   readonly nowMs: number;
   /** undefined: the person may not see the account. */
   readonly account: AccountFacts | undefined;
   /** Less than this pays for no call of the key; undefined: not known. */
   readonly cheapestCallNanoUsd: (apiKey: ApiKey) => bigint | undefined;
-  /** undefined: its last call was not refused for lack of money, or nobody knows. */
+  /** undefined: its last call was not refused for lack of money, or that is unknown. */
   readonly shortage: Shortage | undefined;
 }
 
-/** The first that holds, in the order in which a person would mend them. */
+/** The first status that applies, in the order in which a person would fix them. */
 export function keyStatusOf(apiKey: ApiKey, context: KeyStatusContext): KeyStatusFinding {
   const [status, message] = firstReason(apiKey, context);
   return { status, label: KEY_STATUS_LABELS[status], tone: TONES[status], message };
@@ -65,11 +65,11 @@ function expired(apiKey: ApiKey, { nowMs }: KeyStatusContext): Reason | undefine
   return ['Expired', `It expired on ${utc(expiresMs)}. A later date, or none, under Settings makes it work again.`];
 }
 
-/** The proxies, the group, the account or the Secret do not let it count. */
+/** Why the key is not accepted: because of the proxies, the group, the account or the Secret. */
 function notAccepted(apiKey: ApiKey): Reason | undefined {
   const ready = currentReady(apiKey);
   if (ready?.status !== 'False' || isMoney(ready) || isUnderWay(apiKey)) return undefined;
-  // the condition may still speak of what the spec has left behind
+  // the condition may still refer to an earlier spec
   if (ready.reason === 'Disabled' || ready.reason === 'Expired') return undefined;
   return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
 }
@@ -100,7 +100,7 @@ function limitReached(apiKey: ApiKey, context: KeyStatusContext): Reason | undef
 
 type LimitFigures = Readonly<Record<'spentNanoUsd' | 'limitNanoUsd' | 'remainingNanoUsd', bigint>>;
 
-/** Why the limit lets no call through. Most keys are far from it: their figures are not even written. */
+/** Why the limit allows no call. Most keys are far from it, so their figures are not formatted. */
 function shortOf(
   apiKey: ApiKey, { nowMs, cheapestCallNanoUsd, shortage }: KeyStatusContext,
   { spentNanoUsd, limitNanoUsd, remainingNanoUsd }: LimitFigures,
@@ -154,7 +154,7 @@ function periodStartOf({ spec: { quota: { period } } }: ApiKey, nowMs: number): 
   return kind === undefined ? 0 : spanAt(kind, nowMs).startMs;
 }
 
-/** What the gateway says of the spec as it is now. */
+/** The Ready condition, if it refers to the current spec. */
 function currentReady({ metadata, status }: ApiKey): Condition | undefined {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return ready && (ready.observedGeneration ?? Infinity) >= (metadata.generation ?? 0) ? ready : undefined;

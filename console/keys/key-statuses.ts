@@ -1,4 +1,4 @@
-/** Works out the status of each key that a person sees, with the accounts that the person may see. */
+/** Computes the status of each key that a person sees, with the accounts that the person may see. */
 import type { ApiKey } from '#crds/types.gen.ts';
 import { generationRates } from '#web/pricing/dollars.ts';
 import type { PriceFigures, PriceList } from '#web/pricing/price-list.ts';
@@ -15,7 +15,7 @@ import type { KeyStatusFinding } from './key-status.ts';
 
 export type KeyStatuses = (apiKey: ApiKey) => KeyStatusFinding;
 
-/** Of these keys. Rejects with AccessError. */
+/** The statuses of these keys. Rejects with AccessError. */
 export async function readKeyStatuses(
   request: Pick<PageRequest, 'person' | 'deps' | 'nowMs'>, apiKeys: readonly ApiKey[],
 ): Promise<KeyStatuses> {

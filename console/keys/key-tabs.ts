@@ -1,4 +1,4 @@
-/** The frame of a key's pages: the heading with its actions, the tabs, and below them the tab that is open. */
+/** The frame of a key's pages: the heading with its actions, the tabs, and the open tab below. */
 import type { ApiKey } from '#crds/types.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -74,14 +74,14 @@ interface SwitchButton {
   readonly style?: string;
 }
 
-/** Posts what the key's switch in the list posts, and comes back to the key. */
+/** Posts the same as the key's switch in the list, and returns to the key. */
 function renderSwitch(apiKey: ApiKey, { csrf, label, style = '' }: SwitchButton): Html {
   return html`<form class="inline-form" method="post" action="${keyPath(apiKey, 'enabled')}">${csrfField(csrf)}\
 <input type="hidden" name="back" value="key"><button type="submit" class="button${style}" name="to" \
 value="${switchValue(apiKey)}">${label}</button></form>`;
 }
 
-/** undo.js takes it away after ten seconds. */
+/** undo.js removes it after ten seconds. */
 function renderUndo(apiKey: ApiKey, csrf: string): Html {
   if (apiKey.spec.enabled) return NOTHING;
   return html`<div class="notice undo-notice" id="undo" role="status"><span><bdi>${apiKey.metadata.name}</bdi> is \

@@ -24,10 +24,10 @@ export interface KeysQuery {
 const MAX_TEXT_LENGTH = 200;
 const MAX_NAME_LENGTH = 253;
 const LAST_PAGE = 1_000_000;
-/** The worst first. */
+/** Worst first. */
 const DEFAULT_SORT: KeysQuery['sort'] = { column: 'status', descending: false };
 
-/** As asked, as far as it means anything. */
+/** Parses the parameters; unknown values are ignored. */
 export function parseKeysQuery(parameters: URLSearchParams): KeysQuery {
   const text = (name: string): string => (parameters.get(name) ?? '').trim();
   return {
@@ -40,7 +40,7 @@ export function parseKeysQuery(parameters: URLSearchParams): KeysQuery {
   };
 }
 
-/** The path with its query; what is as it is by default is left out. */
+/** The path with its query; defaults are left out. */
 export function keysPath(query: KeysQuery, path: '/keys' | '/keys.csv' = '/keys'): string {
   const { column, descending } = query.sort;
   const sort = formatSort(query.sort);
@@ -87,14 +87,14 @@ export const KEYS_PER_PAGE = 100;
 export interface KeyRow {
   readonly facts: KeyFacts;
   readonly finding: KeyStatusFinding;
-  /** What people call its group. */
+  /** The display name of its group. */
   readonly group: string;
 }
 
-/** What a row has beside the key's own figures. */
+/** The parts of a row that are not the key's own figures. */
 export interface RowFacts {
   readonly statusOf: (apiKey: ApiKey) => KeyStatusFinding;
-  /** By a group's name what people call it; groups that do not exist are missing. */
+  /** Display names by group name; groups that do not exist are missing. */
   readonly groupNames: ReadonlyMap<string, string>;
 }
 
@@ -106,7 +106,7 @@ export interface KeysSelection {
   readonly pages: number;
   readonly matches: number;
   readonly total: number;
-  /** All that there are, whatever is asked for, in order. */
+  /** All of them, whatever the filter, in order. */
   readonly namespaces: readonly string[];
   /** Names with what people call them. */
   readonly groups: readonly (readonly [name: string, displayName: string])[];

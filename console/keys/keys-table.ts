@@ -119,7 +119,7 @@ function expires({ expiresMs }: KeyFacts, nowMs: number): Html {
     : renderTime(expiresMs, 'day');
 }
 
-/** What may be done with a key, each with its page. */
+/** The actions on a key, each with its page. */
 function actions({ apiKey }: KeyFacts, { create, change, remove }: KeyRights): Html {
   const { namespace, name } = apiKey.metadata;
   const of = html`<span class="vh"> ${name} in ${namespace}</span>`;

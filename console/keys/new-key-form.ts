@@ -1,4 +1,4 @@
-/** [P] The form of a new key: name, account, group and quota; what few need is folded away. */
+/** [P] The form of a new key: name, account, group and quota; less common fields are folded. */
 import { formatUsdDown } from '#web/format.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -29,7 +29,7 @@ export interface NewKeyView extends KeyFormView {
 const NAME = html` type="text" required maxlength="253" autocomplete="off" autocapitalize="off" spellcheck="false" \
 autofocus`;
 const OBJECT_NAME = html` type="text" maxlength="253" autocomplete="off" autocapitalize="off" spellcheck="false"`;
-/** Beyond this number one types the account instead of looking through a list. */
+/** With more accounts than this, the form has a text field instead of a list. */
 const MAX_LISTED = 200;
 
 /** The whole page. */
@@ -54,7 +54,7 @@ ${renderOrigin(form, errors)}</div></details>
 </form>`;
 }
 
-/** Open where something in it was chosen, or is wrong. */
+/** Whether the folded part is open: something in it was chosen, or is wrong. */
 function showsMore({ form, errors }: NewKeyView): boolean {
   return form.restricted || form.expires !== '' || form.maxConcurrency !== '' || form.keyType !== 'Generated' ||
     form.secret !== '' || form.whenShort !== 'Lower' || !form.enabled ||
@@ -147,7 +147,7 @@ ${where.length > 0
       : renderMissingRight(backend, 'create')}</p>`}</div>`;
 }
 
-/** Nobody has given the right to create any; `namespace`: where it was asked for, empty: anywhere. */
+/** Shown to people without the right to create keys. `namespace`: where they asked for it; empty: anywhere. */
 export function renderMayNotCreate(backend: Backend, namespace: string): Html {
   return html`${renderKeyHead({ title: 'Create a key', here: 'New' })}
 <div class="empty" id="may-not-create"><h2>You may not create ${namespace === ''
@@ -157,7 +157,7 @@ export function renderMayNotCreate(backend: Backend, namespace: string): Html {
 <div class="actions"><a class="button" href="/keys">Back to the keys</a></div></div>`;
 }
 
-/** What only who brings a key of their own needs. */
+/** The fields for a key that the person brings along. */
 function renderOrigin(form: KeyForm, errors: readonly FormError[]): Html {
   const radio = (value: string, label: string, note: Html): Html => (
     html`<label class="choice"><input type="radio" name="keyType" value="${value}"${flag(

@@ -1,4 +1,4 @@
-/** [P] The accounts that a new key can spend from, and which of them and of the groups a form begins with. */
+/** [P] The accounts that a new key can spend from, and the form's initial account and group. */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { accountFacts } from '../wallet/account-facts.ts';
 import type { GroupChoice } from './key-choices.ts';
@@ -42,7 +42,7 @@ export function usualGroup(groups: readonly GroupChoice[], latest: ApiKey | unde
     Number(b.automatic) - Number(a.automatic) || ratioOf(a) - ratioOf(b))[0];
 }
 
-/** The key that was created last, or used last where nobody notes creations. */
+/** The key that was created last, or used last if creation times are unknown. */
 export function latestKey(apiKeys: readonly ApiKey[]): ApiKey | undefined {
   const timeOf = ({ metadata, status }: ApiKey): string => metadata.creationTimestamp ?? status?.lastUsedTime ?? '';
   return apiKeys.reduce<ApiKey | undefined>((latest, each) =>
@@ -53,7 +53,7 @@ export function idOf({ namespace, name }: Pick<Payer, 'namespace' | 'name'>): st
   return `${namespace}/${name}`;
 }
 
-/** For comparing only. */
+/** A number for comparisons only. */
 function ratioOf({ ratio }: GroupChoice): number {
   return Number.parseFloat(ratio);
 }

@@ -1,4 +1,4 @@
-/** The key that a page's address names, where its pages are, and what they begin with. */
+/** The key that a page's address names, the paths of its pages, and their heading. */
 import type { ApiKey } from '#crds/types.gen.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -29,7 +29,7 @@ export async function requestedKey(request: PageRequest): Promise<ApiKey> {
     `gateway, the one in ${gatewayNamespace}.`);
 }
 
-/** The same key as the form speaks of. Rejects with AccessError (Conflict) where another one has taken its name. */
+/** The key that the form refers to. Rejects with AccessError (Conflict) if another key now has its name. */
 export async function requestedKeyWithUid(request: PageRequest, uid: string): Promise<ApiKey> {
   const apiKey = await requestedKey(request);
   if ((apiKey.metadata.uid ?? '') === uid) return apiKey;
@@ -70,7 +70,7 @@ export function createdPath(apiKey: Pick<ApiKey, 'metadata'>, rotation: number, 
   return `${keyPath(apiKey, 'created')}?rotation=${rotation}&since=${nowMs}`;
 }
 
-/** What somebody who presses the switch means: what it shall be, of which object. */
+/** The meaning of a pressed switch: the wanted state, and the object. */
 export interface Switched {
   readonly enabled: boolean;
   readonly uid: string;

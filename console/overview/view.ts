@@ -1,4 +1,4 @@
-/** [P] The first page: balances, spending, keys that need somebody, and channels that fail. */
+/** [P] The first page: balances, spending, keys that need attention, and channels that fail. */
 import { pluralize, renderRemaining, renderTime, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';

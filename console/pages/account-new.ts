@@ -1,4 +1,4 @@
-/** A new account, for who may create one; it leads back to the key that needs it. */
+/** Creates an account, for people who may; leads back to the key that needs it. */
 import type { AccountSpec } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
 import { nameOf } from '../forms/api-key.ts';
@@ -71,7 +71,7 @@ function specOf({ deps, person, nowMs }: PageRequest, { usd, reason }: AccountFo
   return { gatewayNamespace: deps.gatewayNamespace, ...usd === '' ? {} : { grants: [grant] } };
 }
 
-/** All at once: what is missing, and what the API would refuse. */
+/** All errors at once: what is missing, and what the API would refuse. */
 function faultsOf({ deps }: PageRequest, form: AccountForm, spec: AccountSpec): AccountError[] {
   const { namespace, name, usd, reason } = form;
   const errors: AccountError[] = [

@@ -71,7 +71,7 @@ async function accountPage(
     ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES, scripts }, status: refused?.status ?? 200 };
 }
 
-/** For who may change the account. */
+/** For people who may change the account. */
 async function creditView({ person, csrf, nowMs, query }: PageRequest, account:
   | Account | undefined, refused: AccountPageOptions['refused']): Promise<CreditView | undefined> {
   if (!account || !await person.may('patch', 'Account', account.metadata)) return undefined;
@@ -81,7 +81,7 @@ async function creditView({ person, csrf, nowMs, query }: PageRequest, account:
   };
 }
 
-/** A ledger that does not answer takes nothing else from the page. */
+/** If the ledger does not answer, the rest of the page is still shown. */
 async function readSpending(
   { deps: { usage } }: PageRequest, visible: VisibleCalls, range: DayRange,
 ): Promise<{ readonly spending: Spending; readonly latest: readonly UsageRecord[] | undefined }> {
@@ -112,7 +112,7 @@ function spendingLinks({ ref, key }: VisibleCalls, names: ReadonlyMap<string, st
   };
 }
 
-/** Only of a grant that is there: an address can say anything. */
+/** Only for a grant that exists, because an address can claim anything. */
 function grantedNotice({ query }: PageRequest, { account }: VisibleCalls): string | undefined {
   const grant = account?.spec.grants?.find(({ name }) => name === query.get('granted'));
   if (!grant) return undefined;
@@ -143,7 +143,7 @@ async function grant(request: PageRequest): Promise<HandlerResult> {
   return { redirect: accountPath(ref, undefined, { granted: form.name }) };
 }
 
-/** The form again, with what is wrong; what is no matter of the form has a page of its own. */
+/** Shows the form again with its errors; other errors get an error page. */
 async function refusedGrant(request: PageRequest, visible: VisibleCalls, {
   form, error,
 }: { readonly form: GrantForm; readonly error: unknown }): Promise<HandlerResult> {
@@ -176,7 +176,7 @@ interface AccountView {
   readonly account: Account | undefined;
   /** undefined: the person may not grant. */
   readonly credit: CreditView | undefined;
-  /** What was just done, in words. */
+  /** The notice about what was just done. */
   readonly done: string | undefined;
 }
 

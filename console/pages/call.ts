@@ -35,7 +35,7 @@ async function readRecord(
   return usage.find(query, { callId, createdMs });
 }
 
-/** What is missing of it takes nothing else from the page. */
+/** If the entry is missing, the rest of the page is still shown. */
 async function readEntry(
   { deps: { activity, log } }: PageRequest, { accounts: [account], keyUid }: CallQuery, callId: string,
 ): Promise<ActivityEntry | undefined> {

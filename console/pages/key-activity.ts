@@ -53,7 +53,7 @@ interface Activity {
   readonly calls: CallPage;
 }
 
-/** A ledger that does not answer takes nothing else from the page. */
+/** If the ledger does not answer, the rest of the page is still shown. */
 async function readActivity(
   { deps: { usage }, query: parameters }: PageRequest, visible: VisibleCalls, query: UsageQuery,
 ): Promise<Activity | 'Missing' | 'Unavailable'> {

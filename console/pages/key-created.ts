@@ -21,10 +21,10 @@ import type { Backend } from '../views/fragments.ts';
 export const keyCreatedRoutes: readonly ConsoleRoute[] =
   [{ method: 'GET', path: '/keys/:namespace/:name/created', handle: createdPage }];
 
-/** Longer than it takes to make one: from here on the page says so and stops looking. */
+/** Longer than generating a key takes: after this the page says so and stops polling. */
 const LATE_MS = 60_000;
 
-/** So much may replicas' clocks differ. */
+/** How far replicas' clocks may differ. */
 const CLOCK_SKEW_MS = 60_000;
 
 /** The page, or the part of it that its script puts in place. */
@@ -70,7 +70,7 @@ function askedFor({ query, nowMs }: PageRequest, { status = {} }: ApiKey):
     : undefined;
 }
 
-/** The text, once it is the key with this hash: what a Secret still has from before is not it. */
+/** The key's text, once it has this hash: the Secret may still contain the previous key. */
 async function readKey(
   { person, deps: { keyHashOf = sha256 } }: PageRequest, { metadata }: ApiKey, keyHash: string,
 ): Promise<'Unreadable' | { readonly text: string } | undefined> {
@@ -91,22 +91,22 @@ function numberOf(text: string | null): number {
   return /^\d{1,15}$/.test(text ?? '') ? Number(text) : NaN;
 }
 
-/** What there is to show. */
+/** The states of the page. */
 type CreatedKey =
   | { readonly state: 'Shown'; readonly text: string }
-  /** It is on its way; the page looks again by itself. Late: it should have been there long ago. */
+  /** The key is not generated yet; the page polls. Late: it takes unusually long. */
   | { readonly state: 'Waiting'; readonly late: boolean }
   /** The key is there, but the person may not read its Secret. */
   | { readonly state: 'Unreadable' }
-  /** It was shown, or too long ago made. */
+  /** The key was shown already, or was generated too long ago. */
   | { readonly state: 'Over' }
-  /** It is the person's own. */
+  /** The person provided the key. */
   | { readonly state: 'Provided' };
 
 interface CreatedView {
   readonly apiKey: ApiKey;
   readonly made: CreatedKey;
-  /** undefined: nobody has told. */
+  /** undefined: not configured. */
   readonly gatewayUrl: string | undefined;
   /** A model that the key can call, as far as is known: one that chats, if there is one. */
   readonly call: CallableModel | undefined;

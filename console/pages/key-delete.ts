@@ -18,7 +18,7 @@ export const keyDeleteRoutes: readonly ConsoleRoute[] = [
   { method: 'POST', path: '/keys/:namespace/:name/delete', handle: deleteKey },
 ];
 
-/** The question whether this is the key that is meant. */
+/** The page that asks for the key's name. */
 function deletePage({
   csrf, deps,
 }: PageRequest, apiKey: ApiKey, returned?: {
@@ -31,7 +31,7 @@ function deletePage({
   }, status: returned === undefined ? 200 : 422 };
 }
 
-/** Deleted only by its name, typed, and only the very object that was shown. */
+/** Deletes the key only if its name was typed, and only the object that was shown. */
 async function deleteKey(request: PageRequest): Promise<HandlerResult> {
   const { form, person } = request;
   const live = await requestedKeyWithUid(request, form.get('uid') ?? '');
@@ -78,7 +78,7 @@ ${textField({
 <a class="button" href="${keyPath(apiKey)}">Cancel</a></div></form>`;
 }
 
-/** By what one sees whether somebody still needs it. */
+/** Facts that show whether the key is still in use. */
 function renderLosses(apiKey: ApiKey): Html {
   const { spec, status } = apiKey;
   const { lastUsedMs, totalSpentNanoUsd } = factsOf(apiKey);

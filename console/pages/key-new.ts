@@ -1,4 +1,4 @@
-/** A new key on one page: what was chosen last is chosen already, and all faults come back at once. */
+/** Creates a key on one page: the last choices are preselected, and all errors are shown at once. */
 import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
 import {
@@ -18,7 +18,7 @@ export const keyNewRoutes: readonly ConsoleRoute[] = [
   { method: 'POST', path: '/keys/new', repeated: MODEL_BOXES, handle: createKey },
 ];
 
-/** The controls of the form at which something can be said. */
+/** The controls of the form that can show an error. */
 const CONTROLS: readonly KeyField[] = [
   'namespace', 'name', 'account', 'enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models',
   'maxConcurrency', 'keyType', 'secret',
@@ -35,7 +35,7 @@ interface Choices {
   readonly latest: ApiKey | undefined;
 }
 
-/** The form with what is usual already chosen, or with the settings of the key that is copied. */
+/** The form with the usual choices, or with the settings of the copied key. */
 async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
   const copied = await copiedKey(request);
   if (copied) return returnForm(request, copyOfKey(copied), { errors: [], status: 200 });
@@ -72,7 +72,7 @@ function usualPlace(
   const payer = usualPayer(payers.filter(isWanted), latest, gatewayNamespace);
   if (payer) return { namespace: payer.namespace, account: payer.name };
   const namespace = wanted.namespace || usualNamespace(choices, gatewayNamespace) || '';
-  // who may not see accounts has typed one before
+  // people who may not see accounts have typed one before
   const typed = choices.payers === undefined && latest?.metadata.namespace === namespace;
   return { namespace, account: typed ? latest.spec.accountRef.name : '' };
 }
@@ -100,7 +100,7 @@ async function readChoices({ person, deps }: PageRequest, wanted: string): Promi
   };
 }
 
-/** What was posted, created; or the form again, with everything that is wrong with it. */
+/** Creates the posted key, or shows the form again with all its errors. */
 async function createKey(request: PageRequest): Promise<HandlerResult> {
   const { person, deps, form: posted, nowMs } = request;
   const form = readKeyForm(posted);

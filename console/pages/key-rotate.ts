@@ -1,4 +1,4 @@
-/** A key's replacement by a new one: the page asks first how long the old one goes on working. */
+/** Rotates a key: the page first asks how long the old one keeps working. */
 import type { ApiKey } from '#crds/types.gen.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
@@ -21,7 +21,7 @@ export const keyRotateRoutes: readonly ConsoleRoute[] = [
   { method: 'POST', path: '/keys/:namespace/:name/rotate', handle: rotateKey },
 ];
 
-/** The question how long the old key shall go on working. */
+/** The page that asks how long the old key keeps working. */
 function rotatePage(
   { csrf, nowMs }: PageRequest, apiKey: ApiKey,
   returned?: { readonly overlap: string; readonly errors: readonly FormError[]; readonly status: number },
@@ -35,7 +35,7 @@ function rotatePage(
   }, status: returned?.status ?? 200 };
 }
 
-/** One rotation further than the form says; whoever was faster has made a new key already. */
+/** Rotates once, unless somebody else has rotated the key since the form was shown. */
 async function rotateKey(request: PageRequest): Promise<HandlerResult> {
   const { form, nowMs } = request;
   const live = await requestedKeyWithUid(request, form.get('uid') ?? '');
@@ -88,7 +88,7 @@ const OVERLAPS: readonly (readonly [number, string, string])[] = [
   [7 * DAY, '7 days', ''],
   [30 * DAY, '30 days', ''],
 ];
-/** Chosen where the key says nothing else. */
+/** The default choice if the key states none. */
 const USUAL_OVERLAP = String(DAY);
 
 /** The whole page. */
@@ -120,7 +120,7 @@ ${old === NOTHING ? NOTHING : html`<dl class="facts">${old}</dl>`}
 <a class="button" href="${keyPath(apiKey)}">Cancel</a></div></form>`;
 }
 
-/** A key of the person's own making is not the gateway's to replace. */
+/** The gateway cannot replace a key that the person provided. */
 function renderRotateProvided(apiKey: ApiKey, secretName: string): Html {
   const { name } = apiKey.metadata;
   return html`${renderKeyHead({
@@ -131,7 +131,7 @@ function renderRotateProvided(apiKey: ApiKey, secretName: string): Html {
 <div class="actions"><a class="button" href="${keyPath(apiKey)}">Back to the key</a></div></div>`;
 }
 
-/** One that the key has, or that somebody typed, is a choice too. */
+/** The usual choices, and the key's own or a typed one. */
 function choices(overlap: string): readonly (readonly [number | string, string, string])[] {
   if (OVERLAPS.some(([seconds]) => String(seconds) === overlap)) return OVERLAPS;
   return [...OVERLAPS, [overlap, `${overlap} seconds`, '']];

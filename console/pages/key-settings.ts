@@ -25,7 +25,7 @@ export const keySettingsRoutes: readonly ConsoleRoute[] = [
   { method: 'POST', path: '/keys/:namespace/:name/settings', repeated: MODEL_BOXES, handle: saveKey },
 ];
 
-/** The controls of the edit form at which something can be said. */
+/** The controls of the edit form that can show an error. */
 const CONTROLS: readonly KeyField[] =
   ['enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'];
 
@@ -33,7 +33,7 @@ const CONTROLS: readonly KeyField[] =
 interface Shown {
   readonly form: KeyForm;
   readonly errors: readonly FormError[];
-  /** Present: somebody else was faster. */
+  /** Present: somebody else has changed the key meanwhile. */
   readonly others?: Merged['others'];
   readonly status: number;
   /** What was just done. */
@@ -54,7 +54,7 @@ async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): P
   return keyTabPage(request, apiKey, { tab: 'settings', body, scripts: ['key-form.js'], status: returned.status });
 }
 
-/** What was posted, made true; or the form again, with why not. */
+/** Saves what was posted, or shows the form again with the errors. */
 async function saveKey(request: PageRequest): Promise<HandlerResult> {
   const { form: posted } = request;
   const live = await requestedKeyWithUid(request, posted.get('uid') ?? '');
@@ -99,7 +99,7 @@ async function refusedPage(request: PageRequest, {
   });
 }
 
-/** Nothing is saved: the form goes back on top of what the object is now. */
+/** Saves nothing: shows the form again, applied to the object as it is now. */
 function conflictPage(request: PageRequest, live: ApiKey, typed: KeyForm): Promise<HandlerResult> {
   const { form, others } = mergeForms(readBase(request.form.get('base') ?? ''), typed, formOfKey(live));
   return keyPage(request, live, { form, errors: [], others, status: 409 });
@@ -120,12 +120,12 @@ async function openKey(request: PageRequest): Promise<HandlerResult> {
 }
 
 interface EditKeyView extends KeyFormView {
-  /** As it is now: what the form is sent on top of. */
+  /** The current object, which the form's changes are applied to. */
   readonly apiKey: ApiKey;
   readonly csrf: string;
   readonly mayChange: boolean;
   readonly backend: Backend;
-  /** The form comes back because somebody else was faster. */
+  /** The form is shown again because somebody else has changed the key meanwhile. */
   readonly conflict: boolean;
   readonly done: string | undefined;
 }
@@ -161,7 +161,7 @@ ${mayChange ? html`<div class="form-actions"><button type="submit" class="button
 </fieldset></form>`;
 }
 
-/** What they made of it, field by field, beside what was typed. */
+/** The other person's changes, field by field, beside what was typed. */
 function renderConflict({ others }: EditKeyView): Html {
   const clash = others.some(({ typed }) => typed !== undefined);
   return html`<section class="notice warn key-conflict" role="alert" id="conflict" aria-labelledby="conflict-title">\

@@ -39,7 +39,7 @@ function openKeys(request: PageRequest): Promise<HandlerResult> {
   return known === null ? keysPage(request, query, doneNotice(request)) : keysPart(request, query, known);
 }
 
-/** Which key was deleted on the way here: nothing but a name, since an address can say anything. */
+/** The notice about a deleted key: only a name, because an address can claim anything. */
 function doneNotice({ query }: PageRequest): string | undefined {
   const deleted = query.get('deleted') ?? '';
   return DELETED.test(deleted) ? `The key ${deleted} is deleted.` : undefined;
@@ -56,14 +56,14 @@ async function keysPage(request: PageRequest, query: KeysQuery, done?: string): 
   return { page: { ...PAGE, body: renderKeys(view) } };
 }
 
-/** What the page's script puts in place; empty where it has it already. */
+/** The list for the page's script; empty if the script has this version already. */
 async function keysPart(request: PageRequest, query: KeysQuery, known: string): Promise<HandlerResult> {
   const view = await keysView(request, query, undefined);
   if (view === undefined) return { redirect: '/keys' };
   return { fragment: renderKeysPart(view, known) };
 }
 
-/** undefined: the person may see none, wherever they are. */
+/** undefined: the person may see no keys anywhere. */
 async function keysView(request: PageRequest, query: KeysQuery, done: string | undefined): Promise<
   KeysView | undefined
 > {
@@ -94,10 +94,10 @@ async function keyRights(person: PersonAccess): Promise<KeyRights> {
   return { create, change: new Set(change), remove: new Set(remove) };
 }
 
-/** How often somebody else may be faster before it is given up. */
+/** How many conflicts are retried before an error. */
 const MAX_ATTEMPTS = 3;
 
-/** Whoever else changes the key meanwhile changes something else: what the switch means is tried on top of it. */
+/** Retries after a conflict, because a concurrent change is most likely of another field. */
 async function switchKey(request: PageRequest): Promise<HandlerResult> {
   const switched = readSwitchValue(request.form.get('to') ?? '');
   if (switched === undefined) throw new AccessError('Invalid', 'This page has no such switch. Nothing was changed.');
@@ -120,7 +120,7 @@ function isConflict(error: unknown): boolean {
   return error instanceof AccessError && error.reason === 'Conflict';
 }
 
-/** Back to the same view, with the way back from a key that is off, or the list for the script that asked. */
+/** Returns to the same view with an offer to undo, or the list for the script. */
 function switchedAnswer(request: PageRequest, { enabled }: Switched): Promise<HandlerResult> | HandlerResult {
   const { form, params } = request;
   if (form.get('back') === 'key') return { redirect: `${keyPath({ metadata: keyRef(request) })}?done=${
@@ -139,7 +139,7 @@ function switchedOff({ query }: PageRequest, apiKeys: readonly ApiKey[], { chang
     off === `${namespace}/${name}` && !spec.enabled && change.has(namespace));
 }
 
-/** keys.js shows the same after a switch, and takes it away after ten seconds. */
+/** keys.js shows the same after a switch, and removes it after ten seconds. */
 function renderUndo(apiKey: ApiKey | undefined): Html {
   return html`<div id="keys-undo" role="status">${apiKey === undefined ? NOTHING : html`<p class="notice"><span>\
 <bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span> <button type="submit" \
@@ -147,7 +147,7 @@ class="button small" form="${SWITCH_FORM}" formaction="${keyPath(apiKey, 'enable
 value="${switchValue(apiKey)}">Undo</button></p>`}</div>`;
 }
 
-/** Only ever a view of the list, whatever was posted. */
+/** Always a view of the list, whatever was posted. */
 function viewOf(path: string): KeysQuery {
   return parseKeysQuery(new URLSearchParams(path.split('?')[1] ?? ''));
 }
@@ -182,14 +182,14 @@ ${renderUndo(off)}
 <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`}`;
 }
 
-/** The heading, and the way to a new key for who may make one. */
+/** The heading, with a link to a new key for people who may create one. */
 function renderKeysHead(create: boolean): Html {
   return html`<div class="page-head"><div><h1>API keys</h1>
 <p class="lede">What programs call models with, each within its own limit.</p></div>
 ${create ? html`<div class="actions"><a class="button primary" href="/keys/new">Create key</a></div>` : NOTHING}</div>`;
 }
 
-/** What the page's script puts in place of the list; empty where the version that it has is still right. */
+/** The list for the page's script; empty if the script's version is current. */
 function renderKeysPart(view: KeysView, known: string): Html {
   const version = versionOf(view);
   if (version === known) return NOTHING;
@@ -221,7 +221,7 @@ href="/keys"${flag('hidden', !isFiltered(query))}>Clear</a></div>
 </form>`;
 }
 
-/** On phones the table's head is not there to sort by. */
+/** Shown on phones, where the table has no head. */
 function sortChoice({ sort }: KeysQuery): Html {
   const orders = KEY_COLUMNS.flatMap((column) => [{ column, descending: false }, { column, descending: true }]);
   return html`<select name="sort">${orders.map((order) => (
@@ -263,7 +263,7 @@ function countText({ selection: { matches, total } }: KeysView): string {
   return matches === total ? pluralize(total, 'key') : `${formatCount(matches)} of ${pluralize(total, 'key')}`;
 }
 
-/** Differs whenever the list would look different, but for the passing of time. */
+/** Changes whenever the list would look different, except for relative times. */
 function versionOf({ selection: { rows, matches, total, page }, query, rights }: KeysView): string {
   const shown = rows.map(({ facts: { apiKey: { metadata, spec, status } }, finding, group }) =>
     [metadata.namespace, metadata.name, metadata.uid, spec, status, finding, group]);
@@ -282,14 +282,14 @@ ${mayCreate
     : html`<p>You may see keys, but not create any. ${renderMissingRight(backend, 'create')}</p>`}</div>`;
 }
 
-/** There are keys, but none that is asked for. */
+/** There are keys, but none matches the filter. */
 function renderNoMatch(): Html {
   return html`<div class="empty" id="no-match"><h2>No key matches</h2><p>Search for fewer words, or choose other \
 filters.</p>
 <div class="actions"><a class="button" href="/keys">Show all keys</a></div></div>`;
 }
 
-/** The person may see no key, as far as anybody can tell. */
+/** The person may not see keys in any known namespace. */
 function renderNotAllowed(person: string, backend: Backend): Html {
   return html`<div class="page-head"><h1>API keys</h1></div>
 <div class="empty" id="not-allowed"><h2>You may not see any API keys</h2>

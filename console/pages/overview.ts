@@ -1,4 +1,4 @@
-/** The first page: what needs somebody, and what is being spent. */
+/** The first page: what needs attention, and what is being spent. */
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { readKeyStatuses } from '../keys/key-statuses.ts';
 import { KEY_STATUSES } from '../keys/key-status.ts';
@@ -19,7 +19,7 @@ import { readAccountStatuses } from '../wallet/account-statuses.ts';
 import { WALLET_FILES } from '../wallet/visible-calls.ts';
 
 const DAY_MS = 86_400_000;
-/** Somebody wants it so, or it passes by itself. */
+/** Statuses that need no attention: intended, or temporary. */
 const FINE: ReadonlySet<KeyStatus> = new Set<KeyStatus>(['Active', 'Disabled', 'Pending']);
 
 async function showOverview(request: PageRequest): Promise<HandlerResult> {
@@ -64,7 +64,7 @@ async function readSpending(request: PageRequest): Promise<Overview['spending']>
   }
 }
 
-/** Of those who may see routes. */
+/** Read only for people who may see routes. */
 async function readFailing(request: PageRequest): Promise<readonly ChannelHealth[] | undefined> {
   const { objects, allowed } = await request.person.list('ModelRoute');
   if (!allowed) return undefined;

@@ -12,14 +12,14 @@ export const playgroundRoutes: readonly ConsoleRoute[] = [
   { method: 'POST', path: '/playground/usage', handle: (request) => relay(request, usageOf) },
 ];
 
-/** A list of more is no choice: the key's own page leads here. */
+/** Longer lists are not shown; the key's own page links here. */
 const MAX_KEYS = 200;
 const PATHS: ReadonlySet<string> = new Set([
   '/v1/chat/completions', '/v1/messages', '/v1/responses', '/v1/images/generations', '/v1/embeddings', '/v1/videos',
 ]);
 const VIDEO_ID = /^[\w-]{1,500}$/;
 const REQUEST_ID = /^[\w-]{1,100}$/;
-/** As the gateway takes keys; longer than any. */
+/** The characters that the gateway accepts in keys, and more of them than any key has. */
 const KEY = /^[\x21-\x7e]{1,512}$/;
 
 async function showPlayground({ person, deps, query, csrf }: PageRequest): Promise<HandlerResult> {

@@ -26,7 +26,7 @@ import type { HandlerResult, ConsoleDeps, ConsoleRoute, PageRequest } from '../r
 
 const MODEL_ROOT = '/prices/models/';
 
-/** What is worked out once for each console, and once for each list. */
+/** Computed once per console, and once per list. */
 const compilers = new WeakMap<ConsoleDeps, ReturnType<typeof createPriceLists>>();
 const rankings = new WeakMap<PriceList, readonly RankedRow[]>();
 
@@ -75,7 +75,7 @@ export const pricesRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/prices/models/:name', handle: showModel },
 ];
 
-/** The price list of the resources; the same object as before where nothing that prices come from has changed. */
+/** The price list of the resources. Returns the same object while the resources that prices come from are the same. */
 export function createPriceLists(gatewayNamespace: string): (resources: Resources, nowMs: number) => PriceList {
   let last: { readonly sources: readonly unknown[]; readonly list: PriceList; readonly untilMs: number } | undefined;
   return (resources, nowMs) => {

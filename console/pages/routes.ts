@@ -32,7 +32,7 @@ const NOT_YOURS = html`<div class="page-head"><div><h1>Routes</h1></div></div>
 <code>modelroutes.modelgateway.dev</code> in the gateway's namespace. What you can call is under \
 <a href="/groups">Groups</a> and <a href="/prices">Prices</a>.</p></div>`;
 
-/** Nothing is changed where somebody else has changed the route since the page was opened. */
+/** Changes nothing if somebody else has changed the route since the page was opened. */
 async function drain(request: PageRequest): Promise<HandlerResult> {
   const { deps: { gatewayNamespace: namespace }, form, params, person } = request;
   const ref = { namespace, name: params['name'] ?? '' };
@@ -48,7 +48,7 @@ async function drain(request: PageRequest): Promise<HandlerResult> {
   return { redirect: `/routes?done=${drained ? 'drained' : 'used'}` };
 }
 
-/** Takes the right to change the route, because a check may cost something. */
+/** Requires the right to change the route, because a check may cost money. */
 async function check({ deps, params, person }: PageRequest): Promise<HandlerResult> {
   const ref = { namespace: deps.gatewayNamespace, name: params['name'] ?? '' };
   if (!await person.may('patch', 'ModelRoute', ref))
@@ -59,7 +59,7 @@ async function check({ deps, params, person }: PageRequest): Promise<HandlerResu
   return { page: { title: `Check of ${ref.name}`, active: 'groups', body, ...WALLET_FILES } };
 }
 
-/** null: the field goes. Names that no channel has any more go as well. */
+/** null: removes the field. Names without a channel are removed as well. */
 function drainedChannels({ spec }: ModelRoute, channel: string, drained: boolean): readonly string[] | null {
   const known = new Set(spec.channels.map(({ name }) => name));
   const others = (spec.drainedChannels ?? []).filter((name) => name !== channel && known.has(name));

@@ -12,7 +12,7 @@ import { pathWithin, sendPage } from '../reply.ts';
 import type { ReplyContext } from '../reply.ts';
 import { limitSignIns } from '../session/sign-in-limit.ts';
 
-/** Why somebody is sent to the sign-in page, by the word in its address. */
+/** Why people are sent to the sign-in page, by the word in its address. */
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['over', 'Your session is over. Sign in again to continue.'],
   ['out', 'You are signed out.'],
@@ -75,7 +75,7 @@ function registerSignOut(app: FastifyInstance, context: ReplyContext): void {
       checkSite,
       async (request, reply) => { await identify(context, request, reply); },
       readForm(),
-      // who is signed out already has no form token
+      // people who are signed out already have no form token
       (request, reply, done) => request.principal ? request.server.csrfProtection(request, reply, done) : done(),
     ],
   }, async (request, reply) => {
@@ -119,7 +119,7 @@ interface SignInFacts {
   readonly takesKeys: boolean;
   /** Where to go then; a path of the console. */
   readonly next: string;
-  /** Why the page is shown, in words; undefined: because somebody came. */
+  /** Why the page is shown; undefined: the person opened it themselves. */
   readonly notice: string | undefined;
   /** What was wrong with the token that was tried last. */
   readonly error: string | undefined;

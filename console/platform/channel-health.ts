@@ -1,4 +1,4 @@
-/** [P] How each channel of the routes fares, added up from what the proxies report of the last five minutes. */
+/** [P] The health of each channel, summed from the proxies' reports of the last five minutes. */
 import type { ModelRoute } from '#crds/types.gen.ts';
 import { formatDuration } from '#web/format.ts';
 import { LATENCY_CLASSES_MS } from '../../dataplane/activity/activity.ts';
@@ -15,11 +15,11 @@ export interface ChannelHealth {
   readonly channel: Channel;
   readonly state: StatusMark;
   readonly drained: boolean;
-  /** undefined: nobody knows. */
+  /** undefined: unknown. */
   readonly figures: ChannelSums | undefined;
 }
 
-/** Of all proxies together. */
+/** Summed over all proxies. */
 export interface ChannelSums extends Pick<ChannelFigures, 'inFlight' | 'attempts' | 'failed' | 'skipped'> {
   readonly latency: readonly number[];
   readonly lastFailure: ChannelFigures['lastFailure'];
@@ -27,10 +27,10 @@ export interface ChannelSums extends Pick<ChannelFigures, 'inFlight' | 'attempts
 
 const NO_CALLS: ChannelSums =
   { inFlight: 0, attempts: 0, failed: 0, skipped: 0, latency: [], lastFailure: undefined };
-/** Fewer attempts do not tell a failing channel from an unlucky call. */
+/** With fewer attempts, a failing channel cannot be told from a single bad call. */
 const ENOUGH_ATTEMPTS = 5;
 
-/** Of every channel, in the order of the routes. */
+/** The health of every channel, in the order of the routes. */
 export function channelHealth(routes: readonly ModelRoute[], reports: Reports): ChannelHealth[] {
   const sums = typeof reports === 'string' ? undefined : sumsOf(reports);
   return routes.flatMap(({ metadata, spec }) => spec.channels.map((channel) => {

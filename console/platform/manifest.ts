@@ -4,7 +4,7 @@ import type { Resource } from '#crds/types.gen.ts';
 
 export function manifestOf(object: Resource): string {
   const { apiVersion, kind, metadata: { namespace, name, labels, annotations }, spec } = object;
-  // what kubectl keeps for itself says nothing to a reader
+  // kubectl's own annotations mean nothing to a reader
   const own = Object.entries(annotations ?? {}).filter(([key]) => !key.startsWith('kubectl.kubernetes.io/'));
   const metadata = {
     name, namespace, ...labels && Object.keys(labels).length > 0 && { labels },

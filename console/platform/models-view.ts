@@ -22,7 +22,7 @@ export interface ModelsQuery {
 export const MODELS_PATH = '/models';
 const MODEL_ROOT = '/prices/models/';
 
-/** As asked, as far as it means anything. */
+/** Parses the parameters; unknown values are ignored. */
 export function parseModelsQuery(parameters: URLSearchParams, { pricing: { groups } }: PriceList): ModelsQuery {
   return {
     text: (parameters.get('q') ?? '').trim().slice(0, 200),
@@ -89,7 +89,7 @@ function renderTable(rows: readonly PricingRow[], list: PriceList, query: Models
 <tbody>${rows.map((row) => renderRow(row, list, { group, query }))}</tbody></table></div>`;
 }
 
-/** What the figures are. */
+/** Explains the figures. */
 function captionOf(group: PricingGroup | undefined, { show }: ModelsQuery): Html {
   if (show === 'ratios')
     return html`Ratios of the catalog${group && !group.members ? html`; <bdi>${group.displayName}</bdi> multiplies \

@@ -2,7 +2,7 @@
 import type { PageRequest } from '../route.ts';
 import type { Reports } from './channel-health.ts';
 
-/** A store that does not answer takes nothing else from the page. */
+/** If the store does not answer, the rest of the page is still shown. */
 export async function readReports({ deps: { activity, log }, nowMs }: PageRequest): Promise<Reports> {
   if (!activity) return 'Missing';
   try {

@@ -1,4 +1,4 @@
-/** [P] Routes with their channels: how each one fares, and the forms that drain it. */
+/** [P] Routes with their channels: their health, and the forms that drain them. */
 import type { ModelRoute } from '#crds/types.gen.ts';
 import { formatCount, pluralize, renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
@@ -16,7 +16,7 @@ export interface RoutesView {
   readonly csrf: string;
   /** Names of the routes that the person may change. */
   readonly changeable: ReadonlySet<string>;
-  /** What was just done, in words. */
+  /** The notice about what was just done. */
   readonly done: string | undefined;
   readonly doctor: ChannelDoctor | undefined;
   readonly gatewayNamespace: string;
@@ -32,7 +32,7 @@ ${routes.length === 0 ? html`<p class="none">There is no ModelRoute yet.</p>` : 
     renderRoute(route, view))}`;
 }
 
-/** What the figures are, and what they cannot tell. */
+/** Explains the figures, or why there are none. */
 export function renderSource(reports: Reports): Html {
   if (reports === 'Unavailable') return html`<div class="notice warn" role="status"><p>The store of recent calls does \
 not answer at the moment, so the state of the channels is unknown. Try again in a few seconds.</p></div>`;
@@ -79,7 +79,7 @@ a release named model-gateway:</p>
 ${how}</details>`;
 }
 
-/** What a check of a route's channels found. */
+/** The findings of a check of a route's channels. */
 export function renderFindings(route: string, findings: readonly ChannelFinding[]): Html {
   return html`<div class="page-head"><div><h1>Check of <bdi>${route}</bdi></h1>
 <p class="lede">Each channel was asked once, with the gateway's own credentials.</p></div>
@@ -105,7 +105,7 @@ function renderFinding({ channel, model, asked, problem, message }: ChannelFindi
 
 const RESULTS: Readonly<Record<string, string>> = { RateLimited: 'Rate limited' };
 
-/** Says nothing against the configuration. */
+/** Whether a problem is temporary, so that the configuration may be right. */
 function isTransient(problem: string): boolean {
   return problem === 'RateLimited' || problem === 'Unavailable';
 }

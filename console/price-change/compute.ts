@@ -58,7 +58,7 @@ export async function priceChange(
   return { diff, remarks: [findings?.remark, findings?.notReady].flatMap((finding) => finding?.message ?? []) };
 }
 
-/** The edit keeps the identity of the catalog that it replaces, because of two catalogs the older one counts. */
+/** The edit keeps the identity of the catalog that it replaces: if two catalogs conflict, the older one wins. */
 function withEdit(resources: Resources, catalog: PriceCatalog): Resources {
   const { priceCatalogs } = resources;
   const { name, namespace } = catalog.metadata;

@@ -16,7 +16,7 @@ import type { CookieScope } from './session-cookies.ts';
 import { beginSession, renewSession, secondsLeft } from './session.ts';
 import type { Session } from './session.ts';
 
-/** In which header an authenticating proxy hands on the person's token. */
+/** The header in which an authenticating proxy passes the person's token. */
 export type ProxyHeader = 'authorization' | 'x-forwarded-access-token';
 
 interface AuthenticatorOptions {
@@ -31,7 +31,7 @@ interface AuthenticatorOptions {
 /** Somebody who is signed in. */
 export interface Principal {
   readonly person: PersonAccess;
-  /** Of the form tokens. */
+  /** The secret of the form tokens. */
   readonly csrfSecret: string;
   /** The API key that they have signed in with. Never logged or shown. */
   readonly ownKeyText?: string;
@@ -44,7 +44,7 @@ export interface Authenticator {
    * checked.
    */
   identify(request: FastifyRequest, reply: FastifyReply): Promise<Principal | undefined>;
-  /** Begins a session; undefined: the token is nobody's. Rejects with RequestRefused where no cookie can hold it. */
+  /** Begins a session; undefined: the token is invalid. Rejects with RequestRefused if no cookie can hold it. */
   signIn(token: string, request: FastifyRequest, reply: FastifyReply): Promise<PersonAccess | undefined>;
   /**
    * Makes the browser forget its session, and the next request check the token again. Returns whether there were
@@ -57,9 +57,9 @@ export interface Authenticator {
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<AccessError | undefined>;
 }
 
-/** What a bearer token may consist of; nothing else is sent on to an API server. */
+/** The characters of a bearer token; nothing else is forwarded to an API server. */
 const TOKEN = /^[\x21-\x7e]+$/;
-/** So long a revoked token still opens pages that ask the API server nothing. */
+/** How long a revoked token still opens pages that need nothing from the API server. */
 const PERSON_MS = 10_000;
 const MAX_PEOPLE = 10_000;
 

@@ -69,7 +69,7 @@ interface RevocationList {
   has(session: Session): boolean;
   /** Adds what another list has serialized, in any order, any number of times. Any other text counts for nothing. */
   merge(text: string): void;
-  /** Without sessions that are over by themselves. Holds neither tokens nor secrets. */
+  /** Leaves out expired sessions. Contains neither tokens nor secrets. */
   serialize(nowMs: number): string;
 }
 
@@ -118,7 +118,7 @@ export function createRevocationList({ most, mostOfToken }: RevocationBounds = B
     if (sessions > most) forgetToken();
   }
 
-  /** A session that began so early is over by its own time. */
+  /** Drops sessions that began so early that they have expired. */
   function dropOver(beforeMs: number): void {
     for (const [token, ended] of tokens) {
       for (const [id, begunMs] of ended.begun) if (begunMs <= beforeMs && ended.begun.delete(id)) sessions--;

@@ -37,7 +37,7 @@ export function registerSessions(app: FastifyInstance, keys: readonly Uint8Array
   app.decorateRequest('session');
 }
 
-/** As the cookies hold it; undefined where they have no room for it. */
+/** The session as the cookies hold it; undefined if it is too long for them. */
 export function sealSession(app: FastifyInstance, session: Session): string | undefined {
   const parts = app.encodeSecureSession(app.createSecureSession({ ...session })).split(';');
   // base64url needs no escaping in a cookie
@@ -61,7 +61,7 @@ export function hasCookies(request: FastifyRequest, scope: CookieScope): boolean
   return readCookies(request, scope) !== '';
 }
 
-/** As a browser keeps it. */
+/** A session as a browser stores it. */
 interface KeptSession {
   readonly sealed: string;
   /** Until the browser forgets it. */

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 
 export interface Session {
-  /** What the person showed when signing in. Never logged. */
+  /** The credential with which the person signed in. Never logged. */
   readonly token: string;
   /** The tokens in forms derive from it. It also tells this session from others of the same token. */
   readonly csrfSecret: string;
@@ -18,7 +18,7 @@ export interface Session {
 
 export const SESSION_MS = 8 * 3_600_000;
 export const IDLE_MS = 3_600_000;
-/** A session is renewed at most so often, since each renewal writes its cookies. */
+/** The least time between two renewals, because each one writes the cookies. */
 const RENEW_MS = 300_000;
 /** The clock of another replica may be ahead by this much. */
 const CLOCK_SKEW_MS = 60_000;

@@ -9,7 +9,7 @@ interface SignInLimit {
 
 const MAX_FAILURES = 20;
 const WINDOW_MS = 300_000;
-/** One more, and the address that failed first is forgotten. */
+/** Beyond this number, the address that failed first is dropped. */
 const MAX_ADDRESSES = 10_000;
 
 /** Twenty failures in five minutes. */

@@ -15,7 +15,7 @@ export interface FilterView {
   readonly names: Names;
   /** Names of models. */
   readonly models: readonly string[];
-  /** What else stays as it is, by its parameter. */
+  /** Other parameters that are kept. */
   readonly kept: Readonly<Record<string, string>>;
 }
 

@@ -7,7 +7,7 @@ export interface MonthFigures {
   readonly today: SpendingSum;
   readonly month: SpendingSum;
   readonly lastMonth: SpendingSum;
-  /** Nano-USD; undefined: nothing was spent by which one could tell. */
+  /** Nano-USD; undefined: too little was spent for a forecast. */
   readonly forecastNanoUsd: bigint | undefined;
   /** "November" */
   readonly monthName: string;
@@ -20,12 +20,12 @@ const MONTHS = [
   'December',
 ];
 
-/** From when on the figures need sums by day. */
+/** The start of the days that the figures need. */
 export function figuresSince(nowMs: number): number {
   return Math.min(monthStart(nowMs, -1), startOfDay(nowMs) - PACE_DAYS * DAY_MS);
 }
 
-/** From sums by day; those of other days are passed over. */
+/** Computed from sums by day; sums of other days are ignored. */
 export function monthFigures(sums: readonly SeriesSum[], nowMs: number): MonthFigures {
   const between = (fromMs: number, toMs: number): SpendingSum =>
     addAll(sums.filter(({ startMs }) => startMs >= fromMs && startMs < toMs));

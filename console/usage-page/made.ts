@@ -1,15 +1,15 @@
-/** [P] What a call made where it makes no tokens: "2 images", "1 video". */
+/** [P] The output of calls that generate no tokens: "2 images", "1 video". */
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { ONE_E9, parseDecimal } from '#snapshot/decimal.ts';
 import { pluralize } from '#web/format.ts';
 import type { ConsoleDeps } from '../route.ts';
 
-/** Undefined: tokens say more. */
+/** Undefined: the call generated tokens. */
 export type Made = (call: UsageRecord) => string | undefined;
 
 const WORDS = { Images: 'image', Videos: 'video' } as const;
 
-/** From the routes and prices that are in force: how many, where the cost of one divides what was billed. */
+/** Derived from the routes and prices in force: the bill divided by the price of one, if that is a whole number. */
 export function madeBy({ resources, gatewayNamespace }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>): Made {
   const { modelRoutes, priceCatalogs, groups } = resources();
   const own = <T extends { readonly metadata: { readonly namespace: string } }>(objects: readonly T[]): T[] =>

@@ -1,4 +1,4 @@
-/** [P] What the names of a split are called, and which filter shows their calls. */
+/** [P] The labels of the names of a split, and the filters that show their calls. */
 import type { ConsoleDeps } from '../route.ts';
 import { shortUid } from '../wallet/account-facts.ts';
 import type { Split, UsageFilter } from './query.ts';

@@ -9,7 +9,7 @@ export const SPLITS = ['model', 'key', 'group', 'account'] as const;
 export type Split = (typeof SPLITS)[number];
 export const UNITS = ['day', 'hour'] as const;
 export type Unit = (typeof UNITS)[number];
-/** Ranges by name, with what people read. */
+/** Ranges by name, with their labels. */
 export const RANGES = {
   'today': 'Today', '7d': '7 days', '30d': '30 days', '90d': '90 days', 'month': 'This month',
   'last-month': 'Last month',
@@ -81,7 +81,7 @@ function parsePeriod(query: URLSearchParams, nowMs: number): Period {
   return { range: undefined, since: since?.text ?? '', until: until?.text ?? '', ...bounded(since, until, nowMs) };
 }
 
-/** What is typed the wrong way round has no calls. */
+/** A range whose end precedes its start has no calls. */
 function bounded(
   since: Moment | undefined, until: Moment | undefined, nowMs: number,
 ): Pick<Period, 'sinceMs' | 'untilMs'> {
@@ -149,7 +149,7 @@ export function columnsOf({ sinceMs, untilMs, unit }: Pick<UsageQuery, 'sinceMs'
   return Array.from({ length: Math.ceil((untilMs - sinceMs) / step) }, (_, index) => sinceMs + index * step);
 }
 
-/** As the address of one column's calls has its moment. */
+/** A column's start as the address of its calls contains it. */
 export function momentText(startMs: number, unit: Unit): string {
   return new Date(startMs).toISOString().slice(0, unit === 'day' ? 10 : 13);
 }

@@ -23,7 +23,7 @@ export function rank(sums: readonly SeriesSum[], measure: Measure): Ranking {
   const named = [...Map.groupBy(sums, ({ name }) => name)].map(([name, some]): RankedName =>
     ({ name, sum: addAll(some), byStart: byStart(some) }));
   const sorted = named.sort((a, b) => compare(b, a, measure) || (a.name < b.name ? -1 : 1));
-  // one that is left over needs no room of its own
+  // a single leftover name is shown itself
   const top = sorted.slice(0, sorted.length === TOP + 1 ? TOP + 1 : TOP);
   const others = sorted.slice(top.length);
   const names = new Set(others.map(({ name }) => name));

@@ -1,6 +1,6 @@
 /**
  * Finds and sums the calls of one account, a slice at a time: SQLite answers on the thread that serves pages and, on
- * one machine, calls. Days whose sums say that they have no such call are passed over.
+ * one machine, calls. Days whose sums show no such call are skipped.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { UsageRecord } from '#ledger/usage-record.ts';
@@ -19,7 +19,7 @@ export interface CallSearch {
   readonly range: CallRange;
 }
 
-/** The searches that a query takes: one of each account, or of each of its keys that it names. */
+/** The searches of a query: one per account, or per named key of an account. */
 export function searchesOf(query: CallQuery): CallSearch[] {
   const { accounts, keysOf = {}, keyUid, sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER } = query;
   const range = { from: momentOf(sinceMs), to: momentOf(untilMs) };

@@ -1,4 +1,4 @@
-/** A book over the ledger's file of one machine, read beside the gateway that writes it. */
+/** A usage store over the ledger's file of one machine, read while the gateway writes it. */
 import { statSync } from 'node:fs';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openUsageFile } from '#ledger/usage-file.ts';
@@ -10,13 +10,13 @@ import type { UsageStore } from './usage.ts';
 interface OpenFile {
   readonly file: UsageFile;
   readonly inode: number;
-  /** Questions that are under way. */
+  /** Queries in progress. */
   users: number;
-  /** It is closed with the last of its questions. */
+  /** It is closed when its last query ends. */
   retired: boolean;
 }
 
-/** Opens the file when something is asked for, which may be before the gateway has made it. */
+/** Opens the file for the first query, because the gateway may not have created it before. */
 export function openFileUsageStore(path: string): UsageStore {
   return { ...openSqlUsageStore(fileSource(path)), prepare: () => undefined }; // the file has its sums already
 }
@@ -53,7 +53,7 @@ function fileSource(path: string): UsageSource {
   };
 }
 
-/** By which one file in a place is told from another. @throws LedgerUnavailable */
+/** Identifies the file, because another one may take its place. @throws LedgerUnavailable */
 function inodeOf(path: string): number {
   try {
     return statSync(path).ino;

@@ -20,7 +20,7 @@ export interface SeriesReader {
 }
 
 interface RememberedDay {
-  /** Of the kept sums, by which a change shows. */
+  /** A fingerprint of the kept sums, which shows whether they have changed. */
   readonly fingerprint: string;
   readonly groups: ReadonlyMap<string, SpendingSum>;
 }
@@ -30,7 +30,7 @@ export function createSeriesReader(): SeriesReader {
 }
 
 class Reader implements SeriesReader {
-  /** The least recently remembered first. */
+  /** Least recently used first. */
   readonly #days = new Map<string, RememberedDay>();
 
   async read(tables: UsageTables, query: CallQuery, kind: SeriesKind): Promise<readonly SeriesSum[]> {

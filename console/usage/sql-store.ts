@@ -1,4 +1,4 @@
-/** A book of usage over the tables that a ledger's file and a usage mirror have in common. */
+/** A usage store over the tables that a ledger's file and a usage mirror share. */
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type { CallPosition, DaySum, MarginSum, UsageTables } from '#ledger/usage-tables.ts';
@@ -9,7 +9,7 @@ import { added, addedMargins, NO_CALLS } from './add-sums.ts';
 import { createSeriesReader } from './series.ts';
 import type { CallQuery, CallPage, SpendingSum, SpendingSums, UsageStore } from './usage.ts';
 
-/** Where the tables of some accounts are. */
+/** Gives access to the tables of some accounts. */
 export interface UsageSource {
   /** Works with tables that are up to date, and open until the work has ended. Rejects where there are none. */
   use<R>(accounts: readonly string[], work: UsageQuery<R>): Promise<R>;
@@ -19,11 +19,11 @@ export interface UsageSource {
 /** `wholeSinceMs`: what was admitted before this moment may be missing in the tables; 0: nothing is. */
 export type UsageQuery<R> = (tables: UsageTables, wholeSinceMs: number) => Promise<R>;
 
-/** Of an export. */
+/** The batch size of an export. */
 const BATCH_RECORDS = 1_000;
 const DAY_MS = 86_400_000;
 
-/** The source is the book's from here on. */
+/** The store owns the source from now on. */
 export function openSqlUsageStore(source: UsageSource): Omit<UsageStore, 'prepare'> {
   let closed = false;
   const series = createSeriesReader();
@@ -101,7 +101,7 @@ function findCall(tables: UsageTables, query: CallQuery, { createdMs, callId }: 
   return undefined;
 }
 
-/** One more than the page has is looked for, which says whether there is a next page. */
+/** Reads one call more than the page shows, which tells whether there is a next page. */
 async function readPage(
   tables: UsageTables, query: CallQuery, { size, before }: { readonly size: number; readonly before?: string },
 ): Promise<Omit<CallPage, 'wholeSinceMs'>> {
@@ -116,7 +116,7 @@ async function readPage(
   return { calls, next: found.length > size && last ? formatCursor(last) : undefined };
 }
 
-/** The next records of an export; none: it is at its end. */
+/** The next records of an export; empty at its end. */
 async function readBatch(
   tables: UsageTables, query: CallQuery, previous: UsageRecord | undefined,
 ): Promise<UsageRecord[]> {

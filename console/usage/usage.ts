@@ -9,7 +9,7 @@ import type { CallPosition, MarginSum } from '#ledger/usage-tables.ts';
 export interface CallQuery {
   /** "namespace/name". At least one: there is no view of all accounts at once. */
   readonly accounts: readonly string[];
-  /** Of the accounts that are named here only these keys. */
+  /** For accounts named here, only these keys. */
   readonly keysOf?: Readonly<Record<string, readonly string[]>>;
   readonly keyUid?: string;
   readonly model?: string;
@@ -17,7 +17,7 @@ export interface CallQuery {
   readonly group?: string;
   readonly status?: CallStatus;
   readonly sinceMs?: number;
-  /** The first moment that does not belong to it. */
+  /** Exclusive. */
   readonly untilMs?: number;
 }
 
@@ -33,9 +33,9 @@ export interface SpendingSums {
   readonly all: SpendingSum;
   /** By UTC day, "2026-11-21", in order; days without calls are left out. */
   readonly byDay: ReadonlyMap<string, SpendingSum>;
-  /** By the key's uid, dearest first. */
+  /** By the key's uid, most expensive first. */
   readonly byKey: ReadonlyMap<string, SpendingSum>;
-  /** Dearest first. */
+  /** Most expensive first. */
   readonly byModel: ReadonlyMap<string, SpendingSum>;
   /** Calls that were admitted before this moment may be missing, since there are too many; 0: none is. */
   readonly wholeSinceMs: number;
@@ -88,7 +88,7 @@ export interface UsageStore {
   /** Quick for days by model, key or account; by group and by hour it reads the calls themselves. */
   series(query: CallQuery, kind: SeriesKind): Promise<Series>;
   page(query: CallQuery, page: { readonly size: number; readonly before?: string }): Promise<CallPage>;
-  /** The call, if the query lets it through; undefined: there is none, or not any more. */
+  /** The call, if it matches the query; undefined: there is none, or its record was removed. */
   find(query: CallQuery, call: CallPosition): Promise<UsageRecord | undefined>;
   /** Oldest first, for exports. */
   records(query: CallQuery): AsyncIterable<UsageRecord>;

@@ -17,7 +17,7 @@ type RecordReader = Pick<ValkeyReader, 'accounts' | 'recordsAfter' | 'extent' | 
 
 /** A row takes about four hundred bytes of disk. */
 export interface MirrorBounds {
-  /** Of all accounts. Beyond it, the least recently used accounts are dropped, and copied again on demand. */
+  /** Over all accounts. Beyond it, the least recently used accounts are dropped, and copied again on demand. */
   readonly maxRows: number;
   /** The latest of one account. */
   readonly maxRowsPerAccount: number;
@@ -42,11 +42,11 @@ interface FollowedAccount {
   readonly account: string;
   readonly mutex: ReturnType<typeof createMutex>;
   stream: MirroredStream;
-  /** Questions in progress: the account is not dropped meanwhile. */
+  /** Queries in progress: the account is not dropped meanwhile. */
   users: number;
 }
 
-/** The book owns the reader. */
+/** The store owns the reader. */
 export function openValkeyUsageStore(reader: RecordReader, options: ValkeyUsageStoreOptions = {}): UsageStore {
   const { path, followEveryMs = FOLLOW_MS, ...bounds } = options;
   const source = new ValkeySource(reader, { ...DEFAULT_BOUNDS, ...bounds }, path);
@@ -55,7 +55,7 @@ export function openValkeyUsageStore(reader: RecordReader, options: ValkeyUsageS
     ...openSqlUsageStore(source),
     prepare(accounts) {
       if (accounts.length === 0 || accounts.length > MAX_PREPARED) return;
-      // the question that follows reports what fails
+      // the query that follows reports failures
       for (const account of accounts) source.use([account], async () => undefined).catch(() => undefined);
     },
   };
@@ -76,11 +76,11 @@ class ValkeySource implements UsageSource {
     this.#path = path;
   }
 
-  /** Copies all accounts for which there is room, in rounds, until the book is closed. Never rejects. */
+  /** Copies all accounts for which there is room, in rounds, until the store is closed. Never rejects. */
   async follow(everyMs: number): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      // a round that fails is repeated; a question reports the reason
+      // a failed round is repeated; a query reports the reason
       await this.#followAll().catch(() => undefined);
       await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
@@ -99,7 +99,7 @@ class ValkeySource implements UsageSource {
     return count > 0 && this.#rows() + Math.min(count, this.#bounds.maxRowsPerAccount) <= this.#bounds.maxRows;
   }
 
-  /** Unlike a question, it does not make the account the latest used. */
+  /** Unlike a query, it does not make the account the most recently used. */
   async #refresh(account: string): Promise<void> {
     const followed = this.#accounts.get(account) ?? this.#begin(account);
     followed.users++;
@@ -110,7 +110,7 @@ class ValkeySource implements UsageSource {
     }
   }
 
-  /** Questions about one account wait for each other, so that no rows are dropped under one of them. */
+  /** Queries about one account wait for each other, so that no rows are dropped under one of them. */
   async use<R>(wanted: readonly string[], work: UsageQuery<R>): Promise<R> {
     this.#openMirror();
     const all = wanted.toSorted().map((account) => this.#begin(account)); // in one order, which excludes deadlocks
@@ -154,7 +154,7 @@ class ValkeySource implements UsageSource {
     return this.#mirror;
   }
 
-  /** A damaged file is removed; the next question copies everything again. */
+  /** A damaged file is removed; the next query copies everything again. */
   async #checked<R>(work: () => Promise<R>): Promise<R> {
     const mirror = this.#openMirror();
     try {

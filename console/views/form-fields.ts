@@ -5,14 +5,14 @@
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
-/** What is wrong, and at which field; without one: with the whole. */
+/** An error, with its field; without one: of the whole form. */
 interface FieldFault {
   readonly field: string | undefined;
   readonly message: string;
 }
 
 
-/** The id of a field's control; faults and hints have it with an ending. */
+/** The id of a field's control. The ids of its errors and hint add a suffix. */
 export function fieldId(field: string): string {
   return `f-${field}`;
 }
@@ -79,7 +79,7 @@ interface SelectField extends Omit<TextField, 'prefix' | 'suffix' | 'attributes'
   readonly options: readonly Option[];
 }
 
-/** A labelled choice of one. A value that is none of the options is not shown as if it were one. */
+/** A labelled select. A value that is not among the options selects none. */
 export function selectField({
   field, label, value, errors, hint, options, short = true, below = NOTHING,
 }: SelectField): Html {

@@ -12,7 +12,7 @@ export function csrfField(csrf: string): Html {
 
 export type Backend = 'Kubernetes' | 'Files';
 
-/** One sentence: which right it takes, and where. */
+/** One sentence that names the missing right, and where it is needed. */
 export function renderMissingRight(backend: Backend, verb: 'create' | 'patch', namespace?: string): Html {
   if (backend === 'Files') return html`The folder of manifests cannot be written to by the gateway, so it is only \
 shown.`;

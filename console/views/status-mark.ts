@@ -2,13 +2,13 @@
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 
-/** bad: calls are refused. quiet: somebody wants it so. info: it passes by itself. */
+/** bad: calls are refused. quiet: it is intended. info: it is temporary. */
 export type StatusTone = 'good' | 'warn' | 'bad' | 'info' | 'quiet';
 
 export interface StatusMark {
   readonly label: string;
   readonly tone: StatusTone;
-  /** Why, and what to do; empty: there is nothing to add. */
+  /** Why, and what to do; empty: no explanation is needed. */
   readonly message: string;
 }
 

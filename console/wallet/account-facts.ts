@@ -1,4 +1,4 @@
-/** [P] An account's figures, where its pages are, and what they begin with. */
+/** [P] An account's figures, the paths of its pages, and their heading. */
 import type { Account } from '#crds/types.gen.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { html, NOTHING } from '#web/html.ts';
@@ -33,7 +33,7 @@ function sumOf(grants: Account['spec']['grants'] = []): bigint {
   return grants.reduce((sum, { usd }) => sum + (parseDecimal(usd) ?? 0n), 0n);
 }
 
-/** Whether the status speaks of the spec as it is now, as far as it says. */
+/** Whether the status refers to the current spec. */
 function isCurrent({ metadata, status }: Account): boolean {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return (ready?.observedGeneration ?? Infinity) >= (metadata.generation ?? 0);

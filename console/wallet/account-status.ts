@@ -1,10 +1,10 @@
-/** [P] The one status of an account, as lists, filters and pages show it, from its amounts as they are now. */
+/** [P] An account's status, as lists, filters and pages show it, computed from its current amounts. */
 import type { Account, Condition } from '#crds/types.gen.ts';
 import { formatShortUsd, formatUsdDown } from '#web/format.ts';
 import type { StatusMark, StatusTone } from '../views/status-mark.ts';
 import type { AccountFacts } from './account-facts.ts';
 
-/** The worst first: lists sort by this order. */
+/** Worst first: lists sort in this order. */
 export const ACCOUNT_STATUSES = ['NotAccepted', 'Overdrawn', 'OutOfCredit', 'Low', 'Pending', 'Active'] as const;
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
 
@@ -28,7 +28,7 @@ interface AccountStatusContext {
   readonly wasRefused?: boolean;
 }
 
-/** The first that holds. */
+/** The first status that applies. */
 export function accountStatusOf(facts: AccountFacts, context: AccountStatusContext = {}): AccountStatusFinding {
   const [status, message] = reasonOf(facts, context);
   return { status, label: ACCOUNT_STATUS_LABELS[status], tone: TONES[status], message };
@@ -79,7 +79,7 @@ function pending(ready: Condition | undefined): Reason | undefined {
   return ['Pending', ready.message === '' ? ready.reason : ready.message];
 }
 
-/** What the gateway says of the spec as it is now. */
+/** The Ready condition, if it refers to the current spec. */
 function readyOf({ metadata, status }: Account): Condition | undefined {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return ready && (ready.observedGeneration ?? Infinity) >= (metadata.generation ?? 0) ? ready : undefined;

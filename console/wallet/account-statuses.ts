@@ -1,4 +1,4 @@
-/** Works out the status of accounts that a person sees, with what their keys' last calls met. */
+/** Computes the statuses of accounts that a person sees, with the outcome of their keys' last calls. */
 import { namespacedName } from '../../operator/store/resources.ts';
 import type { PageRequest } from '../route.ts';
 import type { AccountFacts } from './account-facts.ts';

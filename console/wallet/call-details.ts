@@ -1,4 +1,4 @@
-/** [P] One call: what the ledger keeps of it, and what the proxies noted beside. */
+/** [P] One call: its record in the ledger, and the proxies' notes. */
 import { viewLines } from '#ledger/bill.ts';
 import type { BillLineView } from '#ledger/bill.ts';
 import type { TokenCounts, UsageRecord } from '#ledger/usage-record.ts';
@@ -23,7 +23,7 @@ export interface CallView {
   readonly groups: ReadonlyMap<string, string>;
 }
 
-/** Of records that an older version wrote, which have no lines. */
+/** Token classes, for records of older versions, which have no lines. */
 const CLASSES: readonly (readonly [keyof TokenCounts, string])[] = [
   ['input', 'input'], ['cached', 'cacheRead'], ['cacheWrite5m', 'cacheWrite5m'], ['cacheWrite1h', 'cacheWrite1h'],
   ['output', 'output'],
@@ -140,7 +140,7 @@ function renderLine(line: BillLineView): Html {
 <td class="num">${renderUsd(nanoUsd(line.amount_usd), 6)}</td></tr>`;
 }
 
-/** What made the rate another than the model's own. */
+/** The tier, region or model because of which the rate differs from the model's own. */
 function renderMarks({ service_tier: tier, context_above: above, region, model }: BillLineView): Html {
   const marks = [
     ...model === null ? [] : [model], ...tier === null ? [] : [`${tier} tier`],

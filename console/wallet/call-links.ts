@@ -1,11 +1,11 @@
-/** [P] Where the page of one call is. */
+/** [P] The path of one call's page. */
 import type { ObjectRef } from '../access/access.ts';
 import { accountPath, withParameters } from './account-facts.ts';
 
 export interface CallName {
   readonly callId: string;
   readonly keyUid: string;
-  /** Of its admission, by which the ledger finds it; absent: it was refused. */
+  /** The time of its admission, by which the ledger finds it; absent: it was refused. */
   readonly createdMs?: number;
 }
 

@@ -23,7 +23,7 @@ interface CallsView {
   readonly groups: ReadonlyMap<string, string>;
   readonly made: (call: UsageRecord) => string | undefined;
   readonly margins: boolean;
-  /** Of all calls that the filter lets through. */
+  /** The sum of all calls that match the filter. */
   readonly sum: Html;
   /** Suggestions. */
   readonly models: readonly string[];
@@ -116,7 +116,7 @@ ${renderConsumed(call, view)}\
 <td data-label="Margin" class="num">${renderMargin(call)}</td>` : NOTHING}</tr>`;
 }
 
-/** Tokens by class, or what was made without any. */
+/** Tokens by class, or the images and videos that were generated. */
 function renderConsumed(call: UsageRecord, { made }: CallsTableView): Html {
   const words = made?.(call);
   if (words !== undefined) return html`<td colspan="4" data-label="Made" class="num">${words}</td>`;
@@ -141,7 +141,7 @@ export function renderStatus(call: UsageRecord): Html {
   return html`<span class="dot ${STATUS_TONES[status]}">${STATUS_WORDS[status]}</span>${sourceNote(call)}`;
 }
 
-/** Classes that most calls have nothing of. */
+/** A count that is 0 for most calls. */
 function count(tokens: number): Html {
   return tokens === 0 ? html`<span class="soft">0</span>` : html`${formatCount(tokens)}`;
 }

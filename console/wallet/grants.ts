@@ -1,5 +1,5 @@
 /**
- * [P] An account's grants, and what a form that adds one holds. The grant is appended to the list that the person saw,
+ * [P] An account's grants, and the form that adds one. The grant is appended to the list that the person saw,
  * so a concurrent change is not overwritten.
  */
 import type { Account, AccountGrant } from '#crds/types.gen.ts';
@@ -43,7 +43,7 @@ export function parseGrantForm(form: URLSearchParams): GrantForm {
   };
 }
 
-/** What is typed for an account that shows no faults yet: the month, if it is free. */
+/** The initial form: the grant is named after the month, if that name is free. */
 export function emptyGrantForm({ metadata, spec }: Account, nowMs: number): GrantForm {
   const month = new Date(nowMs).toISOString().slice(0, 7);
   const taken = new Set((spec.grants ?? []).map(({ name }) => name));
@@ -52,7 +52,7 @@ export function emptyGrantForm({ metadata, spec }: Account, nowMs: number): Gran
   return { name, usd: '', reason: '', uid: metadata.uid ?? '', generation: metadata.generation ?? 0 };
 }
 
-/** All that is wrong with it, in the API's words where the API would refuse it. `usd` may be negative. */
+/** All errors of the form, in the API's words where the API would refuse it. `usd` may be negative. */
 export function validateGrant({ name, usd, reason }: GrantForm, { spec }: Account): GrantError[] {
   const errors: GrantError[] = [];
   const grants = spec.grants ?? [];
@@ -75,7 +75,7 @@ export function validateGrant({ name, usd, reason }: GrantForm, { spec }: Accoun
   return errors;
 }
 
-/** Who grants, and when. */
+/** The author and the time of a grant. */
 export interface GrantOrigin {
   readonly grantedBy: string;
   readonly nowMs: number;
@@ -96,7 +96,7 @@ export function grantChange({ uid, generation }: GrantForm, grant: AccountGrant,
   return { uid, generation, patch: { spec: { grants: [...spec.grants ?? [], grant] } } };
 }
 
-/** What the API refuses, at the field that it speaks of. */
+/** The API's refusal as errors of the form's fields. */
 export function errorsOfRefusedGrant(error: AccessError): GrantError[] {
   if (error.fields.length === 0) return [{ field: undefined, message: error.message }];
   return error.fields.map(({ path, message }) => {
@@ -108,7 +108,7 @@ export function errorsOfRefusedGrant(error: AccessError): GrantError[] {
   });
 }
 
-/** Without what people write around amounts: a currency sign, thousands apart. */
+/** Removes a currency sign and thousands separators. */
 function amountOf(typed: string): string {
   return typed.replace(/^([-−]?)\s*\$\s*/, '$1').replace('−', '-').replace(/(?<=\d)[,\s](?=\d{3}(?:\D|$))/g, '');
 }

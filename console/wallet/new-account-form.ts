@@ -1,4 +1,4 @@
-/** [P] The form of a new account: namespace, name and, where one likes, its first credit. */
+/** [P] The form of a new account: namespace, name and, optionally, its first credit. */
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { errorSummary, selectField, textField } from '../views/form-fields.ts';
@@ -12,7 +12,7 @@ export interface AccountForm {
   readonly name: string;
   readonly usd: string;
   readonly reason: string;
-  /** What comes afterwards: the form of a key, or the account. */
+  /** The next page: the form of a key, or the account. */
   readonly next: 'key' | 'account';
 }
 
@@ -74,7 +74,7 @@ function renderNamespace(
   });
 }
 
-/** Nobody has given the right to create any. */
+/** Shown to people without the right to create accounts. */
 export function renderMayNotCreateAccount(): Html {
   return html`${renderHead()}
 <div class="empty" id="may-not-create"><h2>You may not create accounts</h2>

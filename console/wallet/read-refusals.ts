@@ -6,7 +6,7 @@ import type { Refusals } from './refusals.ts';
 const DAY_MS = 86_400_000;
 const COUNTED_DAYS = 7;
 
-/** Of one account. A store that does not answer takes nothing else from the page. */
+/** The refusals of one account. If the store does not answer, the rest of the page is still shown. */
 export async function readRefusals(
   { deps: { activity, log }, nowMs }: PageRequest, { accounts: [account], keyUid }: CallQuery, most: number,
 ): Promise<Refusals> {

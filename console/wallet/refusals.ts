@@ -28,7 +28,7 @@ export interface RefusalsView {
 
 interface Reason {
   readonly label: string;
-  /** After a number of calls. */
+  /** Follows a number of calls. */
   readonly phrase: string;
 }
 
@@ -52,7 +52,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
   upstream_overloaded: { label: 'Provider overloaded', phrase: 'by overloaded providers' },
 };
 
-/** What a code of the error table means for who reads a list. */
+/** The meaning of an error code, for lists. */
 export function reasonOf(errorCode: string | undefined): Reason {
   return REASONS[errorCode ?? ''] ?? INVALID;
 }

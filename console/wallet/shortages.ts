@@ -14,7 +14,7 @@ export interface Shortage {
   readonly limitNanoUsd: bigint;
 }
 
-/** Of these keys, or of all keys of these accounts. A store that does not answer takes nothing from the page. */
+/** Of these keys, or of all keys of these accounts. None if the store does not answer. */
 export async function readShortages(
   { deps: { activity, log } }: Pick<PageRequest, 'deps'>, queries: readonly ActivityQuery[],
 ): Promise<readonly Shortage[]> {
@@ -27,7 +27,7 @@ export async function readShortages(
   }
 }
 
-/** Without a limit, running calls held what was missing: it comes back by itself. */
+/** Undefined without a limit: running calls held the missing money, which is released when they end. */
 function shortageOf({ account, keyUid, atMs, errorCode, exceededLimitNanoUsd }: ActivityEntry): Shortage[] {
   if (exceededLimitNanoUsd === undefined || !/^-?\d+$/.test(exceededLimitNanoUsd)) return [];
   const of = errorCode === 'insufficient_quota' ? 'Key' : 'Account';

@@ -41,7 +41,7 @@ ${spending.all.calls === 0
 </section>`;
 }
 
-/** What is said where the records cannot be read. */
+/** The notice shown if the records cannot be read. */
 export function renderLedgerNotice(why: 'Missing' | 'Unavailable'): Html {
   if (why === 'Unavailable') return html`<div class="notice warn" role="status"><p>The ledger does not answer at the \
 moment, so calls and spending by day cannot be shown. Try again in a few seconds.</p></div>`;
@@ -49,7 +49,7 @@ moment, so calls and spending by day cannot be shown. Try again in a few seconds
 cannot be shown. Balances are as the gateway last wrote them into the accounts.</p></div>`;
 }
 
-/** What is said where an account has more calls since a moment than the console takes in. */
+/** The notice shown if an account has more calls than the console keeps. */
 export function renderMissing({ wholeSinceMs }: Pick<SpendingSums, 'wholeSinceMs'>, sinceMs: number): Html {
   if (wholeSinceMs <= sinceMs) return NOTHING;
   return html`<div class="notice" id="calls-missing"><p>There are more calls than the console keeps: some from \
@@ -82,7 +82,7 @@ function keyLabel(uid: string, { key }: SpendingView): Html {
   return html`<a href="${path}" title="${uid}, which is gone or not yours to see">Key <bdi>${shortUid(uid)}</bdi></a>`;
 }
 
-/** The dearest, and the others together. */
+/** The most expensive ones, and the others together. */
 function renderRanks(title: string, sums: ReadonlyMap<string, SpendingSum>, label: (name: string) => Html): Html {
   const ranked = [...sums];
   const most = ranked[0]?.[1].costNanoUsd ?? 0n;

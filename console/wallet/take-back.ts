@@ -12,7 +12,7 @@ import type { GrantError, GrantForm } from './grants.ts';
 
 export interface TakeBackView {
   readonly account: Account;
-  /** Its amount is what is taken back, without a sign. */
+  /** The amount has no sign: it says how much is taken back. */
   readonly form: GrantForm;
   readonly errors: readonly GrantError[];
   readonly csrf: string;

@@ -1,6 +1,6 @@
 /**
- * Which calls a person may see: those of an account that the person may read, or else those of one key. The API server
- * decides; the address only says what is asked for.
+ * Decides which calls a person may see: those of an account that the person may read, or else those of one key. The API
+ * server decides about rights; the address only states what is requested.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
@@ -14,9 +14,9 @@ export interface VisibleCalls {
   readonly ref: ObjectRef;
   /** undefined: the person may not read it, and sees only `key`. */
   readonly account: Account | undefined;
-  /** The one key that is asked for. Always there where `account` is not. */
+  /** The requested key. Always present if `account` is not. */
   readonly key: ApiKey | undefined;
-  /** The name that is asked for, where no key of the account has it, or none that the person may know of. */
+  /** The requested name, if no key of the account that the person may know of has it. */
   readonly unknownKey: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export async function readVisibleCalls(request: PageRequest): Promise<VisibleCal
     keyName === '' ? undefined : keyName };
 }
 
-/** undefined: the person may not read it, which is enough for who sees a key of it. */
+/** undefined: the person may not read the account, but sees a key of it. */
 async function readAccount(ref: ObjectRef, {
   person, deps,
 }: Pick<PageRequest, 'person' | 'deps'>, seesKey: boolean): Promise<Account | undefined> {
@@ -67,7 +67,7 @@ export function callQueryOf({ ref, account, key, unknownKey }: VisibleCalls, uid
   return uid === '' ? { accounts } : { accounts, keyUid: uid };
 }
 
-/** No key's identity. */
+/** A uid that no key has. */
 const NOBODY = '\u0000';
 
 /** The names of an account's keys by their identity, as far as the person may see them. */

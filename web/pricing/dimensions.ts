@@ -1,6 +1,6 @@
 /**
- * [P] The prices of a model that one rate per class does not say: by the length of a request, by service tier, by
- * place, and by use of the provider's tools. As JSON, and as a list for people.
+ * [P] The prices of a model beyond one rate per class: by context tier, service tier and region, and for uses of the
+ * provider's tools, as JSON and as a list for people.
  */
 import { formatDecimal } from '../decimal.ts';
 import { html, NOTHING } from '../html.ts';
@@ -135,7 +135,7 @@ function decimalOrNull(value: bigint | undefined): string | null {
   return value === undefined ? null : formatDecimal(value);
 }
 
-/** What else a call can cost, in words; nothing where one rate per class says it all. */
+/** What else a call can cost; nothing if there is only one rate per class. */
 export function renderDimensions(dimensions: Dimensions): Html {
   const { usdPerMillion, contextTiers, serviceTiers, regions, perSecondNanoUsd: perSecond } = dimensions;
   const others = usdPerMillion
@@ -152,7 +152,7 @@ export function renderDimensions(dimensions: Dimensions): Html {
         return [`Service tier ${tier.name}, ${what.toLowerCase()}`, price];
       }),
     ]),
-    ...regions.map(({ name, multiplierE9 }): Line => [`In the place ${name}`, times(multiplierE9)]),
+    ...regions.map(({ name, multiplierE9 }): Line => [`In the region ${name}`, times(multiplierE9)]),
     ...describeUses(dimensions.perUse),
     ...dimensions.perImage.map(describeImage),
     ...perSecond === undefined ? [] : [['A second of a video', dollars(perSecond)] as const],

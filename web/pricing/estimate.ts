@@ -18,7 +18,7 @@ export interface Served {
   readonly tier: string;
   /** Empty: none that has a price. */
   readonly region: string;
-  /** Of what size and quality an image is, by its position in `perImage`; undefined: any. */
+  /** The size and quality of an image, as a position in `perImage`; undefined: any. */
   readonly image: number | undefined;
 }
 
@@ -71,7 +71,7 @@ export function inputOf(counts: Counts): bigint {
   return INPUT_CLASSES.reduce((sum, name) => sum + (counts[name] ?? 0n), 0n);
 }
 
-/** What the counts cost at the cheapest and at the dearest of these prices: nano-USD, rounded as a call is. */
+/** The cost at the cheapest and at the most expensive of these prices: nano-USD, rounded like a bill. */
 export function estimate(
   prices: readonly FlatPrice[], counts: Counts,
 ): { readonly low: bigint; readonly high: bigint } {

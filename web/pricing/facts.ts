@@ -1,10 +1,10 @@
-/** [P] What a model is, as pages show it: what it takes and makes with icons and words, and its limits. */
+/** [P] A model's facts as pages show them: inputs and outputs with icons and words, and limits. */
 import { html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 import type { Modality, ModelFacts } from './model-facts.ts';
 import type { PricingRow } from './price-list.ts';
 
-/** What people look for in a model. */
+/** The uses of models that the filter offers. */
 export const USES = ['chat', 'vision', 'embeddings', 'images', 'videos'] as const;
 export type Use = (typeof USES)[number];
 

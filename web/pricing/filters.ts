@@ -46,7 +46,7 @@ ${state.pricing.groups.map((group) => (
 </form>`;
 }
 
-/** What the dollar amounts of this view are. */
+/** Explains the dollar amounts of this view. */
 export function renderBasis(state: PriceList, query: PricingQuery): Html {
   const group = state.pricing.groups.find(({ name }) => name === query.group);
   if (!group) return html`USD per million tokens at base prices (group ratio 1)`;
@@ -58,7 +58,7 @@ export function renderBasis(state: PriceList, query: PricingQuery): Html {
     : ` × ${ratio}`}`;
 }
 
-/** A group with what it multiplies prices by; its name too where another group shows the same display name. */
+/** A group with its price ratio, and its name if another group has the same display name. */
 export function optionText(group: PricingGroup, { pricing, groups }: PriceList): string {
   const ambiguous =
     pricing.groups.some(({ name, displayName }) => displayName === group.displayName && name !== group.name);

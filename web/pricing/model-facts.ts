@@ -1,4 +1,4 @@
-/** [P] What a model is: its endpoints, what it takes and makes, and its limits, for pages and lists of models. */
+/** [P] A model's endpoints, inputs, outputs and limits, for pages and lists of models. */
 
 export type Endpoint = 'Chat' | 'Embeddings' | 'Images' | 'Videos';
 export type Modality = 'text' | 'image' | 'video' | 'audio' | 'embedding';

@@ -1,5 +1,5 @@
 /**
- * [P] A model's own page: what it is, what it costs in each group, its limits, and first calls to copy. Shared by the
+ * [P] A model's own page: its facts, its prices in each group, its limits, and example calls to copy. Shared by the
  * public page and the console; wrap it into an element of class "prices".
  */
 import { formatDecimal } from '../decimal.ts';

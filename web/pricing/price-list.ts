@@ -56,8 +56,8 @@ export interface PricingRow {
   readonly cacheRatioE9: bigint;
   readonly cacheWriteRatioE9: bigint;
   /**
-   * Which of them pages show as prices: cache ratios that the catalog gives, and the completion ratio of a model that
-   * makes tokens.
+   * Which of them pages show as prices: cache ratios that the catalog states, and the completion ratio of a model that
+   * generates tokens.
    */
   readonly stated: {
     readonly output: boolean; readonly cache: boolean; readonly cacheWrite5m: boolean; readonly cacheWrite1h: boolean;

@@ -17,9 +17,9 @@ import type { ArrangedRow, RankedRow } from './rows.ts';
 import { renderTable } from './table.ts';
 
 export interface PricesOptions {
-  /** The addresses of models' own pages begin so. */
+  /** The prefix of the addresses of models' own pages. */
   readonly modelRoot: string;
-  /** Spares ranking the same rows again. */
+  /** The ranked rows, if they are known already. */
   readonly ranked?: readonly RankedRow[];
 }
 
@@ -61,7 +61,7 @@ ${calculated ? renderCalculator(list, query, calculated, vendors) : NOTHING}
 ${renderFootnote(example)}`;
 }
 
-/** A visible model that is priced by tokens, rather one whose ratios all matter. */
+/** A visible model that is priced by tokens, preferably one with all ratios. */
 function exampleRow(rows: readonly ArrangedRow[]): PricingRow | undefined {
   const candidates = rows.flatMap(({ visible, ranked: { row } }) =>
     visible && row.quotaType === 'Token' && !row.isInDollars ? [row] : []);

@@ -29,7 +29,7 @@ interface ColumnOrder {
   readonly applies: (row: PricingRow) => boolean;
 }
 
-/** Made when it is first needed: that takes milliseconds of a start. */
+/** Created when first needed, because that takes milliseconds of a start. */
 let collator: Intl.Collator | undefined;
 const always = (): boolean => true;
 const isToken = ({ quotaType }: PricingRow): boolean => quotaType === 'Token';

@@ -43,7 +43,7 @@ interface TableView {
 interface TableOptions {
   /** Every vendor, in the order of the filter's options. */
   readonly vendors: readonly string[];
-  /** The addresses of models' own pages begin so. */
+  /** The prefix of the addresses of models' own pages. */
   readonly modelRoot: string;
 }
 
@@ -84,7 +84,7 @@ function renderRow({ ranked, visible, leads }: ArrangedRow, view: TableView): Ht
 <tr role="row"${leads ? html` class="lead"` : NOTHING}${flag('hidden', !visible)}${renderContent(ranked, view)}</tr>`;
 }
 
-/** What of a row is the same however the list is ordered and filtered: nearly all, so that a search costs little. */
+/** The parts of a row that are the same in every view: nearly all, so that a search costs little. */
 interface RowContent {
   readonly groups: PriceList['groups'];
   readonly group: OfferingGroup | undefined;
@@ -139,7 +139,7 @@ ${generationUnit(row)}</small></td>\
 <td role="cell">${renderCache(row, dollars)}</td>`;
 }
 
-/** What the catalog does not state has no price here. */
+/** Prices that the catalog does not state are not shown. */
 function renderCache({ stated, ...row }: PricingRow, dollars: TokenDollars): Html {
   const ratio = stated.cache ? formatDecimal(row.cacheRatioE9) : NOT_STATED;
   const cached = html`${stated.cache ? formatRange(dollars.cached) : '—'} cached`;

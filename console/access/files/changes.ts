@@ -33,8 +33,8 @@ export interface FolderChanges {
   readonly delay: (ms: number) => Promise<void>;
 }
 
-/** How often, and at what interval, a change polls for the operator's verdict. */
-const MOST_LOOKS = 100;
+/** How often, and at what interval, a change polls for the operator's result. */
+const MAX_POLLS = 100;
 const LOOK_MS = 20;
 const LONGEST_NAME = 120;
 const REPEAT = 'Nothing was written; look at what it says now and repeat the change.';
@@ -118,7 +118,7 @@ export async function changeManifest<K extends Kind>(changes: FolderChanges, wis
 }
 
 /**
- * Takes the object out of its file, and the key that was made for it out of the data folder. Rejects with AccessError.
+ * Removes the object from its file, and its generated key from the data folder. Rejects with AccessError.
  */
 export async function deleteManifest(changes: FolderChanges, { kind, ref, uid }: Deletion): Promise<void> {
   const { source, log } = changes;
@@ -135,7 +135,7 @@ export async function deleteManifest(changes: FolderChanges, { kind, ref, uid }:
   if (object.kind === 'ApiKey') await discardKey(source, object);
 }
 
-/** As in a cluster, the key goes with its ApiKey: it opens nothing again when another one gets the same name. */
+/** As in a cluster, the key is deleted with its ApiKey: a later ApiKey of the same name does not revive it. */
 async function discardKey(source: ManifestSource, apiKey: ApiKey): Promise<void> {
   const id = secretIdOf(apiKey);
   const secret = source.secretOf(id);
@@ -178,7 +178,7 @@ async function readAnew(source: ManifestSource): Promise<void> {
 async function taken<K extends Kind>(changes: FolderChanges, kind: K, ref: ObjectRef): Promise<ObjectOf<K>> {
   const { source, delay } = changes;
   await readAnew(source);
-  for (let look = 0; look < MOST_LOOKS && !isTaken(source, present(source, kind, ref)); look++) await delay(LOOK_MS);
+  for (let look = 0; look < MAX_POLLS && !isTaken(source, present(source, kind, ref)); look++) await delay(LOOK_MS);
   return present(source, kind, ref);
 }
 
@@ -197,7 +197,7 @@ function schemaOf({ kinds }: FolderChanges, kind: Kind): KindSchema {
   return schema;
 }
 
-/** "team-a-ci.yaml"; where that is taken, its kind is added, then a number. */
+/** "team-a-ci.yaml"; if that exists, the kind is added, then a number. */
 function fileNames(kind: Kind, { namespace, name }: ObjectRef): string[] {
   const stem = `${namespace}-${name.slice(0, LONGEST_NAME)}`;
   const withKind = `${stem}-${kind.toLowerCase()}`;
@@ -205,7 +205,7 @@ function fileNames(kind: Kind, { namespace, name }: ObjectRef): string[] {
   return [stem, withKind, ...numbered].map((each) => `${each}.yaml`);
 }
 
-/** As JSON has it: without fields that are undefined. */
+/** The value as JSON: without undefined fields. */
 function jsonOf(value: unknown): Json {
   const json: Json = JSON.parse(JSON.stringify(value));
   return json;

@@ -7,7 +7,7 @@ import { mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface ConsoleSecrets {
-  /** Told where it was made just now, never again. */
+  /** The token's text, only if it was generated just now. */
   readonly newToken: string | undefined;
   readonly tokenFile: string;
   /** Whether this is the admin token, in a time that does not depend on it. */
@@ -20,17 +20,17 @@ const TOKEN_FILE = 'admin-token';
 const SEALING_FILE = 'sealing-key';
 const TOKEN_BYTES = 32;
 const SEALING_BYTES = 32;
-/** Of a token that somebody has put there. */
-const FEWEST_CHARACTERS = 32;
+/** The minimum length of a token that an administrator has written there. */
+const MIN_CHARACTERS = 32;
 
-/** Rejects where the folder cannot be written, or where a file in it is not what it should be. */
+/** Rejects if the folder cannot be written, or if one of the files is malformed. */
 export async function openConsoleSecrets(dataDir: string): Promise<ConsoleSecrets> {
   const folder = join(dataDir, FOLDER);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const tokenFile = join(folder, TOKEN_FILE);
   const token = await readOrMake(tokenFile, () => `mgw-${randomBytes(TOKEN_BYTES).toString('base64url')}`);
-  if (!/^[\x21-\x7e]+$/.test(token.text) || token.text.length < FEWEST_CHARACTERS)
-    throw new Error(`${tokenFile} must hold one line of at least ${FEWEST_CHARACTERS} characters without spaces; `
+  if (!/^[\x21-\x7e]+$/.test(token.text) || token.text.length < MIN_CHARACTERS)
+    throw new Error(`${tokenFile} must hold one line of at least ${MIN_CHARACTERS} characters without spaces; `
       + 'delete it to have another token made');
   const sealingFile = join(folder, SEALING_FILE);
   const sealing = await readOrMake(sealingFile, () => randomBytes(SEALING_BYTES).toString('base64'));

@@ -8,7 +8,7 @@ import type { Document, Node, Pair, ToStringOptions, YAMLMap, YAMLSeq } from 'ya
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { Json, JsonObject } from '#crds/json.ts';
 
-/** Why a text cannot be edited, at an offset of it. */
+/** Why a text cannot be edited, with the offset of the problem. */
 export class UneditableError extends Error {
   override readonly name = 'UneditableError';
   readonly offset: number;
@@ -41,7 +41,7 @@ function editDocument(text: string, value: JsonObject): string {
   return document.toString({ lineWidth: 0, ...styleOf(document, text) });
 }
 
-/** As the text has it: how far maps and lists are indented, and whether brackets are followed by a space. */
+/** The text's own style: the indentation of maps and lists, and whether a space follows a bracket. */
 function styleOf(document: Document, text: string): ToStringOptions {
   const column = (node: Node): number => {
     const offset = node.range?.[0] ?? 0;
@@ -112,7 +112,7 @@ function addPair({ text }: Edit, map: YAMLMap, pair: Pair): void {
   map.items.push(pair);
 }
 
-/** What both lists begin and end with stays; what is between changes item by item. */
+/** Keeps what both lists begin and end with; changes what is between item by item. */
 function editList(edit: Edit, list: YAMLSeq, { present, wanted }: Change<readonly Json[]>): void {
   const shorter = Math.min(present.length, wanted.length);
   let before = 0;
@@ -199,7 +199,7 @@ function isSameSort(node: unknown, wanted: Json): node is YAMLMap | YAMLSeq {
   return (isMap(node) && isJsonObject(wanted)) || (isSeq(node) && isList(wanted));
 }
 
-/** A part that an alias repeats is changed by hand. */
+/** Refuses to edit a part that an alias repeats. */
 function assertOwn({ text }: Edit, node: unknown): void {
   if (!isNode(node)) return;
   const start = node.range?.[0] ?? 0;

@@ -16,7 +16,7 @@ const FILES: Readonly<Record<StateEntry, string>> = { signedOut: 'signed-out.jso
 const NOT_KEPT = 'It could not be written to the data folder. Nothing was changed; '
   + 'try again when the folder can be written.';
 
-/** One process writes there at a time. Rejects where the folder cannot be used. */
+/** Only one process may write there at a time. Rejects if the folder cannot be used. */
 export async function openFileState(dataDir: string): Promise<SharedState> {
   const folder = join(dataDir, FOLDER);
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -16,7 +16,7 @@ import { splitDocuments } from '../../../operator/files/split-documents.ts';
 import { readYaml } from '../../../operator/files/yaml.ts';
 import { AccessError } from '../access.ts';
 
-/** An object where it stands in a file. */
+/** An object and its place in a file. */
 export interface ManifestText {
   readonly id: string;
   readonly origin: Origin;
@@ -49,7 +49,7 @@ export async function replaceManifest(place: ManifestText, manifest: JsonObject)
   return before + edited + after;
 }
 
-/** The file's text without the object; undefined: nothing is left in it that says anything. */
+/** The file's text without the object; undefined: nothing but comments and separators would be left. */
 export function removeManifest(place: ManifestText): string | undefined {
   const { before, own, after } = split(place);
   const comments = before === '' && after !== '' ? leadingComments(own) : '';
@@ -62,7 +62,7 @@ export function newManifest(manifest: JsonObject): string {
   return dump(manifest, { lineWidth: -1, noRefs: true, quoteStyle: 'double', seqNoIndent: true });
 }
 
-/** What an API server would say to the manifest. @throws AccessError (Invalid) */
+/** Checks the manifest as an API server would. @throws AccessError (Invalid) */
 export function assertAdmitted(schema: KindSchema, manifest: JsonObject): void {
   const { errors } = admit(schema, manifest);
   if (errors.length === 0) return;
@@ -70,7 +70,7 @@ export function assertAdmitted(schema: KindSchema, manifest: JsonObject): void {
   throw new AccessError('Invalid', 'Some fields are not valid. Nothing was changed.', { fields });
 }
 
-/** A spec without what defaults would put there anyway, so that a new file says what its author said. */
+/** Removes fields that have their default values, so that a new file contains only what its author stated. */
 export function withoutDefaults(schema: KindSchema, manifest: JsonObject): JsonObject {
   const wanted = admit(schema, manifest).object;
   const trim = (value: JsonObject, rebuild: (inner: JsonObject) => JsonObject): JsonObject => {
@@ -116,7 +116,7 @@ function uneditable({ id, origin: { file } }: ManifestText, line: number, why: s
     + 'Change it in the file; it is in force within a second.');
 }
 
-/** Whether a text is one document that holds the object, is without mistakes, and says this. */
+/** Whether a text is one valid document that contains the object with exactly this manifest. */
 function saysOnly(text: string, manifest: JsonObject, { id, options }: ManifestText): boolean {
   const [document, ...more] = parseDocuments(text, options);
   if (document?.id !== id || isFaulty(document) || more.length > 0 || splitDocuments(text).length !== 1) return false;

@@ -1,9 +1,9 @@
-/** [P] JSON merge patches (RFC 7386), as far as they change anything. */
+/** [P] JSON merge patches (RFC 7386), and what of them changes anything. */
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject } from '#crds/json.ts';
 import type { Json } from '#crds/json.ts';
 
-/** What the patch makes of a value. */
+/** Applies the patch to a value. */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isJsonObject(patch)) return patch;
   const merged: Record<string, Json> = isJsonObject(target) ? { ...target } : {};
@@ -14,7 +14,7 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
   return merged;
 }
 
-/** The patch without what says only what is so already; undefined: nothing is left of it. */
+/** The patch without members that change nothing; undefined: none is left. */
 export function effectivePatch(target: Json | undefined, patch: Json): Json | undefined {
   if (!isJsonObject(patch)) return isDeepStrictEqual(target, patch) ? undefined : patch;
   if (!isJsonObject(target)) return patch;

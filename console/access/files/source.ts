@@ -1,4 +1,4 @@
-/** What editing a folder of manifests needs: the folder as the operator has read it, and what is stored beside it. */
+/** A folder of manifests as the operator has read it, with what is stored beside it, for edits in the console. */
 import type { Resource } from '#crds/types.gen.ts';
 import type { Diagnostic } from '../../../operator/files/diagnostic.ts';
 import type { Origin } from '../../../operator/files/load-folder.ts';
@@ -8,24 +8,24 @@ import type { ObjectRef } from '../access.ts';
 
 export interface ManifestSource {
   readonly folder: string;
-  /** Of objects without a namespace, too. */
+  /** Also the namespace of objects that name none. */
   readonly gatewayNamespace: string;
-  /** The last good state … */
+  /** The last valid state. */
   readonly resources: Resources;
-  /** … where its objects stand, by "Kind namespace/name" … */
+  /** The positions of its objects, by "Kind namespace/name". */
   readonly origins: ReadonlyMap<string, Origin>;
-  /** … and the files that it was read from, by path. */
+  /** The files that it was read from, by path. */
   readonly files: ReadonlyMap<string, FileText>;
-  /** What keeps the folder as it is now from being in force; empty: nothing. */
+  /** The mistakes because of which the folder is not in force as it is now; empty: it is in force. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Reads the folder now; resolves when it is in force, or was refused: statuses say which. */
+  /** Reads the folder now. Resolves when it is in force or was refused; the statuses say which. */
   refresh(): Promise<void>;
-  /** What is said of an object at this moment. */
+  /** An object's current status. */
   statusOf(object: ObjectRef & { readonly kind: Resource['kind'] }): Resource['status'];
-  /** Brings the spending in statuses up to date, where it is not; waits a moment for it, no longer. */
+  /** Updates the spending in the statuses, and waits for that only for a moment. */
   readSpending(): Promise<void>;
   /** A Secret of the manifests or of a generated key, by "namespace/name". */
   secretOf(id: string): SecretObject | undefined;
-  /** Forgets a generated key. */
+  /** Deletes a generated key. */
   discardSecret(id: string): Promise<void>;
 }

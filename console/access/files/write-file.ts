@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is used up',
 };
 
-/** Rejects with Conflict where the file does not hold `before` any more. */
+/** Rejects with Conflict if the file no longer contains `before`. */
 export async function replaceFile(path: string, before: string, after: string): Promise<void> {
   await inWords(path, async () => {
     const target = await realpath(path); // a link stays one
@@ -33,7 +33,7 @@ export async function replaceFile(path: string, before: string, after: string): 
   });
 }
 
-/** Rejects with Conflict where the file does not hold `before` any more. */
+/** Rejects with Conflict if the file no longer contains `before`. */
 export async function removeFile(path: string, before: string): Promise<void> {
   await inWords(path, async () => {
     await access(await realpath(path), constants.W_OK);
@@ -42,7 +42,7 @@ export async function removeFile(path: string, before: string): Promise<void> {
   });
 }
 
-/** Makes a file with the first of these names that is free, and gives its path. */
+/** Creates a file with the first of these names that is free. Resolves with its path. */
 export async function createFile(folder: string, names: readonly string[], text: string): Promise<string> {
   return inWords(folder, async () => {
     for (const name of names) {
@@ -70,7 +70,7 @@ async function assertHolds(path: string, text: string): Promise<void> {
   throw new AccessError('Conflict', `${path} was changed at the same moment. ${advice}`);
 }
 
-/** Only root may give files away; another's file that this process may write becomes its own. */
+/** Keeps the file's owner if this process is root; otherwise the file becomes this process's own. */
 async function keepOwner(path: string, { uid, gid }: { readonly uid: number; readonly gid: number }): Promise<void> {
   const made = await stat(path);
   if (made.uid === uid && made.gid === gid) return;
@@ -79,7 +79,7 @@ async function keepOwner(path: string, { uid, gid }: { readonly uid: number; rea
   });
 }
 
-/** False: there is such a file already. A link is atomic; where there are no links, the name is taken first. */
+/** False: such a file exists. A hard link is atomic; on file systems without links, the name is reserved first. */
 async function linkNew(partial: string, path: string): Promise<boolean> {
   try {
     await link(partial, path);

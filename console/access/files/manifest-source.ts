@@ -15,16 +15,16 @@ interface SourceParts {
   readonly clock: TimerClock;
   /** Reads the spending from the ledger and records it in the tracker. */
   readonly updateSpending: () => Promise<void>;
-  /** Is called when the Secret of a generated key has been discarded. */
+  /** Called when the Secret of a generated key has been deleted. */
   readonly onKeysChanged: () => void;
   /** Resolves when the controller has published or refused what the provider has read. */
   readonly settled: () => Promise<void>;
 }
 
-/** A page shows spending of at most this age without another read of the ledger. */
+/** Spending that was read within this time is shown without reading the ledger again. */
 const FRESH_MS = 1_000;
 /** A page waits at most this long for a read, which takes longer with many keys, and then shows the last figures. */
-const MOST_WAIT_MS = 80;
+const MAX_WAIT_MS = 80;
 
 export function createManifestSource(parts: SourceParts): ManifestSource {
   const { folder, gatewayNamespace, provider, minted, tracker } = parts;
@@ -57,6 +57,6 @@ function freshSpending({ clock, updateSpending }: SourceParts): () => Promise<vo
     const first = readMs === Number.NEGATIVE_INFINITY;
     reading ??= updateSpending().then(() => { readMs = clock.nowMs(); }).finally(() => { reading = undefined; });
     if (first) await reading;
-    else await Promise.race([reading, new Promise<void>((resolve) => { clock.after(MOST_WAIT_MS, resolve); })]);
+    else await Promise.race([reading, new Promise<void>((resolve) => { clock.after(MAX_WAIT_MS, resolve); })]);
   };
 }
