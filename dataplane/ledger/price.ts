@@ -187,9 +187,9 @@ const FREE_IMAGE = { rate: 0n, size: undefined, quality: undefined };
 
 function dearestCharges(price: CompiledPrice, usage: RequestUsage): Charges {
   const { serviceTiers = STANDARD, regions = [] } = usage;
-  const places = regions.length === 0 ? [undefined] : regions;
+  const everywhere = regions.length === 0 ? [undefined] : regions;
   return dearest((serviceTiers.length === 0 ? STANDARD : serviceTiers)
-    .flatMap((tier) => places.map((region) => chargesIn(price, { tier, region }, usage))));
+    .flatMap((tier) => everywhere.map((region) => chargesIn(price, { tier, region }, usage))));
 }
 
 interface Where {
@@ -271,12 +271,12 @@ function worstCharges(price: CompiledPrice, bounds: ConsumptionBounds): Charges[
 
 function waysOf(price: CompiledPrice, bounds: Omit<ConsumptionBounds, 'outputTokens' | 'generations'>): Way[] {
   const { serviceTiers = STANDARD, regions = [], inputTokens } = bounds;
-  const places = regions.length === 0 ? [undefined] : regions;
+  const everywhere = regions.length === 0 ? [undefined] : regions;
   return (serviceTiers.length === 0 ? STANDARD : serviceTiers).flatMap((tier) => {
     const table = tableOf(price, tier);
     const reached = table.contextTiers.filter(({ above }) => inputTokens > above);
     const steps = [{ above: undefined, perToken: table.perToken }, ...reached];
-    return steps.flatMap(({ above, perToken }, index) => places.map((region): Way => {
+    return steps.flatMap(({ above, perToken }, index) => everywhere.map((region): Way => {
       const { input, output } = dearestClasses(perToken, bounds);
       const { charges: [dearInput = NO_CHARGE, dearOutput = NO_CHARGE] } =
         inRegion(price, { tier, region }, { charges: [input, output], above });

@@ -126,7 +126,7 @@ function unpricedOf(
     if (!own) return [`model ${model}`];
     return [
       ...serviceTier !== undefined && !own.serviceTiers.has(serviceTier) ? [`service tier ${serviceTier}`] : [],
-      ...region !== undefined && !own.regions.has(region) ? [`place ${region}`] : [],
+      ...region !== undefined && !own.regions.has(region) ? [`region ${region}`] : [],
       ...isUnpricedClass(dimension, own) ? [dimension] : [],
     ];
   });

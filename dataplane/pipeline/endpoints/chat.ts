@@ -201,7 +201,7 @@ const USE_NAMES: Readonly<Record<PricedUse, string>> = {
 /** Describes a feature that the call asks for, and the field of a PriceCatalog that prices it. */
 function describeWay(way: PricedWay): readonly [what: string, field: string] {
   if ('serviceTier' in way) return [`the service tier "${way.serviceTier}"`, `serviceTiers.${way.serviceTier}`];
-  if ('region' in way) return [`the place "${way.region}"`, `regions.${way.region}`];
+  if ('region' in way) return [`the region "${way.region}"`, `regions.${way.region}`];
   if ('use' in way) return [USE_NAMES[way.use], `perUse.${way.use}Usd`];
   const direction = way.tokens === 'audioInput' ? 'input' : 'output';
   return [`audio in its ${direction}`, `usdPerMillion.${way.tokens}`];

@@ -32,7 +32,7 @@ export const REQUEST = objectTable('Request', {
   service_tier: dropped('an account\'s tiers are others, and its default is served'),
   diagnostics: dropped('asks for nothing but an explanation of cache misses'),
   speed: refused('there is no such setting', ['standard']),
-  inference_geo: refused('the place is the channel\'s address', ['global']),
+  inference_geo: refused('the channel\'s address decides the region', ['global']),
   mcp_servers: refused(SERVER_TOOL, [[]]),
   container: refused(SERVER_TOOL),
   compaction: refused('Gemini summarises nothing'),

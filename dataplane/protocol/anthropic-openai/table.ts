@@ -32,7 +32,7 @@ export const REQUEST = objectTable('Request', {
   cache_control: dropped(CACHING),
   diagnostics: dropped('asks for nothing but an explanation of cache misses'),
   speed: refused('there is no such setting', ['standard']),
-  inference_geo: refused('the place is the provider\'s', ['global']),
+  inference_geo: refused('the provider chooses the region', ['global']),
   mcp_servers: refused(SERVER_TOOL, [[]]),
   container: refused(SERVER_TOOL),
   compaction: refused('the provider summarises nothing'),

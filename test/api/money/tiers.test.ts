@@ -194,7 +194,7 @@ describe('a search by the provider', () => {
     const { held: amount } = await spending(world, 'main');
     reply.gate.open();
     // three requests of a full context at $2.50 a million (a cache write), 100 tokens of output at $2, two searches;
-    // the place and the speed are what the provider may choose: 1.5 times the tokens
+    // the provider may choose the region and the speed: 1.5 times the tokens
     assert.equal(amount, (3n * 200_000n * 2_500n + 100n * 2_000n) * 3n / 2n + 20_000_000n);
     assert.deepEqual(await linesOf(await call), [
       ['input', 5, '2', null, null], ['webSearch', 2, '0.01', null, null],
@@ -221,7 +221,7 @@ describe('a search by the provider', () => {
   });
 });
 
-describe('a place', () => {
+describe('a region', () => {
   it('is billed as the answer names it', async () => {
     for (const [served, rate] of [['us', '3'], ['global', '2']] as const) {
       world.anthropic.script(anthropicMessage({ usage: { input_tokens: 5, output_tokens: 0, inference_geo: served } }));

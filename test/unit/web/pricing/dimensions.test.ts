@@ -63,7 +63,7 @@ describe('a price in dollars', () => {
     const text = renderDimensions(row.dimensions).markup.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
     for (const words of [
       'audio input $32.00 per million tokens', 'Above 272,000 tokens of input input $6.00, output $30.00',
-      'Service tier priority × 2', 'In the place us × 1.1', 'A search of the web $0.01',
+      'Service tier priority × 2', 'In the region us × 1.1', 'A search of the web $0.01',
     ]) assert.ok(text.includes(words), `${words} in ${text}`);
   });
 
