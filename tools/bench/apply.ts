@@ -5,8 +5,8 @@
  * take the configuration, put it in force and acknowledge it, in one process beside this one. Keys are Provided: one
  * ApiKey and one labelled Secret each, made by parallel requests, so that the operator reads them as it would those of
  * people. Edits are merge patches (enabled: false and true) and deletes, one at a time; time runs from the moment in
- * which the request is sent, as kubectl sends it, so that the API server's and etcd's part is in it. --heap bounds the
- * operator's heap, to see how little it can do with; it runs with the memory settings of the chart. etcd does not sync
+ * which the request is sent, as kubectl sends it, so that it includes the API server and etcd. --heap bounds the
+ * operator's heap, to find the least that it needs; it runs with the chart's memory settings. etcd does not sync
  * its file (as in all tests on a real API server).
  */
 import { fork, spawn } from 'node:child_process';

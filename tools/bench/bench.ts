@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: what a call costs through the gateway, beside the mock provider alone and the quickest proxy
+ * `npm run bench`: what a call costs through the gateway, compared with the mock provider alone and the fastest proxy
  * (floor.ts). Mock and load on one core, what is measured on another. Every round measures all targets one after the
  * other, because machines drift; ratios are taken within a round. docs/design/performance.md says how to read it.
  */
@@ -24,7 +24,7 @@ import type { Target, TargetName } from './targets.ts';
  * call on the measured core, and 1 to 2 afterwards; the 99th percentile falls by half.
  */
 const WARM_UP_SECONDS = 15;
-/** Valkey shares the core of the load, so that fewer calls come. */
+/** Valkey shares the core of the load generator, so that fewer calls arrive. */
 const WARM_UP_SECONDS_ON_VALKEY = 40;
 const MAX_FOREIGN_SHARE = 0.05;
 
@@ -68,7 +68,7 @@ async function run(options: BenchOptions, cases: readonly BenchCase[], folder: s
   }
 }
 
-/** Compiled code, open connections: what the first seconds of a process have not. */
+/** Warms the targets up: compiled code, open connections. */
 async function warmUp(bench: Bench, cases: readonly BenchCase[], targets: readonly Target[]): Promise<void> {
   const kinds = new Map(cases.map((each) => [`${each.dialect}-${each.provider}-${each.shape}`, each]));
   for (const target of targets) {

@@ -7,7 +7,7 @@
 type Shape =
   /** One answer of 1 KB. */
   | 'json'
-  /** 50 events, each written by itself, as quickly as they are taken. */
+  /** 50 events, each written separately, as fast as they are read. */
   | 'stream'
   /**
    * 50 events, one every 10 ms on each stream: every event arrives alone. Throughput is given; the CPU per event is
@@ -64,14 +64,14 @@ export const CASES: readonly BenchCase[] = [
   ...(['responses', 'openai', 'anthropic'] as const).map((provider) => benchCase('responses', 'burst', 64, provider)),
 ];
 
-/** What --quick leaves. */
+/** The cases of --quick. */
 export const QUICK_CASES: ReadonlySet<string> =
   new Set(['openai-json-1', 'openai-json-64', 'openai-stream-64', 'openai-paced-64']);
 
 export const MODELS: Readonly<Record<Dialect, string>> = {
   openai: 'bench-gpt', anthropic: 'bench-claude', responses: 'bench-responses',
 };
-/** The mock provider knows by the name that it is to take its time. */
+/** By this suffix of a model's name the mock provider paces its stream. */
 export const PACED_SUFFIX = '-paced';
 export const BURST_SUFFIX = '-burst';
 /** Streams that stop within and stay open: for memory, not among the cases. */
@@ -79,7 +79,7 @@ export const HELD_SUFFIX = '-held';
 
 const SUFFIXES: Readonly<Record<Shape, string>> = { json: '', stream: '', paced: PACED_SUFFIX, burst: BURST_SUFFIX };
 
-/** Every name that a model is called by. */
+/** All names of a provider's models. */
 export function modelNames(provider: Dialect): readonly string[] {
   return ['', PACED_SUFFIX, BURST_SUFFIX, HELD_SUFFIX].map((suffix) => MODELS[provider] + suffix);
 }

@@ -1,4 +1,4 @@
-/** What the console's two benches share: calls in a ledger's file, and pages by the clock and by CPU time. */
+/** Shared by the console's two benches: writes calls into a ledger's file, and times pages. */
 import { SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
 import { openFile } from '#ledger/embedded/schema.ts';
 

@@ -1,7 +1,7 @@
 /**
  * What a gateway holds: over many calls, where nothing may grow, and per open stream. `node tools/bench/memory.ts
  * --help`. Provider and clients are processes of their own; the gateway is `mgw run` with everything on, asked for
- * its memory after a collection. Nothing of it depends on how quick the machine is.
+ * its memory after a collection. The figures do not depend on the machine's speed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -90,7 +90,7 @@ async function readMemory({ gateway, reportFile, folder }: Scene): Promise<Memor
   return JSON.parse(readFileSync(reportFile, 'utf8')) as MemoryReport;
 }
 
-/** Once what has ended is gone: it no longer falls. */
+/** Waits until the garbage of ended calls is collected, so that memory no longer falls. */
 async function lookAtRest(scene: Scene): Promise<MemoryReport> {
   for (let before = await readMemory(scene), times = 0; ; times++) {
     await delay(500);

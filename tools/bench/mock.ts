@@ -1,7 +1,7 @@
 /**
  * The mock provider, a process of its own: a raw socket server that does as little as possible for a request, so that
- * it is never what is measured. It takes requests as load generators and undici send them (a content-length, one at a
- * time), answers with bytes made beforehand, and knows by the body whether a stream is wanted and at which pace.
+ * it does not distort the measurement. It takes requests as load generators and undici send them (a content-length, one
+ * at a time), answers with bytes made beforehand, and knows by the body whether a stream is wanted and at which pace.
  */
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';

@@ -42,7 +42,7 @@ export function startPinned(command: readonly string[], { core, outputFile, cwd 
   return { pid, output: () => readFileSync(outputFile, 'utf8'), stop: () => stop(child) };
 }
 
-/** What `find` finds in the process's output. Rejects where the process ends before. */
+/** Resolves with what `find` finds in the process's output. Rejects if the process ends before. */
 export async function untilSaid<T>(started: PinnedProcess, find: (output: string) => T | undefined): Promise<T> {
   const endAt = performance.now() + READY_MS;
   while (performance.now() < endAt) {

@@ -23,7 +23,7 @@ export function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) * 1024;
 }
 
-/** CPU seconds that a core was busy, whoever had it. */
+/** CPU seconds for which a core was busy, with any process. */
 export function coreBusySeconds(core: number): number {
   const line = new RegExp(`^cpu${core} (.+)$`, 'm').exec(readFileSync('/proc/stat', 'latin1'))?.[1] ?? '';
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line.split(' ').map(Number);

@@ -72,7 +72,7 @@ async function profile(run: ProfileRun): Promise<void> {
     try {
       loaded = await load(run, gateway);
     } finally {
-      // the profiles are written at its orderly end
+      // the profiler writes its files when the process exits
       await gateway.process.stop();
     }
   } finally {

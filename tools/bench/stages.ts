@@ -1,7 +1,6 @@
 /**
- * [P] From a CPU profile to stages: each sample belongs to the first frame, from its innermost outwards, that a rule
- * knows. Frames that serve everybody (sockets, buffers, promises) are known to no rule, so that their time goes to whom
- * they served.
+ * [P] Sums a CPU profile by stage: each sample belongs to the first frame, from the innermost outwards, that matches a
+ * rule. Shared frames (sockets, buffers, promises) match no rule, so that their time counts for their callers.
  */
 
 /** What V8 writes: a tree of frames, and which of them ran at each sample. Times in microseconds. */
@@ -70,7 +69,7 @@ interface StageTime {
 }
 
 interface FunctionTime {
-  /** Name and place. */
+  /** Name and location. */
   readonly where: string;
   readonly micros: number;
 }
@@ -119,7 +118,7 @@ function findStage(id: number, nodes: ReadonlyMap<number, ProfileNode>, parents:
     const frame = nodes.get(at)?.callFrame;
     if (!frame) break;
     const text = `${frame.url} ${frame.functionName}`;
-    // the root is everybody's: only a sample of the root itself is native
+    // only samples of the root itself are native
     if (frame.functionName === '(root)' && at !== id) break;
     const rule = RULES.find(({ matches }) => matches.test(text));
     if (rule) return rule.stage;

@@ -1,10 +1,9 @@
 /**
  * Gateways and the bare proxy under load at the same time, on one core: `npm run bench:together -- [--tree FOLDER]
  * [--large] [--valkey]`. What disturbs one of them disturbs all of them in the same moment, so that the ratios of their
- * CPU time per call, each taken within a round, repeat to some two per cent where figures of targets measured by turns
- * differ by fifteen. There are two processes of each kind: a difference that is not larger than that between two of a
- * kind says nothing. Each leaves the caches of the core to the next one, so that a call costs more here than alone;
- * latencies say nothing at all.
+ * CPU time per call, each taken within a round, are reproducible within two per cent; measured in turn they differ by
+ * fifteen. There are two processes of each kind: a difference that is not larger than that between these two means
+ * nothing. The processes evict each other's caches, so that a call costs more here than alone; latencies mean nothing.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

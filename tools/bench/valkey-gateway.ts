@@ -1,8 +1,8 @@
 /**
  * A whole gateway with its ledger in a file and on Valkey, by turns, beside the bare proxy: `node
- * tools/bench/valkey-gateway.ts [--rounds 3] [--seconds 5] [--case openai-json-64]`. What is measured has a core of its
- * own; load, provider and Valkey share the other, and what Valkey takes of it is told. What the hold adds to a call is
- * told by the gateway's own metrics.
+ * tools/bench/valkey-gateway.ts [--rounds 3] [--seconds 5] [--case openai-json-64]`. The measured process has a core of
+ * its own; load, provider and Valkey share the other, and Valkey's share is printed. The gateway's own metrics tell
+ * what the hold adds to a call.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

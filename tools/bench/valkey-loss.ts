@@ -1,8 +1,8 @@
 /**
- * What is lost when the server is killed under load, for each way of keeping data: `node tools/bench/valkey-loss.ts`.
- * Counted are settlements that were acknowledged: those that the server (or the replica that takes over) does not know,
- * and those of them that are still missing once the data plane's journal has put back what it has. The machine itself
- * stays up.
+ * Measures what is lost when the server is killed under load, for each kind of persistence: `node
+ * tools/bench/valkey-loss.ts`. It counts acknowledged settlements that the server (or the replica that takes over) has
+ * lost, and those of them that are still missing after the data plane has replayed its journal. The machine itself
+ * keeps running.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

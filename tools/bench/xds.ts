@@ -1,6 +1,6 @@
 /**
- * How long an edit takes from publish to enforcement on every connected proxy, and what a large fleet of keys costs to
- * give out.
+ * Measures how long an edit takes from publish to enforcement on every connected proxy, and what distributing many keys
+ * costs.
  *   node --expose-gc tools/bench/xds.ts [--keys 10000] [--clients 20] [--edits 200]
  * Server and proxies share one process and one core here, each proxy with its own gRPC connection and its own compiled
  * state; in a cluster they do not, so these figures are upper bounds. Enforced: the lookup that a call makes gives the
@@ -67,7 +67,7 @@ async function startProxy(port: number, n: number): Promise<Proxy> {
   return proxy as Proxy;
 }
 
-/** Resolves when all proxies say so. */
+/** Resolves when all proxies enforce the edit. */
 function everywhere(
   proxies: readonly Proxy[], holds: (state: State) => boolean, each?: (ms: number) => void,
 ): Promise<void> {

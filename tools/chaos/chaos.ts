@@ -17,7 +17,7 @@ const values = readFlags(HELP, ['minutes', 'seed', 'round']);
 const seed = values.seed === undefined ? randomInt(2 ** 31) : numberFlag(values.seed, 'seed', HELP);
 const only = values.round === undefined ? undefined : numberFlag(values.round, 'round', HELP);
 const untilMs = performance.now() + numberFlag(values.minutes ?? '10', 'minutes', HELP) * 60_000;
-/** More of one round tell nothing new. */
+/** The most violations of one round that are printed. */
 const SHOWN = 20;
 
 console.log(`seed ${seed}`);
@@ -25,7 +25,7 @@ const summaries: Summary[] = [];
 let world = await openWorld();
 try {
   if (only !== undefined) await play(world, only);
-  // what went wrong in one round would show in the books of all that follow
+  // a violation would show again in the books of all later rounds
   else for (let round = 1; performance.now() < untilMs; round++) if (!await play(world, round))
     world = await another(world);
 } finally {

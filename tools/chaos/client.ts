@@ -1,6 +1,5 @@
 /**
- * One client of a round: sends its call, reads, or leaves as its plan says, and writes down what it saw. Nothing here
- * throws.
+ * One client of a round: sends its call, reads or leaves as planned, and records what it saw. Nothing here throws.
  */
 import { Agent, request } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
@@ -12,9 +11,9 @@ export interface CallLog {
   /** Milliseconds since the epoch. */
   readonly sentMs: number;
   readonly overMs: number;
-  /** '' where no head came. */
+  /** '' if no response head arrived. */
   readonly id: string;
-  /** 0: no head came. */
+  /** 0: no response head arrived. */
   readonly status: number;
   /**
    * Whole: everything of an answer, or of an error. Error: of a stream, its error event. None: it was broken off, or
@@ -43,7 +42,7 @@ export interface Send {
 
 const HANG_MS = 45_000;
 const SAID = 4_000;
-/** Some clients keep connections, some do not. */
+/** Some clients keep connections alive, some do not. */
 const agents =
   [new Agent({ keepAlive: true, maxSockets: 500 }), new Agent({ keepAlive: false, maxSockets: 500 })] as const;
 

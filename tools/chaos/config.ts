@@ -15,7 +15,7 @@ export type GroupName = (typeof GROUP_NAMES)[number];
 export const CHAT_MODELS = ['gpt-model', 'claude-model', 'mixed-model', 'flat-model'] as const;
 export type ModelName = (typeof CHAT_MODELS)[number] | 'image-model' | 'embed-model';
 
-/** What never changes of a key. */
+/** The parts of a key that never change. */
 export const KEYS: Readonly<Record<KeyName, { account: AccountName; group: GroupName; whenShort:
   | 'Lower' | 'Refuse'; period: 'Never' | 'Daily' | 'Monthly' }>> = {
   free: { account: 'shared', group: 'main', whenShort: 'Lower', period: 'Never' },
@@ -99,7 +99,7 @@ function notNegative(amount: bigint): bigint {
   return amount > 0n ? amount : 0n;
 }
 
-/** A key's string. Its beginning is in no message of the gateway's own, so that a log can be searched for it. */
+/** A key's text. It starts like no message of the gateway, so that a log can be searched for it. */
 export function keyString(name: KeyName, rotation: number): string {
   return `sk-chaos${rotation}x${name}`.padEnd(44, 'q');
 }
@@ -137,7 +137,7 @@ export interface Places {
   readonly nobody: string;
 }
 
-/** What never changes: routes and the provider's credential. */
+/** The parts that never change: routes and the provider's credential. */
 export function platformManifest({ url, nobody }: Places): string {
   const channel = (name: ChannelName, more: string): string => {
     const { protocol, most } = CHANNELS[name];

@@ -1,4 +1,4 @@
-/** Chance by name: the same seed and words give the same numbers, in whatever order they are asked for. */
+/** Named random numbers: the same seed and words give the same numbers, in whatever order they are drawn. */
 import { createHash } from 'node:crypto';
 import { randomFrom } from '../fuzz/random.ts';
 import type { Random } from '../fuzz/random.ts';

@@ -1,5 +1,5 @@
 /**
- * The books on Valkey or a Valkey Cluster, read beside whoever writes them: for samples while calls run, and for the
+ * Reads the books on Valkey or a Valkey Cluster while gateways write them: for samples while calls run, and for the
  * reconciliation.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ const PAUSE_MS = 60;
 export interface FleetBooks {
   tally(): Promise<Tally>;
   records(): Promise<LedgerRecord[]>;
-  /** What is left that nobody uses: names of keys in the store. */
+  /** The names of leftover keys in the store. */
   leaks(): Promise<string[]>;
   watch(): Watch;
   close(): void;
@@ -39,7 +39,7 @@ export function openBooks(url: string, nodes: readonly ValkeyServer[]): FleetBoo
       const watching = (async () => {
         while (!stopping.signal.aborted) {
           const fromMs = Date.now();
-          // while the server is away there is nothing to see
+          // nothing can be read while the server is away
           const seen = await tally().catch(() => undefined);
           if (seen) samples.push({ fromMs, toMs: Date.now(), tally: seen });
           await sleep(PAUSE_MS);
@@ -58,7 +58,7 @@ export function openBooks(url: string, nodes: readonly ValkeyServer[]): FleetBoo
 }
 
 async function leaksOf(node: ValkeyServer): Promise<string[]> {
-  // what a dead process had leaves its slot when somebody wants it; until then its lease is over
+  // a dead process's slot is removed when another call wants it; until then its lease has expired
   const slots = asNames(await node.command('KEYS', '{mgw*}:z:*'));
   const taken = await Promise.all(slots.map(async (name) =>
     [name, Number(await node.command('ZCOUNT', name, String(Date.now()), '+inf'))] as const));
@@ -66,7 +66,7 @@ async function leaksOf(node: ValkeyServer): Promise<string[]> {
     count > 0).map(([name]) => name)];
 }
 
-/** Each key's and each account's figures are of one moment. How many calls a key has at once is not told. */
+/** The figures of each key and account are of one moment. Concurrent calls are not counted. */
 async function readTally(reader: ValkeyReader): Promise<Tally> {
   const [keys, accounts] = await Promise.all([
     Promise.all(KEY_NAMES.map(async (name) =>

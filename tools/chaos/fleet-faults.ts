@@ -1,4 +1,4 @@
-/** What strikes a fleet in a round, as its dice decide: faults of members, of the store and of networks, and edits. */
+/** The faults of a round on a fleet, drawn from its dice: of members, of the store, of networks, and edits. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Edit } from './config.ts';
 import { between, weighted } from './dice.ts';

@@ -99,7 +99,7 @@ export async function playFleetRound(
   }
 }
 
-/** Waits until nothing is held, taken or running; says what does not come to rest. */
+/** Waits until nothing is held, taken or running. Resolves with what does not settle. */
 async function quiet(world: FleetWorld, books: FleetBooks): Promise<string[]> {
   const untilMs = Date.now() + QUIET_MS;
   let [still, busy] = [0, ''];
@@ -136,7 +136,7 @@ async function balance(books: FleetBooks, { records }: Evidence): Promise<string
     `${name} has spent ${said}, and its records add up to ${total}`);
 }
 
-/** What a gateway says when its server is away, or its disk is full. */
+/** Removes the messages that a gateway logs when its server is away or its disk is full. */
 function withoutExpected(output: string): string {
   return output.split('\n').filter((line) => !line.includes('"level":"error"') || !line.includes('the ledger'))
     .join('\n');

@@ -1,5 +1,5 @@
 /**
- * What a fleet keeps its books in: a Valkey that keeps what it acknowledges (valkey) or nothing (forgetful), a Valkey
+ * The store of a fleet's books: a Valkey that keeps what it acknowledges (valkey) or nothing (forgetful), a Valkey
  * Cluster, or the file of a single gateway. `members` is the number of gateways.
  */
 import { startValkeyCluster, whenFormed } from '../../test/support/valkey-cluster.ts';

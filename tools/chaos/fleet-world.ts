@@ -1,6 +1,6 @@
 /**
- * Gateways on one folder of manifests and one store, and what is done to them: each is killed, stopped and started
- * again, and so are the store's servers; networks lose and delay, and disks are full.
+ * Gateways on one folder of manifests and one store, and their faults: gateways and the store's servers are killed,
+ * stopped and restarted, networks lose and delay packets, and disks are full.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,7 +42,7 @@ export interface FleetWorld extends AsyncDisposable {
   readonly drains: Span[];
   /** Of the configuration. An edit is in force once every member has it, also those that stood still. */
   readonly versions: Version[];
-  /** What must never happen. */
+  /** Violations that a member or an edit has caused. */
   readonly violations: string[];
   openBooks(): FleetBooks;
   /** The address of a member's process, or of its next one. */
@@ -196,7 +196,7 @@ class World implements FleetWorld {
       await sleep(ms);
       process.signal('SIGCONT');
     });
-    // to the others it may have been dead
+    // the others may have taken it for dead
     this.kills.push(Date.now());
   }
 
@@ -274,7 +274,7 @@ class World implements FleetWorld {
       await sleep(ms);
       network.heal();
     }));
-    // to the others it may have been dead
+    // the others may have taken it for dead
     if (ms > LEASE_MS) this.kills.push(Date.now());
   }
 

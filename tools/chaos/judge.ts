@@ -1,6 +1,6 @@
 /**
- * One call, what the provider did with it, and its record in the books: do they agree? Named checks, each of which says
- * what is wrong, or nothing.
+ * Compares one call with what the provider did and with its record in the books. Each named check returns what is
+ * wrong, or undefined.
  */
 import { CHANNELS, FIRST_BYTE_MS, WHOLE_MS } from './config.ts';
 import type { CallLog } from './client.ts';
@@ -49,7 +49,7 @@ const belongs: Check = ({ call: { plan, sentMs }, record }) => {
   return record.createdMs < sentMs - 1 ? 'it was admitted before it was sent' : undefined;
 };
 
-/** How it ended, by what its client and its provider know. */
+/** Checks the recorded status against what the client and the provider saw. */
 const status: Check = (each) => {
   const { call, record } = each;
   if (call.status === 200 && call.end === 'Whole' && record.status !== 'Succeeded')
@@ -173,7 +173,7 @@ const covered: Check = ({ call, record }) => {
     : `${record.unbilledNanoUsd} nano-USD were written off`;
 };
 
-/** What the client was told it cost. */
+/** Checks the cost that the client was told. */
 const told: Check = ({ call, record }) => {
   if (call.costUsd === undefined) return undefined;
   const [whole = '0', fraction = ''] = call.costUsd.split('.');
@@ -189,7 +189,7 @@ function isComplete({ attempts }: Case): boolean {
   return last?.fate.kind === 'answer' && !last.fate.broken && last.markedMs !== undefined;
 }
 
-/** The provider failed it before any output, or never had it. */
+/** Whether the provider failed before any output, or never received the call. */
 function mayBeFree(each: Case): boolean {
   const last = each.attempts.at(-1);
   if (last?.fate.kind !== 'answer') return true;
@@ -211,7 +211,7 @@ function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record
   if (record.usageSource === 'Estimated') return false;
   const told = call.status === 503 || (call.status === 200 && call.end === 'Error');
   if (told) return call.overMs - call.sentMs >= HOLD_LOST_MS;
-  // who had left was told nothing, and its call went on
+  // a client that had left was told nothing, and its call continued
   return call.left && record.durationMs >= HOLD_LOST_MS;
 }
 
@@ -230,12 +230,12 @@ function isStalled(fate: Fate): boolean {
   return fate.kind === 'silence' ? fate.how === 'stall' : fate.kind === 'answer' && fate.broken?.how === 'stall';
 }
 
-/** The provider claims that it took nothing. */
+/** The provider reports no tokens at all. */
 function sentNothing(fate: Fate | undefined): boolean {
   return fate?.kind === 'answer' && fate.lie === 'zero';
 }
 
-/** The gateway may have lost patience: it stood still, or the provider took its time. */
+/** The gateway may have timed out: it stood still, or the provider was slow. */
 function wasGivenUp({ attempts, happened }: Case): boolean {
   const last = attempts.at(-1);
   if (!last) return false;
@@ -248,7 +248,7 @@ function isPerRequest({ call: { plan }, happened }: Case): boolean {
   return happened.versions[0]?.config.prices[plan.model].quotaType === 'Request';
 }
 
-/** What takes effect between two turns of the event loop is seen a little later. */
+/** Changes between two turns of the event loop are seen a little later. */
 const SLACK_MS = 50;
 
 /** Versions that may have been in force at a moment. */

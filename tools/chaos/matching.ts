@@ -1,4 +1,4 @@
-/** Pairs of two sets, as many as there can be (Kuhn): what comes first and can be paired is. */
+/** Maximum matching of two sets (Kuhn's algorithm). Earlier elements are matched first. */
 
 export function matchAll<A, B>(left: readonly A[], right: readonly B[], fits: (a: A, b: B) => boolean): Map<A, B> {
   const options = new Map(left.map((a) => [a, right.filter((b) => fits(a, b))]));

@@ -1,7 +1,7 @@
 /**
- * What a call must cost, reckoned apart from the gateway: from what the provider reported, or from what it produced; at
- * the price that was in force at admission. Only the estimate of an input is the gateway's own, as it is by definition
- * its.
+ * Computes what a call must cost, independently of the gateway: from what the provider reported, or from what it
+ * produced, at the price in force at admission. Only the estimate of an input is the gateway's own, because the gateway
+ * defines it.
  */
 import { readChatFacts as readAnthropic } from '../../dataplane/protocol/anthropic/facts.ts';
 import { estimateInput } from '../../dataplane/protocol/estimate.ts';
@@ -59,7 +59,7 @@ export function priceOf(config: Config, payer: { key: KeyName; group: string }, 
   );
 }
 
-/** What a call costs the platform; undefined: the channel does not say. */
+/** What a call costs the platform; undefined: the channel states no cost. */
 export function upstreamCostOf(what: Priced): bigint | undefined {
   const multiplier = COST_CHANNELS[what.channel as ChannelName];
   const cost = COSTS[what.model as ModelName];
@@ -110,7 +110,7 @@ function e9(decimal: string): bigint {
   return BigInt(whole + fraction.padEnd(9, '0'));
 }
 
-/** What is counted as a call's input where the provider does not say. */
+/** The input that is counted if the provider reports none. */
 export function estimatedInput({ path, body }: Pick<CallPlan, 'path' | 'body'>): number {
   const parsed = JSON.parse(body) as Record<string, unknown>;
   if (path === '/v1/embeddings') return readEmbeddingsFacts(parsed).estimatedTokens;
@@ -125,15 +125,15 @@ export function textBytesOf({ pieces }: AnswerFate): number {
 }
 
 export interface Reported {
-  /** The input side; undefined: it was not said. */
+  /** The input side; undefined: not reported. */
   readonly input: Omit<Tokens, 'output'> | undefined;
-  /** undefined: not said, or not to be believed. */
+  /** undefined: not reported, or implausible. */
   readonly output: number | undefined;
 }
 
-/** What a complete answer says, as far as it can be believed. */
+/** The plausible figures of a complete answer. */
 export function reportedOf({ figures, lie }: AnswerFate, { protocol, stream }: Asked): Reported {
-  // an event that is no JSON takes everything with it that OpenAI's protocol says at once
+  // in OpenAI's protocol one event has all figures, so malformed JSON loses them all
   if (!figures || (lie === 'NaN' && protocol === 'OpenAI' && stream)) return { input: undefined, output: undefined };
   return {
     input: { input: Number(figures.input), cached:

@@ -8,7 +8,7 @@ import { between, diceOf, weighted } from './dice.ts';
 import type { Dice } from './dice.ts';
 import { REGION } from './price-extras.ts';
 
-/** What a client does of its own accord; `stays`: nothing. */
+/** When a client disconnects by itself; `stays`: never. */
 export type Leaving =
   | { readonly stage: 'stays' | 'half body' | 'sent' | 'head' | 'before end' }
   | { readonly stage: 'waits'; readonly ms: number }
@@ -25,7 +25,7 @@ export interface CallPlan {
   readonly stream: boolean;
   /** The body, complete; a client may send less of it. */
   readonly body: string;
-  /** Output limit that the client wishes for; undefined: none. */
+  /** The client's output limit; undefined: none. */
   readonly maxTokens: number | undefined;
   /** What a price per request is multiplied by. */
   readonly generations: number;

@@ -1,5 +1,5 @@
 /**
- * What prices have beside one rate for each class, which no edit changes: steps by context, a service tier, a region,
+ * The parts of prices that no edit changes, besides one rate per class: context tiers, a service tier, a region,
  * searches by the provider, prices of channels, and what channels cost the platform. Manifests and oracle read the same
  * tables.
  */
@@ -24,7 +24,7 @@ interface OwnPrice {
 type ByModel<T> = Readonly<Partial<Record<ModelName, T>>>;
 type ByChannel<T> = Readonly<Partial<Record<ChannelName, T>>>;
 
-/** The tier that OpenAI's channels say now and then. It has a price for one model only. */
+/** The tier that OpenAI's channels report now and then. Only one model has a price for it. */
 export const TIER = 'priority';
 
 export interface Step {

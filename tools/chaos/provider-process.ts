@@ -1,6 +1,6 @@
 /**
- * The mock provider in a process of its own, which outlives every gateway. It keeps a truthful log: what it was asked,
- * what it really sent, what it said about it, and how it ended.
+ * The mock provider in a process of its own, which outlives every gateway. It logs the requests, what it really sent,
+ * the figures that it reported, and how each exchange ended.
  */
 import { startMockProvider } from '../../test/support/mock-provider.ts';
 import type { RecordedRequest, Reply } from '../../test/support/mock-provider.ts';
@@ -69,7 +69,7 @@ function startRound(seed: number, round: number): void {
   });
 }
 
-/** Undefined: nothing that a client of this round could have caused. */
+/** Undefined: no client of this round can have caused the request. */
 function readRequest(request: RecordedRequest): Asked | undefined {
   const text = request.body.toString();
   const n = callIn(text);
@@ -119,6 +119,6 @@ function obey(order: Order): void {
   }
 }
 process.on('message', obey);
-// whoever started it is gone
+// the parent process is gone
 process.on('disconnect', () => { process.exit(); });
 send({ kind: 'ready', url: provider.url });

@@ -1,4 +1,4 @@
-/** The provider's process, as the round sees it. */
+/** Controls the provider's process. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

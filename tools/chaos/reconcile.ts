@@ -1,6 +1,6 @@
 /**
- * Everything that is known of a round, against each other: the clients' logs, the provider's, the books, the samples
- * that were taken of them, and the gateway's own words. Pure: the same evidence gives the same findings.
+ * Compares everything that is known of a round: the logs of clients and provider, the books, samples of the books, and
+ * the gateway's output. Pure: the same evidence gives the same findings.
  */
 import { CHANNELS, CHEAP_GROUP_MOST, KEY_NAMES, KEYS, keyString, PROVIDER_SECRET } from './config.ts';
 import type { ChannelName, Config, KeyName } from './config.ts';
@@ -30,7 +30,7 @@ export interface Evidence {
   readonly providerPort: string;
 }
 
-/** What is wrong, in words. Nothing: not a nano-dollar is. */
+/** Describes what is wrong; empty if every nano-dollar is right. */
 export function reconcile(evidence: Evidence): string[] {
   const { samples, happened } = evidence;
   const configs = (fromMs: number, toMs: number): Config[] =>
@@ -69,7 +69,7 @@ function billed({ calls, attempts, records, happened }: Evidence): string[] {
 
   const ids = new Set(known.map(({ id }) => id));
   const unclaimed = records.filter(({ id }) => !ids.has(id));
-  // those that must have a record come first, and keep what they are given
+  // calls that must have a record are matched first
   const cases = nameless.map((call) => caseOf(call, undefined)).sort((a, b) =>
     Number(b.attempts.length > 0) - Number(a.attempts.length > 0));
   const matched = matchAll(cases, unclaimed, (each, record) => judge({ ...each, record }) === undefined);
@@ -113,7 +113,7 @@ function describeRecord(record: LedgerRecord): string {
     .join('/')} ${costNanoUsd}+${unbilledNanoUsd} by ${group} ${channel}`;
 }
 
-/** What its client was told. */
+/** Checks what the client was told. */
 function answered(call: CallLog, evidence: Evidence): string[] {
   const { plan, status, said, hung, maxTokens } = call;
   const { happened, providerPort, attempts } = evidence;
@@ -138,7 +138,7 @@ interface Circumstances {
   readonly fates: readonly Fate[];
 }
 
-/** Which statuses there may be, and what must have happened for them. */
+/** The possible statuses, and what must have happened for each. */
 const REASONS: Readonly<Record<number, (each: Circumstances) => boolean>> = {
   0: ({ call, happened }) => call.left || wasDisturbed(happened),
   200: () => true,
@@ -146,7 +146,7 @@ const REASONS: Readonly<Record<number, (each: Circumstances) => boolean>> = {
     fates.some((fate) => fate.kind === 'refusal' && fate.status === 400),
   401: ({ call: { plan }, happened }) => wasChanged(plan.key, happened),
   402: () => true,
-  // a gateway that stood still while the body came blames the client's pace
+  // a gateway that stood still while the body arrived takes the client for slow
   408: ({ happened }) => happened.pauses.length > 0,
   429: () => true,
   502: ({ call: { plan }, fates }) => fates.length > 0 || FAILS_WITHOUT_PROVIDER.has(plan.model),
@@ -207,7 +207,7 @@ function crowd(attempts: readonly Attempt[], most: number, name: string): string
   return peak > most ? [`${name} had ${peak} calls at once, of ${most}`] : [];
 }
 
-/** What the gateway wrote: no defect, no stack, no secret. */
+/** Checks the gateway's output: no defect, no stack trace, no secret. */
 function spoken({ output, happened }: Evidence): string[] {
   const secrets = [...secretsOf(happened), PROMPT_MARK];
   return output.split('\n').flatMap((line) => {

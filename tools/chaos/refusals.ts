@@ -1,4 +1,4 @@
-/** Calls that were refused: was there a reason, were they told it, and did they cost nothing? */
+/** Checks refused calls: there was a reason, the client was told it, and the call cost nothing. */
 import type { CallLog } from './client.ts';
 import type { Span } from './gateway.ts';
 import type { Evidence } from './reconcile.ts';
@@ -32,9 +32,9 @@ export interface Disturbed {
   readonly memberOf: (n: number) => number;
 }
 
-/** A slot of a gateway that is gone is free after so long, with the time until somebody notices. */
+/** The time after which a dead gateway's slot is free, with the delay of its detection. */
 const LEASE_MS = 26_500;
-/** Until an end is told, where nothing is wrong. */
+/** The usual delay until an end is reported. */
 const SLACK_MS = 2_000;
 
 /** A key is full only while as many calls as its threshold may have a slot. */

@@ -19,7 +19,7 @@ import { reconcile } from './reconcile.ts';
 import type { Evidence } from './reconcile.ts';
 import { watchLedger } from './watch.ts';
 
-/** What outlives a round: the provider, the gateway's data, and where its books stood. */
+/** The parts that outlive a round: the provider, the gateway's data, and the position in its books. */
 export interface World {
   readonly provider: ChaosProvider;
   gateway: Gateway | undefined;
@@ -122,22 +122,22 @@ async function injectFaults(gateway: Gateway, { faults }: RoundPlan, ends: Event
   await edits;
 }
 
-/** Perhaps no answer comes any more. */
+/** How long to wait for the end of an answer, which may never come. */
 const END_PATIENCE_MS = 1_000;
 const QUIET_MS = 20_000;
-/** So often in a row nothing is held. */
-const LOOKS = 4;
+/** How many consecutive polls must find nothing held. */
+const POLLS = 4;
 
-/** Waits until nothing is held or taken; says what does not come to rest. */
+/** Waits until nothing is held or taken. Resolves with what does not settle. */
 async function quiet(world: World, gateway: Gateway): Promise<string[]> {
   const untilMs = Date.now() + QUIET_MS;
   let [still, busy] = [0, ''];
-  while (still < LOOKS && Date.now() < untilMs) {
+  while (still < POLLS && Date.now() < untilMs) {
     busy = await unrest(world, gateway);
     still = busy === '' ? still + 1 : 0;
     await sleep(50);
   }
-  return still < LOOKS ? [`it does not come to rest: ${busy}`] : [];
+  return still < POLLS ? [`it does not come to rest: ${busy}`] : [];
 }
 
 async function unrest({ provider }: World, gateway: Gateway): Promise<string> {

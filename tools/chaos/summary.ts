@@ -1,4 +1,4 @@
-/** What a round came to: one line for it, and a table for all of them. */
+/** Summarizes rounds: a line for each, and a table for all. */
 import type { CallLog } from './client.ts';
 import { usd } from './config.ts';
 import type { RoundResult } from './round.ts';
@@ -9,7 +9,7 @@ export interface Summary {
   readonly spentNanoUsd: bigint;
   readonly unbilledNanoUsd: bigint;
   readonly mostHeldNanoUsd: bigint;
-  /** Until an edit was in force. */
+  /** The longest time until an edit was in force. */
   readonly slowestEditMs: number;
   readonly seconds: number;
   readonly violations: number;

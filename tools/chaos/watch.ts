@@ -45,7 +45,7 @@ export function watchLedger(dataDir: string): Watch {
   };
 }
 
-/** Everything that a limit or a credit is put on. */
+/** A key or an account with a limit. */
 interface Limited {
   readonly name: string;
   /** null: no limit. */
@@ -65,7 +65,7 @@ const LIMITED: readonly Limited[] = [
 /** A hold that was granted under an older limit is in the file a little later. */
 const COMMIT_MS = 500;
 
-/** What was passed. `inForce`: the configurations that may have been in force between two moments. */
+/** The limits that were exceeded. `inForce`: the configurations that may have been in force between two moments. */
 export function overspent(
   samples: readonly Sample[], inForce: (fromMs: number, toMs: number) => readonly Config[],
 ): string[] {
@@ -81,7 +81,7 @@ export function overspent(
   }));
 }
 
-/** Keys with more calls at once than they may have. */
+/** Keys with more concurrent calls than allowed. */
 export function overcrowded(
   samples: readonly Sample[], inForce: (fromMs: number, toMs: number) => readonly Config[],
 ): string[] {

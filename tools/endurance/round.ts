@@ -83,7 +83,7 @@ async function timeEdits(world: World, tenants: Tenants, round: number): Promise
   return { enforcedMs, reportedMs };
 }
 
-/** Asks each ready proxy until it answers so; one that does not answer at all has ended. */
+/** Polls each ready proxy until it answers with this status. A proxy that does not answer has ended. */
 async function enforcedByAll(world: World, key: string, status: number): Promise<void> {
   const addresses = await proxyAddresses(world);
   await Promise.all(addresses.map(async (address) => {

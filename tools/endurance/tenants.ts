@@ -1,4 +1,4 @@
-/** Ten thousand keys of a hundred teams, and what is done to them through the API server. */
+/** Ten thousand keys of a hundred teams, created and changed through the API server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { World } from '../../test/e2e/node/world.ts';
 import { inParallel } from '../../test/support/in-parallel.ts';

@@ -1,4 +1,4 @@
-/** Reads what a server wrote on one connection, strictly: a list of whole HTTP answers, and what was left over. */
+/** Strictly parses what a server wrote on one connection: complete HTTP responses, and the remaining bytes. */
 
 export interface HttpAnswer {
   readonly status: number;

@@ -31,7 +31,7 @@ const PROTOCOLS: readonly ProviderKind[] = ['OpenAI', 'Anthropic'];
 const RUNS = 4;
 const PLAN = { upstreamModel: 'upstream', maxOutputTokens: 100, outputLimitField: 'max_tokens' } as const;
 
-/** Stands for the other thread, whose time is not the event loop's. */
+/** Thrown in place of work in the worker thread, which does not count. */
 class Elsewhere extends Error {}
 const THREAD: BodyThread = { key: 'key', worker: { run: () => Promise.reject(new Elsewhere()) } };
 

@@ -24,7 +24,7 @@ process.on('message', (message) => {
   }
 });
 
-/** After what is garbage is gone, its finalizers too. */
+/** Sends the memory after garbage and its finalizers are gone. */
 async function sendMemory(): Promise<void> {
   (gateway.logs as string[]).length = 0;
   for (let round = 0; round < 3; round++) {

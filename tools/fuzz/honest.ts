@@ -1,4 +1,4 @@
-/** What a provider that works as it should answers, as bytes: the ground that mutations start from. */
+/** The answers of a correct provider, as bytes, which mutations start from. */
 import { gzipSync } from 'node:zlib';
 import {
   anthropicMessage, anthropicStream, json, openaiChat, openaiEmbeddings, openaiImages, openaiStream,

@@ -1,11 +1,11 @@
-/** A gateway in another process, and what it holds in memory. */
+/** A gateway in another process, and its memory. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
 export interface Memory {
   readonly rss: number;
-  /** Heap and what hangs on it, after a collection. */
+  /** Heap and external memory after a collection. */
   readonly held: number;
   /** The most since the last look. */
   readonly peakRss: number;

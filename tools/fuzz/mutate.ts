@@ -1,4 +1,4 @@
-/** Bytes that were right, made wrong: flips, losses, doublings, splices and the words of a dictionary. */
+/** Mutates valid bytes: flips, losses, duplicates, splices, and words of a dictionary. */
 import type { Random } from './random.ts';
 
 type Dictionary = readonly (string | Uint8Array)[];
@@ -54,7 +54,7 @@ function mutateNumber(bytes: Buffer, random: Random): Buffer {
   return replace(bytes, index, digits.length, Buffer.from(random.pick(ODD_NUMBERS)));
 }
 
-/** A line twice, away, or in another place. */
+/** Duplicates, removes or moves a line. */
 function mutateLine(bytes: Buffer, random: Random): Buffer {
   const lines = bytes.toString('latin1').split('\n');
   const from = random.int(lines.length);

@@ -1,4 +1,4 @@
-/** Chance that can be had again: the same seed gives the same numbers (xorshift128, seeded by splitmix32). */
+/** Reproducible random numbers: the same seed gives the same numbers (xorshift128, seeded by splitmix32). */
 
 export interface Random {
   /** In [0, 1). */

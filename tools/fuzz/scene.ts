@@ -1,5 +1,5 @@
 /**
- * A gateway under attack and everything that is watched meanwhile: its log, its books, its connections, this process.
+ * A gateway under attack, and everything that is watched meanwhile: its log, books and connections, and this process.
  * `calm` is the oracle after each batch.
  */
 import assert from 'node:assert/strict';
@@ -132,7 +132,7 @@ async function rest(what: string, busy: () => string | undefined): Promise<void>
   }
 }
 
-/** Undefined: answered as it should be, and quickly. */
+/** Undefined: it was answered correctly and quickly. */
 async function ask(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/v1/key`, {
@@ -147,7 +147,7 @@ async function ask(url: string): Promise<string | undefined> {
 
 const SECRETS = [...Object.values(PROVIDER_KEYS), ...Object.values(KEYS), PROMPT_MARK];
 
-/** No defect, and nothing that must not be written down. */
+/** Checks that the log shows no defect and no secret. */
 function checkLog(lines: readonly string[]): void {
   for (const line of lines) {
     assert.doesNotThrow(() => JSON.parse(line), `the log has a line that is no JSON: ${line.slice(0, 2000)}`);
@@ -157,13 +157,13 @@ function checkLog(lines: readonly string[]): void {
   }
 }
 
-/** What is held gets settled. */
+/** Checks that every hold is settled. */
 function unsettled(money: ReadonlyMap<string, CallMoney>): string | undefined {
   for (const [callId, { settled }] of money) if (!settled) return `${callId} is not settled`;
   return undefined;
 }
 
-/** What is settled is settled once, and no limit is passed. */
+/** Checks that every call is settled once, and no limit is exceeded. */
 function checkMoney(money: ReadonlyMap<string, CallMoney>): void {
   for (const [callId, { settled, request }] of money) {
     if (!settled) continue;
@@ -233,7 +233,7 @@ function watchResponses(port: number): { readonly open: readonly ServerResponse[
   return { get open() { return [...open]; }, stop: () => unsubscribe('http.server.request.start', started) };
 }
 
-/** Errors that nobody caught. */
+/** Watches for uncaught errors. */
 function watchStrays(): { readonly taken: readonly string[]; stop(): void } {
   const taken: string[] = [];
   const take = (error: unknown): void => {

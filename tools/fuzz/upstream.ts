@@ -104,7 +104,7 @@ function answerOf(call: Call, random: Random): Buffer {
   return random.chance(0.15) ? bytes.subarray(0, random.int(bytes.length)) : bytes;
 }
 
-/** What an honest provider would be asked for such a call. */
+/** The request that a correct provider would receive for such a call. */
 function requestOf({ upstream, stream }: Call): ProviderRequest {
   return { method: 'POST', path: upstream === 'openai' ? '/v1/chat/completions' : '/v1/messages', headers: [], body:
     Buffer.from(JSON.stringify({ stream })) };
@@ -117,7 +117,7 @@ function mutateBody(reply: Reply, random: Random): Reply {
   return { ...reply, steps: pieces(mutate(whole, random, DICTIONARY), random) };
 }
 
-/** Too much of something. */
+/** Repeats a part of the reply excessively. */
 function flood(reply: Reply, random: Random): Buffer {
   const right = answerBytes(reply);
   const stream =
