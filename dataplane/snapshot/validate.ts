@@ -43,14 +43,20 @@ type ObjectId = Pick<Account, 'namespace' | 'name'>;
 
 /** Objects are identified by namespace and name; groups and routes live in one namespace and are identified by name. */
 function expectUnique(faults: SnapshotFault[], kind: SnapshotKind, objects: readonly ObjectId[]): void {
-  const seen = new Set<string>();
+  const seen = new Map<string, Set<string>>();
   const byNameOnly = kind === 'Group' || kind === 'ModelRoute';
   for (const object of objects) {
-    const id = byNameOnly ? object.name : `${object.namespace}/${object.name}`;
-    const isNamed = object.namespace !== '' && object.name !== '';
-    if (!isNamed) new FaultCollector(faults, kind, object).expect(false, 'namespace and name are required');
-    if (seen.has(id)) new FaultCollector(faults, kind, object).expect(false, `"${id}" is there twice`);
-    seen.add(id);
+    const { namespace, name } = object;
+    const scope = byNameOnly ? '' : namespace;
+    const names = seen.get(scope) ?? new Set();
+    seen.set(scope, names);
+    if (namespace === '' || name === '')
+      new FaultCollector(faults, kind, object).expect(false, 'namespace and name are required');
+    if (names.has(name)) {
+      const id = byNameOnly ? name : `${namespace}/${name}`;
+      new FaultCollector(faults, kind, object).expect(false, `"${id}" is there twice`);
+    }
+    names.add(name);
   }
 }
 

@@ -56,8 +56,8 @@ export interface ClusterControllerOptions {
   readonly sealingKeys?: readonly string[];
 }
 
-/** Edits within this time are translated together; a revocation should not wait for longer. */
-const DEBOUNCE_MS = 20;
+/** Edits within this time are translated together, and so are those that arrive during a translation. */
+const DEBOUNCE_MS = 2;
 const SETTLE_MS = 10_000;
 /** A status of Reconciling is written only if it lasts this long. */
 const RECONCILING_DELAY_MS = 300;
