@@ -1,17 +1,10 @@
 /** `mgw operator`: runs the control plane of a cluster. */
-import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import type { OperatorFlags } from '../run/operator.ts';
 import {
   flag, logLevelFlag, paragraphs, parseAddress, parseLedger, parseNamespace, parseNamespaces, parseOrigin,
   parseServiceAccounts,
 } from '../options.ts';
-
-/**
- * How much the heap may grow before V8 collects all of it. V8's default, 100 %, takes a quarter more memory and a tenth
- * less CPU time.
- */
-const HEAP_GROWTH_PERCENT = 30;
 
 export function operatorCommand(ended: (exitCode: number) => void): Command {
   return new Command('operator')
@@ -88,7 +81,6 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
       .argParser(parseOrigin))
     .addOption(logLevelFlag())
     .action(async (flags: OperatorFlags) => {
-      setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
       const { runOperator } = await import('../run/operator.ts');
       ended(await runOperator(flags));
     });

@@ -88,13 +88,10 @@ export function createStatusTracker(onChanged: (id: string) => void = () => unde
     ...refusalsOf(entries),
     observe(findings, nowMs, before) {
       observed = findings;
-      const gone = new Set(byId.keys());
-      for (const found of findings) {
-        const id = statusId(found);
-        gone.delete(id);
-        observeOne(entries, found, { id, nowMs, before });
-      }
-      for (const id of gone) if (byId.delete(id)) onChanged(id);
+      for (const found of findings) observeOne(entries, found, { id: statusId(found), nowMs, before });
+      if (byId.size === findings.length) return; // no object is gone
+      const ids = new Set(findings.map(statusId));
+      for (const id of byId.keys()) if (!ids.has(id) && byId.delete(id)) onChanged(id);
     },
     reprogram(ids, next, nowMs) {
       for (const id of ids) {
