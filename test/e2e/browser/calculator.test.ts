@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import type { BrowserContextOptions, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { servePrices } from '../../unit/dataplane/pricing/price-server.ts';
-import type { PriceServer } from '../../unit/dataplane/pricing/price-server.ts';
-import { e9, REALISTIC, sampleSnapshot } from '../../unit/dataplane/pricing/sample.ts';
+import { servePrices } from '../../unit/dataplane/server/pricing/price-server.ts';
+import type { PriceServer } from '../../unit/dataplane/server/pricing/price-server.ts';
+import { e9, REALISTIC, sampleSnapshot } from '../../unit/dataplane/server/pricing/sample.ts';
 import { compile } from '../../../dataplane/state/compile.ts';
 import { noteComplaints, suiteBrowser } from '../../support/browser.ts';
 import { need } from '../../support/needs.ts';

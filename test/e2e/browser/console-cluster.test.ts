@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { openValkeyLedger } from '#ledger/valkey.ts';
-import { PATIENT } from '../../unit/dataplane/ledger/valkey-subject.ts';
+import { PATIENT } from '../../unit/dataplane/ledger/valkey/subject.ts';
 import { DOES_ALL, EDITS_KEYS, makePerson, SEES_KEYS } from '../cluster/people.ts';
 import { isReady, startCluster, until } from '../cluster/support.ts';
 import type { Cluster, Live } from '../cluster/support.ts';

@@ -13,8 +13,8 @@ import { createWorld } from '../../support/console-access.ts';
 import { need } from '../../support/needs.ts';
 import {
   ACCOUNT, ANNA, BOTH, keysStand, PLATFORM, READER, resourcesOf, TENANTS,
-} from '../../unit/console/keys-stand.ts';
-import { call, usageBook } from '../../unit/console/wallet-stand.ts';
+} from '../../unit/console/keys/stand.ts';
+import { call, usageBook } from '../../unit/console/wallet/stand.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
 import { rowOf, showToken } from './console-stories.ts';

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { LATENCY_CLASSES_MS } from '../../../dataplane/activity/activity.ts';
 import { keyManifest, TEST_NOW_MS } from '../../support/console-access.ts';
 import { need } from '../../support/needs.ts';
-import { activityOf, manyCalls, usageBook, walletStand } from '../../unit/console/wallet-stand.ts';
-import type { WalletStand } from '../../unit/console/wallet-stand.ts';
+import { activityOf, manyCalls, usageBook, walletStand } from '../../unit/console/wallet/stand.ts';
+import type { WalletStand } from '../../unit/console/wallet/stand.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
 

@@ -9,9 +9,9 @@ import type { State } from '../../../dataplane/state/state.ts';
 import { axeFaults, noteComplaints, overflow, suiteBrowser, themeOf } from '../../support/browser.ts';
 import type { SuiteBrowser } from '../../support/browser.ts';
 import { need } from '../../support/needs.ts';
-import { servePrices } from '../../unit/dataplane/pricing/price-server.ts';
-import type { PriceServer } from '../../unit/dataplane/pricing/price-server.ts';
-import { REALISTIC, sampleState } from '../../unit/dataplane/pricing/sample.ts';
+import { servePrices } from '../../unit/dataplane/server/pricing/price-server.ts';
+import type { PriceServer } from '../../unit/dataplane/server/pricing/price-server.ts';
+import { REALISTIC, sampleState } from '../../unit/dataplane/server/pricing/sample.ts';
 
 const chromium = await need('chromium');
 const realistic = sampleState(REALISTIC);

@@ -7,8 +7,8 @@ import type { ActivityEntry, RefusalCount } from '../../../dataplane/activity/ac
 import { TEST_NOW_MS } from '../../support/console-access.ts';
 import { need } from '../../support/needs.ts';
 import { refusedEntry, servedEntry } from '../../unit/dataplane/activity/entries.ts';
-import { activityOf, manyCalls, usageBook, walletStand } from '../../unit/console/wallet-stand.ts';
-import type { WalletStand } from '../../unit/console/wallet-stand.ts';
+import { activityOf, manyCalls, usageBook, walletStand } from '../../unit/console/wallet/stand.ts';
+import type { WalletStand } from '../../unit/console/wallet/stand.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
 

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { axeFaults, noteComplaints, overflow, suiteBrowser } from '../../support/browser.ts';
 import { need } from '../../support/needs.ts';
-import { accountManifest, call, manyCalls, usageBook, walletStand } from '../../unit/console/wallet-stand.ts';
-import type { WalletStand } from '../../unit/console/wallet-stand.ts';
+import { accountManifest, call, manyCalls, usageBook, walletStand } from '../../unit/console/wallet/stand.ts';
+import type { WalletStand } from '../../unit/console/wallet/stand.ts';
 
 const chromium = await need('chromium');
 const DESK = { width: 1280, height: 900 };

@@ -9,7 +9,7 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import { DAY_MS, holdRequest, settlement, testClock } from './calls.ts';
 import { ledgerContract } from './contract.ts';
-import { openSubject, PATIENT, tempFolder } from './embedded-subject.ts';
+import { openSubject, PATIENT, tempFolder } from './embedded/subject.ts';
 
 ledgerContract('embedded, normal', (clock) => openSubject(clock));
 

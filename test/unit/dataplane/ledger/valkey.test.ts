@@ -2,7 +2,7 @@
 import { afterAll, it } from 'vitest';
 import { startValkey, valkey } from '../../../support/valkey.ts';
 import { ledgerContract } from './contract.ts';
-import { openSubject } from './valkey-subject.ts';
+import { openSubject } from './valkey/subject.ts';
 
 if (valkey.skip) {
   it.skip('the ledger on Valkey');

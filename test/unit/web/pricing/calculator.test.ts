@@ -16,7 +16,7 @@ import type { Counts } from '#web/pricing/estimate.ts';
 import type { DetailClass } from '#web/pricing/price-list.ts';
 import { renderCalculationPart, renderPrices } from '#web/pricing/prices.ts';
 import { parsePricingQuery } from '#web/pricing/query.ts';
-import { REALISTIC, sampleState } from '../../dataplane/pricing/sample.ts';
+import { REALISTIC, sampleState } from '../../dataplane/server/pricing/sample.ts';
 import { pattern } from '../../../support/pattern.ts';
 
 const state = sampleState(REALISTIC);

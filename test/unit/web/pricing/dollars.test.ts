@@ -5,8 +5,8 @@ import { baseDollars, formatAmount, formatRange, offerDollars } from '#web/prici
 import type { RowDollars } from '#web/pricing/dollars.ts';
 import { formatDecimal, parseDecimal } from '#snapshot/decimal.ts';
 import type { State } from '../../../../dataplane/state/state.ts';
-import { REALISTIC, sampleState } from '../../dataplane/pricing/sample.ts';
-import type { Sample } from '../../dataplane/pricing/sample.ts';
+import { REALISTIC, sampleState } from '../../dataplane/server/pricing/sample.ts';
+import type { Sample } from '../../dataplane/server/pricing/sample.ts';
 
 function texts(dollars: RowDollars | undefined): Record<string, string> {
   assert.ok(dollars);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { formatE10, pricingJson } from '#web/pricing/json.ts';
 import { formatDecimal } from '#snapshot/decimal.ts';
-import { sampleState } from '../../dataplane/pricing/sample.ts';
+import { sampleState } from '../../dataplane/server/pricing/sample.ts';
 
 const NO_DIMENSIONS = {
   usd_per_million: null, context_tiers: null, service_tiers: null, per_use_usd: null, regions: null,

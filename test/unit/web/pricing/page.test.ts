@@ -6,8 +6,8 @@ import { renderPricingPage } from '#web/pricing/page.ts';
 import { countText } from '#web/pricing/prices.ts';
 import { parsePricingQuery } from '#web/pricing/query.ts';
 import type { State } from '../../../../dataplane/state/state.ts';
-import { REALISTIC, sampleState } from '../../dataplane/pricing/sample.ts';
-import type { Sample } from '../../dataplane/pricing/sample.ts';
+import { REALISTIC, sampleState } from '../../dataplane/server/pricing/sample.ts';
+import type { Sample } from '../../dataplane/server/pricing/sample.ts';
 import { pattern } from '../../../support/pattern.ts';
 
 const SITE = { title: 'Model Gateway', styleHref: 's.css', scriptHref: 's.js', iconHref: 'i.svg' };

@@ -4,8 +4,8 @@ import { describe, test } from 'vitest';
 import { COLUMNS, DEFAULT_QUERY, formatSort, parsePricingQuery, queryKey } from '#web/pricing/query.ts';
 import type { PricingQuery } from '#web/pricing/query.ts';
 import { arrangeRows, rankRows } from '#web/pricing/rows.ts';
-import { REALISTIC, sampleState } from '../../dataplane/pricing/sample.ts';
-import type { Sample } from '../../dataplane/pricing/sample.ts';
+import { REALISTIC, sampleState } from '../../dataplane/server/pricing/sample.ts';
+import type { Sample } from '../../dataplane/server/pricing/sample.ts';
 
 const SMALL: Sample = {
   tokens: [

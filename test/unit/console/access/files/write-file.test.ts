@@ -1,0 +1,59 @@
+/** Files are written whole, over what was read, or not at all. */
+import assert from 'node:assert/strict';
+import { chmod, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'vitest';
+import { AccessError } from '../../../../../console/access/access.ts';
+import { createFile, whyReadOnly, removeFile, replaceFile } from '../../../../../console/access/files/write-file.ts';
+import { temporaryFolder } from '../../../operator/support.ts';
+
+function isConflict(error: unknown): boolean {
+  return error instanceof AccessError && error.reason === 'Conflict';
+}
+
+describe('writing', () => {
+  it('replaces a file that holds what was read, its permissions kept', async (t) => {
+    const folder = await temporaryFolder(t);
+    const path = join(folder, 'a.yaml');
+    await writeFile(path, 'one');
+    await chmod(path, 0o604);
+    await replaceFile(path, 'one', 'two');
+    assert.equal(await readFile(path, 'utf8'), 'two');
+    assert.equal((await stat(path)).mode & 0o777, 0o604);
+    assert.deepEqual(await readdir(folder), ['a.yaml']);
+  });
+
+  it('leaves alone what was changed in the same instant', async (t) => {
+    const folder = await temporaryFolder(t);
+    const path = join(folder, 'a.yaml');
+    await writeFile(path, 'theirs');
+    await assert.rejects(replaceFile(path, 'one', 'two'), isConflict);
+    await assert.rejects(removeFile(path, 'one'), isConflict);
+    assert.equal(await readFile(path, 'utf8'), 'theirs');
+    assert.deepEqual(await readdir(folder), ['a.yaml'], 'nothing is left beside it');
+  });
+
+  it('does not bring back what somebody has deleted', async (t) => {
+    const folder = await temporaryFolder(t);
+    await assert.rejects(replaceFile(join(folder, 'a.yaml'), 'one', 'two'), isConflict);
+    await assert.rejects(removeFile(join(folder, 'a.yaml'), 'one'), isConflict);
+    assert.deepEqual(await readdir(folder), []);
+  });
+
+  it('takes the first name that is free, and no other file\'s', async (t) => {
+    const folder = await temporaryFolder(t);
+    const made =
+      await Promise.all(['1', '2', '3'].map((text) => createFile(folder, ['a.yaml', 'b.yaml', 'c.yaml'], text)));
+    assert.deepEqual(made.toSorted(), ['a.yaml', 'b.yaml', 'c.yaml'].map((name) => join(folder, name)));
+    assert.deepEqual((await Promise.all(made.map((path) => readFile(path, 'utf8')))), ['1', '2', '3']);
+    await assert.rejects(createFile(folder, ['a.yaml', 'b.yaml'], '4'), isConflict);
+    assert.deepEqual((await readdir(folder)).sort(), ['a.yaml', 'b.yaml', 'c.yaml']);
+  });
+
+  it('says what is in its way', async (t) => {
+    const folder = await temporaryFolder(t);
+    assert.equal(await whyReadOnly(folder), undefined);
+    assert.equal(await whyReadOnly(join(folder, 'none')), 'it cannot be written');
+    await assert.rejects(createFile(join(folder, 'none'), ['a.yaml'], '1'), isConflict);
+  });
+});

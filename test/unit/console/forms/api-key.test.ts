@@ -1,0 +1,202 @@
+/**
+ * The form of a key, without pages: what was typed → a spec, a patch of what differs, and two people's changes side by
+ * side.
+ */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { describe, it } from 'vitest';
+import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
+import { AccessError } from '../../../../console/access/access.ts';
+import {
+  formOfKey, newKeyForm, readKeyForm, specOfForm, timeOfInput, utcInput,
+} from '../../../../console/forms/api-key.ts';
+import type { KeyForm } from '../../../../console/forms/api-key.ts';
+import { mergeForms, patchOfForm, readBase, textsOfForm, writeBase } from '../../../../console/forms/key-changes.ts';
+import { errorsOfRefusal } from '../../../../console/forms/api-key.ts';
+
+const SPEC: ApiKeySpec = {
+  gatewayNamespace: 'model-gateway', enabled: true, groupRef: { name: 'auto-a' }, accountRef: { name: 'team-a' },
+  quota: { limitUsd: '25.00', period: 'Monthly', whenShort: 'Lower', minOutputTokens: 16 }, expirationTime:
+    '2027-01-01T01:00:00+01:00', models: ['b', 'a'], maxConcurrency: 8,
+  key: { type: 'Generated', rotation: 3, overlapSeconds: 60, secretRef: { name: 'own' } },
+};
+
+function keyOf(spec: Partial<ApiKeySpec> = {}): ApiKey {
+  return { apiVersion: 'modelgateway.dev/v1alpha1', kind:
+    'ApiKey', metadata: { namespace: 'team-a', name: 'ci', uid: 'u', generation: 4 }, spec: { ...SPEC, ...spec } };
+}
+
+const patch = (form: KeyForm, live = keyOf()) => patchOfForm(form, live);
+const FORM = formOfKey(keyOf());
+
+describe('the form of a new key', () => {
+  const typed = new URLSearchParams({
+    namespace: 'team-a', name: ' ci ', group: 'auto-a', account: 'team-a', enabled: 'true', quota: 'Unlimited',
+    limitUsd: 'ignored', period: 'Never', whenShort: 'Lower', allowed: 'All', keyType: 'Generated',
+  });
+  const specOf = (changes: Record<string, string>) =>
+    specOfForm(readKeyForm(new URLSearchParams({ ...Object.fromEntries(typed), ...changes })), 'gw');
+
+  it('becomes a spec with nothing in it that was not typed', () => {
+    assert.equal(readKeyForm(typed).name, 'ci');
+    assert.deepEqual(specOf({}).value, {
+      gatewayNamespace: 'gw', enabled: true, groupRef: { name: 'auto-a' }, accountRef: { name: 'team-a' }, quota: {
+        limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower', minOutputTokens: 16,
+      },
+      key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
+    });
+  });
+  it('hands to the API what only the API can judge', () => {
+    const { value } = specOf({ quota: 'Limited', limitUsd:
+      '12,50', expires: 'whenever', allowed: 'Some', maxConcurrency: '-1', keyType: 'Provided', secret: 'Not A Name' });
+    assert.deepEqual([
+      value?.quota.limitUsd, value?.expirationTime, value?.models, value?.maxConcurrency, value?.key.secretRef,
+    ], ['12,50', 'whenever', [], -1, { name: 'Not A Name' }]);
+  });
+  it('says all that is wrong in it at once, each at its field', () => {
+    const { errors } =
+      specOf({ quota: 'Limited', limitUsd: '', period: 'Weekly', maxConcurrency: 'many', keyType: 'Stolen' });
+    assert.deepEqual(errors?.map(({ field }) => field), ['limitUsd', 'period', 'maxConcurrency', 'keyType']);
+  });
+  it('takes models from boxes and from lines, each once', () => {
+    const posted = new URLSearchParams([['model', 'a'], ['model', 'b'], ['models', ' b \r\n\r\nc']]);
+    assert.deepEqual(readKeyForm(posted).models, ['a', 'b', 'c']);
+  });
+  it('reads nothing that no form has', () => {
+    const posted = new URLSearchParams({ ...Object.fromEntries(typed), gatewayNamespace:
+      'other', rotation: '9', 'key.type': 'Provided', uid: 'x', __proto__: 'x' });
+    assert.deepEqual(readKeyForm(posted), readKeyForm(typed));
+  });
+  it('has an empty form to begin with', () => {
+    assert.deepEqual(specOfForm({ ...newKeyForm('team-a'), group: 'g', account: 'a' }, 'gw').value?.quota, {
+      limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower', minOutputTokens: 16,
+    });
+  });
+});
+
+describe('moments', () => {
+  it('are shown in UTC, as fine as they need to be', () => {
+    for (const [time, input] of [
+      ['2027-01-01T01:00:00+01:00', '2027-01-01T00:00'], [
+        '2027-01-01T00:00:30Z', '2027-01-01T00:00:30',
+      ], ['2027-01-01T00:00:00.250Z', '2027-01-01T00:00:00.25'], ['soon', 'soon'],
+    ] as const) assert.equal(utcInput(time), input);
+  });
+  it('go back as RFC 3339 in UTC; what is none goes back as it is', () => {
+    for (const [input, time] of [
+      ['2027-01-01T00:00', '2027-01-01T00:00:00Z'], [
+        '2027-01-01T00:00:30', '2027-01-01T00:00:30Z',
+      ], ['2027-01-01', '2027-01-01'], ['2027-01-01T00:00:00Z', '2027-01-01T00:00:00Z'],
+    ] as const) assert.equal(timeOfInput(input), time);
+  });
+});
+
+describe('an edit', () => {
+  it('that changes nothing patches nothing, whatever the order of models or the precision of times', () => {
+    assert.deepEqual(patch(FORM), { value: undefined });
+    assert.deepEqual(patch({ ...FORM, models: ['a', 'b'], expires: '2027-01-01T00:00:00' }), { value: undefined });
+  });
+  it('patches the field that differs and no other', () => {
+    for (const [changes, spec] of [
+      [{ enabled: false }, { enabled: false }],
+      [{ group: 'vip' }, { groupRef: { name: 'vip' } }],
+      [{ limited: false }, { quota: { limitUsd: 'Unlimited' } }],
+      [{ limitUsd: '30', period: 'Daily' }, { quota: { limitUsd: '30', period: 'Daily' } }],
+      [{ whenShort: 'Refuse' }, { quota: { whenShort: 'Refuse' } }],
+      [{ expires: '' }, { expirationTime: null }],
+      [{ expires: '2028-02-29T12:30' }, { expirationTime: '2028-02-29T12:30:00Z' }],
+      [{ restricted: false }, { models: null }],
+      [{ models: ['a'] }, { models: ['a'] }],
+      [{ maxConcurrency: '' }, { maxConcurrency: null }],
+      [{ maxConcurrency: '9' }, { maxConcurrency: 9 }],
+    ] as const) assert.deepEqual(patch({ ...FORM, ...changes }), { value: spec }, JSON.stringify(changes));
+  });
+  it('says a fault once, and only of fields that differ', () => {
+    assert.deepEqual(patch({ ...FORM, period: 'x', whenShort: 'y' }).errors?.map(({ field }) => field), ['period']);
+    assert.deepEqual(patch({ ...FORM, limitUsd: '' }).errors?.map(({ field }) => field), ['limitUsd']);
+  });
+});
+
+describe('two people at one key', () => {
+  const base = readBase(writeBase(FORM));
+
+  it('the base survives its way through a form', () => {
+    assert.deepEqual(base, textsOfForm(FORM));
+    const strange = formOfKey(keyOf({ models: ['"<ü\u202E\u0001', '😀'] }));
+    assert.match(writeBase(strange), /^[\x20-\x7e]*$/);
+    assert.deepEqual(readBase(writeBase(strange)), textsOfForm(strange));
+  });
+  it('whatever is posted as the base harms nothing', () => {
+    for (const posted of ['', '{', 'null', '[]', '"x"', '{"enabled":1,"__proto__":"x","group":["a"],"other":"x"}'])
+      assert.deepEqual(readBase(posted), {}, posted);
+  });
+  it('different fields: both changes are in the form, and theirs is told', () => {
+    const live = formOfKey(keyOf({ groupRef: { name: 'vip' } }));
+    const { form, others } = mergeForms(base, { ...FORM, limitUsd: '30' }, live);
+    assert.deepEqual([form.group, form.limitUsd], ['vip', '30']);
+    assert.deepEqual(others, [{ field: 'group', was: 'auto-a', now: 'vip', typed: undefined }]);
+  });
+  it('the same field: what was typed stays, with theirs beside it', () => {
+    const live = formOfKey(keyOf({ quota: { ...SPEC.quota, limitUsd: '50' } }));
+    const { form, others } = mergeForms(base, { ...FORM, limitUsd: '30' }, live);
+    assert.equal(form.limitUsd, '30');
+    assert.deepEqual(others, [{ field: 'limit', was: '25.00', now: '50', typed: '30' }]);
+  });
+  it('the same change: nothing stands against it', () => {
+    const live = formOfKey(keyOf({ enabled: false }));
+    assert.deepEqual(mergeForms(base, { ...FORM, enabled: false }, live).others, [{
+      field: 'enabled', was: 'Yes', now: 'No', typed: undefined,
+    }]);
+  });
+  it('without a base, every difference is told and what was typed stays', () => {
+    const live = formOfKey(keyOf({ enabled: false }));
+    const { form, others } = mergeForms({}, FORM, live);
+    assert.equal(form.enabled, true);
+    assert.deepEqual(others, [{ field: 'enabled', was: undefined, now: 'No', typed: 'Yes' }]);
+  });
+  it('never loses what either typed: each field is theirs or mine', () => {
+    const change = fc.record({ enabled: fc.boolean(), group: fc.constantFrom('auto-a', 'vip', 'x'), limitUsd:
+      fc.constantFrom('25.00', '30', '40'), maxConcurrency: fc.constantFrom('', '8', '9') });
+    fc.assert(fc.property(change, change, (mine, theirs) => {
+      const live = { ...FORM, ...theirs };
+      const { form, others } = mergeForms(base, { ...FORM, ...mine }, live);
+      for (const field of ['enabled', 'group', 'limitUsd', 'maxConcurrency'] as const) {
+        assert.equal(form[field], mine[field] === FORM[field] ? live[field] : mine[field], field);
+      }
+      const changed = (['enabled', 'group', 'limitUsd', 'maxConcurrency'] as const).filter((field) =>
+        theirs[field] !== FORM[field]).length;
+      assert.equal(others.length, changed);
+    }));
+  });
+});
+
+describe('what the API refuses', () => {
+  const refusal = (paths: readonly string[]) =>
+    new AccessError('Invalid', 'no', { fields: paths.map((path) => ({ path, message: `m of ${path}` })) });
+
+  it('stands at its field, in the API\'s words', () => {
+    assert.deepEqual(errorsOfRefusal(refusal([
+      'spec.quota.limitUsd', 'spec.models[0]', 'spec.groupRef.name', 'metadata.name', 'spec.expirationTime',
+    ]), ['limitUsd', 'models', 'group', 'name', 'expires'])
+      .map(({ field, message }) => [field, message]), [
+      ['limitUsd', 'm of spec.quota.limitUsd'], [
+        'models', 'm of spec.models[0]',
+      ], ['group', 'm of spec.groupRef.name'], ['name', 'm of metadata.name'], ['expires', 'm of spec.expirationTime'],
+    ]);
+  });
+  it('stands at the top where the form has no such field, with its path', () => {
+    assert.deepEqual(errorsOfRefusal(refusal(['spec.key.rotation', 'metadata.name', '', 'spec.modelsX']), ['models']),
+      [
+        'spec.key.rotation: m of spec.key.rotation', 'metadata.name: m of metadata.name', 'm of ',
+        'spec.modelsX: m of spec.modelsX',
+      ].map((message) => ({ field: undefined, message })));
+  });
+  it('that has no fields is said as a whole; a name that is taken, at the name', () => {
+    assert.deepEqual(errorsOfRefusal(
+      new AccessError('Forbidden', 'You may not.'), ['name'],
+    ), [{ field: undefined, message: 'You may not.' }]);
+    assert.deepEqual(
+      errorsOfRefusal(new AccessError('AlreadyExists', 'Taken.'), ['name']), [{ field: 'name', message: 'Taken.' }],
+    );
+  });
+});

@@ -1,0 +1,218 @@
+/**
+ * Two tenants with their keys, and a browser without scripts: it keeps its cookie, follows links and fills in forms.
+ */
+import type { FastifyInstance } from 'fastify';
+import type { Resource } from '#crds/types.gen.ts';
+import type { ConsoleAccess } from '../../../../console/access/access.ts';
+import { buildResources } from '../../../../operator/store/resources.ts';
+import type { Resources } from '../../../../operator/store/resources.ts';
+import { condition, createWorld, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
+import type { ConsoleWorld, Rights } from '../../../support/console-access.ts';
+import { csrfIn, FORM_HEADERS, HOST, signIn, stand } from '../stand.ts';
+import type { Stand, StandOptions } from '../stand.ts';
+
+export const GATEWAY = 'model-gateway';
+const API = 'modelgateway.dev/v1alpha1';
+
+export const ANNA: Rights = { name: 'anna@example.com', namespaces: ['team-a'] };
+export const BEN: Rights = { name: 'ben@example.com', namespaces: ['team-b'] };
+export const BOTH: Rights = { name: 'olga@example.com', namespaces: ['team-a', 'team-b'] };
+export const READER: Rights = { name: 'rita@example.com', namespaces: ['team-a'], verbs: ['get', 'list'] };
+export const NOBODY: Rights = { name: 'nora@example.com', namespaces: [] };
+export const BLIND: Rights = {
+  name: 'bob@example.com', namespaces: ['team-a'], kinds: ['ApiKey'], readsSecrets: false,
+};
+const PEOPLE = [ANNA, BEN, BOTH, READER, NOBODY, BLIND];
+
+function platform(kind: string, name: string, spec: object, labels?: object): unknown {
+  return {
+    apiVersion: API, kind, metadata: { namespace: GATEWAY, name, ...(labels === undefined ? {} : { labels }) }, spec,
+  };
+}
+
+const CHAT = { contextTokens: 200_000, maxOutputTokens: 64_000 };
+const route = (name: string, models: readonly object[], protocol: string): unknown => platform('ModelRoute', name, {
+  models, channels: [{ name:
+    'direct', protocol, baseUrl: protocol === 'OpenAI' ? 'https://provider.example/v1' : 'https://provider.example' }],
+});
+
+/** What the platform team has set up: four groups, of which team-a may name three. */
+export const PLATFORM: readonly unknown[] = [
+  route('anthropic', [
+    { name: 'claude-sonnet-4-5', ...CHAT }, { name: 'claude-haiku-4-5', ...CHAT }, { name: 'claude-opus-4-1', ...CHAT },
+  ], 'Anthropic'),
+  route('openai', [{ name: 'gpt-5', ...CHAT }, { name: 'gpt-5-mini', ...CHAT }, {
+    name: 'text-embedding-3-small', endpoints: ['Embeddings'], contextTokens: 8192,
+  }, { name: 'unpriced', ...CHAT }], 'OpenAI'),
+  platform('PriceCatalog', 'all', { models: [
+    'claude-sonnet-4-5', 'claude-haiku-4-5', 'claude-opus-4-1', 'gpt-5', 'gpt-5-mini', 'text-embedding-3-small',
+  ]
+    .map((name) => ({ name, vendor: 'Vendor', quotaType: 'Token', modelRatio: '1.5', completionRatio: '5' })) }),
+  platform('Group', 'auto-a', { displayName: 'Auto-A', priceRatio: '0.8', allowedNamespaces: { from:
+    'All' }, routes: [{ routeRef: { name: 'anthropic' } }, { routeRef: { name: 'openai' } }] }),
+  platform('Group', 'economy', { priceRatio: '0.5', allowedNamespaces: { from:
+    'All' }, routes: [{ routeRef: { name: 'openai' }, models: ['gpt-5-mini', 'text-embedding-3-small'] }] }),
+  platform('Group', 'vip', { displayName: 'VIP', priceRatio: '1.5', allowedNamespaces: {
+    from: 'Selector', selector: { matchLabels: { tier: 'gold' } },
+  }, routes: [{ routeRef: { name: 'anthropic' } }] }),
+  platform('Group', 'internal', { allowedNamespaces: { from: 'Same' }, routes: [{ routeSelector: {} }] }),
+];
+
+const READY = condition('Ready', 'True', 'Ready', '');
+
+/** The account of team-a. */
+export const ACCOUNT: unknown = {
+  apiVersion: API, kind: 'Account', metadata: { namespace: 'team-a', name: 'team-a' },
+  spec: { grants: [{ name: '2026-11', usd: '250.00' }] }, status: { balanceUsd: '182.4312' },
+};
+
+/** Tenants' objects: enough that every state of a key is there. */
+export const TENANTS: readonly unknown[] = [
+  ACCOUNT,
+  { apiVersion: API, kind: 'Account', metadata: { namespace: 'team-b', name: 'team-b' }, spec: {} },
+  keyManifest('team-a', 'ci-bot', {
+    quota: { limitUsd: '25.00', period: 'Monthly' }, expirationTime: '2027-01-01T00:00:00Z',
+  }, {
+    keyHash: 'a'.repeat(64), keyPrefix: 'sk-4Tz9q', keyRotation: 1, spentUsd: '21.384512', totalSpentUsd:
+      '148.2', remainingUsd: '3.615488', lastUsedTime: '2026-11-21T11:52:10Z', conditions: [READY],
+  }),
+  keyManifest('team-a', 'chat-frontend', {
+    quota: { limitUsd: '500' }, maxConcurrency: 8, models: ['claude-sonnet-4-5', 'gpt-5'],
+  }, {
+    keyHash: 'b'.repeat(64), keyPrefix:
+      'sk-b2Lw0', keyRotation: 2, spentUsd: '46.18', remainingUsd: '453.82', lastUsedTime: '2026-11-21T11:59:58Z',
+    previousKeys: [{ keyHash: 'e'.repeat(64), expirationTime: '2026-11-22T09:00:00Z' }], conditions: [READY],
+  }),
+  keyManifest('team-a', 'nightly-evals', { enabled: false, groupRef: { name: 'economy' } }, {
+    keyHash: 'c'.repeat(64), keyPrefix: 'sk-Xx81m', keyRotation: 1, spentUsd: '1204.5', lastUsedTime:
+      '2026-10-30T02:14:00Z', conditions: [condition('Ready', 'False', 'Disabled', 'spec.enabled is false.')],
+  }),
+  keyManifest('team-a', 'intern-2026', { groupRef: { name: 'retired' }, quota: { limitUsd: '5', period: 'Daily' } }, {
+    keyHash: 'd'.repeat(64), keyPrefix: 'sk-0aPq7', keyRotation: 1, spentUsd: '5', remainingUsd: '0',
+    conditions: [condition('Ready', 'False', 'GroupNotFound', 'The Group "retired" does not exist.')],
+  }),
+  keyManifest('team-a', 'new-service', {}),
+  keyManifest('team-b', 'secret-project', { groupRef: { name: 'vip' }, quota: { limitUsd: '100' } }, {
+    keyHash:
+      'f'.repeat(64), keyPrefix: 'sk-Teamb', keyRotation: 1, spentUsd: '12', remainingUsd: '88', conditions: [READY],
+  }),
+];
+
+/** All that the operator has read, made of a world. */
+export function resourcesOf(world: ConsoleWorld): Resources {
+  return buildResources({ objects: [...world.objects.values()].map((object): Resource =>
+    structuredClone(object)), secrets: [], namespaces: new Map([['team-b', { tier: 'gold' }]]) });
+}
+
+interface KeysStand extends Stand {
+  readonly world: ConsoleWorld;
+  readonly access: ConsoleAccess;
+  readonly app: FastifyInstance;
+  readonly browser: (rights: Rights) => Promise<Browser>;
+}
+
+/** A console over this world, or over the two tenants'. */
+export function keysStand({
+  world = createWorld([...PLATFORM, ...TENANTS]), backend, ...options
+}: StandOptions & { readonly world?: ConsoleWorld; readonly backend?: ConsoleAccess['backend'] } = {}): KeysStand {
+  const access = world.access(PEOPLE, backend);
+  const base =
+    stand({ access, resources: () => resourcesOf(world), gatewayUrl: 'https://models.example.com', ...options });
+  base.clock.nowMs = TEST_NOW_MS;
+  return {
+    ...base, world, access, browser: async (rights) => openBrowser(base.app, await signIn(base.app, rights.name)),
+  };
+}
+
+export interface Shown {
+  readonly status: number;
+  readonly location: string;
+  readonly markup: string;
+}
+
+export interface Browser {
+  readonly get: (path: string) => Promise<Shown>;
+  /** The body, which there is none of. */
+  readonly head: (path: string) => Promise<string>;
+  /** With the page's CSRF token. */
+  readonly post: (path: string, fields: Readonly<Record<string, string | readonly string[]>>) => Promise<Shown>;
+  /** The form with this id on the last page, sent with these fields changed; null takes one out. */
+  readonly submit: (
+    form: string, changes?: Readonly<Record<string, string | readonly string[] | null>>,
+  ) => Promise<Shown>;
+  /** The page that a redirect leads to. */
+  readonly follow: (shown: Shown) => Promise<Shown>;
+}
+
+export function openBrowser(app: FastifyInstance, cookie: string): Browser {
+  let last = '';
+  let csrf = '';
+  const keep = (answer: Awaited<ReturnType<FastifyInstance['inject']>>): Shown => {
+    const shown = { status: answer.statusCode, location: answer.headers['location'] ?? '', markup: answer.body };
+    if (shown.markup !== '') last = shown.markup;
+    csrf = csrfIn(shown.markup) || csrf;
+    return shown;
+  };
+  const browser: Browser = {
+    head: async (path) => (await app.inject({ method: 'HEAD', url: path, headers: { host: HOST, cookie } })).body,
+    get: async (path) => keep(await app.inject({ method: 'GET', url: path, headers: { host: HOST, cookie } })),
+    async post(path, fields) {
+      if (csrf === '') await browser.get('/keys');
+      const payload = new URLSearchParams([['csrf', csrf], ...Object.entries(fields).flatMap(([name, value]) =>
+        [value].flat().map((each) => [name, each] as [string, string]))]);
+      return keep(await app.inject({
+        method: 'POST', url: path, headers: { ...FORM_HEADERS, cookie }, payload: payload.toString(),
+      }));
+    },
+    async submit(form, changes = {}) {
+      const { action, fields } = readForm(last, form);
+      for (const [name, value] of Object.entries(changes)) {
+        fields.delete(name);
+        for (const each of value === null ? [] : [value].flat()) fields.append(name, each);
+      }
+      return keep(await app.inject({
+        method: 'POST', url: action, headers: { ...FORM_HEADERS, cookie }, payload: fields.toString(),
+      }));
+    },
+    follow: (shown) => browser.get(shown.location),
+  };
+  return browser;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'",
+};
+
+function unescape(text: string): string {
+  return text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity);
+}
+
+/** What a browser would send of a form as it stands. */
+function readForm(markup: string, id: string): { readonly action: string; readonly fields: URLSearchParams } {
+  const [, head = '', body = ''] = new RegExp(`<form([^>]*id="${id}"[^>]*)>([\\s\\S]*?)</form>`).exec(markup) ?? [];
+  if (head === '') throw new Error(`no form ${id}`);
+  const fields = new URLSearchParams();
+  for (const [tag] of body.matchAll(/<input[^>]*>|<select[\s\S]*?<\/select>|<textarea[\s\S]*?<\/textarea>/g)) {
+    const opening = tag.slice(0, tag.indexOf('>'));
+    const name = attribute(opening, 'name');
+    if (name === undefined) continue;
+    if (tag.startsWith('<select')) fields.append(name, chosenOf(tag));
+    else if (tag.startsWith('<textarea')) fields.append(
+      name, unescape(tag.slice(tag.indexOf('>') + 1, -'</textarea>'.length).replace(/^\n/, '')),
+    );
+    else if (!/type="(?:checkbox|radio)"/.test(opening) || / checked/.test(opening))
+      fields.append(name, attribute(opening, 'value') ?? 'on');
+  }
+  return { action: attribute(head, 'action') ?? '', fields };
+}
+
+function chosenOf(select: string): string {
+  const options = [...select.matchAll(/<option([^>]*)>([^<]*)<\/option>/g)];
+  const [, head = '', label = ''] = options.find(([, each = '']) => / selected/.test(each)) ?? options[0] ?? [];
+  return attribute(head, 'value') ?? unescape(label);
+}
+
+function attribute(tag: string, name: string): string | undefined {
+  const [, value] = new RegExp(` ${name}="([^"]*)"`).exec(tag) ?? [];
+  return value === undefined ? undefined : unescape(value);
+}

@@ -1,0 +1,276 @@
+/**
+ * A disk that fails, hangs or comes back: nothing is acknowledged that is not in the journal, nothing is lost, and
+ * nobody does anything. A file that fails stops nobody, as long as the journal works.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'vitest';
+import type { LedgerFault } from '#ledger/embedded/committer.ts';
+import { FAULT } from '#ledger/embedded/faults.ts';
+import { openEmbeddedLedger } from '#ledger/embedded.ts';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import type { Ledger } from '#ledger/ledger.ts';
+import { holdRequest, progress, settlement, slot } from '../calls.ts';
+import { faultTest, spentInFile } from './bench.ts';
+import type { Bench } from './bench.ts';
+import { tempFolder } from './subject.ts';
+
+function segments(path: string): string[] {
+  return readdirSync(dirname(path)).filter((name) => name.includes('.journal-'));
+}
+
+const LIMITS = { keyLimitNanoUsd: 100n };
+
+/** Whether a promise is settled, told without waiting for it. */
+function watch<T>(promise: Promise<T>): { readonly promise: Promise<T>; readonly isSettled: () => boolean } {
+  let settled = false;
+  const done = (): void => {
+    settled = true;
+  };
+  promise.then(done, done);
+  return { promise, isSettled: () => settled };
+}
+
+async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Promise<void> {
+  const { ledger } = bench;
+  await ledger.takeSlots('running', [slot('Key', '1', 5)]);
+  await ledger.hold(holdRequest('running', 40n, { limits: LIMITS, progress: progress(3n) }));
+  bench.set(fault);
+  const settling = watch(ledger.settle(settlement('running', 30n)));
+  await assert.rejects(
+    ledger.hold(holdRequest('refused', 60n, { limits: LIMITS, progress: progress(9n) })), LedgerUnavailable,
+  );
+  await assert.rejects(async () => ledger.takeSlots('refused', [slot('Key', '1', 5)]), LedgerUnavailable);
+  assert.equal(settling.isSettled(), false, 'a settlement is not acknowledged before it is in the journal');
+  assert.deepEqual(ledger.gauges(), { holds: 0, heldNanoUsd: 0n, slots: { Key: 0, Group: 0, Channel: 0 } });
+  bench.set('none');
+  const { record, keySpentNanoUsd } = await settling.promise;
+  assert.deepEqual([record.costNanoUsd, keySpentNanoUsd], [30n, 30n]);
+  await bench.told('Recovered');
+  assert.deepEqual(bench.faults.slice(0, 2).map(({ state }) => state), ['Failing', 'Recovered']);
+  // the undoing of the refused hold is in the journal before this one
+  assert.deepEqual(await ledger.hold(holdRequest('next', 71n, { limits: LIMITS })), {
+    outcome: 'Short', short: 'Key', availableNanoUsd: 70n,
+  });
+  assert.deepEqual(await ledger.hold(holdRequest('next', 70n, { limits: LIMITS, progress: progress(1n) })), {
+    outcome: 'Held', heldNanoUsd: 70n,
+  });
+  await bench.afterwards(async (next) => {
+    assert.equal((await next.readKey('key-1', 'Never')).spentNanoUsd, 31n);
+    assert.equal(await next.readUsage('key-1', 'refused'), undefined);
+    assert.equal((await next.readUsage('key-1', 'running'))?.status, 'Succeeded');
+    assert.equal((await next.readUsage('key-1', 'next'))?.status, 'Abandoned');
+  });
+}
+
+for (const fault of ['commitFails', 'answerFails', 'stalls', 'writeTears'] as const)
+  faultTest(`${fault}: holds are refused and leave nothing, settlements wait and are applied once`, (bench) =>
+    refusedThenRecovered(bench, fault));
+for (const fault of ['commitFails', 'stalls', 'syncFails'] as const)
+  faultTest(`${fault}, full: holds are refused and leave nothing, settlements wait and are applied once`, (bench) =>
+    refusedThenRecovered(bench, fault), 'full');
+
+faultTest('a process that ends within a write leaves what was acknowledged', async (bench) => {
+  const { ledger } = bench;
+  await ledger.hold(holdRequest('a', 40n, { progress: progress(3n) }));
+  await ledger.hold(holdRequest('b', 40n));
+  await ledger.settle(settlement('b', 30n));
+  bench.set('writeTears');
+  const settling = watch(ledger.settle(settlement('a', 35n)));
+  await bench.told('Failing');
+  await bench.afterwards(async (next) => {
+    assert.deepEqual(await next.readAccount('team-a/team-a'), { spentNanoUsd: 33n, heldNanoUsd: 0n });
+    assert.equal((await next.readUsage('key-1', 'a'))?.status, 'Abandoned');
+  });
+  assert.equal(settling.isSettled(), false);
+  bench.set('none');
+  await settling.promise;
+});
+
+for (const fault of ['threadDies', 'fileFails'] as const) {
+  faultTest(`${fault}: calls go on, and the file has everything afterwards`, async (bench) => {
+    const { ledger } = bench;
+    bench.set(fault);
+    await call(ledger, 'a', 30n);
+    await bench.told('Lagging');
+    await call(ledger, 'b', 20n);
+    assert.equal((await ledger.readUsage('key-1', 'a'))?.costNanoUsd, 30n, 'answered from the journal');
+    assert.equal((await ledger.settle(settlement('a', 1n))).record.costNanoUsd, 30n);
+    await bench.afterwards(async (next) => {
+      assert.equal((await next.readAccount('team-a/team-a')).spentNanoUsd, 50n);
+      assert.equal((await next.readUsage('key-1', 'a'))?.costNanoUsd, 30n);
+    });
+    bench.set('none');
+    await bench.told('CaughtUp');
+    await bench.inFile(50);
+    assert.equal((await ledger.readUsage('key-1', 'a'))?.costNanoUsd, 30n, 'answered from the file');
+    await call(ledger, 'c', 5n);
+    await bench.inFile(55);
+    // the file is asked for what is in no segment any more
+    await call(ledger, 'd', 1n);
+    await bench.inFile(56);
+    assert.equal((await ledger.readUsage('key-1', 'c'))?.costNanoUsd, 5n, 'likewise what came after the fault');
+  });
+}
+
+faultTest('somebody else writes to the file for a while: nobody notices', async (bench) => {
+  const other = new DatabaseSync(bench.path);
+  other.exec('BEGIN IMMEDIATE');
+  await call(bench.ledger, 'a', 30n);
+  await sleep(20);
+  await call(bench.ledger, 'b', 5n);
+  other.exec('ROLLBACK');
+  other.close();
+  await bench.inFile(35);
+});
+
+for (const vanishing of ['the file', 'the journal', 'everything'] as const) {
+  faultTest(`${vanishing} vanishes: the next process has all the money again`, async (bench) => {
+    const { ledger } = bench;
+    const other = { origin: { keyUid: 'key-2', account: 'team-b/team-b' } };
+    await ledger.hold(holdRequest('earlier', 40n, other));
+    await ledger.settle(settlement('earlier', 35n, { job: { jobId: 'film', pollMs: 5 } }));
+    await bench.inFile(35);
+    await ledger.hold(holdRequest('running', 40n, { ...other, progress: progress(3n) }));
+    await call(ledger, 'recent', 7n);
+    for (const suffix of vanishing === 'the journal' ? [] : ['', '-wal', '-shm']) rmSync(bench.path + suffix);
+    for (const name of vanishing === 'the file' ? [] : segments(bench.path)) rmSync(join(dirname(bench.path), name));
+    await noticed(bench, vanishing !== 'the journal');
+    await call(ledger, 'a', 10n);
+    await bench.afterwards(async (next) => {
+      assert.deepEqual(await next.readAccount('team-b/team-b'), { spentNanoUsd: 38n, heldNanoUsd: 0n });
+      assert.deepEqual(await next.readAccount('team-a/team-a'), { spentNanoUsd: 17n, heldNanoUsd: 0n });
+      assert.equal((await next.readKey('key-2', 'Daily')).spentNanoUsd, 38n);
+      assert.equal((await next.readUsage('key-2', 'running'))?.status, 'Abandoned');
+      assert.equal((await next.readUsage('key-1', 'recent'))?.costNanoUsd, 7n);
+      assert.equal((await next.readJob('key-2', 'film'))?.state, 'Running');
+      assert.equal((await next.readUsage('key-1', 'a'))?.costNanoUsd, 10n);
+    });
+  });
+}
+
+/** Calls are made until the journal's files, and a new file, are there. */
+async function noticed({ path, ledger }: Bench, isFile: boolean): Promise<void> {
+  for (let n = 0, done = false; !done; n++) {
+    await sleep(50);
+    // something for the file, so that it is looked for
+    await call(ledger, `looking-${n}`, 0n);
+    done = segments(path).length > 0 && (!isFile || spentInFile(path).length === 2);
+  }
+}
+
+async function call(ledger: Ledger, id: string, cost: bigint): Promise<void> {
+  await ledger.hold(holdRequest(id, cost));
+  await ledger.settle(settlement(id, cost));
+}
+
+faultTest('a second hold that comes too late leaves the first, in memory and in the file', async (bench) => {
+  const { ledger } = bench;
+  await ledger.hold(holdRequest('a', 40n, { limits: LIMITS, progress: progress(7n) }));
+  bench.set('stalls');
+  await assert.rejects(
+    ledger.hold(holdRequest('a', 90n, { limits: LIMITS, progress: progress(8n) })), LedgerUnavailable,
+  );
+  assert.equal(ledger.gauges().heldNanoUsd, 40n);
+  bench.set('none');
+  await bench.told('Recovered');
+  assert.deepEqual(await ledger.hold(holdRequest('b', 60n, { limits: LIMITS })), { outcome: 'Held', heldNanoUsd: 60n });
+  await bench.afterwards(async (next) => {
+    assert.equal((await next.readUsage('key-1', 'a'))?.costNanoUsd, 8n, 'what it would owe was said later');
+    assert.equal((await next.readAccount('team-a/team-a')).spentNanoUsd, 8n);
+  });
+});
+
+faultTest('while a smaller second hold is being written, the larger first one still counts', async (bench) => {
+  const { ledger } = bench;
+  await ledger.hold(holdRequest('a', 80n, { limits: LIMITS }));
+  bench.set('stalls');
+  const smaller = ledger.hold(holdRequest('a', 10n, { limits: LIMITS }));
+  const between = ledger.hold(holdRequest('b', 21n, { limits: LIMITS }));
+  assert.deepEqual(await between, { outcome: 'Short', short: 'Key', availableNanoUsd: 20n });
+  await assert.rejects(smaller, LedgerUnavailable);
+  assert.equal(ledger.gauges().heldNanoUsd, 80n);
+});
+
+test('a hold is refused although the moment for it passes while the process does something else', async () => {
+  const folder = tempFolder();
+  const control = new Int32Array(new SharedArrayBuffer(4));
+  // said when the write is late, at three quarters of the patience; what hears it takes all of the rest
+  const onFault = ({ state }: LedgerFault): void => {
+    if (state === 'Failing') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
+  };
+  const ledger =
+    await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), faults: control, timeoutMs: 400, onFault });
+  try {
+    Atomics.store(control, 0, FAULT.stalls);
+    const held =
+      ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(({ outcome }) => outcome, (error: unknown) => error);
+    assert.ok(await Promise.race([
+      held, sleep(10_000, 'nobody says anything', { ref: false }),
+    ]) instanceof LedgerUnavailable);
+    assert.equal(ledger.gauges().heldNanoUsd, 0n);
+  } finally {
+    Atomics.store(control, 0, FAULT.none);
+    await ledger.close();
+    folder.remove();
+  }
+});
+
+faultTest('a hold is refused in time although progress, which has more, was late before it', async (bench) => {
+  const { ledger } = bench;
+  await ledger.hold(holdRequest('running', 40n));
+  bench.set('stalls');
+  const renewed = ledger.recordProgress(new Map([['running', progress(12n)]]));
+  await bench.told('Failing');
+  await sleep(100);
+  bench.set('none');
+  await renewed;
+  bench.set('stalls');
+  const held =
+    ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(({ outcome }) => outcome, (error: unknown) => error);
+  assert.ok(await Promise.race([
+    held, sleep(4_000, 'nobody says anything', { ref: false }),
+  ]) instanceof LedgerUnavailable);
+});
+
+faultTest('progress is refused while the journal fails, and is there afterwards', async (bench) => {
+  const { ledger } = bench;
+  await ledger.hold(holdRequest('a', 40n));
+  bench.set('commitFails');
+  await assert.rejects(ledger.hold(holdRequest('b', 1n)), LedgerUnavailable);
+  await assert.rejects(ledger.recordProgress(new Map([['a', progress(12n)]])), LedgerUnavailable);
+  await assert.rejects(ledger.recordProgress(new Map()), LedgerUnavailable);
+  bench.set('none');
+  await bench.told('Recovered');
+  await ledger.recordProgress(new Map());
+  // in the journal with the next write at the latest
+  await ledger.hold(holdRequest('c', 1n));
+  await bench.afterwards(async (next) => assert.equal((await next.readUsage('key-1', 'a'))?.costNanoUsd, 12n));
+});
+
+faultTest('a journal that fails again and again, with many calls under way', async (bench) => {
+  const { ledger } = bench;
+  const limits = { keyLimitNanoUsd: 1_000n };
+  let billed = 0n;
+  for (let round = 0; round < 3; round++) {
+    const ids = Array.from({ length: 20 }, (_, n) => `call-${round}-${n}`);
+    await Promise.all(ids.map((id) => ledger.hold(holdRequest(id, 10n, { limits }))));
+    bench.set(round === 1 ? 'writeTears' : 'commitFails');
+    const settled = Promise.all(ids.map((id, n) => ledger.settle(settlement(id, BigInt(n)))));
+    const refused = await Promise.allSettled(ids.map((id) => ledger.hold(holdRequest(`${id}-late`, 10n, { limits }))));
+    assert.ok(refused.every(({ status }) => status === 'rejected'));
+    bench.set('none');
+    for (const { record } of await settled) billed += record.costNanoUsd;
+    await bench.told('Recovered', round + 1);
+  }
+  assert.equal(billed, 570n);
+  await bench.afterwards(async (next) => {
+    assert.deepEqual(await next.readAccount('team-a/team-a'), { spentNanoUsd: 570n, heldNanoUsd: 0n });
+    for (let round = 0; round < 3; round++)
+      for (let n = 0; n < 20; n++)
+        assert.equal((await next.readUsage('key-1', `call-${round}-${n}`))?.costNanoUsd, BigInt(n));
+  });
+});

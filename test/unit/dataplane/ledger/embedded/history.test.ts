@@ -1,0 +1,123 @@
+/**
+ * The same histories on the real file, with real crashes: what was acknowledged is what the model has.
+ */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'vitest';
+import { DAY_MS, progress, settlement, testClock } from '../calls.ts';
+import type { TestClock } from '../calls.ts';
+import type { LedgerUnderTest } from '../contract-scenario.ts';
+import { openSubject } from './subject.ts';
+import { ACCOUNTS, histories, KEYS, PERIODS, World } from '../histories.ts';
+import type { Step } from '../histories.ts';
+import { accountSums, createModel, modelConfirm, modelCrash, modelHold, modelSettle, modelSpending } from '../model.ts';
+
+class History {
+  readonly #clock: TestClock;
+  readonly #world = new World();
+  readonly #model = createModel();
+  readonly #settled = new Map<string, bigint>();
+  #subject: LedgerUnderTest;
+
+  constructor(open: LedgerUnderTest, clock: TestClock) {
+    this.#subject = open;
+    this.#clock = clock;
+  }
+
+  async take(step: Step): Promise<void> {
+    const { ledger } = this.#subject;
+    switch (step.kind) {
+      case 'hold': {
+        const request = this.#world.request(step);
+        const expected = modelHold(this.#model, request, this.#world.nowMs);
+        assert.deepEqual(await ledger.hold(request), expected);
+        modelConfirm(this.#model, request.origin.callId);
+        return;
+      }
+      case 'progress': {
+        const callId = this.#world.callId(step.slot);
+        await ledger.recordProgress(new Map([[callId, progress(step.cost)]]));
+        const call = this.#model.calls.get(callId);
+        if (call) call.progress = step.cost;
+        return;
+      }
+      case 'settle': return this.#settle(step.slot, step.cost);
+      case 'settleAgain': {
+        const callId = this.#world.previousCallId(step.slot);
+        const first = this.#settled.get(callId);
+        if (first !== undefined)
+          assert.equal((await ledger.settle(settlement(callId, 999n))).record.costNanoUsd, first);
+        return;
+      }
+      case 'crash': return this.#crash();
+      case 'editKey':
+      case 'editAccount': return this.#world.edit(step);
+      case 'pass':
+      case 'setBack':
+        this.#world.turnClock(step);
+        this.#clock.nowMs = this.#world.nowMs;
+        return;
+      case 'confirm':
+      case 'withdraw':
+      case 'flush': return;
+    }
+  }
+
+  async #settle(slot: number, cost: bigint): Promise<void> {
+    const callId = this.#world.callId(slot);
+    if (!this.#model.calls.has(callId)) return;
+    const { record } = await this.#subject.ledger.settle(settlement(callId, cost));
+    const expected = modelSettle(this.#model, callId, cost);
+    assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [expected?.billed, expected?.unbilled]);
+    this.#settled.set(callId, record.costNanoUsd);
+    this.#world.endCall(slot);
+  }
+
+  async #crash(): Promise<void> {
+    modelCrash(this.#model);
+    this.#subject = await this.#subject.crash();
+    for (let slot = 0; slot < 7; slot++) {
+      const callId = this.#world.callId(slot);
+      const call = this.#model.calls.get(callId);
+      if (!call) continue;
+      const record = await this.#subject.ledger.readUsage(call.keyUid, callId);
+      assert.deepEqual([
+        record?.status, record?.costNanoUsd, record?.unbilledNanoUsd,
+      ], ['Abandoned', call.settled?.billed, call.settled?.unbilled]);
+      this.#settled.set(callId, call.settled?.billed ?? 0n);
+      this.#world.endCall(slot);
+    }
+  }
+
+  async assertAgrees(): Promise<void> {
+    const { ledger } = this.#subject;
+    for (const key of KEYS) {
+      for (const period of PERIODS) {
+        const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = await ledger.readKey(key, period);
+        assert.deepEqual(
+          { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd }, modelSpending(this.#model, key, period, this.#world.nowMs),
+        );
+      }
+    }
+    for (const account of ACCOUNTS) {
+      const { spentNanoUsd, heldNanoUsd } = await ledger.readAccount(account);
+      assert.deepEqual({ spent: spentNanoUsd, held: heldNanoUsd }, accountSums(this.#model, account));
+    }
+  }
+}
+
+test('every history on the file ends as the model says', async () => {
+  await fc.assert(fc.asyncProperty(histories, async (steps) => {
+    const clock = testClock();
+    const subject = await openSubject(clock, { retention: { maxAgeMs: 10_000 * DAY_MS } });
+    const history = new History(subject, clock);
+    try {
+      for (const step of steps) await history.take(step);
+      await history.assertAgrees();
+      await history.take({ kind: 'crash' });
+      await history.assertAgrees();
+    } finally {
+      await subject.close();
+    }
+  }), { numRuns: 20 });
+});

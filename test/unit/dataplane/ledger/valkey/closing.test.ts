@@ -1,0 +1,197 @@
+/** What is under way when a ledger is closed, or when the server loses it: the next process delivers it, once. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { afterEach, describe, test } from 'vitest';
+import type { Ledger } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import { hold } from '#ledger/valkey/admission.ts';
+import { Instance } from '#ledger/valkey/instance.ts';
+import { openJournal } from '#ledger/valkey/journal.ts';
+import type { PendingSettlement } from '#ledger/valkey/journal.ts';
+import { openConnection } from '#ledger/valkey/connection.ts';
+import type { ValkeyConnection } from '#ledger/valkey/connection.ts';
+import { parseValkeyUrl } from '#ledger/valkey/location.ts';
+import { ARGUMENT_END } from '#ledger/valkey/operations.ts';
+import { settle } from '#ledger/valkey/settlements.ts';
+import { valkey } from '../../../../support/valkey.ts';
+import type { ValkeyServer } from '../../../../support/valkey.ts';
+import { DAY_MS, holdRequest, origin, progress, settlement } from '../calls.ts';
+import { HELD } from '../contract-scenario.ts';
+import { ALWAYS, dataFolder, endScene, eventually, open, OUTAGES, start } from './scene.ts';
+import { PATIENT } from './subject.ts';
+
+const ACCOUNT = 'team-a/team-a';
+/** So long a settlement waits before it is written to the journal in any case. */
+const WAITING_MS = 100;
+
+function fault(error: unknown): never {
+  throw new Error('the journal cannot be written', { cause: error });
+}
+
+/** A process of the fleet, whose closing is in the test's hands. `over`: its way to the server. */
+async function joinFleet(
+  server: ValkeyServer, dataDir: string, over: (connection: ValkeyConnection) => Partial<ValkeyConnection> = () => ({}),
+): Promise<Instance> {
+  const location = parseValkeyUrl(server.url);
+  const connection = openConnection(location);
+  const journal = await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: fault });
+  const settings = {
+    ...PATIENT, instance: randomUUID(), keepMs: DAY_MS, records: 100, lenient: false, clock: undefined,
+  };
+  const instance = new Instance({
+    location, connection: { ...connection, ...over(connection) }, settings, journal, onEvent: () => undefined,
+    refill: undefined,
+  });
+  instance.start();
+  await eventually('it is ready', () => instance.health().ok);
+  return instance;
+}
+
+/** What the folder's next process is to deliver. */
+async function leftIn(dataDir: string): Promise<readonly PendingSettlement[]> {
+  const journal = await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: fault });
+  await journal.close();
+  return journal.undelivered;
+}
+
+/** The next process on the folder, once the call's record has its 50 nano-USD. */
+async function nextDelivers(server: ValkeyServer, dataDir: string): Promise<Ledger> {
+  const { ledger } = await open(server, { dataDir });
+  await eventually('it is delivered', async () => (await ledger.readUsage('key-1', 'a'))?.costNanoUsd === 50n);
+  return ledger;
+}
+
+/** Closed at once, within the time that a settlement waits before it is written. */
+async function closeAtOnce(instance: Instance, refused: Promise<unknown>): Promise<void> {
+  const beganMs = performance.now();
+  const closing = instance.close(0);
+  const tookMs = performance.now() - beganMs;
+  await Promise.all([assert.rejects(refused, LedgerUnavailable), closing]);
+  assert.ok(tookMs < WAITING_MS);
+}
+
+describe.skipIf(valkey.skip)('a ledger that is closed', () => {
+  afterEach(endScene);
+
+  for (const [how, outage] of [['is away', OUTAGES.killed], ['hangs', OUTAGES.hanging]] as const) {
+    test(`while the server ${how}: a settlement is delivered by the next process, once`, async () => {
+      const server = await start(ALWAYS);
+      const dataDir = await dataFolder();
+      const first = await joinFleet(server, dataDir);
+      assert.deepEqual(await hold(first, holdRequest('a', 60n, { progress: progress(5n) })), HELD(60n));
+      await outage.begin(server);
+      const settling = settle(first, settlement('a', 50n));
+      // on its way
+      await new Promise(setImmediate);
+      await closeAtOnce(first, settling);
+      assert.deepEqual((await leftIn(dataDir)).map(({ callId }) => callId), ['a']);
+      await outage.end(server);
+      for (let round = 0; round < 2; round++) {
+        const { ledger } = await open(server, { dataDir });
+        await eventually('it is delivered', async () => (await ledger.readUsage('key-1', 'a'))?.status === 'Succeeded');
+        assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 50n, heldNanoUsd: 0n });
+        await ledger.close();
+      }
+      assert.deepEqual(await leftIn(dataDir), []);
+    });
+  }
+
+  test('with what it had not even sent', async () => {
+    const server = await start();
+    const dataDir = await dataFolder();
+    const first = await joinFleet(server, dataDir);
+    await hold(first, holdRequest('a', 60n));
+    await closeAtOnce(first, settle(first, settlement('a', 50n)));
+    await nextDelivers(server, dataDir);
+  });
+
+  test('with the settlement of a call that another process holds', async () => {
+    const server = await start(ALWAYS);
+    const dataDir = await dataFolder();
+    const { ledger: other } = await open(server, { over: PATIENT });
+    await other.hold(holdRequest('a', 60n));
+    const first = await joinFleet(server, dataDir);
+    await server.kill();
+    await closeAtOnce(first, settle(first, settlement('a', 50n)));
+    await server.start();
+    await nextDelivers(server, dataDir);
+  });
+
+  test('with a hold that nobody answered: its call owes nothing', async () => {
+    const server = await start();
+    const dataDir = await dataFolder();
+    const first = await joinFleet(server, dataDir);
+    server.signal('SIGSTOP');
+    const asked = hold(first, holdRequest('a', 60n, { progress: progress(5n) }));
+    await new Promise(setImmediate);
+    await closeAtOnce(first, asked);
+    server.signal('SIGCONT');
+    const { ledger } = await open(server, { dataDir });
+    await eventually('it is withdrawn', async () => String(await server.command('GET', '{mgw0}:c:a')) === 'W');
+    assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 0n, heldNanoUsd: 0n });
+    await ledger.close();
+    assert.deepEqual(await leftIn(dataDir), []);
+  });
+
+  test('after the script has failed at a settlement', async () => {
+    const server = await start();
+    const dataDir = await dataFolder();
+    const first = await joinFleet(server, dataDir);
+    await hold(first, holdRequest('a', 60n));
+    await server.command('SET', `{mgw0}:s:${ACCOUNT}`, 'no stream');
+    await assert.rejects(settle(first, settlement('a', 50n)), /failed at book/);
+    await first.close(0);
+    assert.deepEqual((await leftIn(dataDir)).map(({ callId }) => callId), ['a']);
+    await server.command('DEL', `{mgw0}:s:${ACCOUNT}`);
+    const ledger = await nextDelivers(server, dataDir);
+    assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 50n, heldNanoUsd: 0n });
+  });
+
+  test('between the two steps that a lost hold takes', async () => {
+    const server = await start();
+    const dataDir = await dataFolder();
+    const adopting = Promise.withResolvers<void>();
+    const first = await joinFleet(server, dataDir, (connection) => ({
+      run: (base, batch) => {
+        if (!batch.includes('adopt')) return connection.run(base, batch);
+        adopting.resolve();
+        return new Promise(() => undefined);
+      },
+    }));
+    await hold(first, holdRequest('a', 60n));
+    await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`);
+    const settling = settle(first, settlement('a', 50n));
+    await adopting.promise;
+    await closeAtOnce(first, settling);
+    const ledger = await nextDelivers(server, dataDir);
+    assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 50n, heldNanoUsd: 0n });
+  });
+});
+
+describe.skipIf(valkey.skip)('an answer that is lost', () => {
+  afterEach(endScene);
+
+  for (const lost of ['settle', 'adopt', 'book']) {
+    test(`to the step ${lost}: the settlement counts once`, async () => {
+      const server = await start();
+      let dropped = 0;
+      const first = await joinFleet(server, await dataFolder(), (connection) => ({
+        async run(base, batch) {
+          const reply = await connection.run(base, batch);
+          if (batch.includes(`${ARGUMENT_END}${lost}${ARGUMENT_END}`) && dropped++ === 0)
+            throw new Error('the connection is gone');
+          return reply;
+        },
+      }));
+      await hold(first, holdRequest('a', 60n));
+      if (lost !== 'book') await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`);
+      const { record } = await settle(first, settlement('a', 50n, { origin: origin('a') }));
+      assert.equal(record.costNanoUsd, 50n);
+      assert.ok(dropped > 0);
+      const { ledger } = await open(server);
+      assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 50n, heldNanoUsd: 0n });
+      await first.close(0);
+    });
+  }
+});

@@ -1,0 +1,180 @@
+/**
+ * Random histories of several processes on one server, against the model that knows only one: whoever does what, the
+ * answers and the balances are those of the calls in their order. Processes die and are reaped, and come back.
+ */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, describe, test } from 'vitest';
+import type { Ledger } from '#ledger/ledger.ts';
+import { openValkeyLedger } from '#ledger/valkey.ts';
+import { startValkey, valkey } from '../../../../support/valkey.ts';
+import { origin, progress, settlement, testClock } from '../calls.ts';
+import { ACCOUNTS, histories, KEYS, PERIODS, World } from '../histories.ts';
+import type { Step } from '../histories.ts';
+import { accountSums, createModel, modelConfirm, modelHold, modelSettle, modelSpending } from '../model.ts';
+import { declareDead, PATIENT, urlOf } from './subject.ts';
+import type { Place } from './subject.ts';
+
+const FLEET = 3;
+const SLOTS = 7;
+
+interface Member {
+  readonly ledger: Ledger;
+  readonly instance: string;
+}
+
+class History {
+  readonly #place: Place;
+  readonly #clock = testClock();
+  readonly #world = new World();
+  readonly #model = createModel();
+  readonly #members: Member[] = [];
+  /** Who holds a slot's call. */
+  readonly #owners = new Map<string, number>();
+  readonly #settled = new Map<string, bigint>();
+  #turn = 0;
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  async open(): Promise<void> {
+    while (this.#members.length < FLEET) this.#members.push(await this.#join());
+  }
+
+  async #join(): Promise<Member> {
+    const instance = randomUUID();
+    return { instance, ledger: await openValkeyLedger({
+      url: urlOf(this.#place), over: { ...PATIENT, instance, clock: () => this.#clock.nowMs },
+    }) };
+  }
+
+  #member(index: number): Member {
+    const member = this.#members[index % FLEET];
+    assert.ok(member);
+    return member;
+  }
+
+  async take(step: Step): Promise<void> {
+    this.#turn++;
+    switch (step.kind) {
+      case 'hold': return this.#hold(step);
+      case 'progress': return this.#progress(step.slot, step.cost);
+      case 'settle': return this.#settle(step.slot, step.cost);
+      case 'settleAgain': return this.#settleAgain(step.slot);
+      case 'crash': return this.#crash(this.#turn % FLEET);
+      case 'editKey':
+      case 'editAccount': return this.#world.edit(step);
+      case 'pass':
+      case 'setBack':
+        this.#world.turnClock(step);
+        this.#clock.nowMs = this.#world.nowMs;
+        return;
+      case 'confirm':
+      case 'withdraw':
+      case 'flush': return;
+    }
+  }
+
+  /** A call stays with the process that it came to. */
+  async #hold(step: Extract<Step, { kind: 'hold' }>): Promise<void> {
+    const request = this.#world.request(step);
+    const { callId } = request.origin;
+    const owner = this.#owners.get(callId) ?? this.#turn % FLEET;
+    const expected = modelHold(this.#model, request, this.#world.nowMs);
+    assert.deepEqual(await this.#member(owner).ledger.hold(request), expected);
+    modelConfirm(this.#model, callId);
+    if (expected.outcome === 'Held') this.#owners.set(callId, owner);
+  }
+
+  async #progress(slot: number, cost: bigint): Promise<void> {
+    const callId = this.#world.callId(slot);
+    const call = this.#model.calls.get(callId);
+    if (!call) return;
+    await this.#member(this.#owners.get(callId) ?? 0).ledger.recordProgress(new Map([[callId, progress(cost)]]));
+    call.progress = cost;
+  }
+
+  async #settle(slot: number, cost: bigint): Promise<void> {
+    const callId = this.#world.callId(slot);
+    if (!this.#model.calls.has(callId)) return;
+    const { record } = await this.#member(this.#owners.get(callId) ?? 0).ledger.settle(settlement(callId, cost));
+    const expected = modelSettle(this.#model, callId, cost);
+    assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [expected?.billed, expected?.unbilled]);
+    this.#settled.set(callId, record.costNanoUsd);
+    this.#world.endCall(slot);
+  }
+
+  /** By anybody, at any time later. */
+  async #settleAgain(slot: number): Promise<void> {
+    const callId = this.#world.previousCallId(slot);
+    const first = this.#settled.get(callId);
+    if (first === undefined) return;
+    const { account, keyUid } = this.#model.calls.get(callId) ?? {};
+    const { record } = await this.#member(this.#turn).ledger.settle(settlement(
+      callId, 999n, { origin: origin(callId, { account: account ?? '', keyUid: keyUid ?? '' }) },
+    ));
+    assert.equal(record.costNanoUsd, first);
+  }
+
+  /** One process dies, and the next one finds that: what it held is settled in order of the calls' ids. */
+  async #crash(index: number): Promise<void> {
+    const { ledger, instance } = this.#member(index);
+    await ledger.close();
+    await declareDead(this.#place, instance, ACCOUNTS);
+    const left = [...this.#model.calls].filter(([id, { settled }]) => !settled &&
+      this.#owners.get(id) === index).sort(([a], [b]) => (a < b ? -1 : 1));
+    for (const [callId, call] of left) modelSettle(this.#model, callId, call.progress, true);
+    this.#members[index] = await this.#join();
+    for (const [callId, call] of left) {
+      const record = await this.#member(this.#turn).ledger.readUsage(call.keyUid, callId);
+      assert.deepEqual([
+        record?.status, record?.costNanoUsd, record?.unbilledNanoUsd,
+      ], ['Abandoned', call.settled?.billed, call.settled?.unbilled]);
+    }
+    // a late settlement of these is another test's
+    for (let slot = 0; slot < SLOTS; slot++) if (left.some(([id]) => id === this.#world.callId(slot)))
+      this.#world.endCall(slot);
+  }
+
+  async assertAgrees(): Promise<void> {
+    for (const { ledger } of this.#members) {
+      for (const key of KEYS) {
+        for (const period of PERIODS) {
+          const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = await ledger.readKey(key, period);
+          assert.deepEqual({
+            spentNanoUsd, heldNanoUsd, totalSpentNanoUsd,
+          }, modelSpending(this.#model, key, period, this.#world.nowMs));
+        }
+      }
+      for (const account of ACCOUNTS) {
+        const { spentNanoUsd, heldNanoUsd } = await ledger.readAccount(account);
+        assert.deepEqual({ spent: spentNanoUsd, held: heldNanoUsd }, accountSums(this.#model, account));
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#members.map(({ ledger }) => ledger.close()));
+  }
+}
+
+describe.skipIf(valkey.skip)('histories on Valkey', async () => {
+  if (valkey.skip) return;
+  const server = await startValkey();
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  test('every history of a fleet ends as the model says', async () => {
+    await fc.assert(fc.asyncProperty(histories, async (steps) => {
+      const history = new History({ server, prefix: `h${randomUUID().slice(0, 8)}`, query: '' });
+      await history.open();
+      try {
+        for (const step of steps) await history.take(step);
+        await history.assertAgrees();
+      } finally {
+        await history.close();
+      }
+    }), { numRuns: 40 });
+  });
+});

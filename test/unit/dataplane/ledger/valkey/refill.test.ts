@@ -1,0 +1,193 @@
+/**
+ * What is put back into a store that lost something: settlements from journals, what statuses say, and what was reaped
+ * meanwhile.
+ */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { afterAll, describe, test } from 'vitest';
+import { Bucket } from '#ledger/valkey/bucket.ts';
+import { openConnection } from '#ledger/valkey/connection.ts';
+import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
+import type { KnownKey } from '#ledger/valkey/refill.ts';
+import { refillOperations } from '#ledger/valkey/refill.ts';
+import { confirmOperation, holdOperation, settleOperation } from '#ledger/valkey/operations.ts';
+import type { Operation } from '#ledger/valkey/operations.ts';
+import { parseRecord } from '#ledger/valkey/replies.ts';
+import { startValkey, valkey } from '../../../../support/valkey.ts';
+import { DAY_MS, holdRequest, NOON_MS, progress, settlement } from '../calls.ts';
+import { declareDead, PATIENT, urlOf } from './subject.ts';
+import type { Place } from './subject.ts';
+
+const ACCOUNT = 'team-a/team-a';
+const WINDOWS = ['20777', '24322'];
+
+interface Known {
+  readonly cost: number;
+  readonly n: number;
+  /** Of account and key, after it. */
+  readonly spent: number;
+  readonly since?: boolean;
+  readonly status?: string;
+}
+
+/** A settlement as a journal has it. */
+function refill(id: string, { cost, n, spent, since = false, status = 'Succeeded' }: Known): Operation {
+  const after = String(spent);
+  const call = [
+    id, 'key-1', ACCOUNT, String(NOON_MS), '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]', String(cost),
+    '0', status, '1234', after, '-',
+  ];
+  return { name:
+    'refill', args: [...call, String(n), after, after, after, after, ...WINDOWS, '', '0', 'r/c', since ? '1' : ''] };
+}
+
+function statuses(spentNanoUsd: bigint): Operation[] {
+  const key: KnownKey = { keyUid: 'key-1', account:
+    ACCOUNT, totalSpentNanoUsd: spentNanoUsd, period: 'Monthly', periodStartMs: NOON_MS, spentNanoUsd };
+  return refillOperations({ keys: [key], accounts: [{ account: ACCOUNT, spentNanoUsd }] }, () => true);
+}
+
+describe.skipIf(valkey.skip)('a store that lost something', async () => {
+  if (valkey.skip) return;
+  const server = await startValkey();
+  afterAll(() => server[Symbol.asyncDispose]());
+  const place = (): Place => ({ server, prefix: `r${randomUUID().slice(0, 8)}`, query: '' });
+
+  /** `told`: while it begins anew. */
+  const withBucket = async (
+    where: Place, told: readonly Operation[], work: (bucket: Bucket, instance: string) => Promise<void>,
+  ): Promise<void> => {
+    const location = parseValkeyUrl(urlOf(where));
+    const connection = openConnection(location);
+    const instance = randomUUID();
+    // the clock stands still while it is filled
+    let nowMs = NOON_MS;
+    const opened = Promise.withResolvers<void>();
+    const bucket = new Bucket({
+      connection, base: bucketBases(location)[0] ?? assert.fail(),
+      settings: {
+        ...PATIENT, keepMs: DAY_MS, records: 100, lenient: false, instance, refillMs: 1_000, clock: () => nowMs,
+      },
+      collectRestores: async () => ({ operations: told, late: [] }),
+      onRestored: () => undefined,
+      latestStart: () => 0,
+      onRejoined: () => { nowMs += 2_000; },
+      onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
+    });
+    bucket.start();
+    await opened.promise;
+    try {
+      await work(bucket, instance);
+    } finally {
+      bucket.close();
+      connection.close();
+    }
+  };
+
+  /** Of account, key, day and month: all the same here. */
+  const spent = async (bucket: Bucket): Promise<number> => {
+    const [, account] = await bucket.execute({ name: 'account', args: [ACCOUNT] });
+    const [, , , total, , day, , month] = await bucket.execute({ name: 'key', args: ['key-1'] });
+    assert.deepEqual([total, month], [account, account]);
+    assert.ok(Number(day) <= Number(total));
+    return Number(account);
+  };
+
+  const spend = async (bucket: Bucket, id: string, cost: bigint): Promise<void> => {
+    const request = holdRequest(id, cost);
+    assert.equal((await bucket.execute(holdOperation(request)))[0], 'held');
+    assert.equal((await bucket.execute(settleOperation(settlement(id, cost), [])))[0], 'settled');
+  };
+
+  test('is what it was after the latest settlement that is known', () => withBucket(place(), [
+    refill('a', { cost: 5, n: 10, spent: 95 }), refill('b', { cost: 5, n: 11, spent: 100 }),
+  ], async (bucket) => {
+    assert.equal(await spent(bucket), 100);
+    // a journal that comes late: one that is in there already, and one that is not
+    await bucket.execute(refill('c', { cost: 3, n: 9, spent: 90 }));
+    assert.equal(await spent(bucket), 100);
+    await bucket.execute(refill('d', { cost: 7, n: 12, spent: 107 }));
+    assert.equal(await spent(bucket), 107);
+    // once each
+    await bucket.execute(refill('d', { cost: 7, n: 12, spent: 107 }));
+    assert.equal(await spent(bucket), 107);
+  }));
+
+  test('that nobody knew has what was before from a journal that comes late', () => withBucket(place(), [], async (
+    bucket,
+  ) => {
+    await spend(bucket, 'new', 4n);
+    await bucket.execute(refill('a', { cost: 5, n: 10, spent: 95 }));
+    assert.equal(await spent(bucket), 99);
+    await bucket.execute(refill('b', { cost: 6, n: 11, spent: 101 }));
+    assert.equal(await spent(bucket), 105);
+  }));
+
+  test('has what statuses and journals say, whoever says it first, and not the sum of it', async () => {
+    const journal = [refill('a', { cost: 5, n: 10, spent: 60 })];
+    for (const told of [[...statuses(70n), ...journal], [...journal, ...statuses(70n)]])
+      await withBucket(place(), told, async (bucket) => assert.equal(await spent(bucket), 70));
+    await withBucket(place(), statuses(70n), async (bucket) => {
+      await bucket.execute(refill('a', { cost: 5, n: 10, spent: 60 }));
+      assert.equal(await spent(bucket), 70);
+      await bucket.execute(refill('b', { cost: 15, n: 11, spent: 75 }));
+      assert.equal(await spent(bucket), 75);
+    });
+    await withBucket(place(), [...statuses(50n), ...journal], async (bucket) => {
+      assert.equal(await spent(bucket), 60);
+      await bucket.execute(refill('c', { cost: 5, n: 12, spent: 65 }));
+      assert.equal(await spent(bucket), 65);
+    });
+  });
+
+  test('unnoticed, in the same epoch, is given what it lost by its cost', async () => {
+    for (const told of [[], statuses(100n), [refill('before', { cost: 5, n: 10, spent: 100 })]]) {
+      await withBucket(place(), told, async (bucket) => {
+        await spend(bucket, 'kept', 9n);
+        const before = await spent(bucket);
+        await bucket.execute(refill('lost', { cost: 7, n: 12, spent: before + 7, since: true }));
+        assert.equal(await spent(bucket), before + 7);
+      });
+    }
+  });
+
+  test('and was restored begins with balances: a journal that comes late adds to them', async () => {
+    const where = place();
+    const base = bucketBases(parseValkeyUrl(urlOf(where)))[0] ?? '';
+    await withBucket(where, [], (bucket) => spend(bucket, 'kept', 90n));
+    await server.command('HDEL', `${base}e`, 'id');
+    await withBucket(where, [], async (bucket) => {
+      assert.equal(await spent(bucket), 90);
+      await bucket.execute(refill('lost', { cost: 7, n: 2, spent: 97 }));
+      assert.equal(await spent(bucket), 97);
+    });
+  });
+
+  test('with the settlement of a call that was reaped since is put right', () => {
+    const where = place();
+    return withBucket(where, [], async (first, instance) => {
+      const request = holdRequest('a', 60n, { progress: progress(20n) });
+      await first.execute(holdOperation(request));
+      await first.execute(confirmOperation(request.origin.callId));
+      await withBucket(where, [], async (second) => {
+        await declareDead(where, instance);
+        const [, told = ''] = await second.execute({ name: 'reap', args: ['10'] });
+        assert.match(told, /Abandoned/);
+        assert.equal(await spent(second), 20);
+        // what the reaper's own journal says of it is nothing new
+        assert.deepEqual(
+          await second.execute(refill('a', { cost: 20, n: 1, spent: 20, status: 'Abandoned' })), ['known'],
+        );
+        for (let round = 0; round < 2; round++) {
+          await second.execute(refill('a', { cost: 50, n: 1, spent: 50 }));
+          assert.equal(await spent(second), 50);
+        }
+        const { record } = parseRecord(await second.execute({ name: 'usage', args: ['a'] }));
+        assert.deepEqual([record.status, record.costNanoUsd], ['Succeeded', 50n]);
+        assert.deepEqual(await second.execute({ name: 'account', args: [ACCOUNT] }), ['account', '50', '0']);
+      });
+    });
+  });
+});
+
+/** An encoded step taken apart. */

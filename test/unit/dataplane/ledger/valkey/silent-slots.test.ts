@@ -1,0 +1,81 @@
+/** The slots of a gateway that stands still, or is cut off, for longer than its lease. */
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'vitest';
+import type { Ledger } from '#ledger/ledger.ts';
+import { valkey } from '../../../../support/valkey.ts';
+import type { ValkeyServer } from '../../../../support/valkey.ts';
+import { slot } from '../calls.ts';
+import { muteable } from './append-only-file.ts';
+import { endScene, eventually, isReady, open, start } from './scene.ts';
+
+const KEY = slot('Key', '1', 1);
+const TAKEN = { outcome: 'Taken' };
+const FULL = { outcome: 'Full', full: KEY };
+const over = { leaseMs: 1_500 };
+
+const ends: (() => Promise<void>)[] = [];
+
+/** One gateway has the only slot of a key, and is silent from now on. */
+async function silence() {
+  const server = await start();
+  const between = await muteable(server);
+  ends.push(() => between.close());
+  const { ledger: silent } = await open(server, { url: between.url, over });
+  const { ledger: other } = await open(server, { over });
+  assert.deepEqual(await silent.takeSlots('a', [KEY]), TAKEN);
+  assert.deepEqual(await other.takeSlots('b', [KEY]), FULL);
+  between.mute();
+  await assert.rejects(silent.readAccount('team-a/team-a'));
+  const speak = async (): Promise<void> => {
+    between.speak();
+    await server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await eventually('both are ready', () => isReady(silent)() && isReady(other)());
+  };
+  return { server, silent, other, speak };
+}
+
+async function leaseEnds(server: ValkeyServer): Promise<void> {
+  await eventually('the lease ends', async () =>
+    String(await server.command('ZCOUNT', '{mgw0}:z:key/1', String(Date.now()), '+inf')) === '0');
+}
+
+/** The ticks of the gateway renew what it has. */
+async function ticks(server: ValkeyServer, ledger: Ledger): Promise<void> {
+  const seen = new Set<string>();
+  await eventually('it has renewed its slots', async () => {
+    await ledger.readAccount('team-a/team-a');
+    seen.add(String(await server.command('ZSCORE', '{mgw0}:z:key/1', 'a')));
+    return seen.size > 2;
+  });
+}
+
+describe.skipIf(valkey.skip)('a slot of a gateway that was silent for longer than its lease', () => {
+  afterEach(async () => {
+    await endScene();
+    for (const end of ends.splice(0)) await end();
+  });
+
+  it('is another\'s then, and stays it when the gateway comes back', async () => {
+    const { server, silent, other, speak } = await silence();
+    await leaseEnds(server);
+    assert.deepEqual(await other.takeSlots('b', [KEY]), TAKEN);
+    await speak();
+    assert.deepEqual(await silent.takeSlots('c', [KEY]), FULL);
+    assert.equal(await server.command('ZSCORE', '{mgw0}:z:key/1', 'a'), null);
+    // the call from before ends
+    silent.releaseSlots('a');
+    assert.deepEqual(await silent.takeSlots('c', [KEY]), FULL);
+    other.releaseSlots('b');
+    assert.deepEqual(await other.takeSlots('c', [KEY]), TAKEN);
+  });
+
+  it('is its own again if nobody took it, and free at once when its call ends', async () => {
+    const { server, silent, other, speak } = await silence();
+    await leaseEnds(server);
+    await speak();
+    await ticks(server, silent);
+    assert.deepEqual(await other.takeSlots('b', [KEY]), FULL);
+    silent.releaseSlots('a');
+    assert.deepEqual(await silent.takeSlots('c', [KEY]), TAKEN);
+  });
+});

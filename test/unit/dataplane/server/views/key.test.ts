@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { describe, test } from 'vitest';
+import type { KeySpending } from '../../../../../dataplane/ledger/ledger.ts';
+import { keyView } from '../../../../../dataplane/server/views/key.ts';
+import type { KeyFacts } from '../../../../../dataplane/server/views/key.ts';
+import { parseDecimal } from '../../../../../dataplane/snapshot/decimal.ts';
+import type { KeyState } from '../../../../../dataplane/state/state.ts';
+
+const KEY: KeyState = {
+  uid: 'uid-1', namespace: 'team-a', name: 'ci-bot', prefix: 'sk-AbCd', generation: 3n, enabled: true, refusal: '',
+  expirationMs: Date.UTC(2027, 0, 1), group:
+    'auto-a', account:
+      'team-a/budget', limitNanoUsd: 25_000_000_000n, period: 'Monthly', whenShort: 'Lower', minOutputTokens: 16,
+  models: new Set(['gpt-5', 'claude-sonnet-4-5']), slot: undefined,
+};
+const SPENDING: KeySpending = {
+  periodStartMs: Date.UTC(2026, 10, 1), resetsMs:
+    Date.UTC(2026, 11, 1), spentNanoUsd: 33_750_000n, heldNanoUsd: 1n, totalSpentNanoUsd: 99n, lastUsedMs: null,
+};
+
+function facts(
+  key: Partial<KeyState> = {}, spending: Partial<KeySpending> = {}, more: Partial<KeyFacts> = {},
+): KeyFacts {
+  return {
+    key: { ...KEY, ...key },
+    state: {
+      accounts: new Map([['team-a/budget', { id: 'team-a/budget', generation: 1n, creditNanoUsd: 250_000_000_000n }]]),
+      groups: new Map([['auto-a', { name: 'auto-a', displayName: 'Auto-A', members: [], offers: new Map() }]]),
+    },
+    spending: { ...SPENDING, ...spending },
+    account: { spentNanoUsd: 50_500_000_000n, heldNanoUsd: 7n },
+    ...more,
+  };
+}
+
+describe('GET /v1/key', () => {
+  test('has exactly the fields of the contract', () => {
+    assert.deepEqual(keyView(facts()), {
+      object: 'key',
+      namespace: 'team-a',
+      name: 'ci-bot',
+      key_prefix: 'sk-AbCd',
+      account: 'budget',
+      group: 'Auto-A',
+      enabled: true,
+      models: ['claude-sonnet-4-5', 'gpt-5'],
+      quota: { limit_usd: '25.00', period: 'Monthly', resets_at: '2026-12-01T00:00:00Z' },
+      spent_usd: '0.03375',
+      held_usd: '0.000000001',
+      remaining_usd: '24.96625',
+      balance_usd: '199.50',
+      expires_at: '2027-01-01T00:00:00Z',
+    });
+  });
+
+  test('says Unlimited, or null, for what there is not', () => {
+    const view = keyView(facts({
+      limitNanoUsd: null, period: 'Never', models: undefined, expirationMs: undefined,
+    }, { periodStartMs: null, resetsMs: null },
+      { state: { accounts: new Map(), groups: new Map() } }));
+    assert.deepEqual(view.quota, { limit_usd: 'Unlimited', period: 'Never', resets_at: null });
+    assert.equal(view.remaining_usd, 'Unlimited');
+    assert.equal(view.models, null);
+    assert.equal(view.expires_at, null);
+    assert.equal(view.balance_usd, null);
+    assert.equal(view.group, 'auto-a');
+  });
+
+  test('of a rotated key\'s old string tells when that one ends', () => {
+    const soon = Date.UTC(2026, 5, 1, 12, 0, 0, 250);
+    assert.equal(keyView(facts({}, {}, { notAfterMs: soon })).expires_at, '2026-06-01T12:00:00.250Z');
+    assert.equal(
+      keyView(facts({ expirationMs: undefined }, {}, { notAfterMs: soon })).expires_at, '2026-06-01T12:00:00.250Z',
+    );
+    assert.equal(keyView(facts({}, {}, { notAfterMs: Date.UTC(2030, 0, 1) })).expires_at, '2027-01-01T00:00:00Z');
+  });
+
+  test('a lowered limit leaves nothing, never less; withdrawn credit shows', () => {
+    assert.equal(keyView(facts({ limitNanoUsd: 1n }, { spentNanoUsd: 5n })).remaining_usd, '0.00');
+    assert.equal(
+      keyView(facts({}, {}, { account: { spentNanoUsd: 251_000_000_000n, heldNanoUsd: 0n } })).balance_usd, '-1.00',
+    );
+  });
+
+  test('spent and remaining make up the limit, to the nano-dollar', () => {
+    fc.assert(fc.property(fc.bigInt(0n, 9n * 10n ** 18n), fc.bigInt(0n, 9n * 10n ** 18n), (a, b) => {
+      const [spent, limit] = a < b ? [a, b] : [b, a];
+      const view = keyView(facts({ limitNanoUsd: limit }, { spentNanoUsd: spent }));
+      assert.equal((parseDecimal(view.spent_usd) ?? -1n) + (parseDecimal(view.remaining_usd) ?? -1n), limit);
+      assert.equal(parseDecimal(view.quota.limit_usd), limit);
+    }));
+  });
+});

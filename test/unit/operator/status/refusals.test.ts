@@ -1,0 +1,75 @@
+/** What a ModelRoute's status says of providers that refuse what it gives them. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import { freshRefusals, refusalConditions, REFUSAL_LASTS_MS } from '../../../../operator/status/refusals.ts';
+
+function reasonsOf(refusals: Parameters<typeof refusalConditions>[0]): readonly string[] {
+  return refusalConditions(refusals).map(({ reason }) => reason);
+}
+
+describe('a provider that cannot be reached', () => {
+  for (const [connectError, reason, advice] of [
+    ['ENOTFOUND', 'HostNotFound', /DNS knows no such host/],
+    ['ECONNREFUSED', 'ConnectionRefused', /nothing listens/],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'TlsFailed', /certificate/],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'TlsFailed', /certificate/],
+    ['UND_ERR_CONNECT_TIMEOUT', 'ConnectTimedOut', /in time/],
+    ['EHOSTUNREACH', 'ConnectFailed', /network policies/],
+  ] as const) {
+    it(`is told with the reason of ${connectError}`, () => {
+      const [condition] = refusalConditions([{ channel: 'a', status: 0, connectError, atMs: 1 }]);
+      assert.equal(condition?.type, 'UpstreamUnreachable');
+      assert.equal(condition.reason, reason);
+      assert.match(condition.message, new RegExp(`^Channel "a".*${connectError}`));
+      assert.match(condition.message, advice);
+    });
+  }
+  it('is told beside one that refuses the credential', () => {
+    assert.deepEqual(reasonsOf([
+      { channel: 'a', status: 0, connectError: 'ENOTFOUND', atMs: 1 }, { channel: 'b', status: 401, atMs: 1 },
+    ]), ['CredentialRefused', 'HostNotFound']);
+  });
+});
+
+describe('a channel without a token', () => {
+  it('is told with the reason of the code', () => {
+    for (const [code, reason] of [
+      ['invalid_client', 'TokenRefused'], ['AccessDenied', 'TokenRefused'], ['HTTP_404', 'TokenRefused'],
+      ['ENOTFOUND', 'TokenUnavailable'], ['TIMEOUT', 'TokenUnavailable'], ['NO_IDENTITY', 'IdentityMissing'],
+    ] as const) {
+      const [condition] =
+        refusalConditions([{ channel: 'a', status: 0, connectError: `SIGN_IN:${code}`, atMs: 1 }], true);
+      assert.deepEqual([condition?.type, condition?.reason], ['CredentialReady', reason]);
+      assert.ok(condition?.message.startsWith(`Channel "a" has no token for its cloud (${code})`));
+    }
+  });
+});
+
+describe('a route', () => {
+  it('that signs in says so while nothing fails, and another one says nothing', () => {
+    const [condition] = refusalConditions([], true);
+    assert.deepEqual([condition?.type, condition?.status], ['CredentialReady', 'True']);
+    assert.deepEqual(refusalConditions([], false), []);
+  });
+});
+
+describe('a provider that refuses', () => {
+  it('the credential is told apart from one that refuses the model or the address', () => {
+    assert.deepEqual(reasonsOf([{ channel: 'a', status: 401, atMs: 1 }]), ['CredentialRefused']);
+    assert.deepEqual(reasonsOf([{ channel: 'a', status: 404, atMs: 1 }]), ['ModelRefused']);
+    assert.deepEqual(refusalConditions([]), []);
+  });
+  it('on several channels is told with all of them', () => {
+    const [{ message } = { message: '' }] =
+      refusalConditions([{ channel: 'b', status: 403, atMs: 2 }, { channel: 'a', status: 401, atMs: 1 }]);
+    assert.match(message, /^Channel "a".*Likewise: "b" \(403\)/);
+  });
+  it('counts once for each channel, and not for ever', () => {
+    const refusals = [{
+      channel: 'a', status: 401, atMs: 0,
+    }, { channel: 'a', status: 404, atMs: 5 }, { channel: 'b', status: 401, atMs: 1 }];
+    assert.deepEqual(freshRefusals(refusals, 10).map(({ channel, status }) =>
+      [channel, status]), [['a', 404], ['b', 401]]);
+    assert.deepEqual(freshRefusals(refusals, REFUSAL_LASTS_MS + 1).map(({ channel }) => channel), ['a']);
+  });
+});

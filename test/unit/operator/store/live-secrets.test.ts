@@ -1,0 +1,91 @@
+/** What watches and writes tell of Secrets, put together; what was given out before stays as it was. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'vitest';
+import { openLiveSecrets } from '../../../../operator/store/live-secrets.ts';
+import type { LiveSecrets } from '../../../../operator/store/live-secrets.ts';
+import type { SecretObject } from '../../../../operator/store/resources.ts';
+
+type Known = Map<string, Map<string, SecretObject>>;
+type Step = (secrets: LiveSecrets, known: Known) => void;
+
+const idOf = ({ namespace, name }: SecretObject): string => `${namespace}/${name}`;
+const versionOf = (secret: SecretObject | undefined): number => Number(secret?.live?.resourceVersion ?? 0);
+
+const source = fc.constantFrom('keys ', 'credential a', 'taken a');
+const secret = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer({ min: 1, max: 9 })).map(([
+  name, version,
+]): SecretObject =>
+  ({ namespace: 'team-a', name, labels: {}, annotations: {}, data:
+    new Map([['apiKey', `${name}${version}`]]), live: { uid: name, resourceVersion: String(version) } }));
+
+const applied = fc.tuple(source, secret).map(([from, one]): Step => (secrets, known) => {
+  secrets.apply(from, one);
+  const those = known.get(from) ?? new Map<string, SecretObject>();
+  known.set(from, those);
+  if (versionOf(one) > versionOf(those.get(idOf(one)))) those.set(idOf(one), one);
+});
+const removed = fc.tuple(source, secret).map(([from, one]): Step => (secrets, known) => {
+  secrets.remove(from, one);
+  const those = known.get(from);
+  if (versionOf(one) > versionOf(those?.get(idOf(one)))) those?.delete(idOf(one));
+});
+const replaced = fc.tuple(source, fc.uniqueArray(secret, { selector: idOf })).map(([
+  from, all,
+]): Step => (secrets, known) => {
+  secrets.replace(from, all);
+  known.set(from, new Map(all.map((one) => [idOf(one), one])));
+});
+const dropped = source.map((from): Step => (secrets, known) => {
+  secrets.drop(from);
+  known.delete(from);
+});
+
+/** The newest that any source knows of each. */
+function together(known: Known): Map<string, number> {
+  const newest = new Map<string, number>();
+  for (const those of known.values())
+    for (const [id, one] of those) newest.set(id, Math.max(versionOf(one), newest.get(id) ?? 0));
+  return newest;
+}
+
+function shown(secrets: ReadonlyMap<string, SecretObject>): Map<string, number> {
+  return new Map([...secrets].map(([id, one]) => [id, versionOf(one)]));
+}
+
+test('after whatever was told, looked at or not', () => {
+  const steps = fc.array(fc.tuple(
+    fc.oneof({ weight: 4, arbitrary: applied }, { weight: 2, arbitrary: removed }, replaced, dropped), fc.boolean(),
+  ), { maxLength: 25 });
+  fc.assert(fc.property(steps, (told) => {
+    const secrets = openLiveSecrets(() => undefined);
+    const known: Known = new Map();
+    const views: { readonly view: ReadonlyMap<string, SecretObject>; readonly was: Map<string, number> }[] = [];
+    for (const [step, looks] of told) {
+      step(secrets, known);
+      if (!looks) continue;
+      const view = secrets.all();
+      assert.equal(secrets.all(), view);
+      assert.deepEqual(shown(view), together(known));
+      views.push({ view, was: together(known) });
+    }
+    for (const { view, was } of views) assert.deepEqual(shown(view), was);
+  }), { numRuns: 500 });
+});
+
+test('whoever reads is told of each change, and of nothing else', () => {
+  let changes = 0;
+  const secrets = openLiveSecrets(() => { changes += 1; });
+  const [one] = fc.sample(secret, 1);
+  assert.ok(one);
+  secrets.apply('keys ', one);
+  secrets.apply('keys ', one);
+  secrets.replace('keys ', [one]);
+  secrets.drop('credential a');
+  assert.equal(changes, 1);
+  secrets.replace('keys ', []);
+  secrets.apply('keys ', one);
+  secrets.drop('keys ');
+  assert.equal(changes, 4);
+  assert.equal(secrets.all().size, 0);
+});

@@ -1,0 +1,135 @@
+/** A translation after whatever edits is that of objects that were never seen before. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'vitest';
+import type { Resource } from '#crds/types.gen.ts';
+import { openLiveObjects } from '../../../../operator/store/live-objects.ts';
+import type { MalformedObject, Resources, SecretObject } from '../../../../operator/store/resources.ts';
+import { translate } from '../../../../operator/translate/translate.ts';
+import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf as resourcesOfText } from '../support.ts';
+
+const HOUR_MS = 3_600_000;
+const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
+const name = fc.constantFrom(...NAMES);
+
+interface World {
+  readonly objects: ReturnType<typeof openLiveObjects>;
+  secrets: ReadonlyMap<string, SecretObject>;
+  failures: ReadonlyMap<string, string>;
+  nowMs: number;
+  generation: number;
+}
+
+type Edit = (world: World) => void;
+
+function manifest(kind: string, named: string, spec: object): Resource {
+  const namespace = kind === 'ApiKey' || kind === 'Account' ? 'team-a' : GATEWAY_NAMESPACE;
+  const text =
+    JSON.stringify({ apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { name: named, namespace }, spec });
+  const { apiKeys, accounts, groups, modelRoutes, priceCatalogs } = resourcesOfText(text);
+  const [object] = [...apiKeys, ...accounts, ...groups, ...modelRoutes, ...priceCatalogs];
+  assert.ok(object, text);
+  return object;
+}
+
+/** As the API server would tell it; faults make it one that today's schema refuses. */
+function apply(object: Resource, creationTimestamp: string, faulty: boolean): Edit {
+  return (world) => {
+    const generation = world.generation += 1;
+    const metadata = { ...object.metadata, generation, resourceVersion:
+      String(generation), creationTimestamp, labels: faulty ? { faulty: 'yes' } : {} };
+    world.objects.apply(object.kind, { ...object, metadata });
+  };
+}
+
+const created = fc.constantFrom('2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z');
+const faulty = fc.integer({ min: 0, max: 9 }).map((one) => one === 0);
+const gatewayNamespace = fc.constantFrom(GATEWAY_NAMESPACE, GATEWAY_NAMESPACE, GATEWAY_NAMESPACE, 'other-gateway');
+const expirationTime = fc.option(
+  fc.constantFrom(...[0, 1, 2, 3].map((hours) => new Date(NOW_MS + hours * HOUR_MS).toISOString())), { nil: undefined },
+);
+const specs: Readonly<Record<string, fc.Arbitrary<object>>> = {
+  ApiKey: fc.record({
+    gatewayNamespace, enabled: fc.boolean(), groupRef: fc.record({ name }), accountRef: fc.record({ name }),
+    expirationTime, models: fc.option(fc.constantFrom(['m'], ['m', 'n']), { nil: undefined }),
+    key: fc.constantFrom({}, {}, { type: 'Provided', secretRef: { name: 'a-key' } }),
+  }),
+  Account: fc.record({ gatewayNamespace, grants:
+    fc.constantFrom([], [{ name: 'g', usd: '5' }], [{ name: 'g', usd: '9000000000' }, { name: 'h', usd: '1' }]) }),
+  Group: fc.oneof(
+    fc.record({ allowedNamespaces: fc.constantFrom({ from: 'All' }, { from: 'Same' }), routes:
+      fc.constantFrom([{ routeSelector: {} }], [{ routeRef: { name: 'a' } }]) }),
+    name.map((member) => ({ type: 'Automatic', allowedNamespaces: { from: 'All' }, members: [{ name: member }] })),
+  ),
+  ModelRoute: fc.record({ models: fc.constantFrom([{ name: 'm', contextTokens: 9, maxOutputTokens: 5 }]), channels:
+    fc.constantFrom([{ name: 'c', protocol: 'OpenAI', baseUrl: 'https://api.test' }], [{ name: 'c', protocol:
+      'OpenAI', baseUrl: 'https://api.test', auth: { type: 'ApiKey', secretRef: { name: 'a-key' } } }]) }),
+  PriceCatalog: fc.record({ ratioBaseUsd: fc.constant('2'), models:
+    fc.constantFrom('m', 'n').map((model) => [{ name: model, vendor: 'v', quotaType: 'Token', modelRatio: '1' }]) }),
+};
+
+const applied = fc.constantFrom('ApiKey', 'ApiKey', 'ApiKey', 'Account', 'Group', 'ModelRoute', 'PriceCatalog')
+  .chain((kind) => fc.tuple(name, specs[kind] ?? fc.constant({}), created, faulty).map(([named, spec, time, fault]) =>
+    apply(manifest(kind, named, spec), time, fault)));
+const removed = fc.tuple(
+  fc.constantFrom(...(['ApiKey', 'ApiKey', 'Account', 'Group', 'ModelRoute'] as const)), name,
+).map(([kind, named]): Edit => ({ objects }) => {
+  const metadata = { name: named, namespace: kind === 'ApiKey' || kind === 'Account' ? 'team-a' : GATEWAY_NAMESPACE };
+  objects.remove(kind, { kind, metadata });
+});
+const secret = fc.tuple(
+  name, fc.constantFrom('1', '2', 'weak', undefined), fc.option(fc.constantFrom(1, 2), { nil: undefined }),
+).map(([owner, key, hours]): Edit => (world) => {
+  const previous = hours === undefined ? {} : { 'modelgateway.dev/previous-keys':
+    JSON.stringify([{ sha256: 'a'.repeat(64), notAfter: new Date(NOW_MS + hours * HOUR_MS).toISOString() }]) };
+  const data = new Map([['apiKey', key === 'weak' ? 'sk-weak' : `sk-${String(key).padStart(40, '0')}`]]);
+  const now: SecretObject = { namespace:
+    'team-a', name: `${owner}-key`, labels: { 'modelgateway.dev/api-key': owner }, annotations: previous, data };
+  const others = [...world.secrets].filter(([id]) => id !== `team-a/${owner}-key`);
+  world.secrets = new Map(key === undefined ? others : [...others, [`team-a/${owner}-key`, now]]);
+});
+const time = fc.constantFrom(HOUR_MS, 2 * HOUR_MS, -HOUR_MS).map((ms): Edit => (world) => { world.nowMs += ms; });
+const failure = fc.option(name, { nil: undefined }).map((failing): Edit =>
+  (world) => { world.failures = new Map(failing === undefined ? [] : [[`team-a/${failing}`, 'disk full']]); });
+const edits = fc.array(fc.array(fc.oneof(
+  { weight: 8, arbitrary: applied }, { weight: 2, arbitrary: removed }, { weight: 3, arbitrary: secret }, time, failure,
+), { minLength: 1, maxLength: 4 }), { minLength: 3, maxLength: 25, size: 'max' });
+
+/** Without them hardly any key would ever be accepted. */
+const START: readonly Edit[] = ['a', 'b', 'c'].flatMap((named) => [
+  apply(manifest('Account', named, { grants: [] }), '2026-01-01T00:00:00Z', false),
+  apply(manifest(
+    'Group', named, { allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }] },
+  ), '2026-01-01T00:00:00Z', false),
+]);
+
+function resourcesOf({ objects, secrets }: World): Resources {
+  return {
+    apiKeys: objects.ofKind('ApiKey'), accounts:
+      objects.ofKind('Account'), groups: objects.ofKind('Group'), modelRoutes: objects.ofKind('ModelRoute'),
+    priceCatalogs: objects.ofKind('PriceCatalog'), secrets, namespaces: new Map(), malformed: objects.malformed(),
+  };
+}
+
+test('random edits, one after another', () => {
+  const seen = { accepted: 0, conflicted: 0, malformed: 0 };
+  fc.assert(fc.property(edits, (steps) => {
+    const objects = openLiveObjects({ onSpecs: () => undefined, onLive: () => undefined, admit: (object) =>
+      ({ object, faults: object.metadata.labels?.['faulty'] === 'yes' ? ['spec: no good'] : [] }) });
+    const world: World = { objects, secrets: new Map(), failures: new Map(), nowMs: NOW_MS, generation: 0 };
+    for (const edit of START) edit(world);
+    for (const step of steps) {
+      for (const edit of step) edit(world);
+      const resources = resourcesOf(world);
+      const options = { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: world.nowMs, mintFailures: world.failures };
+      const translation = translate(resources, options);
+      assert.deepEqual(
+        translation, translate(structuredClone({ ...resources, secrets: new Map(resources.secrets) }), options),
+      );
+      seen.accepted += translation.snapshot.keys.filter(({ refusal }) => refusal === '').length;
+      seen.conflicted += translation.statuses.filter(({ refused }) => refused?.reason === 'Conflicted').length;
+      seen.malformed += objects.malformed().filter((one: MalformedObject) => one.faults.length > 0).length;
+    }
+  }), { numRuns: 150 });
+  for (const [what, count] of Object.entries(seen)) assert.ok(count > 0, what);
+});

@@ -1,0 +1,38 @@
+/**
+ * What translate remembers of keys changes nothing of what it says: each result is that of objects it has never seen.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'vitest';
+import type { Resources } from '../../../../operator/store/resources.ts';
+import { translate } from '../../../../operator/translate/translate.ts';
+import { GATEWAY_NAMESPACE, NOW_MS, loadText } from '../support.ts';
+
+const TESTDATA = join(import.meta.dirname, '../../../../operator/translate/testdata');
+const YEAR_MS = 31_536_000_000;
+
+test('the same objects under other circumstances', () => {
+  const files = readdirSync(TESTDATA).filter((name) => name.startsWith('api-key') && name.endsWith('.in.yaml'));
+  assert.ok(files.length > 20);
+  for (const file of files) {
+    const all = loadText(readFileSync(join(TESTDATA, file), 'utf8')).resources;
+    const failing = new Map(all.apiKeys.map(({ metadata }) => [`${metadata.namespace}/${metadata.name}`, 'disk full']));
+    const circumstances: readonly {
+      readonly resources: Resources;
+      readonly nowMs?: number;
+      readonly mintFailures?: ReadonlyMap<string, string>;
+    }[] = [
+      { resources: all }, { resources: { ...all, groups: [] } }, { resources:
+        all }, { resources: { ...all, accounts: [] } }, { resources: all, nowMs: NOW_MS + YEAR_MS },
+      { resources: { ...all, secrets: new Map() } }, { resources: all, mintFailures: failing },
+      { resources: { ...all, groups: all.groups.map((group) =>
+        ({ ...group, spec: { ...group.spec, allowedNamespaces: { from: 'Same' as const } } })) } },
+      { resources: all, nowMs: NOW_MS - YEAR_MS }, { resources: all },
+    ];
+    for (const { resources, ...given } of circumstances) {
+      const options = { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS, ...given };
+      assert.deepEqual(translate(resources, options), translate(structuredClone(resources), options), file);
+    }
+  }
+});
