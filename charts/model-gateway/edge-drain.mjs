@@ -1,13 +1,14 @@
-// Beside an Envoy, which knows SIGTERM only as its own end. When the pod ends, this has Envoy close each connection with its
-// answer, so that callers go to another one. Envoy's preStop hook asks here, and is answered once no connection is left.
+// Drains the Envoy of the same pod, which would exit at once on SIGTERM. When the pod terminates, Envoy closes each
+// connection after its current response, so that clients connect to another pod. Envoy's preStop hook requests this server,
+// which responds when no connection is left.
 import { createServer } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 
 const ADMIN = 'http://127.0.0.1:9901';
 const POLL_MS = 500;
-/** New connections still come until everybody knows that the pod has left its Service. */
+/** New connections arrive until all clients know that the pod has left its Service. */
 const GRACE_MS = Number(process.env.GRACE_MS ?? 5000);
-/** For the hook, which may ask late. */
+/** The preStop hook may send its request late. */
 const LINGER_MS = 2000;
 
 async function ask(path, method = 'GET') {
@@ -15,7 +16,7 @@ async function ask(path, method = 'GET') {
   return response?.ok ? response.text() : undefined;
 }
 
-/** Whether callers have connections; those to the admin port do not count. Where Envoy is gone, they have none. */
+/** Whether clients have connections, not counting the admin port's. If Envoy is gone, there are none. */
 async function isInUse() {
   const stats = await ask('/stats?format=json&filter=^http\\..*downstream_cx_active$');
   const active = stats === undefined ? [] : JSON.parse(stats).stats;

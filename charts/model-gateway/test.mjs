@@ -1,14 +1,14 @@
-// What `helm test` runs: whether SDKs can call, and whether every proxy is configured. Exit code 1 where something is not right.
+// `helm test` runs this: it checks that SDKs can call and that every proxy is configured, and exits with 1 if not.
 import { lookup } from 'node:dns/promises';
 import { setTimeout } from 'node:timers/promises';
 
 const { FRONT, FLEET, ADMIN_PORT, KEY } = process.env;
-/** What has only just been installed may take a moment yet, network policies for this pod among it. */
-const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 20_000);
+/** A new installation may need a moment, for example until network policies apply to this pod. */
+const TIMEOUT_MS = Number(process.env.TIMEOUT_MS ?? 20_000);
 let failed = 0;
 
 async function check(name, run) {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {
     try {
       process.stdout.write(`ok    ${name}: ${await run()}\n`);
@@ -19,21 +19,21 @@ async function check(name, run) {
         continue;
       }
       failed += 1;
-      process.stdout.write(`WRONG ${name}: ${error.cause?.message ?? error.message}\n`);
+      process.stdout.write(`FAIL  ${name}: ${error.cause?.message ?? error.message}\n`);
       return;
     }
   }
 }
 
 async function get(url, status, headers = {}) {
-  const answer = await fetch(url, { headers, signal: AbortSignal.timeout(10_000) });
-  const text = await answer.text();
-  if (answer.status !== status) throw new Error(`${url} answers ${answer.status} instead of ${status}: ${text.slice(0, 200)}`);
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(10_000) });
+  const text = await response.text();
+  if (response.status !== status) throw new Error(`${url} responds with ${response.status} instead of ${status}: ${text.slice(0, 200)}`);
   return text;
 }
 
 await check('every proxy is ready', async () => {
-  // a name without addresses: no proxy is ready
+  // The lookup fails if no proxy is ready.
   const proxies = await lookup(FLEET, { all: true });
   await Promise.all(proxies.map(({ address, family }) => get(`http://${family === 6 ? `[${address}]` : address}:${ADMIN_PORT}/readyz`, 200)));
   return `${proxies.length} of ${proxies.length}`;

@@ -30,7 +30,7 @@ describe('the product', () => {
   const sources = sourcesIn(PRODUCT);
   const violations = checkSources(sources);
 
-  it('is read at all', () => {
+  it('is not empty', () => {
     assert.ok(sources.length > 100, `${sources.length} files`);
     for (const path of [
       'bin/main.ts', 'operator/translate/translate.ts', 'dataplane/pipeline/pipeline.ts', 'crds/schema/schema.ts',
@@ -38,22 +38,22 @@ describe('the product', () => {
       assert.ok(sources.some((source) => source.path === path), path);
     }
   });
-  it('keeps to the arrows of the layout', () => assert.deepEqual(told(violations, ['folder', 'arrow', 'package']), []));
+  it('follows the layout', () => assert.deepEqual(told(violations, ['folder', 'arrow', 'package']), []));
   it('has no cycles', () => assert.deepEqual(told(violations, ['cycle']), []));
-  it('has no barrels', () => assert.deepEqual(told(violations, ['barrel']), []));
+  it('has no barrel files', () => assert.deepEqual(told(violations, ['barrel']), []));
   it('keeps files and functions small', () => assert.deepEqual(told(violations, ['size', 'median']), []));
   it('keeps pure files pure', () => assert.deepEqual(told(violations, ['purity']), []));
-  it('is put together only by the command line and the composition roots', () =>
+  it('is wired only by the command line and the composition roots', () =>
     assert.deepEqual(told(violations, ['wiring']), []));
   it('uses only public parts of packages and of Node', () => assert.deepEqual(told(violations, ['private']), []));
-  it('explains every any', () => assert.deepEqual(told(violations, ['any']), []));
-  it('has a file behind every line of the tables', () => {
+  it('gives a reason for every any', () => assert.deepEqual(told(violations, ['any']), []));
+  it('has a file for every line of the tables', () => {
     for (const part of Object.keys(LAYOUT))
       assert.ok(sources.some(({ path }) => path === part || path.startsWith(`${part}/`)), `no file in ${part}`);
     for (const part of Object.keys(DESCRIPTIONS)) assert.ok(LAYOUT[part], `${part} is described, and is no part`);
     for (const pattern of PURE) assert.ok(sources.some(({ path }) => pattern.test(path)), `nothing matches ${pattern}`);
   });
-  it('allows no part to import one that may import it', () => {
+  it('forbids mutual imports between parts', () => {
     for (const [part, { may }] of Object.entries(LAYOUT)) {
       for (const other of may.filter((place) => LAYOUT[place] !== undefined)) {
         assert.ok(!LAYOUT[other]?.may.some((place) => part === place ||
@@ -106,7 +106,7 @@ describe('the checker', () => {
     return found[0] ?? '';
   };
 
-  it('finds nothing in what is right', () => {
+  it('accepts correct code', () => {
     assert.deepEqual(check({
       'dataplane/snapshot/decimal.ts': 'export const x = (now: number): Date => new Date(now);\n',
       'dataplane/state/compile.ts': 'import { x } from "#snapshot/decimal.ts";\nimport type { UpstreamTarget } from ' +
@@ -146,7 +146,7 @@ describe('the checker', () => {
     });
   }
 
-  it('finds packages where they do not belong', () => {
+  it('finds packages in the wrong parts', () => {
     assert.match(one({ 'dataplane/pipeline/pipeline.ts':
       `import { x } from 'fastify';\nexport const y = x;\n` }), /\[package\] .*fastify/);
     assert.match(one({ 'dataplane/xs/x.ts': 'export const x = 1;\n' }), /\[folder\]/);
@@ -154,7 +154,7 @@ describe('the checker', () => {
       `import type { X } from '@kubernetes/client-node';\nexport type Y = X;\n` }), /\[package\]/);
   });
 
-  it('finds imports that are computed', () => {
+  it('finds computed imports', () => {
     assert.match(one({ 'dataplane/upstream/client.ts':
       'export const x = (name: string): Promise<unknown> => import(name);\n' }), /\[arrow\] .*run time/);
   });
@@ -179,7 +179,7 @@ describe('the checker', () => {
     }
   });
 
-  it('finds what is too big', () => {
+  it('finds files and functions that are too large', () => {
     const lines = (count: number): string => '  f();\n'.repeat(count);
     assert.match(check({ 'dataplane/server/app.ts':
       `declare const f: () => void;\n${lines(400)}` }).join(), /app\.ts:1 \[size\] 401 lines/);
@@ -223,7 +223,7 @@ describe('the checker', () => {
     });
   }
 
-  it('lets what is handed in be used', () => {
+  it('accepts what is passed in', () => {
     assert.deepEqual(check({ 'dataplane/protocol/x.ts': 'export const x = (fetch: () => Date, now: number): unknown ' +
       '=> [fetch(), new Date(now), { process: 1 }.process, globalThis.Error];\n' }), []);
   });
@@ -287,7 +287,7 @@ describe('the checker', () => {
     });
   }
 
-  it('lets what is public be used', () => {
+  it('accepts public parts', () => {
     const text = `import { BinaryReader } from '@bufbuild/protobuf/wire';
       export class K { [Symbol.for('nodejs.util.inspect.custom')](): string { return 'K'; } }
       export const x = (socket: Socket, object: object, f: () => void): unknown => [

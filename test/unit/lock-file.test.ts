@@ -28,14 +28,14 @@ function isForLinux({ os = ['linux'], cpu = ['x64'], libc = ['glibc'] }: Package
 }
 
 describe('package-lock.json', () => {
-  it('names every optional package', () => {
+  it('lists every optional package', () => {
     const named = Object.values(packages).flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies));
     assert.ok(named.length > 50);
     assert.deepEqual(named.filter((name) =>
       !Object.keys(packages).some((path) => path.endsWith(`node_modules/${name}`))), []);
   });
 
-  it('has the hash of all but development tools for other machines', () => {
+  it('has the hash of all packages except development tools for other machines', () => {
     const without = Object.entries(packages).filter(([path, { integrity }]) => path !== '' && integrity === undefined);
     assert.deepEqual(without.filter(([, each]) => !each.dev || !each.optional || isForLinux(each)), []);
   });

@@ -121,7 +121,7 @@ function describe({ description, hint }: HelmValue): string {
   const choice = Array.isArray(hint['enum'])
     ? `One of ${hint['enum'].map((each) => each === '' ? 'empty' : String(each)).join(', ')}.`
     : '';
-  const like = typeof hint['like'] === 'string' ? `Has all that \`${hint['like']}\` has.` : '';
+  const like = typeof hint['like'] === 'string' ? `Also accepts all values of \`${hint['like']}\`.` : '';
   return [description, choice, like].filter(Boolean).join(' ').replaceAll('|', '\\|');
 }
 
@@ -131,8 +131,8 @@ export function chartReadme(chartText: string, values: readonly HelmValue[]): st
   return wrapMarkdown(`${[
     `# ${chart.name}`, '', `${chart.description}. Kubernetes ${chart.kubeVersion.replace(
       /-0$/, '',
-    )}. [docs/helm.md](../../docs/helm.md) leads through installing it.`, '',
-    '## Values', '', 'Generated from `values.yaml`; `values.schema.json` refuses what is not ' +
-      'here.', '', ...valuesTable(values),
+    )}. [docs/helm.md](../../docs/helm.md) describes the installation.`, '',
+    '## Values', '', 'Generated from `values.yaml`; `values.schema.json` refuses all other ' +
+      'values.', '', ...valuesTable(values),
   ].join('\n')}\n`);
 }

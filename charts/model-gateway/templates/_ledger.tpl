@@ -1,4 +1,4 @@
-{{/* How the operator and the proxies reach the ledger. */}}
+{{/* How the operator and the proxies connect to the ledger. */}}
 
 {{- define "gateway.valkeySecretName" -}}
 {{ .Values.valkey.auth.existingSecretName | default (printf "%s-password" (include "gateway.component" (list . "valkey"))) }}
@@ -10,8 +10,8 @@
 
 {{- define "gateway.valkeyTlsFolder" -}}/var/run/secrets/modelgateway.dev/valkey-tls{{- end }}
 
-{{/* Whether the bundled Valkey is reached over TLS: "true" or nothing. Auto must neither change a Valkey that runs, nor make another
-certificate at each rendering: without a cluster, as GitOps tools render charts, the lookup has no items. */}}
+{{/* Whether the bundled Valkey uses TLS: "true" or empty. Auto must not change a running Valkey, nor create a new certificate
+at each rendering: where GitOps tools render the chart without a cluster, the lookup has no items. */}}
 {{- define "gateway.valkeyTls" -}}
 {{- $tls := .Values.valkey.tls }}
 {{- if ne .Values.ledger.type "Bundled" }}
@@ -30,12 +30,12 @@ certificate at each rendering: without a cluster, as GitOps tools render charts,
 
 {{- define "gateway.ledgerFolder" -}}/var/run/secrets/modelgateway.dev/ledger{{- end }}
 
-{{/* The environment variable. The password is never in it, but where the user's own Secret has the whole URL. */}}
+{{/* The environment variable of the ledger's URL. It contains the password only if the user's own Secret has the whole URL. */}}
 {{- define "gateway.ledgerEnv" -}}
 {{- $external := .Values.ledger.external -}}
 {{- $folder := include "gateway.ledgerFolder" . -}}
 {{- $parameters := list }}
-{{- /* only where it is not the program's own default: an external URL may say it itself */}}
+{{- /* The program's default is left out, since an external URL may set the parameter itself. */}}
 {{- if ne (int .Values.ledger.timeoutMs) 200 }}{{ $parameters = append $parameters (printf "timeout-ms=%d" (int .Values.ledger.timeoutMs)) }}{{ end }}
 - name: MGW_LEDGER
 {{- if eq .Values.ledger.type "Bundled" }}
@@ -53,7 +53,7 @@ certificate at each rendering: without a cluster, as GitOps tools render charts,
 {{- end }}
 {{- end }}
 
-{{/* The volume with password and authority; nothing where there are none. */}}
+{{/* The volume with the password and the CA certificate; empty where there is neither. */}}
 {{- define "gateway.ledgerVolume" -}}
 {{- $external := .Values.ledger.external -}}
 {{- if eq .Values.ledger.type "Bundled" }}
@@ -83,8 +83,8 @@ certificate at each rendering: without a cluster, as GitOps tools render charts,
 {{- end }}
 {{- end }}
 
-{{/* Bytes that Valkey may hold: valkey.maxMemory, or three quarters of the container's limit. Above it, it refuses writes, which
-calls hear as 503, instead of being killed. The rest is for rewriting its file. */}}
+{{/* The bytes that Valkey's data may use: valkey.maxMemory, or three quarters of the container's limit. Beyond it, Valkey
+refuses writes, and calls get 503, instead of being killed. The remaining quarter is for rewriting its file. */}}
 {{- define "gateway.valkeyMaxMemory" -}}
 {{- $limit := dig "limits" "memory" "" .resources | toString -}}
 {{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}

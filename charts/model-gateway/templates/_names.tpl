@@ -1,21 +1,21 @@
-{{/* Names, labels, images. A namespace holds one gateway, so names need not hold the release's. */}}
+{{/* Names, labels and images. A namespace has one gateway, so names do not include the release's. */}}
 
 {{- define "gateway.name" -}}
 {{- .Values.fullnameOverride | default "model-gateway" | trunc 40 | trimSuffix "-" -}}
 {{- end }}
 
-{{/* The name of a component's objects: (list $ "operator"). The proxies are what people know as the gateway. */}}
+{{/* The name of a component's objects: (list $ "operator"). The proxies' objects have the gateway's own name. */}}
 {{- define "gateway.component" -}}
 {{- $name := include "gateway.name" (index . 0) -}}
 {{- if eq (index . 1) "dataplane" }}{{ $name }}{{ else }}{{ printf "%s-%s" $name (index . 1) }}{{ end -}}
 {{- end }}
 
-{{/* Of cluster-wide objects: several gateways of a cluster must not meet there. */}}
+{{/* The name of a cluster-wide object, unique among several gateways of a cluster. */}}
 {{- define "gateway.clusterName" -}}
 {{- printf "%s.%s" (index . 1) (index . 0).Release.Namespace -}}
 {{- end }}
 
-{{/* By which a component's pods are found; never changes. */}}
+{{/* The selector labels of a component's pods, which never change. */}}
 {{- define "gateway.selector" -}}
 app.kubernetes.io/name: model-gateway
 app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
@@ -34,7 +34,7 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- end }}
 {{- end }}
 
-{{/* Of pods. The chart's version is not among them: a new chart restarts only pods whose own settings it changes. */}}
+{{/* Labels of pods, without the chart's version: a new chart restarts only the pods whose settings it changes. */}}
 {{- define "gateway.podLabels" -}}
 {{ include "gateway.selector" . }}
 app.kubernetes.io/part-of: model-gateway
@@ -43,7 +43,7 @@ app.kubernetes.io/part-of: model-gateway
 {{- end }}
 {{- end }}
 
-{{/* metadata: of an object: (dict "root" $ "component" … "name" … "labels" … "annotations" … "clusterWide" …). */}}
+{{/* The metadata of an object: (dict "root" $ "component" … "name" … "labels" … "annotations" … "clusterWide" …). */}}
 {{- define "gateway.metadata" -}}
 name: {{ .name | default (include "gateway.component" (list .root .component)) }}
 {{- if not .clusterWide }}
@@ -57,7 +57,7 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{/* (list image default-tag) */}}
+{{/* The reference of an image: (list image default-tag). */}}
 {{- define "gateway.image" -}}
 {{- $image := index . 0 -}}
 {{- $image.repository }}{{ if $image.digest }}@{{ $image.digest }}{{ else }}:{{ $image.tag | default (index . 1) }}{{ end -}}
@@ -67,7 +67,7 @@ annotations:
 {{ include "gateway.component" (list . "operator") }}.{{ .Release.Namespace }}.svc
 {{- end }}
 
-{{/* The component that everybody outside calls; its Service has the gateway's name in either case. */}}
+{{/* The component behind the Service with the gateway's name. */}}
 {{- define "gateway.front" -}}
 {{ .Values.edge.enabled | ternary "edge" "dataplane" }}
 {{- end }}

@@ -1,6 +1,6 @@
-{{/* What all workloads have in common. A workload's settings are those of .Values.workload with its own on top. */}}
+{{/* Parts that all workloads share. A workload's settings are .Values.workload, overridden by its own values. */}}
 
-{{/* As YAML: (list $ "operator"). */}}
+{{/* A workload's settings as YAML: (list $ "operator"). */}}
 {{- define "gateway.workload" -}}
 {{- mergeOverwrite (deepCopy (index . 0).Values.workload) (deepCopy (index (index . 0).Values (index . 1))) | toYaml -}}
 {{- end }}
@@ -22,7 +22,7 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{/* Fields of a pod's spec but for its containers and volumes: (dict "root" "component" "workload" "token"). */}}
+{{/* The fields of a pod's spec except containers and volumes: (dict "root" "component" "workload" "token"). */}}
 {{- define "gateway.podSpec" -}}
 serviceAccountName: {{ include "gateway.serviceAccountName" (list .root .component) }}
 automountServiceAccountToken: {{ .token | default false }}
@@ -53,7 +53,7 @@ initContainers:
 {{- end }}
 {{- end }}
 
-{{/* Of those with several pods: (dict "root" "component" "workload"). */}}
+{{/* The spread of a workload with several pods: (dict "root" "component" "workload"). */}}
 {{- define "gateway.spread" -}}
 topologySpreadConstraints:
 {{- if .workload.topologySpreadConstraints }}
@@ -70,7 +70,8 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* Fields of the main container: (dict "workload" "env" "args" "volumeMounts" "probes"). Own settings come last and so count. */}}
+{{/* The fields of the main container: (dict "workload" "env" "args" "volumeMounts" "probes"). The user's settings come
+last and win. */}}
 {{- define "gateway.container" -}}
 {{- with concat (.args | default list) .workload.extraArgs }}
 args:
@@ -100,7 +101,7 @@ volumeMounts:
 {{- end }}
 {{- end }}
 
-{{/* The token by which a pod shows itself to the operator, made for nobody else. */}}
+{{/* The token with which a pod authenticates to the operator; no other server accepts its audience. */}}
 {{- define "gateway.xdsToken" -}}
 - name: xds-token
   projected:

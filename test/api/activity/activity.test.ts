@@ -40,7 +40,7 @@ async function entryOf(requestId: string | null): Promise<ActivityEntry> {
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 
 describe('the activity of keys', () => {
-  it('has every refusal with its reason and the words of the answer', async () => {
+  it('lists every refusal with its reason and the error message', async () => {
     for (const [key, body, code, path] of [
       [KEYS.refuse, chat('gpt-model', { max_tokens: 100_000 }), 'insufficient_quota', '/v1/chat/completions'],
       [
@@ -69,7 +69,7 @@ describe('the activity of keys', () => {
     assert.ok(!JSON.stringify(batches).includes('sk-test'));
   });
 
-  it('has nothing of strangers, and none of the provider\'s words', async () => {
+  it('lists no call without a valid key, and no message of a provider', async () => {
     const before = batches.length;
     await post(world, '/v1/chat/completions', chat(), bearer('sk-unknown-00000000000000000000000000000000'));
     await get(world, '/v1/models', bearer(KEYS.disabled));
@@ -82,7 +82,7 @@ describe('the activity of keys', () => {
     assert.equal(batches.slice(before).flatMap(({ entries }) => entries).length, 1);
   });
 
-  it('has the tries of a call that was served', async () => {
+  it('lists the attempts of a call that was served', async () => {
     world.openai.script(openaiChat());
     const answer = await post(world, '/v1/chat/completions', chat());
     const entry = await entryOf(answer.headers.get('x-request-id'));
@@ -90,7 +90,7 @@ describe('the activity of keys', () => {
     assert.ok((entry.firstByteMs ?? -1) >= 0);
   });
 
-  it('has the calls in flight of each channel', async () => {
+  it('counts the calls in flight of each channel', async () => {
     const { reply, gate } = gated(openaiChat());
     world.openai.script(reply);
     const running = post(world, '/v1/chat/completions', chat());
@@ -102,7 +102,7 @@ describe('the activity of keys', () => {
     await eventually('it has ended', () => told.at(-1)?.inFlight === 0);
   });
 
-  it('fails no call where its store is down, and is closed with the gateway', async () => {
+  it('fails no call when its store is unavailable, and closes with the gateway', async () => {
     broken = true;
     for (let at = 0; at < 5; at++) {
       world.openai.script(openaiChat());

@@ -55,7 +55,7 @@ const two = (more = {}): Promise<Answer> => post(world, '/v1/chat/completions', 
 const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
 
 describe('metrics', () => {
-  it('follow a call: requests, tokens, cost, time to first token', async () => {
+  it('count the requests, tokens, cost and time to first token of a call', async () => {
     world.openai.script(openaiStream([
       'a', 'b',
     ], { usage: { prompt_tokens: 1000, completion_tokens: 200, prompt_tokens_details: { cached_tokens: 400 } } }));
@@ -113,7 +113,7 @@ describe('metrics', () => {
       await first;
     }), [0, 1, 1, 0]);
   });
-  it('count what was written off, refusals by their code, and edits', async () => {
+  it('count unbilled money, refusals by error code, and edits', async () => {
     await world.gateway.write(
       'tiny.yaml', keyManifest('tiny', 'sk-test-tiny-000000000000000000000000000000', 'quota: {limitUsd: "0.01"}'),
     );
@@ -136,7 +136,7 @@ describe('metrics', () => {
       );
     }), [0.01, 1, 1, 1]);
   });
-  it('have no label that a client can fill', async () => {
+  it('have no label whose value a client can choose', async () => {
     await post(world, '/v1/chat/completions', chat('a-model-that-nobody-has'));
     await get(world, '/a-path-that-nobody-has');
     const text = await (await admin('/metrics')).text();
@@ -147,7 +147,7 @@ describe('metrics', () => {
 });
 
 describe('config_dump', () => {
-  it('shows what is in force, with prefixes, without hashes and secrets', async () => {
+  it('shows the configuration in force with prefixes of keys, without hashes and secrets', async () => {
     const response = await admin('/config_dump');
     assert.equal(response.status, 200);
     const text = await response.text();
@@ -161,8 +161,8 @@ describe('config_dump', () => {
   });
 });
 
-describe('the two ports', () => {
-  it('have nothing in common', async () => {
+describe('the public port and the admin port', () => {
+  it('serve none of each other\'s paths', async () => {
     for (const path of ['/metrics', '/healthz', '/readyz', '/config_dump'])
       assert.equal((await get(world, path)).status, 404);
     for (const path of ['/v1/models', '/pricing']) assert.equal((await admin(path)).status, 404);
@@ -170,7 +170,7 @@ describe('the two ports', () => {
 });
 
 describe('health', () => {
-  it('is told: alive and ready; while it drains, alive and not ready', async () => {
+  it('reports alive and ready; while draining, alive and not ready', async () => {
     const own = await startWorld();
     try {
       const ask = async (path: string): Promise<number> => (await fetch(own.gateway.adminUrl + path)).status;

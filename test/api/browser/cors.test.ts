@@ -41,7 +41,7 @@ describe('a preflight request', () => {
     }
   });
 
-  it('of another origin, or of any by default, allows nothing', async () => {
+  it('is refused for other origins, and for every origin by default', async () => {
     const refused = [[world, 'https://other.example'], [world, `${ORIGIN}.evil`], [closed, ORIGIN]] as const;
     for (const [to, origin] of refused) {
       const response = await ask(to, 'OPTIONS', '/v1/messages', { origin, ...PREFLIGHT });
@@ -68,13 +68,13 @@ describe('a response', () => {
     }
   });
 
-  it('of the price list varies by what it varied by before, too', async () => {
+  it('of the price list adds Origin to its other values of Vary', async () => {
     const response = await ask(world, 'GET', '/pricing', { origin: ORIGIN, accept: 'application/json' });
     assert.match(response.headers.get('vary') ?? '', /accept.*origin/i);
     await response.text();
   });
 
-  it('is for any page where any origin is allowed, and for none by default', async () => {
+  it('is readable by all origins if * is allowed, and by none by default', async () => {
     const [any, none] = [await ask(open, 'GET', '/pricing.json', { origin: 'https://x.example' }),
       await ask(closed, 'GET', '/pricing.json', { origin: ORIGIN })];
     assert.equal(any.headers.get('access-control-allow-origin'), 'https://x.example');

@@ -125,7 +125,7 @@ describe('Azure by key', () => {
     const cost = 12n * GPT.input + 8n * GPT.cached + 7n * GPT.output;
     await books.check(paid(cost), paid(cost));
   });
-  it('hands on what the content filter says', async () => {
+  it('passes on the results of the content filter', async () => {
     clouds.cloud.script(json({ error: {
       message: 'The response was filtered due to the prompt triggering the content management policy.',
       type: null, param: 'prompt', code: 'content_filter', status: 400,
@@ -135,7 +135,7 @@ describe('Azure by key', () => {
     assert.equal(error.code, 'content_filter');
     await books.check(free(400));
   });
-  it('converts Responses for the dated API, which has none at a deployment', async () => {
+  it('converts Responses for the dated API, which does not serve them for a deployment', async () => {
     clouds.cloud.script(openaiChat({ usage: { prompt_tokens: 20, completion_tokens: 5 } }));
     const response = await openai.responses.create({ model: 'azure-dated', input: 'hello' });
     assert.equal(response.output_text, 'hello');
@@ -148,7 +148,7 @@ describe('Azure by Entra', () => {
   const chat = async (): Promise<unknown> => openai.chat.completions.create({ model: 'azure-entra', ...HELLO });
   const cost = 10n * GPT.input + GPT.output;
 
-  it('asks for one token by the client secret, and keeps it', async () => {
+  it('requests one token with the client secret, and caches it', async () => {
     clouds.tokens.script(token('entra-token-1'));
     clouds.cloud.script(openaiChat());
     await Promise.all([chat(), chat(), chat()]);
@@ -163,7 +163,7 @@ describe('Azure by Entra', () => {
     assert.match(clouds.cloud.requests[0]?.path ?? '', /\?api-version=2025-04-01-preview$/);
     await books.check(paid(cost), paid(cost), paid(cost), paid(cost));
   });
-  it('renews the token before it ends, while calls go on with the old one', async () => {
+  it('renews the token before it expires, while calls use the old one', async () => {
     clouds.tokens.script(token('entra-token-2'), token('entra-token-3'));
     clouds.cloud.script(openaiChat());
     await chat();
@@ -177,7 +177,7 @@ describe('Azure by Entra', () => {
     assert.equal(clouds.cloud.requests[2]?.headers.authorization, 'Bearer entra-token-3');
     await books.check(paid(cost), paid(cost), paid(cost));
   });
-  it('asks for another token after a 401', async () => {
+  it('requests a new token after a 401', async () => {
     clouds.tokens.script(token('entra-token-4'), token('entra-token-5'));
     clouds.cloud.script(json({ error: { code: '401', message: 'Unauthorized' } }, { status: 401 }), openaiChat());
     await caught(chat(), OpenAI.InternalServerError);
@@ -185,7 +185,7 @@ describe('Azure by Entra', () => {
     assert.equal(clouds.cloud.requests[1]?.headers.authorization, 'Bearer entra-token-5');
     await books.check(free(502), paid(cost));
   });
-  it('takes a failing token service for a failed channel, and says why in the status', async () => {
+  it('treats a failing token service as a failed channel, and gives the reason in the status', async () => {
     const refusal = { error: 'invalid_client', error_description: `secret ${CLIENT_SECRET}` };
     clouds.tokens.script(json(refusal, { status: 401 }));
     const error = await caught(chat(), OpenAI.InternalServerError);
@@ -201,14 +201,14 @@ describe('Azure by Entra', () => {
     await chat();
     await books.check(free(502), paid(cost));
   });
-  it('lets another channel serve while a sign-in fails, and the client sees nothing of it', async () => {
+  it('uses another channel while a sign-in fails, without an error for the client', async () => {
     clouds.tokens.script(json({ error: 'invalid_client' }, { status: 401 }));
     clouds.cloud.script(openaiChat());
     await openai.chat.completions.create({ model: 'azure-two', ...HELLO });
     assert.deepEqual(clouds.cloud.requests.map(({ headers }) => headers['api-key']), [AZURE_KEY]);
     await books.check(paid(cost));
   });
-  it('follows no redirect with a token', async () => {
+  it('never sends a token to a redirect\'s target', async () => {
     clouds.tokens.script(token('entra-token-8'));
     clouds.cloud.script({ status: 307, headers: { location: `${clouds.tokens.url}/stolen` }, steps: [] });
     await caught(chat(), OpenAI.InternalServerError);
@@ -229,8 +229,8 @@ describe('Azure by Entra', () => {
   });
 });
 
-describe('Claude at Foundry', () => {
-  it('signs in by the pod\'s workload identity', async () => {
+describe('Claude on Foundry', () => {
+  it('signs in with the pod\'s workload identity', async () => {
     clouds.tokens.script(token('pod-token'));
     clouds.cloud.script(anthropicMessage({ usage: { input_tokens: 20, output_tokens: 5 } }));
     await anthropic.messages.create({ model: 'foundry-claude', max_tokens: 50, ...HELLO }, {
@@ -247,7 +247,7 @@ describe('Claude at Foundry', () => {
     assert.equal(sent.headers['anthropic-beta'], 'interleaved-thinking-2025-05-14,files-api-2025-04-14');
     await books.check(paid(20n * CLAUDE.input + 5n * CLAUDE.output));
   });
-  it('serves chats by the same channel', async () => {
+  it('serves chat completions through the same channel', async () => {
     clouds.tokens.script(token('pod-token'));
     clouds.cloud.script(anthropicMessage({ usage: { input_tokens: 20, output_tokens: 5 } }));
     const completion = await openai.chat.completions.create({ model: 'foundry-claude', ...HELLO });

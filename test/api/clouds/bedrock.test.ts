@@ -106,8 +106,8 @@ function framed(stream: Reply, pieceBytes?: number): Reply {
     : event)), pieceBytes);
 }
 
-describe('Claude by InvokeModel', () => {
-  it('puts the model into a signed path, and the version into the body', async () => {
+describe('Claude through InvokeModel', () => {
+  it('puts the model into the signed path, and the version into the body', async () => {
     clouds.cloud.script(anthropicMessage({ usage: USAGE }));
     await anthropic.messages.create({ model: 'bedrock-claude', max_tokens: 50, ...HELLO });
     const sent = await clouds.cloud.request(0);
@@ -117,7 +117,7 @@ describe('Claude by InvokeModel', () => {
     assert.deepEqual([sent.headers['anthropic-version'], sent.headers['x-api-key']], [undefined, undefined]);
     await books.check(paid(COST));
   });
-  it('reads the event stream, however it is cut into pieces', async () => {
+  it('reads the event stream in chunks of any size', async () => {
     for (const pieceBytes of [undefined, 1, 7, 100]) {
       clouds.cloud.script(framed(anthropicStream(['Bon', 'jour 🗼'], { usage: USAGE }), pieceBytes));
       const stream = anthropic.messages.stream({ model: 'bedrock-claude', max_tokens: 50, ...HELLO });
@@ -159,7 +159,7 @@ describe('Claude by InvokeModel', () => {
     for (const sent of clouds.cloud.requests) checkSignature(sent, STATIC);
     await books.check(paid(COST), paid(COST), paid(COST));
   });
-  it('gives up on a frame with a wrong checksum', async () => {
+  it('fails the stream at a frame with a wrong checksum', async () => {
     const reply = framed(anthropicStream(['a', 'b'], { usage: USAGE }));
     const [bytes] = reply.steps;
     assert.ok(bytes instanceof Uint8Array);
@@ -169,7 +169,7 @@ describe('Claude by InvokeModel', () => {
       Anthropic.APIError);
     await books.check(free(502));
   });
-  it('reports exceptions within a stream as errors of the dialect', async () => {
+  it('reports exceptions within a stream as errors of the client\'s dialect', async () => {
     clouds.cloud.script(eventStreamReply([exceptionFrame('throttlingException', 'Too many tokens')]));
     const error = await caught(
       anthropic.messages.stream({ model: 'bedrock-claude', max_tokens: 50, ...HELLO }).finalMessage(),
@@ -178,7 +178,7 @@ describe('Claude by InvokeModel', () => {
     assert.match(error.message, /rate_limit_error/);
     await books.check(free(429));
   });
-  it('sends only the beta flags that Bedrock takes, in the body', async () => {
+  it('sends only the beta flags that Bedrock supports, in the body', async () => {
     clouds.cloud.script(anthropicMessage({ usage: USAGE }));
     const { response } = await anthropic.beta.messages.create({
       model: 'bedrock-claude', max_tokens: 50, ...HELLO, context_management: { edits: [] },
@@ -194,7 +194,7 @@ describe('Claude by InvokeModel', () => {
     assert.match(response.headers.get('x-modelgateway-dropped') ?? '', /anthropic-beta=files-api-2025-04-14/);
     await books.check(paid(COST));
   });
-  it('counts tokens by CountTokens, and estimates where the model has none', async () => {
+  it('counts tokens with CountTokens, and estimates for models without it', async () => {
     clouds.cloud.script(json({ inputTokens: 42 }), json({ message: 'not supported' }, { status: 400 }));
     const { input_tokens: tokens } = await anthropic.messages.countTokens({ model: 'bedrock-claude', ...HELLO });
     assert.equal(tokens, 42);
@@ -208,7 +208,7 @@ describe('Claude by InvokeModel', () => {
     assert.ok(estimated.input_tokens > 0 && estimated.input_tokens !== 42);
     await books.check(free(), free());
   });
-  it('goes by the channel\'s own rules for beta flags, and counts what is left out', async () => {
+  it('applies the channel\'s own rules for beta flags, and counts dropped flags', async () => {
     clouds.cloud.script(anthropicMessage({ usage: USAGE }));
     for (const model of ['bedrock-rules', 'direct-rules']) {
       const { response } = await anthropic.beta.messages.create({
@@ -231,7 +231,7 @@ describe('Claude by InvokeModel', () => {
     assert.match(metrics, /dropped_betas_total\{channel="direct-rules\/only",beta="context-management"\} 1/);
     await books.check(paid(COST), paid(COST));
   });
-  it('hands on a refusal of the request, and keeps one of the signature to itself', async () => {
+  it('passes on a refusal of the request, but not one of the signature', async () => {
     clouds.cloud.script(json({ message: 'max_tokens: too large' }, { status: 400 }));
     const refused = await caught(
       anthropic.messages.create({ model: 'bedrock-claude', max_tokens: 50, ...HELLO }), Anthropic.BadRequestError,
@@ -245,7 +245,7 @@ describe('Claude by InvokeModel', () => {
     assert.match((await caught(unknown, Anthropic.InternalServerError)).message, /its model name/);
     await books.check(free(400), free(502), free(502));
   });
-  it('takes a bearer key', async () => {
+  it('sends a bearer key', async () => {
     clouds.cloud.script(anthropicMessage({ usage: USAGE }));
     await anthropic.messages.create({ model: 'bedrock-bearer', max_tokens: 50, ...HELLO });
     const { headers } = await clouds.cloud.request(0);
@@ -263,7 +263,7 @@ describe('the pod\'s own identity at AWS', () => {
       </Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`],
   });
 
-  it('assumes its role once, and signs for a profile\'s ARN as one segment', async () => {
+  it('assumes its role once, and signs for an inference profile\'s ARN as one path segment', async () => {
     clouds.tokens.script(role('ASIAPOD', now + 3_600_000));
     clouds.cloud.script(anthropicMessage({ usage: USAGE }));
     for (let call = 0; call < 2; call++)
@@ -279,7 +279,7 @@ describe('the pod\'s own identity at AWS', () => {
     assert.ok(clouds.gateway.logs.every((line) => !line.includes(POD_SECRET) && !line.includes('session-token-value')));
     await books.check(paid(COST), paid(COST));
   });
-  it('fails the channel where the role cannot be assumed', async () => {
+  it('fails the channel if the role cannot be assumed', async () => {
     const refusal = '<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>';
     clouds.tokens.script({ status: 403, steps: [refusal] });
     await caught(anthropic.messages.create({ model: 'bedrock-profile', max_tokens: 50, ...HELLO }),
@@ -290,7 +290,7 @@ describe('the pod\'s own identity at AWS', () => {
   });
 });
 
-describe('OpenAI\'s and Anthropic\'s own paths at Bedrock', () => {
+describe('OpenAI\'s and Anthropic\'s own paths on Bedrock', () => {
   it('signs for the service that the channel names, and streams', async () => {
     clouds.cloud.script(
       openaiChat({ usage: { prompt_tokens: 20, completion_tokens: 5 } }),

@@ -119,8 +119,8 @@ function assertSame(ours: RecordedRequest, theirs: RecordedRequest): void {
   assert.equal(checkSignature(ours, SIGNER), checkSignature(theirs, SIGNER));
 }
 
-describe('a conversation by Converse', () => {
-  it('is what AWS\'s SDK sends, with tools, images and reasoning', async () => {
+describe('a conversation through Converse', () => {
+  it('matches the requests of AWS\'s SDK, with tools, images and reasoning', async () => {
     clouds.cloud.script(answer([{ text: 'hello' }]));
     await anthropic.messages.create({
       model: 'sonnet', max_tokens: 50,
@@ -171,7 +171,7 @@ describe('a conversation by Converse', () => {
     assertSame(ours, theirs);
     await books.check(paid(COST));
   });
-  it('encodes a profile\'s ARN as one segment, and shows no account in the answer', async () => {
+  it('encodes an inference profile\'s ARN as one path segment, and hides the account from the response', async () => {
     clouds.cloud.script(answer([{ text: 'hello' }]));
     const message = await anthropic.messages.create({
       model: 'profile', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }],
@@ -183,7 +183,7 @@ describe('a conversation by Converse', () => {
     }));
     await books.check(paid(COST));
   });
-  it('reaches clients of all dialects as a stream, which AWS\'s SDK reads too', async () => {
+  it('streams to clients of all dialects, and AWS\'s SDK can read the stream too', async () => {
     for (const pieceBytes of [undefined, 1, 50]) {
       clouds.cloud.script(eventStreamReply(streamed(WORDS), pieceBytes));
       const message = await anthropic.messages.stream({
@@ -241,7 +241,7 @@ describe('a conversation by Converse', () => {
     ] });
     await books.check(paid(COST), paid(COST), paid(COST));
   });
-  it('brings reasoning with its signature, and hidden reasoning', async () => {
+  it('returns reasoning with its signature, and hidden reasoning', async () => {
     clouds.cloud.script(eventStreamReply(streamed([
       { deltas: [{ reasoningContent: { text: 'hm' } }, { reasoningContent: { signature: 'c2ln' } }] },
       { deltas: [{ reasoningContent: { redactedContent: 'AAAA' } }] }, ...WORDS,
@@ -255,7 +255,7 @@ describe('a conversation by Converse', () => {
     ]);
     await books.check(paid(COST));
   });
-  it('asks with a bearer key', async () => {
+  it('authenticates with a bearer key', async () => {
     clouds.cloud.script(eventStreamReply(streamed(WORDS)));
     await anthropic.messages.stream({
       model: 'nova-bearer', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }],
@@ -267,7 +267,7 @@ describe('a conversation by Converse', () => {
   });
 });
 
-describe('settings that only some models know', () => {
+describe('settings that only some models support', () => {
   const sentFor = async (model: string, fields: object): Promise<Record<string, unknown>> => {
     clouds.cloud.clear();
     clouds.cloud.script(answer([{ text: 'hello' }]));
@@ -284,7 +284,7 @@ describe('settings that only some models know', () => {
       [{ top_k: 5 }, { effort: 'low' }]);
     await books.check(paid(COST), paid(COST));
   });
-  it('leave out cache points that a model refuses', async () => {
+  it('exclude cache points for models that refuse them', async () => {
     const cached = { system: [{ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }],
       tools: [{ name: 'f', input_schema: CITY, cache_control: { type: 'ephemeral', ttl: '1h' } }] };
     const nova = await sentFor('nova', cached);
@@ -317,7 +317,7 @@ describe('refusals and errors', () => {
     model: 'nova', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }],
   });
 
-  it('reports what a guardrail has stopped as a refusal, with its words', async () => {
+  it('reports what a guardrail blocked as a refusal, with its text', async () => {
     clouds.cloud.script(answer([{ text: 'I cannot talk about that.' }], 'guardrail_intervened'));
     const message = await anthropic.messages.create({
       model: 'nova', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }],
@@ -330,7 +330,7 @@ describe('refusals and errors', () => {
     assert.equal(completion.choices[0]?.message.content, 'I cannot talk about that.');
     await books.check(paid(COST), paid(COST));
   });
-  it('hands on a refusal of the request, and keeps one of the signature to itself', async () => {
+  it('passes on a refusal of the request, but not one of the signature', async () => {
     clouds.cloud.script(json({ message: 'Malformed input request' }, { status: 400 }));
     assert.match((await caught(ask(), Anthropic.BadRequestError)).message, /Malformed input/);
     clouds.cloud.clear();
@@ -356,7 +356,7 @@ describe('refusals and errors', () => {
     await caught(chat(), OpenAI.APIError);
     await books.check(free(429), free(429));
   });
-  it('counts tokens by CountTokens', async () => {
+  it('counts tokens with CountTokens', async () => {
     clouds.cloud.script(json({ inputTokens: 42 }));
     const { input_tokens: tokens } = await anthropic.messages.countTokens({
       model: 'nova', system: 'Be brief.', messages: [{ role: 'user', content: 'hi' }],

@@ -79,7 +79,7 @@ async function sentContents(index: number): Promise<readonly Content[]> {
 }
 
 describe('Google\'s SDK on a channel of Gemini', () => {
-  it('streams words, sends images, and is billed for thoughts', async () => {
+  it('streams text, sends images, and is billed for thoughts', async () => {
     clouds.cloud.script(streamed({ text: 'Bon' }, { text: 'jour 🗼' }));
     const chunks = await collect(await client.models.generateContentStream({
       model: 'gemini', contents: [{ role: 'user', parts: [
@@ -94,7 +94,7 @@ describe('Google\'s SDK on a channel of Gemini', () => {
     await books.check(paid(COST));
   });
 
-  it('calls tools over two turns, and the signature returns to its call', async () => {
+  it('calls tools over two turns, and returns the signature with its call', async () => {
     const call = { functionCall: { name: 'get_weather', args: { city: 'Oslo' } } };
     clouds.cloud.script(
       streamed({ text: 'I should look.', thought: true }, { ...call, thoughtSignature: SIGNATURE }),
@@ -113,7 +113,7 @@ describe('Google\'s SDK on a channel of Gemini', () => {
     await books.check(paid(COST), paid(COST));
   });
 
-  it('counts tokens by Gemini', async () => {
+  it('counts tokens with Gemini', async () => {
     clouds.cloud.script(json({ totalTokens: 42 }));
     assert.equal((await client.models.countTokens({ model: 'gemini', contents: 'hi' })).totalTokens, 42);
     assert.match((await clouds.cloud.request(0)).path, /:countTokens$/);

@@ -123,7 +123,7 @@ async function contentsOf(index: number): Promise<readonly { readonly role: stri
 }
 
 describe('a conversation with Gemini', () => {
-  it('is what Google\'s SDK sends, with tools, images and thinking', async () => {
+  it('matches the requests of Google\'s SDK, with tools, images and thinking', async () => {
     clouds.cloud.script(answer([{ text: 'hello' }]));
     await anthropic.messages.create({
       model: 'gemini', max_tokens: 2000, system: 'Be brief.', stop_sequences: ['END'],
@@ -171,7 +171,7 @@ describe('a conversation with Gemini', () => {
     assertSame(ours, theirs);
     await books.check(paid(COST));
   });
-  it('reaches clients of all dialects as a stream, which Google\'s SDK reads too', async () => {
+  it('streams to clients of all dialects, and Google\'s SDK can read the stream too', async () => {
     clouds.cloud.script(streamed(WORDS));
     const message = await anthropic.messages.stream({
       model: 'gemini', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }],
@@ -247,7 +247,7 @@ describe('a conversation with Gemini', () => {
     assert.deepEqual((await contentsOf(1))[1]?.parts, expected);
     await books.check(paid(COST), paid(COST), paid(COST), paid(COST), paid(COST), paid(COST));
   });
-  it('skips the check for calls of other models, which only newer models make', async () => {
+  it('skips the signature check, which only newer models have, for tool calls of other models', async () => {
     for (const [model, signature] of [['gemini', 'skip_thought_signature_validator'], ['older', undefined]] as const) {
       clouds.cloud.clear();
       clouds.cloud.script(answer([{ text: 'sunny' }]));
@@ -266,7 +266,7 @@ describe('a conversation with Gemini', () => {
 });
 
 describe('Gemini on Vertex', () => {
-  it('has the model and the project in its path, and a token', async () => {
+  it('sends the model and the project in the path, and a token', async () => {
     clouds.tokens.script(token('google-token'));
     clouds.cloud.script(streamed(WORDS));
     const message = await anthropic.messages.stream({
@@ -311,7 +311,7 @@ describe('refusals and errors of Gemini', () => {
     assert.equal(choice?.finish_reason, 'content_filter');
     await books.check(paid(20n * PRICE.input), paid(COST));
   });
-  it('speaks the caller\'s dialect, and keeps a refused key to itself', async () => {
+  it('uses the client\'s dialect, and hides a refused key', async () => {
     clouds.cloud.script(failure(400, 'INVALID_ARGUMENT'));
     assert.match((await caught(ask(), Anthropic.BadRequestError)).message, /not possible/);
     clouds.cloud.clear();
@@ -325,7 +325,7 @@ describe('refusals and errors of Gemini', () => {
     assert.equal(limited.headers?.get('retry-after'), '34');
     await books.check(free(400), free(502), free(429));
   });
-  it('ends a stream with an error, and never looks complete where it was cut', async () => {
+  it('ends a stream with an error, and never completes a stream that was cut off', async () => {
     const stream = (): Promise<unknown> => anthropic.messages.stream({
       model: 'gemini', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }],
     }).finalMessage();

@@ -147,7 +147,7 @@ function essence(request: RecordedRequest, names: readonly string[]): unknown {
 }
 
 for (const cloud of CLOUDS) describe(`Claude at ${cloud.name}`, () => {
-  it('gets what the official client sends, which reads the same answer', async () => {
+  it('gets the same request as from the official client, which reads the same response', async () => {
     clouds.cloud.script(anthropicMessage({ toolUses: CALL, usage: USAGE }));
     const ours = await anthropic.messages.create({ model: cloud.name, ...CONVERSATION });
     const theirs = await cloud.client().messages.create({ model: cloud.model, ...CONVERSATION });
@@ -159,7 +159,7 @@ for (const cloud of CLOUDS) describe(`Claude at ${cloud.name}`, () => {
       checkSignature(request, { secretAccessKey: AWS_SECRET, region: 'eu-west-1', service: 'bedrock' });
     await books.check(paid(COST));
   });
-  it('streams as the official client has it', async () => {
+  it('streams the same events as to the official client', async () => {
     clouds.cloud.script(cloud.wire(anthropicStream([], { toolUses: CALL, usage: USAGE })));
     const ours = await anthropic.messages.stream({ model: cloud.name, ...CONVERSATION }).finalMessage();
     const events = await collect(await cloud.client().messages.create({
@@ -205,7 +205,7 @@ describe('Azure\'s dated API', () => {
     endpoint: clouds.cloud.url, apiKey: AZURE_KEY, apiVersion: '2024-10-21', maxRetries: 0,
   });
 
-  it('gets what the official client sends', async () => {
+  it('gets the same request as from the official client', async () => {
     clouds.cloud.script(openaiChat({ usage }));
     const ours = await openai.chat.completions.create({ model: 'azure', ...CHAT });
     const theirs = await azure().chat.completions.create({ model: 'my-gpt', ...CHAT });
@@ -215,7 +215,7 @@ describe('Azure\'s dated API', () => {
     assert.deepEqual(essence(sent, ['api-key', 'authorization']), essence(official, ['api-key', 'authorization']));
     await books.check(paid(cost));
   });
-  it('streams as the official client has it, in all dialects at the same price', async () => {
+  it('streams the same events as to the official client, in all dialects at the same price', async () => {
     clouds.cloud.script(openaiStream(['a', 'b'], { usage }));
     const request = { ...CHAT, stream: true, stream_options: { include_usage: true } } as const;
     const ours = await collect(await openai.chat.completions.create({ model: 'azure', ...request }));

@@ -55,8 +55,8 @@ const HELLO = { messages: [{ role: 'user' as const, content: 'hello' }] };
 const USAGE = { input_tokens: 20, cache_read_input_tokens: 100, output_tokens: 7 };
 const COST = 20n * CLAUDE.input + 100n * CLAUDE.cached + 7n * CLAUDE.output;
 
-describe('Claude at Vertex', () => {
-  it('is asked by rawPredict, with a token for the service account', async () => {
+describe('Claude on Vertex', () => {
+  it('is called by rawPredict, with a token of the service account', async () => {
     clouds.tokens.script(token('google-token-1'));
     clouds.cloud.script(anthropicMessage({ usage: USAGE }));
     await anthropic.messages.create({ model: 'vertex-claude', max_tokens: 50, ...HELLO }, {
@@ -118,7 +118,7 @@ describe('Claude at Vertex', () => {
 });
 
 describe('Vertex\'s OpenAI-compatible path', () => {
-  it('signs in by the metadata server', async () => {
+  it('signs in with the metadata server', async () => {
     clouds.tokens.script(token('metadata-token'));
     clouds.cloud.script(openaiChat({ usage: { prompt_tokens: 20, completion_tokens: 5 } }));
     await openai.chat.completions.create({ model: 'vertex-openai', ...HELLO });
@@ -130,7 +130,7 @@ describe('Vertex\'s OpenAI-compatible path', () => {
     assert.equal(sent.headers.authorization, 'Bearer metadata-token');
     await books.check(paid(20n * GPT.input + 5n * GPT.output));
   });
-  it('fails where there is no metadata server, with the reason in the log', async () => {
+  it('fails without a metadata server, and logs the reason', async () => {
     clouds.tokens.script({ status: 404, steps: ['not here'] });
     await caught(openai.chat.completions.create({ model: 'vertex-openai', ...HELLO }), OpenAI.InternalServerError);
     assert.ok(clouds.gateway.logs.some((line) => line.includes('SIGN_IN:HTTP_404')));

@@ -52,7 +52,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
   };
   const sent = async (index = 0): Promise<Record<string, unknown>> => (await world.anthropic.request(index)).json();
 
-  it('text, system prompts, several turns and settings', async () => {
+  it('sends text, system prompts, several turns and settings', async () => {
     world.anthropic.script(anthropicMessage({ content: 'Bonjour.', usage: { input_tokens:
       20, cache_read_input_tokens: 100, cache_creation_input_tokens: 30, output_tokens: 5 } }));
     const completion = await openai.chat.completions.create({
@@ -84,7 +84,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     ], [150, 100, 5, 155]);
     await books.check(paid(20n * CLAUDE.input + 100n * CLAUDE.cached + 30n * CLAUDE.write5m + 5n * CLAUDE.output));
   });
-  it('finish reasons', async () => {
+  it('gets finish reasons', async () => {
     const reasons = [['max_tokens', 'length'], ['stop_sequence', 'stop'], ['refusal', 'content_filter']] as const;
     for (const [stopReason, finishReason] of reasons) {
       world.anthropic.script(anthropicMessage({ stopReason }));
@@ -95,7 +95,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     }
     await books.check(...Array.from({ length: 6 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
   });
-  it('streams, with their usage where it was asked for', async () => {
+  it('streams, with usage if it asks for it', async () => {
     world.anthropic.script(anthropicStream(
       ['Bon', 'jour 🗼'], { usage: { input_tokens: 20, cache_read_input_tokens: 100, output_tokens: 7 } },
     ));
@@ -109,7 +109,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     const cost = 20n * CLAUDE.input + 100n * CLAUDE.cached + 7n * CLAUDE.output;
     await books.check(paid(cost), paid(cost));
   });
-  it('tools, their calls and their results', async () => {
+  it('calls tools and returns their results', async () => {
     world.anthropic.script(
       anthropicMessage({ content: 'Let me see.', toolUses: USES }), anthropicMessage({ content: 'Cold and warm.' }),
     );
@@ -142,7 +142,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     ]);
     await books.check(paid(10n * CLAUDE.input + 3n * CLAUDE.output), paid(10n * CLAUDE.input + CLAUDE.output));
   });
-  it('tools called within a stream, and runTools()', async () => {
+  it('calls tools within a stream, and by runTools()', async () => {
     world.anthropic.script(anthropicStream(['Let me see.'], { toolUses: USES }), anthropicStream(['Cold.']));
     const asked: unknown[] = [];
     const runner = openai.chat.completions.runTools({
@@ -168,7 +168,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     ] }]);
     await books.check(paid(10n * CLAUDE.input + CLAUDE.output));
   });
-  it('custom tools, whole and streamed', async () => {
+  it('calls custom tools, whole and streamed', async () => {
     const uses = [{ id: 'toolu_9', name: 'shell', input: { input: 'ls -l "é"' } }];
     world.anthropic.script(
       anthropicMessage({ toolUses: uses }), anthropicStream([], { toolUses: uses }),
@@ -189,7 +189,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     );
     await books.check(...Array.from({ length: 3 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
   });
-  it('older functions', async () => {
+  it('calls functions in the older format', async () => {
     world.anthropic.script(
       anthropicMessage({ toolUses: [USES[0]!] }), anthropicStream([], { toolUses: [USES[0]!] }),
       anthropicMessage({ content: 'Cold.' }),
@@ -217,7 +217,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     ]);
     await books.check(...Array.from({ length: 3 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
   });
-  it('JSON mode and reasoning effort', async () => {
+  it('uses JSON mode and reasoning effort', async () => {
     world.anthropic.script(anthropicMessage({ content: '{}' }));
     await openai.chat.completions.create({
       ...HELLO, response_format: { type: 'json_object' }, reasoning_effort: 'high', temperature: 0.5,
@@ -227,7 +227,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     assert.deepEqual([thinking, output, temperature], [{ type: 'adaptive' }, { effort: 'high' }, undefined]);
     await books.check(paid(10n * CLAUDE.input + CLAUDE.output));
   });
-  it('structured output', async () => {
+  it('gets structured output', async () => {
     const format = makeParseableResponseFormat({
       type: 'json_schema' as const, json_schema: { name: 'city', strict: true, schema: SCHEMA },
     }, (text): { city: string } => JSON.parse(text));
@@ -279,7 +279,7 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
   const TOOL: Anthropic.Tool = { name: 'get_weather', description: 'The weather.', input_schema: SCHEMA };
   const sent = async (index = 0): Promise<Record<string, unknown>> => (await world.openai.request(index)).json();
 
-  it('text, system prompts, several turns and settings', async () => {
+  it('sends text, system prompts, several turns and settings', async () => {
     world.openai.script(openaiChat({ content: 'Bonjour.', usage: { prompt_tokens:
       120, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 100 } } }));
     const message = await anthropic.messages.create({
@@ -304,7 +304,7 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
     );
     await books.check(paid(20n * GPT.input + 100n * GPT.cached + 5n * GPT.output));
   });
-  it('stop reasons', async () => {
+  it('gets stop reasons', async () => {
     for (const [finishReason, stopReason] of [['length', 'max_tokens'], ['content_filter', 'refusal']] as const) {
       world.openai.script(openaiChat({ finishReason }));
       assert.equal((await anthropic.messages.create(HELLO)).stop_reason, stopReason);
@@ -330,7 +330,7 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
     const cost = 20n * GPT.input + 100n * GPT.cached + 7n * GPT.output;
     await books.check(paid(cost), paid(cost));
   });
-  it('tools, their calls and their results', async () => {
+  it('calls tools and returns their results', async () => {
     world.openai.script(
       openaiChat({ content: 'Let me see.', toolCalls: CALLS }), openaiChat({ content: 'Cold and warm.' }),
     );
@@ -373,7 +373,7 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
     assert.equal(message.stop_reason, 'tool_use');
     await books.check(paid(10n * GPT.input + 3n * GPT.output));
   });
-  it('tools with long names', async () => {
+  it('calls tools with long names', async () => {
     const name = `mcp__${'long'.repeat(20)}__get`;
     world.openai.script((request) => {
       const [tool] = request.json().tools as { function: { name: string } }[];
@@ -384,7 +384,7 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
     assert.deepEqual(message.content.map((block) => block.type === 'tool_use' && block.name), [name]);
     await books.check(paid(10n * GPT.input + GPT.output));
   });
-  it('tools run by toolRunner()', async () => {
+  it('calls tools by toolRunner()', async () => {
     world.openai.script(openaiChat({ toolCalls: [CALLS[0]!] }), openaiChat({ content: 'Cold.' }));
     const tool = betaTool({ name: 'get_weather', description: 'The weather.', inputSchema: { type:
       'object', properties: { city: { type: 'string' } }, required: ['city'] }, run: ({ city }) => `cold in ${city}` });

@@ -39,8 +39,8 @@ const EFFORT = { output_config: { effort: 'high' } };
 const sentBody = async (): Promise<Record<string, unknown>> =>
   JSON.parse((await world.openai.request(0)).body.toString()) as Record<string, unknown>;
 
-describe('a model of which the route states what it takes', () => {
-  it('gets no effort, and the answer says so', async () => {
+describe('a model whose capabilities the route states', () => {
+  it('gets no reasoning effort, and a response header names it', async () => {
     world.openai.script(openaiChat({ content: 'ok' }));
     const answer = await post(world, '/v1/messages', message('stated-model', { ...EFFORT, temperature: 0.5 }));
     assert.equal(answer.status, 200);
@@ -49,7 +49,7 @@ describe('a model of which the route states what it takes', () => {
     assert.deepEqual([sent['reasoning_effort'], sent['temperature']], [undefined, 0.5]);
   });
 
-  it('gets the whole of a long description in the system message', async () => {
+  it('gets the full text of a long tool description in the system message', async () => {
     world.openai.script(openaiChat({ content: 'ok' }));
     const description = `Reads a file. ${'It has many rules. '.repeat(10)}`;
     const tools = [{ name: 'Read', description, input_schema: { type: 'object', properties: {} } }];
@@ -65,14 +65,14 @@ describe('a model of which the route states what it takes', () => {
 });
 
 describe('a well-known model', () => {
-  it('gets no effort in a stream either', async () => {
+  it('gets no reasoning effort in a stream either', async () => {
     world.openai.script(openaiStream(['ok']));
     const answer = await post(world, '/v1/messages', message('gpt-4o', { ...EFFORT, stream: true }));
     assert.match(answer.text, /message_stop/);
     assert.equal(answer.headers.get('x-modelgateway-dropped'), 'output_config.effort');
   });
 
-  it('gets a call of its own protocol as it is', async () => {
+  it('gets a call of its own protocol unchanged', async () => {
     world.openai.script(openaiChat({ content: 'ok' }));
     const answer = await post(world, '/v1/chat/completions', {
       model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }], reasoning_effort: 'high',

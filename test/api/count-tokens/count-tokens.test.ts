@@ -22,7 +22,7 @@ const count = (model: string, body: object = { messages: [{
 const tokensOf = async (body: object): Promise<number> => (await count('gpt-model', body)).json().input_tokens;
 
 describe('an estimate', () => {
-  it('is of words, not of bytes, and says that it is one', async () => {
+  it('counts words instead of bytes, and is marked as an estimate', async () => {
     const answer =
       await count('gpt-model', { messages: [{ role: 'user', content: 'internationalization '.repeat(500) }] });
     assert.equal(answer.headers.get('x-modelgateway-usage'), 'estimated');
@@ -58,18 +58,18 @@ describe('an estimate', () => {
       assert.ok(tokens >= plain + 9 && tokens < plain + 45, `${tokens} for ${JSON.stringify(body)}`);
     }
   });
-  it('counts an image at the model\'s bound, and its data not as text', async () => {
+  it('counts an image at the model\'s bound, and does not count its data as text', async () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(100_000) } };
     const tokens = await tokensOf({ messages: [{ role: 'user', content: [image, { type: 'text', text: 'see' }] }] });
     assert.ok(tokens > 4096 && tokens < 4120, String(tokens));
   });
-  it('leaves out what is not read again', async () => {
+  it('leaves out content that the model does not read again', async () => {
     const thought = { type: 'thinking', thinking: 'a long thought '.repeat(100), signature: 's'.repeat(500) };
     assert.ok(await tokensOf({ messages: [{ role: 'user', content: 'hi' }, {
       role: 'assistant', content: [thought, { type: 'text', text: 'ok' }],
     }, { role: 'user', content: 'go on' }] }) < 40);
   });
-  it('may be more than the model takes, which is what one counts for', async () => {
+  it('may exceed the model\'s context', async () => {
     assert.ok(await tokensOf({ messages: [{ role: 'user', content: 'word '.repeat(150_000) }] }) > 100_000);
   });
 });
@@ -84,7 +84,7 @@ describe('a provider that fails to count', () => {
     ], ['answers nonsense', 'cut', json({ tokens: 'many' })],
     ['breaks off', 'reset', { beforeHead: [RESET], steps: [] }],
   ] as const) {
-    it(`because it ${what} is estimated for, and told of in log and metrics`, async () => {
+    it(`because it ${what} is replaced by an estimate, and reported in log and metrics`, async () => {
       world.anthropic.script(reply);
       const answer = await count('claude-model');
       assert.deepEqual([answer.status, answer.headers.get('x-modelgateway-usage')], [200, 'estimated']);
@@ -99,7 +99,7 @@ describe('a provider that fails to count', () => {
       );
     });
   }
-  it('is told from one that counts', async () => {
+  it('has a response that differs from one that counts', async () => {
     world.anthropic.script(json({ input_tokens: 42 }));
     const answer = await count('claude-model');
     assert.deepEqual([answer.json(), answer.headers.get('x-modelgateway-usage')], [{ input_tokens: 42 }, null]);
@@ -107,7 +107,7 @@ describe('a provider that fails to count', () => {
 });
 
 describe('a key\'s threshold', () => {
-  it('counts counting, whoever counts', async () => {
+  it('limits token counting with every provider', async () => {
     const holding = gate();
     world.openai.script({ beforeHead: [holding], steps: ['{"choices":[]}'] });
     const running = post(world, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.serial });

@@ -33,7 +33,7 @@ afterEach(() => tidyUp(world));
 
 describe('POST /v1/messages/count_tokens', () => {
   const body = '{ "model": "claude-model",\n "messages":[{"role":"user","content":"h\\u00e9llo 1.0"}], "odd": 1.50 }';
-  it('asks a provider that counts, byte for byte, and costs nothing', async () => {
+  it('forwards to a provider that counts, byte for byte, and costs nothing', async () => {
     const before = await spending(world);
     world.anthropic.script(json({ input_tokens: 42 }));
     const answer = await post(world, '/v1/messages/count_tokens', body, { 'anthropic-beta': 'some-beta' });
@@ -46,7 +46,7 @@ describe('POST /v1/messages/count_tokens', () => {
     assert.deepEqual(await spending(world), before);
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), null);
   });
-  it('asks it under its own name of the model', async () => {
+  it('uses the provider\'s name of the model', async () => {
     world.anthropic.script(json({ input_tokens: 7 }));
     assert.deepEqual((await post(
       world, '/v1/messages/count_tokens', { model: 'vendor/model-1.0', messages: [{ role: 'user', content: 'x' }] },

@@ -17,13 +17,13 @@ import {
 } from '../../support/api/scene.ts';
 import type { NumberedCall, Scene } from '../../support/api/scene.ts';
 
-describe('killed right after the client saw the end', () => {
+describe('a gateway that is killed right after the client got the end', () => {
   let scene: Scene;
   beforeAll(async () => { scene = await createScene({ keys: [{ name: 'one' }], creditUsd: '100' }); });
   afterAll(() => scene.remove());
 
   for (const [n, kind] of KINDS.entries())
-    it(`the call is billed exactly: ${kind}`, async () => {
+    it(`bills the call exactly: ${kind}`, async () => {
       scene.provider.script(answerNumbered);
       const call = numberedCall(n);
       const first = await scene.home.start();
@@ -42,7 +42,7 @@ describe('killed right after the client saw the end', () => {
     });
 });
 
-describe('killed at any moment under 100 calls at once', () => {
+describe('a gateway that is killed at any moment under 100 concurrent calls', () => {
   const seed = seedOfRun();
   const random = randomFrom(seed);
   const LIMITS = { one: 200_000_000n, two: 10_000_000_000n, account: 450_000_000n };
@@ -58,7 +58,7 @@ describe('killed at any moment under 100 calls at once', () => {
   });
   afterAll(() => scene.remove());
 
-  it(`nothing is overspent, lost or leaked (SEED=${seed})`, async () => {
+  it(`overspends, loses and leaks nothing (SEED=${seed})`, async () => {
     scene.provider.script(answerNumbered);
     let gateway = await scene.home.start();
     const ended = new Map<number, Seen>();
@@ -177,14 +177,14 @@ function assertSame(record: BookRecord, call: NumberedCall): void {
   );
 }
 
-describe('killed within a stream', () => {
+describe('a gateway that is killed within a stream', () => {
   let scene: Scene;
   beforeAll(async () => { scene = await createScene({
     keys: [{ name: 'serial', spec: 'quota: {limitUsd: "0.012"}\nmaxConcurrency: 1' }], creditUsd: '1',
   }); });
   afterAll(() => scene.remove());
 
-  it('the call is billed at its last recorded progress, and its hold and slot are free at once', async () => {
+  it('bills the call\'s last recorded progress, and frees its hold and slot at once', async () => {
     const waiting = gate();
     scene.provider.script(insertAt(openaiStream(['x'.repeat(400), 'y'.repeat(400), 'z']), 3, waiting));
     const first = await scene.home.start();
@@ -214,7 +214,7 @@ describe('killed within a stream', () => {
     await second.terminate();
     assertBalanced(readBooks(scene.home.dataDir));
   });
-  it('before any output it is billed for its input, never zero', async () => {
+  it('bills a call without output for its input, never zero', async () => {
     const waiting = gate();
     const reply = openaiStream(['never']);
     scene.provider.script({ ...reply, beforeHead: [waiting] });

@@ -16,7 +16,7 @@ afterAll(() => scene.remove());
 const KEY = keyOf('one');
 
 describe('a data folder', () => {
-  it('is refused to a second process, which says why; the first goes on', async () => {
+  it('is refused to a second process with a clear error, while the first continues', async () => {
     const first = await scene.home.start();
     await assert.rejects(scene.home.start(), (error: Error) => {
       assert.match(error.message, /ledger .*ledger\.db is in use by another process/);
@@ -30,7 +30,7 @@ describe('a data folder', () => {
     await (await scene.home.start()).terminate();
   });
 
-  it('serves with --ledger-sync full as well, and what a call cost is there after a kill', async () => {
+  it('works with --ledger-sync full, and keeps the cost of a call after a kill', async () => {
     const first = await scene.home.start('--ledger-sync', 'full');
     const call = numberedCall(1);
     const seen = await ask(first.url, { ...call, key: KEY });

@@ -62,7 +62,7 @@ describe.skipIf(curl.skip)('curl', () => {
   const SMALL_CHAT = 10n * GPT.input + GPT.output;
   const SMALL_MESSAGE = 10n * CLAUDE.input + CLAUDE.output;
 
-  it('-d without a content-type: what is sent is taken as the JSON that it is', async () => {
+  it('-d without a content-type sends JSON', async () => {
     world.openai.script(openaiChat());
     world.anthropic.script(anthropicMessage());
     assert.equal(
@@ -75,7 +75,7 @@ describe.skipIf(curl.skip)('curl', () => {
     assert.equal((await world.anthropic.request(0)).headers['content-type'], 'application/json');
     await books.check(paid(SMALL_CHAT), paid(SMALL_MESSAGE));
   });
-  it('--json, and a content-type with a charset or in capitals', async () => {
+  it('--json works, and so does a content-type with a charset or in capitals', async () => {
     world.openai.script(openaiChat());
     for (const args of [['--json', CHAT], [
       '-d', CHAT, '-H', 'Content-Type: application/json; charset=utf-8',
@@ -83,7 +83,7 @@ describe.skipIf(curl.skip)('curl', () => {
       assert.match(await ok(`${url}/v1/chat/completions`, ...KEY, ...args), /"hello"/);
     await books.check(paid(SMALL_CHAT), paid(SMALL_CHAT), paid(SMALL_CHAT), paid(SMALL_CHAT));
   });
-  it('GET /v1/models, /v1/key and HEAD', async () => {
+  it('gets /v1/models and /v1/key, also by HEAD', async () => {
     assert.match(await ok(`${url}/v1/models`, ...KEY), /"gpt-model"/);
     assert.match(await ok(
       `${url}/v1/models`, '-H', `x-api-key: ${KEYS.main}`, '-H', 'anthropic-version: 2023-06-01',
@@ -92,7 +92,7 @@ describe.skipIf(curl.skip)('curl', () => {
     assert.match(await ok('-I', `${url}/v1/models`, ...KEY), /^HTTP\/1\.1 200 OK\r\n/);
     await books.check(free(), free(), free(), free());
   });
-  it('-N shows a stream as it comes', async () => {
+  it('-N prints a stream as it arrives', async () => {
     const waiting = gate();
     world.openai.script(insertAt(openaiStream(['first', 'second']), 2, waiting));
     const child = spawn(curl.path, [
@@ -110,7 +110,7 @@ describe.skipIf(curl.skip)('curl', () => {
     assert.ok(seen.includes('"second"') && seen.endsWith('data: [DONE]\n\n'));
     await books.check(paid(SMALL_CHAT + GPT.output));
   });
-  it('--data-binary of a large file, which asks first (Expect: 100-continue)', async () => {
+  it('--data-binary sends a large file with Expect: 100-continue', async () => {
     const file = join(folder, 'large.json');
     await writeFile(file, JSON.stringify(chat('gpt-model', { messages: [{ role: 'user', content: [{
       type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(3_000_000)}` },
@@ -124,14 +124,14 @@ describe.skipIf(curl.skip)('curl', () => {
     assert.ok(body.length > 3_000_000);
     await books.check(paid(SMALL_CHAT));
   });
-  it('a body in chunks, of no length told before', async () => {
+  it('sends a chunked body without a content-length', async () => {
     world.openai.script(openaiChat());
     assert.match(
       await ok(`${url}/v1/chat/completions`, ...KEY, '-H', 'Transfer-Encoding: chunked', '-d', CHAT), /"hello"/,
     );
     await books.check(paid(SMALL_CHAT));
   });
-  it('HTTP/1.0, a stream too: it ends with the connection', async () => {
+  it('gets responses by HTTP/1.0, and a stream that ends with the connection', async () => {
     world.openai.script(openaiChat(), openaiStream());
     world.anthropic.script(anthropicStream());
     assert.match(await ok('-0', `${url}/v1/chat/completions`, ...KEY, '-d', CHAT), /"hello"/);
@@ -145,12 +145,12 @@ describe.skipIf(curl.skip)('curl', () => {
     )).includes('event: message_stop\n'));
     await books.check(paid(SMALL_CHAT), paid(SMALL_CHAT + GPT.output), paid(SMALL_MESSAGE + CLAUDE.output));
   });
-  it('--compressed, which the answer need not be', async () => {
+  it('--compressed accepts an uncompressed response', async () => {
     world.openai.script(openaiChat());
     assert.match(await ok('--compressed', `${url}/v1/chat/completions`, ...KEY, '-d', CHAT), /"hello"/);
     await books.check(paid(SMALL_CHAT));
   });
-  it('-u key:, which is not how a key is sent, and no key at all: 401 with the way to mend it', async () => {
+  it('-u key: and a missing key get 401 with the correct usage', async () => {
     for (const args of [['-u', `${KEYS.main}:`], []]) {
       const answer = await ok('-i', `${url}/v1/chat/completions`, ...args, '-d', CHAT);
       assert.match(answer, /^HTTP\/1\.1 401 /);
@@ -158,13 +158,13 @@ describe.skipIf(curl.skip)('curl', () => {
     }
     await books.check(free(401), free(401));
   });
-  it('a shell that ate the quotes: 400, with the place', async () => {
+  it('gets 400 with the position if the shell removed the quotes', async () => {
     const answer = await ok(`${url}/v1/chat/completions`, ...KEY, '-d', '{model: gpt-model}');
     assert.match(JSON.parse(answer).error.message, /not valid JSON: unexpected .*(?:line 1|position|column)/);
     await books.check(free(400));
   });
   for (const expect of ['Expect:', 'Expect: 100-continue']) {
-    it(`a body that is too large, with "${expect}": the answer is read, whatever of it was sent`, async () => {
+    it(`gets the error for a too large body with "${expect}", however much was sent`, async () => {
       const file = join(folder, 'too-large.json');
       await writeFile(file, JSON.stringify(chat('gpt-model', { user: 'x'.repeat(40_000_000) })));
       const tooLarge = await ok('-i', `${url}/v1/chat/completions`, ...KEY, '-H', expect, '--data-binary', `@${file}`);

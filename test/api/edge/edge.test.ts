@@ -27,7 +27,7 @@ function raw(text: string): Promise<string> {
 }
 
 describe('paths', () => {
-  it('that cannot be decoded are refused in the dialect of the path, and harm nobody', async () => {
+  it('that cannot be decoded are refused in the dialect of the path, without effect on other calls', async () => {
     for (const path of ['/v1/models/%ZZ', '/%', '/v1/chat/completions%']) {
       const answer = await get(world, path, { 'no-key': '1' });
       assert.deepEqual([answer.status, answer.json().error.type], [400, 'invalid_request_error']);
@@ -39,7 +39,7 @@ describe('paths', () => {
     );
     assert.equal((await get(world, '/v1/models')).status, 200);
   });
-  it('of any length have an answer', async () => {
+  it('of any length get a response', async () => {
     for (const path of [`/v1/usage/${'x'.repeat(5000)}`, `/v1/models/${'x'.repeat(5000)}`, `/${'x'.repeat(5000)}`]) {
       const answer = await get(world, path);
       assert.equal(answer.status, 404);
@@ -48,8 +48,8 @@ describe('paths', () => {
   });
 });
 
-describe('what is not HTTP', () => {
-  it('gets an error with ids all the same', async () => {
+describe('a request that is not HTTP', () => {
+  it('gets an error with ids', async () => {
     for (const [text, status] of [
       ['nonsense\r\n\r\n', 400], [`GET /v1/models HTTP/1.1\r\nhost: a\r\nx-long: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
       ['POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{}', 400],
@@ -80,7 +80,7 @@ describe('bodies', () => {
     assert.match(large, /^HTTP\/1\.1 413 .*"type":"request_too_large"/s);
     assert.match(large, /2000 bytes/, 'it says how much is allowed');
   });
-  it('in an encoding that is unknown, or in two at once, are refused with those that are known', async () => {
+  it('in an unknown encoding, or in two at once, are refused with the list of known ones', async () => {
     for (const encoding of ['lzma', 'gzip, br', 'gzip,lzma']) {
       const answer = await post(world, '/v1/messages', 'x', { 'content-encoding': encoding });
       assert.equal(answer.status, 415, encoding);
@@ -97,7 +97,7 @@ describe('bodies', () => {
 });
 
 describe('headers on the wire', () => {
-  it('of the connection, cookies and credentials stay here; repeated ones travel joined', async () => {
+  it('that are hop-by-hop, cookies or credentials are not forwarded; repeated ones are joined', async () => {
     world.openai.script({ ...openaiChat(), headers: {
       connection: 'x-of-provider', 'x-of-provider':
         '1', 'set-cookie': ['a=b', 'c=d'], 'x-modelgateway-cost-usd': '0.00', 'x-told': 'yes',
@@ -134,7 +134,7 @@ describe('the log', () => {
   const ANSWER = 'the-answer-that-nobody-else-may-read';
   const said = { messages: [{ role: 'user', content: PROMPT }] };
 
-  it('has one line per call, with its ids and figures', async () => {
+  it('has one line per call, with ids, tokens and cost', async () => {
     const first = world.gateway.logs.length;
     world.openai.script(openaiChat({ usage: { prompt_tokens: 100, completion_tokens: 50 } }));
     const answer = await post(world, '/v1/chat/completions', chat());
@@ -149,7 +149,7 @@ describe('the log', () => {
       call.key, call.account, call.model, call.group, call.input_tokens, call.output_tokens, call.cost_usd,
     ], ['team/main', 'team/team', 'gpt-model', 'main', 100, 50, '0.00075']);
   });
-  it('never holds a prompt or an answer, however the call ends', async () => {
+  it('never contains a prompt or an answer, however the call ends', async () => {
     world.anthropic.script(anthropicMessage({ content: ANSWER }));
     world.openai.script(openaiChat({ content: ANSWER }));
     await post(world, '/v1/chat/completions', chat('gpt-model', said));
@@ -176,7 +176,7 @@ describe('the log', () => {
     const text = world.gateway.logs.join('');
     assert.ok(!text.includes(PROMPT) && !text.includes(ANSWER));
   });
-  it('never holds a key that was refused, nor does the answer', async () => {
+  it('never contains a refused key, and neither does the response', async () => {
     const refused = 'sk-refused-00000000000000000000000000000000';
     const texts = await Promise.all([
       get(

@@ -51,14 +51,14 @@ describe('a compressed body', () => {
     assert.equal((await send('/v1/images/generations', { model: 'image-model', prompt: 'x' }, 'br')).status, 200);
   });
 
-  it('that is large when decoded is read in the thread of large bodies like any other', async () => {
+  it('that is large when decoded is parsed in the worker thread for large bodies', async () => {
     world.openai.script(openaiChat());
     const body = chat('gpt-model', { user: 'a'.repeat(600_000) });
     assert.equal((await send('/v1/chat/completions', body, 'gzip')).status, 200);
     assert.equal((await world.openai.request(0)).json().user, body.user);
   });
 
-  it('may be decoded as large as a body may be and not a byte larger; a bomb is 413', async () => {
+  it('may be as large as the body limit after decoding, and not a byte larger; a bomb gets 413', async () => {
     const sized = (size: number): unknown => {
       const empty = JSON.stringify(chat('gpt-model', { user: '' }));
       return chat('gpt-model', { user: 'x'.repeat(size - empty.length) });
@@ -78,7 +78,7 @@ describe('a compressed body', () => {
     assert.equal((await post(world, '/v1/chat/completions', chat())).status, 200, 'and its memory is free again');
   });
 
-  it('that is cut off or no such thing is the caller\'s fault, in the dialect of the path', async () => {
+  it('that is truncated or invalid gets 400, in the dialect of the path', async () => {
     for (const [encoding, bytes] of [
       ['gzip', gzipSync(JSON.stringify(message())).subarray(0, 30)], ['br', Buffer.from('not brotli at all')],
       ['zstd', Buffer.from('{"model":"claude-model"}')], ['deflate', Buffer.from('{}')],

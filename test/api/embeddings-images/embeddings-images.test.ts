@@ -14,7 +14,7 @@ afterEach(() => tidyUp(world));
 const usageOf = async (id: string | null): Promise<Json> => (await get(world, `/v1/usage/${id}`)).json();
 
 describe('embeddings and images', () => {
-  it('embeddings pass byte for byte, both ways', async () => {
+  it('relay embeddings byte for byte, both ways', async () => {
     const reply = openaiEmbeddings([[0.1, 1e-7]], 4);
     world.openai.script(reply);
     const body = '{"input": ["caf\\u00e9", "b"], "model":"embed-model","encoding_format":"float", "odd": 1.0}';
@@ -25,7 +25,7 @@ describe('embeddings and images', () => {
     assert.ok(typeof sent === 'object' && 'bytes' in sent);
     assert.equal(answer.text, sent.bytes);
   });
-  it('a model of another endpoint is told apart from an unknown one, a wrong field is named', async () => {
+  it('return different errors for a model of another endpoint, an unknown model and a wrong field', async () => {
     assert.equal(
       (await post(world, '/v1/embeddings', { model: 'gpt-model', input: 'x' })).json().error.code, 'wrong_endpoint',
     );
@@ -45,7 +45,7 @@ describe('embeddings and images', () => {
       );
     }
   });
-  it('images with a price per token only are not priced, and the message says what is missing', async () => {
+  it('refuse images that have only a price per token, and say what is missing', async () => {
     await world.gateway.write('painter.yaml', `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
@@ -63,7 +63,7 @@ spec: {models: [{name: painter, vendor: V, quotaType: Token, modelRatio: "1"}]}
     assert.match(answer.json().error.message, /quotaType Request/);
     await world.gateway.write('painter.yaml', '# nothing\n');
   });
-  it('images cost their number, whatever the provider says of tokens, and pass byte for byte', async () => {
+  it('bill images by number, whatever token usage the provider reports, and relay byte for byte', async () => {
     const body = '{"prompt":"a \\u00e9", "model":"image-model","n":2, "size":"1024x1024"}';
     world.openai.script(openaiImages(2));
     const answer = await post(world, '/v1/images/generations', body);
@@ -72,7 +72,7 @@ spec: {models: [{name: painter, vendor: V, quotaType: Token, modelRatio: "1"}]}
     assert.equal(answer.json().data.length, 2);
     assert.equal((await usageOf(answer.headers.get('x-request-id'))).usage_source, 'Provider');
   });
-  it('images priced by size and quality cost what the answer names, and one without a price is refused', async () => {
+  it('bill images by the size and quality of the response, and refuse those without a price', async () => {
     await world.gateway.write('sized.yaml', `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
@@ -116,7 +116,7 @@ spec:
     assert.equal(world.openai.requests.length, sent);
     await world.gateway.write('sized.yaml', '# nothing\n');
   });
-  it('images stream: drafts as they come, the last one once it is paid', async () => {
+  it('stream partial images at once, and the last one after settlement', async () => {
     const { ledger } = world.gateway;
     const settle = ledger.settle.bind(ledger);
     const [asked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

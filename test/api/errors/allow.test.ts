@@ -55,8 +55,8 @@ const script = (...replies: readonly Reply[]): void =>
 const call = (more = {}, headers = {}): Promise<Answer> =>
   post(world, '/v1/chat/completions', chat('four-model', more), headers);
 
-describe('what the model\'s allow names', () => {
-  it('goes through, and is refused by models that do not name it', async () => {
+describe('a feature that the model\'s allow names', () => {
+  it('is passed on, and refused for models that do not name it', async () => {
     script(openaiChat());
     const asks: readonly Record<string, unknown>[] = [
       { service_tier: 'priority' }, { messages: [{

@@ -33,8 +33,8 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
-describe('a refusal that no retry helps', () => {
-  it('says so: a wrong key, and an empty account', async () => {
+describe('a refusal that a retry cannot change', () => {
+  it('tells the client not to retry: a wrong key, and an empty account', async () => {
     const wrong = await post(world, '/v1/messages', message(), { 'x-api-key': 'sk-wrong' });
     assert.deepEqual([wrong.status, wrong.headers.get('x-should-retry')], [401, 'false']);
     const messages = [{ role: 'user', content: 'x'.repeat(5000) }];
@@ -48,7 +48,7 @@ describe('a refusal that no retry helps', () => {
 describe('a provider\'s 404', () => {
   const notFound = (error: object): ReturnType<typeof json> => json({ error }, { status: 404 });
 
-  it('about something in the request goes to the client with its words', async () => {
+  it('about something in the request reaches the client with its message', async () => {
     world.openai.script(notFound({
       message: 'Item with id \'rs_1\' not found.', type: 'invalid_request_error', param: 'input', code: null,
     }));
@@ -58,7 +58,7 @@ describe('a provider\'s 404', () => {
     assert.equal(answer.json().error.param, 'input');
   });
 
-  it('about a file does too, in the dialect of the caller', async () => {
+  it('about a file reaches the client too, in its dialect', async () => {
     world.anthropic.script(json(
       { type: 'error', error: { type: 'not_found_error', message: 'File not found: f_1' } }, { status: 404 },
     ));
@@ -67,7 +67,7 @@ describe('a provider\'s 404', () => {
     assert.match(answer.json().error.message, /File not found/);
   });
 
-  it('about the model or the path is the gateway\'s fault', async () => {
+  it('about the model or the path is reported as the gateway\'s error', async () => {
     for (const error of [
       { message: 'The model does not exist', type: 'invalid_request_error', param: 'model', code: null },
       { message: 'The model does not exist', type: 'invalid_request_error', param: 'x', code: 'model_not_found' },
@@ -80,15 +80,15 @@ describe('a provider\'s 404', () => {
   });
 });
 
-describe('the beta for a context of a million tokens', () => {
-  it('means nothing to a provider of another protocol', async () => {
+describe('the beta flag for a context of a million tokens', () => {
+  it('is ignored for a provider of another protocol', async () => {
     world.openai.script(openaiChat({ content: 'ok' }));
     const answer = await post(world, '/v1/messages', message('gpt-model'), { 'x-api-key': KEYS.main, ...LONG_CONTEXT });
     assert.equal(answer.status, 200);
     assert.equal((await world.openai.request(0)).headers['anthropic-beta'], undefined);
   });
 
-  it('needs a route with that context, and says exactly that', async () => {
+  it('requires a route with that context, and the error says so', async () => {
     const answer = await post(world, '/v1/messages', message(), { 'x-api-key': KEYS.main, ...LONG_CONTEXT });
     assert.equal(answer.status, 400);
     assert.match(answer.json().error.message, /context-1m-2025-08-07.*1000000 tokens.*contextTokens 100000/);
@@ -100,14 +100,14 @@ describe('the beta for a context of a million tokens', () => {
 });
 
 describe('a path that the gateway does not serve', () => {
-  it('with /v1 twice is 400, because clients hide a 404', async () => {
+  it('with /v1 twice gets 400, because clients hide a 404', async () => {
     const answer = await post(world, '/v1/v1/messages', message());
     assert.equal(answer.status, 400);
     assert.match(answer.json().error.message, /\/v1 twice/);
     assert.equal((await get(world, '/v1/v1/models')).status, 400);
   });
 
-  it('gets one sentence of advice', async () => {
+  it('gets 404 with one sentence of advice', async () => {
     for (const [path, advice] of [
       ['/v1/batches', /by itself/], ['/v1/messages/batches', /by itself/], ['/v1/files', /base64/],
       ['/v1/moderations', /classify/], ['/v1/audio/transcriptions', /Audio is not served/],
@@ -136,14 +136,14 @@ describe('a client that waits before it sends its body', () => {
     });
   });
 
-  it('is told to go on only with a known key', async () => {
+  it('gets 100 Continue only with a known key', async () => {
     assert.equal(await firstLine('sk-wrong'), 'HTTP/1.1 401 Unauthorized');
     assert.equal(await firstLine(KEYS.main), 'HTTP/1.1 100 Continue');
   });
 });
 
 describe('the record of a call', () => {
-  it('tells five-minute and one-hour cache writes apart', async () => {
+  it('distinguishes five-minute and one-hour cache writes', async () => {
     world.anthropic.script(anthropicMessage({ usage: {
       input_tokens: 10, output_tokens: 2, cache_creation_input_tokens: 300,
       cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },

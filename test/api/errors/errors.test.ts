@@ -54,14 +54,14 @@ describe('keys', () => {
   const row: Expected = {
     status: 401, openai: ['invalid_request_error', 'invalid_api_key'], anthropic: 'authentication_error',
   };
-  it('are asked for on paths without a body too, and are not empty', async () => {
+  it('are required on paths without a body too, and must not be empty', async () => {
     for (const path of ['/v1/models', '/v1/models/gpt-model', '/v1/key', '/v1/usage/req_1']) {
       assertError(await get(world, path, { 'no-key': '1' }), path, row);
       assertError(await get(world, path, { 'x-api-key': '' }), path, row);
     }
   });
 
-  it('are refused in a header that comes twice', async () => {
+  it('are refused if the header occurs twice', async () => {
     const headers = new Headers({ 'content-type': 'application/json' });
     headers.append('x-api-key', KEYS.main);
     headers.append('x-api-key', KEYS.small);
@@ -79,7 +79,7 @@ describe('keys', () => {
     assert.equal(answer.status, 200);
   });
 
-  it('may come in either header on either path', async () => {
+  it('are accepted in either header on either path', async () => {
     world.openai.script(openaiChat());
     world.anthropic.script(anthropicMessage());
     for (const headers of [
@@ -94,7 +94,7 @@ describe('a model that cannot be called', () => {
     status: 404, openai: ['invalid_request_error', 'model_not_found'], anthropic: 'not_found_error',
   };
   for (const path of PATHS) {
-    it(`unknown, without a route, or not for this key: the same 404 on ${path}`, async () => {
+    it(`unknown, without a route, or not for this key gets the same 404 on ${path}`, async () => {
       const unknown = assertError(await post(world, path, BODIES[path]!('no-such-model')), path, row);
       const notMine =
         assertError(await post(world, path, BODIES[path]!('gpt-model'), { 'x-api-key': KEYS.narrow }), path, row);
@@ -103,7 +103,7 @@ describe('a model that cannot be called', () => {
       assert.equal(new Set([unknown, notMine, shelf].map(shape)).size, 1, 'they can be told apart');
     });
   }
-  it('GET /v1/models/{id} likewise', async () => {
+  it('gets 404 at GET /v1/models/{id} too', async () => {
     assertError(await get(world, '/v1/models/no-such-model'), '/v1/models/x', row);
     assertError(await get(world, '/v1/models/unpriced-model'), '/v1/models/x', row);
   });
@@ -111,10 +111,10 @@ describe('a model that cannot be called', () => {
 
 describe('paths and methods', () => {
   const row: Expected = { status: 404, openai: ['invalid_request_error', 'not_found'], anthropic: 'not_found_error' };
-  it('outside of /v1 is unknown', async () => {
+  it('return 404 outside of /v1', async () => {
     assertError(await get(world, '/v2/nothing'), '/v2/nothing', row);
   });
-  it('a list takes GET and HEAD', async () => {
+  it('accept GET and HEAD for lists', async () => {
     const models = await post(world, '/v1/models', {});
     assert.equal(models.status, 405);
     assert.equal(models.headers.get('allow'), 'GET, HEAD');
@@ -125,11 +125,11 @@ describe('bad requests', () => {
   const row = (code: string): Expected =>
     ({ status: 400, openai: ['invalid_request_error', code], anthropic: 'invalid_request_error' });
   for (const path of PATHS) {
-    it(`malformed JSON on ${path}`, async () => {
+    it(`return 400 for malformed JSON on ${path}`, async () => {
       for (const body of ['{"model": ', 'not json', '[]', '"text"', 'null', ''])
         assertError(await post(world, path, body), path, row('invalid_json'));
     });
-    it(`missing or wrong field on ${path}, with its name`, async () => {
+    it(`name the missing or wrong field on ${path}`, async () => {
       const param = (answer: Answer): unknown => answer.json().error.param;
       const cases: [Record<string, unknown>, string][] = [
         [{ messages: [] }, 'model'], [{ ...BODIES[path]!(), model: 7 }, 'model'], [{ model: 'gpt-model' }, 'messages'],
@@ -147,14 +147,14 @@ describe('bad requests', () => {
   }
 });
 
-describe('what providers answer', () => {
+describe('responses of providers', () => {
   const both = [
     ['/v1/chat/completions', () => world.openai, openaiError] as const,
     ['/v1/messages', () => world.anthropic, (status: number, text?: string): ReturnType<typeof anthropicError> =>
       anthropicError(status, 'api_error', text)] as const,
   ];
   for (const [path, provider, error] of both) {
-    it(`refuses the gateway's credential or model on ${path}: told in log and status`, async () => {
+    it(`that refuse the gateway's credential or model on ${path} are reported in log and status`, async () => {
       provider().script(error(404, `Incorrect API key provided: ${PROVIDER_KEYS.openai}`));
       assert.equal((await post(world, path, BODIES[path]!())).status, 502);
       assert.ok(world.gateway.logs.some((line) => line.includes('refuses the gateway')));
@@ -165,7 +165,7 @@ describe('what providers answer', () => {
       assert.deepEqual([warning?.status, warning?.reason], ['True', 'ModelRefused']);
       assert.match(warning?.message ?? '', /Channel "direct".*404/);
     });
-    it(`garbage instead of JSON: 502 on ${path}`, async () => {
+    it(`that are not JSON become 502 on ${path}`, async () => {
       provider().script({ steps: ['<html>oops</html>'] });
       assertError(await post(world, path, BODIES[path]!()), path, {
         status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error',
@@ -175,7 +175,7 @@ describe('what providers answer', () => {
 });
 
 describe('spaces around a header\'s value', () => {
-  it('are stripped by HTTP, so that the key opens all the same', async () => {
+  it('are stripped by HTTP, so the key is accepted', async () => {
     const { host, hostname, port } = new URL(world.gateway.url);
     const socket = connect(Number(port), hostname);
     socket.end(`GET /v1/key HTTP/1.1\r\nHost: ${host}\r\nx-api-key:   ${KEYS.main}  \r\nConnection: close\r\n\r\n`);

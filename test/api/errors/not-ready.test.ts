@@ -8,7 +8,7 @@ import { it } from 'vitest';
 import { openEmbeddedLedger } from '../../../dataplane/ledger/embedded.ts';
 import { startDataplane } from '../../../dataplane/main.ts';
 
-it('answers 503 in the dialect of the path until a configuration is in force', async () => {
+it('returns 503 in the dialect of the path until a configuration is in force', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mgw-not-ready-'));
   const ledger = await openEmbeddedLedger({ path: join(folder, 'ledger.sqlite') });
   const at = { host: '127.0.0.1', port: 0 };

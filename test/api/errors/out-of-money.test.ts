@@ -72,21 +72,21 @@ describe('a quota that is used up', () => {
     ['daily', 'This key has used up its quota of $0.04 for 23 November; it starts anew on 24 November (UTC). '],
     ['forever', 'This key has used up its quota of $0.04. '],
   ] as const) {
-    it(`is said with its period: ${name}`, async () => {
+    it(`is reported with its period: ${name}`, async () => {
       assert.equal((await draw(name)).status, 200);
       const answer = await ask(name);
       assert.deepEqual(refusal(answer), [429, 'insufficient_quota', text + keyRemedy(name)]);
       assert.equal(answer.headers.get('x-should-retry'), 'false');
     });
   }
-  it('is said before a large body is read', async () => {
+  it('is reported before a large body is read', async () => {
     const answer = await ask('monthly', chat('gpt-model', { user: 'x'.repeat(2_000_000) }));
     assert.match(refusal(answer)[2], /has used up its quota of \$0\.04 for November/);
   });
 });
 
 describe('a quota that is too small for the call', () => {
-  it('is said with the worst case, what is left and the output limit that would fit', async () => {
+  it('is reported with the worst case, the remaining money and the output limit that would fit', async () => {
     const [status, code, text] = refusal(await ask('little', chat('gpt-model', { max_tokens: 4000 })));
     assert.deepEqual([status, code], [429, 'insufficient_quota']);
     const [, cost = '', limit] = pattern(
@@ -98,17 +98,17 @@ describe('a quota that is too small for the call', () => {
     world.openai.script(openaiChat());
     assert.equal((await ask('little', chat('gpt-model', { max_tokens: Number(limit) }))).status, 200, 'it does fit');
   });
-  it('is said so where not even the input fits', async () => {
+  it('is reported as too small even for the input', async () => {
     const [, , text] = refusal(await ask('tiny'));
     assert.match(text, /\$0\.000000002 is left of this key's quota of \$0\.000000002\. Not even its input would fit: /);
   });
-  it('is said with the thinking budget that would have to fall', async () => {
+  it('is reported with the thinking budget that would fit', async () => {
     const body = message('claude-model', { max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: 3000 } });
     const answer = await post(world, '/v1/messages', body, { 'x-api-key': KEY('thinker') });
     assert.deepEqual([answer.status, answer.json().error.type], [429, 'rate_limit_error']);
     assert.match(answer.json().error.message, / of \d+ would fit, with a thinking budget below that\. /);
   });
-  it('gives images no advice on output', async () => {
+  it('is reported without advice on output for images', async () => {
     assert.match(refusal(await draw('little'))[2],
       /^This call may cost up to \$0\.04, and \$0\.00\d+ is left of [^.]*\$0\.01 for November[^.]*\(UTC\)\. The owner/);
     world.openai.clear();
@@ -116,7 +116,7 @@ describe('a quota that is too small for the call', () => {
 });
 
 describe('a quota that running calls hold', () => {
-  it('is said with what they hold and what is free', async () => {
+  it('is reported with the held and the free amount', async () => {
     const { reply, gate } = gated(openaiChat());
     world.openai.script(reply);
     const running = ask('busy', chat('gpt-model', { max_tokens: 3900 }));
@@ -135,7 +135,7 @@ describe('a quota that running calls hold', () => {
 });
 
 describe('an account', () => {
-  it('that is used up is named with its Wallet', async () => {
+  it('that is used up is reported with a link to its Wallet', async () => {
     assert.equal((await draw('broke')).status, 200);
     assert.deepEqual(refusal(await ask('broke')), [402, 'credit_balance_exhausted',
       `The account team/broke of this key has used up its credit of $0.04. ${accountRemedy('broke')}`]);
@@ -145,11 +145,11 @@ describe('an account', () => {
       answer.json().error.message, /The account team\/broke of this key has used up its credit of \$0\.04\./,
     );
   });
-  it('without credit is said to have none', async () => {
+  it('without credit is reported as such', async () => {
     assert.deepEqual(refusal(await ask('without')), [402, 'credit_balance_exhausted',
       `The account team/without of this key has no credit. ${accountRemedy('without')}`]);
   });
-  it('that is too small for a call, or held by others, is said so', async () => {
+  it('that is too small for a call, or held by other calls, is reported as such', async () => {
     const { reply, gate } = gated(anthropicMessage());
     world.anthropic.script(reply);
     const running = post(world, '/v1/messages', message('claude-model', { max_tokens: 2000 }), {

@@ -478,7 +478,7 @@ const ANTHROPIC_CLASSES: Readonly<Record<number, AnthropicError>> = {
 };
 
 describe.for(ROWS)('$when', (row) => {
-  it.for(DIALECTS)('in the dialect of %s', async (dialect) => {
+  it.for(DIALECTS)('returns the documented error in the dialect of %s', async (dialect) => {
     const before = await spending(world);
     const end = await row.given?.(dialect);
     try {
@@ -492,7 +492,7 @@ describe.for(ROWS)('$when', (row) => {
   });
 });
 
-it('no key and no provider credential has reached a log', () => {
+it('logs neither keys nor providers\' credentials', () => {
   const text = world.gateway.logs.join('');
   for (const secret of [...Object.values(KEYS), ...Object.values(PROVIDER_KEYS)]) assert.ok(!text.includes(secret));
   assert.ok(world.gateway.logs.length > ROWS.length);

@@ -46,7 +46,7 @@ describe('a model on an endpoint that is not its own', () => {
     ['/v1/images/generations', { model: 'film-model', prompt: 'x' }, VIDEOS],
     ['/v1/videos', { model: 'image-model', prompt: 'x' }, IMAGES],
   ] as const) {
-    it(`is 400 wrong_endpoint: ${String(body.model)} on ${path}`, async () => {
+    it(`gets 400 wrong_endpoint: ${String(body.model)} on ${path}`, async () => {
       const answer = await post(world, path, body);
       assert.deepEqual([answer.status, answer.json()], [400, {
         error: { message: expected, type: 'invalid_request_error', param: 'model', code: 'wrong_endpoint' },
@@ -54,7 +54,7 @@ describe('a model on an endpoint that is not its own', () => {
     });
   }
   for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
-    it(`is invalid_request_error on ${path}`, async () => {
+    it(`gets invalid_request_error on ${path}`, async () => {
       for (const [model, expected] of [['image-model', IMAGES], ['embed-model', EMBEDDINGS], ['film-model', VIDEOS]]) {
         const answer = await post(world, path, message(model));
         assert.equal(answer.status, 400);
@@ -62,7 +62,7 @@ describe('a model on an endpoint that is not its own', () => {
       }
     });
   }
-  it('stays 404 for a key that may not call the model', async () => {
+  it('gets 404 for a key that may not call the model', async () => {
     const answer = await post(world, '/v1/chat/completions', chat('image-model'), { 'x-api-key': KEYS.narrow });
     assert.deepEqual([answer.status, answer.json().error.code], [404, 'model_not_found']);
   });

@@ -31,12 +31,12 @@ describe('GET /', () => {
         models: `${url}/v1/models`, pricing: `${url}/pricing.json`, console: null,
       });
   });
-  it('tells the address that a proxy in front was called by', async () => {
+  it('shows the address with which a proxy in front was called', async () => {
     const headers = { ...NO_KEY, 'accept': 'application/json', 'x-forwarded-proto': 'https' };
     const { base_urls: addresses } = (await get(world, '/', headers)).json();
     assert.equal(addresses.anthropic, world.gateway.url.replace('http:', 'https:'));
   });
-  it('takes no POST', async () => {
+  it('refuses POST', async () => {
     const answer = await post(world, '/', {});
     assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, HEAD']);
   });

@@ -57,7 +57,7 @@ describe('a field that changes the price of a call that passes through', () => {
     }
     assert.equal(world.openai.requests.length, 0);
   });
-  it('passes where it means the default, and where nothing is known of it', async () => {
+  it('passes if it has the default value or is unknown', async () => {
     const harmless = {
       best_of: 1, batch_size: 1, thinking_budget: 0, n_predict: null, use_beam_search: false, top_k: 3, own: { max: 1 },
       chat_template_kwargs: { enable_thinking: false }, max_tokens: 5, reasoning: { max_tokens: 2 },
@@ -70,7 +70,7 @@ describe('a field that changes the price of a call that passes through', () => {
     world.anthropic.script(anthropicMessage());
     assert.equal((await post(world, '/v1/messages', message('claude-model', { top_k: 3 }))).status, 200);
   });
-  it('passes where the ModelRoute allows it, and is billed as it is reported', async () => {
+  it('passes if the ModelRoute allows it, and is billed as reported', async () => {
     world.openai.script(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 5000 } }));
     const allowed = {
       thinking_budget: 9000, options: { thinking_budget: 1 }, max_tokens: 300,
@@ -84,7 +84,7 @@ describe('a field that changes the price of a call that passes through', () => {
   });
 });
 
-describe('more pictures than were asked for', () => {
+describe('more images than requested', () => {
   it('are billed, whole or streamed', async () => {
     world.openai.script(openaiImages(5));
     const whole = await post(world, '/v1/images/generations', { model: 'image-model', prompt: 'a cat', n: 2 });
@@ -97,14 +97,14 @@ describe('more pictures than were asked for', () => {
     const usage = (await get(world, `/v1/usage/${streamed.headers.get('x-request-id')}`)).json();
     assert.equal(usage.cost_usd, '0.12');
   });
-  it('are counted in an answer that is too large to hold', async () => {
+  it('are counted in a response that is too large to buffer', async () => {
     const image = { b64_json: 'A'.repeat(3 * 1024 * 1024), revised_prompt: 'says "b64_json": twice' };
     world.openai.script(json({ created: 1, data: [image, image, image, image] }));
     const answer = await post(world, '/v1/images/generations', { model: 'image-model', prompt: 'a cat' });
     const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`)).json();
     assert.deepEqual([answer.json().data.length, usage.cost_usd], [4, '0.16']);
   });
-  it('fewer are billed as they were asked for', async () => {
+  it('are billed as requested if there are fewer', async () => {
     world.openai.script(openaiImages(1));
     const answer = await post(world, '/v1/images/generations', { model: 'image-model', prompt: 'a cat', n: 3 });
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.12');

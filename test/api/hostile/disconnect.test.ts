@@ -35,8 +35,8 @@ afterEach(() => tidyUp(world));
 /** Steps of the answer: role, text, finish, usage, [DONE]. */
 const ANSWER = openaiStream([TEXT], { usage: USAGE });
 
-describe('a client that leaves after the last text', () => {
-  it('pays the exact figures by default: the provider is read on', async () => {
+describe('a client that disconnects after the last text', () => {
+  it('pays the exact usage by default, since the gateway reads the stream to its end', async () => {
     const waiting = gate();
     world.openai.script(insertAt(ANSWER, 2, waiting));
     const id = await leaveAfter(world, 'lazy dog', chat('gpt-model', { stream: true }));
@@ -44,7 +44,7 @@ describe('a client that leaves after the last text', () => {
     const usage = await settledUsage(world, id);
     assert.deepEqual([usage.usage_source, usage.output_tokens], ['Provider', 2010]);
   });
-  it('pays them under Cancel too, where they come within 2 s', async () => {
+  it('pays the exact usage under Cancel too, if it arrives within 2 s', async () => {
     for (const model of ['plain-model', 'thinker-model']) {
       const waiting = gate();
       world.openai.script(insertAt(ANSWER, 2, waiting));
@@ -56,7 +56,7 @@ describe('a client that leaves after the last text', () => {
       assert.deepEqual([usage.usage_source, usage.output_tokens], ['Provider', 2010]);
     }
   });
-  it('pays the hold of a model that reasons unseen, where no figures come', async () => {
+  it('pays the hold of a model with hidden reasoning if no usage arrives', async () => {
     for (const model of ['thinker-model', 'closed-model']) {
       world.openai.script(insertAt(ANSWER, 2, STALL));
       const body = chat(model, { stream: true, max_tokens: 3000 });
@@ -69,13 +69,13 @@ describe('a client that leaves after the last text', () => {
       assert.equal(usage.cost_usd, `0.${String(nanoUsd).padStart(9, '0').replace(/0+$/, '')}`);
     }
   });
-  it('pays the hold of any model that was asked to reason', async () => {
+  it('pays the hold of any model that the request asks to reason', async () => {
     world.openai.script(insertAt(ANSWER, 2, STALL));
     const body = chat('plain-model', { stream: true, max_tokens: 3000, reasoning_effort: 'high' });
     const usage = await settledUsage(world, await leaveAfter(world, 'lazy dog', body));
     assert.deepEqual([usage.usage_source, usage.output_tokens], ['Partial', 3000]);
   });
-  it('pays the text, by a tokenizer, of a model that shows all it generates', async () => {
+  it('pays the text, counted by a tokenizer, of a model that shows all its output', async () => {
     for (const model of ['plain-model', 'open-model']) {
       world.openai.script(insertAt(ANSWER, 2, STALL));
       const usage = await settledUsage(world, await leaveAfter(world, 'lazy dog', chat(model, { stream: true })));
@@ -84,8 +84,8 @@ describe('a client that leaves after the last text', () => {
   });
 });
 
-describe('a client that leaves in the middle of an answer under Cancel', () => {
-  it('stops the provider at the next text, and pays for that too', async () => {
+describe('a client that disconnects in the middle of an answer under Cancel', () => {
+  it('aborts the provider\'s response at the next text, and pays for that too', async () => {
     const waiting = gate();
     world.openai.script(breakAt(insertAt(openaiStream([TEXT, TEXT, TEXT]), 2, waiting), 4, STALL));
     const id = await leaveAfter(world, 'lazy dog', chat('plain-model', { stream: true }));
@@ -96,7 +96,7 @@ describe('a client that leaves in the middle of an answer under Cancel', () => {
     assert.equal(request.clientGone, true);
     assert.equal((await settledUsage(world, id)).output_tokens, 20);
   });
-  it('pays the hold before the first text of a model that reasons unseen', async () => {
+  it('pays the hold before the first text of a model with hidden reasoning', async () => {
     const waiting = gate();
     world.openai.script({ ...ANSWER, beforeHead: [waiting] });
     const leaving = new AbortController();

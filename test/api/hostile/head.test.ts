@@ -11,7 +11,7 @@ const HOST = 'Host: gateway';
 const LARGE = 'Content-Length: 1000000';
 const OWN_KEY = `Authorization: Bearer ${KEYS.main}`;
 
-describe('from the head alone', () => {
+describe('the headers of a request are enough:', () => {
   let world: World;
   beforeAll(async () => { world = await startWorld({ files: () => ({ 'broke.yaml': brokeManifest() }) }); });
   afterAll(() => world.stop());
@@ -24,20 +24,20 @@ describe('from the head alone', () => {
     return `${text.slice(9, 12)} ${/"code":"?(\w+)/.exec(text)?.[1] ?? ''}`;
   }
 
-  it('an unknown or disabled key is refused, however small the body', async () => {
+  it('to refuse an unknown or disabled key, however small the body', async () => {
     const unknown = 'Authorization: Bearer sk-nobody';
     for (const key of [unknown, `Authorization: Bearer ${KEYS.disabled}`])
       for (const length of ['Content-Length: 10', LARGE, 'Transfer-Encoding: chunked'])
         assert.equal(await statusOf([HOST, key, length]), '401 invalid_api_key');
   });
 
-  it('a key whose account has nothing left is refused before a large body', async () => {
+  it('to refuse a key whose account is empty, before a large body', async () => {
     const key = `Authorization: Bearer ${BROKE_KEY}`;
     assert.equal(await statusOf([HOST, key, LARGE]), '402 credit_balance_exhausted');
     assert.equal(await statusOf([HOST, key, 'Transfer-Encoding: chunked']), '402 credit_balance_exhausted');
   });
 
-  it('the uploads of a key are bounded by its slots', async () => {
+  it('to limit a key\'s uploads by its slots', async () => {
     const key = `Authorization: Bearer ${KEYS.serial}`;
     const first = await send(world.gateway.url, requestHead(CHAT, [HOST, key, LARGE, 'Expect: 100-continue']));
     // 100 Continue: the first body is being read
@@ -46,13 +46,13 @@ describe('from the head alone', () => {
     first.socket.destroy();
   });
 
-  it('a header that proxies read differently is refused: the first or the last of two', async () => {
+  it('to refuse a header that proxies interpret differently: the first or the last of two', async () => {
     assert.equal(await statusOf([HOST, OWN_KEY, `Authorization: Bearer ${KEYS.small}`, LARGE]), '400 invalid_value');
     assert.equal(await statusOf([HOST, OWN_KEY, OWN_KEY, LARGE]), '400 invalid_value');
     assert.equal(await statusOf([HOST, 'Host: other', OWN_KEY, LARGE]), '400 invalid_value');
   });
 
-  it('a framing that proxies read differently is refused', async () => {
+  it('to refuse a framing that proxies interpret differently', async () => {
     const oddities = [
       ['Transfer-Encoding: gzip, chunked'], ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'],
       ['Transfer-Encoding: chunked', 'Content-Length: 5'], ['Transfer-Encoding: chunked, chunked'],

@@ -60,7 +60,7 @@ describe('usage beyond what the request allowed', () => {
     const record = await usageOf(await post(world, '/v1/chat/completions', body));
     assert.deepEqual([record.output_tokens, record.usage_source], [600, 'Provider']);
   });
-  it('is believed of a call that uses something unbounded which its model allows', async () => {
+  it('is believed for a call that uses an unbounded feature which its model allows', async () => {
     world.openai.script(openaiChat({ usage: { prompt_tokens: 50_000, completion_tokens: 400 } }));
     const body = chat('tools-model', { max_tokens: 300, web_search_options: {} });
     const record = await usageOf(await post(world, '/v1/chat/completions', body));

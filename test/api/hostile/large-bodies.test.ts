@@ -64,7 +64,7 @@ describe('a large body', () => {
     assert.ok(answer.json().input_tokens > 50_000);
   });
 
-  it('is refused if it holds more than 100,000 JSON values', async () => {
+  it('is refused if it contains more than 100,000 JSON values', async () => {
     const values = (count: number): unknown => chat('gpt-model', { metadata: Array.from({ length: count }, () => 0) });
     const refused = await post(world, '/v1/chat/completions', values(100_001));
     assert.deepEqual([refused.status, refused.json().error.code], [400, 'invalid_json']);
@@ -73,7 +73,7 @@ describe('a large body', () => {
     assert.equal((await post(world, '/v1/chat/completions', values(90_000))).status, 200);
   });
 
-  it('is refused if the arguments of a tool call hold more than that', async () => {
+  it('is refused if the arguments of a tool call contain more than that', async () => {
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: `{"a":[${'0,'.repeat(200_000)}0]}` } };
     const messages = [
       { role: 'user', content: 'x' }, { role: 'assistant', tool_calls: [call] },

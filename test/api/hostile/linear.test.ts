@@ -19,7 +19,7 @@ function nestedBlocks(depth: number, name: string): { readonly block: object; re
   return { block, reads: () => reads };
 }
 
-describe('walks over a body', () => {
+describe('traversals of a body', () => {
   for (const name of ['content', 'tool_changes', 'source', 'anything'])
     it(`read each block within "${name}" a few times, not once per level`, () => {
       const depth = 400;

@@ -24,7 +24,7 @@ afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
 describe('a provider that times out before any output', () => {
-  it('is not paid by default', async () => {
+  it('costs nothing by default', async () => {
     world.openai.script({ beforeHead: [STALL], steps: [] });
     const { spent } = await spending(world);
     const answer = await post(world, '/v1/chat/completions', chat('free-model'));
@@ -33,7 +33,7 @@ describe('a provider that times out before any output', () => {
     const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`)).json();
     assert.deepEqual([usage.status, usage.cost_usd], ['Failed', '0.00']);
   });
-  it('is paid the hold under BillHold, whether it streams or not, and whether it sends comments or not', async () => {
+  it('costs the hold under BillHold, streaming or not, with SSE comments or without', async () => {
     for (const stream of [true, false]) {
       const comments = { ...openaiStream([]), steps: [': thinking\n\n', STALL] };
       world.openai.script({ beforeHead: [STALL], steps: [] }, stream ? comments : { beforeHead: [STALL], steps: [] });
@@ -48,7 +48,7 @@ describe('a provider that times out before any output', () => {
       }
     }
   });
-  it('is paid its price per request', async () => {
+  it('costs the price per request', async () => {
     world.openai.script({ beforeHead: [STALL], steps: [] });
     const { spent } = await spending(world);
     await post(world, '/v1/images/generations', { model: 'films-model', prompt: 'a cat', n: 2 });
@@ -56,7 +56,7 @@ describe('a provider that times out before any output', () => {
   });
 });
 
-it('a key that provokes timeouts is in the metrics', async () => {
+it('has the key that provokes timeouts counted in the metrics', async () => {
   const series = 'modelgateway_key_timeouts_total{key="team/main"}';
   const before = await metric(world, series);
   world.openai.script({ beforeHead: [STALL], steps: [] });

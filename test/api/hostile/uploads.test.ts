@@ -18,7 +18,7 @@ describe('unfinished uploads', () => {
   beforeAll(async () => { world = await startWorld({ maxBodyBytes: MIB, maxBufferedBytes: 8 * MIB }); });
   afterAll(() => world.stop());
 
-  it('of one key refuse that key, and nobody else', async () => {
+  it('of one key cause refusals for that key only', async () => {
     const open: RawConnection[] = [];
     const upload = async (): Promise<RawConnection> => {
       const head = requestHead(CHAT, ['Host: gateway', `Authorization: Bearer ${KEYS.main}`, `Content-Length: ${MIB}`]);

@@ -33,7 +33,7 @@ afterEach(() => {
 const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
 
 describe('GET /v1/key', () => {
-  it('tells the calling key, with what is held while a call runs', async () => {
+  it('describes the calling key, with its hold while a call runs', async () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 1000, completion_tokens: 100 } }));
     world.openai.script(waiting.reply);
     const call =

@@ -10,8 +10,8 @@ beforeAll(async () => { world = await startWorld(); });
 afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
-describe('a ledger that does not answer', () => {
-  it('is 503 with retry-after on every endpoint that needs it; the others go on', async () => {
+describe('a ledger that does not respond', () => {
+  it('causes 503 with retry-after on every endpoint that needs it, and on no other', async () => {
     const { ledger } = world.gateway;
     const [hold, readKey, readUsage] =
       [ledger.hold.bind(ledger), ledger.readKey.bind(ledger), ledger.readUsage.bind(ledger)];

@@ -70,7 +70,7 @@ function assertNotBilled(refused: readonly Seen[]): void {
 
 describe.skipIf(prlimit.skip)('a full disk under the ledger of one machine', () => {
   for (const bytes of ROOM) {
-    it(`refuses new calls, and bills a running one when there is room again (${bytes} bytes)`, async () => {
+    it(`stops new calls, and a running one is billed when there is space again (${bytes} bytes)`, async () => {
       const gateway = await scene.home.start();
       const { waiting, running } = await startCall(gateway);
       await fillDisk(gateway.pid, bytes);
@@ -87,7 +87,7 @@ describe.skipIf(prlimit.skip)('a full disk under the ledger of one machine', () 
       assertNotBilled(refused);
     });
 
-    it(`bills no refused call of a gateway that is killed then (${bytes} bytes)`, async () => {
+    it(`bills no refused call of a gateway that is killed at that time (${bytes} bytes)`, async () => {
       const gateway = await scene.home.start();
       const { running } = await startCall(gateway);
       await fillDisk(gateway.pid, bytes);
@@ -104,7 +104,7 @@ describe.skipIf(prlimit.skip)('a full disk under the ledger of one machine', () 
   }
 });
 
-describe.skipIf(prlimit.skip || valkey.skip)('a full disk of a gateway with Valkey', () => {
+describe.skipIf(prlimit.skip || valkey.skip)('a full disk under a gateway with Valkey', () => {
   for (const when of ['while it is full', 'when there is room again'] as const) {
     it(`stops no call, and a store that loses everything ${when} is given back records and spending`, async () => {
       await using server = await startValkey();
@@ -133,9 +133,9 @@ describe.skipIf(prlimit.skip || valkey.skip)('a full disk of a gateway with Valk
   }
 });
 
-describe.skipIf(valkey.skip)('a Valkey that is away', () => {
+describe.skipIf(valkey.skip)('a Valkey that is unavailable', () => {
   for (const how of ['SIGSTOP', 'SIGKILL'] as const) {
-    it(`has every call refused as ledger_unavailable, with thresholds and without (${how})`, async () => {
+    it(`makes the gateway refuse every call as ledger_unavailable, with thresholds or without (${how})`, async () => {
       await using server = await startValkey();
       const gateway = await scene.home.start('--ledger', server.url);
       scene.provider.script(answerNumbered);

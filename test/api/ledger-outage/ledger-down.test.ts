@@ -94,9 +94,9 @@ async function usageOf(id: string): Promise<Usage> {
   return (await get(world, `/v1/usage/${id}`)).json();
 }
 
-describe('a ledger whose file takes nothing', () => {
+describe('a ledger whose file cannot be written', () => {
   for (const fault of ['commitFails', 'stalls'] as const)
-    it(`admits nothing: 503 with retry-after in both dialects, no provider is called (${fault})`, async () => {
+    it(`makes every call get 503 with retry-after in both dialects, without a provider (${fault})`, async () => {
       const before = await spending(world);
       setFault(FAULT[fault]);
       // at once: holds that come late, and then holds that are refused because the ledger is known to fail
@@ -111,7 +111,7 @@ describe('a ledger whose file takes nothing', () => {
       assert.deepEqual(await spending(world), { spent: before.spent + COST, held: 0n });
     });
 
-  it('that answers nobody is no reason for a 401 anywhere', async () => {
+  it('that does not respond causes no 401', async () => {
     const { ledger } = world.gateway;
     const down = (): Promise<never> => Promise.reject(new LedgerUnavailable('down'));
     // in the place of its class's methods
@@ -131,7 +131,7 @@ describe('a ledger whose file takes nothing', () => {
 });
 
 describe('a settlement that cannot be committed', () => {
-  it('of a stream: an error event in the place of its end, and it is billed once later', async () => {
+  it('replaces the end of a stream by an error event, and the call is billed once later', async () => {
     const before = await spending(world);
     const waiting = gate();
     world.openai.script(insertAt(openaiStream(['hel', 'lo'], { usage: USAGE }), 2, waiting));
@@ -151,7 +151,7 @@ describe('a settlement that cannot be committed', () => {
     setFault(FAULT.none);
     await billedOnce(seen.id, before.spent);
   });
-  it('of a stream in Anthropic\'s dialect likewise', async () => {
+  it('does the same in Anthropic\'s dialect', async () => {
     const waiting = gate();
     world.anthropic.script(insertAt(anthropicStream(), 2, waiting));
     const asked =
@@ -164,7 +164,7 @@ describe('a settlement that cannot be committed', () => {
     assert.match(seen.text, /event: error\ndata: \{"type":"error","error":\{"type":"api_error"/);
     assert.ok(!seen.text.includes('message_stop'));
   });
-  it('of a whole answer: 503 with retry-after, and it is billed once later', async () => {
+  it('becomes 503 with retry-after for a whole response, and the call is billed once later', async () => {
     const before = await spending(world);
     const waiting = gated(openaiChat({ usage: USAGE }));
     world.openai.script(waiting.reply);
@@ -180,7 +180,7 @@ describe('a settlement that cannot be committed', () => {
     await eventually('the log tells what it came to', () => world.gateway.logs.some((line) =>
       line.includes('"billed late"') && line.includes(answer.headers.get('x-request-id') ?? '?')));
   });
-  it('that comes before the timeout is not noticed by the client', async () => {
+  it('does not affect the client if it is committed before the timeout', async () => {
     const waiting = gated(anthropicMessage());
     world.anthropic.script(waiting.reply);
     const asked = post(world, '/v1/messages', message());
@@ -204,7 +204,7 @@ describe('a settlement that cannot be committed', () => {
 });
 
 describe('holds that cannot be renewed', () => {
-  it('for 20 s: running streams end with an error, at once, and are billed for what they produced', async () => {
+  it('for 20 s end running streams with an error at once, billed for their output so far', async () => {
     const stopping = gate();
     world.openai.script(insertAt(openaiStream(['x'.repeat(40), 'never'], { usage: USAGE }), 2, stopping));
     world.anthropic.script(insertAt(anthropicStream(['x'.repeat(40), 'never']), 3, stopping));
@@ -240,7 +240,7 @@ describe('holds that cannot be renewed', () => {
       assert.ok(usage.input_tokens > 0 && nanoUsd(usage.cost_usd) > 0n);
     }
   });
-  it('for less: they go on', async () => {
+  it('for less than 20 s let running streams continue', async () => {
     const waiting = gate();
     world.openai.script(insertAt(openaiStream(['a', 'b'], { usage: USAGE }), 2, waiting));
     const asked = ask(world.gateway.url, { path: '/v1/chat/completions', key: KEYS.main, body: CALLS[1].body });

@@ -40,14 +40,14 @@ describe('GET /v1/models', () => {
   ];
   const ids = (answer: Answer): string[] => answer.json().data.map(({ id }: Json) => id);
 
-  it('lists what this key can call: neither models without a price nor prices without a route', async () => {
+  it('lists the models that this key can call, without unpriced models and prices without a route', async () => {
     const answer = await get(world, '/v1/models');
     assert.equal(answer.json().object, 'list');
     assert.deepEqual(ids(answer), priced);
     assert.deepEqual(ids(await get(world, '/v1/models', { 'x-api-key': KEYS.narrow })), ['text-model']);
     assert.deepEqual(ids(await get(world, '/v1/models', { 'x-api-key': TWO_MODELS })), ['gpt-model', 'text-model']);
   });
-  it('has OpenAI\'s shape, with the vendor as owner, one by one too', async () => {
+  it('has OpenAI\'s format, with the vendor as owner, also for a single model', async () => {
     const [first] = (await get(world, '/v1/models')).json().data;
     assert.deepEqual({
       ...first, created: typeof first.created,
@@ -60,7 +60,7 @@ describe('GET /v1/models', () => {
     assert.equal((await get(world, '/v1/models/vendor/model-1.0')).json().owned_by, 'Slash');
     assert.equal((await get(world, '/v1/models/vendor%2Fmodel-1.0')).json().id, 'vendor/model-1.0');
   });
-  it('says what each model takes and makes, and where', async () => {
+  it('describes inputs, outputs and endpoints of each model', async () => {
     const list = (await get(world, '/v1/models')).json().data;
     const factsOf = (model: string): Json => {
       const { endpoints, input_modalities: inputs, output_modalities: outputs, context_length: context,
@@ -75,7 +75,7 @@ describe('GET /v1/models', () => {
     assert.deepEqual([seen.image_input.supported, blind.image_input.supported], [true, false]);
     assert.deepEqual([seen.citations.supported, blind.citations.supported], [true, false]);
   });
-  it('has Anthropic\'s shape when the request carries anthropic-version', async () => {
+  it('has Anthropic\'s format if the request has anthropic-version', async () => {
     const version = { 'anthropic-version': '2023-06-01' };
     const page = (await get(world, '/v1/models?limit=2', version)).json();
     assert.deepEqual([
@@ -99,7 +99,7 @@ describe('GET /v1/models', () => {
 });
 
 describe('a model\'s name', () => {
-  it('is taken exactly as it stands', async () => {
+  it('is compared exactly', async () => {
     world.openai.script(openaiChat());
     for (const name of ['GPT-model', ' gpt-model', 'gpt-model ', 'openai/gpt-model', 'gpt-model-latest']) {
       assert.equal((await post(world, '/v1/chat/completions', chat(name))).status, 404, name);

@@ -46,7 +46,7 @@ describe('before its settlement is in the ledger', () => {
   }));
 
   for (const [what, size] of [['that is not a stream', 10], ['over 8 MiB', 9 * 2 ** 20]] as const)
-    it(`an answer ${what} is not whole`, () => withSettlementsHeld(async (asked, release) => {
+    it(`an answer ${what} is not completed`, () => withSettlementsHeld(async (asked, release) => {
       world.openai.script(openaiChat({ content: 'x'.repeat(size) }));
       let whole = false;
       const running =

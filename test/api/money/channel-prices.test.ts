@@ -50,8 +50,8 @@ async function heldFor(model: string): Promise<bigint> {
   return held;
 }
 
-describe('a call that may go to a cheap channel and to a dear one', () => {
-  it('holds for the dear one, and is billed at the price of the channel that served it', async () => {
+describe('a call that a cheap or an expensive channel can serve', () => {
+  it('has a hold for the expensive one, and is billed at the price of the channel that served it', async () => {
     assert.equal(await heldFor('gpt-both'), await heldFor('gpt-dear'));
     world.openai.script(openaiChat(USAGE));
     const cheap = await ask('gpt-both');
@@ -66,7 +66,7 @@ describe('a call that may go to a cheap channel and to a dear one', () => {
     assert.deepEqual(lines.map((line: { rate_usd: string }) => line.rate_usd), ['10', '20']);
   });
 
-  it('is held for once, whichever of them serves', async () => {
+  it('has one hold, whichever channel serves it', async () => {
     const { ledger } = world.gateway;
     const hold = ledger.hold.bind(ledger);
     let holds = 0;
@@ -81,7 +81,7 @@ describe('a call that may go to a cheap channel and to a dear one', () => {
     }
   });
 
-  it('is served on the cheap one by a key whose quota does not cover the dear one, and not retried there', async () => {
+  it('is served by the cheap channel if the quota is too small for the other, and not retried there', async () => {
     world.openai.script(openaiChat(USAGE)); // 1000 tokens are $0.002 or $0.02; the quota is $0.01
     assert.equal((await ask('gpt-both', 'refuse', 1000)).status, 200);
     world.openai.script(openaiError(500, 'down'));

@@ -53,7 +53,7 @@ const says = (content: unknown): Record<string, unknown> => ({ messages: [{ role
 const INPUT_CAP = 100_000n * INPUT;
 
 describe('the hold', () => {
-  it('is the output at the limit that is sent, times n, and the input at most by its bytes', async () => {
+  it('is the output limit that is sent, times n, and the input bounded by its bytes', async () => {
     const plain = await heldByChat({});
     assert.equal(await heldByChat({ max_tokens: 350 }) - plain, 250n * OUTPUT);
     const three = await heldByChat({ n: 3 });
@@ -62,7 +62,7 @@ describe('the hold', () => {
     assert.equal(await heldByChat(says('é'.repeat(1005))) - plain, 2005n * INPUT, 'bytes, not characters');
     assert.ok(plain > 100n * OUTPUT + 5n * INPUT && plain < 100n * OUTPUT + 400n * INPUT, String(plain));
   });
-  it('takes the model\'s own limit where the call names none, or a higher one', async () => {
+  it('uses the model\'s own limit if the call has none or a higher one', async () => {
     const limited = await heldByChat({ max_tokens: 4000 });
     assert.ok(await heldByChat({ max_tokens: 999_999 }) - limited <= 10n * INPUT);
     const unlimited = await held('/v1/chat/completions', chat('gpt-model'));
@@ -76,7 +76,7 @@ describe('the hold', () => {
     assert.equal(await heldByChat(image(60_000)), small);
     assert.ok(small - none >= 4096n * INPUT && small - none <= 4300n * INPUT, String((small - none) / INPUT));
   });
-  it('is never for more input than the context, which a file by reference fills', async () => {
+  it('never exceeds the context as input, which a file by reference fills', async () => {
     const full = await heldByChat(says('x'.repeat(400_000)));
     assert.equal(full, INPUT_CAP + 100n * OUTPUT);
     const file = says([{ type: 'file', file: { file_id: 'file-1' } }]);
@@ -91,7 +91,7 @@ describe('the hold', () => {
     assert.equal(fiveInput * 6_000n, hourInput * 3_750n);
     assert.ok(fiveInput / 3_750n > 10_000n);
   });
-  it('is at the ratio of the group that serves it, rounded up', async () => {
+  it('uses the ratio of the serving group, rounded up', async () => {
     const plain = await heldByChat({});
     assert.equal(plain % 2n, 1n, 'half as much again is no whole number');
     assert.equal(await heldByChat({}, 'dear'), (plain * 3n + 1n) / 2n);
@@ -101,7 +101,7 @@ describe('the hold', () => {
       await held('/v1/images/generations', { model: 'image-model', prompt: 'x'.repeat(1000), n: 3 }), 120_000_000n,
     );
   });
-  it('is for the limit that is sent: the wish, or the model\'s own where the wish is higher', async () => {
+  it('uses the limit that is sent: the requested one, or the model\'s own if that is lower', async () => {
     world.openai.script(openaiChat());
     await post(world, '/v1/chat/completions', chat('gpt-model', { max_completion_tokens: 999_999_999 }));
     await post(world, '/v1/chat/completions', chat('gpt-model'));
@@ -122,7 +122,7 @@ describe('a limit that is lowered', () => {
       ? message('claude-model', more)
       : chat('gpt-model', more), { 'x-api-key': KEY(name) });
   };
-  it('is what is affordable, down to minOutputTokens and no further', async () => {
+  it('is the affordable output, but at least minOutputTokens', async () => {
     const lowered = await ask('afford300', {});
     const limit = Number(lowered.headers.get('x-modelgateway-max-tokens'));
     assert.ok(lowered.status === 200 && limit >= 16 && limit <= 450, `${lowered.status} ${limit}`);
@@ -155,7 +155,7 @@ describe('a limit that is lowered', () => {
     )).status, 429);
     assert.equal((await post(world, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.refuse })).status, 429);
   });
-  it('is told in streams and in Anthropic\'s dialect too', async () => {
+  it('is reported in streams and in Anthropic\'s dialect too', async () => {
     world.openai.script(openaiStream());
     world.anthropic.script(anthropicMessage());
     for (const answer of [

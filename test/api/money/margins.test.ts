@@ -55,7 +55,7 @@ async function recordOf(answer: Answer): Promise<UsageRecord> {
 }
 
 describe('a channel with a cost', () => {
-  it('has it in the record of each call, by the dimensions that were served', async () => {
+  it('has it in the record of each call, by the dimensions that were billed', async () => {
     world.openai.script(openaiChat(ANSWER));
     const standard = await post(world, PATH, BODY);
     assert.equal(standard.status, 200, standard.text);
@@ -67,7 +67,7 @@ describe('a channel with a cost', () => {
     assert.deepEqual([priority.costNanoUsd, priority.upstreamCostNanoUsd], [4_000_000n, 2_880_000n]);
   });
 
-  it('bills and holds the same as one without, also at a loss on the channel that a retry goes to', async () => {
+  it('has the same bills and holds as one without, also at a loss on the channel of a retry', async () => {
     const amounts = [];
     for (const model of ['gpt-list', 'gpt-cost']) {
       world.anthropic.clear();
@@ -92,13 +92,13 @@ describe('a channel with a cost', () => {
     assert.deepEqual(amounts.map(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd), [undefined, 15_120_000n]);
   });
 
-  it('costs nothing where the provider refused the call', async () => {
+  it('costs nothing if the provider refuses the call', async () => {
     world.openai.script(openaiError(400, 'no such parameter'));
     const { costNanoUsd, upstreamCostNanoUsd, status } = await recordOf(await post(world, PATH, BODY));
     assert.deepEqual([costNanoUsd, upstreamCostNanoUsd, status], [0n, 0n, 'Failed']);
   });
 
-  it('is not told to a key: not in the answer, its headers, its usage, nor in the price list', async () => {
+  it('is never shown to a key: in a response, its headers, usage or the price list', async () => {
     world.openai.script(openaiChat(ANSWER));
     const answer = await post(world, PATH, BODY);
     const usage = await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`);
@@ -112,7 +112,7 @@ describe('a channel with a cost', () => {
     assert.equal(unpriced.status, 404, 'a catalog of costs prices no model');
   });
 
-  it('is a metric by channel and model, beside what was billed there', async () => {
+  it('is exported as a metric by channel and model, beside the billed amount', async () => {
     const { text } = await fetch(`${world.gateway.adminUrl}/metrics`).then(async (response) => (
       { text: await response.text() }));
     const labels = '\\{channel="margins/second",model="gpt-cost"\\}';

@@ -77,7 +77,7 @@ describe('the check values of the price formula', () => {
   const asks = message('claude-model', { max_tokens:
     4000, system: [{ type: 'text', text: 'x'.repeat(30000), cache_control: { type: 'ephemeral', ttl: '1h' } }] });
 
-  it('$3/$15 with cache reads and writes: $0.03375, streamed or not', async () => {
+  it('$3/$15 with cache reads and writes cost $0.03375, streamed or not', async () => {
     world.anthropic.script(anthropicMessage({ usage: anthropicUsage }));
     const whole = await post(world, '/v1/messages', asks);
     assert.equal(whole.headers.get('x-modelgateway-cost-usd'), '0.03375');
@@ -91,7 +91,7 @@ describe('the check values of the price formula', () => {
     ], [1000, 20000, 4000, 500]);
     assert.equal(usage.usage_source, 'Provider');
   });
-  it('$2.5/$10 with cached input at group ratio 0.8: $0.0204', async () => {
+  it('$2.5/$10 with cached input at group ratio 0.8 cost $0.0204', async () => {
     const usage = { prompt_tokens: 12000, completion_tokens: 800, prompt_tokens_details: { cached_tokens: 10000 } };
     world.openai.script(openaiChat({ usage }));
     const body = chat('gpt-model', { messages: [{ role: 'user', content: 'x'.repeat(20000) }] });
@@ -102,7 +102,7 @@ describe('the check values of the price formula', () => {
     const streamed = await post(world, '/v1/chat/completions', { ...body, stream: true }, CHEAP);
     assert.equal((await usageOf(streamed, CHEAP)).cost_usd, '0.0204');
   });
-  it('per request at group ratio 1.5: $0.06, times n', async () => {
+  it('a price per request at group ratio 1.5 costs $0.06, times n', async () => {
     world.openai.script(openaiImages());
     const one = await post(world, '/v1/images/generations', { model: 'image-model', prompt: 'a cat' }, DEAR);
     assert.equal(one.status, 200, one.text);
@@ -111,7 +111,7 @@ describe('the check values of the price formula', () => {
     const three = await post(world, '/v1/images/generations', { model: 'image-model', prompt: 'a cat', n: 3 }, DEAR);
     assert.equal(three.headers.get('x-modelgateway-cost-usd'), '0.18');
   });
-  it('embeddings by their input', async () => {
+  it('embeddings cost their input', async () => {
     world.openai.script(openaiEmbeddings([[0.1, 0.2]], 1000));
     const answer = await post(world, '/v1/embeddings', { model: 'embed-model', input: 'x'.repeat(4000) });
     assert.equal(answer.status, 200, answer.text);
@@ -119,8 +119,8 @@ describe('the check values of the price formula', () => {
   });
 });
 
-describe('what a call says of its money', () => {
-  it('cost and what remains, in the answer; the same in its usage record, for its own key only', async () => {
+describe('the money of a call', () => {
+  it('has cost and remaining money in response headers, and in a usage record for its own key only', async () => {
     world.openai.script(openaiChat({ usage: { prompt_tokens: 100, completion_tokens: 50 } }));
     const headers = { 'x-api-key': KEYS.small };
     const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers);
@@ -137,13 +137,13 @@ describe('what a call says of its money', () => {
     const key = (await get(world, '/v1/key', headers)).json();
     assert.deepEqual([key.spent_usd, key.remaining_usd, key.held_usd], ['0.00075', '0.00925', '0.00']);
   });
-  it('an unlimited key remains Unlimited', async () => {
+  it('is shown as Unlimited for an unlimited key', async () => {
     world.openai.script(openaiChat());
     assert.equal(
       (await post(world, '/v1/chat/completions', chat())).headers.get('x-modelgateway-remaining-usd'), 'Unlimited',
     );
   });
-  it('usage that the provider leaves out is estimated, marked, and never zero', async () => {
+  it('is estimated, marked and never zero if the provider reports no usage', async () => {
     world.openai.script(openaiChat({ content: 'x'.repeat(400), usage: null }));
     const answer = await post(world, '/v1/chat/completions', chat());
     assert.equal(answer.headers.get('x-modelgateway-usage'), 'estimated');
@@ -156,7 +156,7 @@ describe('what a call says of its money', () => {
     assert.equal(streamed.usage_source, 'Estimated');
     assert.equal(streamed.output_tokens, 20);
   });
-  it('streams and refusals carry no cost', async () => {
+  it('is not in the headers of streams and refusals', async () => {
     world.openai.script(openaiStream());
     const streamed = await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }));
     const refused = await post(world, '/v1/chat/completions', chat('no-model'));
@@ -168,7 +168,7 @@ describe('what a call says of its money', () => {
 });
 
 describe('too little money for the worst case', () => {
-  it('200 calls at once against a quota whose holds afford 20: never a nano-dollar too much', async () => {
+  it('admits of 200 concurrent calls only what the quota affords, to the nano-dollar', async () => {
     // the worst case of one call is just under a 20th of the dollar: input bound by bytes, output 4000 tokens at $10 a
     // million
     const body = chat('gpt-model', { max_tokens: 4000, messages: [{ role: 'user', content: '' }] });
@@ -207,8 +207,8 @@ function firstRefusals(calls: readonly Promise<Answer>[], count: number): Promis
   });
 }
 
-describe('a provider that reports more than it was allowed to produce', () => {
-  it('is charged from what is free, and the rest is written off, never overspent', async () => {
+describe('a provider that reports more output than allowed', () => {
+  it('is billed from the free money; the rest is written off and never overspent', async () => {
     await world.gateway.write(
       'liar.yaml', keyManifest('liar', 'sk-test-liar-000000000000000000000000000000', 'quota: {limitUsd: "0.01"}'),
     );
@@ -226,7 +226,7 @@ describe('a provider that reports more than it was allowed to produce', () => {
     assert.deepEqual(await spending(world, 'liar'), { spent: 10_000_000n, held: 0n });
     assert.equal((await post(world, '/v1/chat/completions', chat(), headers)).status, 429);
   });
-  it('is charged under a limit that was lowered meanwhile', async () => {
+  it('is billed under a limit that was lowered meanwhile', async () => {
     const key = 'sk-test-lowered-0000000000000000000000000000';
     await world.gateway.write('lowered.yaml', keyManifest('lowered', key, 'quota: {limitUsd: "20"}'));
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 1_000_000 } }));
@@ -244,8 +244,8 @@ describe('a provider that reports more than it was allowed to produce', () => {
   });
 });
 
-describe('calls that end early', () => {
-  it('a stream that the provider cuts is billed for its input and the output seen so far', async () => {
+describe('a call that ends early', () => {
+  it('is billed for its input and the output so far if the provider cuts the stream off', async () => {
     world.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y'.repeat(40), 'z']), 3, CUT));
     const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }));
     assert.equal(answer.status, 200);
@@ -262,7 +262,7 @@ describe('calls that end early', () => {
     assert.equal(cut.usage_source, 'Partial');
     assert.equal(cut.input_tokens, 10);
   });
-  it('a client that leaves a stream under Cancel stops the provider, and pays for what was produced', async () => {
+  it('is stopped under Cancel when the client disconnects, and billed for the output so far', async () => {
     const before = await spending(world);
     const waiting = gate();
     world.openai.script(insertAt(openaiStream([TEN_TOKENS, TEN_TOKENS, 'z']), 3, waiting));
@@ -275,7 +275,7 @@ describe('calls that end early', () => {
     assert.ok(usage.output_tokens >= 10 && usage.output_tokens <= 20);
     assert.ok((await spending(world)).spent > before.spent);
   });
-  it('or, with Drain, which is the default, the provider is read on to its exact usage', async () => {
+  it('is read to its exact usage under Drain, the default', async () => {
     for (const [index, model] of ['drain-model', 'gpt-model'].entries()) {
       const waiting = gate();
       world.openai.script(insertAt(
@@ -290,7 +290,7 @@ describe('calls that end early', () => {
       assert.deepEqual([usage.usage_source, usage.input_tokens, usage.output_tokens], ['Provider', 11, 33]);
     }
   });
-  it('a client that leaves a call that does not stream pays its exact usage', async () => {
+  it('is billed its exact usage if it does not stream and the client disconnects', async () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 11, completion_tokens: 33 } }));
     world.openai.script(waiting.reply);
     const leaving = new AbortController();
@@ -306,7 +306,7 @@ describe('calls that end early', () => {
     await settlement();
     assert.equal((await spending(world)).spent - before.spent, 11n * 2_500n + 33n * 10_000n);
   });
-  it('a call that the provider fails before any output costs nothing', async () => {
+  it('costs nothing if the provider fails before any output', async () => {
     const before = await spending(world);
     for (const reply of [
       openaiError(500), { beforeHead: [CUT], steps: [] } satisfies Reply, json({}, { status: 404 }),
@@ -348,7 +348,7 @@ async function settledUsage(id: string): Promise<Json> {
 }
 
 describe('an account', () => {
-  it('with no grant pays for nothing', async () => {
+  it('without a grant pays for nothing', async () => {
     await world.gateway.write('broke.yaml', keyManifest(
       'broke', 'sk-test-broke-00000000000000000000000000000', 'accountRef: {name: broke}',
     )

@@ -13,7 +13,7 @@ afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
 describe('a provider', () => {
-  it('that only says that it is busy before it breaks off has produced nothing', async () => {
+  it('that sends only a busy event before it breaks off has produced nothing', async () => {
     const before = await spending(world);
     world.openai.script({
       headers: { 'content-type': 'text/event-stream' }, steps: [': PROCESSING\n\n', ': PROCESSING\n\n', CUT],
@@ -22,13 +22,13 @@ describe('a provider', () => {
     assert.match(answer.text, /"error"/);
     assert.deepEqual(await spending(world), before);
   });
-  it('that says nothing of usage is not believed to have written more than it was allowed', async () => {
+  it('that reports no usage is not billed above the output limit', async () => {
     world.openai.script(openaiChat({ content: 'x'.repeat(2100), usage: null }));
     const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }));
     const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`)).json();
     assert.deepEqual([usage.usage_source, usage.output_tokens], ['Estimated', 300]);
   });
-  it('that does not close a stream it has ended is left', async () => {
+  it('that does not close a finished stream is disconnected', async () => {
     world.openai.script({ ...openaiStream(['hi']), steps: [...openaiStream(['hi']).steps, STALL] });
     const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }));
     assert.ok(answer.text.endsWith('data: [DONE]\n\n'));
@@ -36,7 +36,7 @@ describe('a provider', () => {
     await request.over;
     assert.equal(request.clientGone, true);
   });
-  it('that is overloaded says so in its first event, and the status still can', async () => {
+  it('that is overloaded in its first event still determines the status', async () => {
     world.anthropic.script(sseReply({
       event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
     }));
@@ -47,7 +47,7 @@ describe('a provider', () => {
 });
 
 describe('a header', () => {
-  it('cannot lift the context that bounds the price', async () => {
+  it('cannot raise the context that bounds the price', async () => {
     world.anthropic.script(json({}));
     const answer = await post(world, '/v1/messages', message(), {
       'x-api-key': KEYS.main, 'anthropic-beta': 'token-efficient-tools-2025-02-19, context-1m-2025-08-07',

@@ -50,7 +50,7 @@ async function spent(): Promise<unknown[]> {
 }
 
 describe('periods', () => {
-  it('a quota is used up until its period ends, and /v1/key says when', async () => {
+  it('keep a quota used up until the period ends, which /v1/key reports', async () => {
     assert.deepEqual(await statuses(), [200, 200, 200]);
     assert.deepEqual(await statuses(), [429, 429, 429]);
     assert.deepEqual(await spent(), ['0.009', '0.009', '0.009']);
@@ -63,7 +63,7 @@ describe('periods', () => {
     at('2026-12-30T23:59:59.999Z');
     assert.deepEqual(await statuses(), [429, 429, 429]);
   });
-  it('a day begins at midnight UTC, once', async () => {
+  it('start a day at midnight UTC, once', async () => {
     at('2026-12-31T00:00:00Z');
     assert.deepEqual(await spent(), ['0.00', '0.009', '0.009']);
     assert.deepEqual(await statuses(), [200, 429, 429]);
@@ -73,7 +73,7 @@ describe('periods', () => {
     assert.deepEqual(await statuses(), [429, 429, 429]);
     assert.equal((await keyView('daily')).quota.resets_at, '2027-01-01T00:00:00Z');
   });
-  it('a month begins on its first day, once, also of another year', async () => {
+  it('start a month on its first day, once, also in another year', async () => {
     at('2027-01-01T00:00:00Z');
     assert.deepEqual(await spent(), ['0.00', '0.00', '0.009']);
     assert.deepEqual(await statuses(), [200, 200, 429]);
@@ -82,7 +82,7 @@ describe('periods', () => {
     assert.deepEqual(await statuses(), [200, 429, 429]);
     assert.equal((await keyView('monthly')).quota.resets_at, '2027-02-01T00:00:00Z');
   });
-  it('a call that is settled after the boundary belongs to the period before it', async () => {
+  it('count a call that is settled after the boundary in the period before it', async () => {
     const late = ['late-daily', 'late-monthly'] as const;
     at('2027-01-31T23:59:59.999Z');
     const waiting = gated(FULL);
@@ -113,7 +113,7 @@ describe('periods', () => {
     at('2027-01-31T12:00:00Z');
     for (const name of late) assert.equal((await keyView(name)).spent_usd, '0.009', 'the old period was not charged');
   });
-  it('many calls over midnight: each day has its own, and neither is overspent', async () => {
+  it('keep many calls over midnight apart, and overspend neither day', async () => {
     at('2027-02-01T23:59:59.999Z');
     world.openai.script(() => {
       nowMs += 1;

@@ -67,7 +67,7 @@ afterAll(() => (world as World | undefined)?.stop());
 
 describe('a storm on one small account', () => {
   const seed = seedOfRun();
-  it(`never spends or holds more than any limit, and its books are the sum of its calls (SEED=${seed})`, async () => {
+  it(`never exceeds a limit, and its balance is the sum of its calls (SEED=${seed})`, async () => {
     const random = randomFrom(seed);
     world.openai.script((request) => openaiFate(request, random));
     world.anthropic.script((request) => anthropicFate(request, random));

@@ -82,7 +82,7 @@ async function linesOf(answer: Answer): Promise<unknown> {
 const USAGE = { prompt_tokens: 1000, completion_tokens: 10 };
 
 describe('a service tier', () => {
-  it('is held for at the dearest that the provider may choose, unless the call asks for the standard one', async () => {
+  it('has a hold at the most expensive tier that may serve it, unless it asks for standard', async () => {
     const standard = await held(ask({ service_tier: 'default' }));
     const chosen = await held(ask({}));
     // the field itself is 25 bytes of the request that asks for it
@@ -91,7 +91,7 @@ describe('a service tier', () => {
     assert.ok(flex <= standard && flex > standard * 9n / 10n, 'flex may be short, and then the standard one serves');
     assert.ok(await held(ask({ service_tier: 'priority' })) >= chosen);
   });
-  it('is billed as the answer names it', async () => {
+  it('is billed as the response names it', async () => {
     for (const [served, asked, input, output, tier] of [
       ['priority', undefined, '4', '20', 'priority'], ['default', 'priority', '2', '10', null],
       ['flex', 'flex', '1', '5', 'flex'], [undefined, 'priority', '4', '20', 'priority'],
@@ -106,7 +106,7 @@ describe('a service tier', () => {
       ], `${served} for ${asked}`);
     }
   });
-  it('of Anthropic is that of the speed too', async () => {
+  it('of Anthropic includes the speed', async () => {
     for (const [speed, rate, tier] of [['fast', '12', 'fast'], ['standard', '2', null]] as const) {
       world.anthropic.script(anthropicMessage({ usage: { input_tokens: 5, output_tokens: 0, speed } }));
       assert.deepEqual(await linesOf(await post(world, '/v1/messages', message('claude-tiers', { speed: 'fast' }))), [
@@ -130,13 +130,13 @@ describe('a context tier', () => {
   const long = (bytes: number): Record<string, unknown> =>
     ask({ service_tier: 'default', messages: [{ role: 'user', content: 'x'.repeat(bytes) }] });
 
-  it('is held for where the request may reach it', async () => {
+  it('raises the hold if the request may reach it', async () => {
     const [below, above] = [await held(long(15_000)), await held(long(20_000))];
     // $2 a million below the step, $4 above it
     assert.ok(below < 20_000n * 2_000n + 100n * 10_000n, String(below));
     assert.ok(above > 20_000n * 4_000n + 100n * 15_000n, String(above));
   });
-  it('counts for the whole request, by what the provider counted', async () => {
+  it('applies to the whole request, by the provider\'s token counts', async () => {
     for (const [tokens, input, output, step] of [
       [20_000, '2', '10', null], [20_001, '4', '15', 20_000],
     ] as const) {
@@ -157,7 +157,7 @@ describe('audio', () => {
     }] }], ...more,
   });
 
-  it('is billed by its own rate, and held for at it', async () => {
+  it('is billed and held for at its own rate', async () => {
     world.openai.script(openaiChat({ usage: {
       prompt_tokens: 300, completion_tokens: 10, prompt_tokens_details: { audio_tokens: 290 },
     } }));
@@ -185,7 +185,7 @@ describe('a search by the provider', () => {
     tools: [{ type: 'web_search_20250305', name: 'web_search', ...maxUses !== undefined && { max_uses: maxUses } }],
   });
 
-  it('is charged by use, and held for with the input of each request that it causes', async () => {
+  it('is billed by use, and held for with the input of each request that it causes', async () => {
     const usage = { input_tokens: 5, output_tokens: 0, server_tool_use: { web_search_requests: 2 } };
     const reply = gated(anthropicMessage({ usage }));
     world.anthropic.script(reply.reply);
@@ -200,7 +200,7 @@ describe('a search by the provider', () => {
       ['input', 5, '2', null, null], ['webSearch', 2, '0.01', null, null],
     ]);
   });
-  it('is billed at most as often as the request allows, whatever the answer reports', async () => {
+  it('is billed at most as often as the request allows, whatever the response reports', async () => {
     world.anthropic.script(anthropicMessage({
       usage: { input_tokens: 5, output_tokens: 0, server_tool_use: { web_search_requests: 900 } },
     }));
@@ -208,7 +208,7 @@ describe('a search by the provider', () => {
       ['input', 5, '2', null, null], ['webSearch', 2, '0.01', null, null],
     ]);
   });
-  it('without a limit, or of a model without its price, is refused by name', async () => {
+  it('without a limit, or for a model without its price, is refused by name', async () => {
     for (const [body, words] of [
       [search(), /tools that run at the provider, whose price has no bound for "claude-tiers"/],
       [{ ...search(2), model: 'claude-model' }, /searches of the web, which has no price .*perUse\.webSearchUsd/],
@@ -222,7 +222,7 @@ describe('a search by the provider', () => {
 });
 
 describe('a region', () => {
-  it('is billed as the answer names it', async () => {
+  it('is billed as the response names it', async () => {
     for (const [served, rate] of [['us', '3'], ['global', '2']] as const) {
       world.anthropic.script(anthropicMessage({ usage: { input_tokens: 5, output_tokens: 0, inference_geo: served } }));
       assert.deepEqual(await linesOf(await post(world, '/v1/messages', message('claude-tiers', {

@@ -106,11 +106,11 @@ async function charged(
   return { status, owesInput: costNanoUsd > 0n && costNanoUsd === BigInt(input) * 2_500n, output };
 }
 
-describe('a client that leaves before any answer', () => {
+describe('a client that disconnects before any response', () => {
   for (const [name, failure] of [
     ['refuses', openaiError(500)], ['breaks off', { beforeHead: [CUT], steps: [] }],
   ] as const)
-    it(`pays nothing where the provider then ${name} the call`, async () => {
+    it(`pays nothing if the provider then ${name} the call`, async () => {
       const waiting = gated(failure);
       world.openai.script(waiting.reply);
       const call = leavingCall('pair-model', false);
@@ -142,14 +142,14 @@ describe('a client that leaves before any answer', () => {
     }
   });
 
-  it('pays nothing while the connection to the provider is being made', async () => {
+  it('pays nothing while the connection to the provider is being established', async () => {
     const call = leavingCall('silent-model', true);
     await connected.promise;
     await call.leave();
     assert.deepEqual(await charged(call), { status: 'ClientClosed', owesInput: false, output: 0 });
   });
 
-  it('pays the input of a stream that the provider may be at work on', async () => {
+  it('pays the input of a stream that the provider may have begun', async () => {
     const waiting = gated(openaiChat());
     world.openai.script(waiting.reply);
     const call = leavingCall('pair-model', true);
@@ -158,7 +158,7 @@ describe('a client that leaves before any answer', () => {
     assert.deepEqual(await charged(call), { status: 'ClientClosed', owesInput: true, output: 0 });
   });
 
-  it('pays nothing while its money is being held, and is not served', async () => {
+  it('pays nothing while its hold is being taken, and is not served', async () => {
     const { ledger } = world.gateway;
     const hold = ledger.hold.bind(ledger);
     const asked = Promise.withResolvers<void>();

@@ -40,7 +40,7 @@ describe('requests', () => {
     assert.equal((await world.openai.request(0)).path, '/v1/chat/completions');
     assert.equal((await world.anthropic.request(0)).path, '/v1/messages');
   });
-  it('change in what must change, and nowhere else: the model\'s name, the output limit, the usage wish', async () => {
+  it('change only the model\'s name, the output limit and the request for usage', async () => {
     world.openai.script(openaiStream());
     await post(world, '/v1/chat/completions', '{"stream":true, "messages":[{"role":"user","content":"1.0"}] ' +
       ',"model":"renamed-model","x":1.0}');
@@ -50,7 +50,7 @@ describe('requests', () => {
     assert.deepEqual({ ...JSON.parse(sent), messages: 0 }, { stream: true, messages:
       0, model: 'upstream-name-7', x: 1, max_completion_tokens: 4000, stream_options: { include_usage: true } });
   });
-  it('carry the provider\'s credential and the client\'s headers that the protocol has, and no others', async () => {
+  it('have the provider\'s credential and only the protocol\'s client headers', async () => {
     world.openai.script(openaiChat());
     world.anthropic.script(anthropicMessage());
     const headers = {
@@ -76,7 +76,7 @@ describe('requests', () => {
   });
 });
 
-describe('answers that do not stream', () => {
+describe('responses that do not stream', () => {
   it('reach the client byte for byte, with the gateway\'s ids and without the provider\'s account', async () => {
     const body =
       '{"id":"chatcmpl-1" , "object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant",' +
@@ -92,14 +92,14 @@ describe('answers that do not stream', () => {
     for (const name of ['openai-organization', 'set-cookie', 'x-ratelimit-remaining-requests'])
       assert.equal(answer.headers.get(name), null, name);
   });
-  it('compressed by the provider all the same', async () => {
+  it('are decompressed if the provider compresses them unasked', async () => {
     const body = '{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}';
     world.openai.script({ steps: [gzipSync(body)], headers: { 'content-encoding': 'gzip' } });
     const answer = await post(world, '/v1/chat/completions', chat());
     assert.equal(answer.text, body);
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.0000275');
   });
-  it('of 50 MB pass through whole, billed by the usage at their end', async () => {
+  it('of 50 MB pass through, billed by the usage at their end', async () => {
     const body = `{"choices":[{"index":0,"message":{"role":"assistant","content":"${'x'.repeat(
       50_000_000,
     )}"}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`;
@@ -113,7 +113,7 @@ describe('answers that do not stream', () => {
     )).json()) as { cost_usd: string; usage_source: string };
     assert.deepEqual([usage.cost_usd, usage.usage_source], ['0.0000275', 'Provider']);
   });
-  it('keep the model\'s name as the provider wrote it', async () => {
+  it('keep the model\'s name of the provider', async () => {
     world.openai.script(openaiChat({ model: 'upstream-name-7-2026' }));
     assert.equal(
       (await post(world, '/v1/chat/completions', chat('renamed-model'))).json().model, 'upstream-name-7-2026',
@@ -150,14 +150,14 @@ describe('streams', () => {
     );
     assert.equal(answer.text, steps.join(''));
   });
-  it('of OpenAI lose what the gateway asked for and the client did not', async () => {
+  it('of OpenAI lose the usage that only the gateway asked for', async () => {
     world.openai.script(openaiStream(['hel', 'lo']));
     const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }));
     assert.ok(!answer.text.includes('usage'), answer.text);
     assert.ok(answer.text.includes('"hel"') && answer.text.endsWith('data: [DONE]\n\n'));
     assert.deepEqual((await world.openai.request(0)).json()['stream_options'], { include_usage: true });
   });
-  it('arrive as they are produced, not at the end', async () => {
+  it('arrive as they are produced, not only at the end', async () => {
     const { gate } = await import('../../support/mock-provider.ts');
     const { insertAt } = await import('../../support/provider-answers.ts');
     const waiting = gate();
@@ -173,7 +173,7 @@ describe('streams', () => {
     for (let next = await reader.read(); !next.done; next = await reader.read()) seen += next.value;
     assert.ok(seen.includes('second'));
   });
-  it('whose provider ends with an error of its own', async () => {
+  it('end with the provider\'s own error', async () => {
     const reply = anthropicStream(['hello']);
     world.anthropic.script({ ...reply, steps: [...reply.steps.slice(
       0, 3,
@@ -189,7 +189,7 @@ describe('streams', () => {
     assert.match(other.text, /it broke/);
     assert.equal(other.status, 502, 'nothing had been sent, so that the status can still tell');
   });
-  it('that the provider answers whole, as JSON', async () => {
+  it('may be answered by the provider as a whole JSON response', async () => {
     world.openai.script(json({
       choices: [{ index: 0, message: { content: 'hi' } }], usage: { prompt_tokens: 1, completion_tokens: 1 },
     }));

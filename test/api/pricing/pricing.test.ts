@@ -55,7 +55,7 @@ const NO_DIMENSIONS = {
 };
 
 describe('/pricing.json', () => {
-  it('tells groups that are not open to all to nobody but their own keys', async () => {
+  it('shows groups that are not open to all only to their own keys', async () => {
     for (const path of ['/pricing.json', '/pricing', '/pricing?group=partners', '/pricing/models/more-model'])
       for (const headers of [NO_KEY, { authorization: `Bearer ${KEYS.main}` }, { 'x-api-key': 'sk-nobody' }]) {
         const { status, text } = await get(world, path, headers);
@@ -72,7 +72,7 @@ describe('/pricing.json', () => {
     assert.match(page.headers.get('vary') ?? '', /Authorization/);
   });
 
-  it('has the contract\'s fields, exact decimals, and null for what does not apply', async () => {
+  it('has the documented fields, exact decimals, and null where a field does not apply', async () => {
     const answer = await get(world, '/pricing.json', NO_KEY);
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
     const list = answer.json();
@@ -115,7 +115,7 @@ describe('/pricing.json', () => {
 });
 
 describe('/pricing', () => {
-  it('is a page with the contract\'s columns, for everybody', async () => {
+  it('is a public page with the documented columns', async () => {
     const page = await get(world, '/pricing', { ...NO_KEY, accept: 'text/html' });
     assert.equal(page.status, 200);
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
@@ -133,13 +133,13 @@ describe('/pricing', () => {
     assert.ok(row('shelf-model') !== '' && !row('shelf-model').includes('Main'));
     assert.ok(!page.text.includes('unpriced-model') && !page.text.includes('V<i>P'));
   });
-  it('is JSON for who asks for that, the same as /pricing.json', async () => {
+  it('is the JSON of /pricing.json for clients that ask for JSON', async () => {
     const [asked, own] = await Promise.all([get(
       world, '/pricing', { ...NO_KEY, accept: 'application/json' },
     ), get(world, '/pricing.json', { ...NO_KEY, accept: 'text/html' })]);
     assert.equal(asked.text, own.text);
   });
-  it('says nothing of channels, providers and keys', async () => {
+  it('shows no channels, providers and keys', async () => {
     for (const path of ['/pricing', '/pricing.json']) {
       const { text } = await get(world, path, NO_KEY);
       for (const secret of [world.openai.url, 'sk-', 'direct', 'upstream-name-7'])
@@ -161,7 +161,7 @@ describe('/pricing', () => {
 describe('/pricing/models/{name}', () => {
   const text = (page: string): string => page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
 
-  it('says what a model is, what it costs in each group, and how to call it, for everybody', async () => {
+  it('is a public page with a model\'s description, prices in each group, and example calls', async () => {
     const page = await get(world, '/pricing/models/gpt-model', { ...NO_KEY, accept: 'text/html' });
     assert.equal(page.status, 200);
     assert.match(page.headers.get('content-security-policy') ?? '', /script-src 'self'/);
@@ -180,7 +180,7 @@ describe('/pricing/models/{name}', () => {
     assert.match(page.text, /\$MGW_KEY/);
     assert.match(page.text, /<button type="button" class="button small" data-copy="model-name" hidden>/);
   });
-  it('has calls that fit the model, whose name is kept to the letter', async () => {
+  it('has example calls that fit the model, with its exact name', async () => {
     const list = await get(world, '/pricing', { ...NO_KEY, accept: 'text/html' });
     assert.ok(list.text.includes('href="pricing/models/a%2Ftwo%20%20spaces"'));
     const page = await get(world, '/pricing/models/a%2Ftwo%20%20spaces', NO_KEY);
@@ -190,13 +190,13 @@ describe('/pricing/models/{name}', () => {
     assert.match(page.text, /client\.videos\.create/);
     assert.doesNotMatch(page.text, /chat\/completions|anthropic/i);
   });
-  it('takes the address of its calls from the request, and nothing that is no host', async () => {
+  it('uses the request\'s host for its example calls, and ignores invalid hosts', async () => {
     const page = async (headers: Record<string, string>): Promise<string> =>
       (await get(world, '/pricing/models/gpt-model', { ...NO_KEY, ...headers })).text;
     assert.match(await page({ 'x-forwarded-proto': 'https' }), /&quot;https:\/\/127\.0\.0\.1:\d+\/v1&quot;/);
     assert.doesNotMatch(await page({ 'x-forwarded-proto': 'javascript' }), /javascript:/);
   });
-  it('is 404 for what has no price, and 304 for who has it', async () => {
+  it('is 404 for a model without a price, and 304 for a client that has the page', async () => {
     assert.equal((await get(world, '/pricing/models/unpriced-model', NO_KEY)).status, 404);
     assert.equal((await get(world, '/pricing/models/%ff', NO_KEY)).status, 400);
     const etag = (await get(world, '/pricing/models/gpt-model', NO_KEY)).headers.get('etag') ?? '';

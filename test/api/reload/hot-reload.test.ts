@@ -81,7 +81,7 @@ describe('an edit', () => {
     }
     assert.ok(Math.min(...took) < 1000, `${took.join(', ')} ms`);
   });
-  it('of a price counts for calls that are admitted afterwards, and for them alone', async () => {
+  it('of a price applies only to calls that are admitted afterwards', async () => {
     const waiting = gated(openaiChat({ usage: USAGE }));
     world.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
     const before = call();
@@ -95,7 +95,7 @@ describe('an edit', () => {
     assert.equal(catalog.model_ratio, '5');
     await world.gateway.write('own.yaml', ownManifest({}));
   });
-  it('of a route leaves running calls alone, its removal too', async () => {
+  it('of a route does not affect running calls, nor does its removal', async () => {
     const waiting = gated(openaiChat({ usage: USAGE }));
     world.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
     const running = call();
@@ -109,7 +109,7 @@ describe('an edit', () => {
     assert.deepEqual([(await running).status, cost(await running)], [200, '0.002']);
     await world.gateway.write('own.yaml', ownManifest({}));
   });
-  it('of a threshold counts at once, calls in flight included', async () => {
+  it('of a threshold applies at once, and counts calls in flight', async () => {
     const waiting = gated(openaiChat({ usage: USAGE }));
     world.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
     const running = call();
@@ -128,7 +128,7 @@ describe('an edit', () => {
       text.replace('{name: own}}]', '{name: own}, maxConcurrency: 1}]')],
     ['a channel', 'own.yaml', (text: string) => text.replace('{name: only,', '{name: only, maxConcurrency: 1,')],
   ] as const)
-    it(`that sets a threshold of ${whose} where there was none counts calls in flight too`, async () => {
+    it(`that sets the first threshold of ${whose} counts calls in flight`, async () => {
       const none = file === 'own.yaml'
         ? ownManifest({}).replace(', maxConcurrency: 5', '')
         : keyManifest('own', KEY('own'), 'groupRef: {name: own}');
@@ -170,7 +170,7 @@ describe('an edit', () => {
     assert.equal((await running).status, 200);
     await world.gateway.write('own-key.yaml', keyManifest('own', KEY('own'), 'groupRef: {name: own}'));
   });
-  it('that sets a threshold of a key and gives it another string counts what was called with the old one', async () => {
+  it('that sets a threshold of a key and changes its string counts the old one\'s calls', async () => {
     const waiting = gated(openaiChat({ usage: USAGE }));
     world.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
     const running = call();
@@ -184,7 +184,7 @@ describe('an edit', () => {
     assert.equal((await running).status, 200);
     await world.gateway.write('own-key.yaml', keyManifest('own', KEY('own'), 'groupRef: {name: own}'));
   });
-  it('that takes the price away takes the model off the lists, and calls get 503', async () => {
+  it('that removes the price removes the model from lists, and calls get 503', async () => {
     await world.gateway.write('own.yaml', ownManifest({}).replace('own-model, vendor', 'other-model, vendor'));
     assert.equal((await call()).json().error.code, 'model_not_priced');
     assert.deepEqual((await get(world, '/v1/models', as('own'))).json().data, []);
@@ -209,13 +209,13 @@ describe('an edit', () => {
 });
 
 describe('a key', () => {
-  it('whose group no longer admits its namespace is refused, and told so', async () => {
+  it('whose group no longer admits its namespace is refused with the reason', async () => {
     await world.gateway.write('own.yaml', ownManifest({ from: 'Same' }));
     assert.match(await refusal(call()), /not accepted.*"own" does not admit the namespace "team"/);
     await world.gateway.write('own.yaml', ownManifest({}));
     assert.equal((await call()).status, 200);
   });
-  it('that is deleted is refused; made anew, it has spent what it had', async () => {
+  it('that is deleted is refused; created again, it keeps its spending', async () => {
     await world.gateway.write(
       'late.yaml', keyManifest('late', KEY('late'), 'groupRef: {name: own}\nquota: {limitUsd: "0.01"}'),
     );
@@ -228,7 +228,7 @@ describe('a key', () => {
     assert.equal((await get(world, '/v1/key', as('later'))).json().spent_usd, '0.002');
     assert.equal((await call(as('late'))).status, 401);
   });
-  it('of an account that is deleted is refused, and told so; the account\'s spending survives', async () => {
+  it('of a deleted account is refused with the reason; the account\'s spending survives', async () => {
     const account = (usd: string): string => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
       `brief, namespace: team}\nspec: {grants: [{name: a, usd: "${usd}"}]}\n`;
     await world.gateway.write('brief.yaml', account('1'));
@@ -241,7 +241,7 @@ describe('a key', () => {
     await world.gateway.write('brief.yaml', account('2'));
     assert.equal((await get(world, '/v1/key', as('brief'))).json().balance_usd, '1.998');
   });
-  it('that is generated rotates: the old one works for overlapSeconds more, or not at all', async () => {
+  it('that is generated rotates: the old one works for overlapSeconds more', async () => {
     const manifest = (rotation: number, overlap: number): string => `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
@@ -272,14 +272,14 @@ spec: {groupRef: {name: own}, accountRef: {name: team}, key: {rotation: ${rotati
     assert.deepEqual([(await call(second)).status, (await call(await current())).status], [401, 200]);
     assert.ok(!world.gateway.logs.join('').includes(second['x-api-key'] ?? ''));
   });
-  it('that waits for its Secret works as soon as it is there', async () => {
+  it('that waits for its Secret works as soon as the Secret exists', async () => {
     const [manifest = '', secret = ''] = keyManifest('waiting', KEY('waiting'), 'groupRef: {name: own}').split('---');
     await world.gateway.write('waiting.yaml', manifest);
     assert.equal((await call(as('waiting'))).status, 401);
     await world.gateway.write('waiting-secret.yaml', secret);
     assert.equal((await call(as('waiting'))).status, 200);
   });
-  it('whose limit is lowered makes no new calls at once; a raised limit lets them in', async () => {
+  it('whose limit is lowered gets no new calls at once; a raised limit admits them', async () => {
     const key = KEY('changing');
     const headers = as('changing');
     await world.gateway.write('changing.yaml', keyManifest('changing', key, 'quota: {limitUsd: "1"}'));

@@ -42,7 +42,7 @@ const priceOf = async (model: string): Promise<string> =>
   (await get(world, '/pricing.json')).json().data.find((each: Json) => each.model_name === model)?.model_ratio;
 
 describe('conditions', () => {
-  it('are on every object, whole as Kubernetes has them, with types and reasons of the closed list', async () => {
+  it('are on every object, complete as in Kubernetes, with types and reasons of the closed list', async () => {
     const rows: Readonly<Record<string, ConditionRow>> = CONDITIONS;
     const statuses = await world.gateway.operator.statuses();
     assert.deepEqual(
@@ -65,14 +65,14 @@ describe('conditions', () => {
       }
     }
   });
-  it('hold no key and no credential', async () => {
+  it('contain no key and no credential', async () => {
     const text = JSON.stringify(await world.gateway.operator.statuses());
     for (const secret of [...Object.values(KEYS), ...Object.values(PROVIDER_KEYS)]) assert.ok(!text.includes(secret));
     const { keyHash, keyPrefix } = await statusOf('ApiKey', 'team/main');
     assert.match(keyHash, /^[0-9a-f]{64}$/);
     assert.ok(KEYS.main.startsWith(keyPrefix) && keyPrefix.length <= 12);
   });
-  it('say what is wrong and who can mend it', async () => {
+  it('say what is wrong and who can fix it', async () => {
     assert.deepEqual(await conditionsOf('ApiKey', 'team/orphan'), [
       'Accepted=False GroupNotFound', 'Programmed=False NotAccepted', 'Ready=False GroupNotFound',
       'Stalled=True GroupNotFound',
@@ -85,8 +85,8 @@ describe('conditions', () => {
   });
 });
 
-describe('on one machine, where nobody looks at statuses', () => {
-  it('what does not do what it says is told once, and what its owner wants is not', async () => {
+describe('the log on one machine', () => {
+  it('reports an object without effect once, and not what its owner intends', async () => {
     const told: string[] = [];
     const report = createConditionReport((line) => told.push(line));
     await world.gateway.write('half.yaml', `${HEAD}Group
@@ -111,7 +111,7 @@ ${keyManifest('bare', KEY('bare'), '').split('---')[0]}`);
 });
 
 describe('the platform team\'s kinds outside the gateway\'s namespace', () => {
-  it('do not count, and say WrongNamespace', async () => {
+  it('have no effect, and report WrongNamespace', async () => {
     await world.gateway.write('elsewhere.yaml', `${HEAD}Group
 metadata: {name: main, namespace: team}
 spec: {priceRatio: "0.001", allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
@@ -134,7 +134,7 @@ ${catalog('prices', 'stray-model', '1', ', namespace: team')}`);
     assert.equal((await post(world, '/v1/chat/completions', long)).headers.get('x-modelgateway-cost-usd'), '0.0025');
     assert.equal(await priceOf('stray-model'), undefined);
   });
-  it('nor do another gateway\'s accounts and keys', async () => {
+  it('have no effect for another gateway\'s accounts and keys either', async () => {
     await world.gateway.write(
       'other-gateway.yaml', keyManifest('foreign', KEY('foreign'), 'gatewayNamespace: other-gateway'),
     );
@@ -143,7 +143,7 @@ ${catalog('prices', 'stray-model', '1', ', namespace: team')}`);
 });
 
 describe('two objects that claim one thing', () => {
-  it('a model priced twice: the older wins, and the other names it', async () => {
+  it('price a model twice: the older wins, and the other names it', async () => {
     await world.gateway.write('twice.yaml', catalog(
       'a-young', 'twice-model', '3', ', creationTimestamp: "2026-02-01T00:00:00Z"',
     )
@@ -153,7 +153,7 @@ describe('two objects that claim one thing', () => {
     assert.match(await messageOf('PriceCatalog', 'model-gateway/a-young', 'Accepted'), /model-gateway\/z-old/);
     assert.ok((await conditionsOf('PriceCatalog', 'model-gateway/z-old')).includes('Ready=True Ready'));
   });
-  it('of one age: namespace and name decide; once the winner is gone, the other counts', async () => {
+  it('have the same age: namespace and name decide, and the loser applies once the winner is gone', async () => {
     await world.gateway.write('twice.yaml', catalog('b-name', 'twice-model', '3') +
       catalog('a-name', 'twice-model', '7'));
     assert.equal(await priceOf('twice-model'), '7');
@@ -162,7 +162,7 @@ describe('two objects that claim one thing', () => {
     assert.equal(await priceOf('twice-model'), '3');
     assert.ok((await conditionsOf('PriceCatalog', 'model-gateway/b-name')).includes('Ready=True Ready'));
   });
-  it('one key of two ApiKeys: the winner\'s money pays, and the other is named the winner', async () => {
+  it('have one key: the winner\'s account pays, and the other names the winner', async () => {
     await world.gateway.write('twins.yaml', keyManifest('twin-b', KEY('twin'), '') +
       keyManifest('twin-a', KEY('twin'), ''));
     assert.equal((await get(world, '/v1/key', as('twin'))).json().name, 'twin-a');
@@ -181,12 +181,12 @@ describe('provided keys', () => {
       assert.equal((await get(world, '/v1/models', { 'x-api-key': key })).status, 401);
       assert.ok(!JSON.stringify(await statusOf('ApiKey', 'team/weak')).includes(key));
     });
-  it('of 32 characters are taken', async () => {
+  it('of 32 characters are accepted', async () => {
     const key = `sk-${'a'.repeat(29)}`;
     await world.gateway.write('weak.yaml', keyManifest('weak', key, ''));
     assert.equal((await get(world, '/v1/models', { 'x-api-key': key })).status, 200);
   });
-  it('whose Secret is not there are waited for', async () => {
+  it('without their Secret wait for it', async () => {
     await world.gateway.write('weak.yaml', keyManifest('weak', KEY('weak'), '').split('---')[0] ?? '');
     const conditions = await conditionsOf('ApiKey', 'team/weak');
     assert.ok(conditions.some((each) => each.startsWith('Ready=False')), conditions.join());
@@ -195,7 +195,7 @@ describe('provided keys', () => {
 });
 
 describe('a route whose Secret is missing', () => {
-  it('says so in ResolvedRefs, with its name; its other channels serve', async () => {
+  it('reports its name in ResolvedRefs, and its other channels serve', async () => {
     await world.gateway.write('half.yaml', `${HEAD}ModelRoute
 metadata: {name: half}
 spec:
@@ -217,7 +217,7 @@ ${catalog('half', 'half-model', '1')}`);
 });
 
 describe('spending in statuses', () => {
-  it('of a key and its account, while a call runs and after it, with the warnings at 80 % and 100 %', async () => {
+  it('is shown for a key and its account, during a call and after it, with warnings at 80 % and 100 %', async () => {
     const account = `${HEAD}Account\nmetadata: {name: purse, namespace: team}\nspec: {grants: [{name: a, usd: ` +
       `"0.02"}, {name: b, usd: "-0.01", reason: correction}]}\n---\n`;
     await world.gateway.write('purse.yaml', account +

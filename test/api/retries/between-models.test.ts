@@ -66,7 +66,7 @@ afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
 describe('a retry', () => {
-  it('after the key moved to another account is refused, and leaves both accounts as they were', async () => {
+  it('after the key moved to another account is refused, and leaves both accounts unchanged', async () => {
     const waiting = gate();
     world.openai.script({ ...openaiError(500), beforeHead: [waiting] });
     world.anthropic.script(openaiChat());
@@ -82,7 +82,7 @@ describe('a retry', () => {
     );
     await world.gateway.write('moving.yaml', movingKey('team'));
   });
-  it('asks no channel twice, although two members share it', async () => {
+  it('uses no channel twice, although two members share it', async () => {
     world.openai.script(openaiError(500));
     const answer =
       await post(world, '/v1/chat/completions', chat('shared-model', { max_tokens: 50 }), { 'x-api-key': TWICE });

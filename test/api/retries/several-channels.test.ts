@@ -65,7 +65,7 @@ describe('retries', () => {
     assert.equal((await call()).status, 502);
     assert.deepEqual(asked(), [1, 1, 1, 0]);
   });
-  it('are done for streams too, before the first byte; the call is paid once', async () => {
+  it('also apply to streams before the first byte, and the call is billed once', async () => {
     const before = await spending(world);
     script(openaiError(500), openaiStream(['hi'], { usage: { prompt_tokens: 100, completion_tokens: 0 } }));
     const answer = await call({ stream: true });
@@ -74,8 +74,8 @@ describe('retries', () => {
   });
 });
 
-describe('the error that is told', () => {
-  it('is an overload only where the last channel said so: 503, in Anthropic\'s dialect 529', async () => {
+describe('the error that the client gets', () => {
+  it('is an overload only if the last channel reported one: 503, in Anthropic\'s dialect 529', async () => {
     script(openaiError(500), openaiError(529), openaiError(529));
     assert.equal((await call()).status, 503);
     script(openaiError(529), openaiError(529), openaiError(500));
@@ -84,7 +84,7 @@ describe('the error that is told', () => {
     const answer = await post(world, '/v1/messages', message('messages-model'));
     assert.deepEqual([answer.status, answer.json().error.type], [529, 'overloaded_error']);
   });
-  it('is a rate limit only where every channel said so, to be tried when the first of them is free again', async () => {
+  it('is a rate limit only if every channel reported one, with the shortest retry-after', async () => {
     script(limited(30), limited(7), limited(90));
     const answer = await call();
     assert.deepEqual(
@@ -93,7 +93,7 @@ describe('the error that is told', () => {
     script(limited(30), openaiError(500), limited(30));
     assert.deepEqual([(await call()).status], [502]);
   });
-  it('is the provider\'s refusal of the request, whichever channel said it, and nothing more is tried', async () => {
+  it('is the provider\'s refusal of the request, and ends the retries', async () => {
     script(openaiError(500), openaiError(400, 'this is too odd', { code: 'odd_request' }));
     const answer = await call();
     assert.deepEqual(
@@ -101,7 +101,7 @@ describe('the error that is told', () => {
     );
     assert.deepEqual(asked(), [1, 1, 0, 0]);
   });
-  it('names no provider\'s address or key', async () => {
+  it('contains no provider\'s address or key', async () => {
     script(openaiError(401, `bad key sk-1234567890abcdefghij at ${providers[0]?.url}`));
     const answer = await call();
     assert.equal(answer.status, 502);

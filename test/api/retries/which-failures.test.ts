@@ -96,7 +96,7 @@ const said = (answer: Answer): unknown => answer.json().choices[0].message.conte
 
 describe('channels', () => {
   for (const status of [408, 429, 500, 502, 503, 529])
-    it(`that answer ${status} are followed by the next`, async () => {
+    it(`that respond with ${status} are followed by the next`, async () => {
       providers.first.script(openaiError(status));
       providers.second.script(openaiError(status));
       providers.third.script(ok('c'));
@@ -106,7 +106,7 @@ describe('channels', () => {
         requests.length), [1, 1, 1], 'one was tried twice');
     });
   for (const status of [400, 401, 404, 422])
-    it(`that answer ${status} are not`, async () => {
+    it(`that respond with ${status} are not followed by the next`, async () => {
       providers.first.script(openaiError(status));
       assert.notEqual((await call('tiers-model')).status, 200);
       assert.equal(providers.second.requests.length, 0);
@@ -117,14 +117,14 @@ describe('channels', () => {
     providers.first.script({ beforeHead: [RESET], steps: [] });
     assert.equal(said(await call('tiers-model')), 'b');
   });
-  it('that break a stream off before its first byte are not', async () => {
+  it('that cut a stream off before its first byte are not followed by the next', async () => {
     providers.first.script({ ...openaiStream(['lost']), steps: [RESET] });
     const answer = await call('tiers-model', {}, { stream: true });
     assert.equal(answer.status, 502);
     assert.match(answer.json().error.message, /cannot be reached, or broke off/);
     assert.equal(providers.second.requests.length, 0);
   });
-  it('that time out after the request was sent are not', async () => {
+  it('that time out after the request was sent are not followed by the next', async () => {
     providers.first.script({ beforeHead: [STALL], steps: [] });
     const answer = await call('slow-model');
     assert.equal(answer.status, 502);
@@ -132,7 +132,7 @@ describe('channels', () => {
     assert.equal((await call('slow-model', {}, { stream: true })).status, 502);
     assert.equal(providers.second.requests.length, 0);
   });
-  it('are not left any more once the client has seen a byte', async () => {
+  it('are not changed after the client has got a byte', async () => {
     const { breakAt } = await import('../../support/provider-answers.ts');
     providers.first.script(breakAt(openaiStream(['hello', 'world']), 2, RESET));
     const answer = await call('tiers-model', {}, { stream: true });
@@ -140,7 +140,7 @@ describe('channels', () => {
     assert.match(answer.text, /hello.*"error"/s);
     assert.equal(providers.second.requests.length, 0);
   });
-  it('are tried once only where retry says so', async () => {
+  it('are tried once if retry says so', async () => {
     providers.first.script(openaiError(500));
     providers.second.script(ok('b'));
     assert.equal((await call('once-model')).status, 502);

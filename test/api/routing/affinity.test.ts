@@ -82,7 +82,7 @@ async function takeTurn({ cacheKey, input, served }: Conversation, turn: number)
 }
 
 describe('agents', () => {
-  it('take 1,000 turns while an account is cut and comes back, 97 % of them at the account before', async () => {
+  it('keep 97 % of 1,000 turns on their account while an account fails and recovers', async () => {
     for (const account of ACCOUNTS) providers[account].script(answerOf(account));
     const conversations = Array.from({ length: 50 }, (_, n): Conversation => ({
       cacheKey: n % 5 === 0 ? undefined : `thread-${n}`, input: [{ role: 'developer', content: `${n}` }], served: [],
@@ -116,7 +116,7 @@ describe('agents', () => {
     assert.equal(new Set(conversations.map(({ served }) => served[0])).size, 3, 'each account has some');
   }, 120_000);
 
-  it('see sealed values that name no channel, and a header where reasoning was left out', async () => {
+  it('get sealed values without a channel\'s name, and a header if reasoning was left out', async () => {
     for (const account of ACCOUNTS) providers[account].script(answerOf(account));
     const conversation: Conversation = { cacheKey: 'sealed', input: [], served: [] };
     const { text } = await takeTurn(conversation, 0);
@@ -140,7 +140,7 @@ describe('agents', () => {
 });
 
 describe('a session', () => {
-  it('that a header names stays at one account in every dialect', async () => {
+  it('that a header names stays on one account in every dialect', async () => {
     for (const account of ACCOUNTS) providers[account].script(openaiChat({ content: account }));
     for (const header of ['x-claude-code-session-id', 'session_id']) {
       const served = new Set<unknown>();

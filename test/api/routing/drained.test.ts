@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-it('gets no new calls, and ends those that run', async () => {
+it('gets no new calls, and completes running ones', async () => {
   const { openai: first, anthropic: second, gateway } = world;
   const drain = (names: string): Promise<void> => gateway.write('pair.yaml', manifest(first.url, second.url, names));
   const { reply, gate } = gated(openaiChat());

@@ -102,12 +102,12 @@ const call = (
 const said = (answer: Answer): unknown => answer.json().choices[0].message.content;
 
 describe('channels', () => {
-  it('of a lower priority number come first', async () => {
+  it('with a lower priority number are used first', async () => {
     providers.first.script(ok('a'));
     for (let n = 0; n < 5; n++) assert.equal(said(await call('tiers-model')), 'a');
     assert.equal(providers.second.requests.length, 0);
   });
-  it('of equal priority share conversations by weight, or calls where the route says so', async () => {
+  it('of equal priority share conversations by weight, or calls if the route says so', async () => {
     for (const [model, conversation] of [['weights', (n: number) => `${n}`], ['drawn', () => 'the same']] as const) {
       providers.first.script(ok('a'));
       providers.second.script(ok('b'));
@@ -119,7 +119,7 @@ describe('channels', () => {
       for (const provider of Object.values(providers)) provider.clear();
     }
   });
-  it('that are full are skipped; when all are, 429', async () => {
+  it('that are full are skipped; if all are, the call gets 429', async () => {
     const a = gated(ok('a'));
     const b = gated(ok('b'));
     providers.first.script(a.reply);
@@ -136,7 +136,7 @@ describe('channels', () => {
     assert.deepEqual([said(await one), said(await two)], ['a', 'b']);
     assert.deepEqual([providers.first.mostInFlight, providers.second.mostInFlight], [1, 1]);
   });
-  it('hold a group\'s own threshold, whatever other groups do', async () => {
+  it('apply a group\'s own threshold, whatever other groups do', async () => {
     const waiting = gated(ok('a'));
     providers.first.script(waiting.reply, ok('a'));
     const mine = call('tiers-model', header('capped'));
@@ -157,7 +157,7 @@ describe('an Automatic group', () => {
     const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`, header('smart'))).json();
     assert.deepEqual([usage.group, usage.member], ['Smart · 智能', 'VIP']);
   });
-  it('is named in headers by its displayName, with the member that served, in streams too', async () => {
+  it('is named in headers by its displayName with the serving member, also for streams', async () => {
     const smart = 'Smart %C2%B7 %E6%99%BA%E8%83%BD';
     providers.first.script(ok('a'), openaiStream(['a']));
     const named = async (body: Record<string, unknown>, key: string): Promise<readonly unknown[]> => {
@@ -170,7 +170,7 @@ describe('an Automatic group', () => {
     assert.deepEqual(await named(chat('tiers-model'), 'vip'), ['VIP', null]);
     assert.equal((await get(world, '/v1/key', header('smart'))).json().group, 'Smart · 智能');
   });
-  it('goes on to the next when the first has no free slot', async () => {
+  it('uses the next member if the first has no free slot', async () => {
     const waiting = gated(ok('a'));
     providers.first.script(waiting.reply);
     providers.second.script(ok('b'));
@@ -182,7 +182,7 @@ describe('an Automatic group', () => {
     waiting.gate.open();
     assert.equal((await first).headers.get('x-modelgateway-cost-usd'), '0.012');
   });
-  it('goes on when the first fails, and bills the member that served', async () => {
+  it('uses the next member if the first fails, and bills the member that served', async () => {
     providers.first.script(openaiError(503));
     providers.second.script(ok('b'));
     const answer = await call('tiers-model', header('smart'));

@@ -97,7 +97,7 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
     describe(`${client} on ${provider}`, () => {
       const output = kind.model === 'gpt-model' ? GPT.output : CLAUDE.output;
 
-      it('a streamed conversation that uses a tool', async () => {
+      it('streams a conversation that uses a tool', async () => {
         kind.script(kind.callsTool(), kind.streams('Warm ', '🌞.'));
         const result = streamText({ model: modelOf(kind.model), maxOutputTokens:
           50, system: 'Be brief.', prompt: 'Weather?', tools: { get_weather: WEATHER }, stopWhen: stepCountIs(3) });
@@ -116,7 +116,7 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
         await books.check(paid(kind.cost + 2n * output), paid(kind.cost + 2n * output));
       });
 
-      it('an answer in one piece, with an image before it', async () => {
+      it('gets a whole response after an image', async () => {
         kind.script(kind.says('A cat.'));
         const { text } = await generateText({ model:
           modelOf(kind.model), maxOutputTokens: 50, messages: [{ role: 'user', content: [
@@ -129,7 +129,7 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
         await books.check(paid(kind.cost + output));
       });
 
-      it('output of a schema', async () => {
+      it('gets output that follows a schema', async () => {
         kind.script(kind.says('{"city":"Oslo"}'));
         const { output: object } = await generateText({
           model: modelOf(kind.model), maxOutputTokens: 50, prompt: 'Which?',
@@ -141,7 +141,7 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
         await books.check(paid(kind.cost + output));
       });
 
-      it('a provider that is overloaded, and one that breaks off', async () => {
+      it('raises the errors of an overloaded provider, and of one that cuts the stream off', async () => {
         kind.script(kind.overloaded());
         await assert.rejects(generateText({
           model: modelOf(kind.model), maxOutputTokens: 50, prompt: 'x', maxRetries: 0,

@@ -39,7 +39,7 @@ const WEATHER: Anthropic.Tool = { name: 'get_weather', description: 'The weather
 const SMALL = 10n * CLAUDE.input + CLAUDE.output;
 
 describe('models', () => {
-  it('are listed page by page', async () => {
+  it('are listed in pages', async () => {
     const first = await client.models.list({ limit: 2 });
     assert.equal(first.data.length, 2);
     assert.equal(first.has_more, true);
@@ -62,7 +62,7 @@ describe('models', () => {
 });
 
 describe('messages', () => {
-  it('answer, with their id, their usage, and what they cost', async () => {
+  it('return id, usage and cost', async () => {
     const usage = {
       input_tokens: 100, cache_read_input_tokens: 2000, cache_creation_input_tokens: 400,
       cache_creation: { ephemeral_5m_input_tokens: 300, ephemeral_1h_input_tokens: 100 }, output_tokens: 20,
@@ -84,7 +84,7 @@ describe('messages', () => {
     assert.equal(id, call?.request_id);
     assert.equal((data as Anthropic.Message & { _request_id?: string })._request_id, id);
   });
-  it('take either way to show a key', async () => {
+  it('accept a key in either header', async () => {
     world.anthropic.script(anthropicMessage());
     await client.messages.create(HELLO);
     await anthropicClient(world, { apiKey: null, authToken: KEYS.main }).messages.create(HELLO);
@@ -94,7 +94,7 @@ describe('messages', () => {
     }
     await books.check(paid(SMALL), paid(SMALL));
   });
-  it('carry the version, the betas and the parameters of a beta to the provider', async () => {
+  it('pass on the version, the betas and the parameters of a beta', async () => {
     world.anthropic.script(anthropicMessage());
     await client.beta.messages.create({
       ...HELLO, betas: ['interleaved-thinking-2025-05-14', 'context-management-2025-06-27'], metadata: { user_id: 'u' },
@@ -107,7 +107,7 @@ describe('messages', () => {
     assert.deepEqual(request.json(), { ...HELLO, metadata: { user_id: 'u' } });
     await books.check(paid(SMALL));
   });
-  it('keep thinking and its signature to the byte, there and back', async () => {
+  it('keep thinking and its signature byte for byte, both ways', async () => {
     const thought = [
       {
         type: 'thinking' as const, thinking: 'Grüße\u2028 "quoted" \\ / 🗼', signature: `EqQB${'aB3+/='.repeat(100)}==`,
@@ -127,7 +127,7 @@ describe('messages', () => {
     );
     await books.check(paid(SMALL), paid(SMALL));
   });
-  it('hold images and documents, as data and by URL', async () => {
+  it('contain images and documents, as data and by URL', async () => {
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: [
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(200_000) } },
       { type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } },
@@ -139,7 +139,7 @@ describe('messages', () => {
     assert.deepEqual((await world.anthropic.request(0)).json()['messages'], messages);
     await books.check(paid(3000n * CLAUDE.input + 7n * CLAUDE.output));
   });
-  it('are parsed where they have a schema', async () => {
+  it('are parsed by their schema', async () => {
     const format = jsonSchemaOutputFormat({
       type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false,
     });
@@ -148,7 +148,7 @@ describe('messages', () => {
     assert.deepEqual(message.parsed_output, { city: 'Oslo' });
     await books.check(paid(SMALL));
   });
-  it('keep their connections, refusals and streams included', async () => {
+  it('reuse connections, also after refusals and streams', async () => {
     const proxy = await openConnections(world.gateway.url);
     try {
       const through = anthropicClient(world, { baseURL: proxy.url });
@@ -169,7 +169,7 @@ describe('messages', () => {
 });
 
 describe('streams', () => {
-  it('tell their events in order, unknown ones and pings too', async () => {
+  it('keep the order of events, including unknown ones and pings', async () => {
     const reply = anthropicStream(['Hel', 'lo 🗼']);
     world.anthropic.script(insertAt(reply, 2, sse({ event: 'ping', data: { type: 'ping' } }), sse({
       event: 'brand_new', data: { type: 'brand_new', x: 1 },
@@ -201,7 +201,7 @@ describe('streams', () => {
     const [call] = await books.check(paid(50n * CLAUDE.input + 1000n * CLAUDE.cached + 9n * CLAUDE.output));
     assert.equal(stream.request_id, call?.request_id);
   });
-  it('hold thinking with its signature', async () => {
+  it('contain thinking with its signature', async () => {
     const named = (type: string, more: object): { event: string; data: object } =>
       ({ event: type, data: { type, ...more } });
     const signature = 'aB3+/='.repeat(80);
@@ -230,7 +230,7 @@ describe('streams', () => {
     await books.check(paid(20n * CLAUDE.input + 40n * CLAUDE.output));
   });
   for (const leave of ['by breaking out of the loop', 'by abort()'] as const) {
-    it(`are left ${leave}: with Cancel the provider is stopped, and what came is paid`, async () => {
+    it(`are aborted ${leave}: with Cancel the provider is stopped, and the output so far is billed`, async () => {
       await world.gateway.write('cancel.yaml', cancelManifest('Anthropic', world.anthropic.url));
       const waiting = gate();
       world.anthropic.script(insertAt(
@@ -256,7 +256,7 @@ describe('streams', () => {
       await world.gateway.write('cancel.yaml', '# nothing\n');
     });
   }
-  it('and a call that does not stream, left by its user, is paid exactly', async () => {
+  it('and whole responses that the user aborts are billed exactly', async () => {
     const waiting = gated(anthropicMessage({ usage: { input_tokens: 11, output_tokens: 33 } }));
     world.anthropic.script(waiting.reply);
     const leaving = new AbortController();
@@ -275,7 +275,7 @@ describe('tools', () => {
     id: 'toolu_2', name: 'get_weather', input: { city: 'São Paulo' },
   }];
 
-  it('reach the provider as they are; its calls come back; their results go on', async () => {
+  it('reach the provider unchanged, and so do their calls and results', async () => {
     world.anthropic.script(
       anthropicMessage({ content: 'Let me see.', toolUses: uses }), anthropicMessage({ content: 'Cold and warm.' }),
     );
@@ -300,7 +300,7 @@ describe('tools', () => {
     assert.deepEqual((await world.anthropic.request(1)).json()['messages'], messages);
     await books.check(paid(10n * CLAUDE.input + 3n * CLAUDE.output), paid(SMALL));
   });
-  it('called within a stream, in fragments, come together', async () => {
+  it('are reassembled from the fragments of a stream', async () => {
     const fragments = (index: number, parts: readonly string[]): string[] => parts.map((part) => sse({
       event: 'content_block_delta',
       data: { type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json: part } },
@@ -349,7 +349,7 @@ describe('tools', () => {
 });
 
 describe('countTokens', () => {
-  it('asks an Anthropic provider, and costs nothing', async () => {
+  it('calls an Anthropic provider, and costs nothing', async () => {
     world.anthropic.script(json({ input_tokens: 2095 }));
     const { max_tokens: _, ...body } = HELLO;
     assert.equal(
@@ -360,7 +360,7 @@ describe('countTokens', () => {
     assert.deepEqual(request.json(), { ...body, system: 'Be brief.', tools: [WEATHER] });
     await books.check(free());
   });
-  it('is an estimate where the provider has no such thing', async () => {
+  it('is an estimate if the provider cannot count', async () => {
     const { input_tokens: tokens } = await client.messages.countTokens({
       model: 'gpt-model', messages: [{ role: 'user', content: 'word '.repeat(1000) }],
     });

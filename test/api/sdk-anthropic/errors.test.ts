@@ -51,7 +51,7 @@ async function assertRaises(
 }
 
 describe('AuthenticationError', () => {
-  it('a token that is no key, and a key of the provider\'s own for counting', async () => {
+  it('is raised for a token that is not a key, and for a provider\'s key when counting', async () => {
     const expected = { status: 401, type: 'authentication_error' };
     await assertRaises(
       anthropicClient(world, { apiKey: null, authToken: 'eyJhbGciOi.eyJzdWIi.c2ln' }).messages.create(HELLO),
@@ -67,7 +67,7 @@ describe('AuthenticationError', () => {
 });
 
 describe('NotFoundError', () => {
-  it('a model that is looked up', async () => {
+  it('is raised for the look-up of an unknown model', async () => {
     const error = await caught(client.models.retrieve('claude-nothing'), Anthropic.NotFoundError);
     assert.match(error.message, /claude-nothing/);
     assert.match(error.requestID ?? '', /^req_/);
@@ -77,14 +77,14 @@ describe('NotFoundError', () => {
 
 describe('BadRequestError', () => {
   const expected = { status: 400, type: 'invalid_request_error' };
-  it('a conversation that the provider should keep, with the code that the SDK makes a class of', async () => {
+  it('is raised for a conversation stored by the provider, with the code that the SDK maps to a class', async () => {
     const thread = client.beta.messages.thread({ model: 'claude-model', max_tokens: 100 });
     await assertRaises(thread.send({ role: 'user', content: 'hello' }), Anthropic.BadRequestError, {
       ...expected, message: /"thread"/, errorCode: 'thread_unsupported_request',
     });
     await books.check(free(400));
   });
-  it('the provider\'s own refusal, in its words and with its code', async () => {
+  it('is raised for the provider\'s own refusal, with its message and code', async () => {
     world.anthropic.script(anthropicError(400, 'invalid_request_error', 'max_tokens: too many'));
     await assertRaises(
       client.messages.create(HELLO), Anthropic.BadRequestError, { ...expected, message: /^max_tokens: too many$/ },
@@ -99,7 +99,7 @@ describe('BadRequestError', () => {
 });
 
 describe('a full key', () => {
-  it('is waited for by the SDK: the call succeeds once the slot is free', async () => {
+  it('is retried by the SDK: the call succeeds once the slot is free', async () => {
     const waiting = gated(anthropicMessage());
     world.anthropic.script(waiting.reply, anthropicMessage());
     const running = anthropicClient(world, { apiKey: KEYS.serial }).messages.create(HELLO);
@@ -123,18 +123,18 @@ describe('a full key', () => {
 });
 
 describe('a provider that fails', () => {
-  it('is tried again by the SDK, and only the call that succeeds is paid', async () => {
+  it('is retried by the SDK, and only the successful call is billed', async () => {
     world.anthropic.script(anthropicError(529, 'overloaded_error'), anthropicStream());
     assert.equal(await client.messages.stream(HELLO).finalText(), 'hello');
     await books.check(free(529), paid(SMALL + CLAUDE.output));
   });
 });
 
-describe('within a stream', () => {
+describe('an error within a stream', () => {
   // the input was told at the start; 40 bytes of output are estimated as ten tokens
   const seen = { status: 200, costNanoUsd: 10n * CLAUDE.input + 10n * CLAUDE.output, source: 'Partial' } as const;
 
-  it('the provider\'s error is raised with its type, after what came before it', async () => {
+  it('is raised with the provider\'s type, after the events before it', async () => {
     const error =
       sse({ event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } } });
     world.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y']), 3, error));
@@ -148,7 +148,7 @@ describe('within a stream', () => {
     assert.equal((raised.error as { request_id?: string } | undefined)?.request_id, raised.requestID);
     await books.check(seen);
   });
-  it('a cut is raised too, and is no end', async () => {
+  it('is raised for a stream that is cut off', async () => {
     world.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y']), 3, CUT));
     const raised = await caught(client.messages.stream(HELLO).finalMessage(), Anthropic.APIError);
     assert.deepEqual([raised.type, raised.status], ['api_error', undefined]);
@@ -159,7 +159,7 @@ describe('within a stream', () => {
 
 describe('a body that is too large', () => {
   for (const [name, bytes] of [['a little', MAX_BODY_BYTES], ['far', 30 * MAX_BODY_BYTES]] as const) {
-    it(`by ${name}: ContentTooLargeError, not a broken connection`, async () => {
+    it(`raises ContentTooLargeError by ${name}, not a connection error`, async () => {
       await assertRaises(client.messages.create({
         ...HELLO, messages: [{ role: 'user', content: 'x'.repeat(bytes) }],
       }), Anthropic.ContentTooLargeError,

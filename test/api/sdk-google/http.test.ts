@@ -20,14 +20,14 @@ const ask = (
 const reasonOf = (answer: Answer): string => answer.json().error.details[0].reason;
 
 describe('keys', () => {
-  it('are taken from x-goog-api-key, and as a bearer', async () => {
+  it('are accepted in x-goog-api-key and as a bearer token', async () => {
     world.openai.script(openaiChat());
     assert.equal((await ask('generateContent', HELLO, { 'no-key': '', 'x-goog-api-key': KEYS.main })).status, 200);
     assert.equal((await ask('generateContent')).status, 200);
     assert.equal((await get(world, '/v1beta/models', { 'no-key': '', 'x-goog-api-key': KEYS.main })).status, 200);
     assert.equal((await get(world, '/v1/models', { 'no-key': '', 'x-goog-api-key': KEYS.main })).status, 200);
   });
-  it('that differ, or stand in the URL, are refused without being repeated', async () => {
+  it('that differ or are in the URL are refused, and not repeated', async () => {
     const both = await ask('generateContent', HELLO, { 'x-goog-api-key': KEYS.small });
     assert.equal(both.status, 401);
     assert.match(both.json().error.message, /Authorization and x-goog-api-key/);
@@ -39,14 +39,14 @@ describe('keys', () => {
 });
 
 describe('paths', () => {
-  it('of models with slashes and colons find them', async () => {
+  it('of models with slashes and colons work', async () => {
     const answer = await ask('generateContent', HELLO, {}, 'vendor/ft:none');
     assert.deepEqual([answer.status, reasonOf(answer)], [404, 'MODEL_NOT_FOUND']);
     assert.match(answer.json().error.message, /"vendor\/ft:none"/);
     const escaped = await ask('generateContent', HELLO, {}, 'vendor%2Fft:none');
     assert.match(escaped.json().error.message, /"vendor\/ft:none"/);
   });
-  it('that are unknown answer in Google\'s form', async () => {
+  it('that are unknown get an error in Google\'s format', async () => {
     for (const [path, status] of [
       ['/v1beta/models/gpt-model:embedContent', 405], ['/v1beta/models/gpt-model', 405], ['/v1beta/files', 404],
       ['/v1beta', 404], ['/v1beta/models', 405],
@@ -55,7 +55,7 @@ describe('paths', () => {
       assert.deepEqual([answer.status, answer.json().error.code], [status, status], path);
     }
   });
-  it('below /v1 are the same, beside those of other dialects', async () => {
+  it('below /v1 work too, beside those of other dialects', async () => {
     world.openai.script(openaiChat());
     assert.equal((await post(world, '/v1/models/gpt-model:generateContent', HELLO)).json().modelVersion, 'mock-model');
     const wrong = await post(world, '/v1/models/gpt-model', HELLO);
@@ -75,7 +75,7 @@ describe('a stream', () => {
     assert.ok(events.every((event) => event.startsWith('data: {')), answer.text);
     assert.equal(events.length, 3);
   });
-  it('is a JSON array without', async () => {
+  it('is a JSON array without alt=sse', async () => {
     world.openai.script(openaiStream(['Hel', 'lo.']));
     const answer = await ask('streamGenerateContent');
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
@@ -83,7 +83,7 @@ describe('a stream', () => {
     assert.deepEqual(chunks.map(({ candidates: [{ content }] }) => content.parts[0].text), ['Hel', 'lo.', '']);
     assert.equal(chunks[2].usageMetadata.totalTokenCount, 12);
   });
-  it('of an array that fails ends with the error, and stays an array', async () => {
+  it('that fails as an array ends with the error, and stays valid JSON', async () => {
     world.openai.script(breakAt(openaiStream(['four', 'four']), 2, sse({ data: { error: { message: 'no more' } } })));
     const failed: Json[] = (await ask('streamGenerateContent')).json();
     assert.deepEqual([failed.length, failed[1].error.message], [2, 'no more']);
@@ -95,7 +95,7 @@ describe('a stream', () => {
 });
 
 describe('a request', () => {
-  it('in the other spelling is the same', async () => {
+  it('in the other spelling of fields is equivalent', async () => {
     world.openai.script(openaiChat());
     await ask('generateContent', {
       contents: [{ parts: [{ inline_data: { mime_type: 'text/plain', data: Buffer.from('hi').toString('base64') } }] }],
@@ -109,7 +109,7 @@ describe('a request', () => {
     const twice = await ask('generateContent', { ...HELLO, generationConfig: { topP: 1, top_p: 1 } });
     assert.match(twice.json().error.message, /"generationConfig.topP" is given in two spellings/);
   });
-  it('that is malformed is refused by the name of its field', async () => {
+  it('that is malformed is refused with the name of its field', async () => {
     for (const [body, field] of [
       [{}, 'contents'], [{ contents: [] }, 'contents'], [{ contents: [7] }, 'contents[0]'],
       [{ contents: [{ parts: 7 }] }, 'contents[0].parts'], [{ ...HELLO, generationConfig: 7 }, 'generationConfig'],
@@ -130,7 +130,7 @@ describe('a request', () => {
     }
     assert.equal(world.openai.requests.length, 0);
   });
-  it('keeps numbers that a double cannot hold', async () => {
+  it('keeps numbers that a double cannot represent', async () => {
     world.anthropic.script(anthropicMessage());
     const body = '{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":'
       + '{"id":12345678901234567890}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":'
@@ -138,7 +138,7 @@ describe('a request', () => {
     await post(world, '/v1beta/models/claude-model:generateContent', body);
     assert.equal((await world.anthropic.request(0)).body.toString().split('12345678901234567890').length, 3);
   });
-  it('with another number that OpenAI\'s protocol carries keeps it, too', async () => {
+  it('keeps other such numbers that OpenAI\'s protocol supports', async () => {
     world.openai.script(openaiChat());
     const body = '{"contents":[{"role":"user","parts":[{"text":"x"}]},'
       + '{"role":"model","parts":[{"functionCall":{"name":"f","args":{"id":12345678901234567890}}}]}]}';
@@ -148,7 +148,7 @@ describe('a request', () => {
 });
 
 describe('a count', () => {
-  it('is free for a key without money, and takes a wrapped request', async () => {
+  it('is free for a key without money, and accepts a wrapped request', async () => {
     const plain = (await ask('countTokens', HELLO, { 'x-api-key': KEYS.poor })).json().totalTokens;
     const wrapped = await ask('countTokens', {
       generateContentRequest: {

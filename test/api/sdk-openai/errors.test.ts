@@ -50,7 +50,7 @@ async function assertRaises(
 }
 
 describe('AuthenticationError', () => {
-  it('another provider\'s key, and an unknown one for the list of models', async () => {
+  it('is raised for another provider\'s key, and for an unknown key when listing models', async () => {
     const expected = { status: 401, type: 'invalid_request_error', code: 'invalid_api_key' };
     await assertRaises(
       openaiClient(world, { apiKey: 'AIzaSyA-1234567890123456789012345678' }).chat.completions.create(HELLO),
@@ -65,14 +65,14 @@ describe('AuthenticationError', () => {
 });
 
 describe('NotFoundError', () => {
-  it('a model that is looked up', async () => {
+  it('is raised for the look-up of an unknown model', async () => {
     await assertRaises(client.models.retrieve('gpt-nothing'), OpenAI.NotFoundError, {
       status: 404, type: 'invalid_request_error', code: 'model_not_found', param: 'model',
       message: /"gpt-nothing" does not exist or you do not have access/,
     });
     await books.check(free(404));
   });
-  it('a base URL without /v1 says so', async () => {
+  it('is raised for a base URL without /v1, with that reason', async () => {
     const expected = { status: 404, type: 'invalid_request_error', code: 'not_found' };
     const never = openaiClient(world, { baseURL: world.gateway.url });
     await assertRaises(
@@ -81,7 +81,7 @@ describe('NotFoundError', () => {
     await assertRaises(never.models.list(), OpenAI.NotFoundError, { ...expected, message: /base URL.*\/v1/ });
     await books.check(free(404), free(404));
   });
-  it('an endpoint that the gateway has not', async () => {
+  it('is raised for an endpoint that the gateway does not serve', async () => {
     await assertRaises(client.moderations.create({ input: 'hello' }), OpenAI.NotFoundError,
       { status: 404, type: 'invalid_request_error', code: 'not_found', message: /moderation.*chat model/ });
     await books.check(free(404));
@@ -90,14 +90,14 @@ describe('NotFoundError', () => {
 
 describe('BadRequestError', () => {
   const expected = { status: 400, type: 'invalid_request_error' };
-  it('a limit that is given twice', async () => {
+  it('is raised for an output limit that is given twice', async () => {
     await assertRaises(
       client.chat.completions.create({ ...HELLO, max_tokens: 1, max_completion_tokens: 2 }), OpenAI.BadRequestError,
       { ...expected, code: 'invalid_value', param: 'max_tokens', message: /differ/ },
     );
     await books.check(free(400));
   });
-  it('the provider\'s own refusal, in its words', async () => {
+  it('is raised for the provider\'s own refusal, with its message', async () => {
     world.openai.script(json({ error: { message: 'Temperature must be at most 2.', type:
       'invalid_request_error', param: 'temperature', code: 'decimal_above_max_value' } }, { status: 400 }));
     await assertRaises(client.chat.completions.create({ ...HELLO, temperature: 9 }), OpenAI.BadRequestError,
@@ -108,7 +108,7 @@ describe('BadRequestError', () => {
 });
 
 describe('a full key', () => {
-  it('is waited for by the SDK: the call succeeds once the slot is free', async () => {
+  it('is retried by the SDK: the call succeeds once the slot is free', async () => {
     const cost = 10n * GPT.input + GPT.output;
     const waiting = gated(openaiChat());
     world.openai.script(waiting.reply, openaiChat());
@@ -133,26 +133,26 @@ describe('a full key', () => {
 });
 
 describe('InternalServerError', () => {
-  it('a provider that answers something else than JSON', async () => {
+  it('is raised for a provider that responds with something other than JSON', async () => {
     world.openai.script({ steps: ['<html>'] });
     await assertRaises(once.chat.completions.create(HELLO), OpenAI.InternalServerError, {
       status: 502, type: 'server_error', code: 'upstream_error', message: /not JSON/,
     });
     await books.check(free(502));
   });
-  it('is tried again by the SDK, and only the call that succeeds is paid', async () => {
+  it('is retried by the SDK, and only the successful call is billed', async () => {
     world.openai.script(openaiError(500), openaiChat());
     assert.equal((await client.chat.completions.create(HELLO)).choices.length, 1);
     await books.check(free(502), paid(10n * GPT.input + GPT.output));
   });
 });
 
-describe('within a stream', () => {
+describe('an error within a stream', () => {
   const input = BigInt(Math.ceil(Buffer.byteLength(JSON.stringify({ ...HELLO, stream: true })) / 4) + 3) * GPT.input;
   /** 40 bytes, estimated as ten tokens. */
   const output = 10n * GPT.output;
 
-  it('the provider\'s error is raised, with its fields, after what came before it', async () => {
+  it('is raised with the provider\'s fields, after the chunks before it', async () => {
     const error =
       sse({ data: { error: { message: 'The server had an error.', type: 'server_error', param: null, code: null } } });
     world.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y']), 2, error));
@@ -167,14 +167,14 @@ describe('within a stream', () => {
     assert.match(raised.requestID ?? '', /^req_/);
     await books.check({ status: 200, costNanoUsd: input + output, source: 'Partial' });
   });
-  it('a cut is raised too, and is no end', async () => {
+  it('is raised for a stream that is cut off', async () => {
     world.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y']), 2, CUT));
     const raised = await caught(client.chat.completions.stream(HELLO).finalChatCompletion(), OpenAI.APIError);
     assert.deepEqual([raised.type, raised.code], ['server_error', 'upstream_error']);
     assert.match(raised.message, /broke off/);
     await books.check({ status: 200, costNanoUsd: input + output, source: 'Partial' });
   });
-  it('an error before its first chunk is an answer of its own, with a status', async () => {
+  it('has a response of its own with a status before the first chunk', async () => {
     world.openai.script({
       headers: { 'content-type': 'text/event-stream' },
       steps: [sse({ data: { error: { message: 'Overloaded', type: 'server_error', code: 'server_is_overloaded' } } })],
@@ -187,7 +187,7 @@ describe('within a stream', () => {
 
 describe('a body that is too large', () => {
   for (const [name, bytes] of [['a little', MAX_BODY_BYTES], ['far', 30 * MAX_BODY_BYTES]] as const) {
-    it(`by ${name}: status 413, not a broken connection`, async () => {
+    it(`raises status 413 by ${name}, not a connection error`, async () => {
       const messages = [{ role: 'user' as const, content: 'x'.repeat(bytes) }];
       await assertRaises(client.chat.completions.create({ model: 'gpt-model', messages }), OpenAI.APIError,
         { status:
@@ -195,7 +195,7 @@ describe('a body that is too large', () => {
       await books.check(free(413));
     });
   }
-  it('of a sender whose key is unknown: status 401', async () => {
+  it('raises status 401 for a client with an unknown key', async () => {
     const messages = [{ role: 'user' as const, content: 'x'.repeat(20 * MAX_BODY_BYTES) }];
     await assertRaises(openaiClient(
       world, { apiKey: 'sk-nobody-has-this-key-00000000000000000000' },

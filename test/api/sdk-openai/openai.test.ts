@@ -52,7 +52,7 @@ const WEATHER = {
 };
 
 describe('models', () => {
-  it('are listed, as a page and one after the other', async () => {
+  it('are listed, as a page and one by one', async () => {
     const page = await client.models.list();
     const all = await collect(client.models.list());
     assert.deepEqual(page.data, all);
@@ -62,7 +62,7 @@ describe('models', () => {
       !all.some(({ id }) => id === 'unpriced-model' || id === 'shelf-model'));
     await books.check(free(), free());
   });
-  it('are looked up by name, whatever is in it', async () => {
+  it('are looked up by names with any characters', async () => {
     assert.equal((await client.models.retrieve('gpt-model')).owned_by, 'OpenAI');
     assert.equal((await client.models.retrieve('meta/llama 3:free')).id, 'meta/llama 3:free');
     await books.check(free(), free());
@@ -70,7 +70,7 @@ describe('models', () => {
 });
 
 describe('chat completions', () => {
-  it('answer, with their id, their usage, and what they cost', async () => {
+  it('return id, usage and cost', async () => {
     world.openai.script(openaiChat({ content: 'Good day.', usage: {
       prompt_tokens: 100, completion_tokens: 20, prompt_tokens_details: { cached_tokens: 40 },
     } }));
@@ -85,7 +85,7 @@ describe('chat completions', () => {
     assert.equal(id, call?.request_id);
     assert.equal((data as OpenAI.ChatCompletion & { _request_id?: string })._request_id, id);
   });
-  it('take every role, every setting and fields that the SDK does not know', async () => {
+  it('accept every role, every setting and fields that the SDK does not know', async () => {
     const body = {
       model: 'gpt-model', n: 2, temperature:
         0.2, top_p: 0.9, seed: 7, stop: ['END', '\n\n'], user: 'someone', logprobs: true, top_logprobs: 2,
@@ -103,13 +103,13 @@ describe('chat completions', () => {
     assert.deepEqual({ ...answer }['new_field' as 'id'], [1]);
     await books.check(paid(10n * GPT.input + GPT.output));
   });
-  it('go to a model under another name at its provider', async () => {
+  it('reach a model that has another name at its provider', async () => {
     world.openai.script(openaiChat());
     await client.chat.completions.create({ ...HELLO, model: 'renamed-model' });
     assert.equal((await world.openai.request(0)).json()['model'], 'upstream-name-7');
     await books.check(paid(11n * 2_000n));
   });
-  it('keep their connections, refusals and streams included', async () => {
+  it('reuse connections, also after refusals and streams', async () => {
     const proxy = await openConnections(world.gateway.url);
     try {
       const through = openaiClient(world, { baseURL: `${proxy.url}/v1` });
@@ -132,7 +132,7 @@ describe('chat completions', () => {
 });
 
 describe('streams', () => {
-  it('arrive chunk by chunk, without usage that was not asked for', async () => {
+  it('arrive chunk by chunk, without usage that was not requested', async () => {
     world.openai.script(openaiStream(['Hel', 'lo ', '🗼']));
     const { data: stream, request_id: id } =
       await client.chat.completions.create({ ...HELLO, stream: true }).withResponse();
@@ -143,7 +143,7 @@ describe('streams', () => {
     const [call] = await books.check(paid(10n * GPT.input + 3n * GPT.output));
     assert.equal(id, call?.request_id);
   });
-  it('end with their usage where it was asked for', async () => {
+  it('end with usage if it was requested', async () => {
     world.openai.script(openaiStream(
       ['a', 'b'], { usage: { prompt_tokens: 30, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 10 } } },
     ));
@@ -166,7 +166,7 @@ describe('streams', () => {
     await books.check(paid(10n * GPT.input + 2n * GPT.output));
   });
   for (const leave of ['by breaking out of the loop', 'by its controller', 'by a signal'] as const) {
-    it(`are left ${leave}: with Cancel the provider is stopped, and what came is paid`, async () => {
+    it(`are aborted ${leave}: with Cancel the provider is stopped, and the output so far is billed`, async () => {
       await world.gateway.write('cancel.yaml', cancelManifest('OpenAI', world.openai.url));
       const asks = { ...HELLO, model: 'gpt-cancel' };
       const waiting = gate();
@@ -189,7 +189,7 @@ describe('streams', () => {
       await world.gateway.write('cancel.yaml', '# nothing\n');
     });
   }
-  it('and a call that does not stream, left by its user, is paid exactly', async () => {
+  it('and whole responses that the user aborts are billed exactly', async () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 11, completion_tokens: 33 } }));
     world.openai.script(waiting.reply);
     const leaving = new AbortController();
@@ -217,7 +217,7 @@ describe('tools', () => {
     id: 'call_2', name: 'get_weather', arguments: '{"city":"São Paulo"}',
   }];
 
-  it('reach the provider as they are; its calls come back; their results go on', async () => {
+  it('reach the provider unchanged, and so do their calls and results', async () => {
     world.openai.script(openaiChat({ toolCalls: calls }), openaiChat({ content: 'Cold and warm.' }));
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Weather?' }];
     const asks = {
@@ -238,7 +238,7 @@ describe('tools', () => {
     assert.deepEqual((await world.openai.request(1)).json()['messages'], JSON.parse(JSON.stringify(messages)));
     await books.check(paid(10n * GPT.input + 2n * GPT.output), paid(10n * GPT.input + GPT.output));
   });
-  it('called within a stream, in interleaved fragments, come together', async () => {
+  it('are reassembled from the interleaved fragments of a stream', async () => {
     const chunk = (delta: object, finish: string | null = null): { data: object } => ({ data: {
       id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm',
       choices: [{ index: 0, delta, finish_reason: finish }],
@@ -291,7 +291,7 @@ describe('tools', () => {
 });
 
 describe('images in messages', () => {
-  it('go on as they are, by URL and as data', async () => {
+  it('are passed on unchanged, by URL and as data', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: [
       { type: 'text', text: 'What are these?' },
       { type: 'image_url', image_url: { url: 'https://example.com/cat.png', detail: 'low' } },
@@ -330,7 +330,7 @@ describe('structured output', () => {
 });
 
 describe('embeddings', () => {
-  it('as the SDK asks for them by itself, in base64', async () => {
+  it('are returned in base64, the SDK\'s default', async () => {
     const base64 = Buffer.from(new Float32Array([0.5, -2, 0.25]).buffer).toString('base64');
     world.openai.script(json({
       object: 'list', model: 'm', data: [{ object: 'embedding', index: 0, embedding: base64 }],
@@ -341,7 +341,7 @@ describe('embeddings', () => {
     assert.equal((await world.openai.request(0)).json()['encoding_format'], 'base64');
     await books.check(paid(1000n * EMBEDDING_TOKEN));
   });
-  it('as numbers, of several texts or of tokens', async () => {
+  it('are returned as numbers, for several texts or for tokens', async () => {
     world.openai.script(openaiEmbeddings([[0.1, 0.2], [0.3, 0.4]], 7), openaiEmbeddings([[0.5]], 3));
     const { data, usage } = await client.embeddings.create({
       model: 'embed-model', input: ['one', 'two'], encoding_format: 'float', dimensions: 2,
@@ -354,7 +354,7 @@ describe('embeddings', () => {
 });
 
 describe('images', () => {
-  it('are generated, n at a time, and paid by their number', async () => {
+  it('are generated n at a time, and billed by number', async () => {
     world.openai.script(openaiImages(3), openaiImages());
     const { data } = await client.images.generate({
       model: 'image-model', prompt: 'a cat', n: 3, size: '1024x1024', response_format: 'b64_json',
@@ -368,7 +368,7 @@ describe('images', () => {
     assert.equal(response.headers.get('x-modelgateway-cost-usd'), '0.04');
     await books.check(paid(3n * IMAGE), paid(IMAGE));
   });
-  it('stream with their drafts', async () => {
+  it('stream with partial images', async () => {
     world.openai.script(sseReply(
       { event: 'image_generation.partial_image', data: {
         type: 'image_generation.partial_image', b64_json: 'AA==', partial_image_index: 0,
@@ -386,7 +386,7 @@ describe('images', () => {
 });
 
 describe('the key', () => {
-  it('tells its holder what is left, through the SDK\'s own get()', async () => {
+  it('shows its remaining money, through the SDK\'s own get()', async () => {
     world.openai.script(openaiChat({ usage: { prompt_tokens: 100, completion_tokens: 50 } }));
     const small = openaiClient(world, { apiKey: KEYS.small });
     await small.chat.completions.create({ ...HELLO, max_tokens: 300 });

@@ -72,14 +72,14 @@ for (const [name, provider] of Object.entries(PROVIDERS)) {
   describe(`on a provider of ${name}`, () => {
     const { model, cost } = provider;
 
-    it('create()', async () => {
+    it('serves create()', async () => {
       provider.script(provider.whole('Hello.'));
       const response = await client.responses.create({ model, input: 'hello', instructions: 'Be brief.' });
       assert.deepEqual([response.output_text, response.status, response.instructions],
         ['Hello.', 'completed', 'Be brief.']);
       await books.check(paid(cost));
     });
-    it('stream(), as events and as one', async () => {
+    it('serves stream(), as events and as one response', async () => {
       provider.script(provider.stream('Hel', 'lo.'));
       const stream = client.responses.stream({ model, input: 'hello' });
       const deltas: string[] = [];
@@ -88,7 +88,7 @@ for (const [name, provider] of Object.entries(PROVIDERS)) {
       assert.deepEqual([deltas, response.output_text, response.usage?.total_tokens], [['Hel', 'lo.'], 'Hello.', 11]);
       await books.check(paid(cost));
     });
-    it('parse(), and a stream that is parsed', async () => {
+    it('serves parse(), also for a stream', async () => {
       const format = makeParseableTextFormat({
         type: 'json_schema', name: 'city', strict: true, schema: SCHEMA,
       }, (text) => JSON.parse(text) as { city: string });
@@ -99,7 +99,7 @@ for (const [name, provider] of Object.entries(PROVIDERS)) {
       assert.deepEqual(streamed.output_parsed, { city: 'Oslo' });
       await books.check(paid(cost), paid(cost));
     });
-    it('tools, called within a stream, and their results', async () => {
+    it('serves tools, called within a stream, and their results', async () => {
       provider.script(provider.calls('stream'), provider.whole('Cold.'));
       const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'Weather?' }];
       const first = await client.responses.stream({ model, input, tools: [TOOL] }).finalResponse();
@@ -114,7 +114,7 @@ for (const [name, provider] of Object.entries(PROVIDERS)) {
   });
 }
 
-it('a stream that breaks off has failed, with what was seen of it', async () => {
+it('fails a stream that is cut off, with its output so far', async () => {
   world.openai.script(breakAt(openaiStream(['four', 'four']), 3, CUT));
   const response = await client.responses.stream({ model: 'chat-model', input: 'hello' }).finalResponse();
   assert.deepEqual([response.status, response.error?.code], ['failed', 'server_error']);
@@ -122,7 +122,7 @@ it('a stream that breaks off has failed, with what was seen of it', async () => 
   const input = BigInt(Math.ceil(Buffer.byteLength(body) / 4) + 3);
   await books.check({ status: 200, costNanoUsd: input * GPT.input + 2n * GPT.output, source: 'Partial' });
 });
-it('an earlier response is refused, with what to do instead', async () => {
+it('refuses an earlier response, and says what to do instead', async () => {
   const error = await caught(client.responses.create({
     model: 'chat-model', input: 'hello', previous_response_id: 'resp_1',
   }), OpenAI.BadRequestError);

@@ -45,7 +45,7 @@ beforeEach(() => {
 afterEach(() => books.assertChecked());
 
 describe('videos', () => {
-  it('are made, asked for, downloaded and deleted', async () => {
+  it('are created, polled, downloaded and deleted', async () => {
     const made = await client.videos.create({ model: 'film-model', prompt: 'a river', seconds: '8', size: '1280x720' });
     assert.equal(made.status, 'queued');
     assert.match((await world.openai.request(0)).headers['content-type'] ?? '', /^multipart\/form-data/);
@@ -59,7 +59,7 @@ describe('videos', () => {
     assert.deepEqual(await client.videos.delete(made.id), { id: made.id, object: 'video.deleted', deleted: true });
     await books.check(paid(FILM), free(), free(), free(), free(), free());
   });
-  it('begin from a picture, as a file or by its address', async () => {
+  it('start from an image, as a file or by URL', async () => {
     await client.videos.create({ model: 'film-model', prompt:
       'a river', input_reference: await toFile(Buffer.from('PNG'), 'a.png', { type: 'image/png' }) });
     await client.videos.create({
@@ -69,7 +69,7 @@ describe('videos', () => {
     assert.match((await world.openai.request(1)).body.toString(), /name="input_reference\[image_url\]"/);
     await books.check(paid(FILM), paid(FILM));
   });
-  it('that fail are given back', async () => {
+  it('that fail are refunded', async () => {
     const made = await client.videos.create({ model: 'film-model', prompt: 'a river' });
     const [call] = await books.check(paid(FILM));
     jobs.set(made.id, 'failed');
@@ -78,7 +78,7 @@ describe('videos', () => {
     const usage = await client.get<{ cost_usd: string; status: string }>(`/usage/${call?.request_id}`);
     assert.deepEqual([usage.status, usage.cost_usd], ['Refunded', '0.00']);
   });
-  it('are not listed or remixed, which is said', async () => {
+  it('cannot be listed or remixed, and the error says so', async () => {
     assert.match((await caught(client.videos.list(), OpenAI.NotFoundError)).message, /Keep the id/);
     assert.match(
       (await caught(client.videos.remix('video_1', { prompt: 'x' }), OpenAI.NotFoundError)).message, /Make a new one/,
@@ -99,7 +99,7 @@ describe('responses', () => {
     assert.equal(response.output_text, 'Hello there.');
     await books.check(paid(60n * GPT.input + 40n * GPT.cached + 7n * GPT.output));
   });
-  it('stream, as events and as one', async () => {
+  it('stream, as events and as one response', async () => {
     world.openai.script(openaiResponseStream());
     const events = await collect(await client.responses.create({ ...HELLO, stream: true }));
     assert.equal(events.filter((event) => event.type === 'response.output_text.delta').map(({ delta }) => delta)
@@ -109,7 +109,7 @@ describe('responses', () => {
     const cost = 10n * GPT.input + 2n * GPT.output;
     await books.check(paid(cost), paid(cost));
   });
-  it('that fail or break off are seen to', async () => {
+  it('that fail or are cut off raise errors', async () => {
     world.openai.script(openaiResponseStream(
       ['four'], { end: 'failed', usage: { input_tokens: 10, output_tokens: 1 } },
     ), openaiResponseStream(['four'], { end: 'error' }), openaiResponseStream(['four'], { end: 'cut' }));
@@ -124,7 +124,7 @@ describe('responses', () => {
     const cut = { status: 200, costNanoUsd: input * GPT.input + GPT.output, source: 'Partial' } as const;
     await books.check(paid(10n * GPT.input + GPT.output), cut, cut);
   });
-  it('that this account has not made are not fetched, which is said', async () => {
+  it('that this account has not created cannot be fetched, and the error says so', async () => {
     const { message } = await caught(client.responses.retrieve('resp_1'), OpenAI.NotFoundError);
     assert.match(message, /has no such response here/);
     assert.match((await caught(

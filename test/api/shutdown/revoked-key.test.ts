@@ -35,7 +35,7 @@ async function generation(gateway: GatewayProcess): Promise<string | undefined> 
 }
 
 describe('a key that is disabled while the gateway drains', () => {
-  it('opens nothing on connections from before', async () => {
+  it('is refused on existing connections', async () => {
     const gateway = await scene.home.start();
     const agents = [0, 1].map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
     const waiting = gate();

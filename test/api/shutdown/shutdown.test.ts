@@ -30,7 +30,7 @@ async function readiness(gateway: GatewayProcess): Promise<number> {
 }
 
 describe('SIGTERM', () => {
-  it('takes no new calls, lets running streams finish whole and settled, and exits with 0', async () => {
+  it('refuses new calls, completes and settles running streams, and exits with 0', async () => {
     const gateway = await scene.home.start();
     const waiting = [gate(), gate(), gate()];
     scene.provider.script((request, index) => insertAt(answerNumbered(request), index === 2 ? 0 : 2, waiting[index]!));
@@ -62,7 +62,7 @@ describe('SIGTERM', () => {
     }
   });
 
-  it('answers what comes on connections from before, and closes them', async () => {
+  it('serves requests on existing connections, and closes them', async () => {
     const gateway = await scene.home.start();
     const waiting = gate();
     scene.provider.script((request, index) =>
@@ -85,7 +85,7 @@ describe('SIGTERM', () => {
     assertBalanced(readBooks(scene.home.dataDir));
   });
 
-  it('waits for calls whose clients have left, and bills their exact usage', async () => {
+  it('waits for calls whose clients have disconnected, and bills their exact usage', async () => {
     const gateway = await scene.home.start();
     const waiting = gate();
     scene.provider.script((request) => ({ ...answerNumbered(request), beforeHead: [waiting] }));
@@ -103,7 +103,7 @@ describe('SIGTERM', () => {
     assert.deepEqual([record?.status, record?.costNanoUsd], ['ClientClosed', OPENAI_WHOLE.costNanoUsd]);
   });
 
-  it('waits for an answer that its client is still taking', async () => {
+  it('waits for a response that its client is still reading', async () => {
     const gateway = await scene.home.start();
     // more than the kernel buffers for a client that does not read
     const content = 'x'.repeat(7 * 2 ** 20);
@@ -133,7 +133,7 @@ describe('SIGTERM', () => {
     for (const { socket, closed } of sockets) await closed.finally(() => socket.destroy());
   });
 
-  it('a second one ends at once; what ran is billed at its last progress', async () => {
+  it('exits at once when sent twice, and running calls are billed at their last progress', async () => {
     const first = await scene.home.start();
     const { reply, gate: waiting } = gated(answerNumbered(await firstRequest(first)));
     scene.provider.script(reply);
@@ -190,7 +190,7 @@ describe('SIGTERM', () => {
 });
 
 describe('draining', () => {
-  it('takes as long as the calls do', async () => {
+  it('takes as long as the running calls', async () => {
     const world = await startWorld();
     const waiting = gate();
     world.openai.script((request) => insertAt(answerNumbered(request), 2, waiting));

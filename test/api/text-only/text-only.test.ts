@@ -190,7 +190,7 @@ for (const [name, places] of [
 ] as const) {
   describe(`an image in ${name}`, () => {
     for (const [what, { path, body, param }] of Object.entries(places)) {
-      it(`as ${what}`, async () => {
+      it(`is refused as ${what}`, async () => {
         assertRefused(await post(world, path, { model: 'chat-text', ...body }), param);
         assert.doesNotMatch((await post(world, path, { model: 'chat-any', ...body })).text, /takes text only/);
       });
@@ -199,14 +199,14 @@ for (const [name, places] of [
 }
 
 describe('counting tokens', () => {
-  it('refuses what the call would refuse', async () => {
+  it('refuses what a call would refuse', async () => {
     assertRefused(
       await post(world, '/v1/messages/count_tokens', { model: 'chat-text', messages: [user([BLOCK])] }), '',
     );
   });
 });
 
-describe('a picture to begin from', () => {
+describe('an image to start from', () => {
   const fields: Readonly<Record<string, unknown>> = {
     input_reference: { image_url: DATA_URL }, image: DATA_URL, image_url:
       'https://example.com/a.png', images: [DATA_URL], first_frame_image: 'https://example.com/a.png',
@@ -214,7 +214,7 @@ describe('a picture to begin from', () => {
   };
   for (const [path, maker] of [['/v1/videos', 'video'], ['/v1/images/generations', 'image']] as const) {
     for (const [field, value] of Object.entries(fields)) {
-      it(`for ${maker}s in the field ${field}`, async () => {
+      it(`is refused for ${maker}s in the field ${field}`, async () => {
         const answer = await post(world, path, { model: `text-to-${maker}`, prompt: 'a cat', [field]: value });
         assert.deepEqual([answer.status, answer.json().error.code], [400, 'unsupported_image'], answer.text);
         assert.ok(String(answer.json().error.param).startsWith(field));
@@ -224,7 +224,7 @@ describe('a picture to begin from', () => {
       });
     }
   }
-  it('for videos as a file of a form', async () => {
+  it('is refused for videos as a file of a form', async () => {
     for (const [model, refused] of [['text-to-video', true], ['any-to-video', false]] as const) {
       const form = new FormData();
       form.set('model', model);
@@ -236,7 +236,7 @@ describe('a picture to begin from', () => {
       assert.equal((await response.text()).includes('unsupported_image'), refused);
     }
   });
-  it('is nothing where the prompt only speaks of one', async () => {
+  it('is not assumed if only the prompt mentions one', async () => {
     const answer = await post(world, '/v1/videos', { model: 'text-to-video', prompt:
       `image_url: ${DATA_URL}`, image: null, images: [], mask: 3, image_url: '', size: '1280x720' });
     assert.doesNotMatch(answer.text, /unsupported_image/);

@@ -132,7 +132,7 @@ function assertWithin(): void {
 }
 
 describe('thresholds', () => {
-  it('are reached exactly, and the rest is refused with 429', async () => {
+  it('are reached exactly, and further calls get 429', async () => {
     const waiting = gate();
     scriptBoth(() => ({ ...openaiChat(), beforeHead: [waiting] }));
     const crowd = (name: KeyName, count: number): { running: Promise<Seen[]>; over: () => number } => {
@@ -164,7 +164,7 @@ describe('thresholds', () => {
   });
 
   const seed = seedOfRun();
-  it(`hold under a storm of failures and clients that leave (SEED=${seed})`, async () => {
+  it(`hold under many failures and disconnected clients (SEED=${seed})`, async () => {
     const random = randomFrom(seed);
     const turns = async (most: number): Promise<void> => { for (let left = random() * most; left > 0; left--)
       await new Promise(setImmediate); };

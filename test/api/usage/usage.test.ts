@@ -14,7 +14,7 @@ afterEach(() => tidyUp(world));
 const usageOf = async (id: string | null): Promise<Json> => (await get(world, `/v1/usage/${id}`)).json();
 
 describe('GET /v1/usage/{id}', () => {
-  it('tells of any call that money was held for, however it ended', async () => {
+  it('returns every call that had a hold, however it ended', async () => {
     const status = async (answer: Answer): Promise<unknown> => {
       const { status: ended, cost_usd: cost, usage_source: source } = await usageOf(answer.headers.get('x-request-id'));
       return [ended, Number(cost) > 0, source];
@@ -28,7 +28,7 @@ describe('GET /v1/usage/{id}', () => {
       'ProviderCut', true, 'Partial',
     ]);
   });
-  it('has exactly the fields of the contract', async () => {
+  it('has exactly the documented fields', async () => {
     world.anthropic.script(anthropicMessage({ usage: { input_tokens:
       5, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 } }));
     const answer = await post(world, '/v1/messages', message());
@@ -50,14 +50,14 @@ describe('GET /v1/usage/{id}', () => {
       })),
     });
   });
-  it('names the session that an agent says it is in', async () => {
+  it('names the session that an agent sends', async () => {
     for (const [header, session] of [['x-claude-code-session-id', 'claude-1'], ['session_id', 'codex-1']] as const) {
       world.anthropic.script(anthropicMessage());
       const answer = await post(world, '/v1/messages', message(), { [header]: session });
       assert.equal((await usageOf(answer.headers.get('x-request-id'))).session, session);
     }
   });
-  it('unknown: 404 not_found', async () => {
+  it('returns 404 not_found for an unknown call', async () => {
     const answer = await get(world, '/v1/usage/req_00000000000000000000000000000000');
     assert.deepEqual([answer.status, answer.json().error.code], [404, 'not_found']);
   });

@@ -96,7 +96,7 @@ async function statusOf(requestId: string): Promise<string> {
 }
 
 describe('a video', () => {
-  it('is paid when it is made, by number', async () => {
+  it('is billed when it is created, by number', async () => {
     const before = (await spending(world)).spent;
     const answer = await post(world, '/v1/videos', { model: 'film-model', prompt: 'a river', n: 2, seconds: '8' });
     assert.deepEqual([answer.status, answer.headers.get('x-modelgateway-cost-usd')], [200, '0.24']);
@@ -104,7 +104,7 @@ describe('a video', () => {
     assert.equal((await spending(world)).spent - before, 2n * PRICE);
     assert.ok(nothingLeaks(world));
   });
-  it('is made from a form as it came, with its file', async () => {
+  it('is created from a form that is passed on unchanged, with its file', async () => {
     const form = new FormData();
     form.set('model', 'film-model');
     form.set('prompt', 'a river');
@@ -130,7 +130,7 @@ describe('a video', () => {
     assert.equal((await post(world, '/v1/videos', { model: 'film-model', prompt: 'x' })).status, 400);
     assert.deepEqual(await spending(world), before);
   });
-  it('that has failed at once costs nothing, and its client is told', async () => {
+  it('that fails at once costs nothing, and the response says so', async () => {
     jobs = serveVideos(world.openai, { firstStatus: 'failed' });
     const before = await spending(world);
     const answer = await post(world, '/v1/videos', { model: 'film-model', prompt: 'x' });
@@ -140,7 +140,7 @@ describe('a video', () => {
     assert.deepEqual(await spending(world), before);
     assert.equal((await get(world, `/v1/videos/${answer.json().id}`)).status, 404);
   });
-  it('whose answer names none costs nothing', async () => {
+  it('whose response names none costs nothing', async () => {
     const before = await spending(world);
     world.openai.script({ steps: ['{"object":"video"}'] });
     assert.equal((await post(world, '/v1/videos', { model: 'film-model', prompt: 'x' })).status, 502);
@@ -170,8 +170,8 @@ describe('a video', () => {
   });
 });
 
-describe('asking for a video', () => {
-  it('is free, and tells the provider\'s own words', async () => {
+describe('polling a video', () => {
+  it('is free, and returns the provider\'s own response', async () => {
     const { id } = await make();
     const before = await spending(world);
     jobs.set(id, 'in_progress');
@@ -181,7 +181,7 @@ describe('asking for a video', () => {
     assert.deepEqual(await spending(world), before);
     assert.ok(nothingLeaks(world));
   });
-  it('gives a failed one back, once', async () => {
+  it('refunds a failed video, once', async () => {
     const before = (await spending(world)).spent;
     const { id, requestId } = await make();
     jobs.set(id, 'failed');
@@ -194,7 +194,7 @@ describe('asking for a video', () => {
     await poll(() => Promise.resolve(true));
     assert.equal((await spending(world)).spent, before);
   });
-  it('keeps a completed one paid, whatever is said later', async () => {
+  it('keeps a completed video billed, whatever the provider reports later', async () => {
     const { id, requestId } = await make();
     jobs.set(id, 'completed');
     await get(world, `/v1/videos/${id}`);
@@ -202,7 +202,7 @@ describe('asking for a video', () => {
     await get(world, `/v1/videos/${id}`);
     assert.equal(await statusOf(requestId), 'Succeeded');
   });
-  it('is for nobody else, who is told the same as of one that never was', async () => {
+  it('is refused to other keys, with the same error as for an unknown video', async () => {
     const { id } = await make();
     for (const path of [`/v1/videos/${id}`, `/v1/videos/${id}/content`]) {
       const [other, never] =
@@ -216,7 +216,7 @@ describe('asking for a video', () => {
     assert.ok(world.openai.requests.every(({ path }) => !path.endsWith('/content')));
     assert.equal(jobs.deleted.length, 0);
   });
-  it('tells what went wrong at the provider', async () => {
+  it('returns the provider\'s error', async () => {
     const { id } = await make();
     for (const [status, told, code] of [[500, 502, 'upstream_error'], [
       401, 502, 'upstream_error',
@@ -229,7 +229,7 @@ describe('asking for a video', () => {
     assert.equal((await get(world, `/v1/videos/${id}`)).status, 502);
     assert.ok(nothingLeaks(world));
   });
-  it('tells of a failure only once it is given back', async () => {
+  it('reports a failure only after the refund', async () => {
     const { ledger } = world.gateway;
     const { id, requestId } = await make();
     jobs.set(id, 'failed');
@@ -274,7 +274,7 @@ describe('asking for a video', () => {
 });
 
 describe('a video\'s content', () => {
-  it('comes as it is, with its length', async () => {
+  it('is returned unchanged, with its length', async () => {
     const { id } = await make();
     const response = await fetch(
       `${world.gateway.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${KEYS.main}` } },
@@ -285,7 +285,7 @@ describe('a video\'s content', () => {
     assert.ok(Buffer.from(await response.arrayBuffer()).equals(filmOf(id)));
     assert.ok(nothingLeaks(world));
   });
-  it('comes in part, and in another variant', async () => {
+  it('is returned by range, and in another variant', async () => {
     const { id } = await make();
     const part = await get(world, `/v1/videos/${id}/content`, { range: 'bytes=5-9' });
     assert.deepEqual([
@@ -294,7 +294,7 @@ describe('a video\'s content', () => {
     assert.equal((await get(world, `/v1/videos/${id}/content?variant=thumbnail`)).text, 'thumb');
     assert.equal((await world.openai.request(2)).path, `/v1/videos/${id}/content?variant=thumbnail`);
   });
-  it('is told of without coming', async () => {
+  it('is described by HEAD', async () => {
     const { id } = await make();
     const response = await fetch(`${world.gateway.url}/v1/videos/${id}/content`, {
       method: 'HEAD', headers: { authorization: `Bearer ${KEYS.main}` },
@@ -303,7 +303,7 @@ describe('a video\'s content', () => {
       response.status, response.headers.get('content-length'), await response.text(),
     ], [200, String(filmOf(id).length), '']);
   });
-  it('that breaks off does not look whole', async () => {
+  it('that is cut off is not completed', async () => {
     const { id } = await make();
     world.openai.script({ headers: { 'content-type': 'video/mp4' }, steps: ['half a film', CUT] });
     await assert.rejects(async () => (await fetch(
@@ -311,7 +311,7 @@ describe('a video\'s content', () => {
     )).text());
     assert.ok(nothingLeaks(world));
   });
-  it('is stopped when its client leaves', async () => {
+  it('is stopped when its client disconnects', async () => {
     const { id } = await make();
     const holding = gate();
     world.openai.script({ headers: { 'content-type': 'video/mp4' }, steps: ['some', holding, 'more'] });
@@ -329,7 +329,7 @@ describe('a video\'s content', () => {
 });
 
 describe('deleting a video', () => {
-  it('that is complete keeps it paid', async () => {
+  it('that is complete keeps it billed', async () => {
     const { id, requestId } = await make();
     jobs.set(id, 'completed');
     const response = await remove(id);
@@ -337,7 +337,7 @@ describe('deleting a video', () => {
     assert.deepEqual([jobs.deleted, await statusOf(requestId)], [[id], 'Succeeded']);
     assert.equal((await get(world, `/v1/videos/${id}`)).status, 404);
   });
-  it('that runs keeps it paid, and nobody asks for it any more', async () => {
+  it('that is running keeps it billed, and ends its polling', async () => {
     const { id, requestId } = await make();
     assert.equal((await remove(id)).status, 200);
     const asked = world.openai.requests.length;
@@ -347,14 +347,14 @@ describe('deleting a video', () => {
     assert.equal(world.openai.requests.filter(({ path }) => path.endsWith(id)).length, asked - 1);
     assert.equal(await statusOf(requestId), 'Succeeded');
   });
-  it('that has failed gives it back, although nobody had heard', async () => {
+  it('that has failed refunds it, although no client knew', async () => {
     const before = (await spending(world)).spent;
     const { id, requestId } = await make();
     jobs.set(id, 'failed');
     assert.equal((await remove(id)).status, 200);
     assert.deepEqual([await statusOf(requestId), (await spending(world)).spent], ['Refunded', before]);
   });
-  it('is not claimed where the provider refuses it', async () => {
+  it('is not reported if the provider refuses it', async () => {
     const { id } = await make();
     world.openai.script({ steps: [`{"id":"${id}","status":"queued"}`] }, openaiError(400, 'still running'));
     const response = await remove(id);
@@ -364,7 +364,7 @@ describe('deleting a video', () => {
 });
 
 describe('the poller', () => {
-  it('gives a failed video back although its client never asks', async () => {
+  it('refunds a failed video although its client never polls', async () => {
     const before = (await spending(world)).spent;
     const { id, requestId } = await make();
     assert.equal((await spending(world)).spent, before + PRICE);
@@ -378,7 +378,7 @@ describe('the poller', () => {
     assert.equal((await get(world, `/v1/videos/${id}`)).json().status, 'failed');
     assert.equal((await spending(world)).spent, before);
   });
-  it('goes on over a provider\'s failures', async () => {
+  it('continues after a provider\'s failures', async () => {
     const { id, requestId } = await make();
     world.openai.script(
       openaiError(500), openaiError(404), openaiError(429), { steps: [`{"id":"${id}","status":"failed"}`] },
@@ -387,8 +387,8 @@ describe('the poller', () => {
   });
 });
 
-describe('a client that leaves before it hears of its video', () => {
-  it('has paid for it, and gets it back when it fails', async () => {
+describe('a client that disconnects before it gets the id of its video', () => {
+  it('is billed, and refunded when the video fails', async () => {
     const before = (await spending(world)).spent;
     const holding = gate();
     world.openai.script({ beforeHead: [holding], steps: ['{"id":"video_orphan","status":"queued"}'] });
@@ -418,7 +418,7 @@ describe('an edit of the route', () => {
     await world.gateway.write('films.yaml', route(urls(), 'direct', 5));
     assert.equal((await get(world, `/v1/videos/${id}`)).status, 200);
   });
-  it('that takes the channel away is told, and its return brings them back', async () => {
+  it('that removes the channel is reported, and its return restores the videos', async () => {
     const { id } = await make();
     await world.gateway.write('films.yaml', route(urls(), 'renamed'));
     const answer = await get(world, `/v1/videos/${id}`);
@@ -429,7 +429,7 @@ describe('an edit of the route', () => {
   });
 });
 
-describe('what is not served', () => {
+describe('a request that is not served', () => {
   for (const [method, path, words] of [
     [
       'GET', '/v1/videos', /Keep the id/,
@@ -439,7 +439,7 @@ describe('what is not served', () => {
     ], ['POST', '/v1/videos/characters', /Describe them/], ['GET', '/v1/videos/characters/c', /Describe them/],
     ['POST', '/v1/images/edits', /generated only/],
   ] as const) {
-    it(`says what to do instead: ${method} ${path}`, async () => {
+    it(`gets an error with the alternative: ${method} ${path}`, async () => {
       const response =
         await fetch(world.gateway.url + path, { method, headers: { authorization: `Bearer ${KEYS.main}` } });
       const { error } = await response.json() as { error: { code: string; message: string } };
@@ -447,14 +447,14 @@ describe('what is not served', () => {
       assert.match(error.message, words);
     });
   }
-  it('is told from a wrong method', async () => {
+  it('differs from a wrong method', async () => {
     const response = await fetch(
       `${world.gateway.url}/v1/videos/video_1`, { method: 'PUT', headers: { authorization: `Bearer ${KEYS.main}` } },
     );
     assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, DELETE']);
   });
 
-  it('priced by the second costs the seconds that the answer names, and one that says none is refused', async () => {
+  it('priced by the second costs the seconds of the response, and one without seconds is refused', async () => {
     const film = async (asked: object): Promise<Awaited<ReturnType<typeof post>>> =>
       post(world, '/v1/videos', { model: 'by-second', prompt: 'a river', ...asked });
     const answer = await film({ seconds: '8', n: 2 });

@@ -67,7 +67,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
   for (const [model, at] of [[
     'claude-sonnet-4-5', '',
   ], ['claude-sonnet-4-5', 'smart'], ['odd', 'auto-a'], ['dear', 'auto-a'], ['gpt-4o-mini', 'budget']] as const) {
-    test(`${model} at ${at || 'base prices'}: as one types, what the server says`, async () => {
+    test(`shows the server's results while typing: ${model} at ${at || 'base prices'}`, async () => {
       const page = await open(`/pricing?calc=${model}&at=${at}`);
       for (const counts of [{
         input: '1', cached: '', write5m: '0', write1h: '7', output: '3',
@@ -80,7 +80,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     });
   }
 
-  test('context tiers, service tiers, regions, audio and searches count as the server says', async () => {
+  test('computes context tiers, service tiers, regions, audio and searches as the server does', async () => {
     const page = await open('/pricing?calc=steps');
     for (const [name, value] of [
       ['input', '100,000'], ['audio_in', '1000'], ['cached', '0'], ['output', '1000'], ['searches', '3'],
@@ -102,7 +102,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     await page.locator('[data-sum]', { hasText: /^\$0\.5272$/ }).waitFor();
   });
 
-  test('another model asks for what it is priced by, and counts are remembered', async () => {
+  test('shows the fields of another model\'s price, and remembers counts', async () => {
     const page = await open('/pricing');
     await page.locator('#calc-output').fill('4321');
     await page.getByRole('combobox', { name: 'Model to price' }).selectOption('flux-1.1-pro');
@@ -116,7 +116,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     assert.equal(await page.locator('tbody tr:not([hidden])').count(), 29, 'the list stays as it is');
   });
 
-  test('what is typed while another model is asked for stays, and so does where one types', async () => {
+  test('keeps input and focus while another model loads', async () => {
     const page = await open('/pricing?calc=gpt-4o-mini');
     const answer = await typeWhileAsking(page, (route) => route.continue());
     await page.locator('#calc-input').press('Home');
@@ -127,7 +127,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     assert.equal(await page.locator('[data-sum]').innerText(), '$63.00');
   });
 
-  test('what is typed while another model is asked for stays, also where the answer does not come', async () => {
+  test('keeps input when loading another model fails', async () => {
     const page = await browser.open({});
     await page.goto(`${server.url}/pricing?calc=gpt-4o-mini`);
     const fail = await typeWhileAsking(page, (route) => route.abort());
@@ -137,7 +137,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     assert.equal(await page.locator('[data-sum]').innerText(), '$3.00');
   });
 
-  test('what was chosen and typed before its script came counts as well', async () => {
+  test('keeps input from before its script was loaded', async () => {
     const page = await browser.open({});
     noteComplaints(page, browser.complaints);
     for (const choice of ['gpt-4o-mini', 'claude-sonnet-4-5']) {
@@ -156,7 +156,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     }
   });
 
-  test('says at the field what is no number', async () => {
+  test('reports invalid numbers at their field', async () => {
     const page = await open('/pricing');
     await page.getByLabel('Input tokens').fill('many');
     assert.equal(await page.locator('#calc-input-fault').isVisible(), true);
@@ -166,7 +166,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     assert.notEqual(await page.locator('[data-sum]').innerText(), '—');
   });
 
-  test('without scripts it is a form, and the list\'s view stays', async () => {
+  test('is a form without scripts, and keeps the list\'s view', async () => {
     const page = await open('/pricing?q=claude&sort=-model', { javaScriptEnabled: false });
     await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
     await page.getByRole('combobox', { name: 'At the prices of' }).selectOption('vip');

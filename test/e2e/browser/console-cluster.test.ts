@@ -120,7 +120,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     `/wallet/${team}/main`, `/wallet/${team}/main/calls`, `/keys/new?namespace=${team}`,
   ];
 
-  test('signing in with a token that the cluster does not know', async () => {
+  test('refuses a token that the cluster does not know', async () => {
     const visitor = await stage.visitor();
     await visitor.page.goto(`${url}/keys`);
     await visitor.inspect('cluster-sign-in');
@@ -130,7 +130,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     await visitor.context.close();
   });
 
-  test('two tenants: each sees their own, and nothing of the other at any address', async () => {
+  test('shows each of two tenants their own objects, and none of the other\'s at any address', async () => {
     for (const [name, own, other, theirs] of [
       ['anna', 'research', 'support', 'chat-widget'], ['ben', 'support', 'research', 'ci-bot'],
     ] as const) {
@@ -151,7 +151,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     }
   });
 
-  test('who may only look sees keys and their spending, and changes nothing', async () => {
+  test('shows keys and spending to people who can only read, and lets them change nothing', async () => {
     const rita = await enter('rita');
     const { page } = rita;
     assert.deepEqual(await keysSeen(rita), namesOf('research'));
@@ -171,7 +171,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     await rita.context.close();
   });
 
-  test('who has no rights is told which it takes', async () => {
+  test('lists the required rights to people without any', async () => {
     const nina = await enter('nina');
     await nina.page.locator('#not-allowed').waitFor();
     await nina.inspect('cluster-keys-not-allowed');
@@ -183,7 +183,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     await nina.context.close();
   });
 
-  test('a tenant\'s day: create, call, see what it cost, edit, be overtaken, rotate, switch off, delete', async () => {
+  test('lets a tenant create, call, see the cost, edit, resolve a conflict, rotate, disable and delete', async () => {
     const anna = await enter('anna', '/keys/new');
     const { page, press } = anna;
     await page.getByLabel('Name', { exact: true }).fill('her-own');
@@ -242,7 +242,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     await anna.context.close();
   });
 
-  test('a wallet on the fleet\'s ledger: charts, calls, CSV; and credit from who may grant it', async () => {
+  test('shows a wallet on the fleet\'s ledger with charts, calls and CSV, and grants credit', async () => {
     const ben = await enter('ben', '/wallet/support/main');
     await ben.page.locator('.chart .column').nth(5).waitFor();
     assert.equal(await ben.page.getByText('Grant credit').count(), 0);

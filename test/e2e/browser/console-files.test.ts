@@ -58,7 +58,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     }
   });
 
-  test('signing in: not with another token, then where one wanted to go', async () => {
+  test('signs in with the right token only, then opens the requested page', async () => {
     await page.goto(`${url}/wallet`);
     assert.equal(new URL(page.url()).pathname, '/sign-in');
     await admin.inspect('sign-in');
@@ -70,7 +70,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     assert.equal(await page.evaluate('document.cookie'), '', 'scripts see no cookie');
   });
 
-  test('the keys: all columns, search, filters, sort', async () => {
+  test('lists keys with all columns, search, filters and sorting', async () => {
     await page.goto(`${url}/keys`);
     assert.equal(await page.locator('#keys-table tbody tr').count(), 8);
     assert.match(await rowOf(
@@ -94,7 +94,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     assert.equal(await page.locator('#keys-table thead [aria-sort]').count(), 1);
   });
 
-  test('the wallet: charts, ranges, calls with their filter, pages and CSV', async () => {
+  test('shows the wallet with charts, ranges, filtered and paged calls, and CSV', async () => {
     await page.goto(`${url}/wallet`);
     await page.getByRole('link', { name: 'main' }).first().click();
     await page.waitForURL(at('/wallet/research/main'));
@@ -128,7 +128,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await admin.inspect('calls-none');
   });
 
-  test('creating: a refusal at the field, the key once, copied, and a call with it', async () => {
+  test('creates a key: shows an error at its field, and the key once, which works', async () => {
     await page.goto(`${url}/keys`);
     await page.getByRole('link', { name: 'Create key' }).click();
     await page.getByLabel('Account').selectOption('research/main');
@@ -161,7 +161,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await admin.inspect('key-made-over');
   });
 
-  test('its spending comes into the list by itself, and into the wallet', async () => {
+  test('updates the list with spending, and the wallet', async () => {
     await page.goto(`${url}/keys?q=from-browser`);
     await page.evaluate('window.stays = document.querySelector("#keys-table tbody tr")');
     await call(sdkUrl, made);
@@ -180,7 +180,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await admin.inspect('wallets');
   });
 
-  test('editing: a refusal at the field, one value of the text changed, and what others did meanwhile', async () => {
+  test('edits a key: shows an error at its field, changes one value of the file, and reports a conflict', async () => {
     const before = await manifest('research.yaml');
     await page.goto(`${url}/keys/research/nightly-evals`);
     await admin.inspect('key');
@@ -212,14 +212,14 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     assert.equal(await manifest('research.yaml'), theirs.replace('"90.00"', '"80"'));
   });
 
-  test('rotating: a new key once, and the old one is refused', async () => {
+  test('rotates a key: shows the new key once, and the old one is refused', async () => {
     const next = await rotate(admin, `${url}/keys/research/from-browser`);
     assert.notEqual(next, made);
     assert.deepEqual([await isTaken(sdkUrl, made), await isTaken(sdkUrl, next)], [false, true], 'at once');
     made = next;
   });
 
-  test('switching off refuses calls, and on takes them again', async () => {
+  test('disables a key, and enables it again', async () => {
     await page.goto(`${url}/keys?q=from-browser`);
     // the switch moves before it
     const answered = page.waitForResponse((response) => response.request().method() === 'POST');
@@ -246,7 +246,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await untilTaken(sdkUrl, made);
   });
 
-  test('an API key signs in, and shows itself and nothing else', async () => {
+  test('signs in with an API key, which sees only itself', async () => {
     const holder = await stage.visitor();
     await holder.page.goto(url);
     await showToken(holder, 'Admin token or API key', made);
@@ -270,7 +270,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await holder.context.close();
   });
 
-  test('deleting asks for the name', async () => {
+  test('asks for the name before a deletion', async () => {
     await page.goto(`${url}/keys?q=from-browser`);
     await rowOf(page, 'from-browser').getByRole('link', { name: 'Delete' }).click();
     await admin.inspect('key-delete');
@@ -283,7 +283,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await page.getByRole('link', { name: 'Key from-browser' }).waitFor(); // what it has spent stays
   });
 
-  test('granting credit: a refusal at the field, then a line more in the manifest', async () => {
+  test('grants credit: shows an error at its field, then adds a line to the manifest', async () => {
     await page.goto(`${url}/wallet/support/main`);
     admin.expectStatus(422);
     await admin.press('Grant credit');
@@ -314,7 +314,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await page.getByText('$262.50').waitFor();
   });
 
-  test('taking credit back asks once more, with the balance before and after', async () => {
+  test('asks for confirmation before it takes credit back, with the balance before and after', async () => {
     await page.goto(`${url}/wallet/support/main`);
     await page.getByRole('link', { name: 'Take credit back' }).click();
     await page.getByLabel('Amount in USD').fill('2.50');
@@ -327,7 +327,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     assert.match(await page.locator('#grants tbody tr').first().innerText(), /admin[\s\S]*−\$2\.50/);
   });
 
-  test('prices, and what a call would cost', async () => {
+  test('shows prices, and the cost of a call', async () => {
     await page.getByRole('link', { name: 'Prices' }).click();
     await page.getByLabel('Model to price').selectOption('claude-sonnet-4-6');
     await page.getByLabel('Input tokens').fill('1000000');
@@ -339,7 +339,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await admin.inspect('prices');
   });
 
-  test('the overview, usage and models', async () => {
+  test('shows overview, usage and models', async () => {
     await page.goto(url);
     await page.getByRole('heading', { name: 'Balances' }).waitFor();
     await admin.inspect('overview');
@@ -357,14 +357,14 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await admin.inspect('models-ratios');
   });
 
-  test('an address that leads nowhere says so in the console\'s layout', async () => {
+  test('shows an unknown address as an error in the console\'s layout', async () => {
     admin.expectStatus(404);
     await page.goto(`${url}/keys/research/never-was`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await admin.inspect('fault');
   });
 
-  test('signing out', async () => {
+  test('signs out', async () => {
     await page.goto(`${url}/keys`);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('You are signed out.').waitFor();
@@ -372,7 +372,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await page.waitForURL((address) => address.pathname === '/sign-in');
   });
 
-  test('without scripts: keys, form, switch, wallet and prices by forms and links alone', async () => {
+  test('works without scripts: keys, form, switch, wallet and prices', async () => {
     const plain = await stage.visitor({ javaScriptEnabled: false });
     const { page: sheet, press } = plain;
     await sheet.goto(`${url}/keys`);

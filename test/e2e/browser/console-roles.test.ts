@@ -23,7 +23,7 @@ const chromium = await need('chromium');
 const KEY = `sk-${'k'.repeat(48)}`;
 const PHONE = { width: 390, height: 844 };
 
-describe.skipIf(chromium.skip)('what people come for', () => {
+describe.skipIf(chromium.skip)('tasks of each role', () => {
   let stage: Stage;
   let folder = '';
   const running: { close(): PromiseLike<unknown> }[] = [];
@@ -70,7 +70,7 @@ describe.skipIf(chromium.skip)('what people come for', () => {
 
   const clipboard = (page: Page): Promise<string> => page.evaluate('navigator.clipboard.readText()');
 
-  test('a newcomer has the first call, with the key in it, in at most 5 clicks', async () => {
+  test('take a newcomer to the first call, with the key in it, in at most 5 clicks', async () => {
     const { url, world } = await serve([ACCOUNT]);
     const { page, press, inspect, clicks } = await enter(url, ANNA.name);
     await page.getByRole('link', { name: 'Create key' }).click();
@@ -86,7 +86,7 @@ describe.skipIf(chromium.skip)('what people come for', () => {
     await inspect('role-first-call');
   });
 
-  test('a newcomer without an account creates it on the way to the key', async () => {
+  test('let a newcomer create an account on the way to the key', async () => {
     const { url, world } = await serve([]);
     const { page, press, inspect } = await enter(url, ANNA.name);
     await page.goto(`${url}/keys/new`);
@@ -103,7 +103,7 @@ describe.skipIf(chromium.skip)('what people come for', () => {
     await inspect('role-account-made');
   });
 
-  test('who pays tops up an account in 3 clicks', async () => {
+  test('let a payer top up an account in 3 clicks', async () => {
     const { url, world } = await serve(TENANTS);
     const { page, press, clicks } = await enter(url, BOTH.name);
     await page.getByRole('navigation').getByRole('link', { name: 'Wallet' }).click();
@@ -118,7 +118,7 @@ describe.skipIf(chromium.skip)('what people come for', () => {
     assert.match(JSON.stringify(world.objects.get('Account team-a/team-a')?.spec), /"usd":"25"/);
   });
 
-  test('the owner of a key sets it to Unlimited in 3 clicks', async () => {
+  test('let the owner of a key set it to Unlimited in 3 clicks', async () => {
     const { url, world } = await serve(TENANTS);
     const { page, press, clicks, inspect } = await enter(url, ANNA.name);
     await page.getByRole('link', { name: 'ci-bot', exact: true }).click();
@@ -130,7 +130,7 @@ describe.skipIf(chromium.skip)('what people come for', () => {
     assert.equal(world.apiKey('team-a', 'ci-bot').spec.quota.limitUsd, 'Unlimited');
   });
 
-  test('a reader sees why calls are refused, and is offered no change', async () => {
+  test('show a reader why calls are refused, without an offer to change anything', async () => {
     const { url } = await serve(TENANTS);
     const { page, inspect } = await enter(url, READER.name);
     await page.getByRole('navigation').getByRole('link', { name: 'API Keys' }).click();
@@ -142,7 +142,7 @@ describe.skipIf(chromium.skip)('what people come for', () => {
     assert.equal(await page.getByText(/Grant credit|Take credit back/).count(), 0);
   });
 
-  test('the holder of a key sees what remains at once, and has an example in 2 clicks', async () => {
+  test('show the holder of a key the remaining money at once, and an example in 2 clicks', async () => {
     const { url, world } = await serve(TENANTS);
     const ciBot = world.apiKey('team-a', 'ci-bot');
     world.put({ ...ciBot, status: { ...ciBot.status, keyHash: hash('sha256', KEY, 'hex') } });
@@ -156,7 +156,7 @@ describe.skipIf(chromium.skip)('what people come for', () => {
     assert.ok(clicks() <= 2, `${clicks()} clicks`);
   });
 
-  test('on a phone the first key is on the first screen; pages come compressed', async () => {
+  test('show the first key on a phone\'s first screen, on compressed pages', async () => {
     const { url } = await serve(TENANTS);
     const { page } = await enter(url, ANNA.name);
     await page.setViewportSize(PHONE);

@@ -71,14 +71,14 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
     await stand.app.close();
   });
 
-  test('the first page says what needs somebody', async () => {
+  test('sees on the first page what needs attention', async () => {
     const { page, inspect } = visitor;
     await page.getByText('openai/direct').waitFor();
     await page.getByRole('link', { name: 'gone' }).waitFor();
     await inspect('overview');
   });
 
-  test('a channel is drained two clicks from there, and used again', async () => {
+  test('drains a channel in two clicks from there, and uses it again', async () => {
     const { page, inspect } = visitor;
     await page.getByRole('link', { name: 'Routes', exact: true }).click();
     await page.getByText('Some calls fail').waitFor();
@@ -90,7 +90,7 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
     await page.getByText('The channel gets calls again.').waitFor();
   });
 
-  test('a route is shown as YAML, and groups say what they try', async () => {
+  test('sees a route as YAML, and the order of groups', async () => {
     const { page, inspect } = visitor;
     await page.getByRole('link', { name: 'YAML of openai' }).click();
     assert.match(await page.locator('#yaml').innerText(), /kind: ModelRoute/);
@@ -101,7 +101,7 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
     await inspect('groups');
   });
 
-  test('an edit of a catalog is previewed in money before anybody saves it', async () => {
+  test('previews an edit of a catalog in money before it is saved', async () => {
     const { page, inspect } = visitor;
     await page.getByRole('link', { name: 'Prices', exact: true }).click();
     await page.getByRole('link', { name: 'Preview a change' }).click();

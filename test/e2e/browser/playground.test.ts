@@ -79,7 +79,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     return await response.json() as Record<string, unknown>;
   }
 
-  test('a chosen key calls its models in each dialect, at the ledger\'s cost', async () => {
+  test('calls a chosen key\'s models in each dialect, at the ledger\'s cost', async () => {
     await page.getByLabel('Key', { exact: true }).selectOption('research/ci-bot');
     await page.locator('#pg-model:enabled').waitFor();
     assert.deepEqual(await page.locator('#pg-model option').allInnerTexts(),
@@ -108,7 +108,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     assert.ok(Math.abs(Number(total) - spent) < 1e-9, `${String(total)} and ${spent}`);
   });
 
-  test('the call as curl can be copied, with the key from the environment', async () => {
+  test('copies the call as curl, with the key from the environment', async () => {
     await answer().getByText('The same call as curl').click();
     await answer().getByRole('button', { name: 'Copy' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
@@ -118,7 +118,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     await admin.inspect('playground');
   });
 
-  test('a pasted key makes an image; the key stays in the page', async () => {
+  test('creates an image with a pasted key, which stays in the page', async () => {
     await page.getByLabel('Key', { exact: true }).selectOption('paste');
     await page.getByLabel('API key').fill(key);
     await page.getByLabel('API key').press('Tab');
@@ -136,7 +136,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     assert.equal(await page.locator('.pg-turn').count(), 0);
   });
 
-  test('a text becomes an embedding, and a video is waited for and can be saved', async () => {
+  test('creates an embedding and a video, waits for the video and saves it', async () => {
     await page.getByLabel('Key', { exact: true }).selectOption('research/ci-bot');
     await page.locator('#pg-model:enabled').waitFor();
     await page.getByLabel('Model').selectOption('text-embedding-3-small');
@@ -152,7 +152,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     assert.equal((await readFile(await file.path())).subarray(0, 4).toString(), 'RIFF');
   });
 
-  test('a video that fails says so, and costs nothing', async () => {
+  test('reports a failed video, which costs nothing', async () => {
     await page.getByLabel('Prompt', { exact: true }).fill('fail later');
     const [made] = await Promise.all([
       page.waitForResponse((response) => response.url().endsWith('/playground/calls')),
@@ -164,7 +164,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     await page.getByRole('button', { name: 'New conversation' }).click();
   });
 
-  test('errors are in the gateway\'s words, and nothing of a key is in the logs', async () => {
+  test('shows the gateway\'s errors, and no key appears in logs', async () => {
     await page.getByLabel('Key', { exact: true }).selectOption('paste');
     admin.expectStatus(401);
     await page.getByLabel('API key').fill(`sk-${'x'.repeat(48)}`);
@@ -177,7 +177,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     }
   });
 
-  test('a key whose call was refused for money has reached its limit, with a fraction of a cent left', async () => {
+  test('shows that a key whose call was refused for money has reached its limit', async () => {
     await page.getByLabel('Key', { exact: true }).selectOption('research/tiny');
     await page.locator('#pg-model:enabled').waitFor();
     await page.getByLabel('Model').selectOption('gpt-4o');
@@ -198,7 +198,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     await page.getByText(/\$0\.000\d remains, too little for its last call/).waitFor();
   });
 
-  test('the holder of a key is signed in with it, and pays with it', async () => {
+  test('uses the key with which its holder has signed in', async () => {
     const holder = await stage.visitor();
     await holder.page.goto(url);
     await showToken(holder, 'Admin token or API key', key);

@@ -78,7 +78,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     server.asked.length = 0;
   });
 
-  test('every column sorts, by mouse, in both directions, as the server would', async () => {
+  test('sorts each column by mouse, in both directions, as the server does', async () => {
     const page = await open('/pricing');
     for (const [title, column] of [[
       'Model Name', 'model',
@@ -95,7 +95,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     }
   });
 
-  test('sorts by keyboard, and the focus stays', async () => {
+  test('sorts by keyboard, and keeps the focus', async () => {
     const page = await open('/pricing');
     await page.getByRole('button', { name: 'Model Name' }).focus();
     await page.keyboard.press('Enter');
@@ -105,7 +105,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Model Name');
   });
 
-  test('the first stop of the keyboard leads to the list', async () => {
+  test('leads to the list with the first Tab', async () => {
     const page = await open('/pricing');
     await page.keyboard.press('Tab');
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the price list');
@@ -113,7 +113,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.equal(await page.evaluate('document.activeElement.id'), 'list');
   });
 
-  test('filters as one types, says how many are left, and asks the server nothing', async () => {
+  test('filters while typing, shows the count, and sends no request', async () => {
     const page = await open('/pricing');
     await page.getByLabel('Search').pressSequentially('openai mini');
     assert.deepEqual(await visibleModels(page), ['gpt-4.1-mini', 'gpt-4o-mini', 'gpt-5-mini', 'o4-mini']);
@@ -126,7 +126,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.equal(await queryOf(page), '');
   });
 
-  test('filters by vendor, quota type and context; the view survives a reload', async () => {
+  test('filters by vendor, quota type and context, and keeps the view after a reload', async () => {
     const page = await open('/pricing');
     await choice(page, 'Vendor').selectOption('OpenAI');
     await choice(page, 'Quota type').selectOption('Per-request');
@@ -142,7 +142,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.equal(await queryOf(page), '?vendor=OpenAI&context=200000');
   });
 
-  test('a group shows its models at its prices, and the other choices stay', async () => {
+  test('shows a group\'s models at its prices, and keeps the other filters', async () => {
     const page = await open('/pricing');
     await page.getByRole('button', { name: 'Model Ratio' }).click();
     await page.getByLabel('Search').fill('claude');
@@ -161,7 +161,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     await page.locator('tbody tr', { hasText: 'claude-sonnet-4-5' }).filter({ hasText: '$3.00 input' }).waitFor();
   });
 
-  test('where nothing matches, one click shows all again', async () => {
+  test('shows all again with one click if nothing matches', async () => {
     const page = await open('/pricing?q=zzz&group=vip');
     await page.getByRole('link', { name: 'Show all models' }).click();
     await page.locator('#basis', { hasText: 'base prices' }).waitFor();
@@ -170,7 +170,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.equal(await page.locator('#none').isVisible(), false);
   });
 
-  test('vendors are grouped only where the list is ordered by them', async () => {
+  test('groups by vendor only if the list is ordered by vendor', async () => {
     const page = await open('/pricing');
     assert.equal(await page.locator('tr.lead').count(), 9);
     await page.getByLabel('Search').fill('mini');
@@ -179,7 +179,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.equal(await page.locator('tr.lead').count(), 0);
   });
 
-  test('cache writes unfold', async () => {
+  test('expands cache writes', async () => {
     const page = await open('/pricing');
     const row = page.locator('tbody tr', { hasText: 'claude-sonnet-4-5' });
     assert.equal(await row.getByText('1 h write').isVisible(), false);
@@ -188,7 +188,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.match(await row.innerText(), /\$6\.00/);
   });
 
-  test('without scripts everything works by the form', async () => {
+  test('works without scripts by its form', async () => {
     const page = await open('/pricing', { javaScriptEnabled: false });
     await page.getByLabel('Search').fill('claude');
     await choice(page, 'Group and its prices').selectOption('VIP · × 1.5');
@@ -203,14 +203,14 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.equal(await page.getByLabel('Search').inputValue(), 'claude');
   });
 
-  test('on a phone it sorts by a control of its own', async () => {
+  test('has a sort control of its own on a phone', async () => {
     const page = await open('/pricing', { viewport: PHONE });
     await choice(page, 'Sort by').selectOption('Model ratio ↓');
     assert.equal((await visibleModels(page))[0], 'claude-opus-4-1');
     assert.equal(await queryOf(page), '?sort=-model_ratio');
   });
 
-  test('thousands of models stay at hand', async () => {
+  test('stays responsive with thousands of models', async () => {
     state = sampleState({
       tokens: Array.from({ length: 2000 }, (_, index) =>
         [`model-${index}`, `vendor-${index % 40}`, `${index % 97}.${index}`, '4', '0.5'] as const),
@@ -225,7 +225,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
 
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [name, viewport] of [['desk', DESK], ['phone', PHONE]] as const) {
-      test(`${colorScheme} on a ${name}: nothing for axe to find, nothing wider than the screen`, async () => {
+      test(`has no axe violation and no overflow: ${colorScheme} on a ${name}`, async () => {
         const page = await open('/pricing?sort=vendor&group=smart', { colorScheme, viewport });
         for (const summary of await page.locator('tbody summary').all()) if (await summary.isVisible())
           await summary.click();
@@ -248,7 +248,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     }
   }
 
-  test('hostile vendors and groups can be chosen like others', async () => {
+  test('filters by hostile names of vendors and groups', async () => {
     state = hostile;
     const page = await open('/pricing');
     await choice(page, 'Vendor').selectOption('مزود النماذج');

@@ -56,7 +56,7 @@ describe.skipIf(chromium.skip)('signing in with a browser', () => {
 
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [name, width] of [['desk', 1280], ['phone', 360]] as const) {
-      test(`${colorScheme}, on a ${name}: axe finds nothing, and nothing stands out`, async () => {
+      test(`has no axe violation and no overflow: ${colorScheme}, on a ${name}`, async () => {
         const page = await open({ colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
         const check = async (what: string): Promise<void> => {
           assert.deepEqual(await axeFaults(page), [], what);
@@ -79,7 +79,7 @@ describe.skipIf(chromium.skip)('signing in with a browser', () => {
     }
   }
 
-  test('works with the keyboard and without scripts, and comes back to where one wanted to go', async () => {
+  test('works with the keyboard and without scripts, and returns to the requested page', async () => {
     const page = await open({ javaScriptEnabled: false });
     await page.goto(`${url}/keys?search=ci`);
     await page.keyboard.press('Tab'); // from the token's field, which has the focus, to the button
@@ -96,7 +96,7 @@ describe.skipIf(chromium.skip)('signing in with a browser', () => {
     assert.match(page.url(), /\/sign-in\?next=%2Fkeys$/);
   });
 
-  test('the first Tab leads past the navigation', async () => {
+  test('skips the navigation with the first Tab', async () => {
     const page = await open();
     await page.goto(`${url}/keys`);
     await signIn(page);
@@ -107,7 +107,7 @@ describe.skipIf(chromium.skip)('signing in with a browser', () => {
     assert.equal(await page.evaluate('document.activeElement.id'), 'main');
   });
 
-  test('another site can neither use nor read a session, and a link from it leads in with one click', async () => {
+  test('protects the session from other sites, whose links need one click to lead in', async () => {
     let body = '';
     const other = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(body));
     await new Promise<void>((resolve) => { other.listen(0, '127.0.0.2', resolve); });

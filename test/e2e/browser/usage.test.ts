@@ -45,7 +45,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await stand.app.close();
   });
 
-  test('why calls were refused is two clicks from the account', async () => {
+  test('shows refused calls two clicks from the account', async () => {
     const { page, inspect } = visitor;
     await page.goto(url + PATH);
     await page.getByText('13 refused today: 12 over the key\'s limit, 1 out of credit').waitFor();
@@ -58,7 +58,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await inspect('refused-call');
   });
 
-  test('a column of a chart opens the calls behind it', async () => {
+  test('opens the calls of a chart\'s column', async () => {
     const { page, inspect } = visitor;
     await page.getByRole('link', { name: 'Usage', exact: true }).click();
     await page.getByRole('heading', { name: 'Cost by day and model' }).waitFor();
@@ -77,7 +77,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await inspect('usage-calls');
   });
 
-  test('a key has its own chart, refusals and calls', async () => {
+  test('shows a key\'s own chart, refusals and calls', async () => {
     const { page, inspect } = visitor;
     await page.goto(`${url}/keys/team-a/ci`);
     await page.getByRole('link', { name: 'Activity', exact: true }).click();
@@ -85,7 +85,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await inspect('key-activity');
   });
 
-  test('a call opens to its tries and its price by class', async () => {
+  test('shows a call\'s attempts and its price by token class', async () => {
     const { page, inspect } = visitor;
     await page.goto(`${url}${PATH}/calls`);
     await inspect('calls');

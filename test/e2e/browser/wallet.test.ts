@@ -46,7 +46,7 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
 
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [name, viewport] of [['desk', DESK], ['phone', PHONE]] as const) {
-      test(`${colorScheme} on a ${name}: nothing for axe to find, nothing wider than the screen`, async () => {
+      test(`has no axe violation and no overflow: ${colorScheme} on a ${name}`, async () => {
         const page = await open('/wallet', { colorScheme, viewport });
         for (const path of [
           '/wallet', '/wallet/team-a/main?days=90', '/wallet/team-a/main?key=ci', `/wallet/team-a/${'x'.repeat(60)}`,
@@ -63,7 +63,7 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
     }
   }
 
-  test('moments are in the reader\'s zone; without scripts in UTC', async () => {
+  test('shows times in the reader\'s zone, and in UTC without scripts', async () => {
     const shown = (page: Page): Promise<string> => page.locator('.calls time').first().innerText();
     assert.equal(await shown(await open('/wallet/team-a/main')), '2026-11-21 20:59:00');
     assert.equal(
@@ -71,7 +71,7 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
     );
   });
 
-  test('credit is granted without a script', async () => {
+  test('grants credit without scripts', async () => {
     const page = await open('/wallet/team-a/main', { javaScriptEnabled: false });
     const grant = page.getByRole('button', { name: 'Grant', exact: true });
     await page.getByRole('button', { name: 'Grant credit' }).click();
@@ -90,7 +90,7 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
     );
   });
 
-  test('calls are filtered, paged and downloaded by keyboard', async () => {
+  test('filters, pages and downloads calls by keyboard', async () => {
     const page = await open('/wallet/team-a/main');
     await page.getByRole('link', { name: 'All calls' }).press('Enter');
     await page.getByLabel('Model').fill('gpt-5-mini');

@@ -113,7 +113,7 @@ describe.skipIf(missing)('admission', () => {
   });
 
   describe('Accounts', () => {
-    it('are made, given credit and deleted by the platform team', async () => {
+    it('are created, given credit and deleted by the platform team', async () => {
       await post(as('platform'), at('team-a', 'accounts'), account('team'));
       const { status, body } = await as('platform')
         .call('PATCH', at('team-a', 'accounts', 'team'), { spec: { grants: [{ name: 'first', usd: '7' }] } }, MERGE);
@@ -122,7 +122,7 @@ describe.skipIf(missing)('admission', () => {
       assert.equal((await as('platform').call('DELETE', at('team-b', 'accounts', 'gone'))).status, 200);
     });
 
-    it('are not written by a tenant, whatever his Role says in his namespace', async () => {
+    it('cannot be written by a tenant, whatever his Role in his namespace', async () => {
       for (const answer of [
         await as('team-a').call('POST', at('team-a', 'accounts'), account('mine')),
         await as('team-a').call(
@@ -139,14 +139,14 @@ describe.skipIf(missing)('admission', () => {
       }
     });
 
-    it('may be labelled by who may edit them, and read', async () => {
+    it('can be labelled and read by those who can edit them', async () => {
       const { status, body } = await as('team-a')
         .call('PATCH', at('team-a', 'accounts', 'team'), { metadata: { labels: { cost: 'a' } } }, MERGE);
       assert.equal(status, 200, body.message);
       assert.equal((await as('team-a').call('GET', at('team-a', 'accounts', 'team'))).status, 200);
     });
 
-    it('of another gateway are not this one\'s affair', async () => {
+    it('of another gateway are not checked', async () => {
       const { status, body } =
         await as('team-a').call('POST', at('team-a', 'accounts'), account('elsewhere', { gatewayNamespace: 'other' }));
       assert.equal(status, 201, body.message);
@@ -154,7 +154,7 @@ describe.skipIf(missing)('admission', () => {
   });
 
   describe('groups', () => {
-    it('are given to keys by who may assign them, by name', async () => {
+    it('are given to keys by those who can assign them, by name', async () => {
       await post(as('team-a'), at('team-a', 'apikeys'), key('one', 'standard'));
       const { status, body } = await as('team-a').call('POST', at('team-a', 'apikeys'), key('two', 'vip'));
       assert.equal(status, FORBIDDEN);
@@ -170,7 +170,7 @@ describe.skipIf(missing)('admission', () => {
       await post(as('platform'), at('team-b', 'apikeys'), key('given', 'vip'));
     });
 
-    it('are not changed by who may not assign the new one; all else of a key is his', async () => {
+    it('cannot be replaced without the right to assign the new one; other fields can be changed', async () => {
       const patch = (team: string, name: string, spec: object): Promise<KubeAnswer> =>
         as(team).call('PATCH', at(team, 'apikeys', name), { spec }, MERGE);
       assert.equal((await patch('team-a', 'one', { groupRef: { name: 'vip' } })).status, FORBIDDEN);
@@ -194,7 +194,7 @@ describe.skipIf(missing)('admission', () => {
       }
     });
 
-    it('are refused whosever they are, and checksums and commits are not', async () => {
+    it('are refused whatever their vendor; checksums and commits are allowed', async () => {
       const random = 'aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9';
       const create = (note: string) =>
         as('team-a')
@@ -213,7 +213,7 @@ describe.skipIf(missing)('admission', () => {
         assert.notEqual((await create(harmless)).status, INVALID, harmless);
     });
 
-    it('are refused where people write freely', async () => {
+    it('are refused in free text', async () => {
       const route = { apiVersion: API, kind: 'ModelRoute', metadata: { name: 'r' }, spec: { models: [{
         name: 'm', contextTokens: 9, maxOutputTokens: 5,
       }], channels: [{ name: 'c', protocol: 'OpenAI', baseUrl: `https://api.test/${KEY}/v1` }] } };
@@ -233,7 +233,7 @@ describe.skipIf(missing)('admission', () => {
       }
     });
 
-    it('names that merely begin so are none', async () => {
+    it('do not include names that only begin like a key', async () => {
       await post(as('team-a'), at('team-a', 'apikeys'), key('fine', 'standard', { annotations: { note:
         'sk-short', team: 'task-force-of-the-spring-of-2026-in-the-north' } }));
     });
@@ -243,7 +243,7 @@ describe.skipIf(missing)('admission', () => {
     const deletion = (client: KubeClient, name: string): Promise<KubeAnswer> =>
       client.call('DELETE', at('team-b', 'accounts', name));
 
-    it('is not deleted by accident, and the refusal says what to do', async () => {
+    it('cannot be deleted by accident, and the error says what to do', async () => {
       await post(as('platform'), at('team-b', 'accounts'), account('team'));
       await post(as('platform'), at('team-b', 'apikeys'), key('spender', 'standard'));
       const refused = await until('the API server knows the key', () =>
@@ -256,12 +256,12 @@ describe.skipIf(missing)('admission', () => {
       assert.equal((await deletion(as('platform'), 'team')).status, FORBIDDEN);
     });
 
-    it('keeps no other one from being deleted', async () => {
+    it('does not prevent the deletion of others', async () => {
       await post(as('platform'), at('team-b', 'accounts'), account('unused'));
       assert.equal((await deletion(as('platform'), 'unused')).status, 200);
     });
 
-    it('is deleted by who says so in an annotation', async () => {
+    it('can be deleted with an annotation', async () => {
       const metadata = { annotations: { 'modelgateway.dev/allow-deletion': 'true' } };
       assert.equal(
         (await as('platform').call('PATCH', at('team-b', 'accounts', 'team'), { metadata }, MERGE)).status, 200,
@@ -269,7 +269,7 @@ describe.skipIf(missing)('admission', () => {
       assert.equal((await deletion(as('platform'), 'team')).status, 200);
     });
 
-    it('is deleted once its ApiKeys are', async () => {
+    it('can be deleted after its ApiKeys', async () => {
       await post(as('platform'), at('team-b', 'accounts'), account('team'));
       assert.equal((await deletion(as('platform'), 'team')).status, FORBIDDEN);
       assert.equal((await as('team-b').call('DELETE', at('team-b', 'apikeys', 'spender'))).status, 200);
@@ -277,7 +277,7 @@ describe.skipIf(missing)('admission', () => {
         deletion(as('platform'), 'team'), ({ status }) => status === 200);
     });
 
-    it('of another gateway is not this one\'s affair', async () => {
+    it('of another gateway is not checked', async () => {
       await post(admin, at('other', 'accounts'), account('team', { gatewayNamespace: 'other' }));
       await post(admin, at('other', 'apikeys'), key('spender', 'standard', {}, { gatewayNamespace: 'other' }));
       assert.equal((await admin.call('DELETE', at('other', 'accounts', 'team'))).status, 200);
@@ -309,7 +309,7 @@ describe.skipIf(missing)('admission', () => {
       }
     });
 
-    it('leaves all others alone, whatever its Role says', async () => {
+    it('cannot write other Secrets, whatever its Role allows', async () => {
       const operator = as('model-gateway-operator');
       const labelled = { metadata: { labels: { 'modelgateway.dev/api-key': 'mine' } } };
       for (const answer of [
@@ -322,7 +322,7 @@ describe.skipIf(missing)('admission', () => {
       assert.equal((await admin.call('DELETE', at('of-a-team'))).status, 200);
     });
 
-    it('renews its own certificates, and deletes them not', async () => {
+    it('renews its own certificates, and cannot delete them', async () => {
       const own = `/api/v1/namespaces/${NAMESPACE}/secrets`;
       await post(as('model-gateway-operator'), own, secret('model-gateway-xds-tls'));
       const path = `${own}/model-gateway-xds-tls`;
@@ -331,7 +331,7 @@ describe.skipIf(missing)('admission', () => {
     });
   });
 
-  it('a namespace goes with its Accounts: who may delete everywhere may delete here', async () => {
+  it('cannot block the deletion of a namespace with Accounts', async () => {
     const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['delete', 'deletecollection', 'get', 'list'] }];
     await person('collector', NAMESPACE, []);
     await post(admin, '/apis/rbac.authorization.k8s.io/v1/clusterroles', { metadata: { name: 'collector' }, rules });

@@ -6,7 +6,7 @@ import { it } from 'vitest';
 import { parse } from 'yaml';
 import { CHART, ROOT } from './situations.ts';
 
-it('every alert is explained, with its severity, and none that there is not', async () => {
+it('documents every alert with its severity, and no other', async () => {
   const rules = parse((await readFile(join(CHART, 'alerts.yaml'), 'utf8')).replaceAll(
     'NAMESPACE', 'ns',
   )) as { alert: string; labels: { severity: string } }[];

@@ -46,7 +46,7 @@ function pathOf({ apiVersion, kind, metadata }: Rendered): string {
   return `${base}${where}/${plural}`;
 }
 
-describe.skipIf(missing)('before a real API server', () => {
+describe.skipIf(missing)('on a real API server', () => {
   let server: KubeApiserver;
   let client: KubeClient;
   beforeAll(async () => {
@@ -71,7 +71,7 @@ describe.skipIf(missing)('before a real API server', () => {
     await server?.stop();
   });
 
-  for (const situation of situations) it(`${situation.name}: every object is taken`, async () => {
+  for (const situation of situations) it(`${situation.name}: every object is accepted`, async () => {
     const objects = await renderAll(helm, situation);
     await Promise.all(objects.map(async (object) => {
       const { status, body } = await client.call('POST', `${pathOf(object)}?dryRun=All&fieldValidation=Strict`, object);
@@ -79,7 +79,7 @@ describe.skipIf(missing)('before a real API server', () => {
     }));
   });
 
-  for (const situation of situations) it(`${situation.name}: every pod keeps the restricted standard`, async () => {
+  for (const situation of situations) it(`${situation.name}: every pod satisfies the restricted standard`, async () => {
     const pods = podTemplates(await renderAll(helm, situation));
     assert.ok(pods.length >= 2);
     await Promise.all(pods.map(async ({ owner, template: { metadata, spec } }) => {
@@ -92,7 +92,7 @@ describe.skipIf(missing)('before a real API server', () => {
     }));
   });
 
-  it('a pod that does not keep it is refused', async () => {
+  it('a pod that violates the standard is refused', async () => {
     const pod = {
       apiVersion: 'v1', kind: 'Pod', metadata: { name: 'loose' }, spec: { containers: [{ name: 'a', image: 'a' }] },
     };

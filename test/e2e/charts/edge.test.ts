@@ -61,14 +61,14 @@ async function openHook(port: number): Promise<{ readonly answer: Promise<string
 }
 
 describe.skipIf(helm.skip)('the edge', () => {
-  it('has the bootstrap of the example', async () => {
+  it('has the bootstrap configuration of the example', async () => {
     const example = renderedObjects(await readFile(join(ROOT, 'docs/examples/kubernetes/edge.yaml'), 'utf8'));
     assert.deepEqual(
       filesOf(await renderAll(helm, situation('edge')), 'model-gateway-edge'), filesOf(example, 'model-gateway-edge'),
     );
   });
 
-  it('takes its place before the proxies, and is not there unless it is wanted', async () => {
+  it('is in front of the proxies if enabled, and absent otherwise', async () => {
     for (const [name, component] of [['edge', 'edge'], ['defaults', 'dataplane']] as const) {
       const objects = await renderAll(helm, situation(name));
       const front = objects.find(({ kind, metadata }) => kind === 'Service' && metadata.name === 'model-gateway');
@@ -78,7 +78,7 @@ describe.skipIf(helm.skip)('the edge', () => {
     }
   });
 
-  it('tells Envoy to close its connections when its pod ends, and its hook when the last one is closed', async () => {
+  it('makes Envoy close connections when its pod terminates, and its preStop hook waits for the last', async () => {
     const asked: string[] = [];
     const active = [2, 1, 0];
     await using server = await adminServer((method, url) => {
@@ -104,7 +104,7 @@ describe.skipIf(helm.skip)('the edge', () => {
     assert.deepEqual(asked, ['POST /drain_listeners', 'GET /stats', 'GET /stats', 'GET /stats']);
   });
 
-  it('lets streams end before Envoy does', async () => {
+  it('lets streams end before Envoy exits', async () => {
     const objects = await renderAll(helm, situation('edge-with-tls'));
     const { terminationGracePeriodSeconds, containers: [{ lifecycle }, { ports }] } =
       objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'llm-edge').spec.template.spec;

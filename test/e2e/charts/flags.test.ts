@@ -67,7 +67,7 @@ describe.skipIf(helm.skip)('every container\'s flags', () => {
     assert.match(String(operator['advertise']), /^(?:10\.0\.0\.7|\[10\.0\.0\.7\]):18000$/);
   });
 
-  it('what is not a flag is found', () => {
+  it('an unknown flag is found', () => {
     assert.throws(() => parsed('operator', ['--admins', ':9090'], {}), /unknown option '--admins'/);
     assert.throws(() => parsed('dataplane', ['--xds', 'a:1'], { MGW_LEDGR: 'x' }), /has no MGW_LEDGR/);
     assert.throws(() => parsed('dataplane', ['--xds', 'a:1', '--max-body', 'much'], {}), /must be a size/);

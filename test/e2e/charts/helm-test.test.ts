@@ -24,7 +24,7 @@ describe('the test of the chart', () => {
       'bin/mgw.js', 'run', '--config', 'docs/examples/quickstart', '--data', folder, '--listen', `127.0.0.1:${sdk}`,
       '--admin', `127.0.0.1:${admin}`,
     ], { cwd: ROOT, stdio: 'ignore' });
-    env = { FRONT: `http://127.0.0.1:${sdk}`, FLEET: '127.0.0.1', ADMIN_PORT: String(admin), PATIENCE_MS: '0' };
+    env = { FRONT: `http://127.0.0.1:${sdk}`, FLEET: '127.0.0.1', ADMIN_PORT: String(admin), TIMEOUT_MS: '0' };
     await until('it is ready', () =>
       fetch(`http://127.0.0.1:${admin}/readyz`).then(({ status }) => status, () => 0), (status) => status === 200);
   });
@@ -44,7 +44,7 @@ describe('the test of the chart', () => {
     });
   }
 
-  it('finds all right', async () => {
+  it('passes', async () => {
     const { code, output } = await runTest();
     assert.match(output, pattern(
       /^ok {4}every proxy is ready: 1 of 1\nok {4}prices: [1-9]\d* models\n/,
@@ -53,7 +53,7 @@ describe('the test of the chart', () => {
     assert.equal(code, 0);
   });
 
-  it('asks for a key\'s models and money', async () => {
+  it('requests a key\'s models and remaining money', async () => {
     const secrets = await Array.fromAsync((await import('node:fs/promises')).glob('secrets/*/*.yaml', { cwd: folder }));
     const secret = parse(await readFile(join(folder, secrets[0] ??
       ''), 'utf8')) as { data?: { apiKey: string }; stringData?: { apiKey: string } };
@@ -64,10 +64,10 @@ describe('the test of the chart', () => {
     assert.ok(!output.includes(key));
   });
 
-  it('says what is wrong', async () => {
+  it('reports what is wrong', async () => {
     const { code, output } = await runTest({ KEY: `sk-${'x'.repeat(48)}`, ADMIN_PORT: '1' });
-    assert.match(output, /^WRONG every proxy is ready: /);
-    assert.match(output, /WRONG models of the key: \S+ answers 401 instead of 200/);
+    assert.match(output, /^FAIL  every proxy is ready: /);
+    assert.match(output, /FAIL  models of the key: \S+ responds with 401 instead of 200/);
     assert.equal(code, 1);
   });
 });

@@ -33,7 +33,7 @@ it('runs as a numbered user who is not root, without a shell', () => {
   assert.match(text, /^ARG RUNTIME_BASE=\S+\/distroless\/cc-\w+:nonroot$/m);
 });
 
-it('bases are named with a version, and the project\'s own is the package\'s', async () => {
+it('base images have versions, and the project\'s own has the package\'s', async () => {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const bases = instructions.filter((each) => each.startsWith('FROM '));
   assert.equal(bases.length, 2);
@@ -47,7 +47,7 @@ it('bases are named with a version, and the project\'s own is the package\'s', a
 });
 
 // only on Linux are they listed
-it.skipIf(process.platform !== 'linux')('holds every library that Node.js is linked with', async () => {
+it.skipIf(process.platform !== 'linux')('contains every library that Node.js is linked with', async () => {
   const { stdout } = await run('ldd', [process.execPath]);
   const needed = [...stdout.matchAll(/^\s*(?:\/\S*\/)?([\w+-]+)\.so/gm)].map(([, name = '']) => name);
   // of the last stage's base: the packages libc6, libgcc-s1 and libstdc++6
@@ -60,7 +60,7 @@ it.skipIf(process.platform !== 'linux')('holds every library that Node.js is lin
   assert.ok(lastStage.some((line) => line.includes('LD_LIBRARY_PATH=/app/lib')));
 });
 
-it('the build is given what is copied, and no tests, secrets or data', () => {
+it('the build context has what is copied, and no tests, secrets or data', () => {
   for (const path of copied) assert.ok(reachesBuild(path), path);
   for (const path of [
     '.git/config', '.env', '.mgw-data/ledger.db', 'node_modules/x', 'test/unit/architecture.test.ts', 'docs/README.md',
@@ -110,11 +110,11 @@ describe('with exactly these files', () => {
     assert.equal(stdout, '2\n');
   });
 
-  it('a folder is validated', async () => {
+  it('mgw validates a folder', async () => {
     await node(join(folder, 'bin/mgw.js'), 'validate', join(ROOT, 'docs/examples/quickstart'));
   });
 
-  it('is as small as it was', async () => {
+  it('the size is within its limit', async () => {
     let bytes = 0;
     for await (const entry of glob('**', { cwd: folder, withFileTypes: true }))
       if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size;

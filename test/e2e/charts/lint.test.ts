@@ -50,7 +50,7 @@ describe.skipIf('missing' in linter)('kube-score finds nothing unexplained', () 
     assert.deepEqual(unexplained, []);
   });
 
-  it('no explanation is left over', () => {
+  it('every explanation is needed', () => {
     assert.deepEqual(explained.filter((each) => !used.has(each)), []);
     assert.deepEqual(explained.filter(({ why }) => why.length < 20), []);
   });

@@ -83,7 +83,7 @@ for (const { title, targets } of dashboard.panels) for (const { expr, legendForm
     assert.ok(kept.includes(label) || TARGET_LABELS.includes(label), `${label} is not in the result`);
 });
 
-it('wrong expressions are found', () => {
+it('the check finds wrong expressions', () => {
   assert.deepEqual(
     wrongIn('sum(modelgateway_request_total{namespace="a"})'), ['there is no metric modelgateway_request_total'],
   );

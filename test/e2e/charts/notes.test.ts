@@ -32,15 +32,15 @@ async function documented(namespace: string): Promise<unknown[]> {
   return objects;
 }
 
-describe.skipIf(helm.skip)('the notes', () => {
-  it('print the first call of docs/kubernetes.md, with this release\'s own names', async () => {
+describe.skipIf(helm.skip)('the chart\'s notes', () => {
+  it('contain the first call of docs/kubernetes.md, with this release\'s own names', async () => {
     for (const namespace of ['model-gateway', 'elsewhere']) {
       const printed = firstCallManifests(await notes(namespace, 'demo.enabled=true'));
       assert.deepEqual(renderedObjects(printed), await documented(namespace));
     }
   });
 
-  it('lead to the Service and the port that the chart makes', async () => {
+  it('use the Service and the port of the chart', async () => {
     const settings = ['demo.enabled=true', 'fullnameOverride=llm', 'service.port=8000'];
     const commands = firstCallCommands(await notes('ai', ...settings));
     assert.match(commands, /deployment\/llm deployment\/llm-demo --namespace ai /);
@@ -54,12 +54,12 @@ describe.skipIf(helm.skip)('the notes', () => {
     assert.deepEqual([portsOf('llm'), portsOf('llm-demo')], [8000, 4010]);
   });
 
-  it('call over TLS where Envoys serve it', async () => {
+  it('use TLS if Envoys serve it', async () => {
     const settings = ['demo.enabled=true', 'edge.enabled=true', 'edge.tlsSecretName=tls'];
     assert.match(firstCallCommands(await notes('ai', ...settings)), /--insecure https:\/\/127\.0\.0\.1:8080\//);
   });
 
-  it('say how to turn the demo provider on where it is off', async () => {
+  it('say how to enable the demo provider', async () => {
     const text = await notes('ai');
     assert.match(
       text, /\n {2}helm upgrade gw \S+ --namespace ai --reset-then-reuse-values --set demo\.enabled=true\n?$/,

@@ -46,7 +46,7 @@ describe.skipIf(missing)('a release', () => {
     (await client.call('GET', `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway`)).body;
   let made: string;
 
-  it('takes over definitions that kubectl applied', async () => {
+  it('adopts definitions that kubectl applied', async () => {
     await installCrds(client, (await readCrdTexts()).map((text) => parse(text) as Definition));
     await helmDoes('install', 'model-gateway-crds', CRDS_CHART, '--create-namespace', '--take-ownership');
     const { body } =
@@ -57,7 +57,7 @@ describe.skipIf(missing)('a release', () => {
     );
   });
 
-  it('is installed, and says what comes next', async () => {
+  it('is installed, and prints the next steps', async () => {
     const notes = await helmDoes('install', 'model-gateway', CHART);
     assert.match(notes, /kubectl rollout status deployment\/model-gateway --namespace model-gateway/);
     assert.doesNotMatch(notes, /not installed/);
@@ -66,7 +66,7 @@ describe.skipIf(missing)('a release', () => {
     assert.equal((await deployment()).spec.replicas, 3, 'the autoscaler\'s minimum');
   });
 
-  it('keeps the ledger\'s password when it is upgraded, and the number that the autoscaler chose', async () => {
+  it('keeps the ledger\'s password and the autoscaler\'s number of replicas in an upgrade', async () => {
     const scaled = await client.call(
       'PATCH', `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway/scale`, { spec: { replicas: 9 } },
       'application/merge-patch+json',
@@ -79,7 +79,7 @@ describe.skipIf(missing)('a release', () => {
     assert.equal(await password(), made);
   });
 
-  it('encrypts a new ledger, keeps its certificate, and changes none that runs unless it is told to', async () => {
+  it('encrypts a new ledger, keeps its certificate, and changes a running one only on request', async () => {
     const path = `/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-tls`;
     const { data } = (await client.call('GET', path)).body;
     assert.deepEqual(Object.keys(data).sort(), ['ca.crt', 'tls.crt', 'tls.key']);
@@ -101,7 +101,7 @@ describe.skipIf(missing)('a release', () => {
     assert.match(await addressAfter('true'), /^valkeys:/);
   });
 
-  it('leaves pods alone where nothing changes', async () => {
+  it('does not restart pods if nothing changes', async () => {
     const before = await deployment();
     await helmDoes('upgrade', 'model-gateway', CHART, '--reset-then-reuse-values');
     assert.equal((await deployment()).metadata.generation, before.metadata.generation);
@@ -121,7 +121,7 @@ describe.skipIf(missing)('a release', () => {
     assert.deepEqual(await templates(), before);
   });
 
-  it('leaves definitions and objects when it is uninstalled', async () => {
+  it('keeps definitions and objects when it is uninstalled', async () => {
     // no node is there on which the Job could run
     await helmDoes('uninstall', 'model-gateway', '--no-hooks');
     await helmDoes('uninstall', 'model-gateway-crds');

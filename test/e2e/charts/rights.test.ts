@@ -53,18 +53,18 @@ describe.skipIf(helm.skip)('rights', () => {
   });
   const of = (name: string): Rendered[] => rendered[name] ?? [];
 
-  it('of an operator for all namespaces', async () => {
+  it('are those of an operator for all namespaces', async () => {
     assert.deepEqual(grantsOf(of('defaults'), 'model-gateway-operator'), await example('rbac.yaml'));
   });
 
-  it('of one for some namespaces', async () => {
+  it('are those of an operator for some namespaces', async () => {
     const expected = await example('rbac-namespaced.yaml');
     assert.deepEqual(
       grantsOf(of('namespaced'), 'model-gateway-operator'), { ...expected, 'team-b': expected['team-a'] },
     );
   });
 
-  it('of one that configures Envoys', async () => {
+  it('are those of an operator that configures Envoys', async () => {
     const { 'model-gateway': own = [], ...elsewhere } = await example('rbac.yaml');
     const { 'model-gateway': edge = [] } = await example('edge.yaml');
     assert.ok(edge.length > 0);
@@ -73,11 +73,11 @@ describe.skipIf(helm.skip)('rights', () => {
     );
   });
 
-  it('none where the cluster\'s owner grants them', () => {
+  it('are none if the cluster\'s owner grants them', () => {
     assert.deepEqual(of('no-rbac').filter(({ apiVersion }) => apiVersion.startsWith('rbac.')), []);
   });
 
-  it('of the Job after an uninstall: to list objects and to change their statuses, and nothing else', () => {
+  it('let the Job after an uninstall list objects and change their statuses, and nothing else', () => {
     const kinds = ['accounts', 'apikeys', 'groups', 'modelroutes', 'pricecatalogs'];
     const rights = [...kinds.map((kind) => `list ${kind}.modelgateway.dev *`),
       ...kinds.map((kind) => `patch ${kind}/status.modelgateway.dev *`)].toSorted();
@@ -88,7 +88,7 @@ describe.skipIf(helm.skip)('rights', () => {
     );
   });
 
-  it('only these two have a token of the API server\'s, and no other account a binding', () => {
+  it('give only these two a token for the API server, and no other account a binding', () => {
     for (const [name, objects] of Object.entries(rendered)) for (const object of objects) {
       const pod = object.spec?.template?.spec;
       if (pod?.containers) assert.equal(
@@ -99,7 +99,7 @@ describe.skipIf(helm.skip)('rights', () => {
     }
   });
 
-  it('tenants edit ApiKeys and read the rest', () => {
+  it('let tenants edit ApiKeys and read the other kinds', () => {
     const roles = of('defaults').filter(({ metadata }) =>
       Object.keys(metadata.labels).some((label) => label.startsWith('rbac.authorization.k8s.io/aggregate-to-')));
     const written = roles.flatMap(({ rules }) => (rules as Rule[]).flatMap(single)).filter((grant) =>

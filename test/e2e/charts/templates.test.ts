@@ -69,7 +69,7 @@ describe.skipIf(helm.skip)('charts/model-gateway', () => {
     }
   });
 
-  it('names no object twice, and nothing of another gateway in the same cluster', async () => {
+  it('has unique names of objects, distinct from those of another gateway in the cluster', async () => {
     const render = async (namespace: string) => renderedObjects(await runHelm(
       helm, 'template', 'gw', CHART, '--namespace', namespace,
     )).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
@@ -111,7 +111,7 @@ describe.skipIf(helm.skip)('docs/helm.md', async () => {
   const page = await readFile(join(ROOT, 'docs/helm.md'), 'utf8');
   const values = readValues(await readFile(join(CHART, 'values.yaml'), 'utf8'));
 
-  it('has values that the chart takes', async () => {
+  it('has values that the chart accepts', async () => {
     // manifests are no values
     const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, block = '']) => block).filter((block) =>
       !block.startsWith('apiVersion:'));
@@ -128,7 +128,7 @@ describe.skipIf(helm.skip)('docs/helm.md', async () => {
     }
   });
 
-  it('names values that there are', () => {
+  it('names values that exist', () => {
     const paths = (each: readonly HelmValue[]): string[] =>
       each.flatMap((value) => [value.path.join('.'), ...paths(value.children)]);
     const all = paths(values);
@@ -142,7 +142,7 @@ describe.skipIf(helm.skip)('docs/helm.md', async () => {
       !name.includes('.resources.')), []);
   });
 
-  it('no value is without use', async () => {
+  it('every value is used', async () => {
     const files = await Array.fromAsync(glob('templates/*', { cwd: CHART }));
     const templates = (await Promise.all(files.map((file) => readFile(join(CHART, file), 'utf8')))).join('\n');
     const leaves = (each: readonly HelmValue[]): HelmValue[] =>
@@ -154,7 +154,7 @@ describe.skipIf(helm.skip)('docs/helm.md', async () => {
 });
 
 describe.skipIf(helm.skip)('charts/model-gateway-crds', () => {
-  it('holds the definitions, unchanged but for labels and annotations', async () => {
+  it('contains the definitions, unchanged except for labels and annotations', async () => {
     const objects = renderedObjects(await runHelm(helm, 'template', 'crds', CRDS_CHART, '--namespace', NAMESPACE));
     assert.equal(objects.length, 5);
     for (const { metadata: { labels, annotations, ...metadata }, ...object } of objects) {
@@ -165,13 +165,13 @@ describe.skipIf(helm.skip)('charts/model-gateway-crds', () => {
     }
   });
 
-  it('lets go of them where that is wished', async () => {
+  it('deletes them on request', async () => {
     const [first] = renderedObjects(await runHelm(helm, 'template', 'crds', CRDS_CHART, '--set', 'keep=false'));
     assert.equal(first.metadata.annotations, undefined);
   });
 });
 
-it('versions of charts and package are one', async () => {
+it('charts and package have the same version', async () => {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   for (const chart of [CHART, CRDS_CHART]) {
     const found = parse(await readFile(join(chart, 'Chart.yaml'), 'utf8')) as { version: string; appVersion: string };

@@ -73,14 +73,14 @@ for (const [situation, tls] of [
     }
   }
 
-  it('keeps what it acknowledges, and throws nothing away', async () => {
+  it('keeps what it acknowledges, and evicts nothing', async () => {
     for (const [name = '', value] of [[
       'appendonly', 'yes',
     ], ['appendfsync', 'always'], ['save', ''], ['maxmemory-policy', 'noeviction'], ['dir', join(folder, 'data')]])
       assert.deepEqual(Object.values(await ask(PASSWORD, ['CONFIG', 'GET', name]) as object).at(-1), value, name);
   });
 
-  if (tls) it('answers nobody without TLS, and is known by its authority alone', async () => {
+  if (tls) it('refuses connections without TLS, and its certificate is trusted by its own CA only', async () => {
     const plain = createClient({ url: `redis://127.0.0.1:${port}`, socket: { reconnectStrategy: false } });
     plain.on('error', () => { /* it is rejected */ });
     await assert.rejects(plain.connect());
@@ -89,12 +89,12 @@ for (const [situation, tls] of [
     await assert.rejects(trusting.connect(), /certificate/);
   });
 
-  it('answers nobody without the password', async () => {
+  it('refuses clients without the password', async () => {
     await assert.rejects(ask(undefined, ['PING']), /NOAUTH/);
     await assert.rejects(ask('wrong', ['PING']), /WRONGPASS/);
   });
 
-  it('is the container\'s first process, so that it is told to end', () => {
+  it('is the container\'s first process, so it gets SIGTERM', () => {
     assert.equal(server.exitCode, null);
     assert.ok(server.spawnargs.every((argument) => !argument.includes(PASSWORD)));
   });

@@ -40,7 +40,7 @@ function stepsOf(file: string): Step[] {
 }
 
 describe('workflows', () => {
-  it('are those of tests, advisories and releases', () => {
+  it('are for tests, advisories and releases', () => {
     assert.deepEqual(files, ['advisories.yml', 'ci.yml', 'release.yml']);
   });
 
@@ -57,7 +57,7 @@ describe('workflows', () => {
       }
     });
 
-    it(`${file} may read and no more unless a job says why, and ends`, () => {
+    it(`${file} has only read permissions unless a job gives a reason, and has timeouts`, () => {
       assert.deepEqual(workflows.get(file)?.permissions, { contents: 'read' });
       for (const job of Object.values(workflows.get(file)?.jobs ?? {}))
         assert.ok(job.uses !== undefined || (job['timeout-minutes'] ?? 0) > 0);
@@ -65,12 +65,12 @@ describe('workflows', () => {
         assert.match(line, / # \w/, 'a right is explained');
     });
 
-    it(`${file} puts nothing that others choose into a shell command`, () => {
+    it(`${file} puts no untrusted input into a shell command`, () => {
       for (const { run: script = '' } of stepsOf(file)) assert.doesNotMatch(script, /\$\{\{/);
     });
   }
 
-  it('name no registry', () => {
+  it('contain no registry', () => {
     for (const text of texts.values())
       assert.deepEqual([...text.matchAll(/\b[\w-]+(?:\.[\w-]+)+\/[\w-]+/g)].map(([found]) => found)
         .filter((found) => !/^registry\.example\.com\/|\.json|^github\.com/.test(found)), []);
@@ -85,7 +85,7 @@ describe('a release', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('has the chart name the image that was pushed, and changes nothing else', async () => {
+  it('sets the pushed image in the chart, and changes nothing else', async () => {
     const script = stepsOf('release.yml').find(({ name }) => name === 'Have the chart name this image')?.run;
     assert.ok(script !== undefined);
     const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
@@ -99,7 +99,7 @@ describe('a release', () => {
     });
   });
 
-  it('is built from bases that are named by their digests', async () => {
+  it('is built from base images with digests', async () => {
     const script = stepsOf('release.yml').find(({ name }) => name === 'Pin the bases by digest')?.run;
     const build = stepsOf('release.yml').find(({ name }) => name === 'Build and push the image')?.run ?? '';
     assert.ok(script !== undefined);
@@ -114,7 +114,7 @@ describe('a release', () => {
     for (const name of ['NODE_BASE', 'RUNTIME_BASE']) assert.ok(build.includes(`--build-arg "${name}=$${name}"`));
   });
 
-  it('comes with a list of what is in the image, and of nothing that only builds it', async () => {
+  it('has a list of the image\'s contents, without build tools', async () => {
     const script = stepsOf('release.yml').find(({ name }) => name === 'List what is in the image')?.run;
     assert.ok(script !== undefined);
     for (const file of ['package.json', 'package-lock.json', '.npmrc']) await cp(join(ROOT, file), join(folder, file));

@@ -10,14 +10,14 @@ describe('compiled modules', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mgw-compiled-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('are kept where NODE_COMPILE_CACHE says', async () => {
+  it('are cached where NODE_COMPILE_CACHE says', async () => {
     const kept = join(folder, 'kept');
     await using cli = startMgw(['--version'], { env: { NODE_COMPILE_CACHE: kept } });
     assert.equal((await cli.finished).exitCode, 0);
     assert.ok(readdirSync(kept, { recursive: true }).length > 5);
   });
 
-  it('are compiled anew where none can be kept', async () => {
+  it('are compiled again if there is no cache', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     await using cli = startMgw(['--version'], { env: { NODE_COMPILE_CACHE: join(file, 'below') } });

@@ -28,7 +28,7 @@ async function eventually(url: string, status: number): Promise<void> {
 }
 
 describe('mgw dataplane', { timeout: 60_000 }, () => {
-  it('is ready with its first whole configuration, enforces each edit, goes on alone, and ends in order', async () => {
+  it('is ready with its first whole configuration, applies edits, survives its operator, and drains', async () => {
     await using folder = await tempFolder({ 'cache.key': 'a secret that is long enough to be one' });
     await using server = await testDistribution();
     const cached = ['--config-cache', join(folder.path, 'cache'), '--config-cache-key', join(folder.path, 'cache.key')];
@@ -69,7 +69,7 @@ describe('mgw dataplane', { timeout: 60_000 }, () => {
     assert.equal((await again.finished).exitCode, 0);
   });
 
-  it('says what is missing or wrong on its command line', async () => {
+  it('reports mistakes of its command line', async () => {
     await using folder = await tempFolder({ short: 'short' });
     const xds = ['dataplane', '--xds', 'operator.example:18000'];
     const cases: [args: string[], exitCode: number, words: RegExp][] = [

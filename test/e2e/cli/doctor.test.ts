@@ -38,7 +38,7 @@ async function doctor(
 }
 
 describe('mgw doctor', () => {
-  it('finds nothing wrong with a channel that serves, by one token', async () => {
+  it('passes a channel that works, with a call of one token', async () => {
     const { exitCode, stdout, stderr } = await doctor(OPENAI, [openaiChat()]);
     assert.equal(exitCode, 0);
     assert.match(stdout, /^CHANNEL +MODEL +ASKED +RESULT +DETAILS\nr\/a +m +call +ok +serves\n$/);
@@ -47,7 +47,7 @@ describe('mgw doctor', () => {
     assert.deepEqual([sent?.path, sent?.headers.authorization, sent?.json()['max_completion_tokens']],
       ['/v1/chat/completions', 'Bearer provider-key-value', 1]);
   });
-  it('counts tokens where that is free, and calls a model that cannot be counted', async () => {
+  it('counts tokens if that is free, and calls a model whose tokens cannot be counted', async () => {
     const channel = '  - {name: a, protocol: Anthropic, baseUrl: "URL"}';
     assert.match((await doctor(channel, [json({ input_tokens: 8 })])).stdout, /r\/a +m +count +ok/);
     assert.deepEqual(provider.requests.map(({ path }) => path), ['/v1/messages/count_tokens']);
@@ -56,14 +56,14 @@ describe('mgw doctor', () => {
     assert.match(stdout, /r\/a +m +call +ok/);
     assert.equal(provider.requests[1]?.json()['max_tokens'], 1);
   });
-  it('asks each model where that is wished, and one route alone', async () => {
+  it('calls each model on request, or one route only', async () => {
     await doctor(OPENAI, [openaiChat()], ['--yes', '--all-models']);
     assert.deepEqual(provider.requests.map((sent) => sent.json()['model']), ['m', 'n']);
     provider.clear();
     const { exitCode } = await doctor(OPENAI, [], ['--yes', '--only', 'other']);
     assert.deepEqual([exitCode, provider.requests.length], [0, 0]);
   });
-  it('says what is wrong, as a table and as JSON, without any secret', async () => {
+  it('reports problems as a table and as JSON, without any secret', async () => {
     for (const [reply, problem] of [
       [json({ error: { message: 'Incorrect API key provided: provider-key-value' } }, { status: 401 }), 'Credential'],
       [json({ error: { message: 'The model `m` does not exist', code: 'model_not_found' } }, { status: 404 }), 'Model'],
@@ -79,7 +79,7 @@ describe('mgw doctor', () => {
       assert.ok(!(stdout + stderr).includes('provider-key-value'));
     }
   });
-  it('names a token service that refuses, an address without a server, and a Secret that is missing', async () => {
+  it('reports a token service that refuses, an address without a server, and a missing Secret', async () => {
     provider.script(json({ error: 'invalid_client' }, { status: 401 }));
     const { exitCode, stdout } = await doctor(`
   - name: entra
@@ -96,13 +96,13 @@ describe('mgw doctor', () => {
     assert.match(stdout, /r\/nobody +m +call +Address +no connection \(ECONNREFUSED\)/);
     assert.match(stdout, /ModelRoute r: Channel "secretless" is left out/);
   });
-  it('spends nothing unless somebody agrees', async () => {
+  it('spends nothing without consent', async () => {
     const { exitCode, stderr } = await doctor(OPENAI, [openaiChat()], []);
     assert.equal(exitCode, 1);
     assert.match(stderr, /--yes agrees/);
     assert.equal(provider.requests.length, 0);
   });
-  it('takes the channels from an operator, which does not count it as a proxy', async () => {
+  it('gets the channels from an operator, which does not count it as a proxy', async () => {
     await using server = await testDistribution();
     const routes = [routeOf('r', [modelOf('m')], [channelOf('a', { baseUrl: `${provider.url}/v1` })])];
     server.publish({ keys: [], accounts: [], groups: [], routes, catalogs: [] });
@@ -114,12 +114,12 @@ describe('mgw doctor', () => {
     assert.match(stdout, /r\/a +m +call +ok +serves/);
     assert.deepEqual([exitCode, most], [0, 0]);
   });
-  it('says whose channels it wants to know', async () => {
+  it('asks for the source of the channels', async () => {
     const { exitCode, stderr } = await mgw(['doctor', '--yes']);
     assert.equal(exitCode, 64);
     assert.match(stderr, /Give --config DIR, or --xds HOST:PORT/);
   });
-  it('is no fault where the provider\'s limit is reached', async () => {
+  it('passes when the provider\'s rate limit is reached', async () => {
     const { exitCode, stdout } = await doctor(OPENAI, [json({ error: { message: 'slow down' } }, { status: 429 })]);
     assert.deepEqual([exitCode, /RateLimited/.test(stdout)], [0, true]);
   });

@@ -16,7 +16,7 @@ const as = (version: string): string => `data:text/javascript,Object.definePrope
   `...process.versions, node: '${version}' } })`;
 
 describe('a Node that is too old', () => {
-  it('is told in one line', async () => {
+  it('gets one line as the error', async () => {
     const failed: unknown = await promisify(execFile)(
       process.execPath, ['--import', as('20.19.0'), MGW, '--version'],
     ).catch((error: unknown) => error);
@@ -27,7 +27,7 @@ describe('a Node that is too old', () => {
     );
   });
 
-  it('is none that is the installed one, or newer', async () => {
+  it('is not assumed for the installed version or a newer one', async () => {
     for (const version of [process.versions.node, '27.0.0'])
       assert.equal(
         (await promisify(execFile)(process.execPath, ['--import', as(version), MGW, '--version'])).stderr, '',
@@ -37,7 +37,7 @@ describe('a Node that is too old', () => {
     assert.match(dependencies.node, /^26\./);
   });
 
-  it('can read as far as that line: no syntax that is younger than Node 20, and nothing loaded before', () => {
+  it('can parse the code up to that line: no syntax newer than Node 20, and nothing loaded before', () => {
     assert.doesNotMatch(readFileSync(MGW, 'utf8'), /^import /m);
   });
 });

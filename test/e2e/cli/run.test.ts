@@ -66,7 +66,7 @@ function keyIn(folder: string, name = 'first'): Promise<string> {
 }
 
 describe('mgw run --hello', () => {
-  it('prints where the key is, a curl and an SDK snippet that answer at once, and no secret into a pipe', async () => {
+  it('prints the key\'s file, and curl and SDK examples that work at once; prints no secret into a pipe', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
     const args = ['run', '--config', 'manifests', '--data', 'data', '--hello', ...FREE_PORTS];
@@ -137,7 +137,7 @@ describe('mgw run --hello', () => {
 });
 
 describe('mgw run --console', () => {
-  it('prints where the admin token is, which opens it, and never the token into a pipe', async () => {
+  it('prints the file of the admin token, which opens the console, and no token into a pipe', async () => {
     await using folder = await tempFolder();
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
     const args = ['run', '--config', 'manifests', '--console', '127.0.0.1:0', ...FREE_PORTS];
@@ -165,7 +165,7 @@ describe('mgw run --console', () => {
     assert.ok(!second.stdout().includes(token) && !second.stderr().includes(token));
   });
 
-  it('is left out where its default port is in use, and fails where a requested port is', async () => {
+  it('is skipped if its default port is in use, and fails if a requested port is', async () => {
     await using folder = await tempFolder();
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
     const taken = createServer();
@@ -186,7 +186,7 @@ describe('mgw run --console', () => {
     }
   });
 
-  it('says what is wrong with a token that was brought along', async () => {
+  it('reports what is wrong with a given token', async () => {
     await using folder = await tempFolder({ 'data/console/admin-token': 'short\n' });
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
     const { exitCode, stderr } = await mgw([
@@ -197,7 +197,7 @@ describe('mgw run --console', () => {
     assert.ok(!stderr.includes('    at '), stderr);
   });
 
-  it('is nowhere where nobody wants it', async () => {
+  it('is off by default', async () => {
     await using folder = await tempFolder();
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
     await using cli = startMgw(
@@ -210,7 +210,7 @@ describe('mgw run --console', () => {
 });
 
 describe('mgw run, at the start', () => {
-  it('names every mistake in the manifests with file and line, and starts nothing', async () => {
+  it('reports every mistake in the manifests with file and line, and starts nothing', async () => {
     await using folder = await tempFolder({
       'm/a.yaml': 'apiVersion: modelgateway.dev/v1alpha1\nkind: Group\nmetadata: {name: a}\nspec:\n  type: ' +
         'Sideways\n  priceRatio: "-1"\n',
@@ -227,7 +227,7 @@ describe('mgw run, at the start', () => {
     assert.doesNotMatch(stderr, /\n {4}at /);
   });
 
-  it('says so where the folder is missing', async () => {
+  it('reports a missing folder', async () => {
     await using folder = await tempFolder();
     const config = join(folder.path, 'missing');
     assert.deepEqual(await mgw(['run', '--config', config]), {
@@ -236,7 +236,7 @@ describe('mgw run, at the start', () => {
     assert.deepEqual(await readdir(folder.path), []);
   });
 
-  it('says which port is taken', async () => {
+  it('reports a port that is in use', async () => {
     await using folder = await tempFolder();
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => { taken.once('listening', resolve); });
@@ -257,7 +257,7 @@ describe('mgw run, at the start', () => {
     taken.close();
   });
 
-  it('says that another process has the ledger', async () => {
+  it('reports that another process uses the ledger', async () => {
     await using folder = await tempFolder();
     const args = ['run', '--config', QUICKSTART, '--data', folder.path, ...FREE_PORTS];
     await using first = startMgw(args);
@@ -271,7 +271,7 @@ describe('mgw run, at the start', () => {
     assert.equal(await end(first), 0);
   });
 
-  it('takes its ledger from elsewhere', async () => {
+  it('uses an external ledger', async () => {
     await using folder = await tempFolder();
     const path = join(folder.path, 'books', 'own.db');
     await using cli = startMgw([
@@ -290,7 +290,7 @@ describe('mgw run, at the start', () => {
 });
 
 describe('mgw run, while it runs', () => {
-  it('keeps the last good state when an edit is broken, says where, and takes the next good one', async () => {
+  it('keeps the last good state after a broken edit, reports the place, and applies the next good one', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
     await using cli =
@@ -316,7 +316,7 @@ describe('mgw run, while it runs', () => {
     assert.equal(await end(demo.cli), 0);
   });
 
-  it('lets a running stream finish on SIGTERM, bills it, and takes no new call', async () => {
+  it('completes and bills a running stream on SIGTERM, and refuses new calls', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
     const args =
@@ -346,7 +346,7 @@ describe('mgw run, while it runs', () => {
     assert.equal(await end(demo.cli), 0);
   });
 
-  it('answers where node restarts it at each edit of the code, as for npm run dev', async () => {
+  it('serves when node restarts it at each edit of the code, as npm run dev does', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
     await using cli = startMgw([
@@ -362,7 +362,7 @@ describe('mgw run, while it runs', () => {
     assert.equal(await end(demo.cli), 0);
   });
 
-  it('ends at once on a second signal, with 1', async () => {
+  it('exits at once with 1 on a second signal', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
     await using cli =
@@ -387,7 +387,7 @@ describe('mgw run, while it runs', () => {
 });
 
 describe('mgw demo-provider', () => {
-  it('tells of requests, and ends on SIGINT with 0', async () => {
+  it('logs requests, and exits with 0 on SIGINT', async () => {
     await using demo = await startDemo();
     const { cli, url } = demo;
     assert.equal((await fetch(`${url}/v1/models`)).status, 200);

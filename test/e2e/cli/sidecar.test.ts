@@ -39,7 +39,7 @@ async function mount(folder: string, version: number, key: string | undefined): 
 }
 
 describe('mgw dataplane --sidecar', () => {
-  it('is ready with a key, takes up another one, is not ready without, and lets a running call end', async () => {
+  it('is ready with a key, uses a replaced one, is not ready without, and completes a running call', async () => {
     let finish = (): void => undefined;
     const url = await startFleet((request, response) => {
       response.write(String(request.headers.authorization));
@@ -100,7 +100,7 @@ describe('mgw dataplane --sidecar', () => {
     assert.ok(!finished.stderr.includes('secret'));
   });
 
-  it('MGW_SIDECAR says the same, and can be said off', async () => {
+  it('is enabled by MGW_SIDECAR too, and can be disabled', async () => {
     assert.match((await mgw(['dataplane'], { env: { MGW_SIDECAR: 'true' } })).stderr, /--fleet <URL>/);
     assert.match((await mgw(['dataplane'], { env: { MGW_SIDECAR: 'false' } })).stderr, /--xds <HOST:PORT>/);
   });

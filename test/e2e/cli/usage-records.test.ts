@@ -74,7 +74,7 @@ async function whenThere(flags: readonly string[]): Promise<Line[]> {
 describe('mgw usage', () => {
   for (const place of ['a file', 'Valkey']) {
     const skip = place === 'Valkey' && valkey.skip;
-    it.skipIf(skip)(`tells of each call in ${place}, also while it is in use, and filters`, async () => {
+    it.skipIf(skip)(`lists each call in ${place}, also while it is in use, and filters`, async () => {
       const flags = places.find(({ name }) => name === place)?.flags ?? [];
       const lines = await whenThere(flags);
       assert.deepEqual(lines.map(({ id, cost_usd, created_at }) => [id, cost_usd, created_at]).toSorted((
@@ -96,7 +96,7 @@ describe('mgw usage', () => {
     });
   }
 
-  it('says what is missing', async () => {
+  it('reports missing arguments', async () => {
     const none = await mgw(['usage']);
     assert.deepEqual([none.exitCode, none.stdout], [64, '']);
     assert.match(none.stderr, /--ledger URL, --data DIR or --config DIR/);
@@ -109,7 +109,7 @@ describe('mgw usage', () => {
     ])).stderr, /cannot be reached: connect ECONNREFUSED|cannot be reached/);
   });
 
-  it('writes CSV that spreadsheets read as it is meant', () => {
+  it('writes CSV that spreadsheets read correctly', () => {
     const writer = usageWriter('csv');
     const record = { ...origin('id', { model: '=1+1, "x"' }), ...progress(5n), status:
       'Succeeded' as const, unbilledNanoUsd: 0n, durationMs: 3 };
@@ -119,7 +119,7 @@ describe('mgw usage', () => {
     assert.equal(writer.begin.split(',').length, 20);
   });
 
-  it('has the cost of the platform and the margin on demand', () => {
+  it('includes the platform\'s cost and the margin on request', () => {
     const record = { ...origin('id'), ...progress(5n, { upstreamCostNanoUsd: 7n }), status: 'Succeeded' as const,
       unbilledNanoUsd: 0n, durationMs: 3 };
     const { upstreamCostNanoUsd: _cost, ...unknown } = record;
@@ -136,12 +136,12 @@ describe('mgw usage', () => {
     assert.ok(!usageWriter('json').row(record).includes('upstream'));
   });
 
-  it('writes JSON that is one list, also of nothing', () => {
+  it('writes JSON as one list, even if it is empty', () => {
     const writer = usageWriter('json');
     assert.deepEqual(JSON.parse(writer.begin + writer.end()), []);
   });
 
-  it('understands times', () => {
+  it('parses times', () => {
     assert.equal(parseSince('90m', NOON_MS), NOON_MS - 90 * 60_000);
     assert.equal(parseSince('7d', NOON_MS), NOON_MS - 7 * 86_400_000);
     assert.equal(parseSince('2026-11-01', NOON_MS), Date.UTC(2026, 10, 1));

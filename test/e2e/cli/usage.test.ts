@@ -7,7 +7,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { mgw } from '../../support/cli.ts';
 
 describe('help', () => {
-  it('is there for everything, and offers only what works', async () => {
+  it('covers every command, and lists only what works', async () => {
     const [all, run, validate, demo, helpRun] = await Promise.all([
       mgw(['--help']), mgw([
         'run', '--help',
@@ -33,7 +33,7 @@ describe('help', () => {
     assert.match(demo.stdout, /env:\s+MGW_LISTEN/);
   });
 
-  it('tells the version', async () => {
+  it('prints the version', async () => {
     const { exitCode, stdout } = await mgw(['--version']);
     assert.equal(exitCode, 0);
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
@@ -41,7 +41,7 @@ describe('help', () => {
 });
 
 describe('npm start', () => {
-  it('hands signals to the gateway: npm ends its shell, which must have become it', () => {
+  it('passes signals on to the gateway, since exec replaces npm\'s shell', () => {
     const scripts: Readonly<Record<string, string>> = manifest.scripts;
     for (const name of ['start', 'dev']) assert.match(scripts[name] ?? '', /^exec node /);
   });
@@ -68,7 +68,7 @@ describe('usage', () => {
     [['validate', '.', '--gateway-namespace', 'No Name'], /It must be a namespace/],
     [['demo-provider', '--listen', '127.0.0.1:99999'], /It must be an address/],
   ];
-  it('exits with 64 and says what is wrong', async () => {
+  it('exits with 64 and reports what is wrong', async () => {
     for (const [args, said, env = {}] of wrong) {
       const { exitCode, stderr, stdout } = await mgw(args, { env });
       assert.equal(exitCode, 64, `${args.join(' ')}: ${stderr}`);
@@ -82,7 +82,7 @@ describe('usage', () => {
 describe('values', () => {
   const fails = (parse: () => unknown): void => assert.throws(parse, InvalidArgumentError);
 
-  it('addresses', () => {
+  it('include addresses', () => {
     assert.deepEqual(parseAddress('127.0.0.1:8080'), { host: '127.0.0.1', port: 8080 });
     assert.deepEqual(parseAddress('[::1]:0'), { host: '::1', port: 0 });
     assert.deepEqual(parseAddress('gateway.local:65535'), { host: 'gateway.local', port: 65535 });
@@ -94,14 +94,14 @@ describe('values', () => {
     assert.equal(urlOf({ host: '::1', port: 80 }), 'http://[::1]:80');
   });
 
-  it('sizes', () => {
+  it('include sizes', () => {
     for (const [text, bytes] of [
       ['1', 1], ['64MiB', 67_108_864], ['10MB', 10_000_000], ['1gib', 1_073_741_824], ['5 kb', 5_000], ['7b', 7],
     ] as const) assert.equal(parseBytes(text), bytes);
     for (const text of ['', '0', '-1', '1.5MB', '64 potatoes', '2GiB', 'MiB', '1e9']) fails(() => parseBytes(text));
   });
 
-  it('ledgers', () => {
+  it('include ledgers', () => {
     assert.deepEqual(parseLedger('file:/var/lib/mgw/ledger.db'), { kind: 'file', path: '/var/lib/mgw/ledger.db' });
     assert.deepEqual(parseLedger('file:///var/lib/mgw/ledger.db'), { kind: 'file', path: '/var/lib/mgw/ledger.db' });
     assert.deepEqual(parseLedger('file:ledger.db'), { kind: 'file', path: 'ledger.db' });
@@ -111,12 +111,12 @@ describe('values', () => {
     ]) fails(() => parseLedger(text));
   });
 
-  it('namespaces', () => {
+  it('include namespaces', () => {
     assert.equal(parseNamespace('model-gateway'), 'model-gateway');
     for (const text of ['', 'A', '-a', 'a-', 'a.b', 'a'.repeat(64)]) fails(() => parseNamespace(text));
   });
 
-  it('takes an empty variable, and a switch that is off, for one that is not set', () => {
+  it('treat an empty variable, and a switch that is off, as not set', () => {
     const env = { MGW_LISTEN: '', MGW_HELLO: 'false', MGW_CONFIG: 'x', OTHER: '', MGW_LEDGER_SYNC: 'no' };
     assert.deepEqual(withoutUnset(env, ['MGW_HELLO']), { MGW_CONFIG: 'x', OTHER: '', MGW_LEDGER_SYNC: 'no' });
     assert.deepEqual(withoutUnset({ MGW_HELLO: '1' }, ['MGW_HELLO']), { MGW_HELLO: '1' });

@@ -24,14 +24,14 @@ spec:
 `;
 
 describe('mgw validate', () => {
-  it('passes what is right', async () => {
+  it('passes valid manifests', async () => {
     const folder = join(EXAMPLES, 'quickstart');
     assert.deepEqual(
       await mgw(['validate', folder]), { exitCode: 0, stdout: `${folder}: no errors, no warnings\n`, stderr: '' },
     );
   });
 
-  it('names every mistake with file and line, and exits with 1', async () => {
+  it('reports every mistake with file and line, and exits with 1', async () => {
     await using folder = await tempFolder({
       'platform/group.yaml': GROUP.replace('spec:', 'spec:\n  priceRatio: 1.5x\n  colour: red'),
       'team.yml': `apiVersion: modelgateway.dev/v1alpha1
@@ -74,7 +74,7 @@ spec:
     assert.match(stdout, /key\.yaml:9: error: ApiKey team-a\/bot: .*gone/);
   });
 
-  it('counts the namespace that it is told for the gateway\'s', async () => {
+  it('uses the given namespace as the gateway\'s', async () => {
     await using folder = await tempFolder({ 'prices.yaml': PRICES });
     const wrong = await mgw(['validate', folder.path]);
     assert.equal(wrong.exitCode, 1);
@@ -91,7 +91,7 @@ spec:
     assert.match(stdout, /no errors, 2 warnings\n$/);
   });
 
-  it('says so where there is no such folder', async () => {
+  it('reports a missing folder', async () => {
     await using folder = await tempFolder({ 'a.yaml': '' });
     for (const [path, said] of [['missing', 'there is no such folder'], ['a.yaml', 'it is not a folder']] as const) {
       const { exitCode, stderr } = await mgw(['validate', join(folder.path, path)]);

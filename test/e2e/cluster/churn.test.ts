@@ -35,7 +35,7 @@ describe.skipIf(missing)('a thousand objects on a Kubernetes API server', () => 
   const atRest = () =>
     until('nothing waits', () => run.meter.count('modelgateway_operator_status_queue'), (waiting) => waiting === 0);
 
-  it('are all right in the end, with few writes', async () => {
+  it('are all correct in the end, with few writes', async () => {
     const spec = { groupRef: { name: 'main' }, accountRef: { name: 'team' } };
     await inParallel(KEYS, AT_ONCE, async (index) => {
       const { status } = await cluster.admin.call('POST', PATH, { apiVersion:
@@ -63,7 +63,7 @@ describe.skipIf(missing)('a thousand objects on a Kubernetes API server', () => 
     assert.equal(run.meter.count('modelgateway_operator_keys_made_total', 'failed'), 0);
   });
 
-  it('cost nothing while nothing changes, and nothing to a new operator', async () => {
+  it('cause no writes while nothing changes, nor with a new operator', async () => {
     const writes = run.writes.length;
     await run.stop();
     run = runOperator(cluster, { lease: LEASE });

@@ -15,7 +15,7 @@ describe('mgw operator without an API server', () => {
     ['with certificates to be read', [], /"name": "xds"/],
     ['with objects to be read', ['--insecure-xds'], /the API server does not answer.*ECONNREFUSED/],
   ] as const) {
-    it(`waits, tells what for, and ends in order: ${name}`, async () => {
+    it(`waits, logs the reason, and exits normally: ${name}`, async () => {
       await using folder =
         await tempFolder({ kubeconfig: kubeconfigFor({ url: 'https://127.0.0.1:1', ca: '' }, 'token') });
       const [xds, admin] = [await freePort(), await freePort()];
@@ -31,7 +31,7 @@ describe('mgw operator without an API server', () => {
     });
   }
 
-  it('says what to do without a kubeconfig, and with one that cannot be read', async () => {
+  it('says what to do without a kubeconfig, and with an unreadable one', async () => {
     const nothing = await mgw(['operator'], { env: { KUBECONFIG: '', HOME: '/nowhere' } });
     assert.deepEqual(
       [nothing.exitCode, /name a kubeconfig file with --kubeconfig/.test(nothing.stderr)], [1, true], nothing.stderr,

@@ -192,7 +192,7 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
     await cluster?.stop();
   });
 
-  it('say that nobody has it in force where no proxy is connected, and what to do', async () => {
+  it('report that no proxy is connected, and what to do', async () => {
     const object =
       await has('Group', 'main', 'Programmed=False NoProxies', 'Ready=False NoProxies', 'Reconciling=True NoProxies');
     assert.match(JSON.stringify(object.status), /Start the data plane/);
@@ -201,7 +201,7 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
     await has('Group', 'main', 'Ready=True Ready', 'Programmed=True Programmed', 'Accepted=True Accepted');
   });
 
-  it('say of each object what is the matter with it', async () => {
+  it('report what is wrong with each object', async () => {
     for (const expected of EXPECTED) await has(...expected);
     for (const [kind, name] of EXPECTED) {
       const { status, metadata } = await find(kind, name);
@@ -214,7 +214,7 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
     }
   });
 
-  it('tell of proxies that wait or refuse, with their words, and forget when they have it', async () => {
+  it('report proxies that lag or refuse, with their messages, until they acknowledge', async () => {
     fleet.hold();
     await cluster.apply('kind: Group\nmetadata: {name: late}\nspec: {allowedNamespaces: {from: All}, routes: ' +
       '[{routeSelector: {}}]}\n');
@@ -232,14 +232,14 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
     await has('Group', 'late', 'Ready=True Ready');
   });
 
-  it('tell what providers refuse', async () => {
+  it('report what providers refuse', async () => {
     fleet.reportRefusal({ route: 'openai', channel: 'direct', status: 401 });
     await has('ModelRoute', 'openai', 'UpstreamRefused=True CredentialRefused');
     fleet.reportRefusal({ route: 'openai', channel: 'direct', status: 404 });
     await has('ModelRoute', 'openai', 'UpstreamRefused=True ModelRefused');
   });
 
-  it('tell why a provider cannot be reached', async () => {
+  it('report why a provider cannot be reached', async () => {
     for (const [connectError, reason] of [
       ['ENOTFOUND', 'HostNotFound'], ['ECONNREFUSED', 'ConnectionRefused'], ['ETIMEDOUT', 'ConnectTimedOut'],
       ['CERT_HAS_EXPIRED', 'TlsFailed'], ['EHOSTUNREACH', 'ConnectFailed'],
@@ -249,7 +249,7 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
     }
   });
 
-  it('tell of one model with other limits in another route, at both', async () => {
+  it('report a model with other limits in another route, on both routes', async () => {
     await cluster.apply('kind: ModelRoute\nmetadata: {name: resale, namespace: model-gateway}\nspec: {models: ' +
       '[{name: ' +
       'gpt, contextTokens: 7, maxOutputTokens: 7}], channels: [{name: c, protocol: OpenAI, baseUrl: ' +
@@ -268,7 +268,7 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
     assert.deepEqual((await find('Group', 'main')).status, before.status);
   });
 
-  it('give spending to a manager of its own, once in half a minute but for thresholds and limits', async () => {
+  it('have a field manager of their own for spending, written every half minute or at a threshold', async () => {
     const low = await find('ApiKey', 'low');
     assert.deepEqual([low.status.spentUsd, low.status.remainingUsd], ['8.00', '2.00']);
     const managers = low.metadata.managedFields.filter(({ subresource }: { subresource?: string }) =>
@@ -283,7 +283,7 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
     assert.equal((await find('ApiKey', 'low')).status.spentUsd, '8.00');
   });
 
-  it('have all been seen, as far as a server that validates lets them come about', () => {
+  it('all occur in tests, as far as a validating server allows them', () => {
     const all =
       Object.entries(CONDITIONS).flatMap(([type, { reasons }]) => reasons.map((reason) => `${type} ${reason}`));
     seen.add('Ready Pending'); // the schema's default, which is there only until the operator answers

@@ -80,7 +80,7 @@ describe.skipIf(missing)('mgw operator --console', () => {
     return answer.headers.get('location') ?? String(answer.status);
   };
 
-  it('serves a session that began at another replica, until the key is another', async () => {
+  it('accepts a session of another replica, until the sealing key changes', async () => {
     const first = await start();
     const second = await start();
     assert.equal((await signIn(first, 'nobody')).status, 422);
@@ -103,7 +103,7 @@ describe.skipIf(missing)('mgw operator --console', () => {
       assert.ok(!output.join('').includes(cluster.server.token) && !output.join('').includes(key));
   });
 
-  it('signs out at all replicas, those that start later too', async () => {
+  it('signs out at all replicas, including those that start later', async () => {
     const [first, second] = replicas;
     assert.ok(first && second);
     const at = ({ console: port }: Replica, cookie: string): string =>
@@ -134,7 +134,7 @@ describe.skipIf(missing)('mgw operator --console', () => {
     assert.ok(kept.length < 200 && !kept.includes(cluster.server.token), kept);
   });
 
-  it('speaks TLS with its own certificate; a Secret without a key is left alone and blocks no shutdown', async () => {
+  it('serves TLS with its own certificate; ignores a Secret without a key, which does not block shutdown', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mgw-console-tls-'));
     const nowMs = Date.now();
     const authority = await createAuthority(nowMs, 86_400_000);

@@ -117,7 +117,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
   const leadsToSignIn = ({ status, headers }: Reply): boolean => status === 303 &&
     String(headers.location).startsWith('/sign-in');
 
-  it('no header adds to what the session may', async () => {
+  it('get no more rights by any header', async () => {
     const cookie = await signIn('ben');
     for (const headers of ESCALATIONS) {
       const where = JSON.stringify(headers);
@@ -137,7 +137,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
     }
   });
 
-  it('a cookie that was changed, made elsewhere, or put together from two is nobody\'s', async () => {
+  it('are refused for a cookie that was changed, made elsewhere, or combined from two', async () => {
     const [anna, ben] = [await signIn('anna'), await signIn('ben')];
     const foreign = await start([randomBytes(32)]);
     try {
@@ -159,7 +159,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
     }
   });
 
-  it('whose cookie it is decides, not what the form or the page before said', async () => {
+  it('belong to the cookie\'s owner, whatever the form or the page before says', async () => {
     const [anna, ben] = [await signIn('anna'), await signIn('ben')];
     const before = await cluster.get('ApiKey', 'team-a', 'ci');
     const { uid } = before.metadata;
@@ -182,7 +182,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
     assert.equal((await cluster.get('ApiKey', 'team-a', 'ci')).spec.enabled, false);
   });
 
-  it('another name of the host cannot be signed in to over plain http', async () => {
+  it('cannot begin under another host name over plain http', async () => {
     for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example']) {
       const { status, headers } = await ask({
         path: '/sign-in', form: { token: tokens.get('anna') ?? '' }, headers: { host, origin: `http://${host}` },
@@ -192,7 +192,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
     }
   });
 
-  it('a session ends with its hour, and with its person', async () => {
+  it('end after an hour, and with the person\'s rights', async () => {
     const [ben, gone] = [await signIn('ben'), await signIn('gone')];
     assert.equal((await ask({ path: '/keys', cookie: gone })).status, 200);
     await removePerson(cluster, 'gone');
@@ -211,7 +211,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
     aheadMs = 0;
   });
 
-  it('no token and no cookie is in any log', () => {
+  it('never write a token or cookie into a log', () => {
     assert.ok(logs.length > 0);
     for (const token of tokens.values()) assert.ok(!logs.join('').includes(token));
   });

@@ -40,7 +40,7 @@ describe.skipIf(missing)('replicas of a console', () => {
     await cluster?.stop();
   });
 
-  it('lose no change that they make at the same time, and know each other\'s', async () => {
+  it('lose no concurrent change, and see each other\'s changes', async () => {
     const [one, two] = [await open(), await open()];
     assert.equal(one.read('signedOut'), '');
     await one.change('signedOut', (text) => text);
@@ -57,7 +57,7 @@ describe.skipIf(missing)('replicas of a console', () => {
     assert.equal((await open()).read('signedOut'), one.read('signedOut'), 'one that starts later');
   });
 
-  it('show a key once, whoever is quicker', async () => {
+  it('show a key once, whichever replica is faster', async () => {
     const [one, two, three] = [await open(), await open(), await open()];
     for (const key of ['a', 'b', 'c']) {
       const hash = key.repeat(64);
@@ -68,7 +68,7 @@ describe.skipIf(missing)('replicas of a console', () => {
     }
   });
 
-  it('make it anew where somebody has deleted it, and forget nothing of what they know', async () => {
+  it('create it again if somebody has deleted it, and keep what is in memory', async () => {
     const state = await open();
     await state.change('signedOut', () => 'before');
     await cluster.admin.call('DELETE', SECRET);
@@ -78,7 +78,7 @@ describe.skipIf(missing)('replicas of a console', () => {
     assert.equal((await cluster.admin.call('GET', SECRET)).status, 200);
   });
 
-  it('say so where it cannot be written', async () => {
+  it('report that it cannot be written', async () => {
     const state = await open('nowhere');
     await assert.rejects(state.change('signedOut', () => 'x'), (error) => error instanceof AccessError &&
       error.reason === 'Unavailable');

@@ -134,7 +134,7 @@ describe.skipIf(missing)('tenants at the console', () => {
     assert.ok(prefix.length > 3 && !text.includes(prefix), `${where} tells their key's beginning`);
   }
 
-  it('each sees their own on every page: the sweep that follows is of pages that there are', async () => {
+  it('see their own objects on every page: the following sweep visits real pages', async () => {
     assert.ok(ofObjects.length >= 10);
     for (const { path } of ofObjects.filter(({ method }) => method === 'GET')) {
       const { status } = await visit('ben', pathTo(path, 'team-b', nameIn(path, 'b')));
@@ -145,7 +145,7 @@ describe.skipIf(missing)('tenants at the console', () => {
     assert.match((await visit('anna', '/keys')).text, /key-of-a/);
   });
 
-  it('no page of the other\'s objects is shown, whatever the address', async () => {
+  it('see no page of the other\'s objects, whatever the address', async () => {
     asked.splice(0);
     for (const { path } of ofObjects.filter(({ method }) => method === 'GET')) {
       for (const [namespace, name] of [['team-a', nameIn(path, 'a')], ['team-a', 'not-there'], [
@@ -172,7 +172,7 @@ describe.skipIf(missing)('tenants at the console', () => {
     assert.deepEqual([...new Set(asked)], ['team-b/purse-of-b']);
   });
 
-  it('no form changes the other\'s objects, nor makes any there', async () => {
+  it('cannot change or create the other\'s objects by any form', async () => {
     const theirs = async (): Promise<unknown> => {
       const spec = ({ metadata: { uid, generation, annotations }, spec: wish }: Live): unknown =>
         ({ uid, generation, annotations, wish });
@@ -207,7 +207,7 @@ describe.skipIf(missing)('tenants at the console', () => {
     assert.deepEqual(await theirs(), was);
   });
 
-  it('a form without its token, or from another site, does nothing even to one\'s own', async () => {
+  it('cannot change their own objects by a form without its token or from another site', async () => {
     const at = `http://127.0.0.1:${server.port}/keys/team-b/key-of-b/enabled`;
     const before = (await cluster.get('ApiKey', 'team-b', 'key-of-b')).metadata.generation;
     const body = new URLSearchParams({ enabled: 'false', csrf: await csrfOf('ben') });

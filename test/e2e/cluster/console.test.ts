@@ -142,7 +142,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     return true;
   };
 
-  it('knows people by their own tokens, and nobody by anything else', async () => {
+  it('accepts people\'s own tokens, and nothing else', async () => {
     assert.deepEqual((await as('anna')).person, { name: 'system:serviceaccount:default:anna' });
     const token = tokens.get('anna') ?? '';
     for (const wrong of [
@@ -150,7 +150,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     ]) assert.equal(await access.signIn({ token: wrong }), undefined);
   });
 
-  it('shows just what the person may list, or what their own rules name', async () => {
+  it('shows only what the person can list, or what their own rules name', async () => {
     assert.deepEqual(await keysOf('anna'), ['team-a/bot', 'team-a/ci']);
     assert.deepEqual(await keysOf('ben'), ['team-b/ci']);
     assert.deepEqual(await keysOf('carl'), ['team-a/ci']);
@@ -163,7 +163,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     assert.equal((await (await as('anna')).list('Group')).allowed, false);
   });
 
-  it('gets, and says what is not allowed in the server\'s words', async () => {
+  it('reads objects, and shows the server\'s refusals', async () => {
     const [anna, carl] = [await as('anna'), await as('carl')];
     assert.equal((await anna.get('ApiKey', { namespace: 'team-a', name: 'ci' }))?.spec.groupRef.name, 'main');
     assert.equal(await anna.get('ApiKey', { namespace: 'team-a', name: 'nobody' }), undefined);
@@ -178,7 +178,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
       await assert.rejects(anna.get('ApiKey', { namespace, name }), refused('NotFound'));
   });
 
-  it('changes nothing that the person may not change', async () => {
+  it('changes nothing without the person\'s rights', async () => {
     const ben = await as('ben');
     const theirs = await cluster.get('ApiKey', 'team-a', 'ci');
     const { uid, generation } = theirs.metadata;
@@ -203,7 +203,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
 
   const SPEC = { groupRef: { name: 'main' }, accountRef: { name: 'team' } } as ApiKey['spec']; // the rest has defaults
 
-  it('creates, shows at once, reads the key\'s text, changes and removes', async () => {
+  it('creates an object, shows it at once, reads the key\'s text, changes and deletes it', async () => {
     const anna = await as('anna');
     const at = { namespace: 'team-a', name: 'fresh' };
     const made = await anna.create('ApiKey', at, SPEC);
@@ -234,7 +234,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     assert.equal(await anna.get('ApiKey', at), undefined);
   });
 
-  it('never overwrites what somebody else has changed meanwhile', async () => {
+  it('never overwrites concurrent changes', async () => {
     const anna = await as('anna');
     const at = { namespace: 'team-a', name: 'bot' };
     const seen = await anna.get('ApiKey', at);
@@ -253,7 +253,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     for (const outcome of outcomes) if (outcome.status === 'rejected') refused('Conflict')(outcome.reason);
   });
 
-  it('says what the schema, its rules and policies refuse, at the field and in their words', async () => {
+  it('shows refusals of the schema, its rules and policies at the field, in their words', async () => {
     const anna = await as('anna');
     const faultsOf = async (work: Promise<unknown>): Promise<readonly string[]> => {
       const error: unknown = await work.then(() => undefined, (reason: unknown) => reason);
@@ -284,7 +284,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     assert.deepEqual(await faultsOf(change(limit666)), [': ask finance for such a limit']);
   });
 
-  it('says what may be done where', async () => {
+  it('lists what the person can do in each namespace', async () => {
     const [anna, carl, erna, fred] = [await as('anna'), await as('carl'), await as('erna'), await as('fred')];
     assert.deepEqual(await anna.namespaces('create', 'ApiKey'), ['team-a']);
     assert.deepEqual(await fred.namespaces('create', 'ApiKey'), ['empty']);
@@ -300,7 +300,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     ), carl.may('get', 'ApiKey', { namespace: 'team-a', name: 'bot' })]), [true, false]);
   });
 
-  it('believes in a right that was taken away for ten seconds at most', async () => {
+  it('keeps using a revoked right for ten seconds at most', async () => {
     await person('hugo', { 'team-b': [{ verbs: ['get', 'list'], resources: ['apikeys'], apiGroups: [API] }] });
     clockMs += 60_000; // what was known of nobody's rules is asked again
     assert.deepEqual(await keysOf('hugo'), ['team-b/ci']);
@@ -312,7 +312,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
       10_000; return access.signIn({ token: tokens.get('hugo') ?? '' }); }, (found) => found === undefined);
   });
 
-  it('uses nothing of the operator\'s for anybody, whatever the request says', async () => {
+  it('never uses the operator\'s rights for a person, whatever the request', async () => {
     let web: ConsoleServer | undefined;
     try {
       web = await startConsole({
@@ -343,7 +343,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     }
   });
 
-  it('tells when the server does not answer, and goes on when it does', async () => {
+  it('reports a server that does not respond, and continues when it does', async () => {
     const anna = await as('anna');
     cluster.server.freeze();
     try {

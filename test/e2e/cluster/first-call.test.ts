@@ -21,7 +21,7 @@ describe.skipIf(missing)('an operator on a Kubernetes API server', () => {
     await cluster?.stop();
   });
 
-  it('makes everything ready that is right', async () => {
+  it('makes every valid object ready', async () => {
     await cluster.apply(SCENE);
     for (const [kind, namespace, name] of [['ModelRoute', 'model-gateway', 'openai'], [
       'PriceCatalog', 'model-gateway', 'prices',
@@ -33,7 +33,7 @@ describe.skipIf(missing)('an operator on a Kubernetes API server', () => {
     }
   });
 
-  it('makes a key that belongs to its ApiKey, and tells a fingerprint alone', async () => {
+  it('creates a key that its ApiKey owns, and publishes only a hash', async () => {
     const apiKey = await cluster.get('ApiKey', 'team-a', 'ci');
     const secret = await cluster.get('Secret', 'team-a', 'ci-key');
     const key = Buffer.from(secret.data.apiKey, 'base64').toString();
@@ -46,7 +46,7 @@ describe.skipIf(missing)('an operator on a Kubernetes API server', () => {
     assert.ok(!JSON.stringify([run.logs, run.operator.statuses(), await cluster.list('ApiKey')]).includes(key));
   });
 
-  it('comes to rest: equal statuses are not written', async () => {
+  it('becomes idle: equal statuses are not written', async () => {
     await until('nothing waits', () =>
       run.meter.count('modelgateway_operator_status_queue'), (waiting) => waiting === 0);
     const writes = run.writes.length;
@@ -59,7 +59,7 @@ describe.skipIf(missing)('an operator on a Kubernetes API server', () => {
     assert.ok(run.writes.filter((write) => write.includes('/apikeys/ci/status')).length <= 3, run.writes.join('\n'));
   });
 
-  it('shows people where things stand', async () => {
+  it('shows the state in kubectl\'s columns', async () => {
     const { columnDefinitions, rows } =
       await cluster.admin.table('/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys');
     const column = columnDefinitions.findIndex(({ name }) => name === 'Ready');
@@ -71,7 +71,7 @@ describe.skipIf(missing)('an operator on a Kubernetes API server', () => {
     assert.ok(events.every(({ note }: { note: string }) => !note.includes('sk-')));
   });
 
-  it('says why a key does not work, and that it does once that is mended', async () => {
+  it('reports why a key does not work, and that it works after a fix', async () => {
     await cluster.apply('kind: ApiKey\nmetadata: {name: lost, namespace: team-b}\nspec: {groupRef: {name: nowhere}, ' +
       'accountRef: {name: none}}\n');
     const lost = await until('lost is refused', () => cluster.get('ApiKey', 'team-b', 'lost'), (object) => conditionsOf(

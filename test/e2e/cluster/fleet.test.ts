@@ -146,7 +146,7 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
   const generatedKey = async (): Promise<string> =>
     Buffer.from((await cluster.get('Secret', 'team-a', 'ci-key')).data.apiKey, 'base64').toString();
 
-  it('serves proxies at either operator, and the leader says of all of them what they hold', async () => {
+  it('serves proxies from either operator, and the leader reports what all of them hold', async () => {
     // one at each operator: what the other's proxy holds reaches the leader over the stream between the replicas
     proxies = await Promise.all(replicas.map(({ xds }, n) => startProxy([xds], `proxy-${n}`)));
     await cluster.admin.call(
@@ -201,7 +201,7 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
     }
   });
 
-  it('goes on with the other operator when the leader is killed', async () => {
+  it('continues with the other operator when the leader is killed', async () => {
     const leads = async ({ admin }: Replica): Promise<boolean> =>
       /modelgateway_operator_leader 1/.test(await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text());
     const [first, second] = await leads(replicas[0]!) ? [replicas[0]!, replicas[1]!] : [replicas[1]!, replicas[0]!];
@@ -214,7 +214,7 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
     await until('the second leads', () => leads(second), (yes) => yes);
   });
 
-  it('writes what was spent at all proxies into the statuses', async () => {
+  it('writes the spending of all proxies into the statuses', async () => {
     const spent = await until('the spending', apiKey, (object) => Number(object.status.spentUsd ?? 0) > 0);
     const key = await generatedKey();
     const own = await (await fetch(
@@ -228,7 +228,7 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
     assert.ok(managers.includes('modelgateway-spending.model-gateway'), managers.join());
   });
 
-  it('revokes a key by the new leader', async () => {
+  it('revokes a key through the new leader', async () => {
     const key = await generatedKey();
     await cluster.admin.call(
       'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci', { spec: { enabled: false } }, MERGE,

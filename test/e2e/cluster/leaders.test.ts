@@ -24,7 +24,7 @@ describe.skipIf(missing)('replicas on a Kubernetes API server', () => {
     `kind: ApiKey\nmetadata: {name: ${name}, namespace: ${namespace}}\nspec: {groupRef: {name: main}, accountRef: ` +
     `{name: team}, key: {rotation: ${rotation}, overlapSeconds: 3600}}\n`);
 
-  it('writes from one only; all serve, and know where the leader is', async () => {
+  it('write from the leader only; all serve, and know the leader', async () => {
     const first = runOperator(cluster, { lease: { address: 'first:1' } });
     await until('the first leads', () => first.operator.leading, (leading) => leading);
     const second = runOperator(cluster, { lease: { address: 'second:1' } });
@@ -60,7 +60,7 @@ describe.skipIf(missing)('replicas on a Kubernetes API server', () => {
     await third.stop();
   }
 
-  it('is right in the end wherever it is killed', async () => {
+  it('reach the correct state wherever the leader is killed', async () => {
     let points = 0;
     let finished = false;
     for (let point = 1; point <= MOST_WRITES && !finished; point++) {

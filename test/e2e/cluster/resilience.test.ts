@@ -17,7 +17,7 @@ const missing = await kubeApiserverMissing();
 const MERGE = 'application/merge-patch+json';
 const QUIET = { info: () => undefined, warn: () => undefined };
 
-describe.skipIf(missing)('trouble with a Kubernetes API server', () => {
+describe.skipIf(missing)('an operator whose Kubernetes API server has problems', () => {
   let cluster: Cluster;
   let run: Running;
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describe.skipIf(missing)('trouble with a Kubernetes API server', () => {
   const apply = (name: string, more = '') => cluster.apply(`kind: ApiKey\nmetadata: {name: ${name}, namespace: ` +
     `team-a}\nspec: {groupRef: {name: main}, accountRef: {name: team}${more}}\n`);
 
-  it('rotates a key whose Secret somebody else writes at the same moment', async () => {
+  it('rotates a key whose Secret somebody else writes at the same time', async () => {
     let conflicts = 0;
     run = runOperator(cluster, {
       waits: { settleMs: 200, idleTimeoutMs: 1500 },
@@ -57,7 +57,7 @@ describe.skipIf(missing)('trouble with a Kubernetes API server', () => {
     assert.equal((await cluster.get('Secret', 'team-a', 'ci-key')).metadata.annotations.note, '2');
   });
 
-  it('repairs a status that somebody else wrote, leftovers included, and does not loop over it', async () => {
+  it('repairs a status that somebody else wrote, including extra entries, without a loop', async () => {
     const path = '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci/status';
     const writes = run.writes.length;
     const strange = { type:
@@ -73,7 +73,7 @@ describe.skipIf(missing)('trouble with a Kubernetes API server', () => {
       write.includes('/apikeys/ci/status')).length <= 4, run.writes.slice(writes).join('\n'));
   });
 
-  it('lists anew where the server has forgotten a version, and loses nothing', async () => {
+  it('lists again when the server has dropped a version, and loses nothing', async () => {
     const meter = countingMeter();
     const client = createKubeClient({
       access: openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() }), userAgent: 'test', meter,
@@ -108,7 +108,7 @@ describe.skipIf(missing)('trouble with a Kubernetes API server', () => {
     await client.close();
   });
 
-  it('goes on where it was when the server was killed and came back', async () => {
+  it('continues after the server was killed and restarted', async () => {
     await until('what was removed before is out of force', () => run.fleet.latest?.keys.length, (count) => count === 1);
     const before = run.fleet.published.length;
     const restarted = cluster.server.restart();
@@ -123,7 +123,7 @@ describe.skipIf(missing)('trouble with a Kubernetes API server', () => {
       routes[0]?.channels.length === 1), 'nothing was taken away meanwhile');
   });
 
-  it('notices a server that only holds its connections, leads no more, and goes on once it answers', async () => {
+  it('notices a server that does not respond on open connections, gives up leadership, and recovers', async () => {
     cluster.server.freeze();
     await until('the lead is given up', () => run.operator.leading, (leading) => !leading);
     await until('the silence is noticed', () =>
@@ -134,7 +134,7 @@ describe.skipIf(missing)('trouble with a Kubernetes API server', () => {
     await until('after-freeze is ready', () => apiKey('after-freeze'), isReady);
   });
 
-  it('tells what to do where a right is missing', async () => {
+  it('reports a missing right, and what to do', async () => {
     const { body } =
       await cluster.admin.call('POST', '/api/v1/namespaces/team-b/serviceaccounts', { metadata: { name: 'nobody' } });
     assert.equal(body.metadata.name, 'nobody');

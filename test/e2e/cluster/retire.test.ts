@@ -29,7 +29,7 @@ describe.skipIf(missing)('a gateway that was uninstalled', () => {
   const retire = (...args: string[]): ReturnType<typeof mgw> =>
     mgw(['retire', '--namespace', 'model-gateway', '--kubeconfig', cluster.kubeconfig, ...args]);
 
-  it('says so in the statuses of its objects, keeps all else, and is Ready again with the next operator', async () => {
+  it('reports it in the statuses of its objects, keeps the rest, and is Ready with the next operator', async () => {
     const first = runOperator(cluster);
     const before = await until('ci is ready', apiKey, isReady);
     await first.stop();
@@ -60,7 +60,7 @@ describe.skipIf(missing)('a gateway that was uninstalled', () => {
     }
   });
 
-  it('is left alone outside the namespaces that are named', async () => {
+  it('is unchanged outside the given namespaces', async () => {
     const operator = runOperator(cluster);
     await until('ci is ready', apiKey, isReady);
     await operator.stop();
@@ -68,7 +68,7 @@ describe.skipIf(missing)('a gateway that was uninstalled', () => {
     assert.ok(isReady(await apiKey()));
   });
 
-  it('is told plainly when the API server cannot be found', async () => {
+  it('gets a clear error if the API server cannot be found', async () => {
     const { exitCode, stderr } = await mgw(['retire', '--namespace', 'model-gateway', '--kubeconfig', '/nowhere']);
     assert.deepEqual([exitCode, /kubeconfig \/nowhere cannot be used/.test(stderr)], [1, true], stderr);
   });

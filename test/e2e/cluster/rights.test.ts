@@ -54,7 +54,7 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
 
     const apiKey = (): Promise<Live> => cluster.get('ApiKey', 'team-a', 'ci');
 
-    it('everything works, and nothing was tried that is not allowed', async () => {
+    it('everything works, and no forbidden request is made', async () => {
       run = runOperator(cluster, { kubeconfig, ...watchNamespaces && { watchNamespaces } });
       await until('ci is ready', apiKey, isReady);
       await cluster.admin.call(
@@ -106,7 +106,7 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
       }
     }
 
-    it('mgw operator runs, says when it is ready, and ends in order', async () => {
+    it('mgw operator runs, becomes ready, and exits normally', async () => {
       const [xds, admin, web] = [await freePort(), await freePort(), await freePort()];
       const args = [
         'bin/mgw.js', 'operator', '--kubeconfig', kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name',

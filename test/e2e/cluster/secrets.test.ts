@@ -36,7 +36,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
   const apply = (name: string, more = '') => cluster.apply(`kind: ApiKey\nmetadata: {name: ${name}, namespace: ` +
     `team-a}\nspec: {groupRef: {name: main}, accountRef: {name: team}${more}}\n`);
 
-  it('makes a deleted key anew, and the old one opens nothing any more', async () => {
+  it('replaces a deleted key, and the old one is refused', async () => {
     const old = await keyIn('ci-key');
     await cluster.remove('Secret', 'team-a', 'ci-key');
     const now = await until('another key', () => keyIn('ci-key'), (key) => key !== '' && key !== old);
@@ -46,7 +46,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
       object.status.keyHash === fingerprintOf(now));
   });
 
-  it('rotates, and lets the old key work for its overlap', async () => {
+  it('rotates a key, and accepts the old one during its overlap', async () => {
     const old = await keyIn('ci-key');
     const { resourceVersion } = (await cluster.get('Secret', 'team-a', 'ci-key')).metadata;
     await patch(`${API_KEYS}/ci`, { spec: { key: { rotation: 2, overlapSeconds: 2 } } });
@@ -61,7 +61,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
     await until('and the status says so', () => apiKey('ci'), (object) => object.status.previousKeys === undefined);
   });
 
-  it('puts back a label that was taken away, and keeps the key', async () => {
+  it('restores a removed label, and keeps the key', async () => {
     const old = await keyIn('ci-key');
     await patch(`${SECRETS}/ci-key`, { metadata: { labels: { 'modelgateway.dev/api-key': null } } });
     await until('the label is back', () => cluster.get('Secret', 'team-a', 'ci-key'), (secret) =>
@@ -70,7 +70,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
     await until('it is in force', () => hashesOf('ci'), (hashes) => hashes.join() === hash('sha256', old));
   });
 
-  it('gives an ApiKey that was deleted and made again another key', async () => {
+  it('gives an ApiKey that was deleted and created again another key', async () => {
     await apply('again');
     await until('again is ready', () => apiKey('again'), isReady);
     const old = await keyIn('again-key');
@@ -85,7 +85,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
       object.status.keyHash === fingerprintOf(now));
   });
 
-  it('never writes a Secret that is in the way', async () => {
+  it('never overwrites a Secret of another owner', async () => {
     await cluster.admin.call('POST', SECRETS, { metadata: { name: 'mine' }, stringData: { password: 'of-somebody' } });
     await apply('blocked', ', key: {secretRef: {name: mine}}');
     const blocked = await until('blocked says so', () =>
@@ -94,7 +94,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
     assert.deepEqual(Object.keys((await cluster.get('Secret', 'team-a', 'mine')).data), ['password']);
   });
 
-  it('awaits a provided Secret with its label, and follows it', async () => {
+  it('waits for a provided Secret with its label, and follows its changes', async () => {
     const key = `sk-${'p'.repeat(40)}`;
     await apply('given', ', key: {type: Provided}');
     const waiting = await until('given waits', () =>
@@ -116,7 +116,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
     assert.ok(run.writes.every((write) => !write.includes('given-key')));
   });
 
-  it('follows a provider\'s credential, and leaves out what has none', async () => {
+  it('follows a provider\'s credential, and leaves out channels without one', async () => {
     const credential = (): string | undefined => run.fleet.latest?.routes[0]?.channels[0]?.apiKey?.value;
     assert.equal(credential(), 'provider-credential');
     await patch('/api/v1/namespaces/model-gateway/secrets/openai', { stringData: { apiKey: 'rotated' } });
@@ -131,7 +131,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
     await until('openai is ready', () => cluster.get('ModelRoute', 'model-gateway', 'openai'), isReady);
   });
 
-  it('never lacks a channel while an edit\'s new Secret is read', async () => {
+  it('keeps a channel while an edit\'s new Secret is read', async () => {
     await cluster.admin.call('POST', '/api/v1/namespaces/model-gateway/secrets', {
       metadata: { name: 'second' }, stringData: { apiKey: 'of-second' },
     });
@@ -146,7 +146,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
     assert.ok(run.fleet.published.slice(from).every(({ routes }) => routes[0]?.channels.length === 1));
   });
 
-  it('revokes at once what is deleted, whoever still waits for it', async () => {
+  it('revokes deleted keys at once, although others still wait for the object', async () => {
     await apply('held');
     await until('held is ready', () => apiKey('held'), isReady);
     await patch(`${API_KEYS}/held`, { metadata: { finalizers: ['example.com/slow'] } });
@@ -155,7 +155,7 @@ describe.skipIf(missing)('Secrets on a Kubernetes API server', () => {
     await patch(`${API_KEYS}/held`, { metadata: { finalizers: null } });
   });
 
-  it('leaves other gateways\' objects alone', async () => {
+  it('does not change other gateways\' objects', async () => {
     await cluster.apply(`
 kind: Account
 metadata: {name: theirs, namespace: team-b}
@@ -186,7 +186,7 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
     assert.equal(await cluster.get('Secret', 'team-b', 'theirs-key'), undefined);
   });
 
-  it('does not fight over an object that another gateway answers for', async () => {
+  it('does not compete for an object that another gateway manages', async () => {
     const other = runOperator(cluster, { gatewayNamespace: 'team-b', watchNamespaces: ['team-b'] });
     await until('the other gateway takes it', () =>
       cluster.get('Group', 'team-b', 'lost'), (object) => conditionsOf(object).includes('Accepted=True Accepted'));
@@ -200,7 +200,7 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
     await other.stop();
   });
 
-  it('admits namespaces by their labels as they are', async () => {
+  it('selects namespaces by their current labels', async () => {
     await cluster.apply('kind: Group\nmetadata: {name: chosen}\nspec: {allowedNamespaces: {from: Selector, selector: ' +
       '{matchLabels: {paying: "yes"}}}, routes: [{routeSelector: {}}]}\n');
     await cluster.apply('kind: ApiKey\nmetadata: {name: chosen, namespace: team-a}\nspec: {groupRef: {name: chosen}, ' +

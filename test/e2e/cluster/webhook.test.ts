@@ -102,7 +102,7 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
   const RESTRICTED = '{securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, containers: ' +
     '[{name: app, image: app, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}';
 
-  it('gives a pod its sidecar, with the key\'s Secret and the fleet\'s authority', async () => {
+  it('adds the sidecar to a pod, with the key\'s Secret and the fleet\'s CA', async () => {
     const { status, body } = await createPod('team-a', ASKING);
     assert.equal(status, 201, body.message);
     const [sidecar] = body.spec.initContainers;
@@ -122,7 +122,7 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
       cluster.get('Secret', 'team-a', 'ci-key'), (key) => key?.data?.apiKey !== undefined);
   });
 
-  it('in a namespace that enforces the restricted Pod Security Standard', async () => {
+  it('works in a namespace that enforces the restricted Pod Security Standard', async () => {
     const refused = await createPod('strict', '{name: loose}');
     assert.equal(refused.status, 403);
     const { status, body } = await createPod('strict', ASKING, RESTRICTED);
@@ -130,7 +130,7 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
     assert.equal(body.spec.initContainers[0].name, 'model-gateway-sidecar');
   });
 
-  it('the pods of a Job\'s template likewise, and an injected pod that is made again is the same', async () => {
+  it('adds it to the pods of a Job, and does not change an injected pod that is created again', async () => {
     const first =
       (await createPod('team-a', ASKING, '{restartPolicy: Never, containers: [{name: batch, image: app}]}')).body;
     const { resourceVersion: _, uid: __, name: ___, ...metadata } = first.metadata;
@@ -139,7 +139,7 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
     assert.deepEqual(again.body.spec, first.spec);
   });
 
-  it('says what is missing, and leaves alone who did not ask', async () => {
+  it('reports missing objects, and ignores pods without the label', async () => {
     const without = await createPod('team-a', '{name: a, labels: {modelgateway.dev/inject: "true"}}');
     assert.equal(without.status, 403);
     assert.match(
@@ -155,7 +155,7 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
     }
   });
 
-  it('is trusted again after somebody has taken the authority away, or made the configuration anew', async () => {
+  it('restores its CA after somebody has removed it, or replaced the configuration', async () => {
     const good = await bundle();
     await cluster.admin.call('PATCH', `${CONFIGURATIONS}/${NAME}`, [{
       op: 'remove', path: '/webhooks/0/clientConfig/caBundle',
@@ -173,7 +173,7 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
     assert.deepEqual(Object.keys(managers[0].fieldsV1['f:webhooks']), ['k:{"name":"inject.sidecar.modelgateway.dev"}']);
   });
 
-  it('was allowed all that it did', async () => {
+  it('needed no rights beyond its Role', async () => {
     const metrics = await fetch(`http://127.0.0.1:${ports.admin}/metrics`).then((answer) => answer.text());
     assert.match(metrics, /modelgateway_operator_injections_total\{outcome="injected"\} [1-9]/);
     assert.doesNotMatch(metrics, /modelgateway_operator_api_requests_total\{verb="\w+",status="403"\}/);
@@ -181,13 +181,13 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
     assert.doesNotMatch(log, /"level":"(?:warn|error)".*webhook/);
   });
 
-  it('the operator ends in order', async () => {
+  it('lets the operator exit normally', async () => {
     operator?.kill('SIGTERM');
     assert.equal((await operator?.finished)?.exitCode, 0);
   });
 });
 
-it('the example of the documentation asks for a sidecar', async () => {
+it('is requested by the documentation\'s example', async () => {
   const page = await readFile(join(import.meta.dirname, '../../../docs/sidecar.md'), 'utf8');
   assert.match(page, /modelgateway\.dev\/inject: "true"/);
 });

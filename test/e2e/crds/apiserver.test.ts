@@ -44,7 +44,7 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
     await server?.stop();
   });
 
-  it('takes the definitions as they are', () => {
+  it('accepts the definitions', () => {
     for (const { metadata, status } of installed) {
       const bad = status.conditions.filter((condition: { type: string; status: string }) =>
         condition.type === 'NonStructuralSchema' ||
@@ -53,7 +53,7 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
     }
   });
 
-  it('would take lists twice as long', async () => {
+  it('would accept lists twice as long', async () => {
     for (const definition of definitions) {
       const answer = await client.call(
         'POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All', renamed(enlarged(definition, 2)),
@@ -62,7 +62,7 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
     }
   });
 
-  describe('says the same as admit of', () => {
+  describe('agrees with admit on', () => {
     for (const { name, kind, object, expected } of situations) {
       it(name, async () => {
         const schema = schemaOf(kind);
@@ -74,7 +74,7 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
     }
   });
 
-  it('takes the largest objects, within the cost that rules may have', async () => {
+  it('accepts the largest objects within the cost limit of rules', async () => {
     for (const { kind, object } of largestObjects()) {
       const schema = schemaOf(kind);
       assert.deepEqual(admit(schema, object).errors, []);
@@ -83,7 +83,7 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
     }
   });
 
-  it('says the same as admit of random mutations', async () => {
+  it('agrees with admit on random mutations', async () => {
     const accepted = situations.filter(({ expected }) => expected.length === 0);
     const mutated = fc.constantFrom(...accepted).chain(({ kind, object }) =>
       arbitraryMutation(object, schemaOf(kind).root).map((mutant) => ({ kind, mutant })));
@@ -130,7 +130,7 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
     }
   });
 
-  it('allows the changes that a key lives with', async () => {
+  it('allows the normal changes of a key', async () => {
     const schema = schemaOf('ApiKey');
     const created = await store(
       client, schema, { metadata: { name: 'grows' }, spec: { groupRef: { name: 'g' }, accountRef: { name: 'a' } } },
@@ -184,7 +184,7 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
     }
   });
 
-  it('shows READY as Unknown until an operator has answered', async () => {
+  it('shows READY as Unknown before an operator writes the status', async () => {
     const schema = schemaOf('Account');
     const situation = situations.find(({ name }) => name === 'account-minimal');
     assert.ok(situation);
@@ -193,7 +193,7 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
       [type, status, reason]), [['Ready', 'Unknown', 'Pending']]);
   });
 
-  it('keeps a status that its writer applies, and shows it', async () => {
+  it('keeps an applied status, and shows it', async () => {
     const schema = schemaOf('Account');
     await store(client, schema, { metadata: { name: 'shown' }, spec: {} });
     const ready = { type: 'Ready', status:

@@ -43,7 +43,7 @@ function publish(server: TestDistribution, endpoints: readonly FleetEndpoint[], 
   server.publish(snapshotOf());
 }
 
-describe.skipIf(envoy.skip)('an Envoy before the fleet', { timeout: 180_000 }, () => {
+describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000 }, () => {
   let openai: MockProvider;
   let anthropic: MockProvider;
   let first: TestGateway;
@@ -87,12 +87,12 @@ describe.skipIf(envoy.skip)('an Envoy before the fleet', { timeout: 180_000 }, (
     new OpenAI({ apiKey: KEYS.main, baseURL: `${url}/v1`, maxRetries: 0, ...options });
   const anthropicSdk = (): Anthropic => new Anthropic({ apiKey: KEYS.main, baseURL: url, maxRetries: 0 });
 
-  it('is given nothing that it refuses', () => {
+  it('accepts its whole configuration', () => {
     assert.equal(server.figures().rejectionsTotal, 0, edge.log());
     assert.doesNotMatch(edge.log(), /deprecat|rejected|error/i);
   });
 
-  it('lets the SDKs call both proxies, each in its dialect', async () => {
+  it('serves SDKs from both proxies, each in its dialect', async () => {
     const seen = new Set<boolean>();
     for (let n = 0; n < 20 || seen.size < 2; n += 1) {
       openai.script(openaiStream(['Good ', 'day.']));
@@ -111,7 +111,7 @@ describe.skipIf(envoy.skip)('an Envoy before the fleet', { timeout: 180_000 }, (
       name === 'server'), []);
   });
 
-  it('passes events on as they come', async () => {
+  it('passes events on as they arrive', async () => {
     const wait = gate();
     openai.script(insertAt(openaiStream(['one', 'two']), 2, wait));
     const stream = await openaiSdk().chat.completions.create({ ...ASK, stream: true });
@@ -125,7 +125,7 @@ describe.skipIf(envoy.skip)('an Envoy before the fleet', { timeout: 180_000 }, (
     assert.equal(text, 'onetwo');
   });
 
-  it('heeds no wish of a client about time limits and retries', async () => {
+  it('ignores a client\'s headers for timeouts and retries', async () => {
     const before = anthropic.requests.length;
     const { reply, gate: wait } = gated(anthropicMessage({ content: 'late' }));
     anthropic.script(reply);
@@ -141,7 +141,7 @@ describe.skipIf(envoy.skip)('an Envoy before the fleet', { timeout: 180_000 }, (
     assert.equal(anthropic.requests.length, before + 1);
   });
 
-  it('takes bodies of megabytes, and leaves refusals to the proxies', async () => {
+  it('accepts large bodies, and leaves refusals to the proxies', async () => {
     openai.script(openaiStream(['ok']));
     const large = { ...ASK, stream: true, messages: [{ role: 'user', content: 'x'.repeat(8 * 1024 * 1024) }] };
     const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: {
@@ -154,7 +154,7 @@ describe.skipIf(envoy.skip)('an Envoy before the fleet', { timeout: 180_000 }, (
     assert.match(await missing.text(), /\/v1\/\/models/, 'the path arrives as it was sent');
   });
 
-  it('loses no call while a proxy leaves, and streams end where they began', async () => {
+  it('loses no call while a proxy terminates, and streams complete', async () => {
     const wait = gate();
     const held: Promise<string>[] = [];
     const before = [first.logs.length, second.logs.length];
@@ -180,7 +180,7 @@ describe.skipIf(envoy.skip)('an Envoy before the fleet', { timeout: 180_000 }, (
     assert.ok(first.logs.length > before[0]! && second.logs.length > before[1]!, 'both had streams');
   });
 
-  it('tries another proxy where one cannot be reached, whole bodies included', async () => {
+  it('uses another proxy if one cannot be reached, also with whole bodies', async () => {
     const dead = await freePort();
     publish(server, [endpointOf(second), { address: '127.0.0.1', port: dead, healthPort: second.dataplane.adminPort }]);
     await eventually(async () => (await hosts()).some(({ port, healthy: isHealthy }) => port === dead && isHealthy));
@@ -197,7 +197,7 @@ describe.skipIf(envoy.skip)('an Envoy before the fleet', { timeout: 180_000 }, (
     );
   });
 
-  it('never repeats a call that a proxy has seen', async () => {
+  it('never retries a call that a proxy has received', async () => {
     let calls = 0;
     const rude = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -221,7 +221,7 @@ describe.skipIf(envoy.skip)('an Envoy before the fleet', { timeout: 180_000 }, (
     rude.close();
   });
 
-  it('speaks HTTP/2 and HTTP/1.1 over TLS, with a certificate from its own disk', async () => {
+  it('serves HTTP/2 and HTTP/1.1 over TLS, with a certificate from its own disk', async () => {
     const authority = await createAuthority(Date.now(), 3_600_000);
     const { certificate, key } =
       await issueServing(authority, ['localhost'], { fromMs: Date.now(), untilMs: Date.now() + 3_600_000 });

@@ -105,7 +105,7 @@ describe.skipIf(skip)('an edge that the operator configures', { timeout: 120_000
     await rename(join(folder, 'next'), join(folder, 'token/token'));
   };
 
-  it('takes a token that is made for edges, read anew from its file, and no other', async () => {
+  it('authenticates only with a token for edges, which is read again from its file', async () => {
     const one = await upstream('one', '0.0.0.0');
     upstreams.push(one);
     assert.equal((await cluster.admin.call('POST', SLICES, slice('fleet-a', one.port))).status, 201);
@@ -125,7 +125,7 @@ describe.skipIf(skip)('an edge that the operator configures', { timeout: 120_000
     assert.equal(await eventually(() => fetch(url).then(async (answer) => answer.ok && answer.text())), 'one');
   });
 
-  it('follows the fleet: endpoints that come, end, and are gone', async () => {
+  it('follows the fleet: endpoints that appear, terminate and disappear', async () => {
     const url = `http://127.0.0.1:${await edgePort(edge)}`;
     const two = await upstream('two', '0.0.0.0');
     upstreams.push(two);
@@ -143,7 +143,7 @@ describe.skipIf(skip)('an edge that the operator configures', { timeout: 120_000
     for (let n = 0; n < 10; n += 1) assert.equal(await words(), 'two');
   });
 
-  it('gives nothing of the proxies\' configuration, whoever asks', async () => {
+  it('gets nothing of the proxies\' configuration', async () => {
     const { DELTA_AGGREGATED_RESOURCES } = await import('#snapshot/services.ts');
     const { RESOURCE_TYPES } = await import('#snapshot/resources.ts');
     const { Client, Metadata } = await import('@grpc/grpc-js');

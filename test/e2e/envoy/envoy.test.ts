@@ -28,7 +28,7 @@ function publishEdge(server: TestDistribution, port: number): void {
 }
 
 describe.skipIf(envoy.skip)('a real Envoy', { timeout: 180_000 }, () => {
-  it('serves traffic by what it is given, and follows what changes', async () => {
+  it('serves traffic by its configuration, and follows changes', async () => {
     await using one = await upstream('one');
     await using two = await upstream('two');
     await using server = await testDistribution();
@@ -46,7 +46,7 @@ describe.skipIf(envoy.skip)('a real Envoy', { timeout: 180_000 }, () => {
     assert.equal(server.figures().rejectionsTotal, 0, running.log());
   });
 
-  it('refuses what is wrong, goes on with what it had, and takes what is right again', async () => {
+  it('refuses an invalid resource, keeps the last good one, and accepts the next valid one', async () => {
     await using one = await upstream('one');
     await using server = await testDistribution();
     publishEdge(server, one.port);
@@ -65,7 +65,7 @@ describe.skipIf(envoy.skip)('a real Envoy', { timeout: 180_000 }, () => {
     assert.equal(server.figures().rejectionsTotal, 1);
   });
 
-  it('comes back after a restart of the server, and learns what has gone meanwhile', async () => {
+  it('reconnects after a restart of the server, and learns of removals', async () => {
     await using one = await upstream('one');
     const first = await testDistribution();
     publishEdge(first, one.port);

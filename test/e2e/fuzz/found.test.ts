@@ -58,18 +58,18 @@ async function only(text: string): Promise<HttpAnswer & { readonly json: Record<
   return { ...first, json: JSON.parse(first.body.toString('utf8')) as Record<string, unknown> };
 }
 
-describe('odd requests', () => {
-  it('an expectation that nobody knows is no reason to refuse', async () => {
+describe('unusual requests', () => {
+  it('are not refused for an unknown Expect header', async () => {
     assert.equal((await only(call('/v1/chat/completions', {}, 'Expect: something\r\n'))).status, 200);
   });
 
-  it('a client that waits for 100 Continue is told once its body is wanted', async () => {
+  it('get 100 Continue when the body is wanted', async () => {
     const whole = call('/v1/chat/completions', {}, 'Expect: 100-continue\r\n');
     const { text } = await send(whole);
     assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
   });
 
-  it('a client that waits for 100 Continue and is refused uploads nothing, and its connection ends', async () => {
+  it('upload nothing after a refusal instead of 100 Continue, and their connection ends', async () => {
     const { text, closed } = await send(`POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: ` +
       `Bearer sk-nobody\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n`, 2);
     assert.match(text, /^HTTP\/1\.1 401 /);
@@ -77,13 +77,13 @@ describe('odd requests', () => {
     assert.ok(closed);
   });
 
-  it('100 Continue is not written into the answer before it', async () => {
+  it('get no 100 Continue within the response before', async () => {
     const { answers } =
       await send(`${call('/v1/chat/completions')}${call('/v1/chat/completions', {}, 'Expect: 100-continue\r\n')}`, 2);
     assert.deepEqual(answers.map(({ status }) => status), [200, 200]);
   });
 
-  it('a request without a host is refused in its dialect', async () => {
+  it('are refused in their dialect without a host', async () => {
     const { status, json } =
       await only(`GET /v1/messages HTTP/1.1\r\n${KEY}\r\n`.replace('GET /v1/messages', 'POST /v1/messages'));
     assert.equal(status, 400);
@@ -91,12 +91,12 @@ describe('odd requests', () => {
   });
 
   for (const target of ['http://gateway/v1/messages', '/v1/%6dessages', '/v1/messages#x'])
-    it(`${target} is answered in Anthropic's dialect`, async () => {
+    it(`get an error in Anthropic's dialect at ${target}`, async () => {
       const { json } = await only(call(target, { messages: 5 }));
       assert.equal(json['type'], 'error');
     });
 
-  it('a body that is not HTTP is refused in the dialect of its path', async () => {
+  it('are refused in the dialect of the path if the body is not HTTP', async () => {
     const { status, json } =
       await only(`POST /v1/messages HTTP/1.1\r\nHost: gateway\r\n${KEY}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
     assert.equal(status, 400);
@@ -104,14 +104,14 @@ describe('odd requests', () => {
     assert.ok(typeof json['request_id'] === 'string');
   });
 
-  it('a request line without a version is refused, and the line about it is whole', async () => {
+  it('are refused and logged in full if the request line has no version', async () => {
     const { status } = await only('PRI /pricing/x\r\nHost: gateway\r\nContent-Type: ' +
       'application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
     assert.ok(status >= 400 && status < 500);
     // the scene reads each line as JSON
   });
 
-  it('bytes that are not HTTP behind a call are not answered into its answer', async () => {
+  it('get no response within another one for bytes that are not HTTP behind a call', async () => {
     const begun = Promise.withResolvers<void>();
     answer = (request) => {
       begun.resolve();
@@ -130,7 +130,7 @@ describe('odd requests', () => {
     assert.doesNotMatch(rest.toString('latin1').slice(10), /HTTP\/1\.1/);
   });
 
-  it('a call behind another one is given up with its connection, also where CONNECT follows', async () => {
+  it('are dropped with their connection if they are pipelined, also before CONNECT', async () => {
     const both = Promise.withResolvers<void>();
     let arrived = 0;
     answer = () => new Promise<ProviderAnswer>(() => { if (++arrived === 2) both.resolve(); });
@@ -144,15 +144,15 @@ describe('odd requests', () => {
     // scene.calm sees that nothing is held and no answer is open
   });
 
-  it('nobody unknown has a body read, whatever the path', async () => {
+  it('have no body read without a known key, whatever the path', async () => {
     const { status } =
       await only('POST /nothing HTTP/1.1\r\nHost: gateway\r\nContent-Length: 50000000\r\n\r\nbut it does not come');
     assert.equal(status, 404);
   });
 });
 
-describe('bodies that are refused while they come', () => {
-  it('leave a connection that can be used again', async () => {
+describe('bodies that are refused while they arrive', () => {
+  it('leave a reusable connection', async () => {
     const piece = `${(2 ** 20).toString(16)}\r\n${'x'.repeat(2 ** 20)}\r\n`;
     const { answers } = await send(`POST /v1/messages HTTP/1.1\r\nHost: gateway\r\n${KEY}Transfer-Encoding: ` +
       `chunked\r\n\r\n${piece.repeat(70)}0\r\n\r\n${call('/v1/messages')}`, 2);
@@ -160,12 +160,12 @@ describe('bodies that are refused while they come', () => {
   });
 });
 
-describe('odd providers', () => {
+describe('unusual providers', () => {
   const answering = (bytes: (request: ProviderRequest) => Buffer): void => {
     answer = (request) => ({ pieces: [bytes(request)], end: 'fin' });
   };
 
-  it('a stream is called what it is, although the provider does not say so', async () => {
+  it('have their stream\'s content type corrected', async () => {
     for (const type of [undefined, 'text/plain']) {
       answering((request) => {
         const { headers: _headers, ...reply } = honestReply(request);
@@ -179,7 +179,7 @@ describe('odd providers', () => {
   });
 
   for (const status of ['204 No Content', '205 Reset Content'])
-    it(`an answer that says ${status} is none, and costs nothing`, async () => {
+    it(`cost nothing with an invalid status ${status}`, async () => {
       answering((request) => answerBytes(honestReply(request), { status }));
       for (const stream of [false, true])
         assert.equal((await only(call('/v1/chat/completions', { stream }))).status, 502);
@@ -187,8 +187,8 @@ describe('odd providers', () => {
     });
 });
 
-describe('clients that are slow on purpose', () => {
-  it('have a minute for a head and five for a request', async () => {
+describe('clients that are deliberately slow', () => {
+  it('have a minute for the headers and five for a request', async () => {
     const found = Promise.withResolvers<Server>();
     const accepted = (message: unknown): void => {
       const { socket } = message as { socket: Socket & { server?: Server } };
@@ -202,7 +202,7 @@ describe('clients that are slow on purpose', () => {
     assert.equal(server.requestTimeout, 300_000);
   });
 
-  it('are told so when their time is over', async () => {
+  it('get an error when their time is over', async () => {
     const server = Promise.withResolvers<Server>();
     const accepted = (message: unknown): void => {
       const { socket } = message as { socket: Socket & { server?: Server } };

@@ -39,7 +39,7 @@ describe('a fuzzer that fails', () => {
     }),
   };
 
-  it('names its seed and keeps the bytes, which fail again', async () => {
+  it('prints its seed and keeps the bytes, which fail again', async () => {
     const failed: unknown = await fuzz(fuzzer, { seed: 77, durationMs: 1000 }).catch((error: unknown) => error);
     assert.ok(failed instanceof Error);
     assert.match(failed.message, /seed 77: found/);
@@ -52,7 +52,7 @@ describe('a fuzzer that fails', () => {
     for (const { message } of [failed, again]) rmSync(/--replay (\S+)/.exec(message)?.[1] ?? '');
   });
 
-  it('has the same cases from the same seed', async () => {
+  it('generates the same cases from the same seed', async () => {
     const run = async (): Promise<string[]> => {
       const cases: string[] = [];
       await fuzz({ name: 'counting', open: async () => ({

@@ -135,14 +135,14 @@ const SINGLE_BYTES = 2_000_000;
 
 const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
 
-describe('memory', () => {
+describe('memory is bounded', () => {
   it('of 1,000 streams at once', async () => {
     const { heldBytes, rssBytes } = await perStream(1000, 'x'.repeat(900));
     console.info(`a stream holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident memory`);
     assert.ok(heldBytes < 40 * 1024, kib(heldBytes));
   });
 
-  it('of streams whose contexts are large: a context is let go when its answer begins', async () => {
+  it('of streams with large contexts, which are freed when the response begins', async () => {
     const { heldBytes, rssBytes } = await perStream(100, 'x'.repeat(300_000));
     console.info(`a stream with a context of 300 KB holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident ` +
       `memory`);
@@ -162,7 +162,7 @@ describe('memory', () => {
   });
 
   for (const stream of [false, true])
-    it(`of ${stream ? 'a stream' : 'an answer'} of 50 MB whose client does not read: the provider waits`, async () => {
+    it(`of 50 MB in ${stream ? 'a stream' : 'an answer'} whose client does not read: the provider waits`, async () => {
       const start = await gateway.memory();
       const readers = await Promise.all(Array.from({ length: 4 }, async () => {
         const reader = await opened(requestBytes(chatOf('large', 'x', stream)));
@@ -188,7 +188,7 @@ describe('memory', () => {
       await close(readers.map(({ socket }) => socket));
     });
 
-  it('of more bodies than a key may hold at once: the others wait for no one and are told to try again', async () => {
+  it('of more bodies than a key may have at once, the excess of which is refused at once', async () => {
     const start = await gateway.memory();
     const body = requestBytes(chatOf('late', 'x'.repeat(MAX_BODY - 1000), false));
     const calls = Array.from({ length: 10 }, () => opened(body));

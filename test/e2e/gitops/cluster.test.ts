@@ -58,7 +58,7 @@ describe.skipIf(skip)('GitOps', { timeout: 180_000 }, () => {
     assert.equal(exitCode, 0, output);
   };
 
-  it('has no drift once keys are made, statuses written and money spent', async () => {
+  it('sees no drift after keys are created, statuses written and money spent', async () => {
     await apply('--filename', folder);
     run = runOperator(cluster, { ledger: SPENT, waits: { settleMs: 200, spendingEveryMs: 500 } });
     const spent = await until('spending in the status', () =>
@@ -73,7 +73,7 @@ describe.skipIf(skip)('GitOps', { timeout: 180_000 }, () => {
     });
   });
 
-  it('sees what somebody changes by hand', async () => {
+  it('sees manual changes', async () => {
     await cluster.admin.call(
       'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci',
       { spec: { groupRef: { name: 'other' } } }, 'application/merge-patch+json',
@@ -86,7 +86,7 @@ describe.skipIf(skip)('GitOps', { timeout: 180_000 }, () => {
     await apply('--force-conflicts', '--filename', folder);
   });
 
-  it('a second apply changes nothing: no new version of any object', async () => {
+  it('changes nothing by a second apply', async () => {
     await until('it is ready again', () => cluster.get('ApiKey', 'team-a', 'ci'), (object) => isReady(object) &&
       object.status.observedGeneration === object.metadata.generation);
     const generation = async (): Promise<number> => (await cluster.get('ApiKey', 'team-a', 'ci')).metadata.generation;
@@ -120,7 +120,7 @@ describe.skipIf(skip)('definitions of an older release', { timeout: 180_000 }, (
       await writeFile(path, await runHelm(helm, 'template', 'crds', join(ROOT, 'charts/model-gateway-crds')));
       return path;
     }],
-  ] as const) it(`are brought up to date by ${how}, under their objects`, async () => {
+  ] as const) it(`are upgraded by ${how} while their objects exist`, async () => {
     await apply(OLDER);
     await until('the scene is there', () => cluster.apply(SCENE).then(() => true, () => false), Boolean);
     const before = await until('the older definition', objects, (all) => all.length === 5 &&

@@ -136,10 +136,10 @@ const luaProgram = await need('lua');
 const kstatus = luaProgram.skip ? { missing: luaProgram.skip } : await findKstatus(process.env);
 if ('missing' in kstatus && process.env['CI'] === 'true') throw new Error(kstatus.missing);
 
-describe.skipIf('missing' in kstatus)('what GitOps tools make of it', () => {
+describe.skipIf('missing' in kstatus)('the health that GitOps tools show', () => {
   const all = states();
 
-  it('every state has its health', async () => {
+  it('is right for every state', async () => {
     assert.ok('path' in kstatus);
     const config =
       parse(parse(await readFile(join(REPOSITORY, 'argocd/argocd-cm.yaml'), 'utf8')).data['resource.customizations']);
@@ -162,7 +162,7 @@ describe.skipIf('missing' in kstatus)('what GitOps tools make of it', () => {
     assert.equal(text, await readFile(GOLDEN, 'utf8').catch(() => ''), 'GOLDEN=write rewrites it');
   });
 
-  it('no state is left out', () => {
+  it('covers every state', () => {
     const seen = new Set(all.flatMap(({ object }) => object.status?.conditions.map(({ type }) => type) ?? []));
     assert.deepEqual(Object.keys(CONDITIONS).filter((type) => !seen.has(type)), []);
     const reasons = new Set(all.flatMap(({ object }) =>

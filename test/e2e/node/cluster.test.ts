@@ -63,7 +63,7 @@ describe.skipIf(missing)('a release on a node', () => {
     }
   });
 
-  it('answers the first call that helm prints', async () => {
+  it('serves the first call that helm prints', async () => {
     const { choices, model } = await makeFirstCall(world) as OpenAI.ChatCompletion;
     assert.equal(model, MODEL);
     assert.match(choices[0]?.message.content ?? '', /^Hello there! .*I am the demo provider/);
@@ -91,7 +91,7 @@ describe.skipIf(missing)('a release on a node', () => {
     assert.match(said, /ok {4}every proxy is ready: 3 of 3/);
   });
 
-  it('lets strangers reach the gateway, and neither its ledger nor its operator nor its demo', async () => {
+  it('lets other pods reach the gateway, but not its ledger, operator or demo provider', async () => {
     const places = [
       ['model-gateway', 80], ['model-gateway-fleet', 8080], ['model-gateway-valkey', 6379],
       ['model-gateway-operator', 18000], ['model-gateway-demo', 4010],
@@ -108,7 +108,7 @@ describe.skipIf(missing)('a release on a node', () => {
     assert.deepEqual(JSON.parse(said), ['connected', 'ETIMEDOUT', 'ETIMEDOUT', 'ETIMEDOUT', 'ETIMEDOUT']);
   });
 
-  it('serves a Job without a key by its sidecar, with the SDK', async () => {
+  it('serves a Job without a key through its sidecar, with the SDK', async () => {
     const job = (await readFile(SIDECAR_JOB, 'utf8')).replace('SDK-FOLDER', join(ROOT, 'node_modules/openai'));
     await writeFile(join(world.node.folder, 'job.yaml'), job);
     await world.node.kubectl('apply', '-f', join(world.node.folder, 'job.yaml'));
@@ -130,7 +130,7 @@ describe.skipIf(missing)('a release on a node', () => {
     });
   }
 
-  it('loses no call while it is upgraded to the next version\'s chart, as releases package it', async () => {
+  it('loses no call while it is upgraded to the next version\'s packaged chart', async () => {
     const chart = await packagedChart(world, NEXT_VERSION);
     await world.node.tagImage('model-gateway:0.1.0', `model-gateway:${NEXT_VERSION}`);
     const ledger = await world.pods('valkey');
@@ -158,7 +158,7 @@ describe.skipIf(missing)('a release on a node', () => {
     return [...new Set((items as KubeAnswer['body'][]).map(({ spec }) => spec.containers[0].image as string))];
   }
 
-  it('shows its whole state at a glance, spending included', async () => {
+  it('shows its whole state in kubectl get, spending included', async () => {
     await eventually(
       'spending is in the status', () => world.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-a/accounts/team-a'),
       ({ status }) => Number(status.spentUsd) > 0,
@@ -182,7 +182,7 @@ describe.skipIf(missing)('a release on a node', () => {
     assert.ok(traffic.calls.length > 50, `${traffic.calls.length} calls`);
   }
 
-  describe('when its pods are killed', () => {
+  describe('a release whose pods are killed', () => {
     let traffic: Traffic;
     beforeAll(async () => {
       await world.node.kubectl('apply', '-f', MORE_KEYS);
@@ -194,7 +194,7 @@ describe.skipIf(missing)('a release on a node', () => {
     });
     afterAll(() => traffic?.stop());
 
-    it('goes on without the leading operator, until one leads again', async () => {
+    it('continues without the leading operator, until another leads', async () => {
       const [from, killedAt] = [traffic.calls.length, new Date().toISOString()];
       const { holderIdentity } = await operatorLease(world);
       await killPod(world, (await world.pods('operator')).find(({ name }) => name === holderIdentity));
@@ -213,7 +213,7 @@ describe.skipIf(missing)('a release on a node', () => {
 
     for (const component of [
       'dataplane', 'valkey', 'edge',
-    ]) it(`comes back after kills of ${component}, one pod after the other`, async () => {
+    ]) it(`recovers after kills of ${component}, one pod after the other`, async () => {
       const killedMs = Date.now();
       for (const pod of await world.pods(component)) await killPod(world, pod);
       const backMs = Date.now();
@@ -224,7 +224,7 @@ describe.skipIf(missing)('a release on a node', () => {
       console.info(`${component}: all ready again after ${backMs - killedMs} ms, ${failed.length} calls failed`);
     });
 
-    it('has every call in the books, once, and nothing else', async () => {
+    it('has recorded every call once, and nothing else', async () => {
       const calls = await traffic.stop();
       const uids = await Promise.all(['plenty', 'little'].map(async (name) =>
         (await world.get(`/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/${name}`)).metadata.uid as string));
@@ -242,11 +242,11 @@ describe.skipIf(missing)('a release on a node', () => {
     });
   });
 
-  it('says what it takes at rest', async () => {
+  it('reports what it uses when idle', async () => {
     for (const [container, mebibytes] of await world.memory()) console.info(`${container}: ${mebibytes} MiB`);
   });
 
-  it('keeps accounts and spending when it is uninstalled and installed again', async () => {
+  it('keeps accounts and spending after uninstallation and installation', async () => {
     const spent = async (): Promise<string> =>
       (await world.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/accounts/team-k')).status.spentUsd;
     const uid =

@@ -23,7 +23,7 @@ function rules(spec: object, chain: string): string[] {
 }
 
 describe('a policy', () => {
-  it('concerns the pods that it selects, of its namespace, in its directions', () => {
+  it('applies to the pods that it selects, in its namespace and directions', () => {
     assert.deepEqual(rules({ podSelector: { matchLabels: { app: 'web' } } }, 'MGW-POLICY'), [
       '-s 10.9.9.9 -j RETURN', '-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN', '-d 10.0.0.1 -j MGW-I-0',
     ]);
@@ -31,12 +31,12 @@ describe('a policy', () => {
       .slice(2), ['-s 10.0.0.1 -j MGW-E-0', '-s 10.0.0.2 -j MGW-E-1']);
   });
 
-  it('lets nobody through who is not named', () => {
+  it('blocks peers that it does not name', () => {
     assert.deepEqual(rules({ podSelector: {} }, 'MGW-I-0'), ['-j DROP']);
     assert.deepEqual(rules({ podSelector: {}, ingress: [{}] }, 'MGW-I-0'), ['-j RETURN', '-j DROP']);
   });
 
-  it('names ports by number and by name, and pods here and elsewhere', () => {
+  it('names ports by number and by name, and pods of its own and other namespaces', () => {
     const ports = [{ port: 'http' }, { protocol: 'UDP', port: 53, endPort: 54 }, { port: 'nobody-has-it' }];
     assert.deepEqual(rules(
       { podSelector: {}, ingress: [{ ports, from: [{ podSelector: { matchLabels: { app: 'db' } } }] }] }, 'MGW-I-0',
@@ -49,7 +49,7 @@ describe('a policy', () => {
     );
   });
 
-  it('leaves parts of a range out', () => {
+  it('excludes parts of an address range', () => {
     assert.deepEqual(rules({
       podSelector: {}, policyTypes: ['Egress'],
       egress: [{ to: [{ ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } }, { ipBlock: { cidr: '::/0' } }] }],

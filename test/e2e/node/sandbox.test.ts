@@ -34,7 +34,7 @@ function interfaceOf(host: string): string | undefined {
 }
 
 describe.skipIf(missing)('the sandbox of a test node', () => {
-  it('is gone when it is stopped, with whatever ran in it', async () => {
+  it('ends when it is stopped, with every process in it', async () => {
     const sandbox = await openSandbox();
     const { folder, network } = sandbox;
     const running = sandbox.start('sleep', '/bin/sleep', ['1000']);
@@ -49,7 +49,7 @@ describe.skipIf(missing)('the sandbox of a test node', () => {
       Promise.resolve(interfaceOf(network.host)), (name) => name === undefined);
   });
 
-  it('ends with the process that opened it; the next one removes the rest', async () => {
+  it('ends with the process that opened it; the next one cleans up', async () => {
     const script = `const { openSandbox } = await import(${JSON.stringify(SANDBOX)}); const { folder, network } = ` +
       `await openSandbox(); console.log(JSON.stringify({ folder, network })); setInterval(() => {}, 1e6);`;
     const child =

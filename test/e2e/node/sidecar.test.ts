@@ -106,7 +106,7 @@ describe.skipIf(missing)('sidecars on a node', () => {
     assert.equal(await logs('job/once', 'model-gateway-sidecar'), '');
   });
 
-  it('start before their app, are ready with it, and take up another key without a restart', async () => {
+  it('start before their app, become ready with it, and use a new key without a restart', async () => {
     await apply({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'caller', namespace:
       'team-a' }, spec: { selector: { matchLabels: { app: 'caller' } }, template: podTemplate(ASK_AGAIN, 'Always') } });
     await world.node.kubectl('rollout', 'status', 'deployment/caller', '--namespace', 'team-a', '--timeout=45s');
@@ -129,7 +129,7 @@ describe.skipIf(missing)('sidecars on a node', () => {
     );
   });
 
-  it('are looked at by their admin port, and a pod that cannot have one says why', async () => {
+  it('are probed at their admin port, and a pod that cannot have one reports why', async () => {
     await apply({ apiVersion: 'v1', kind: 'Pod', ...podTemplate(ASK_AGAIN, 'Never'), metadata: {
       name: 'seen', namespace: 'team-a', labels: { 'modelgateway.dev/inject': 'true' },
       annotations: { 'modelgateway.dev/api-key':

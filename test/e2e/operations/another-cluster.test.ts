@@ -39,7 +39,7 @@ describe.skipIf(missing)('another cluster', () => {
     assert.equal(status, 201, body.message);
   };
 
-  it('takes restored Secrets that have label and annotations but no owner; makes other keys anew', async () => {
+  it('accepts restored Secrets with label and annotations but no owner, and replaces other keys', async () => {
     await cluster.apply(SCENE);
     await cluster.apply(OBJECTS);
     const label = { 'modelgateway.dev/api-key': 'given' };
@@ -72,7 +72,7 @@ describe.skipIf(missing)('another cluster', () => {
     await second.stop();
   });
 
-  it('takes the pod that a snapshot is restored in, also where namespaces are restricted', async () => {
+  it('accepts the pod that restores a snapshot, also in restricted namespaces', async () => {
     const [, pod = ''] = /<<'EOF'\n([\s\S]*?)^EOF$/m.exec(blockWith(
       commandsBelow('operations.md', '### The ledger on Valkey'), 'kind: Pod',
     )) ?? [];

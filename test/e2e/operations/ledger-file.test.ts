@@ -186,7 +186,7 @@ describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the docume
     ['on-one-machine', blockWith(onOneMachine, 'sqlite3')],
   ] as const;
 
-  it('is whole in each copy of one that is written to', async () => {
+  it('is complete in each copy that is made while it is written', async () => {
     for (const [name] of WAYS) {
       const had = booksIn(at(name, 'ledger.db'));
       assert.ok(had.records.length > 0);
@@ -196,14 +196,14 @@ describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the docume
     for (const name of ['with-sqlite3', 'with-node']) assert.equal((await stat(at(name, 'ledger.db'))).mode & 0o077, 0);
   });
 
-  it('goes on from a copy that was put in its place', async () => {
+  it('continues from a restored copy', async () => {
     for (const name of ['with-sqlite3', 'with-node']) {
       await restore(at('data'), at(name));
       await goesOnFrom(at(name, 'ledger.db'), at('data'));
     }
   });
 
-  it('loses nothing in a copy of the whole folder of a gateway that was stopped, and keeps its keys', async () => {
+  it('loses nothing in a copy of a stopped gateway\'s folder, and keeps its keys', async () => {
     await cp(at('whole'), at('elsewhere'), { recursive: true });
     await goesOnFrom(at('whole', 'ledger.db'), at('elsewhere'));
   });
@@ -217,7 +217,7 @@ describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the docume
     await goesOnFrom(at('on-one-machine', 'ledger.db'), at('new'));
   });
 
-  it('is refused beside the journal of a gateway that was killed, and the message says what to do', async () => {
+  it('is refused beside the journal of a killed gateway, and the error says what to do', async () => {
     const [data, copy] = [at('data'), at('with-sqlite3', 'ledger.db')];
     await restore(data, dirname(copy));
     {

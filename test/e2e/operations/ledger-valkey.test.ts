@@ -164,7 +164,7 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await folder?.[Symbol.asyncDispose]();
   });
 
-  it('a snapshot restored below running gateways is completed by them, and nothing is spent twice', async () => {
+  it('gets the missing calls from running gateways after a restored snapshot, and spends nothing twice', async () => {
     const known = { spent: 0n };
     const statuses: NonNullable<ValkeyLedgerOptions['refill']> = async () => ({
       accounts: [{ account: OTHER, spentNanoUsd: known.spent }],
@@ -211,7 +211,7 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await closeAll();
   });
 
-  it('a snapshot alone is what was spent, and running calls are billed as far as they had come', async () => {
+  it('has the snapshot\'s spending if there is nothing else, and bills running calls by their progress', async () => {
     await restore('snapshot');
     const { ledger } = await open('nobody', ALONE);
     await until('it is ready', () => isReady(ledger));
@@ -225,7 +225,7 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await closeAll();
   });
 
-  it('a call whose settlement nobody has any more stays held until its gateway is restarted', async () => {
+  it('keeps a call held whose settlement is lost, until its gateway restarts', async () => {
     const opened = await open(undefined, ALONE);
     const { ledger: forgetful } = opened;
     await until('it is ready', () => isReady(forgetful));
@@ -244,7 +244,7 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await closeAll();
   });
 
-  it('the append-only folder is copied while it is written to, and restored', async () => {
+  it('is restored from a copy of the append-only folder that was made during writes', async () => {
     const { ledger } = await open('writing', ALONE);
     await until('it is ready', () => isReady(ledger));
     const load = { on: true, calls: 0 };
@@ -272,7 +272,7 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await closeAll();
   });
 
-  it.skipIf(helm.skip)('the pod for it has the chart\'s image, volume and rights', async () => {
+  it.skipIf(helm.skip)('is restored by a pod with the chart\'s image, volume and rights', async () => {
     await shell.run(TO_POD);
     const { metadata, spec } =
       parse((await readFile(join(folder.path, 'applied.yaml'), 'utf8')).replaceAll(server.dir, '/data'));

@@ -34,7 +34,7 @@ async function openPages() {
 }
 
 describe('compressed answers', () => {
-  it('go to browsers that take them, and hold the same', async () => {
+  it('are sent to browsers that accept them, with the same content', async () => {
     const get = await openPages();
     const plain = await get('/long');
     assert.equal(plain.headers['content-encoding'], undefined);
@@ -48,7 +48,7 @@ describe('compressed answers', () => {
     assert.equal((await get('/long', 'gzip', 'HEAD')).body, '');
   });
 
-  it('may be files that are written as they are read, and one that breaks is an error', async () => {
+  it('can be files that are written as they are read, and a failing one is an error', async () => {
     const get = await openPages();
     assert.equal(gunzipSync((await get('/file', 'gzip')).rawPayload).toString(), `${LONG}the end`);
     const { statusCode, rawPayload } = await get('/broken', 'gzip');

@@ -61,7 +61,7 @@ async function signedIn(token = ALICE): Promise<Stand & { cookie: string; seen: 
 }
 
 describe('signing in', () => {
-  it('leads to the sign-in page and back to where one wanted to go', async () => {
+  it('redirects to the sign-in page and back to the requested page', async () => {
     const { app } = stand({ routes: pages() });
     const first = await app.inject({ url: '/keys?search=a%20b', headers: { host: HOST } });
     assert.equal(first.statusCode, 303);
@@ -75,7 +75,7 @@ describe('signing in', () => {
     assert.match(keys.body, /<h1>Keys of alice<\/h1>/);
   });
 
-  it('has only words of its own for why somebody is there', async () => {
+  it('shows only its own texts as the reason', async () => {
     const { app } = stand({ routes: pages() });
     const seen = async (why: string) =>
       (await app.inject({ url: `/sign-in?why=${why}`, headers: { host: HOST } })).body;
@@ -84,7 +84,7 @@ describe('signing in', () => {
     for (const why of ['__proto__', 'constructor', 'toString']) assert.equal(await seen(why), plain, why);
   });
 
-  it('never leads to another site', async () => {
+  it('never redirects to another site', async () => {
     const { app } = stand({ routes: pages() });
     for (const next of [
       'https://evil.example/', '//evil.example/', '/\\evil.example/', '/\t/evil.example', 'javascript:alert(1)',
@@ -97,7 +97,7 @@ describe('signing in', () => {
     }
   });
 
-  it('says what is wrong with a token, without repeating it, and logs no token', async () => {
+  it('reports what is wrong with a token without repeating or logging it', async () => {
     const { app, logged, asked } = stand({ routes: pages() });
     for (const [token, words] of [['', /Required/], [
       'wrong-token', /does not know this token/,
@@ -113,7 +113,7 @@ describe('signing in', () => {
     assert.deepEqual(asked, ['wrong-token'], 'what cannot be a token is not asked about');
   });
 
-  it('asks again whose token it is after ten seconds, so that a revoked one opens nothing for longer', async () => {
+  it('checks a token again after ten seconds, so a revoked one works no longer than that', async () => {
     const { app, asked, clock } = stand({ routes: pages() });
     const cookie = await signIn(app, ALICE);
     const visit = () => app.inject({ url: '/keys', headers: { host: HOST, cookie } });
@@ -125,7 +125,7 @@ describe('signing in', () => {
     assert.equal(asked.length, 2);
   });
 
-  it('makes an address wait that fails too often, and no other', async () => {
+  it('delays an address that fails too often, and no other', async () => {
     const { app, clock } = stand({ routes: pages() });
     const attempt = (token: string, remoteAddress: string) =>
       app.inject({ method: 'POST', url: '/sign-in', remoteAddress, headers: FORM_HEADERS, payload: `token=${token}` });
@@ -138,7 +138,7 @@ describe('signing in', () => {
     assert.equal((await attempt(ALICE, '10.0.0.1')).statusCode, 303);
   });
 
-  it('lets nobody else wait who comes through the same proxy', async () => {
+  it('delays no other person behind the same proxy', async () => {
     const { app, logged } = stand({ routes: pages() });
     const attempt = (token: string, forwarded: string) => app.inject({
       method: 'POST', url: '/sign-in', remoteAddress:
@@ -153,7 +153,7 @@ describe('signing in', () => {
     assert.deepEqual(logged.at(-1)?.fields, { person: 'bob', address: '10.0.0.1' });
   });
 
-  it('refuses tokens over plain http from elsewhere, and those that no cookie can hold', async () => {
+  it('refuses tokens over plain http from other machines, and those that do not fit a cookie', async () => {
     const { app, asked } = stand({ routes: pages() });
     const far = { ...FORM_HEADERS, host: 'console.example:8081', origin: 'http://console.example:8081' };
     const refused = await app.inject({ method: 'POST', url: '/sign-in', headers: far, payload: `token=${ALICE}` });
@@ -167,7 +167,7 @@ describe('signing in', () => {
     assert.deepEqual(asked, []);
   });
 
-  it('offers a way on to whoever followed a link from another site', async () => {
+  it('offers a link to people who followed a link from another site', async () => {
     const { app } = stand({ routes: pages() });
     const page = await app.inject({
       url: '/sign-in?next=%2Fkeys%2Fa%2Fb', headers: { host: HOST, 'sec-fetch-site': 'cross-site' },
@@ -175,7 +175,7 @@ describe('signing in', () => {
     assert.match(page.body, /<a href="\/keys\/a\/b">go on to the page<\/a>/);
   });
 
-  it('goes on while it is used, and is over after an hour without a visit', async () => {
+  it('lasts while it is used, and ends after an hour without a request', async () => {
     const { app, clock, cookie } = await signedIn();
     const visit = (kept: string) => app.inject({ url: '/keys', headers: { host: HOST, cookie: kept } });
     assert.equal((await visit(cookie)).headers['set-cookie'], undefined, 'a young cookie is not written anew');
@@ -189,7 +189,7 @@ describe('signing in', () => {
     assert.equal((await visit(cookiesOf(renewed))).statusCode, 303);
   });
 
-  it('is of no use to whoever changes the cookie, or has one of another console', async () => {
+  it('is invalid if the cookie was changed, or made by another console', async () => {
     const { app, cookie } = await signedIn();
     const [name = '', sealed = ''] = cookie.split('=');
     const other = await signIn(stand({ routes: pages() }).app, ALICE);
@@ -213,7 +213,7 @@ describe('signing in', () => {
     assert.match(String(answer.headers['set-cookie']), /mgw-console-8081=; Max-Age=0; Path=\//);
   });
 
-  it('ends for whoever has a copy of its cookie, and for nobody else', async () => {
+  it('ends for every copy of its cookie, and for no other session', async () => {
     const { app, clock, cookie, csrf, asked } = await signedIn();
     const visit = (kept: string) => app.inject({ url: '/keys', headers: { host: HOST, cookie: kept } });
     const others = [await signIn(app, ALICE), await signIn(app, BOB)];
@@ -249,7 +249,7 @@ describe('a form', () => {
     assert.deepEqual([...seen[0]?.form ?? []], [['name', 'a b'], ['models', 'x'], ['models', 'y']]);
   });
 
-  it('is refused in every other case, and nothing is done', async () => {
+  it('is refused in every other case, without effect', async () => {
     const { app, cookie, csrf, seen } = await signedIn();
     const bobs =
       csrfIn((await app.inject({ url: '/keys', headers: { host: HOST, cookie: await signIn(app, BOB) } })).body);
@@ -281,7 +281,7 @@ describe('a form', () => {
     assert.deepEqual(seen, []);
   });
 
-  it('of somebody who is signed out is refused in words, not sent elsewhere', async () => {
+  it('of a person who is signed out is refused with an explanation, not redirected', async () => {
     const { app, csrf, seen } = await signedIn();
     const answer = await app.inject({ method: 'POST', url: '/keys', headers: FORM_HEADERS, payload: `csrf=${csrf}` });
     assert.equal(answer.statusCode, 401);
@@ -290,8 +290,8 @@ describe('a form', () => {
   });
 });
 
-describe('every answer', () => {
-  it('forbids what pages do not need, and to be kept', async () => {
+describe('every response', () => {
+  it('forbids features that pages do not need, and caching', async () => {
     const { app, cookie } = await signedIn();
     for (const url of ['/keys', '/', '/sign-in', '/nothing', '/defect', '/%zz', '/file']) {
       const { headers } = await app.inject({ url, headers: { host: HOST, cookie } });
@@ -306,7 +306,7 @@ describe('every answer', () => {
     }
   });
 
-  it('says what went wrong in plain words', async () => {
+  it('explains errors in plain words', async () => {
     const { app, cookie, logged } = await signedIn();
     const cases: [url: string, status: number, words: RegExp][] = [
       ['/conflict', 409, /It was changed by &lt;bob&gt;\./],
@@ -329,7 +329,7 @@ describe('every answer', () => {
     assert.equal(logged.filter(({ level }) => level === 'error').length, 2, 'only defects are errors');
   });
 
-  it('leads to the sign-in where the token has turned out to be worth nothing, and forgets the session', async () => {
+  it('redirects to the sign-in when the token has become invalid, and ends the session', async () => {
     const { app, cookie, asked } = await signedIn();
     const answer = await app.inject({ url: '/signed-out', headers: { host: HOST, cookie } });
     assert.equal(answer.headers.location, '/sign-in?next=%2Fsigned-out&why=over');
@@ -339,7 +339,7 @@ describe('every answer', () => {
     assert.deepEqual(asked, [ALICE, ALICE], 'the person was asked for anew');
   });
 
-  it('knows HEAD, and which methods a path has', async () => {
+  it('supports HEAD, and lists the methods of a path', async () => {
     const { app, cookie } = await signedIn();
     const head = await app.inject({ method: 'HEAD', url: '/keys', headers: { host: HOST, cookie } });
     assert.deepEqual([head.statusCode, head.body], [200, '']);
@@ -352,7 +352,7 @@ describe('every answer', () => {
     );
   });
 
-  it('sends files piece by piece, and decodes paths', async () => {
+  it('streams files, and decodes paths', async () => {
     const { app, cookie } = await signedIn();
     const file = await app.inject({ url: '/file', headers: { host: HOST, cookie } });
     assert.equal(file.body, 'a,b\n1,2\n');
@@ -363,7 +363,7 @@ describe('every answer', () => {
 });
 
 describe('assets', () => {
-  it('are kept for ever under the hash of their content', async () => {
+  it('are cached forever under the hash of their content', async () => {
     const assets = loadAssets();
     const { app } = stand({ routes: [], assets });
     const path = assets.href('theme.css');
@@ -382,7 +382,7 @@ describe('behind an authenticating proxy', () => {
   for (const [proxyHeader, value] of [
     ['authorization', `Bearer ${ALICE}`], ['x-forwarded-access-token', ALICE],
   ] as const) {
-    it(`takes the token from ${proxyHeader} of each request, and keeps no session`, async () => {
+    it(`uses the token of ${proxyHeader} in each request, without a session`, async () => {
       const seen: PageRequest[] = [];
       const { app } = stand({ routes: pages(seen), proxyHeader });
       const headers = { ...FORM_HEADERS, [proxyHeader]: value };
@@ -414,7 +414,7 @@ describe('behind an authenticating proxy', () => {
     });
   }
 
-  it('lets nobody in whom the proxy does not name', async () => {
+  it('refuses requests without that header', async () => {
     const { app } = stand({ routes: pages(), proxyHeader: 'authorization' });
     const bare = await app.inject({ url: '/keys', headers: { host: HOST } });
     assert.match(String(bare.headers.location), /^\/sign-in/);
@@ -425,7 +425,7 @@ describe('behind an authenticating proxy', () => {
     assert.match(String(header.headers.location), /^\/sign-in/);
   });
 
-  it('takes no such header where no proxy is configured', async () => {
+  it('ignores that header if no proxy is configured', async () => {
     const { app } = stand({ routes: pages() });
     const answer = await app.inject({ url: '/keys', headers: {
       host: HOST, authorization: `Bearer ${ALICE}`, 'x-forwarded-access-token': ALICE, origin: ORIGIN,

@@ -29,7 +29,7 @@ describe('TLS of the console', async () => {
     }).on('error', reject).end();
   });
 
-  it('needs a certificate, and takes up a renewed one without another start', async () => {
+  it('needs a certificate, and uses a renewed one without a restart', async () => {
     const told: unknown[] = [];
     const note = (...line: unknown[]): void => void told.push(line);
     const log = { info: note, error: note };

@@ -12,7 +12,7 @@ const FOLDER = new URL('../../../crds/', import.meta.url);
 const files = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name);
 
 describe('the folder crds/', () => {
-  it('holds one file for each kind, and no other file', () => {
+  it('contains one file for each kind, and no other file', () => {
     assert.deepEqual(files.toSorted(), Object.keys(PLURALS).map((kind) => `${kind.toLowerCase()}.yaml`).toSorted());
   });
 

@@ -4,7 +4,7 @@ import { it } from 'vitest';
 import { CONDITIONS, REASONS, type ConditionRow } from '#crds/conditions.ts';
 import { generateAll, staleFiles } from '../../../tools/generate/generate.ts';
 
-it('nothing generated is stale', async () => {
+it('all generated files are current', async () => {
   const stale = await staleFiles(await generateAll());
   assert.deepEqual(stale.map(({ path }) => path), [], 'run npm run generate');
 });
@@ -15,6 +15,6 @@ it('every reason belongs to a condition', () => {
   assert.deepEqual(Object.keys(REASONS).filter((reason) => !used.has(reason)), []);
 });
 
-it('conditions and reasons are what metav1.Condition takes', () => {
+it('conditions and reasons satisfy metav1.Condition', () => {
   for (const word of [...Object.keys(CONDITIONS), ...Object.keys(REASONS)]) assert.match(word, /^[A-Z][A-Za-z]*$/);
 });

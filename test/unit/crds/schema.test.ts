@@ -29,7 +29,7 @@ describe('admit', () => {
   }
 });
 
-describe('admit, where a server would not even read on,', () => {
+describe('admit, for objects that a server would not decode,', () => {
   const cases: readonly [what: string, object: JsonObject, expected: readonly [path: string, message: RegExp][]][] = [
     ['another kind and version', {
       apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' }, spec: {},
@@ -60,7 +60,7 @@ describe('admit, where a server would not even read on,', () => {
     });
   }
 
-  it('does not change what it is given', () => {
+  it('does not change its argument', () => {
     const object = { ...OF_ACCOUNT, metadata: { name: 'a' }, spec: { grants: null }, status: { balanceUsd: '1' } };
     const before = structuredClone(object);
     admit(kinds.get('Account')!, object);
@@ -81,7 +81,7 @@ describe('admit, where a server would not even read on,', () => {
     assert.deepEqual(errors.filter(({ message }) => /hunter2/i.test(message)), []);
   });
 
-  it('gives the place of a mistake in segments too', () => {
+  it('returns the path of a mistake in segments too', () => {
     const [error] = admit(
       kinds.get('Account')!, { ...OF_ACCOUNT, metadata: { name: 'a' }, spec: { grants: [{ name: 'a', usd: 'x' }] } },
     ).errors;
@@ -110,12 +110,12 @@ function isBelow(path: string, place: string): boolean {
 
 describe('the schemas', () => {
   for (const { kind, root } of kinds.values()) {
-    it(`of ${kind} bound everything`, () => {
+    it(`of ${kind} bound every value`, () => {
       assert.deepEqual(nodesOf(root, '').filter(({ path, node }) => !path.startsWith('metadata') &&
         !isBounded(node)).map(({ path }) => path), ['apiVersion', 'kind']);
     });
 
-    it(`of ${kind} describe everything and treat every list`, () => {
+    it(`of ${kind} describe every field and set every list's type`, () => {
       const nodes = nodesOf(root, '').filter(({ path }) => path !== 'metadata');
       assert.deepEqual(nodes.filter(({ node }) => !/^[A-Z].*\.$/.test(node.description ?? '')).map(({ path }) =>
         path), []);
@@ -166,14 +166,14 @@ describe('a group\'s name', () => {
     const object = { apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { name }, spec: {} };
     return admit(kinds.get(kind)!, object).errors.find(({ path }) => path === 'metadata.name')?.message ?? '';
   };
-  it('with capitals or spaces is refused with a name that fits and displayName for people', () => {
+  it('with capitals or spaces is refused with a valid suggestion and displayName', () => {
     assert.match(messageOf('Group', 'Auto-A'), pattern(
       /^Invalid value: "Auto-A": a name consists of lower-case letters.*; /,
       /call it auto-a, and write the name that people see into spec\.displayName: "Auto-A"$/,
     ));
     assert.match(messageOf('Group', 'Very Important'), /; call it very-important, and .*"Very Important"$/);
   });
-  it('from which no other name follows, and another kind\'s, are refused as an API server does', () => {
+  it('without a valid suggestion, or of another kind, is refused as by an API server', () => {
     for (const message of [messageOf('Group', '***'), messageOf('Account', 'Team-A')])
       assert.match(message, /with a letter or digit at both ends of each part$/);
   });

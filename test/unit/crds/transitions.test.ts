@@ -18,12 +18,12 @@ function told(before: JsonObject, after: JsonObject): string[] {
 }
 
 describe('a change', () => {
-  it('may be made of what is free', () => {
+  it('is accepted in mutable fields', () => {
     assert.deepEqual(told(SPEC, { ...SPEC, groupRef: { name: 'other' }, enabled: false, key: { rotation: 2 } }), []);
     assert.deepEqual(told({ ...SPEC, key: { rotation: 3 } }, { ...SPEC, key: { rotation: 3 } }), []);
   });
 
-  it('may not be made of what is fixed, defaults included', () => {
+  it('is refused in immutable fields, defaults included', () => {
     assert.deepEqual(told(SPEC, { ...SPEC, accountRef: { name: 'other' } }), [
       'spec.accountRef.name: Forbidden: accountRef.name cannot be changed, because what was spent belongs to the ' +
       'account; create another ApiKey for the other account']);

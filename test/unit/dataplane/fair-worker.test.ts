@@ -20,7 +20,7 @@ function start(options: Partial<FairWorkerOptions> = {}): FairWorker<string, str
 }
 
 describe('a fair worker', () => {
-  it('lets keys take turns, however many jobs one of them has', async () => {
+  it('serves keys in turn, however many jobs one of them has', async () => {
     const worker = start();
     const order: string[] = [];
     const run = async (key: string, job: string): Promise<void> => {
@@ -32,7 +32,7 @@ describe('a fair worker', () => {
     assert.deepEqual(order, ['H0', 'H1', 'A0', 'B0', 'H2', 'A1', 'H3', 'H4', 'H5']);
   });
 
-  it('takes so many jobs of a key and in all, and answers the rest with nothing', async () => {
+  it('accepts a limited number of jobs, of a key and in all, and returns nothing for the rest', async () => {
     const worker = start({ maxOfKey: 2, maxInAll: 3 });
     const answers = await Promise.all([
       worker.run('a', 'x'), worker.run('a', 'x'), worker.run('a', 'x'), worker.run('b', 'y'), worker.run('c', 'z'),
@@ -41,7 +41,7 @@ describe('a fair worker', () => {
     assert.equal(await worker.run('a', 'again'), 'AGAIN');
   });
 
-  it('answers with nothing where the thread fails, and starts another for the next job', async () => {
+  it('returns nothing if the thread fails, and starts another for the next job', async () => {
     const faults: unknown[] = [];
     const worker = start({ onFault: (error) => faults.push(error) });
     assert.deepEqual(await Promise.all([worker.run('a', 'crash'), worker.run('b', 'x')]), [undefined, undefined]);
@@ -49,7 +49,7 @@ describe('a fair worker', () => {
     assert.equal(await worker.run('a', 'x'), 'X');
   });
 
-  it('answers with nothing once it is closed', async () => {
+  it('returns nothing after it is closed', async () => {
     const worker = start();
     const running = worker.run('a', 'x');
     await worker.close();

@@ -5,7 +5,7 @@ import { describe, it } from 'vitest';
 import { listenOn } from '../../../dataplane/listen.ts';
 
 describe('listenOn', () => {
-  it('tells the port that was free, and leaves no listener of its own', async () => {
+  it('returns the free port, and leaves no listener of its own', async () => {
     await using server = createServer();
     const port = await listenOn(server, { host: '127.0.0.1', port: 0 });
     assert.ok(port > 0);
@@ -13,7 +13,7 @@ describe('listenOn', () => {
     assert.equal(server.listenerCount('error'), 0);
   });
 
-  it('rejects where the port is taken', async () => {
+  it('rejects if the port is in use', async () => {
     await using first = createServer();
     const port = await listenOn(first, { host: '127.0.0.1', port: 0 });
     await assert.rejects(listenOn(createServer(), { host: '127.0.0.1', port }), { code: 'EADDRINUSE' });

@@ -28,7 +28,7 @@ const WEATHER = { type:
   'object' as const, properties: { city: { type: 'string' }, unit: { enum: ['C', 'F'] }, days: { type: 'integer' } } };
 
 describe('responses', () => {
-  it('say the same as a chat, whole and streamed, and are billed alike', async () => {
+  it('equal those of a chat, whole and streamed, and are billed alike', async () => {
     const asked = { model: 'gpt-4o', input: 'Tell me about gateways' };
     const [whole, chat] = [await openai.responses.create(asked), await openai.chat.completions.create({ model:
       'gpt-4o', messages: say(asked.input) })];
@@ -53,7 +53,7 @@ describe('responses', () => {
 });
 
 describe('videos', () => {
-  it('are made in time, and are films', async () => {
+  it('are ready after a while, and are valid video files', async () => {
     const made = await openai.videos.create({ model: 'm', prompt: 'a river', seconds: '8' });
     assert.deepEqual([made.status, made.seconds], ['queued', '8']);
     const quick = await startDemoProvider({ host: '127.0.0.1', port: 0, videoMs: 0 });
@@ -81,7 +81,7 @@ describe('videos', () => {
     }
   }
 
-  it('fail at once where the prompt says so', async () => {
+  it('fail at once if the prompt says so', async () => {
     await assert.rejects(
       Promise.resolve(openai.videos.create({ model: 'm', prompt: 'fail 429' })), OpenAI.RateLimitError,
     );
@@ -89,7 +89,7 @@ describe('videos', () => {
 });
 
 describe('OpenAI side', () => {
-  it('answers pleasantly, and the same each time', async () => {
+  it('answers every prompt, and the same each time', async () => {
     const [one, two] = await Promise.all([1, 2].map(() =>
       openai.chat.completions.create({ model: 'gpt-4o', messages: say('Tell me about gateways') })));
     const text = one?.choices[0]?.message.content ?? '';
@@ -102,7 +102,7 @@ describe('OpenAI side', () => {
     assert.equal(one?.choices[0]?.finish_reason, 'stop');
   });
 
-  it('streams the same text, with usage only where it was asked for', async () => {
+  it('streams the same text, with usage only if it was requested', async () => {
     const body = { model: 'gpt-4o', messages: say('haiku, please'), stream: true as const };
     const whole = await openai.chat.completions.create({ ...body, stream: false });
     let text = '';
@@ -118,7 +118,7 @@ describe('OpenAI side', () => {
     assert.deepEqual(chunks.at(-1)?.choices, []);
   });
 
-  it('stops at the output limit, and answers n times', async () => {
+  it('stops at the output limit, and gives n answers', async () => {
     const reply =
       await openai.chat.completions.create({ model: 'm', messages: say('long 50'), max_completion_tokens: 7, n: 2 });
     assert.equal(reply.choices[1]?.finish_reason, 'length');
@@ -126,7 +126,7 @@ describe('OpenAI side', () => {
     assert.equal(reply.usage?.completion_tokens, 14);
   });
 
-  it('calls a tool when asked, and reports what it said', async () => {
+  it('calls a tool on request, and repeats its result', async () => {
     const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: WEATHER } }];
     const reply = await openai.chat.completions.create({ model: 'm', messages: say('use the tool'), tools });
     const call = reply.choices[0]?.message.tool_calls?.[0];
@@ -157,7 +157,7 @@ describe('OpenAI side', () => {
     assert.equal(second.usage?.prompt_tokens, first.usage?.prompt_tokens);
   });
 
-  it('makes embeddings and pictures', async () => {
+  it('creates embeddings and images', async () => {
     const { data, usage } = await openai.embeddings.create({ model: 'text-embedding-3-small', input: ['one', 'two'] });
     const floats =
       await openai.embeddings.create({ model: 'text-embedding-3-small', input: 'one', encoding_format: 'float' });
@@ -195,7 +195,7 @@ describe('OpenAI side', () => {
     );
   });
 
-  it('breaks off as the prompt says', async () => {
+  it('cuts the response off as the prompt says', async () => {
     const chunks: string[] = [];
     await assert.rejects(async () => {
       for await (const chunk of await openai.chat.completions.create({
@@ -217,7 +217,7 @@ describe('OpenAI side', () => {
     assert.equal(seen, 20);
   });
 
-  it('lies about usage, or hides it', async () => {
+  it('reports false usage, or none', async () => {
     assert.equal((await openai.chat.completions.create({
       model: 'm', messages: say('claim 9000 tokens'),
     })).usage?.completion_tokens, 9000);
@@ -226,7 +226,7 @@ describe('OpenAI side', () => {
 });
 
 describe('Anthropic side', () => {
-  it('answers, streams the same and counts', async () => {
+  it('answers, streams the same, and counts', async () => {
     const body = { model: 'claude-sonnet-4-6', max_tokens: 1000, system: 'be kind', messages: say('hello') };
     const whole = await anthropic.messages.create(body);
     const streamed = await anthropic.messages.stream(body).finalMessage();
@@ -238,7 +238,7 @@ describe('Anthropic side', () => {
     assert.equal(whole.usage.input_tokens, countTokens(['be kind', 'hello']));
   });
 
-  it('writes and reads its cache where cache_control marks it', async () => {
+  it('writes and reads its cache at cache_control', async () => {
     const create = (ttl: '5m' | '1h'): Promise<Anthropic.Message> => anthropic.messages.create({
       model: 'm', max_tokens: 50, system: [{
         type: 'text', text: `${ttl} ${'rule '.repeat(50)}`, cache_control: { type: 'ephemeral', ttl },
@@ -257,7 +257,7 @@ describe('Anthropic side', () => {
     }
   });
 
-  it('calls a tool when asked, and reports what it said', async () => {
+  it('calls a tool on request, and repeats its result', async () => {
     const tools = [{ name: 'weather', input_schema: WEATHER }];
     const reply =
       await anthropic.messages.create({ model: 'm', max_tokens: 50, messages: say('please use the tool'), tools });
@@ -275,7 +275,7 @@ describe('Anthropic side', () => {
     assert.deepEqual(next.content, [{ type: 'text', text: 'The tool says: sunny' }]);
   });
 
-  it('fails in its own dialect', async () => {
+  it('reports errors in its own dialect', async () => {
     await assert.rejects(anthropic.messages.create({ model: 'm', max_tokens: 5, messages: say('fail 529') }), (
       error: unknown,
     ) => error instanceof Anthropic.APIError && error.status === 529 && error.type === 'overloaded_error');
@@ -294,14 +294,14 @@ describe('Anthropic side', () => {
 });
 
 describe('provider', () => {
-  it('tells one line per request', async () => {
+  it('logs one line per request', async () => {
     lines.length = 0;
     assert.equal((await fetch(`${provider.url}/v1/nothing`)).status, 404);
     await (await fetch(`${provider.url}/v1/models?x=1`)).text();
     assert.deepEqual(lines, ['GET /v1/nothing 404', 'GET /v1/models 200']);
   });
 
-  it('stops with streams running', async () => {
+  it('stops while streams are running', async () => {
     const own = await startDemoProvider({ host: '127.0.0.1', port: 0, tokenMs: 60_000 });
     const response = await fetch(`${own.url}/v1/chat/completions`, {
       method: 'POST', body: JSON.stringify({ model: 'm', stream: true, messages: say('hello') }),
@@ -310,7 +310,7 @@ describe('provider', () => {
     await assert.rejects(response.text());
   });
 
-  it('refuses a port that is taken', async () => {
+  it('refuses a port that is in use', async () => {
     await assert.rejects(
       startDemoProvider({ host: '127.0.0.1', port: Number(new URL(provider.url).port) }), { code: 'EADDRINUSE' },
     );
@@ -318,7 +318,7 @@ describe('provider', () => {
 });
 
 describe('rules', () => {
-  it('reads them from the words of a prompt', () => {
+  it('are read from the words of a prompt', () => {
     assert.deepEqual(behaviourOf('just a question about a failure of 500 gates, slowness and a shortcut'), {
       fail: undefined, slow: false, breakOff:
         undefined, words: undefined, hideUsage: false, claimedTokens: undefined, useTool: false, echo: undefined,
@@ -329,12 +329,12 @@ describe('rules', () => {
     assert.equal(behaviourOf('Say: exactly this').echo, 'exactly this');
   });
 
-  it('gives tokens that join to the text again', () => {
+  it('return tokens that join to the text again', () => {
     for (const text of ['', ' ', 'a b', '  lead', 'trail \n', 'Ünïcödé wörds, 12345678 and 😀!', '日本語のテキスト'])
       assert.equal(tokensOf(text).join(''), text);
   });
 
-  it('fills in a schema', () => {
+  it('fill in a schema', () => {
     assert.deepEqual(exampleOf({ type: 'object', properties: {
       a: { type: ['number', 'null'] }, b: { type: 'array' },
       c: { type: 'object', properties: { location: { type: 'string' } } },

@@ -36,7 +36,7 @@ describe('an answer of a schema', () => {
   const assertFits = (text: string | null | undefined): void =>
     assert.ok(fits(JSON.parse(text ?? '')), ajv.errorsText(fits.errors));
 
-  it('fits it, in all three protocols', async () => {
+  it('matches it, in all three protocols', async () => {
     const schema = { name: 'a', schema: SCHEMA };
     const chat = await openai.chat.completions.create({
       model: 'm', messages: HELLO, response_format: { type: 'json_schema', json_schema: schema },
@@ -59,7 +59,7 @@ describe('an answer of a schema', () => {
     assert.deepEqual(JSON.parse(choices[0]?.message.content ?? ''), { answer: 'example' });
   });
 
-  it('ends even where the schema contains itself', () => {
+  it('ends even if the schema is recursive', () => {
     const node = { type: 'object', properties: { next: { $ref: '#' } } };
     assert.ok(JSON.stringify(exampleOf(node)).length < 1000);
     assert.deepEqual(exampleOf({ allOf: [{ properties: { a: { type: 'null' } } }, { properties: { b: {} } }] }), {
@@ -68,7 +68,7 @@ describe('an answer of a schema', () => {
   });
 });
 
-describe('pictures', () => {
+describe('images', () => {
   it('can be streamed, partial ones first', async () => {
     const stream = await openai.images.generate({ model: 'm', prompt: 'a river', stream: true, partial_images: 2 });
     const events = await Array.fromAsync(stream);

@@ -23,7 +23,7 @@ describe('examples', () => {
   // two hold manifests of other kinds too, beside a folder that is as the others are
   const folders = [...readdirSync(EXAMPLES).filter((name) => !name.endsWith('.mgw-data') &&
     name !== 'kubernetes' && name !== 'gitops'), 'kubernetes/first-call', 'gitops/models'];
-  it('are there', () => assert.ok(folders.length >= 6 && folders.includes('quickstart')));
+  it('exist', () => assert.ok(folders.length >= 6 && folders.includes('quickstart')));
 
   for (const folder of folders) {
     it(folder, async () => {
@@ -51,11 +51,11 @@ describe('the repository for GitOps', () => {
     await run('git', ['apply', join(REPOSITORY, 'pull-requests/price-change.patch')], { cwd });
   };
 
-  it('changes a price by a pull request that validates', async () => {
+  it('has a pull request that changes a price and is valid', async () => {
     const { exitCode, stdout, gpt4o } = await validateAfter(pullRequest);
     assert.deepEqual([exitCode, gpt4o], [0, '2'], stdout);
   });
-  it('refuses the same pull request with a mistake, by file and line', async () => {
+  it('has its pull request refused with a mistake, by file and line', async () => {
     const { exitCode, stdout } = await validateAfter(async (folder) => {
       await pullRequest(folder);
       const prices = join(folder, 'models/platform/prices.yaml');
@@ -64,7 +64,7 @@ describe('the repository for GitOps', () => {
     assert.equal(exitCode, 1, stdout);
     assert.match(stdout, /prices\.yaml:8(:\d+)?: error: .*modelRatio/);
   });
-  it('has the folders that Argo CD and Flux are pointed to', async () => {
+  it('has the folders that Argo CD and Flux refer to', async () => {
     const paths = ['argocd/applications.yaml', 'flux/models.yaml'].flatMap((file) =>
       [...readFileSync(join(REPOSITORY, file), 'utf8').matchAll(/\bpath: ([^\s,}]+)/g)].map(([, path = '']) => path));
     assert.deepEqual(paths, ['models/platform', 'models/teams', './models']);
@@ -76,7 +76,7 @@ describe('manifests in the documentation', () => {
   // The reference shows each kind by itself; its manifests are checked with the schema.
   const pages =
     ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].filter((page) => page !== 'docs/reference.md').sort();
-  it('are there', () => assert.ok(manifestsIn('README.md').length >= 4));
+  it('exist', () => assert.ok(manifestsIn('README.md').length >= 4));
   for (const page of pages) {
     const manifests = manifestsIn(page);
     if (manifests.length === 0) continue;

@@ -8,9 +8,9 @@ const ROOT = join(import.meta.dirname, '../../..');
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'charts/**/*.md'], { cwd: ROOT }).sort();
 
 describe('links in Markdown files', () => {
-  for (const page of PAGES) it(`${page}: files and anchors exist`, () => assert.deepEqual(brokenLinks(page), []));
+  for (const page of PAGES) it(`point to existing places: ${page}`, () => assert.deepEqual(brokenLinks(page), []));
 
-  it('finds a missing file and a missing anchor', () => {
+  it('are checked: a missing file and a missing anchor are found', () => {
     const links = ['docs/nowhere.md', '#nowhere', 'LICENSE', 'CONTRIBUTING.md#programs'];
     assert.deepEqual(links.filter((link) => !resolves('README.md', link)), links.slice(0, 2));
   });

@@ -93,7 +93,7 @@ const LEDGER: LedgerReader = {
   },
 };
 
-test('from a folder of manifests to a snapshot and statuses with spending', async (t) => {
+test('translates a folder of manifests into a snapshot and statuses with spending', async (t) => {
   const { operator, minted, data } = await start(t, { ledger: LEDGER });
   assert.equal(minted.length, 1);
   assert.match(await readFile(join(data, 'secrets/team/ci-key.yaml'), 'utf8'), new RegExp(minted[0]?.key ?? '?'));
@@ -116,7 +116,7 @@ test('from a folder of manifests to a snapshot and statuses with spending', asyn
   assert.ok(!JSON.stringify(statuses).includes(minted[0]?.key ?? ''));
 });
 
-test('of statuses only those are told again that have become others', async (t) => {
+test('reports only changed statuses', async (t) => {
   let spentNanoUsd = 0n;
   const ledger: LedgerReader = { ...LEDGER, readAccount: () => Promise.resolve({ spentNanoUsd, heldNanoUsd: 0n }) };
   const { operator, config, snapshotWhere } = await start(t, { ledger });
@@ -135,7 +135,7 @@ test('of statuses only those are told again that have become others', async (t) 
   assert.ok(gone.has('PriceCatalog model-gateway/acme') && gone.get('PriceCatalog model-gateway/acme') === undefined);
 });
 
-test('an edit is taken, a mistake is told with its place and changes nothing, the fix is taken', async (t) => {
+test('applies an edit, reports a mistake with its place and keeps the state, and applies the fix', async (t) => {
   const { config, snapshotWhere, nextProblems } = await start(t);
   await snapshotWhere(({ accounts }) => accounts[0]?.creditNanoUsd === 10_000_000_000n);
   const write = (from: string, to: string) => writeFile(join(config, 'all.yaml'), MANIFESTS.replace(from, to));
@@ -151,7 +151,7 @@ test('an edit is taken, a mistake is told with its place and changes nothing, th
   assert.equal(mended.groups[0]?.generation, edited.groups[0]?.generation);
 });
 
-test('a deleted key file is a new key, at once', async (t) => {
+test('generates a new key for a deleted key file at once', async (t) => {
   const { data, minted, snapshotWhere } = await start(t);
   const before = await snapshotWhere(({ keys }) => keys.length === 1);
   await rm(join(data, 'secrets/team/ci-key.yaml'));
@@ -159,19 +159,19 @@ test('a deleted key file is a new key, at once', async (t) => {
   assert.deepEqual([after.keys[0]?.hashes.length, minted.length], [1, 2]);
 });
 
-test('a folder with mistakes does not start', async (t) => {
+test('does not start with mistakes in the folder', async (t) => {
   await assert.rejects(start(t, {}, MANIFESTS.replaceAll('kind:', 'knd:')), (error) =>
     error instanceof InvalidManifests && error.diagnostics.length === 5);
 });
 
-test('what is missing or refers to nothing is a status and no reason not to start', async (t) => {
+test('starts with missing references, which are reported in statuses', async (t) => {
   const { operator } = await start(t, {}, MANIFESTS.replace('groupRef: {name: main}', 'groupRef: {name: nobody}'));
   const key = (await operator.statuses()).find(({ kind }) => kind === 'ApiKey');
   assert.equal(key?.status.conditions[0]?.reason, 'GroupNotFound');
   assert.equal(key.status.spentUsd, undefined);
 });
 
-test('a first snapshot that the proxy refuses is told at the lines of its objects', async (t) => {
+test('reports a first snapshot that the proxy refuses at the lines of its objects', async (t) => {
   const rejected = [{ kind: 'Account', namespace: 'team', name: 'team', message: 'too rich' }] as const;
   await assert.rejects(start(t, { publish: () => ({ accepted: false, rejected }) }), (error) => {
     assert.ok(error instanceof InvalidManifests);
@@ -182,7 +182,7 @@ test('a first snapshot that the proxy refuses is told at the lines of its object
   });
 });
 
-test('a later snapshot that the proxy refuses is told as well, and when it is well again', async (t) => {
+test('reports a later snapshot that the proxy refuses, and its recovery', async (t) => {
   let refuse = false;
   const { config, nextProblems, operator } = await start(t, {
     publish: () => refuse
@@ -200,14 +200,14 @@ test('a later snapshot that the proxy refuses is told as well, and when it is we
   assert.deepEqual(await nextProblems(), []);
 });
 
-test('a ledger that does not answer costs statuses their news, and nothing else', async (t) => {
+test('keeps statuses\' last spending if the ledger does not respond', async (t) => {
   const unavailable = () => Promise.reject(new LedgerUnavailable('gone'));
   const { operator, logs } = await start(t, { ledger: { readKey: unavailable, readAccount: unavailable } });
   assert.equal((await operator.statuses()).length, 5);
   assert.match(JSON.stringify(logs), /ledger does not answer/);
 });
 
-test('a key is made even where telling it fails, and no log has it', async (t) => {
+test('generates a key even if printing it fails, and logs none', async (t) => {
   const { snapshotWhere, logs, data } = await start(t, { onMinted: () => { throw new Error('no terminal'); } });
   const { keys } = await snapshotWhere((snapshot) => snapshot.keys.length === 1);
   const key = /sk-\w+/.exec(await readFile(join(data, 'secrets/team/ci-key.yaml'), 'utf8'))?.[0] ?? '?';

@@ -11,7 +11,7 @@ import { html } from '#web/html.ts';
 import { formatDecimal as formatContractDecimal } from '#snapshot/decimal.ts';
 
 describe('decimals', () => {
-  test('are written as in the contract between control plane and data plane', () => {
+  test('are written as in snapshots', () => {
     assert.equal(formatDecimal(25_000_000_000n, 2), '25.00');
     assert.equal(formatDecimal(-1n), '-0.000000001');
     fc.assert(fc.property(fc.bigInt({
@@ -35,7 +35,7 @@ describe('money', () => {
     assert.equal(formatExactUsd(5_000_000_000n), '$5.00');
   });
 
-  test('shows small amounts as more than nothing', () => {
+  test('shows small amounts as non-zero', () => {
     assert.equal(formatShortUsd(0n), '$0.00');
     assert.equal(formatShortUsd(20_400_000n), '$0.0204');
     assert.equal(formatShortUsd(250_000_000n), '$0.25');
@@ -47,12 +47,12 @@ describe('money', () => {
     assert.equal(formatShortUsd(999_999_999n), '$1.00');
   });
 
-  test('carries the exact amount', () => {
+  test('includes the exact amount', () => {
     assert.equal(renderUsd(1_234_567_890_123n).markup, '<data class="money" value="1234.567890123" ' +
       'title="$1,234.567890123">$1,234.57</data>');
   });
 
-  test('is never further from the amount than half of its last place', () => {
+  test('differs from the amount by at most half of its last digit', () => {
     fc.assert(fc.property(fc.bigInt(-(10n ** 20n), 10n ** 20n), fc.integer({ min: 0, max: 9 }), (nano, places) => {
       const digits = formatUsd(nano, places).replace(/[$,]/g, '').replace('−', '-');
       const [whole = '', fraction = ''] = digits.split('.');
@@ -65,7 +65,7 @@ describe('money', () => {
 });
 
 describe('counts, moments and durations', () => {
-  test('read as people write them', () => {
+  test('have the usual human format', () => {
     assert.equal(formatCount(1_234_567), '1,234,567');
     assert.equal(pluralize(1, 'call'), '1 call');
     assert.equal(pluralize(1200, 'key'), '1,200 keys');
@@ -82,7 +82,7 @@ describe('a bar', () => {
   const width = (part: bigint, whole: bigint): number =>
     Number(/<rect width="(\d+)"/.exec(renderBar({ part, whole }).markup)?.[1]);
 
-  test('shows the share, and something as something', () => {
+  test('shows the share, and a small share as non-zero', () => {
     assert.equal(width(0n, 100n), 0);
     assert.equal(width(50n, 100n), 5000);
     assert.equal(width(1n, 1_000_000n), 100);
@@ -91,7 +91,7 @@ describe('a bar', () => {
     assert.equal(width(1n, 0n), 10_000);
   });
 
-  test('is passed by where words stand beside it, and has a name where none do', () => {
+  test('is hidden from assistive technology beside text, and has a name otherwise', () => {
     assert.match(renderBar({ part: 1n, whole: 2n }).markup, /aria-hidden="true"/);
     assert.match(renderBar({
       part: 1n, whole: 2n, tone: 'warn', label: '"half"',

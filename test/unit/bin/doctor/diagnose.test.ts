@@ -25,10 +25,10 @@ describe('a provider\'s answer', () => {
     [429, 'ThrottlingException', 'Too many tokens', 'RateLimited'],
     [503, '', '', 'Unavailable'],
     [400, '', 'Could not finish the message because max_tokens or model output limit was reached.', undefined],
-  ] as const) it(`${status} ${code} ${message} is ${problem ?? 'well'}`, () => {
+  ] as const) it(`${status} ${code} ${message} means ${problem ?? 'no problem'}`, () => {
     assert.equal(diagnose({ status, code, message }).problem, problem);
   });
-  it('is no fault of the configuration where it may be gone tomorrow', () => {
+  it('is not a fault of the configuration if it may be temporary', () => {
     for (const [status, fault] of [[429, false], [500, false], [401, true], [400, true]] as const)
       assert.equal(isFault(diagnose({ status, code: '', message: '' })), fault);
   });

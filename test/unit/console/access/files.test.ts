@@ -135,7 +135,7 @@ function refused(fault: AccessErrorReason, words: RegExp = /./) {
 }
 
 describe('reading', () => {
-  it('gives what is in force, with statuses', async (t) => {
+  it('returns the objects in force, with statuses', async (t) => {
     const { admin } = await machine(t);
     const { objects, allowed } = await admin.list('ApiKey');
     assert.ok(allowed);
@@ -151,7 +151,7 @@ describe('reading', () => {
 });
 
 describe('a change', () => {
-  it('is one place in the file, and in force when it is answered', async (t) => {
+  it('changes one place in the file, and is in force when it returns', async (t) => {
     const { admin, text, team } = await machine(t);
     const changed = await admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec: {
       quota: { limitUsd: '30.50', period: 'Never' }, enabled: true, maxConcurrency: 4,
@@ -171,7 +171,7 @@ describe('a change', () => {
     assert.deepEqual((await readdir(join(team, '..'))).sort(), ['platform.yaml', 'team.yaml'], 'nothing else is left');
   });
 
-  it('of nothing writes nothing', async (t) => {
+  it('without a difference writes nothing', async (t) => {
     const { admin, team } = await machine(t);
     const before = await stat(team);
     await admin.change('ApiKey', CI, {
@@ -193,7 +193,7 @@ describe('a change', () => {
       'grants', '{name: team, namespace: team, annotations: {note: x}}\nspec:\n  grants')));
   });
 
-  it('that the API would refuse is said at its fields, and not written', async (t) => {
+  it('that the API would refuse is reported at its fields, and not written', async (t) => {
     const { admin, text } = await machine(t);
     const cases: [patch: unknown, path: string, words: RegExp][] = [
       [{ quota: { limitUsd: 'much' } }, 'spec.quota.limitUsd', /./],
@@ -215,7 +215,7 @@ describe('a change', () => {
     assert.equal(await text(), TEAM);
   });
 
-  it('of what nobody could edit safely is refused with file and line', async (t) => {
+  it('that cannot be made safely is refused with file and line', async (t) => {
     const { admin, text, team } = await machine(t);
     const shared = { namespace: 'team', name: 'shared' };
     await assert.rejects(admin.change(
@@ -235,7 +235,7 @@ describe('a change', () => {
     );
   });
 
-  it('never overwrites somebody else\'s', async (t) => {
+  it('never overwrites a concurrent change', async (t) => {
     const { admin, text, team } = await machine(t);
     const before = await seen(admin);
     const theirs = TEAM.replace('# not more!', '# really').replace('"2"', '"3"');
@@ -254,7 +254,7 @@ describe('a change', () => {
     );
   });
 
-  it('goes into the file as it is now, where only its neighbours are other', async (t) => {
+  it('is applied to the current file if only other objects have changed', async (t) => {
     const { admin, text, team } = await machine(t);
     const before = await seen(admin);
     const theirs = `# new first line\n${TEAM.replace('usd: "10"', 'usd: "11"')}`;
@@ -263,7 +263,7 @@ describe('a change', () => {
     assert.deepEqual(linesOf(await text()), linesOf(theirs.replace('"2"', '"4"')));
   });
 
-  it('is not made to a folder with mistakes', async (t) => {
+  it('is refused in a folder with mistakes', async (t) => {
     const { admin, team } = await machine(t);
     const before = await seen(admin);
     await writeFile(team, TEAM.replace('kind: Account', 'kind: Acount'));
@@ -283,7 +283,7 @@ describe('a change', () => {
     assert.match(await text(), /maxConcurrency: 3\n---/);
   });
 
-  it('of a linked file changes what it leads to', async (t) => {
+  it('of a linked file changes the link\'s target', async (t) => {
     const { admin, config, team } = await machine(t);
     const real = join(await temporaryFolder(t), 'real.yaml');
     await writeFile(real, TEAM);
@@ -294,7 +294,7 @@ describe('a change', () => {
     assert.deepEqual(linesOf(await readFile(real, 'utf8')), linesOf(TEAM.replace('"2"', '"4"')));
   });
 
-  it('says that a file cannot be written', async (t) => {
+  it('reports a file that cannot be written', async (t) => {
     const { admin, config, team, text } = await machine(t);
     await using _file = await writeProtected(team);
     await assert.rejects(admin.change(
@@ -311,7 +311,7 @@ describe('a change', () => {
 });
 
 describe('a new object', () => {
-  it('gets a file of its own that says what its author said', async (t) => {
+  it('gets a file of its own with the author\'s fields', async (t) => {
     const { admin, config, minted } = await machine(t);
     const ref = { namespace: 'team', name: 'new' };
     const made = await admin.create('ApiKey', ref, {
@@ -340,7 +340,7 @@ spec:
     await access(join(config, 'team-new-account.yaml'));
   });
 
-  it('is refused where its name is none, and leaves no file', async (t) => {
+  it('is refused with an invalid name, and leaves no file', async (t) => {
     const { admin, config } = await machine(t);
     for (const ref of [{ namespace: 'team', name: '../evil' }, {
       namespace: '..', name: 'x',
@@ -352,7 +352,7 @@ spec:
     assert.deepEqual((await readdir(config)).sort(), ['platform.yaml', 'team.yaml']);
   });
 
-  it('never takes the name of a file that is there', async (t) => {
+  it('never uses the name of an existing file', async (t) => {
     const { admin, config } = await machine(t);
     await writeFile(join(config, 'team-new.yaml'), '# notes\n');
     await admin.create('ApiKey', { namespace: 'team', name: 'new' }, CI_SPEC);
@@ -362,7 +362,7 @@ spec:
 });
 
 describe('a deletion', () => {
-  it('takes the document out, and the key that was made for it', async (t) => {
+  it('removes the document, and the key that was created for it', async (t) => {
     const { admin, text, data } = await machine(t);
     const file = join(data, 'secrets', 'team', 'ci-key.yaml');
     await access(file);
@@ -380,7 +380,7 @@ describe('a deletion', () => {
     assert.equal(await text(), `# Team A, written by hand.\n${TEAM.slice(TEAM.indexOf('---\n'))}`);
   });
 
-  it('of the only document takes the file away', async (t) => {
+  it('of the only document deletes the file', async (t) => {
     const { admin, config } = await machine(t);
     await admin.create('ApiKey', { namespace: 'team', name: 'new' }, CI_SPEC);
     const key = await admin.readKeyText({ namespace: 'team', name: 'new' });
@@ -392,7 +392,7 @@ describe('a deletion', () => {
     );
   });
 
-  it('keeps a key that another ApiKey names, and Secrets that people wrote', async (t) => {
+  it('keeps a key that another ApiKey names, and Secrets that users wrote', async (t) => {
     const { admin, data, config } = await machine(t);
     await mkdir(join(config, 'more'));
     await writeFile(join(config, 'more', 'twin.yaml'),

@@ -58,7 +58,7 @@ function holderStand(proxied = false): HolderStand {
 }
 
 describe('the holder of a key', () => {
-  it('comes to the page of the key: its limit, spending, calls, models and examples', async () => {
+  it('gets the page of the key: its limit, spending, calls, models and examples', async () => {
     const stand = holderStand();
     assert.match((await stand.app.inject('/sign-in')).body, /Token or API key/);
     assert.equal((await stand.signIn(KEY)).location, OWN);
@@ -96,7 +96,7 @@ describe('the holder of a key', () => {
     assert.match((await holder.get('/keys.csv')).markup, /^[^\n]+\n[^\n]*ci-bot[^\n]*\n$/);
   });
 
-  it('changes nothing, not even the key', async () => {
+  it('cannot change anything, not even the key', async () => {
     const stand = holderStand();
     const before = JSON.stringify([...stand.world.objects]);
     const holder = await stand.holder();
@@ -112,7 +112,7 @@ describe('the holder of a key', () => {
     assert.equal(JSON.stringify([...stand.world.objects]), before);
   });
 
-  it('is not shown the text of the key, and leaves it in no log and no readable cookie', async () => {
+  it('does not see the text of the key, which is in no log and no readable cookie', async () => {
     const stand = holderStand();
     const { body, cookies } = await stand.signIn(KEY);
     const holder = await stand.holder();
@@ -125,8 +125,8 @@ describe('the holder of a key', () => {
   });
 });
 
-describe('a key that is not in force', () => {
-  it('opens nothing: unknown, copied in part, switched off, expired or of another gateway', async () => {
+describe('a key that is not valid', () => {
+  it('cannot sign in: unknown, truncated, disabled, expired or of another gateway', async () => {
     const stand = holderStand();
     for (const token of [`sk-${'x'.repeat(48)}`, KEY.slice(0, -1), `${KEY}k`]) {
       const { status, body } = await stand.signIn(token);
@@ -145,7 +145,7 @@ describe('a key that is not in force', () => {
     assert.equal((await stand.signIn(KEY)).status, 303);
   });
 
-  it('ends the session where it is rotated, switched off or deleted, at the next page', async () => {
+  it('ends the session when it is rotated, disabled or deleted, at the next page', async () => {
     for (const end of [
       (world: ConsoleWorld) => {
         const apiKey = world.apiKey('team-a', 'ci-bot');
@@ -163,7 +163,7 @@ describe('a key that is not in force', () => {
     }
   });
 
-  it('is no credential behind an authenticating proxy, nor where the console knows no keys', async () => {
+  it('is not accepted behind an authenticating proxy, nor by a console without keys', async () => {
     const headers = { host: 'localhost:8081', authorization: `Bearer ${KEY}` };
     assert.equal((await holderStand(true).app.inject({ url: OWN, headers })).statusCode, 303);
     const plain = keysStand();

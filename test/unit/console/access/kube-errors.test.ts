@@ -53,7 +53,7 @@ const CASES: Readonly<Record<string, Case>> = {
     'refused', says: ['Unavailable'], message: /failed calling webhook/ },
 };
 
-describe('what the API server refuses', () => {
+describe('an error of the API server', () => {
   for (const [name, { status, reason = '', words, causes = [], says, message = /./ }] of Object.entries(CASES)) {
     it(`${name}: ${says[0]}`, () => {
       const error =
@@ -64,7 +64,7 @@ describe('what the API server refuses', () => {
     });
   }
 
-  it('a server that does not answer, and anything unforeseen, is not here now; addresses are told to nobody', () => {
+  it('a server that does not respond, or an unexpected error, is reported as unavailable without addresses', () => {
     for (const cause of [
       new KubeUnreachable('GET /apis/x: connect ECONNREFUSED 10.0.0.1:6443'), new TypeError('x is not a function'),
     ]) {

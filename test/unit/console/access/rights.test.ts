@@ -56,31 +56,31 @@ const OTHER: Rule = { verbs: ['*'], apiGroups: ['apps'], resources: ['*'] };
 const teams = (): string[] => ['a', 'b', 'c'];
 
 describe('a person\'s rights', () => {
-  it('everything is one read', async () => {
+  it('are read with one request for all namespaces', async () => {
     const { rights, asked } = setUp({ readsAll: true });
     assert.equal(await rights.readable('ApiKey', () => assert.fail('no namespace matters')), 'All');
     assert.deepEqual(asked, ['read']);
   });
 
-  it('rules say where to ask, and the server\'s answer what is so', async () => {
+  it('are listed by rules and decided by the server', async () => {
     const { rights, take } = setUp({ rules: { a: [EDIT], b: [EDIT, OTHER], c: [OTHER] }, allows: new Set(['list a']) });
     // b is denied by some other authorizer
     assert.deepEqual(await rights.readable('ApiKey', teams), { namespaces: new Set(['a']), named: new Set() });
     assert.deepEqual(take().sort(), ['may list a', 'may list b', 'read', 'rules a', 'rules b', 'rules c']);
   });
 
-  it('where rules may be incomplete, every namespace is asked about', async () => {
+  it('are checked in every namespace if rules may be incomplete', async () => {
     const { rights } = setUp({ incomplete: true, allows: new Set(['list c']) });
     assert.deepEqual(await rights.readable('ApiKey', teams), { namespaces: new Set(['c']), named: new Set() });
   });
 
-  it('objects that a rule names are asked about by name', async () => {
+  it('are checked by name for objects that a rule names', async () => {
     const { rights } = setUp({ rules: { a: [NAMED] }, allows: new Set(['get a ci']) });
     assert.deepEqual(await rights.readable('ApiKey', teams), { namespaces: new Set(), named: new Set(['a/ci']) });
     assert.deepEqual(await rights.among(teams(), 'get', 'ApiKey'), []);
   });
 
-  it('answers are kept for seconds, and nothing at all for a minute', async () => {
+  it('are cached for seconds, and a complete refusal for a minute', async () => {
     const { rights, take, pass, server } = setUp({ rules: { a: [EDIT] }, allows: new Set(['list a']) });
     const look = () => rights.readable('ApiKey', teams);
     const [first, second] = await Promise.all([look(), look()]);
@@ -101,7 +101,7 @@ describe('a person\'s rights', () => {
     assert.equal(take().length, 5);
   });
 
-  it('what could not be asked is not kept, and is no right', async () => {
+  it('are not cached and denied if they could not be checked', async () => {
     const { rights, server } = setUp({ readsAll: true, allows: new Set(['list * ', 'list *']), fails: true });
     await assert.rejects(rights.readable('ApiKey', teams), KubeUnreachable);
     await assert.rejects(rights.may({ verb: 'list', kind: 'ApiKey' }), KubeUnreachable);
@@ -111,8 +111,8 @@ describe('a person\'s rights', () => {
   });
 });
 
-describe('remembered answers', () => {
-  it('are forgotten when there are too many, and never mixed up with what is asked meanwhile', async () => {
+describe('cached answers', () => {
+  it('are evicted when there are too many, and not mixed up during requests', async () => {
     const kept = createTtlCache<number>({ nowMs: () => 0, ttlMs: () => 10, maxEntries: 2 });
     let asked = 0;
     const ask = (key: string): Promise<number> => kept.get(key, async () => ++asked);
@@ -125,7 +125,7 @@ describe('remembered answers', () => {
     assert.deepEqual([await slow, await ask('slow')], [0, 5]);
   });
 
-  it('come in the order of what is asked, so many at once', async () => {
+  it('keep the order of the requests, with limited concurrency', async () => {
     let [running, most] = [0, 0];
     const doubled = await mapConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async (n) => {
       most = Math.max(most, ++running);

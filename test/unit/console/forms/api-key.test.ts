@@ -37,7 +37,7 @@ describe('the form of a new key', () => {
   const specOf = (changes: Record<string, string>) =>
     specOfForm(readKeyForm(new URLSearchParams({ ...Object.fromEntries(typed), ...changes })), 'gw');
 
-  it('becomes a spec with nothing in it that was not typed', () => {
+  it('becomes a spec with only the values that were typed', () => {
     assert.equal(readKeyForm(typed).name, 'ci');
     assert.deepEqual(specOf({}).value, {
       gatewayNamespace: 'gw', enabled: true, groupRef: { name: 'auto-a' }, accountRef: { name: 'team-a' }, quota: {
@@ -46,43 +46,43 @@ describe('the form of a new key', () => {
       key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     });
   });
-  it('hands to the API what only the API can judge', () => {
+  it('leaves to the API what only the API can validate', () => {
     const { value } = specOf({ quota: 'Limited', limitUsd:
       '12,50', expires: 'whenever', allowed: 'Some', maxConcurrency: '-1', keyType: 'Provided', secret: 'Not A Name' });
     assert.deepEqual([
       value?.quota.limitUsd, value?.expirationTime, value?.models, value?.maxConcurrency, value?.key.secretRef,
     ], ['12,50', 'whenever', [], -1, { name: 'Not A Name' }]);
   });
-  it('says all that is wrong in it at once, each at its field', () => {
+  it('reports all mistakes at once, each at its field', () => {
     const { errors } =
       specOf({ quota: 'Limited', limitUsd: '', period: 'Weekly', maxConcurrency: 'many', keyType: 'Stolen' });
     assert.deepEqual(errors?.map(({ field }) => field), ['limitUsd', 'period', 'maxConcurrency', 'keyType']);
   });
-  it('takes models from boxes and from lines, each once', () => {
+  it('accepts models from checkboxes and lines, each once', () => {
     const posted = new URLSearchParams([['model', 'a'], ['model', 'b'], ['models', ' b \r\n\r\nc']]);
     assert.deepEqual(readKeyForm(posted).models, ['a', 'b', 'c']);
   });
-  it('reads nothing that no form has', () => {
+  it('ignores fields that no form has', () => {
     const posted = new URLSearchParams({ ...Object.fromEntries(typed), gatewayNamespace:
       'other', rotation: '9', 'key.type': 'Provided', uid: 'x', __proto__: 'x' });
     assert.deepEqual(readKeyForm(posted), readKeyForm(typed));
   });
-  it('has an empty form to begin with', () => {
+  it('is empty at first', () => {
     assert.deepEqual(specOfForm({ ...newKeyForm('team-a'), group: 'g', account: 'a' }, 'gw').value?.quota, {
       limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower', minOutputTokens: 16,
     });
   });
 });
 
-describe('moments', () => {
-  it('are shown in UTC, as fine as they need to be', () => {
+describe('times', () => {
+  it('are shown in UTC, as precisely as needed', () => {
     for (const [time, input] of [
       ['2027-01-01T01:00:00+01:00', '2027-01-01T00:00'], [
         '2027-01-01T00:00:30Z', '2027-01-01T00:00:30',
       ], ['2027-01-01T00:00:00.250Z', '2027-01-01T00:00:00.25'], ['soon', 'soon'],
     ] as const) assert.equal(utcInput(time), input);
   });
-  it('go back as RFC 3339 in UTC; what is none goes back as it is', () => {
+  it('are parsed to RFC 3339 in UTC; invalid ones are returned unchanged', () => {
     for (const [input, time] of [
       ['2027-01-01T00:00', '2027-01-01T00:00:00Z'], [
         '2027-01-01T00:00:30', '2027-01-01T00:00:30Z',
@@ -96,7 +96,7 @@ describe('an edit', () => {
     assert.deepEqual(patch(FORM), { value: undefined });
     assert.deepEqual(patch({ ...FORM, models: ['a', 'b'], expires: '2027-01-01T00:00:00' }), { value: undefined });
   });
-  it('patches the field that differs and no other', () => {
+  it('patches only the field that differs', () => {
     for (const [changes, spec] of [
       [{ enabled: false }, { enabled: false }],
       [{ group: 'vip' }, { groupRef: { name: 'vip' } }],
@@ -111,50 +111,50 @@ describe('an edit', () => {
       [{ maxConcurrency: '9' }, { maxConcurrency: 9 }],
     ] as const) assert.deepEqual(patch({ ...FORM, ...changes }), { value: spec }, JSON.stringify(changes));
   });
-  it('says a fault once, and only of fields that differ', () => {
+  it('reports a mistake once, and only in fields that differ', () => {
     assert.deepEqual(patch({ ...FORM, period: 'x', whenShort: 'y' }).errors?.map(({ field }) => field), ['period']);
     assert.deepEqual(patch({ ...FORM, limitUsd: '' }).errors?.map(({ field }) => field), ['limitUsd']);
   });
 });
 
-describe('two people at one key', () => {
+describe('two people who edit one key', () => {
   const base = readBase(writeBase(FORM));
 
-  it('the base survives its way through a form', () => {
+  it('keep the base in the form', () => {
     assert.deepEqual(base, textsOfForm(FORM));
     const strange = formOfKey(keyOf({ models: ['"<ü\u202E\u0001', '😀'] }));
     assert.match(writeBase(strange), /^[\x20-\x7e]*$/);
     assert.deepEqual(readBase(writeBase(strange)), textsOfForm(strange));
   });
-  it('whatever is posted as the base harms nothing', () => {
+  it('are not affected by a forged base', () => {
     for (const posted of ['', '{', 'null', '[]', '"x"', '{"enabled":1,"__proto__":"x","group":["a"],"other":"x"}'])
       assert.deepEqual(readBase(posted), {}, posted);
   });
-  it('different fields: both changes are in the form, and theirs is told', () => {
+  it('edit different fields: both changes are in the form, and the other\'s is shown', () => {
     const live = formOfKey(keyOf({ groupRef: { name: 'vip' } }));
     const { form, others } = mergeForms(base, { ...FORM, limitUsd: '30' }, live);
     assert.deepEqual([form.group, form.limitUsd], ['vip', '30']);
     assert.deepEqual(others, [{ field: 'group', was: 'auto-a', now: 'vip', typed: undefined }]);
   });
-  it('the same field: what was typed stays, with theirs beside it', () => {
+  it('edit the same field: the typed value stays, with the other\'s beside it', () => {
     const live = formOfKey(keyOf({ quota: { ...SPEC.quota, limitUsd: '50' } }));
     const { form, others } = mergeForms(base, { ...FORM, limitUsd: '30' }, live);
     assert.equal(form.limitUsd, '30');
     assert.deepEqual(others, [{ field: 'limit', was: '25.00', now: '50', typed: '30' }]);
   });
-  it('the same change: nothing stands against it', () => {
+  it('make the same change without a conflict', () => {
     const live = formOfKey(keyOf({ enabled: false }));
     assert.deepEqual(mergeForms(base, { ...FORM, enabled: false }, live).others, [{
       field: 'enabled', was: 'Yes', now: 'No', typed: undefined,
     }]);
   });
-  it('without a base, every difference is told and what was typed stays', () => {
+  it('see every difference without a base, and keep what was typed', () => {
     const live = formOfKey(keyOf({ enabled: false }));
     const { form, others } = mergeForms({}, FORM, live);
     assert.equal(form.enabled, true);
     assert.deepEqual(others, [{ field: 'enabled', was: undefined, now: 'No', typed: 'Yes' }]);
   });
-  it('never loses what either typed: each field is theirs or mine', () => {
+  it('never lose a value: each field is theirs or mine', () => {
     const change = fc.record({ enabled: fc.boolean(), group: fc.constantFrom('auto-a', 'vip', 'x'), limitUsd:
       fc.constantFrom('25.00', '30', '40'), maxConcurrency: fc.constantFrom('', '8', '9') });
     fc.assert(fc.property(change, change, (mine, theirs) => {
@@ -170,11 +170,11 @@ describe('two people at one key', () => {
   });
 });
 
-describe('what the API refuses', () => {
+describe('an error of the API', () => {
   const refusal = (paths: readonly string[]) =>
     new AccessError('Invalid', 'no', { fields: paths.map((path) => ({ path, message: `m of ${path}` })) });
 
-  it('stands at its field, in the API\'s words', () => {
+  it('is shown at its field, in the API\'s words', () => {
     assert.deepEqual(errorsOfRefusal(refusal([
       'spec.quota.limitUsd', 'spec.models[0]', 'spec.groupRef.name', 'metadata.name', 'spec.expirationTime',
     ]), ['limitUsd', 'models', 'group', 'name', 'expires'])
@@ -184,14 +184,14 @@ describe('what the API refuses', () => {
       ], ['group', 'm of spec.groupRef.name'], ['name', 'm of metadata.name'], ['expires', 'm of spec.expirationTime'],
     ]);
   });
-  it('stands at the top where the form has no such field, with its path', () => {
+  it('is shown at the top with its path if the form has no such field', () => {
     assert.deepEqual(errorsOfRefusal(refusal(['spec.key.rotation', 'metadata.name', '', 'spec.modelsX']), ['models']),
       [
         'spec.key.rotation: m of spec.key.rotation', 'metadata.name: m of metadata.name', 'm of ',
         'spec.modelsX: m of spec.modelsX',
       ].map((message) => ({ field: undefined, message })));
   });
-  it('that has no fields is said as a whole; a name that is taken, at the name', () => {
+  it('is shown as a whole without fields; a name that is taken is shown at the name', () => {
     assert.deepEqual(errorsOfRefusal(
       new AccessError('Forbidden', 'You may not.'), ['name'],
     ), [{ field: undefined, message: 'You may not.' }]);

@@ -10,8 +10,8 @@ import { createWorld } from '../../../support/console-access.ts';
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const hashOf = (number: number): string => String(number).padStart(64, '0').split('').toReversed().join('');
 
-describe('a key that was made', () => {
-  it('is shown by one of the replicas that are asked at once', async () => {
+describe('a generated key', () => {
+  it('is shown by one of several replicas that are asked at once', async () => {
     const [world, state] = [createWorld([...PLATFORM, ...TENANTS]), localState()];
     const stands = Array.from({ length: 4 }, () => keysStand({ world, state }));
     const browsers = await Promise.all(stands.map(({ browser }) => browser(ANNA)));
@@ -25,7 +25,7 @@ describe('a key that was made', () => {
     assert.equal(pages.filter(({ markup }) => markup.includes('data-state="Over"')).length, 7);
   });
 
-  it('is not shown where nobody can tell whether it was', async () => {
+  it('is not shown if it is unknown whether it was shown before', async () => {
     const here = localState();
     let away = true;
     const state: typeof here = { ...here, change: (entry, edit) =>
@@ -43,7 +43,7 @@ describe('a key that was made', () => {
     assert.ok(!(await anna.get(location)).markup.includes(text));
   });
 
-  it('is shown to nobody whose address says another rotation, or no time', async () => {
+  it('is not shown for an address with another rotation or without a time', async () => {
     const { browser, world, clock } = keysStand();
     const anna = await browser(ANNA);
     const { uid = '' } = world.apiKey('team-a', 'ci-bot').metadata;
@@ -61,8 +61,8 @@ describe('a key that was made', () => {
   });
 });
 
-describe('what is remembered of keys that were shown', () => {
-  it('is claimed once, and forgotten when no page can show it any more', async () => {
+describe('the record of keys that were shown', () => {
+  it('is claimed once, and dropped when no page can show the key any more', async () => {
     const state = localState();
     assert.ok(!isRevealed(state, hashOf(1)));
     assert.deepEqual(
@@ -73,7 +73,7 @@ describe('what is remembered of keys that were shown', () => {
     assert.deepEqual([1, 2, 3].map((key) => isRevealed(state, hashOf(key))), [false, false, true]);
   });
 
-  it('is bounded, and anything else in its place counts for nothing', async () => {
+  it('is bounded, and other content in its place is ignored', async () => {
     const state = localState();
     await state.change('shownKeys', () => '["x"]');
     assert.ok(await claimReveal(state, hashOf(0), NOW_MS));

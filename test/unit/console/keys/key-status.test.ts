@@ -127,7 +127,7 @@ describe('the status of a key', () => {
       if (is !== 'Active') assert.match(found.message, says);
     });
   }
-  it('of an older generation of the spec is not trusted', () => {
+  it('of an older generation of the spec is ignored', () => {
     const apiKey = keyOf({}, { conditions: [{ ...READY, observedGeneration: 1 }] });
     const changed = { ...apiKey, metadata: { ...apiKey.metadata, generation: 2 } };
     const context = {
@@ -135,7 +135,7 @@ describe('the status of a key', () => {
     };
     assert.equal(keyStatusOf(changed, context).status, 'Pending');
   });
-  it('is red for every status in which calls are refused, and each is in the table', () => {
+  it('is red for every status that refuses calls, and each is in the table', () => {
     assert.deepEqual([...new Set(CASES.map(({ is }) => is))].sort(), [...KEY_STATUSES].sort());
   });
 });

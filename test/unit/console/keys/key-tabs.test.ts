@@ -6,7 +6,7 @@ import { ANNA, keysStand, READER } from './stand.ts';
 const KEY = '/keys/team-a/ci-bot';
 
 describe('a key\'s page', () => {
-  it('has four tabs and says which one is open, also to who may only look', async () => {
+  it('has four tabs and marks the open one, also for people who can only read', async () => {
     const { browser } = keysStand();
     for (const rights of [ANNA, READER]) {
       const person = await browser(rights);
@@ -23,14 +23,14 @@ describe('a key\'s page', () => {
       }
     }
   });
-  it('says on Activity that the ledger is not known here', async () => {
+  it('shows on Activity that the ledger is not known', async () => {
     const { browser } = keysStand();
     assert.match((await (await browser(ANNA)).get(`${KEY}/activity`)).markup, /has not been told where the ledger is/);
   });
 });
 
 describe('Use it', () => {
-  it('has the base URLs and examples for each kind of client, with the key from the environment', async () => {
+  it('shows base URLs and examples for each kind of client, with the key from the environment', async () => {
     const { browser } = keysStand();
     const { markup } = await (await browser(ANNA)).get(`${KEY}/use`);
     for (const words of [
@@ -42,7 +42,7 @@ describe('Use it', () => {
       assert.ok(markup.includes(words), words);
     assert.doesNotMatch(markup, /sk-[A-Za-z0-9]{6}/);
   });
-  it('offers the models of the key, chat first, and takes the endpoint that fits the chosen one', async () => {
+  it('offers the models of the key, chat first, and the endpoint of the chosen one', async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
     const { markup } = await anna.get(`${KEY}/use`);
@@ -58,7 +58,7 @@ describe('Use it', () => {
     assert.deepEqual([...narrowed.markup.matchAll(/<option value="([^"]*)"/g)].map(([, name]) => name),
       ['claude-sonnet-4-5', 'gpt-5']);
   });
-  it('says so where the key can call no model, and where the address is not known', async () => {
+  it('reports a key without models, and an unknown address', async () => {
     const { browser } = keysStand({ gatewayUrl: undefined });
     const { markup } = await (await browser(ANNA)).get('/keys/team-a/intern-2026/use');
     assert.match(markup, /This key can call no model at the moment/);

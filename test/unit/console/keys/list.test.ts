@@ -28,7 +28,7 @@ const TENANT_KEYS = apiKeys(TENANTS);
 const rowsIn = (markup: string) => [...markup.matchAll(/data-key="([^"]*)"/g)].map(([, key]) => key);
 
 describe('the query of the list', () => {
-  it('survives its way through an address', () => {
+  it('survives a round trip through an address', () => {
     for (const text of [
       '', 'q=a+b&namespace=team-a&group=g&status=LimitReached&sort=-spent&page=3', 'sort=-name', 'q=%2F%26%3F',
     ]) {
@@ -36,13 +36,13 @@ describe('the query of the list', () => {
     }
     assert.equal(keysPath(queryOf('')), '/keys');
   });
-  it('leaves out what means nothing', () => {
+  it('leaves out defaults', () => {
     for (const text of [
       'sort=nonsense', 'sort=--name', 'page=0', 'page=-1', 'page=1.5', 'page=1e99', 'page=x', 'status=maybe',
       'sort=constructor', 'status=', 'ready=no',
     ]) assert.deepEqual(queryOf(text), queryOf(''), text);
   });
-  it('a heading sorts by its column, pressed again the other way round, from the first page', () => {
+  it('sorts by a heading\'s column, reverses on the second click, and returns to the first page', () => {
     const once = sortedBy(queryOf('page=4'), 'spent');
     assert.deepEqual([once.sort, once.page], [{ column: 'spent', descending: false }, 1]);
     assert.equal(sortedBy(once, 'spent').sort.descending, true);
@@ -50,8 +50,8 @@ describe('the query of the list', () => {
   });
 });
 
-describe('what is found', () => {
-  it('has every word in name, namespace, prefix or group, in any case', () => {
+describe('the result of a search', () => {
+  it('matches every word in name, namespace, prefix or group, in any case', () => {
     for (const [query, found] of [
       ['q=CI', ['ci-bot']], ['q=sk-4tz', ['ci-bot']], ['q=team-b', ['secret-project']], [
         'q=economy', ['nightly-evals'],
@@ -59,7 +59,7 @@ describe('what is found', () => {
       ['q=team-a%2Fci', ['ci-bot']],
     ] as const) assert.deepEqual(names(TENANT_KEYS, query), found, query);
   });
-  it('meets every filter', () => {
+  it('matches every filter', () => {
     for (const [query, found] of [
       ['namespace=team-b', ['secret-project']], [
         'group=retired', ['intern-2026'],
@@ -68,7 +68,7 @@ describe('what is found', () => {
       ['namespace=team', []],
     ] as const) assert.deepEqual(names(TENANT_KEYS, query), found, query);
   });
-  it('is sorted by each column, what is not known last, in both directions', () => {
+  it('is sorted by each column in both directions, unknown values last', () => {
     const by = (sort: string) => names(TENANT_KEYS, `namespace=team-a&sort=${sort}`);
     assert.deepEqual(by('spent'), ['new-service', 'intern-2026', 'ci-bot', 'chat-frontend', 'nightly-evals']);
     assert.deepEqual(by('-spent'), ['nightly-evals', 'chat-frontend', 'ci-bot', 'intern-2026', 'new-service']);
@@ -83,7 +83,7 @@ describe('what is found', () => {
     assert.deepEqual(names(TENANT_KEYS, 'namespace=team-a'), by('status'), 'the worst first, if nobody says');
     for (const column of KEY_COLUMNS) assert.equal(by(column).length, 5, column);
   });
-  it('sorts names as people do, and ties by name', () => {
+  it('sorts names naturally, and ties by name', () => {
     const keys = apiKeys(['b-10', 'b-9', 'a', 'b-1'].map((name) => keyManifest('team-a', name)));
     assert.deepEqual(names(keys, ''), ['a', 'b-1', 'b-9', 'b-10']);
     assert.deepEqual(names(keys, 'sort=-spent'), ['a', 'b-1', 'b-9', 'b-10']);
@@ -94,7 +94,7 @@ describe('pages of the list', () => {
   const many = (count: number) =>
     apiKeys(Array.from({ length: count }, (_, index) => keyManifest('team-a', `key-${index}`)));
 
-  it('hold a hundred, the last one what is left; beyond the last is the last', () => {
+  it('contain a hundred keys, the last one the rest; a page beyond the last is the last', () => {
     for (const [count, page, rows, pages] of [
       [0, 1, 0, 1], [1, 1, 1, 1], [100, 1, 100, 1], [101, 2, 1, 2], [101, 99, 1, 2], [250, 2, 100, 3],
     ] as const) {
@@ -103,12 +103,12 @@ describe('pages of the list', () => {
     }
     assert.equal(PAGE_SIZE, 100);
   });
-  it('hold every key exactly once', () => {
+  it('contain every key exactly once', () => {
     const keys = many(250);
     const seen = [1, 2, 3].flatMap((page) => names(keys, `sort=-used&page=${page}`));
     assert.equal(new Set(seen).size, 250);
   });
-  it('are led to by links that keep the view', async () => {
+  it('have links that keep the view', async () => {
     const { browser } = keysStand({ world:
       createWorld(Array.from({ length: 350 }, (_, index) => keyManifest('team-a', `key-${index}`))) });
     const { markup } = await (await browser(ANNA)).get('/keys?group=auto-a&sort=-used&page=2');
@@ -125,14 +125,14 @@ describe('readiness', () => {
     namespace: 'a', name: 'b', generation,
   }, ...(status === undefined ? {} : { status }) });
 
-  it('is not known before the gateway has said so, or of an older spec', () => {
+  it('is unknown before the gateway has written the status, or for an older spec', () => {
     assert.equal(readiness({}).state, 'Unknown');
     assert.deepEqual(readiness(
       { conditions: [{ ...condition('Ready', 'True', 'Ready', ''), observedGeneration: 1 }] }, 2,
     ), { state:
       'Unknown', reason: 'Reconciling', message: 'The latest change is on its way to the proxies.', underWay: true });
   });
-  it('tells what is being worked on from what is stuck', () => {
+  it('distinguishes progress from failure', () => {
     const pending = condition('Ready', 'False', 'SecretPending', 'soon');
     assert.equal(
       readiness({ conditions: [pending, condition('Reconciling', 'True', 'SecretPending', 'soon')] }).underWay, true,
@@ -142,7 +142,7 @@ describe('readiness', () => {
 });
 
 describe('the page of keys', () => {
-  it('shows the person\'s own keys, in figures', async () => {
+  it('shows the person\'s own keys, with their amounts', async () => {
     const { browser } = keysStand();
     const { markup, status } = await (await browser(ANNA)).get('/keys');
     assert.equal(status, 200);
@@ -156,7 +156,7 @@ describe('the page of keys', () => {
     ]) assert.ok(markup.includes(words), words);
     assert.doesNotMatch(markup, /team-b|secret-project/);
   });
-  it('gives the same keys as a file, with the same status', async () => {
+  it('exports the same keys as a file, with the same status', async () => {
     const { browser } = keysStand();
     const { markup, status } = await (await browser(ANNA)).get('/keys.csv?status=NotAccepted');
     assert.equal(status, 200);
@@ -165,7 +165,7 @@ describe('the page of keys', () => {
     ]);
     assert.match(keysCsv([]), /^namespace,[a-z_,]+\r\n$/);
   });
-  it('says what to do where there is no key, no match, and no right', async () => {
+  it('says what to do without keys, matches or rights', async () => {
     const empty = keysStand({ world: createWorld(PLATFORM) });
     assert.match((await (await empty.browser(ANNA)).get('/keys')).markup, /id="no-keys"[\s\S]*href="\/keys\/new"/);
     assert.match(
@@ -189,7 +189,7 @@ describe('the page of keys', () => {
     assert.match(own.markup, /href="\/keys\/team-a\/ci-bot\/rotate"/);
     assert.doesNotMatch(own.markup, / disabled>/);
   });
-  it('gives its script the same rows, and nothing where they are as they were', async () => {
+  it('sends its script the same rows, and nothing if they are unchanged', async () => {
     const { browser, world } = keysStand();
     const person = await browser(ANNA);
     const page = await person.get('/keys?sort=-spent');
@@ -203,7 +203,7 @@ describe('the page of keys', () => {
     assert.notEqual(row(part.markup), row(page.markup));
     assert.equal(table(part.markup), table((await person.get('/keys?sort=-spent')).markup));
   });
-  it('escapes whatever names and messages hold', async () => {
+  it('escapes names and messages', async () => {
     const hostile = '"><script>alert(1)</script><img src=x onerror=alert(1)>\u202E';
     const world = createWorld([keyManifest('team-a', 'x', {}, {
       keyHash: 'a', keyPrefix: hostile, keyRotation: 1, spentUsd: hostile, lastUsedTime: hostile, conditions: [
@@ -225,7 +225,7 @@ describe('the page of keys', () => {
       assert.doesNotMatch(markup, /<script>|<img|\u202E/, path);
     }
   });
-  it('escapes the names of models and what groups are called', async () => {
+  it('escapes the names of models and of groups', async () => {
     const hostile = `<img src=x onerror="alert(1)">'`;
     const platform = (kind: string, name: string, spec: object): unknown =>
       ({ apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { namespace: 'model-gateway', name }, spec });
@@ -256,7 +256,7 @@ describe('the page of keys', () => {
       hostile, '</textarea><script>',
     ], 'and they come back as they were');
   });
-  it('shows both namespaces to who may see both', async () => {
+  it('shows both namespaces to people who can see both', async () => {
     const { browser } = keysStand();
     assert.equal(rowsIn((await (await browser(BOTH)).get('/keys')).markup).length, 6);
     assert.equal(rowsIn((await (await browser(BLIND)).get('/keys')).markup).length, 5);

@@ -20,7 +20,7 @@ async function create(browser: Browser, fields: Record<string, string | string[]
 }
 
 describe('creating a key', () => {
-  it('makes what the form says, and shows the key once it is there, and only once', async () => {
+  it('creates the key of the form, and shows it once it exists, and only once', async () => {
     const { browser, world, logged, clock } = keysStand();
     const anna = await browser(ANNA);
     const made = await create(
@@ -71,7 +71,7 @@ describe('creating a key', () => {
     );
     assert.match((await anna.get(made)).markup, /data-state="Over"/);
   });
-  it('does not take what an older Secret still holds for the new key', async () => {
+  it('does not show the key of an older Secret as the new one', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     world.keyTexts.set('team-a/bot', 'sk-of-a-deleted-key-of-this-name-000000000000');
@@ -83,7 +83,7 @@ describe('creating a key', () => {
     assert.match(markup, /data-state="Waiting"/);
     assert.doesNotMatch(markup, /sk-of-a-deleted/);
   });
-  it('stops waiting after a while and says why; and shows no key that was made long ago', async () => {
+  it('stops waiting after a while with the reason, and shows no old key', async () => {
     const { browser, world, clock } = keysStand();
     const anna = await browser(ANNA);
     const made = await create(anna);
@@ -97,7 +97,7 @@ describe('creating a key', () => {
     assert.match(over.markup, /data-state="Over"[\s\S]*kubectl get secret bot-key -n team-a/);
     assert.doesNotMatch(over.markup, new RegExp(text));
   });
-  it('says so where the person may not read the Secret', async () => {
+  it('reports that the person cannot read the Secret', async () => {
     const { browser, world } = keysStand();
     const bob = await browser(BLIND);
     const { markup } = await bob.get('/keys/new');
@@ -108,14 +108,14 @@ describe('creating a key', () => {
     assert.match(unreadable.markup, /data-state="Unreadable"[\s\S]*kubectl get secret bot-key/);
     assert.doesNotMatch(unreadable.markup, new RegExp(text));
   });
-  it('says that an address is a placeholder where nobody has told the gateway\'s', async () => {
+  it('marks an address as a placeholder if the gateway\'s is not configured', async () => {
     const { browser, world } = keysStand({ gatewayUrl: undefined });
     const anna = await browser(ANNA);
     const made = await create(anna);
     world.mint('team-a', 'bot');
     assert.match((await anna.get(made)).markup, /id="placeholders">https:\/\/gateway\.example stands for/);
   });
-  it('takes a key from a Secret, and tells how to make it', async () => {
+  it('uses a key of a Secret, and explains how to create it', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const made = await create(anna, { keyType: 'Provided', secret: 'mine' });
@@ -127,7 +127,7 @@ describe('creating a key', () => {
     );
     assert.match((await anna.get('/keys/team-a/bot/rotate')).markup, /id="provided"/);
   });
-  it('of a folder of manifests speaks of folders', async () => {
+  it('mentions folders instead of Secrets for a folder of manifests', async () => {
     const { browser, world } = keysStand({ backend: 'Files' });
     const anna = await browser(ANNA);
     const made = await create(anna);
@@ -143,7 +143,7 @@ describe('creating a key', () => {
     for (const path of ['/keys/team-a/ci-bot/settings', '/keys/new'])
       assert.match((await rita.get(path)).markup, /The folder of manifests cannot be written to/, path);
   });
-  it('says at the field what the API refuses, in its words, and keeps what was typed', async () => {
+  it('shows the API\'s error at its field, and keeps what was typed', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/new');
@@ -164,7 +164,7 @@ describe('creating a key', () => {
       (await anna.submit('key-form', { limitUsd: '12.50', maxConcurrency: '1', allowed: 'All' })).status, 303,
     );
   });
-  it('a name that is taken is said at the name', async () => {
+  it('shows a name that is taken at the name', async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/new');
@@ -172,7 +172,7 @@ describe('creating a key', () => {
     assert.equal(status, 409);
     assert.match(markup, /id="f-name-fault"><p class="fault">[^<]*already/);
   });
-  it('is one page also for who has several namespaces: the account decides', async () => {
+  it('is one page also for people with several namespaces: the account determines it', async () => {
     const { browser, world } = keysStand();
     const olga = await browser(BOTH);
     const { markup } = await olga.get('/keys/new?namespace=team-b');
@@ -187,7 +187,7 @@ describe('creating a key', () => {
     assert.equal(world.apiKey('team-b', 'bot').spec.groupRef.name, 'vip');
     assert.equal((await olga.get('/keys/new?namespace=team-c')).status, 403);
   });
-  it('begins with what was chosen last, else with the only account and the group of the most models', async () => {
+  it('starts with the last choice, or the only account and the group with the most models', async () => {
     const checked = (markup: string) => /name="group" value="([^"]*)" required checked/.exec(markup)?.[1];
     const chosen = (markup: string) => /<option value="([^"]*)"[^>]* selected>[^<]* left</.exec(markup)?.[1];
     const fresh = keysStand({ world: createWorld([...PLATFORM, ...TENANTS.slice(0, 2)]) });
@@ -204,7 +204,7 @@ describe('creating a key', () => {
     const later = (await (await keysStand({ world }).browser(BOTH)).get('/keys/new')).markup;
     assert.deepEqual([checked(later), chosen(later)], ['economy', 'team-a/team-a']);
   });
-  it('begins with an automatic group where several have the most models', async () => {
+  it('starts with an automatic group if several have the most models', async () => {
     const automatic = {
       apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group', metadata: { namespace: 'model-gateway', name: 'smart' },
       spec: {
@@ -234,7 +234,7 @@ describe('creating a key', () => {
     assert.equal(usualPayer([payer(GATEWAY)], undefined, GATEWAY)?.namespace, GATEWAY);
     assert.equal(usualPayer([payer('a'), payer('b')], undefined, GATEWAY), undefined);
   });
-  it('takes any name and makes of it one that an object can have', async () => {
+  it('turns any name into a valid object name', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/new');
@@ -245,7 +245,7 @@ describe('creating a key', () => {
       ['ci-bot', 'ci-bot'], ['A.b', 'a.b'], ['--x--', 'x'], ['日本', ''], ['a'.repeat(80), 'a'.repeat(63)],
     ] as const) assert.equal(nameOf(typed), name, typed);
   });
-  it('says everything that is wrong at once, the API\'s faults too, and opens what holds one of them', async () => {
+  it('reports all mistakes at once, including the API\'s, and opens the sections with mistakes', async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/new');
@@ -261,7 +261,7 @@ describe('creating a key', () => {
     for (const field of faults) assert.match(markup, new RegExp(`id="f-${field}-fault"`));
     assert.match(markup, /<details class="fold key-more" open>/);
   });
-  it('leads to an account where there is none, for who may create one', async () => {
+  it('leads to a new account if there is none, for people who can create one', async () => {
     const withoutAccounts = TENANTS.filter((each) => (each as { kind: string }).kind !== 'Account');
     const world = createWorld([...PLATFORM, ...withoutAccounts]);
     const { browser } = keysStand({ world });
@@ -274,7 +274,7 @@ describe('creating a key', () => {
       olga, /The namespace <bdi>team-b<\/bdi> has no account\. <a href="\/wallet\/new\?next=key&amp;namespace/,
     );
   });
-  it('is not offered to who may not', async () => {
+  it('is not offered to people who cannot', async () => {
     const { browser } = keysStand();
     for (const rights of [READER, NOBODY]) {
       const { status, markup } = await (await browser(rights)).get('/keys/new');
@@ -285,20 +285,20 @@ describe('creating a key', () => {
 });
 
 describe('the groups to choose from', () => {
-  it('are those that admit the namespace, with ratio and priced models', async () => {
+  it('are those that allow the namespace, with ratio and priced models', async () => {
     const { browser } = keysStand();
     const { markup } = await (await browser(ANNA)).get('/keys/new');
     assert.match(markup, /name="group" value="auto-a"[\s\S]*?× 0\.8[\s\S]*?claude-haiku-4-5/);
     assert.match(markup, /name="group" value="economy"[\s\S]*?× 0\.5/);
     assert.doesNotMatch(markup, /value="vip"|value="internal"|unpriced/);
   });
-  it('are everybody\'s to see who may see keys there: the price page tells the same', async () => {
+  it('are visible to everybody who can see keys there, as on the price page', async () => {
     const { browser } = keysStand();
     const { markup } = await (await browser(BLIND)).get('/keys/new');
     assert.match(markup, /name="group" value="auto-a"[\s\S]*?× 0\.8[\s\S]*?name="model" value="claude-haiku-4-5"/);
     assert.doesNotMatch(markup, /value="vip"|value="internal"|unpriced/);
   });
-  it('are typed, and models too, where there are none yet', async () => {
+  it('are typed, like models, if there are none yet', async () => {
     const { browser, world } = keysStand({ world: createWorld([ACCOUNT]) });
     const anna = await browser(ANNA);
     const { markup } = await anna.get('/keys/new?namespace=team-a');
@@ -307,14 +307,14 @@ describe('the groups to choose from', () => {
     await anna.submit('key-form', { ...NEW_KEY, allowed: 'Some', models: 'gpt-5\r\nclaude-haiku-4-5' });
     assert.deepEqual(world.apiKey('team-a', 'bot').spec.models, ['gpt-5', 'claude-haiku-4-5']);
   });
-  it('hold the one that a key has, although it is gone', async () => {
+  it('include the one of a key although it is deleted', async () => {
     const { browser } = keysStand();
     assert.match(
       (await (await browser(ANNA)).get('/keys/team-a/intern-2026/settings')).markup,
       /name="group" value="retired" required checked[\s\S]*?There is no such group/,
     );
   });
-  it('multiply what an automatic group and its members ask', async () => {
+  it('multiply the ratios of an automatic group and its members', async () => {
     const automatic = (name: string, members: readonly string[]): unknown => ({
       apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group', metadata: { namespace: 'model-gateway', name },
       spec: { type: 'Automatic', priceRatio:

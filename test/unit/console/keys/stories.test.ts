@@ -8,7 +8,7 @@ import { pattern } from '../../../support/pattern.ts';
 const CI = { namespace: 'team-a', name: 'ci-bot' };
 
 describe('editing a key', () => {
-  it('changes what was typed and touches nothing else', async () => {
+  it('changes only what was typed', async () => {
     const { browser, world } = keysStand();
     world.edit('ApiKey', CI, (spec) =>
       ({ ...spec, key: { ...spec.key, overlapSeconds: 77, secretRef: { name: 'own' } } }));
@@ -22,7 +22,7 @@ describe('editing a key', () => {
     });
     assert.match((await anna.follow(answer)).markup, /role="status"><p>Saved/);
   });
-  it('sent as it came changes nothing', async () => {
+  it('sent unchanged changes nothing', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     for (const name of ['ci-bot', 'chat-frontend', 'nightly-evals', 'intern-2026', 'new-service']) {
@@ -32,7 +32,7 @@ describe('editing a key', () => {
       assert.equal(world.apiKey('team-a', name), before, name);
     }
   });
-  it('takes out what is emptied', async () => {
+  it('removes emptied fields', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/chat-frontend/settings');
@@ -44,7 +44,7 @@ describe('editing a key', () => {
       [spec.quota.limitUsd, spec.models, spec.maxConcurrency, spec.enabled], ['Unlimited', undefined, undefined, false],
     );
   });
-  it('says at the field what the API refuses, and keeps what was typed', async () => {
+  it('shows the API\'s error at its field, and keeps what was typed', async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot/settings');
@@ -54,7 +54,7 @@ describe('editing a key', () => {
     assert.match(markup, /name="expires" value="1969-01-01T00:00"[^>]*aria-invalid/);
     assert.match(markup, /a point in time after 1970/);
   });
-  it('shows what somebody else changed, and overwrites it only when sent again', async () => {
+  it('shows a concurrent change, and overwrites it only when sent again', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot/settings');
@@ -78,7 +78,7 @@ describe('editing a key', () => {
     const { spec } = world.apiKey('team-a', 'ci-bot');
     assert.deepEqual([spec.groupRef.name, spec.quota.limitUsd, spec.maxConcurrency], ['economy', '30', 2]);
   });
-  it('notices who was faster in the very moment of saving', async () => {
+  it('detects a change at the moment of saving', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot/settings');
@@ -91,7 +91,7 @@ describe('editing a key', () => {
     assert.match(markup, /data-field="enabled"/);
     assert.equal(world.apiKey('team-a', 'ci-bot').spec.quota.limitUsd, '25.00');
   });
-  it('a change of the status alone is no change', async () => {
+  it('ignores a change of the status only', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot/settings');
@@ -99,14 +99,14 @@ describe('editing a key', () => {
     world.put({ ...key, status: { ...status, spentUsd: '22' } });
     assert.equal((await anna.submit('key-form', { limitUsd: '30' })).status, 303);
   });
-  it('may be looked at by who may not change it', async () => {
+  it('can be viewed by people who cannot change the key', async () => {
     const { browser } = keysStand();
     const rita = await browser(READER);
     const { markup } = await rita.get('/keys/team-a/ci-bot/settings');
     assert.match(markup, /id="read-only"[\s\S]*<fieldset class="form key-fields" disabled>/);
     assert.doesNotMatch(markup, />Save<|\/rotate"|\/delete"/);
   });
-  it('that the API forbids is said above the form, with what was typed', async () => {
+  it('that the API forbids is reported above the form, with what was typed', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot/settings');
@@ -120,7 +120,7 @@ describe('editing a key', () => {
 });
 
 describe('the switch', () => {
-  it('turns a key off and on, and goes back to the same view', async () => {
+  it('turns a key off and on, and returns to the same view', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const { markup } = await anna.get('/keys?group=auto-a&sort=-spent');
@@ -133,7 +133,7 @@ describe('the switch', () => {
     assert.equal((await anna.post('/keys/team-a/ci-bot/enabled', { to: value, view: '' })).status, 303);
     assert.equal(world.apiKey('team-a', 'ci-bot').metadata.generation, 2, 'off twice is off');
   });
-  it('offers the way back from off, to who may go it', async () => {
+  it('offers to turn a key on again to people who can', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const undo = /<bdi>ci-bot<\/bdi> is switched off[\s\S]*name="to" value="(on [^"]*)">Undo</;
@@ -147,7 +147,7 @@ describe('the switch', () => {
     assert.equal(world.apiKey('team-a', 'ci-bot').spec.enabled, true);
     assert.doesNotMatch((await anna.get('/keys?off=team-b%2Fsecret-project')).markup, /is switched off/);
   });
-  it('is on the key\'s pages too, with the way back', async () => {
+  it('is on the key\'s pages too, with the link back', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const button = (to: string, label: string) =>
@@ -168,7 +168,7 @@ describe('the switch', () => {
     const seen = await (await browser(READER)).get('/keys/team-a/ci-bot?done=off');
     assert.doesNotMatch(seen.markup, /id="undo"|ci-bot\/enabled/);
   });
-  it('leaves alone what somebody else changes in the same moment', async () => {
+  it('keeps a concurrent change', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     world.interfere = () => {
@@ -184,7 +184,7 @@ describe('the switch', () => {
 });
 
 describe('rotating a key', () => {
-  it('makes a new one with the overlap that was chosen, and shows it once', async () => {
+  it('generates a key with the chosen overlap, and shows it once', async () => {
     const { browser, world } = keysStand();
     const first = world.mint('team-a', 'ci-bot');
     const anna = await browser(ANNA);
@@ -200,7 +200,7 @@ describe('rotating a key', () => {
     assert.match((await anna.follow(answer)).markup, new RegExp(second));
     assert.match((await anna.follow(answer)).markup, /data-state="Over"/);
   });
-  it('pressed twice makes one new key', async () => {
+  it('generates one new key if pressed twice', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const { uid } = world.apiKey('team-a', 'ci-bot').metadata;
@@ -211,7 +211,7 @@ describe('rotating a key', () => {
     assert.match(again.markup, /Somebody else has rotated this key meanwhile[\s\S]*name="rotation" value="2"/);
     assert.equal(world.apiKey('team-a', 'ci-bot').spec.key.rotation, 2);
   });
-  it('says what the API refuses, and who was faster', async () => {
+  it('reports the API\'s error, and a concurrent change', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot/rotate');
@@ -227,7 +227,7 @@ describe('rotating a key', () => {
 });
 
 describe('deleting a key', () => {
-  it('asks for its name, and tells what it has spent and when it was used', async () => {
+  it('asks for its name, and shows its spending and its last use', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const { markup } = await anna.get('/keys/team-a/ci-bot/delete');

@@ -9,7 +9,7 @@ import { ANNA, BEN, keysStand, PLATFORM, READER } from './stand.ts';
 const THEIRS = '/keys/team-b/secret-project';
 
 describe('another tenant\'s key', () => {
-  it('is at no address', async () => {
+  it('is not shown at any address', async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
     for (const path of [
@@ -24,7 +24,7 @@ describe('another tenant\'s key', () => {
     for (const path of ['/keys?namespace=team-b', '/keys?q=secret-project', '/keys?group=vip&part=x'])
       assert.doesNotMatch((await anna.get(path)).markup, /sk-Teamb|data-key="team-b/, path);
   });
-  it('is changed by no form, the right uid and generation or not', async () => {
+  it('cannot be changed by any form, with the right uid and generation or not', async () => {
     const { browser, world } = keysStand();
     world.mint('team-b', 'secret-project');
     const before = world.apiKey('team-b', 'secret-project');
@@ -42,7 +42,7 @@ describe('another tenant\'s key', () => {
     }
     assert.equal(world.apiKey('team-b', 'secret-project'), before);
   });
-  it('is not reached through a form of one\'s own', async () => {
+  it('cannot be reached through a form of one\'s own key', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/new');
@@ -65,14 +65,14 @@ describe('another tenant\'s key', () => {
       world.apiKey('team-a', 'ci-bot').spec.accountRef.name, world.apiKey('team-a', 'ci-bot').spec.key.type,
     ], ['team-a', 'Generated']);
   });
-  it('belongs to who may see it', async () => {
+  it('is shown to people with the right to see it', async () => {
     const { browser } = keysStand();
     assert.equal((await (await browser(BEN)).get(THEIRS)).status, 200);
   });
 });
 
 describe('a form that was tampered with', () => {
-  it('of another object by uid changes nothing and says that it is another', async () => {
+  it('with another object\'s uid changes nothing and reports it', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const before = world.apiKey('team-a', 'ci-bot');
@@ -87,7 +87,7 @@ describe('a form that was tampered with', () => {
     assert.equal((await anna.post('/keys/team-a/ci-bot/enabled', { to: 'off ffffffff-0000', view: '' })).status, 409);
     assert.equal(world.apiKey('team-a', 'ci-bot'), before);
   });
-  it('by its generation or base saves nothing unseen', async () => {
+  it('with another generation or base saves no unseen change', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const before = world.apiKey('team-a', 'ci-bot');
@@ -104,7 +104,7 @@ describe('a form that was tampered with', () => {
     }
     assert.equal(world.apiKey('team-a', 'ci-bot'), before);
   });
-  it('with fields that no form has changes no more than the form would', async () => {
+  it('with unknown fields changes no more than the form would', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const { spec } = world.apiKey('team-a', 'ci-bot');
@@ -122,7 +122,7 @@ describe('a form that was tampered with', () => {
     assert.match(markup, /id="f-period-fault"/);
     assert.doesNotMatch(markup, /"><script>/);
   });
-  it('sends nobody to another place', async () => {
+  it('never redirects to another site', async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const { uid } = world.apiKey('team-a', 'ci-bot').metadata;
@@ -134,7 +134,7 @@ describe('a form that was tampered with', () => {
       assert.match(location, /^\/keys(?:\?q=a)?$/, view);
     }
   });
-  it('with a switch that means nothing is refused', async () => {
+  it('with an invalid switch is refused', async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
     for (const to of ['', 'off', 'toggle x', 'off a b', 'on  '])
@@ -152,8 +152,8 @@ describe('a form that was tampered with', () => {
   });
 });
 
-describe('an address that names no key', () => {
-  it('asks nobody for it', async () => {
+describe('an address without a valid name', () => {
+  it('sends no request for it', async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
     for (const path of [
@@ -168,7 +168,7 @@ describe('an address that names no key', () => {
 });
 
 describe('a key of another gateway', () => {
-  it('is that gateway\'s console\'s to show and change', async () => {
+  it('is shown and changed only by that gateway\'s console', async () => {
     const world = createWorld([...PLATFORM, keyManifest('team-a', 'other', { gatewayNamespace: 'second-gateway' })]);
     const { browser } = keysStand({ world });
     const anna = await browser(ANNA);
@@ -181,8 +181,8 @@ describe('a key of another gateway', () => {
   });
 });
 
-describe('who may only look', () => {
-  it('changes nothing by posting what the page does not offer', async () => {
+describe('people who can only read', () => {
+  it('cannot change anything by posting hidden forms', async () => {
     const { browser, world } = keysStand();
     const before = world.apiKey('team-a', 'ci-bot');
     const uid = before.metadata.uid ?? '';

@@ -84,7 +84,7 @@ describe('the models', () => {
     assert.match(await see('', 'petra'), /Secret deal/);
   });
 
-  it('have the prices of a group, ratios on a switch, and the order of an automatic group', async () => {
+  it('show the prices of a group, ratios on request, and the order of an automatic group', async () => {
     assert.match(await see('?group=vip'), /In VIP ; .*\$0\.06 per image.*\$4\.50 input, \$22\.50 output/);
     assert.match(await see('?group=vip&show=ratios'), /VIP multiplies prices by 1\.5.*flux .*— — —.*sonnet .*1\.5 5 —/);
     const auto = await see('?group=auto');
@@ -108,7 +108,7 @@ describe('the health of channels', () => {
     return channelHealth([{ ...route, spec }], told);
   };
 
-  it('adds up what proxies report', () => {
+  it('adds up the reports of proxies', () => {
     const proxy = (more: Partial<ChannelFigures>): ProxyFigures =>
       ({ atMs: TEST_NOW_MS, channels: [figures('openai/one', more)] });
     const [one, two] = healthOf([
@@ -135,13 +135,13 @@ describe('the health of channels', () => {
     assert.equal(one?.state.label, label);
   });
 
-  it('says whether a drained channel still has calls', () => {
+  it('shows whether a drained channel still has calls', () => {
     const at = (inFlight: number) =>
       healthOf([{ atMs: TEST_NOW_MS, channels: [figures('openai/one', { inFlight })] }], ['one'])[0]?.state.label;
     assert.deepEqual([at(1), at(0)], ['Draining', 'Drained']);
   });
 
-  it('has an end where answers take longer than every class', () => {
+  it('is bounded if durations exceed every class', () => {
     const [one] =
       healthOf([{ atMs: TEST_NOW_MS, channels: [figures('openai/one', { latency: durations({ Infinity: 1 }) })] }]);
     assert.ok(one?.figures);
@@ -163,7 +163,7 @@ describe('routes', () => {
     return route.spec.drainedChannels;
   };
 
-  it('show channels with their figures to the platform team alone', async () => {
+  it('show channels with their metrics to the platform team only', async () => {
     reports = [{ atMs: TEST_NOW_MS, channels: [figures('openai/one', {
       inFlight: 3, attempts: 10, failed: 6, latency: durations({ 1_000: 10 }),
       lastFailure: { atMs: TEST_NOW_MS, outcome: 'status_529' },
@@ -176,7 +176,7 @@ describe('routes', () => {
     assert.doesNotMatch(theirs, /one\.example/);
   });
 
-  it('say so where nobody knows', async () => {
+  it('report missing data', async () => {
     stand = walletStand(usageBook([]), MANIFESTS);
     assert.match(textOf((await stand.see('petra', '/routes')).body), /has not been told where recent calls are kept/);
     stand = walletStand(usageBook([]), MANIFESTS, {
@@ -185,7 +185,7 @@ describe('routes', () => {
     assert.match(textOf((await stand.see('petra', '/routes')).body), /does not answer at the moment/);
   });
 
-  it('drain a channel and use it again', async () => {
+  it('drain a channel, and use it again', async () => {
     assert.equal((await drain('one', 'yes')).location, '/routes?done=drained');
     assert.deepEqual(drained(), ['one']);
     // the last one that takes calls comes with a warning
@@ -197,7 +197,7 @@ describe('routes', () => {
     assert.equal(drained(), undefined);
   });
 
-  it('change nothing for others, for unknown channels and after a change by somebody else', async () => {
+  it('refuse changes by others, of unknown channels, and after a concurrent change', async () => {
     const theirs = await stand.post('alice', '/routes/openai/drain', { channel: 'one', drain: 'yes' }, '/routes');
     assert.equal(theirs.status, 403);
     assert.equal((await drain('gone', 'yes')).status, 404);
@@ -221,7 +221,7 @@ describe('a check of a route', () => {
   });
   beforeEach(() => { checked.length = 0; });
 
-  it('says what it costs, and then what is wrong with each channel', async () => {
+  it('shows its cost first, and then the problems of each channel', async () => {
     stand = withDoctor();
     assert.match(textOf((await stand.see('petra', '/routes')).body), /Check the channels .*Asks 2 times for openai/);
     const { body } = await stand.post('petra', '/routes/openai/check', {}, '/routes');
@@ -230,14 +230,14 @@ describe('a check of a route', () => {
     assert.deepEqual(checked, ['openai']);
   });
 
-  it('is for who may change the route', async () => {
+  it('is for people who can change the route', async () => {
     stand = withDoctor();
     assert.equal((await stand.post('alice', '/routes/openai/check', {}, '/')).status, 403);
     assert.equal((await stand.post('petra', '/routes/gone/check', {}, '/routes')).status, 404);
     assert.deepEqual(checked, []);
   });
 
-  it('is a command where the console has no credentials', async () => {
+  it('is shown as a command if the console has no credentials', async () => {
     const text = textOf((await stand.see('petra', '/routes')).body);
     assert.match(text, /kubectl exec --namespace model-gateway deploy\/model-gateway -- .* doctor --only openai/);
     assert.equal((await stand.post('petra', '/routes/openai/check', {}, '/routes')).status, 404);
@@ -245,7 +245,7 @@ describe('a check of a route', () => {
 });
 
 describe('groups', () => {
-  it('say what they offer, and what an automatic one tries in order', async () => {
+  it('list their models, and the order of an automatic group', async () => {
     const text = textOf((await stand.see('alice', '/groups')).body);
     assert.match(text, /Automatic · 2 models/);
     assert.match(text, /Cheap ratio 1 VIP ratio 1\.5/);
@@ -253,14 +253,14 @@ describe('groups', () => {
     assert.match(text, /flux \$0\.06 per image VIP/);
   });
 
-  it('are hidden where they admit none of a person\'s namespaces', async () => {
+  it('are hidden if they allow none of a person\'s namespaces', async () => {
     assert.doesNotMatch((await stand.see('ulla', '/groups')).body, /Secret deal/);
     assert.match((await stand.see('petra', '/groups')).body, /Secret deal/);
   });
 });
 
 describe('YAML', () => {
-  it('has the spec without status, for who may read the object', async () => {
+  it('has the spec without status, for people who can read the object', async () => {
     const { body } = await stand.see('alice', '/keys/team-a/spent/yaml');
     assert.match(body, /kind: ApiKey\nmetadata:\n {2}name: spent\n {2}namespace: team-a\nspec:/);
     assert.doesNotMatch(body, /spentUsd|uid:/);
@@ -273,7 +273,7 @@ describe('YAML', () => {
 });
 
 describe('the overview', () => {
-  it('has balances, spending and keys that need somebody', async () => {
+  it('has balances, spending and keys that need attention', async () => {
     const text = textOf((await stand.see('alice', '/')).body);
     assert.match(text, /\$1\.23/);
     assert.match(text, /main team-a \S+ \$76\.54/);
@@ -287,13 +287,13 @@ describe('the overview', () => {
     assert.match(textOf((await stand.see('petra', '/')).body), /openai\/two Some calls fail 10 %/);
   });
 
-  it('is shown to who has nothing', async () => {
+  it('is shown to people without objects', async () => {
     const { status, body } = await stand.see('nobody', '/');
     assert.equal(status, 200);
     assert.match(textOf(body), /You have no key yet/);
   });
 
-  it('is shown while the ledger is not there', async () => {
+  it('is shown while the ledger is unavailable', async () => {
     stand = walletStand(undefined);
     assert.match(textOf((await stand.see('alice', '/')).body), /has not been told where the ledger is/);
   });

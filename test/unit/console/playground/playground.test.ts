@@ -65,7 +65,7 @@ describe('the playground', () => {
     });
   }
 
-  it('passes a call on with the key that was pasted, and its answer and headers back', async () => {
+  it('forwards a call with the pasted key, and returns the response and headers', async () => {
     const stand = open();
     answer = (response) => response.writeHead(429, {
       'content-type': 'application/json', 'x-request-id': 'req_1', 'set-cookie': 'a=b', 'x-secret': 'c',
@@ -80,7 +80,7 @@ describe('the playground', () => {
     assert.match(body, /used up its quota/);
   });
 
-  it('never shows a page of whatever answers as a page of its own', async () => {
+  it('never renders a response as a page of its own', async () => {
     answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<script>1</script>');
     const { headers } = await post(open(), '/playground/models', { key: KEY });
     assert.equal(headers['content-type'], 'application/json; charset=utf-8');
@@ -88,7 +88,7 @@ describe('the playground', () => {
     assert.deepEqual(seen.splice(0).map(({ method, url }) => [method, url]), [['GET', '/v1/models']]);
   });
 
-  it('calls with the chosen key, as far as the person may read it, and with that of the session', async () => {
+  it('calls with the chosen key if the person can read it, or with that of the session', async () => {
     answer = (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     const stand = open();
     const minted = stand.world.mint('team-a', 'ci-bot');
@@ -103,7 +103,7 @@ describe('the playground', () => {
     assert.deepEqual(seen.splice(0).map(({ authorization }) => authorization), [`Bearer ${KEY}`]);
   });
 
-  it('takes nothing but its own calls, forms and keys', async () => {
+  it('accepts only its own calls, forms and keys', async () => {
     const stand = open();
     for (const fields of [
       { key: KEY, path: '/v1/files', body: '{}' }, { key: KEY, path: '/v1/messages', body: '' },
@@ -121,7 +121,7 @@ describe('the playground', () => {
     assert.deepEqual(seen, []);
   });
 
-  it('says that the gateway does not answer, or that its address is missing, and how to set it', async () => {
+  it('reports that the gateway does not respond, or that its address is not configured', async () => {
     const nobody = open({ gatewayUrl: 'http://127.0.0.1:1' });
     const { statusCode, body } = await post(nobody, '/playground/calls', { key: KEY, ...CALL });
     assert.equal(statusCode, 502);
@@ -134,7 +134,7 @@ describe('the playground', () => {
     for (const logged of [nobody.logged, unset.logged]) assert.doesNotMatch(JSON.stringify(logged), /sk-k|nobody else/);
   });
 
-  it('asks for a video and its content, which is no page either', async () => {
+  it('gets a video and its content, never as a page', async () => {
     answer = (response) => response.writeHead(200, { 'content-type': 'video/mp4; x="a b"' }).end('film');
     await post(open(), '/playground/videos', { key: KEY, id: 'video_1' });
     const { headers, body } = await post(open(), '/playground/videos', { key: KEY, id: 'video_1', content: 'yes' });
@@ -143,7 +143,7 @@ describe('the playground', () => {
       [['GET', '/v1/videos/video_1'], ['GET', '/v1/videos/video_1/content']]);
   });
 
-  it('sends events on as they come, and ends the call when the browser goes', async () => {
+  it('forwards events as they arrive, and aborts the call when the browser disconnects', async () => {
     const stand = open();
     const gone = Promise.withResolvers<void>();
     answer = (response) => {

@@ -19,7 +19,7 @@ function session(token: string, number: number, begunMs: number = NOW_MS + numbe
 }
 
 describe('sessions that were signed out', () => {
-  it('are over, and no others, as long as there is room', () => {
+  it('are revoked, and no others, while there is room', () => {
     const some = fc.array(fc.record({
       token: fc.constantFrom('a', 'b', 'c'), begunMs: fc.integer({ min: NOW_MS, max: NOW_MS + 20 }), out: fc.boolean(),
     }), { maxLength: 60 });
@@ -32,7 +32,7 @@ describe('sessions that were signed out', () => {
     }));
   });
 
-  it('stay over however many follow', () => {
+  it('stay revoked however many follow', () => {
     const some = fc.array(fc.record({
       token: fc.constantFrom('a', 'b', 'c', 'd', 'e'), begunMs: fc.integer({ min: NOW_MS, max: NOW_MS + 50 }),
     }), { maxLength: 80 });
@@ -49,7 +49,7 @@ describe('sessions that were signed out', () => {
     }));
   });
 
-  it('end others of the same token only, where somebody signs out again and again', () => {
+  it('revoke others of the same token only, if somebody signs out again and again', () => {
     const revocations = createRevocationList({ most: 50, mostOfToken: 10 });
     for (let at = 0; at < 1000; at++) revocations.add(session('noisy', at));
     assert.ok(!revocations.has(session('quiet', -1, NOW_MS)), 'of another token, begun before all of them');
@@ -57,7 +57,7 @@ describe('sessions that were signed out', () => {
     assert.ok(!revocations.has(session('noisy', -1, NOW_MS + 990)), 'begun after it, and never signed out');
   });
 
-  it('end those that began as early, where those of many tokens are more than it holds', () => {
+  it('revoke those that began as early, if there are more tokens than fit', () => {
     const revocations = createRevocationList({ most: 50, mostOfToken: 10 });
     for (let at = 0; at < 200; at++) revocations.add(session(`token ${at}`, at));
     assert.ok(revocations.has(session('quiet', -1, NOW_MS + 149)));
@@ -66,11 +66,11 @@ describe('sessions that were signed out', () => {
   });
 });
 
-describe('what was signed out, as text', () => {
+describe('serialized revocations', () => {
   const planned = fc.record({ token: fc.constantFrom('a', 'b', 'c', 'd'), begunMs:
     fc.integer({ min: NOW_MS, max: NOW_MS + 50 }), at: fc.constantFrom(0, 1, 2) });
 
-  it('says the same to another one, and what several say is over for all of them', () => {
+  it('are merged by another instance as the union', () => {
     fc.assert(fc.property(fc.array(
       planned, { maxLength: 60 },
     ), fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 20 }), (plan, most, mostOfToken) => {
@@ -89,7 +89,7 @@ describe('what was signed out, as text', () => {
     }));
   });
 
-  it('is short, holds no token, and forgets what is over by itself', () => {
+  it('are short, contain no token, and drop expired ones', () => {
     const list = createRevocationList();
     for (let at = 0; at < 5_000; at++) list.add(session(`token-${at}`, at));
     const text = list.serialize(NOW_MS);
@@ -100,7 +100,7 @@ describe('what was signed out, as text', () => {
     assert.ok(list.serialize(NOW_MS + SESSION_MS + 2 * 3_600_000).length < 100);
   });
 
-  it('counts for nothing where somebody has put something else there', () => {
+  it('are ignored if the text is something else', () => {
     for (const text of [
       '', 'x', '[]', 'null', '{"tokens":7}',
       '{"upToMs":"9","tokens":[1,[2],["a"],["a",1],["a",null,[3,["b"],[null,1]]]]}',
@@ -114,8 +114,8 @@ describe('what was signed out, as text', () => {
   });
 });
 
-describe('replicas that remember together', () => {
-  it('know of each other\'s sign-outs, one that starts later too', async () => {
+describe('replicas that share revocations', () => {
+  it('know each other\'s sign-outs, also those that start later', async () => {
     const state = localState();
     const [one, two] = [shareRevocations(state), shareRevocations(state)];
     const [mine, theirs, kept] = [session('a', 1), session('a', 2), session('a', 3)];
@@ -124,7 +124,7 @@ describe('replicas that remember together', () => {
       assert.deepEqual([mine, theirs, kept].map((any) => each.has(any)), [true, true, false]);
   });
 
-  it('know at once what was signed out here; what could not be told is told with the next', async () => {
+  it('know their own sign-outs at once, and share failed ones with the next', async () => {
     const shared = localState();
     let away = true;
     let writes = 0;

@@ -59,7 +59,7 @@ const headerOf = (cookies: readonly string[]): string =>
 describe('sealing', () => {
   const session = beginSession('token', NOW_MS);
 
-  it('gives back what was sealed, never the same text twice', async () => {
+  it('opens to the same value, and never seals to the same text twice', async () => {
     const cookies = await openCookies([randomBytes(32)]);
     await fc.assert(fc.asyncProperty(fc.string({ unit: 'grapheme' }), async (token) => {
       const [one, two] =
@@ -70,7 +70,7 @@ describe('sealing', () => {
     }), { numRuns: 30 });
   });
 
-  it('notices every change of every bit', async () => {
+  it('detects every changed bit', async () => {
     const cookies = await openCookies([randomBytes(32)]);
     const [name = '', value = ''] = headerOf(await cookies.write(session)).split('=');
     const parts = value.split('.').map((part) => Buffer.from(part, 'base64url'));
@@ -84,7 +84,7 @@ describe('sealing', () => {
     }
   });
 
-  it('opens nothing that is not whole and exact', async () => {
+  it('rejects anything but a complete value', async () => {
     const cookies = await openCookies([randomBytes(32)]);
     const [name = '', value = ''] = headerOf(await cookies.write(session)).split('=');
     assert.deepEqual(await cookies.read(`${name}=${value}`), session);
@@ -108,14 +108,14 @@ describe('sealing', () => {
     assert.deepEqual(await only.read(headerOf(await both.write(session))), session);
   });
 
-  it('takes no other keys', () => {
+  it('rejects other keys', () => {
     assert.throws(() => registerSessions(fastify(), []), RangeError);
     assert.throws(() => registerSessions(fastify(), [randomBytes(32), randomBytes(16)]), RangeError);
   });
 });
 
 describe('a session', () => {
-  it('is over after eight hours, or one without a visit', () => {
+  it('ends after eight hours, or one without a request', () => {
     const session = beginSession('token', NOW_MS);
     assert.deepEqual(parseSession(session, NOW_MS), session);
     assert.deepEqual(parseSession(session, NOW_MS + IDLE_MS - 1), session);
@@ -127,7 +127,7 @@ describe('a session', () => {
     assert.equal(parseSession({ token: 'token' }, NOW_MS), undefined);
   });
 
-  it('is renewed now and then, within its eight hours', () => {
+  it('is renewed periodically within its eight hours', () => {
     const session = beginSession('token', NOW_MS);
     assert.equal(renewSession(session, NOW_MS + 299_999), undefined);
     const renewed = renewSession(session, NOW_MS + 300_000);
@@ -144,7 +144,7 @@ describe('a session', () => {
 describe('cookies', () => {
   const session = beginSession('token', NOW_MS);
 
-  it('are for the console alone', async () => {
+  it('are restricted to the console', async () => {
     const cookies = await openCookies([randomBytes(32)]);
     const [one = '', two = ''] = await cookies.write(session, HTTPS);
     assert.match(one, /^__Host-mgw-console=[\w.-]+; Max-Age=60; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
@@ -153,7 +153,7 @@ describe('cookies', () => {
     assert.match(here, /^mgw-console-8081=[\w.-]+; Max-Age=60; Path=\/; HttpOnly; SameSite=Strict$/);
   });
 
-  it('are dropped in both parts', async () => {
+  it('are deleted in both parts', async () => {
     const app = fastify();
     registerSessions(app, [randomBytes(32)]);
     app.get('/', (_request, reply) => {
@@ -165,7 +165,7 @@ describe('cookies', () => {
     assert.equal(cookiesOf(answer), '');
   });
 
-  it('hold tokens of 5,400 characters, in parts that browsers take, below the 8 KiB that proxies take', async () => {
+  it('contain tokens of 5,400 characters, in parts that browsers and proxies with 8 KiB accept', async () => {
     const cookies = await openCookies([randomBytes(32)]);
     for (const length of [1, 2_000, 2_640, 2_680, 3_000, 5_400]) {
       for (const scope of [HTTPS, HERE]) {
@@ -179,7 +179,7 @@ describe('cookies', () => {
     assert.equal(sealSession(cookies.app, { ...session, token: 'x'.repeat(5_600) }), undefined);
   });
 
-  it('put together from two sessions are nobody\'s', async () => {
+  it('combined from two sessions are invalid', async () => {
     const cookies = await openCookies([randomBytes(32)]);
     const long = (token: string): Session => ({ ...beginSession(token.repeat(4_000), NOW_MS) });
     const [one, two] =
@@ -190,7 +190,7 @@ describe('cookies', () => {
     assert.notEqual(await cookies.read(`${one[0]}; ${one[1]}`), undefined);
   });
 
-  it('are not those of another place, and no foreign ones beside ours', async () => {
+  it('ignore those of another site, and foreign ones beside ours', async () => {
     const cookies = await openCookies([randomBytes(32)]);
     const header = headerOf(await cookies.write(session, HERE));
     assert.equal(await cookies.read(header, HTTPS), undefined);
@@ -202,8 +202,8 @@ describe('cookies', () => {
   });
 });
 
-describe('where a request comes from', () => {
-  it('is this site only where the browser says so', () => {
+describe('the origin of a request', () => {
+  it('is this site only if the browser says so', () => {
     const host = 'console.example';
     const ours: Parameters<typeof isSameSite>[0][] = [
       { host, origin: 'https://console.example', 'sec-fetch-site': 'same-origin' },

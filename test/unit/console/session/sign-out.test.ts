@@ -29,7 +29,7 @@ async function signOut(app: FastifyInstance, cookie: string): Promise<unknown> {
 }
 
 describe('signing out', () => {
-  it('ends a copy of the cookie at every replica, and no other session', async () => {
+  it('ends copies of the cookie at every replica, and no other session', async () => {
     const shared = { state: localState(), sealingKeys: [randomBytes(32)], routes };
     const [one, two] = [stand(shared).app, stand(shared).app];
     const [copied, other, bob] = [await signIn(one, ALICE), await signIn(two, ALICE), await signIn(one, BOB)];
@@ -40,7 +40,7 @@ describe('signing out', () => {
     );
   });
 
-  it('holds after a restart on one machine', async (t) => {
+  it('survives a restart on one machine', async (t) => {
     const data = await temporaryFolder(t);
     const sealingKeys = [randomBytes(32)];
     const { app } = stand({ state: await openFileState(data), sealingKeys, routes });
@@ -50,7 +50,7 @@ describe('signing out', () => {
     assert.deepEqual([await isOpen(again, copied), await isOpen(again, other)], [false, true]);
   });
 
-  it('says so where it could not be noted for the others, and holds here', async () => {
+  it('reports if it could not be shared with the others, and applies here', async () => {
     const state = { ...localState(), change: () => Promise.reject(new AccessError('Unavailable', 'away')) };
     const { app, logged } = stand({ state, routes });
     const cookie = await signIn(app, ALICE);

@@ -37,7 +37,7 @@ describe('the address of Usage', () => {
     assert.equal(query('range=toString').range, '30d');
   });
 
-  it('or days and hours of its own, which go before', () => {
+  it('or days and hours of its own, which take precedence', () => {
     const days = query('range=7d&since=2026-11-01&until=2026-11-03');
     assert.deepEqual([days.sinceMs, days.untilMs], [Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 4)]);
     const hour = query('since=2026-11-01T13&until=2026-11-01T13');
@@ -46,7 +46,7 @@ describe('the address of Usage', () => {
     ]);
   });
 
-  it('shows at most a week by hour and at most 400 columns of days, whatever it says', () => {
+  it('limits hours to a week and days to 400 columns', () => {
     assert.equal(query('range=90d&unit=hour').unit, 'day');
     assert.equal(query('range=today').unit, 'hour');
     fc.assert(fc.property(fc.webQueryParameters(), fc.string(), fc.string(), (text, since, until) => {
@@ -61,7 +61,7 @@ describe('the address of Usage', () => {
 });
 
 describe('the parts of a chart', () => {
-  it('are the first five and the others together, and add up', () => {
+  it('are the five largest and the rest, and add up', () => {
     const sums = Array.from({ length: 12 }, (_, at) => [
       sum(0, `m${at}`, BigInt(at)), sum(DAY_MS, `m${at}`, 1_000_000_007n),
     ]).flat();
@@ -76,7 +76,7 @@ describe('the parts of a chart', () => {
     assert.equal(rank(sums.slice(0, 12), 'cost').rest, undefined);
   });
 
-  it('stand on a scale with round ends whose halves are round', () => {
+  it('use a scale with round ends and halves', () => {
     fc.assert(fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), (value) => {
       for (const measure of ['cost', 'calls', 'tokens'] as const) {
         const end = scaleEnd(value, measure);
@@ -88,7 +88,7 @@ describe('the parts of a chart', () => {
     assert.equal(formatMark(80_000_000n, 160_000_000n, 'cost'), '$0.08');
   });
 
-  it('have counts of three digits', () => {
+  it('show counts with three digits', () => {
     for (const [count, text] of [
       [0n, '0'], [999n, '999'], [1_000n, '1K'], [1_234n, '1.23K'], [12_345n, '12.3K'], [123_456n, '123K'],
       [999_999n, '1,000K'], [1_005_000n, '1.01M'], [2_000_000_000n, '2B'],
@@ -96,8 +96,8 @@ describe('the parts of a chart', () => {
   });
 });
 
-describe('the month', () => {
-  it('goes on at the pace of the last seven whole days', () => {
+describe('the forecast of the month', () => {
+  it('continues at the rate of the last seven whole days', () => {
     const days = [
       sum(Date.UTC(2026, 9, 31), 'a', 5n), sum(Date.UTC(2026, 10, 1), 'a', 100n), // before the seven days
       ...Array.from({ length: 7 }, (_, at) => sum(Date.UTC(2026, 10, 14 + at), 'a', 24n)),
@@ -112,7 +112,7 @@ describe('the month', () => {
   });
 });
 
-describe('what a call made', () => {
+describe('the output of a call', () => {
   const object = (kind: string, name: string, spec: object): never =>
     ({ apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: {
       namespace: 'model-gateway', name, generation: 3,
@@ -133,14 +133,14 @@ describe('what a call made', () => {
   const of = (more: Partial<UsageRecord>) =>
     made(call('req', 'key', { tokens: none, catalog: 'model-gateway/p@3', group: 'vip', ...more }));
 
-  it('is counted where the price of one tells it', () => {
+  it('is counted if its price determines it', () => {
     assert.equal(of({ model: 'sora', costNanoUsd: 750_000_000n }), '1 video');
     assert.equal(of({ model: 'flux', costNanoUsd: 120_000_000n }), '2 images');
     assert.equal(of({ model: 'flux', costNanoUsd: 70_000_000n }), 'images');
     assert.equal(of({ model: 'flux', costNanoUsd: 120_000_000n, catalog: 'model-gateway/p@2' }), 'images');
   });
 
-  it('is nothing where it failed, and tokens where there are some', () => {
+  it('is nothing for a failed call, and tokens if there are some', () => {
     assert.equal(of({ model: 'flux', costNanoUsd: 0n, status: 'Failed' }), undefined);
     assert.equal(of({ model: 'gpt' }), undefined);
     assert.equal(of({ model: 'flux', tokens: { ...none, input: 5 } }), undefined);
@@ -171,7 +171,7 @@ describe('the page', () => {
         total + BigInt(whole.replaceAll(',', '')) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0')), 0n);
   }
 
-  it('is equal to the ledger to the nano-dollar, however it is split', async () => {
+  it('equals the ledger to the nano-dollar, however it is split', async () => {
     const since = Math.floor(TEST_NOW_MS / DAY_MS) * DAY_MS - 29 * DAY_MS;
     const ledger = records.filter(({ account, createdMs }) => account === 'team-a/main' && createdMs >= since)
       .reduce((total, { costNanoUsd }) => total + costNanoUsd, 0n);
@@ -190,7 +190,7 @@ describe('the page', () => {
     }
   });
 
-  it('adds up what one may see, and nothing else', async () => {
+  it('adds up only what the person can see', async () => {
     const calls = async (token: string, more = ''): Promise<string> =>
       /([\d,]+) calls? · \$/
         .exec(textOf((await stand.see(token, `/usage?since=2026-08-01${more}`)).body))?.[1] ?? 'none';
@@ -217,13 +217,13 @@ describe('the page', () => {
       records.length + 1);
   });
 
-  it('leads from a call to its page, for who sees its key alone too', async () => {
+  it('links from a call to its page, also for people who see only its key', async () => {
     const { body } = await stand.see('ulla', '/usage/calls?key=ci&since=2026-08-01');
     const [, href = ''] = /class="main"><a href="([^"]*)"/.exec(body) ?? [];
     assert.equal((await stand.see('ulla', href.replaceAll('&amp;', '&'))).status, 200);
   });
 
-  it('says so where the ledger cannot be read', async () => {
+  it('reports a ledger that cannot be read', async () => {
     const failing = () => Promise.reject(new LedgerUnavailable('down'));
     const down = walletStand({ ...usageBook([]), series: failing });
     assert.match((await down.see('alice', '/usage')).body, /does not answer/);
@@ -252,7 +252,7 @@ describe('margins', () => {
     '/wallet/team-a/main/calls.csv', `/wallet/team-a/main/calls/req_known?${at}`, '/usage/margins?since=2026-08-01',
   ];
 
-  it('are for people of the platform alone, on every page and in every download', async () => {
+  it('are shown to the platform team only, on every page and in every download', async () => {
     const stand = walletStand(usageBook(records), [withCost]);
     for (const path of PAGES) {
       const seen = await stand.see('petra', path);
@@ -270,7 +270,7 @@ describe('margins', () => {
     await stand.app.close();
   });
 
-  it('say what is unknown, and are on no page where no channel states its cost', async () => {
+  it('show what is unknown, and are absent if no channel states its cost', async () => {
     const stand = walletStand(usageBook(records), [withCost]);
     assert.match(textOf((await stand.see('petra', '/usage/margins')).body), /of 1 calls/);
     assert.match(textOf((await stand.see('petra', '/usage/calls?since=2026-08-01')).body), /unknown unknown/);

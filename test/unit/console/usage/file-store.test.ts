@@ -51,8 +51,8 @@ function refund(db: DatabaseSync, {
     .run(callId);
 }
 
-describe('the book over a ledger\'s file', () => {
-  it('says what counting the records says, while they come, are refunded and leave', async () => {
+describe('the usage of a ledger\'s file', () => {
+  it('agrees with a count of the records, while they are added, refunded and deleted', async () => {
     const batch = fc.record({ calls: fc.array(plannedCall, { maxLength: 40 }), asked:
       fc.array(query, { minLength: 1, maxLength: 4 }), drop: fc.nat(30), size: fc.integer({ min: 1, max: 20 }) });
     await fc.assert(fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 5 }), async (batches) => {
@@ -89,7 +89,7 @@ describe('the book over a ledger\'s file', () => {
     }), { numRuns: 40 });
   });
 
-  it('reads what a real ledger has settled, and goes on with another file in its place', async () => {
+  it('reads the records of a real ledger, and continues with a replaced file', async () => {
     const path = newPath();
     const query = { accounts: ['team-a/team-a'] };
     const book = openFileUsageStore(path);
@@ -112,7 +112,7 @@ describe('the book over a ledger\'s file', () => {
     await assert.rejects(book.sums(query), LedgerUnavailable);
   });
 
-  it('keeps a file that was replaced for the questions that have begun on it', async () => {
+  it('keeps a replaced file open for running queries', async () => {
     const path = newPath();
     let db = openFile(path);
     db.exec('BEGIN');
@@ -141,7 +141,7 @@ describe('the book over a ledger\'s file', () => {
     book.close();
   });
 
-  it('opens a file that has come in another\'s place once', async () => {
+  it('opens a replaced file once', async () => {
     const path = newPath();
     const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
     onTestFinished(() => { prepare.mockRestore(); });
@@ -170,7 +170,7 @@ describe('the book over a ledger\'s file', () => {
     book.close();
   });
 
-  it('takes an address that is none for the first page, and never for another account\'s', async () => {
+  it('treats an invalid page address as the first page, never as another account\'s', async () => {
     const path = newPath();
     const db = openFile(path);
     const [mine, theirs] = [{ account: 'team-a/main' }, { account: 'team-b/main' }].map((over, at) =>
@@ -184,7 +184,7 @@ describe('the book over a ledger\'s file', () => {
     db.close();
   });
 
-  it('lets other work go on while it sums a long part of a day', async () => {
+  it('yields to other work while it sums a long range', async () => {
     const path = newPath();
     const db = openFile(path);
     db.exec('BEGIN');

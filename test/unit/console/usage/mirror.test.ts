@@ -71,7 +71,7 @@ describe('the file of the usage mirror', () => {
     second.close();
   });
 
-  it('is filled in the background from the start, also with accounts that nobody has asked about', async () => {
+  it('is filled in the background from the start, also with accounts that were never requested', async () => {
     const ledger = ledgerOf(['a', 'b'], 1_200);
     const filled = Promise.withResolvers<void>();
     ledger.onRead = () => {
@@ -100,7 +100,7 @@ describe('the file of the usage mirror', () => {
     book.close();
   });
 
-  it('is copied again where it is of another epoch of the ledger, or of another ledger', async () => {
+  it('is copied again for another epoch of the ledger, or another ledger', async () => {
     const ledger = ledgerOf(['a'], 700);
     const first = openValkeyUsageStore(ledger.reader, { path });
     assert.equal(await callsOf(first), 700);
@@ -118,7 +118,7 @@ describe('the file of the usage mirror', () => {
   for (const [what, content] of [
     ['damaged', 'SQLite format 3\0 and then nothing'], ['of another kind', 'some text'],
   ] as const) {
-    it(`is replaced where it is ${what}`, async () => {
+    it(`is replaced if it is ${what}`, async () => {
       writeFileSync(path, content);
       const ledger = ledgerOf(['a'], 600);
       const book = openValkeyUsageStore(ledger.reader, { path });
@@ -127,7 +127,7 @@ describe('the file of the usage mirror', () => {
     });
   }
 
-  it('is left to the process that uses it: another one copies into a temporary file', async () => {
+  it('is used by one process: another one copies into a temporary file', async () => {
     const mirror = openUsageMirror(path);
     // another thread has another connection, as another process would
     const worker = new Worker(`

@@ -42,7 +42,7 @@ function readerOf(streams: Map<string, StreamRecord[]>) {
 }
 
 describe('a mirror of a shared ledger', () => {
-  it('keeps the latest of an account, and says since when none is missing', async () => {
+  it('keeps the latest records of an account, and shows from when they are complete', async () => {
     const streams = new Map([['huge', stream('huge', 12_000)], ['small', stream('small', 300)]]);
     const book = openValkeyUsageStore(readerOf(streams).reader, { maxRows: 20_000, maxRowsPerAccount: 4_000 });
     const [huge, small] = [await book.sums({ accounts: ['huge'] }), await book.sums({ accounts: ['small'] })];
@@ -57,7 +57,7 @@ describe('a mirror of a shared ledger', () => {
     book.close();
   });
 
-  it('keeps the accounts that were asked for last, where all are too many', async () => {
+  it('keeps the most recently used accounts if all are too many', async () => {
     const streams = new Map(['a', 'b', 'c', 'd'].map((account) => [account, stream(account, 1_000)]));
     const { reader, begun } = readerOf(streams);
     const book = openValkeyUsageStore(reader, { ...ROOM, maxRows: 3_000 });
@@ -73,7 +73,7 @@ describe('a mirror of a shared ledger', () => {
     book.close();
   });
 
-  it('keeps an account while it is asked about, also where it alone is too much', async () => {
+  it('keeps an account while it is in use, although it alone is too large', async () => {
     const { reader, begun } = readerOf(new Map([['long', stream('long', 3_000)], ['short', stream('short', 700)]]));
     const book = openValkeyUsageStore(reader, { ...ROOM, maxRows: 1_000 });
     const [long, short] = await Promise.all([book.sums({ accounts: ['long'] }), book.sums({ accounts: ['short'] })]);
@@ -82,7 +82,7 @@ describe('a mirror of a shared ledger', () => {
     book.close();
   });
 
-  it('counts a record that was written anew once, and forgets what the ledger forgets', async () => {
+  it('counts a rewritten record once, and drops what the ledger drops', async () => {
     const records = stream('a', 1_500);
     const streams = new Map([['a', records]]);
     const book = openValkeyUsageStore(readerOf(streams).reader, ROOM);
@@ -97,7 +97,7 @@ describe('a mirror of a shared ledger', () => {
     book.close();
   });
 
-  it('reads on after a reading has failed, and refuses once it is closed', async () => {
+  it('continues after a failed read, and refuses reads after close', async () => {
     const { reader, begun, gates } = readerOf(new Map([['a', stream('a', 1_200)]]));
     const book = openValkeyUsageStore(reader, ROOM);
     assert.equal((await book.sums({ accounts: ['a'] })).all.calls, 1_200);
@@ -112,8 +112,8 @@ describe('a mirror of a shared ledger', () => {
   });
 });
 
-describe('questions to a book over a shared ledger', () => {
-  it('wait for those about the same account, and for no others', async () => {
+describe('queries of the usage of a shared ledger', () => {
+  it('wait for those about the same account only', async () => {
     const { reader, gates } = readerOf(new Map());
     const gate = Promise.withResolvers<void>();
     gates.set('huge', gate.promise);

@@ -17,7 +17,7 @@ import type { PlannedCall } from './cases.ts';
 const LIMITS = { accountCreditNanoUsd: 9_000_000_000_000_000_000n };
 
 if (valkey.skip) {
-  it.skip('the book over a shared ledger');
+  it.skip('the usage of a shared ledger');
 } else {
   const server = await startValkey();
   afterAll(() => server[Symbol.asyncDispose]());
@@ -36,8 +36,8 @@ if (valkey.skip) {
       ledger.finishJob({ jobId: `job-${record.callId}`, origin: record }, 'Failed') };
   };
 
-  describe('the book over a shared ledger', () => {
-    it('agrees with the records while they come, are refunded, and accounts are forgotten', async () => {
+  describe('the usage of a shared ledger', () => {
+    it('agrees with the records while they are added and refunded, and accounts are dropped', async () => {
       const small = plannedCall.map((call) => ({ ...call, costNanoUsd: call.costNanoUsd % 1_000_000_000n }));
       const batch = fc.record({ calls: fc.array(small, { maxLength: 25 }), asked:
         fc.array(query, { minLength: 1, maxLength: 3 }), size: fc.integer({ min: 1, max: 20 }) });
@@ -66,7 +66,7 @@ if (valkey.skip) {
       }), { numRuns: 8 });
     });
 
-    it('forgets what the ledger forgets, and notices a store that was emptied', async () => {
+    it('drops what the ledger drops, and detects a store that was emptied', async () => {
       const { url, ledger, settle } = await open();
       const book = openValkeyUsageStore(openValkeyReader(url));
       const asked = { accounts: ACCOUNTS };

@@ -27,7 +27,7 @@ afterEach(() => stand.app.close());
 afterAll(() => stand.app.close());
 
 describe('granting credit', () => {
-  test('adds a grant to those that are there', async () => {
+  test('adds a grant to the existing ones', async () => {
     const { status, location } = await stand.post('alice', `${PATH}/grants`, fields());
     assert.equal(status, 303);
     assert.equal(location, `${PATH}?granted=2026-11`);
@@ -40,7 +40,7 @@ describe('granting credit', () => {
     assert.doesNotMatch((await stand.see('alice', `${PATH}?granted=nothing`)).body, /Granted/);
   });
 
-  test('takes amounts as people write them, and credit back', async () => {
+  test('accepts amounts as people write them', async () => {
     assert.equal((await stand.post('alice', `${PATH}/grants`, fields({ usd: '$1,250.5', reason: '' }))).status, 303);
     assert.deepEqual(account().spec.grants?.at(-1), { name: '2026-11', usd: '1250.5', ...BY_ALICE });
     const preset = fields({ name: 'preset', usd: '', preset: '25' });
@@ -51,7 +51,7 @@ describe('granting credit', () => {
     assert.equal(account().spec.grants?.at(-1)?.usd, '7', 'what was typed counts');
   });
 
-  test('takes none back: that is an action of its own', async () => {
+  test('refuses negative amounts: taking credit back is another action', async () => {
     const before = account();
     const { status, body } = await stand.post('alice', `${PATH}/grants`, fields({ name: 'back', usd: '−10' }));
     assert.equal(status, 422);
@@ -59,7 +59,7 @@ describe('granting credit', () => {
     assert.equal(account(), before);
   });
 
-  test('shows the balance before and after, and who granted when', async () => {
+  test('shows the balance before and after, with who granted and when', async () => {
     const { body } = await stand.see('alice', PATH);
     assert.match(body, /id="credit-dialog" popover/);
     assert.match(body, /The balance is \$76\.54 now/);
@@ -74,7 +74,7 @@ describe('granting credit', () => {
     assert.match((await stand.see('alice', `${PATH}?credit`)).body, /class="card" id="credit-dialog" role="dialog"/);
   });
 
-  test('says at the field what is wrong, keeps what was typed, and changes nothing', async () => {
+  test('reports mistakes at their field, keeps what was typed, and changes nothing', async () => {
     const before = account();
     for (const [wrong, message] of [
       [{ name: '' }, /Enter a name/], [
@@ -97,7 +97,7 @@ describe('granting credit', () => {
     assert.equal(account(), before);
   });
 
-  test('never overwrites what somebody else has changed meanwhile', async () => {
+  test('never overwrites concurrent changes', async () => {
     const seen = fields();
     stand.world.edit('Account', { namespace: 'team-a', name: 'main' }, (spec) =>
       ({ ...spec, grants: [...spec.grants ?? [], { name: 'theirs', usd: '1' }] }));
@@ -112,7 +112,7 @@ describe('granting credit', () => {
     assert.deepEqual(account().spec.grants?.map(({ name }) => name), ['welcome', 'theirs', '2026-11']);
   });
 
-  test('notices a change between reading and writing, and another object of the same name', async () => {
+  test('detects a change between reading and writing, and another object of the same name', async () => {
     stand.world.interfere = () => {
       stand.world.interfere = undefined;
       stand.world.edit('Account', { namespace: 'team-a', name: 'main' }, (spec) => ({ ...spec, grants: [] }));
@@ -122,7 +122,7 @@ describe('granting credit', () => {
     assert.equal((await stand.post('alice', `${PATH}/grants`, fields({ uid: 'another' }))).status, 409);
   });
 
-  test('is only for who may change the account', async () => {
+  test('is only for people who can change the account', async () => {
     assert.match((await stand.see('alice', PATH)).body, /Grant credit/);
     assert.doesNotMatch((await stand.see('rita', PATH)).body, /Grant credit/);
     const before = account();
@@ -132,7 +132,7 @@ describe('granting credit', () => {
     assert.equal(account(), before);
   });
 
-  test('shows what the API refuses at the field that it speaks of', () => {
+  test('shows the API\'s error at its field', () => {
     const error = new AccessError('Invalid', 'refused', { fields: [
       { path: 'spec.grants[1].usd', message: 'too much' }, {
         path: 'spec.grants', message: 'their sum is too large',
@@ -148,7 +148,7 @@ describe('granting credit', () => {
     }]);
   });
 
-  test('suggests a name that is free, until there are none', () => {
+  test('suggests a free name while there are any', () => {
     const full =
       accountManifest('team-a', 'main', ['2026-11', '2026-11-2'].map((name) => ({ name, usd: '1' }))) as Account;
     assert.equal(emptyGrantForm(full, Date.UTC(2026, 10, 21)).name, '2026-11-3');
@@ -162,7 +162,7 @@ describe('granting credit', () => {
 describe('taking credit back', () => {
   const TAKE_BACK = `${PATH}/take-back`;
 
-  test('asks once more, with the balance before and after, and then adds a negative grant', async () => {
+  test('asks for confirmation with the balance before and after, and then adds a negative grant', async () => {
     assert.match((await stand.see('alice', PATH)).body, /href="\/wallet\/team-a\/main\/take-back">Take credit back</);
     assert.match((await stand.see('alice', TAKE_BACK)).body, /The balance is \$76\.5433 now/);
     const before = account();
@@ -179,13 +179,13 @@ describe('taking credit back', () => {
     assert.match((await stand.see('alice', done.location)).body, /Taken back: 10 USD as 2026-11/);
   });
 
-  test('says that calls will be refused where nothing remains', async () => {
+  test('warns that calls will be refused if nothing remains', async () => {
     const { body } = await stand.post('alice', TAKE_BACK, fields({ usd: '80' }), TAKE_BACK);
     assert.match(body, /to <b>−\$3\.4567<\/b>/);
     assert.match(body, /Every call of its keys is refused from then on/);
   });
 
-  test('takes an amount without a sign, and says what is wrong', async () => {
+  test('accepts an amount without a sign, and reports mistakes', async () => {
     const before = account();
     for (const usd of ['', '-10', '0', '0.00', 'lots']) {
       const { status, body } = await stand.post('alice', TAKE_BACK, fields({ usd, confirmed: 'true' }), TAKE_BACK);
@@ -195,7 +195,7 @@ describe('taking credit back', () => {
     assert.equal(account(), before);
   });
 
-  test('changes nothing where somebody else was faster, and nothing for who may not', async () => {
+  test('changes nothing after a concurrent change, or without the right', async () => {
     const seen = fields({ usd: '10', confirmed: 'true' });
     stand.world.edit('Account', { namespace: 'team-a', name: 'main' }, (spec) =>
       ({ ...spec, grants: [...spec.grants ?? [], { name: '2026-11', usd: '1' }] }));
@@ -216,7 +216,7 @@ describe('a new account', () => {
   const made = (name: string): Account | undefined =>
     stand.world.objects.get(`Account team-a/${name}`) as Account | undefined;
 
-  test('is created with its first credit, and leads on to the key', async () => {
+  test('is created with its first credit, and leads to its key', async () => {
     const { body } = await stand.see('alice', `${NEW}?next=key`);
     assert.match(body, /In the namespace <bdi>team-a<\/bdi>/);
     assert.match(body, /name="next" value="key"/);
@@ -231,13 +231,13 @@ describe('a new account', () => {
     assert.match((await stand.see('alice', location)).body, /value="team-a\/my-team"[^>]* selected>my-team/);
   });
 
-  test('begins without credit where none is given, and shows its page', async () => {
+  test('starts without credit if none is given, and shows its page', async () => {
     const { location } = await stand.post('alice', NEW, { namespace: 'team-a', name: 'empty' }, NEW);
     assert.equal(location, '/wallet/team-a/empty');
     assert.equal(made('empty')?.spec.grants, undefined);
   });
 
-  test('says everything that is wrong at once, at its field', async () => {
+  test('reports all mistakes at once, each at its field', async () => {
     const wrong = { namespace: 'team-a', name: '!', usd: 'lots', reason: 'x'.repeat(257) };
     const { status, body } = await stand.post('alice', NEW, wrong, NEW);
     assert.equal(status, 422);
@@ -247,7 +247,7 @@ describe('a new account', () => {
     assert.match(taken.body, /id="f-name-fault"/);
   });
 
-  test('is only for who may create one', async () => {
+  test('is only for people who can create one', async () => {
     assert.match((await stand.see('alice', '/wallet')).body, /href="\/wallet\/new">Create account</);
     assert.doesNotMatch((await stand.see('rita', '/wallet')).body, /wallet\/new/);
     assert.equal((await stand.see('rita', NEW)).status, 403);

@@ -76,7 +76,7 @@ describe('refused calls', () => {
     ], TODAY), '1,205 refused today: 1,205 invalid requests');
   });
 
-  it('are on the account\'s page and listed with the API\'s words', async () => {
+  it('are on the account\'s page, listed with the API\'s messages', async () => {
     const page = textOf((await stand.see('alice', '/wallet/team-a/main')).body);
     assert.match(page, /Refused calls .*14 refused today: 12 over the key&#39;s limit, 2 out of credit\. A refused/);
     const { body, status } = await stand.see('alice', '/wallet/team-a/main/refused');
@@ -88,7 +88,7 @@ describe('refused calls', () => {
     assert.doesNotMatch(text, /req_not_yours|1,000/);
   });
 
-  it('of one key are those that its reader sees', async () => {
+  it('of one key are shown to those who can see the key', async () => {
     for (const token of ['alice', 'ulla']) {
       const text = textOf((await stand.see(token, '/wallet/team-a/main/refused?key=ci')).body);
       assert.match(text, /12 refused today: 12 over/);
@@ -98,7 +98,7 @@ describe('refused calls', () => {
     assert.equal((await stand.see('alice', '/wallet/team-b/main/refused')).status, 403);
   });
 
-  it('stand on the key\'s Activity beside its chart and its calls', async () => {
+  it('are on the key\'s Activity tab beside its chart and its calls', async () => {
     for (const token of ['alice', 'ulla']) {
       const { body } = await stand.see(token, '/keys/team-a/ci/activity');
       const text = textOf(body);
@@ -111,7 +111,7 @@ describe('refused calls', () => {
       /No calls with this key in this time/);
   });
 
-  it('take nothing from a page where their store does not answer, and are absent where there is none', async () => {
+  it('do not affect a page if their store does not respond, and are absent without one', async () => {
     const failing = () => Promise.reject(new Error('down'));
     const down = walletStand(usageBook(records), [], {
       refusals: failing, refused: failing, find: failing, channels: failing, shortages: failing,
@@ -168,7 +168,7 @@ describe('a key whose last call was refused for lack of money', () => {
     assert.match(textOf((await short.see('alice', '/')).body), /empty .*Limit reached/);
   });
 
-  it('tells of its account, wherever the account is shown', async () => {
+  it('is shown with its account everywhere', async () => {
     assert.match(textOf((await short.see('alice', '/keys/team-a/unlimited')).body), /Account out of credit\./);
     for (const path of ['/wallet', '/wallet?status=OutOfCredit', '/wallet/team-a/small', '/'])
       assert.match(textOf((await short.see('alice', path)).body), /Out of credit/, path);
@@ -181,7 +181,7 @@ describe('the page of one call', () => {
   const open = (id: string, uid: string, token = 'alice', more = '') =>
     stand.see(token, `/wallet/team-a/main/calls/${id}?at=${at}&uid=${uid}${more}`);
 
-  it('is linked from the calls, and has tokens and price by class, the ledger\'s sum, and the tries', async () => {
+  it('is linked from the calls, and shows tokens, price by class, the ledger\'s sum and attempts', async () => {
     const { body: list } = await stand.see('alice', '/wallet/team-a/main/calls');
     assert.ok(list.includes(`/wallet/team-a/main/calls/req_ok?at=${at}&amp;uid=${ci}`));
     const text = textOf((await open('req_ok', ci)).body);
@@ -194,7 +194,7 @@ describe('the page of one call', () => {
     assert.match(text, /openai\/a Answered 529 120 ms anthropic\/direct Answered 2\.2 s/);
   });
 
-  it('tells what a call cost that its tokens do not tell', async () => {
+  it('shows costs that tokens do not explain', async () => {
     const failed = textOf((await open('req_failed', ci)).body);
     assert.match(failed, /Failed · 502 upstream_refused The provider&#39;s own words went to the caller/);
     assert.match(failed, /Billed \$0\.000000 .*fails at the provider before any output costs nothing/);
@@ -203,13 +203,13 @@ describe('the page of one call', () => {
       /Input 2,000 — — .* Billed \$0\.021000.*Of this call they are not/);
   });
 
-  it('of a refused one has the words', async () => {
+  it('of a refused call shows the message', async () => {
     const text = textOf((await stand.see('alice', `/wallet/team-a/main/calls/req_refused?uid=${ci}`)).body);
     assert.match(text, /Refused: Key limit reached · 429 insufficient_quota This key has used up its quota\./);
     assert.doesNotMatch(text, /Billed/);
   });
 
-  it('is of the account and key that one may see, and of nothing else', async () => {
+  it('is shown only for one\'s own account and key', async () => {
     const theirs = stand.world.apiKey('team-b', 'theirs').metadata.uid ?? '';
     assert.equal((await open('req_theirs', theirs)).status, 404);
     assert.equal((await open('req_not_yours', theirs)).status, 404);
@@ -220,7 +220,7 @@ describe('the page of one call', () => {
     assert.equal((await stand.see('alice', `/wallet/team-a/main/calls/req_ok?at=x&uid=`)).status, 404);
   });
 
-  it('says that the ledger does not answer', async () => {
+  it('reports that the ledger does not respond', async () => {
     const down = walletStand({ ...usageBook([]), find: () => Promise.reject(new LedgerUnavailable('down')) });
     assert.equal((await down.see('alice', `/wallet/team-a/main/calls/req_ok?at=${at}&uid=${ci}`)).status, 503);
     await down.app.close();

@@ -42,7 +42,7 @@ beforeAll(() => {
 afterAll(() => stand.app.close());
 
 describe('the list of accounts', () => {
-  test('is of those that one may see, with what they have', async () => {
+  test('shows the accounts that the person can see, with their balances', async () => {
     const { status, body } = await stand.see('alice', '/wallet');
     assert.equal(status, 200);
     const text = textOf(body);
@@ -71,7 +71,7 @@ describe('the list of accounts', () => {
     await many.app.close();
   });
 
-  test('leads who sees only keys to what those have spent, and says what to do where there is nothing', async () => {
+  test('shows the accounts of their keys to people who see only keys, and what to do without any', async () => {
     const { body } = await stand.see('ulla', '/wallet');
     assert.match(body, /href="\/wallet\/team-a\/main\?key=ci"/);
     assert.match(textOf(body), /You may not see the accounts that pay for your keys/);
@@ -80,7 +80,7 @@ describe('the list of accounts', () => {
 });
 
 describe('an account', () => {
-  test('shows its figures, its spending and its latest calls', async () => {
+  test('shows its balance, its spending and its latest calls', async () => {
     const { status, body } = await stand.see('alice', '/wallet/team-a/main');
     assert.equal(status, 200);
     const text = textOf(body);
@@ -102,14 +102,14 @@ describe('an account', () => {
     assert.match(textOf((await stand.see('alice', '/wallet/team-a/main?days=90')).body), /for 4 calls in 90 days/);
   });
 
-  test('of one key shows that key alone', async () => {
+  test('of one key shows only that key', async () => {
     const { body } = await stand.see('alice', '/wallet/team-a/main?key=ci');
     assert.match(textOf(body), /\$1\.02 for 2 calls/);
     assert.deepEqual(idsIn(body), ['req_ci_1', 'req_ci_2']);
     assert.doesNotMatch(body, /<dl class="figures">|By key/);
   });
 
-  test('is shown without a ledger, and with one that does not answer', async () => {
+  test('is shown without a ledger, and with one that does not respond', async () => {
     const without = walletStand(undefined);
     const { status, body } = await without.see('alice', '/wallet/team-a/main');
     assert.equal(status, 200);
@@ -137,7 +137,7 @@ describe('somebody else\'s account', () => {
     '/calls?uid=x', `/calls?account=team-a%2Fmain`,
   ];
 
-  test('is refused, whatever the address says', async () => {
+  test('is refused at any address', async () => {
     for (const path of paths) {
       book.asked.length = 0;
       const { status, body } = await stand.see('bob', `/wallet/team-a/main${path}`);
@@ -151,7 +151,7 @@ describe('somebody else\'s account', () => {
     assert.equal((await stand.see('alice', '/wallet/team-a%2F..%2Fteam-b/main')).status, 403);
   });
 
-  test('is never asked about for who sees only a key of it', async () => {
+  test('is never requested for people who see only a key of it', async () => {
     for (const path of ['', '?days=90', '/calls', '/calls.csv', '/calls?model=gpt-5']) {
       book.asked.length = 0;
       const separator = path.includes('?') ? '&' : '?';
@@ -165,7 +165,7 @@ describe('somebody else\'s account', () => {
       assert.equal((await stand.see('ulla', `/wallet/team-a/main${path}`)).status, 403, path);
   });
 
-  test('is not opened by a key of another account or another gateway', async () => {
+  test('cannot be opened with a key of another account or gateway', async () => {
     const own = walletStand(book, [keyManifest(
       'team-a', 'side', { accountRef: { name: 'side' } },
     ), keyManifest('team-a', 'far', { accountRef: { name: 'main' }, gatewayNamespace: 'other' })]);
@@ -197,13 +197,13 @@ describe('calls', () => {
     assert.match(textOf(unknown), /No key of this account that you may see is called nope/);
   });
 
-  test('say what is particular about them', async () => {
+  test('show what is unusual about them', async () => {
     const text = textOf((await stand.see('alice', '/wallet/team-a/main/calls')).body);
     assert.match(text, /tokens estimated .* \$1\.000000 and \$0\.000005 not billed/);
     assert.match(text, /2,000 10,000 0 800 2\.3 s \$0\.021000/);
   });
 
-  test('come fifty at a time, newest first, as far back as there are any', async () => {
+  test('are shown fifty at a time, newest first, back to the oldest', async () => {
     const many = manyCalls(120, [ci]);
     const paged = walletStand(usageBook(many));
     const seen: string[] = [];
@@ -221,7 +221,7 @@ describe('calls', () => {
     await paged.app.close();
   });
 
-  test('say since when they are whole, where there are more than the console takes in', async () => {
+  test('show from when they are complete, if there are more than the console reads', async () => {
     const sinceMs = TEST_NOW_MS - 20 * DAY_MS;
     const cut = walletStand(usageBook(manyCalls(20, [ci]), sinceMs));
     const day = (daysAgo: number): string => new Date(TEST_NOW_MS - daysAgo * DAY_MS).toISOString().slice(0, 10);
@@ -237,7 +237,7 @@ describe('calls', () => {
     await cut.app.close();
   });
 
-  test('are a file also where the account has the longest name that there can be', async () => {
+  test('can be downloaded with the longest possible account name', async () => {
     const name = `${'n'.repeat(250)}.io`;
     const long = walletStand(usageBook([]), [accountManifest('team-a', name)]);
     const { status, headers } = await long.see('alice', `/wallet/team-a/${name}/calls.csv`);
@@ -246,7 +246,7 @@ describe('calls', () => {
     await long.app.close();
   });
 
-  test('are a file too: as `mgw usage` writes it, formulas kept from being one', async () => {
+  test('can be downloaded in the format of `mgw usage`, without spreadsheet formulas', async () => {
     records.push(call(
       'req_formula', ci, { createdMs: TEST_NOW_MS - 80 * DAY_MS, model: '=HYPERLINK("http://x","y")' },
     ), call('req_lines', ci, { createdMs: TEST_NOW_MS - 81 * DAY_MS, model: 'a\r\nb,c' }));
@@ -265,7 +265,7 @@ describe('calls', () => {
     assert.equal(filtered.trimEnd().split('\r\n').length, 2);
   });
 
-  test('name groups as people know them, in both files', async () => {
+  test('use the groups\' display names, in both files', async () => {
     const named = walletStand(usageBook(records), [{
       apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group',
       metadata: { namespace: 'model-gateway', name: 'auto-a' }, spec: {

@@ -30,7 +30,7 @@ function stand(write: (batch: ActivityBatch) => Promise<void>) {
 }
 
 describe('the entry of a call', () => {
-  it('has tries and the first byte', () => {
+  it('has attempts and the time to the first byte', () => {
     const entry = entryOf(reportOf({
       admitted: true, attempts: [attemptOf('status_529', 'openai/a'), attemptOf('ok')],
     }), NOON_MS);
@@ -44,7 +44,7 @@ describe('the entry of a call', () => {
     });
   });
 
-  it('is refused where no money was held, and carries the words, shortened', () => {
+  it('is refused if it had no hold, and contains the shortened message', () => {
     const entry =
       entryOf(reportOf({ ...REFUSED, errorMessage: 'x'.repeat(5_000), exceededLimitNanoUsd: 25n }), NOON_MS);
     assert.equal(entry?.exceededLimitNanoUsd, '25');
@@ -52,7 +52,7 @@ describe('the entry of a call', () => {
     assert.equal(entry.message?.length, 600);
   });
 
-  it('is none of a stranger, of what calls no model, and of what was neither admitted nor refused', () => {
+  it('is not written for unknown keys, requests without a model, and requests without admission', () => {
     assert.equal(entryOf(reportOf({ ...REFUSED, key: undefined }), NOON_MS), undefined);
     assert.equal(entryOf(reportOf({ ...REFUSED, endpoint: 'models' }), NOON_MS), undefined);
     assert.equal(entryOf(reportOf({ billing: undefined }), NOON_MS), undefined);
@@ -82,7 +82,7 @@ describe('the recorder', () => {
     assert.equal(closed(), 1);
   });
 
-  it('keeps a bounded number of entries, and counts all', async () => {
+  it('keeps a bounded number of entries, and counts the rest', async () => {
     const batches: ActivityBatch[] = [];
     const { recorder } = stand(async (batch) => { batches.push(batch); });
     for (let at = 0; at < 50_000; at++) recorder.finished(reportOf(REFUSED));
@@ -97,7 +97,7 @@ describe('the recorder', () => {
     assert.equal(batches[0]?.refusals.length, 10_000);
   });
 
-  it('goes on after a write that failed, and says so once', async () => {
+  it('continues after a failed write, and logs it once', async () => {
     let down = true;
     const written: ActivityBatch[] = [];
     const { recorder, tick, faults } = stand(async (batch) => {
@@ -116,8 +116,8 @@ describe('the recorder', () => {
   });
 });
 
-describe('what is said of channels', () => {
-  it('are calls in flight, failures by the provider\'s fault and durations of the last five minutes', () => {
+describe('the report on channels', () => {
+  it('has calls in flight, the provider\'s failures and durations of the last five minutes', () => {
     const monitor = new ChannelMonitor();
     monitor.observe([attemptOf('status_529', 'openai/a'), attemptOf('ok')], NOON_MS);
     monitor.observe([{ ...attemptOf('ok'), durationMs: 999_999 }, attemptOf('full', 'openai/a')], NOON_MS + 60_000);

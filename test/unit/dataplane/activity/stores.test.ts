@@ -38,7 +38,7 @@ const count = (more: Partial<RefusalCount>): RefusalCount =>
 
 function promises(name: string, open: () => Opened | Promise<Opened>): void {
   describe(name, () => {
-    it('gives back what was written, newest first, to whom it belongs', async () => {
+    it('returns entries to their owner, newest first', async () => {
       const { writer, reader } = await open();
       assert.deepEqual(await reader.refused({ account: ACCOUNT, most: 10 }), []);
       assert.deepEqual(await reader.refusals({ account: ACCOUNT, fromDay: 0, toDay: TODAY }), []);
@@ -68,7 +68,7 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
       reader.close();
     });
 
-    it('tells of keys whose last call was refused for lack of money', async () => {
+    it('lists keys whose last call was refused for lack of money', async () => {
       const { writer, reader } = await open();
       assert.deepEqual(await reader.shortages([{ account: ACCOUNT }]), []);
       const short = refusedEntry('short', { exceededLimitNanoUsd: '25000000000' });
@@ -100,7 +100,7 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
       reader.close();
     });
 
-    it('tells what proxies said of their channels for half a minute', async () => {
+    it('keeps proxies\' reports on channels for half a minute', async () => {
       const { writer, reader } = await open();
       assert.deepEqual(await reader.channels(NOON_MS), []);
       const channel = { channel: 'a/b', inFlight: 2, attempts: 5, failed: 1, skipped: 0, latency: [1, 4] };
@@ -112,7 +112,7 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
       reader.close();
     });
 
-    it('keeps only the latest of a key, and those of other keys', async () => {
+    it('keeps only the latest entries of each key', async () => {
       const { writer, reader, bound } = await open();
       await writer.write({ entries: [refusedEntry('quiet', { keyUid: 'u2' })], refusals: [count({ keyUid: 'u2' })] });
       for (let batch = 0; batch < 5; batch++) await writer.write({
@@ -132,7 +132,7 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
 promises('activity in a file', openFile);
 
 describe('the file of activity', () => {
-  it('is replaced where it is damaged or another program\'s, and drops what is old', async () => {
+  it('is replaced if it is damaged or another program\'s, and drops old entries', async () => {
     const path = join(folder, 'damaged.db');
     await writeFile(path, 'not a database '.repeat(1_000));
     const tables = new ActivityTables(path);
@@ -149,14 +149,14 @@ describe('the file of activity', () => {
     tables.close();
   });
 
-  it('says why a write failed, and writes the next one', async () => {
+  it('reports why a write failed, and writes the next one', async () => {
     const missing = join(folder, 'no', 'such', 'folder.db');
     const writer = openActivityFileWriter(missing, () => NOON_MS);
     await assert.rejects(writer.write({ entries: [refusedEntry('a')], refusals: [] }), /unable to open/);
     await writer.close();
   });
 
-  it('passes over what is no entry', () => {
+  it('skips invalid entries', () => {
     for (const text of ['', '[]', 'null', '{"callId":"a"}', '{"callId":1']) assert.equal(parseEntry(text), undefined);
     assert.deepEqual(parseEntry(JSON.stringify(refusedEntry('a'))), refusedEntry('a'));
   });
@@ -174,7 +174,7 @@ if (!valkey.skip) {
   });
 
   describe('activity on Valkey', () => {
-    it('has the channels of every proxy, and drops those of proxies that are gone', async () => {
+    it('has the channels of every proxy, and drops those of terminated proxies', async () => {
       const url = `${server.url}?prefix=p${randomUUID().slice(0, 8)}`;
       const [one, two, reader] = [
         openValkeyActivityWriter(url, 'one'), openValkeyActivityWriter(url, 'two'), openValkeyActivityReader(url),
@@ -190,7 +190,7 @@ if (!valkey.skip) {
       reader.close();
     });
 
-    it('expires by itself', async () => {
+    it('expires', async () => {
       const prefix = `x${randomUUID().slice(0, 8)}`;
       const writer = openValkeyActivityWriter(`${server.url}?prefix=${prefix}`, 'proxy-1');
       await answers(() => writer.write({ entries: [refusedEntry('a'), servedEntry('b')], refusals: [count({})] }));

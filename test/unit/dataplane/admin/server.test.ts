@@ -16,12 +16,12 @@ let base = '';
 beforeAll(async () => { base = `http://127.0.0.1:${await admin.listen('127.0.0.1', 0)}`; });
 afterAll(() => admin.close());
 
-test('alive', async () => {
+test('is alive', async () => {
   const response = await fetch(`${base}/healthz`);
   assert.deepEqual([response.status, await response.json()], [200, { status: 'ok' }]);
 });
 
-test('ready only when every check is; else it says which is not, and why', async () => {
+test('is ready only when every check passes; otherwise it names the failing check and the reason', async () => {
   checks = [{ name: 'configuration', ok: true }, { name: 'ledger', ok: true }];
   const ready = await fetch(`${base}/readyz`);
   assert.deepEqual([ready.status, await ready.json()], [200, { status: 'ready', checks: ['configuration', 'ledger'] }]);
@@ -32,13 +32,13 @@ test('ready only when every check is; else it says which is not, and why', async
   assert.deepEqual([unready.status, await unready.json()], [503, body]);
 });
 
-test('metrics in their own content type', async () => {
+test('serves metrics in their own content type', async () => {
   const response = await fetch(`${base}/metrics`);
   assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
   assert.equal(await response.text(), 'up 1\n');
 });
 
-test('the dump is JSON with exact integers, and a secret that got into it prints as redacted', async () => {
+test('dumps JSON with exact integers, and redacts secrets', async () => {
   const targets = new Map([['r/c', { apiKey: new Secret('hidden') }]]);
   dump = () => ({ money: 9_007_199_254_740_993n, targets, models: new Set(['m']) });
   const response = await fetch(`${base}/config_dump`);
@@ -49,13 +49,13 @@ test('the dump is JSON with exact integers, and a secret that got into it prints
   assert.deepEqual(JSON.parse(text), expected);
 });
 
-test('a source that fails is a 500 without its words', async () => {
+test('returns 500 without the message if a source fails', async () => {
   dump = () => { throw new Error('password=hidden'); };
   const response = await fetch(`${base}/config_dump`);
   assert.deepEqual([response.status, await response.json()], [500, { error: 'internal error' }]);
 });
 
-test('unknown paths and wrong methods', async () => {
+test('refuses unknown paths and wrong methods', async () => {
   const unknown = await fetch(`${base}/debug`);
   assert.equal(unknown.status, 404);
   assert.match(unknown.headers.get('content-type') ?? '', /^application\/json/);
@@ -68,13 +68,13 @@ test('unknown paths and wrong methods', async () => {
 });
 
 describe('the dump', () => {
-  it('never has a hash', async () => {
+  it('never contains a hash', async () => {
     dump = () => ({ keys: [{ hashes: [{ sha256: 'abc' }] }], statuses: [{ keyHash: 'abc' }] });
     assert.ok(!(await (await fetch(`${base}/config_dump`)).text()).includes('abc'));
   });
 
   const address = Object.values(networkInterfaces()).flat().find((each) => each?.family === 'IPv4' && !each.internal);
-  it.skipIf(!address)('is for this machine only, unless its reader may', async () => {
+  it.skipIf(!address)('is for this machine only unless configured otherwise', async () => {
     const allowed: string[] = [];
     const sources = { metrics: { contentType: 'text/plain', metrics: () => Promise.resolve('') }, readiness: () => [] };
     const closed = createAdmin({ ...sources, dump: () => 'shown' });

@@ -77,7 +77,7 @@ class Scene {
 }
 
 describe('the poller', () => {
-  it('looks after seconds at first, and once a minute later on', async () => {
+  it('polls after seconds at first, and once a minute later', async () => {
     const scene = new Scene([job('v')]);
     await scene.pass(400);
     const at = scene.looks.map((look) => Number(look.split('@')[1]));
@@ -89,7 +89,7 @@ describe('the poller', () => {
     await scene.poller.stop();
   });
   for (const end of ['Completed', 'Failed'] as const) {
-    it(`puts into the books that a job has ${end.toLowerCase()}, once`, async () => {
+    it(`records once that a job has ${end.toLowerCase()}`, async () => {
       const scene = new Scene([job('v'), job('w')]);
       scene.poll = ({ jobId }) => Promise.resolve<JobState>(jobId === 'v' ? end : 'Running');
       await scene.pass(100);
@@ -98,7 +98,7 @@ describe('the poller', () => {
       await scene.poller.stop();
     });
   }
-  it('takes a provider\'s failures as no news', async () => {
+  it('ignores a provider\'s failures', async () => {
     const scene = new Scene([job('v')]);
     let looks = 0;
     scene.poll = () => (++looks < 4 ? Promise.reject(new Error('502')) : Promise.resolve('Failed'));
@@ -109,7 +109,7 @@ describe('the poller', () => {
   const stuck: readonly [what: string, poll: PollerDeps['poll']][] =
     [['runs', () => Promise.resolve('Running')], ['cannot be asked about', () => Promise.reject(new Error('gone'))]];
   for (const [what, poll] of stuck) {
-    it(`gives up a job that still ${what} after a day`, async () => {
+    it(`gives up a job after a day that still ${what}`, async () => {
       const scene = new Scene([job('v')]);
       scene.poll = poll;
       scene.nowMs = 24 * 3_600_000 - 2_000;
@@ -118,7 +118,7 @@ describe('the poller', () => {
       await scene.poller.stop();
     });
   }
-  it('says nothing of an old job before there is a configuration', async () => {
+  it('does not decide on an old job before there is a configuration', async () => {
     const scene = new Scene([job('v')]);
     scene.nowMs = 48 * 3_600_000;
     scene.ready = false;
@@ -130,7 +130,7 @@ describe('the poller', () => {
     assert.deepEqual(scene.ends, ['v Failed']);
     await scene.poller.stop();
   });
-  it('hears of a job that ended before it is given up', async () => {
+  it('learns of a job\'s end before it gives it up', async () => {
     const scene = new Scene([job('v')]);
     scene.poll = () => Promise.resolve('Failed');
     scene.nowMs = 48 * 3_600_000;
@@ -138,7 +138,7 @@ describe('the poller', () => {
     assert.deepEqual(scene.ends, ['v Failed']);
     await scene.poller.stop();
   });
-  it('is one of many: no two look at a job within a lease', async () => {
+  it('polls each job from one replica within a lease', async () => {
     const scene = new Scene([job('v'), job('w')]);
     const other = scene.start();
     await scene.pass(30);
@@ -147,7 +147,7 @@ describe('the poller', () => {
     await scene.poller.stop();
     await other.stop();
   });
-  it('stops asking when its lease is over', async () => {
+  it('stops polling when its lease ends', async () => {
     const scene = new Scene([job('v')]);
     const aborted: number[] = [];
     scene.poll = (_job, signal) => new Promise((_resolve, reject) => {
@@ -160,7 +160,7 @@ describe('the poller', () => {
   });
   for (const [what, channelOf, most] of [['of a channel', () =>
     'route/channel', 1], ['in all', (index: number) => `route/${index}`, 32]] as const) {
-    it(`asks for ${most} ${what} at once, and for the next as soon as one is answered`, async () => {
+    it(`polls ${most} ${what} at once, and the next when one has responded`, async () => {
       const scene = new Scene(Array.from({ length: 100 }, (_none, index) => job(`v${index}`, 0, channelOf(index))));
       const waiting: (() => void)[] = [];
       scene.poll = () => new Promise((resolve) => { waiting.push(() => resolve('Completed')); });
@@ -174,7 +174,7 @@ describe('the poller', () => {
       await scene.poller.stop();
     });
   }
-  it('does not press a ledger that cannot be reached', async () => {
+  it('backs off from a ledger that cannot be reached', async () => {
     const scene = new Scene([job('v')]);
     scene.claimFails = true;
     await scene.pass(20);
@@ -184,7 +184,7 @@ describe('the poller', () => {
     assert.equal(scene.looks.length > 0, true);
     await scene.poller.stop();
   });
-  it('stops: what it asks is stopped, and nothing is begun', async () => {
+  it('aborts its requests when stopped, and starts none', async () => {
     const scene = new Scene([job('v')]);
     let aborted = false;
     scene.poll = (_job, signal) => new Promise((_resolve, reject) => {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import { CallMap } from '#ledger/call-map.ts';
 
-test('says what a Map says', () => {
+test('behaves like a Map', () => {
   // many ids share their end, and so their place
   const id = fc.tuple(fc.nat({ max: 40 }), fc.constantFrom('', '-0123456789abcdef')).map(([n, end]) => `${n}${end}`);
   const step = fc.record({ id, value: fc.nat(), does: fc.constantFrom('set', 'set', 'delete', 'get') });
@@ -28,7 +28,7 @@ test('says what a Map says', () => {
   }));
 });
 
-test('thousands at a time, and what leaves while they are looked through', () => {
+test('handles thousands of calls, also when some leave during an iteration', () => {
   const map = new CallMap<string>();
   const ids = Array.from({ length: 5000 }, (_none, n) => `req_${n.toString(16).padStart(32, '0')}`);
   for (const id of ids) map.set(id, id);

@@ -33,7 +33,7 @@ async function inFolder(body: (path: string, open: Open) => Promise<void>): Prom
 }
 
 describe('the file', () => {
-  test('is made with its folder, for its owner only, and holds plain integers', () => inFolder(async (path, open) => {
+  test('is private to its owner, like its folder, and contains plain integers', () => inFolder(async (path, open) => {
     const ledger = await open({ sync: 'full' });
     await ledger.hold(holdRequest('a', 9_000_000_000_000_000_001n, { limits: { accountCreditNanoUsd: 2n ** 70n } }));
     await ledger.settle(settlement('a', 9_000_000_000_000_000_001n));
@@ -48,7 +48,7 @@ describe('the file', () => {
     db.close();
   }));
 
-  test('is one process\'s alone, also within that process, until it is closed', () => inFolder(async (_path, open) => {
+  test('is locked by one process, also within that process, until it is closed', () => inFolder(async (_path, open) => {
     const first = await open();
     await assert.rejects(open(), /in use by another process/);
     await first.hold(holdRequest('a', 1n));
@@ -59,7 +59,7 @@ describe('the file', () => {
     await second.close();
   }));
 
-  test('of a newer version is refused, and left as it is', () => inFolder(async (path, open) => {
+  test('of a newer version is refused, and unchanged', () => inFolder(async (path, open) => {
     await (await open()).close();
     const db = new DatabaseSync(path);
     db.exec('PRAGMA user_version = 99');
@@ -70,7 +70,7 @@ describe('the file', () => {
     await assert.rejects(open(), /version 99/, 'the lock is free again');
   }));
 
-  test('that is no ledger is refused', () => inFolder(async (path, open) => {
+  test('that is not a ledger is refused', () => inFolder(async (path, open) => {
     await (await open()).close();
     writeFileSync(path, 'not a database, but long enough that SQLite looks for its header in it '.repeat(20));
     await assert.rejects(open(), /cannot open the ledger .*not a database/);
@@ -101,7 +101,7 @@ describe('the file', () => {
   }));
 });
 
-test('a reader is told whose spending changed, but not by a closed ledger', () => inFolder(async (_path, open) => {
+test('reports to a reader whose spending changed, but not from a closed ledger', () => inFolder(async (_path, open) => {
   const ledger = await open({ checkpointEveryMs: 1 });
   const first = await ledger.changesSince?.(undefined);
   assert.equal(first?.keys, undefined);
@@ -115,7 +115,7 @@ test('a reader is told whose spending changed, but not by a closed ledger', () =
 }));
 
 describe('retention', () => {
-  test('the latest records stay, money stays anyway', () => inFolder(async (_path, open) => {
+  test('keeps the latest records, and all balances', () => inFolder(async (_path, open) => {
     const ledger = await open({ retention: { maxRecords: 10 } });
     for (let n = 0; n < 60; n++) {
       await ledger.hold(holdRequest(`call-${n}`, 2n));
@@ -130,7 +130,7 @@ describe('retention', () => {
     await again.close();
   }));
 
-  test('old records go, by the ledger\'s clock, in steps', () => inFolder(async (path, open) => {
+  test('deletes old records by the ledger\'s clock, in batches', () => inFolder(async (path, open) => {
     const clock = testClock();
     const ledger = await open({ clock: () => clock.nowMs, retention: { maxAgeMs: 3 * DAY_MS } });
     const settle = async (ids: readonly string[]): Promise<void> => {
@@ -149,7 +149,7 @@ describe('retention', () => {
     db.close();
   }));
 
-  test('a settlement that memory has forgotten is still answered from the file', () => inFolder(async (_path, open) => {
+  test('answers a repeated settlement that memory has dropped', () => inFolder(async (_path, open) => {
     const ledger = await open();
     await ledger.hold(holdRequest('first', 2n));
     const first = await ledger.settle(settlement('first', 1n));

@@ -56,7 +56,7 @@ const unavailable = async (): Promise<void> => {
   throw new LedgerUnavailable('down');
 };
 
-test('the progress of all running calls in one step, then only what has changed', async () => {
+test('records the progress of all running calls in one step, then only changes', async () => {
   const bench = new Bench();
   let cost = 1n;
   bench.track('a', () => progress(cost));
@@ -71,7 +71,7 @@ test('the progress of all running calls in one step, then only what has changed'
   );
 });
 
-test('any field that changes is recorded', async () => {
+test('records any changed field', async () => {
   const bench = new Bench();
   const states: CallProgress[] = [progress(1n), progress(1n, { usageSource: 'Estimated' })];
   for (const field of ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const)
@@ -82,7 +82,7 @@ test('any field that changes is recorded', async () => {
   assert.deepEqual(bench.renewals.map((renewal) => renewal.get('a')), states);
 });
 
-test('without calls nothing is asked of the ledger', async () => {
+test('sends nothing to the ledger without calls', async () => {
   const bench = new Bench();
   await bench.tick();
   assert.deepEqual(bench.renewals, []);
@@ -90,7 +90,7 @@ test('without calls nothing is asked of the ledger', async () => {
   assert.equal(bench.stopped, true);
 });
 
-test('what could not be recorded is recorded with the next renewal', async () => {
+test('records what failed with the next renewal', async () => {
   const bench = new Bench();
   bench.track('a');
   bench.answer = unavailable;
@@ -102,7 +102,7 @@ test('what could not be recorded is recorded with the next renewal', async () =>
   assert.deepEqual(bench.outcomes, ['unavailable', 'ok', 'ok']);
 });
 
-test('20 s without a renewal: every call is lost, once', async () => {
+test('gives up every call after 20 s without a renewal, once', async () => {
   const bench = new Bench();
   bench.track('a');
   bench.track('b');
@@ -119,7 +119,7 @@ test('20 s without a renewal: every call is lost, once', async () => {
   assert.deepEqual(bench.lost, ['a', 'b', 'young']);
 });
 
-test('a renewal counts from when it was asked for, and only one runs at a time', async () => {
+test('counts a renewal from its request, and runs one at a time', async () => {
   const bench = new Bench();
   bench.track('a');
   let finish: () => void = () => undefined;
@@ -138,7 +138,7 @@ test('a renewal counts from when it was asked for, and only one runs at a time',
   assert.deepEqual(bench.lost, ['a']);
 });
 
-test('a process that was stopped for 20 s loses its calls before it renews anything', async () => {
+test('gives up its calls before a renewal if the process was stopped for 20 s', async () => {
   const bench = new Bench();
   bench.track('a');
   await bench.tick();
@@ -147,7 +147,7 @@ test('a process that was stopped for 20 s loses its calls before it renews anyth
   assert.deepEqual(bench.renewals.map((renewal) => [...renewal.keys()]), [['a'], []]);
 });
 
-test('a renewal that succeeds again keeps the calls', async () => {
+test('keeps the calls after a renewal that succeeds again', async () => {
   const bench = new Bench();
   bench.track('a');
   for (let round = 0; round < 4; round++) {
@@ -159,7 +159,7 @@ test('a renewal that succeeds again keeps the calls', async () => {
   assert.deepEqual(bench.lost, []);
 });
 
-test('a call whose progress cannot be told does not keep the others from being renewed', async () => {
+test('renews other calls if the progress of one cannot be computed', async () => {
   const bench = new Bench();
   bench.track('a', () => { throw new Error('a defect'); });
   bench.track('b', () => progress(1n));

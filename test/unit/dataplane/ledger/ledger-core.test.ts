@@ -215,7 +215,7 @@ class History {
   }
 }
 
-test('every history ends as the model says, to the nano, at every step', () => {
+test('every random history agrees with the model, to the nano-dollar, at every step', () => {
   fc.assert(fc.property(histories, (steps) => {
     const history = new History();
     for (const step of steps) {

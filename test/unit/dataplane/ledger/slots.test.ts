@@ -6,7 +6,7 @@ import { countSlots, createSlots, releaseSlots, takeSlots } from '#ledger/slots.
 import { DAY_MS, slot } from './calls.ts';
 
 describe('periods', () => {
-  test('days and months begin and end at midnight UTC', () => {
+  test('start days and months at midnight UTC', () => {
     const lastMs = Date.UTC(2024, 2, 1) - 1;
     assert.deepEqual(spanAt('Day', lastMs), { startMs: Date.UTC(2024, 1, 29), endMs: Date.UTC(2024, 2, 1) });
     assert.deepEqual(spanAt('Month', lastMs), { startMs: Date.UTC(2024, 1, 1), endMs: Date.UTC(2024, 2, 1) });
@@ -16,7 +16,7 @@ describe('periods', () => {
     );
   });
 
-  test('every moment is in exactly one day and one month, as the ISO date says', () => {
+  test('contain every moment in exactly one day and one month', () => {
     fc.assert(fc.property(fc.integer({ min: 0, max: 200 * 365 * DAY_MS }), (atMs) => {
       for (const kind of ['Day', 'Month'] as const) {
         const { startMs, endMs } = spanAt(kind, atMs);
@@ -30,7 +30,7 @@ describe('periods', () => {
   });
 });
 
-test('slots follow a model: never over a limit, all or none, nothing left behind', () => {
+test('slots agree with a model: never over a limit, all or none, none leaked', () => {
   const command = fc.record({
     call: fc.nat({ max: 8 }), take:
       fc.boolean(), scopes: fc.subarray(['Key', 'Group', 'Channel'] as const), limit: fc.integer({ min: 0, max: 3 }),
@@ -60,7 +60,7 @@ test('slots follow a model: never over a limit, all or none, nothing left behind
   }));
 });
 
-test('slots that nobody uses do not pile up, and those in use stay', () => {
+test('unused slots are dropped, and used ones stay', () => {
   const slots = createSlots();
   takeSlots(slots, 'long', [slot('Key', 'kept', 1)]);
   for (let n = 0; n < 10_000; n++) {
@@ -71,7 +71,7 @@ test('slots that nobody uses do not pile up, and those in use stay', () => {
   assert.equal(takeSlots(slots, 'other', [slot('Key', 'kept', 1)]).outcome, 'Full');
 });
 
-test('slots are counted that a call is the first to take while those that nobody uses leave', () => {
+test('slots are counted for a call that takes the first while unused ones are dropped', () => {
   const first = [slot('Key', 'first', 1), slot('Group', 'first', 1), slot('Channel', 'first', 1)];
   for (let unused = 990; unused <= 1010; unused++) {
     const slots = createSlots();

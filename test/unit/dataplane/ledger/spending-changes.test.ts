@@ -50,8 +50,8 @@ const EVERYBODY = { keys: undefined, accounts: undefined };
 const NOBODY = { keys: [], accounts: [] };
 const ONE = { keys: ['key-1'], accounts: ['team/a'] };
 
-describe('whose spending has changed', () => {
-  it('is everybody\'s for who asks first, or with a mark that is not the latest', () => {
+describe('the keys and accounts whose spending has changed', () => {
+  it('include all for the first reader, or with an outdated mark', () => {
     const { balances, read } = scene();
     assert.deepEqual(read(), EVERYBODY);
     assert.deepEqual(read(), NOBODY);
@@ -60,7 +60,7 @@ describe('whose spending has changed', () => {
     assert.deepEqual(Object.keys(changesSince(balances, mark)), ['mark']);
   });
 
-  it('is theirs who have a call in flight, and theirs who had one when it was asked for last', () => {
+  it('include those with a call in flight now or at the last read', () => {
     const { balances, read, hold } = scene();
     read();
     hold('a');
@@ -72,7 +72,7 @@ describe('whose spending has changed', () => {
     assert.deepEqual(read(), NOBODY);
   });
 
-  it('is told whether or not the file has it', () => {
+  it('are reported whether or not the change is in the file', () => {
     const { balances, read, hold } = scene();
     read();
     hold('a');
@@ -85,7 +85,7 @@ describe('whose spending has changed', () => {
     assert.equal(balances.changedKeys.size + balances.changedAccounts.size, 0);
   });
 
-  it('is theirs whose hold came after it was asked for, was read, and is withdrawn', () => {
+  it('include those with a hold that was taken, read and withdrawn since', () => {
     const { balances, ask, read, hold, assertKnown } = scene();
     hold('a');
     settleCall(balances, settlement('a', 4n), NOON_MS);
@@ -98,7 +98,7 @@ describe('whose spending has changed', () => {
     assertKnown();
   });
 
-  it('lets who reads only what is told know all, whatever happens', () => {
+  it('keep a reader of changes only complete in every history', () => {
     type Step =
       { readonly do: 'read' | 'file' | 'hold' | 'settle' | 'withdraw'; readonly key: number; readonly account: number };
     const step: fc.Arbitrary<Step> = fc.record({ do: fc.constantFrom('read', 'file', 'hold', 'settle', 'withdraw'), key:

@@ -96,7 +96,7 @@ function assertExact(db: DatabaseSync): void {
 }
 
 describe('sums by day', () => {
-  it('are those of the records, while they come, are rewritten, refunded and pruned', () => {
+  it('equal those of the records, while they are added, rewritten, refunded and deleted', () => {
     inFolder((path) => {
       const db = openFile(path);
       fc.assert(fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -113,7 +113,7 @@ describe('sums by day', () => {
     });
   });
 
-  it('come with the migration of a file of the version before, and are kept on', () => inFolder((path) => {
+  it('are created by the migration of an older file, and updated afterwards', () => inFolder((path) => {
     let db = openFile(path);
     const calls = fc.sample(call, 200);
     for (const each of calls) add(db, each);
@@ -133,7 +133,7 @@ describe('sums by day', () => {
 });
 
 describe('queries of usage', () => {
-  it('search by the indexes, and sort nothing', () => inFolder((path) => {
+  it('use the indexes, and sort nothing', () => inFolder((path) => {
     const db = openFile(path);
     const plan = (sql: string): string => {
       const parameters = Object.fromEntries([...new Set(sql.match(/:\w+/g))].map((name) => [name.slice(1), 1]));
@@ -156,7 +156,7 @@ describe('queries of usage', () => {
     db.close();
   }));
 
-  it('look at no more calls than a slice has', () => inFolder((path) => {
+  it('read no more calls than a page has', () => inFolder((path) => {
     const db = openFile(path);
     const some = { account: 'a', keyUid: 'key-1', status: 'Succeeded' as const, costNanoUsd: 1n };
     for (let id = 0; id < 25; id++) add(db, { ...some, id: id + 100, createdMs: NOON_MS + Math.floor(id / 3) });

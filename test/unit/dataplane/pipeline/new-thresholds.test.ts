@@ -44,26 +44,26 @@ function scene({ key, slots, offered = 'm', own = [] }: {
 const take = ({ id }: SlotLimit): string => `req_1 ${id}`;
 
 describe('a running call', () => {
-  it('is given the slots of thresholds that are new to it, and no others', () => {
+  it('gets the slots of new thresholds only', () => {
     const { deps, asked } = scene({ key: KEY, slots: [GROUP, CHANNEL], own: [CHANNEL] });
     countRunningCalls(deps);
     assert.deepEqual(asked, [take(GROUP), take(KEY)]);
   });
 
-  it('counts under its channel\'s own threshold where its group no longer has the model', () => {
+  it('counts under its channel\'s own threshold if its group no longer has the model', () => {
     const { deps, asked } = scene({ slots: [GROUP, CHANNEL], offered: 'another' });
     countRunningCalls(deps);
     assert.deepEqual(asked, [take(CHANNEL)]);
   });
 
-  it('that has left its channel is not given slots of it', () => {
+  it('that has left its channel gets no slots of it', () => {
     const { deps, asked, record } = scene({ slots: [CHANNEL] });
     record.sent = false;
     countRunningCalls(deps);
     assert.deepEqual(asked, []);
   });
 
-  it('is not asked about where nothing is new, or before it is admitted', () => {
+  it('is not checked without new thresholds, or before it is admitted', () => {
     const { deps, asked, record } = scene({ slots: [CHANNEL], own: [CHANNEL] });
     countRunningCalls(deps);
     record.admitted = undefined;

@@ -8,13 +8,13 @@ vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 
 const never = new Promise<never>(() => undefined);
 
-test('work that is done in time is its result, or its own failure', async () => {
+test('work that ends in time has its own result or error', async () => {
   assert.equal(await withTimeout(100, Promise.resolve('done')), 'done');
   const failure = new LedgerUnavailable('no disk');
   await assert.rejects(withTimeout(100, Promise.reject(failure)), failure);
 });
 
-test('each waits for its own time', async () => {
+test('each call has its own timeout', async () => {
   const done = Promise.withResolvers<string>();
   const first = assert.rejects(withTimeout(100, never), LedgerUnavailable);
   vi.advanceTimersByTime(60);

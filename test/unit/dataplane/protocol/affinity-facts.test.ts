@@ -35,14 +35,14 @@ const CONVERSATIONS: Readonly<Record<ConversationKind, readonly [Body, Body, Bod
   ],
 };
 
-describe('the opening', () => {
+describe('the opening of a conversation', () => {
   for (const kind of ['OpenAIChat', 'AnthropicChat', 'Responses', 'Gemini'] as const)
-    it(`of ${kind} stays through the conversation, and differs from that of another`, () => {
+    it(`of ${kind} stays the same in later turns, and differs from others`, () => {
       const [first, later, other] = CONVERSATIONS[kind];
       assert.equal(opening(kind, later), opening(kind, first));
       assert.notEqual(opening(kind, other), opening(kind, first));
     });
-  it('is there for anything that a client may send', () => {
+  it('exists for any request', () => {
     for (const kind of Object.keys(CONVERSATIONS) as ConversationKind[])
       for (const value of [undefined, null, 'text', 7, [], [null], [assistant], {}])
         assert.match(opening(kind, { messages: value, input: value, system: value }), /^[\w-]{43}$/);
@@ -51,7 +51,7 @@ describe('the opening', () => {
 
 describe('sealed values', () => {
   const sealed = (name: string): string => `mgw1_encrypted_${name}`;
-  it('of reasoning can be done without; those of responses and compacted conversations cannot', () => {
+  it('of reasoning are optional; those of responses and compacted conversations are required', () => {
     const { sealed: found, bound } = readAffinity('Responses', {
       previous_response_id: 'mgw1_response_AAAA',
       input: [
@@ -63,7 +63,7 @@ describe('sealed values', () => {
     assert.deepEqual(found, [sealed('one'), sealed('three')]);
     assert.deepEqual(bound, ['mgw1_response_AAAA', sealed('two')]);
   });
-  it('are looked for in responses only', () => {
+  it('are searched in responses only', () => {
     const { sealed: found, bound } = readAffinity('OpenAIChat', {
       messages: [{ type: 'reasoning', encrypted_content: sealed('one') }],
     });
@@ -72,7 +72,7 @@ describe('sealed values', () => {
 });
 
 describe('the cache key', () => {
-  it('is what the client names, if it is a text', () => {
+  it('is the client\'s value if it is a text', () => {
     assert.equal(readAffinity('OpenAIChat', { prompt_cache_key: 'thread' }).cacheKey, 'thread');
     for (const value of ['', 7, null])
       assert.equal(readAffinity('Responses', { prompt_cache_key: value }).cacheKey, undefined);

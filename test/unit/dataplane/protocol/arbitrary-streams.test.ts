@@ -138,7 +138,7 @@ const toolNotes = fc.constantFrom<ConversionNotes>({}, {
 const cutOff = fc.option(fc.nat(4000));
 
 for (const dialect of DIALECTS) {
-  test(`${dialect} passed through: odd streams, cut anywhere`, () => {
+  test(`${dialect} passed through: arbitrary streams in chunks of any size`, () => {
     fc.assert(fc.property(streams[dialect], places, fc.boolean(), cutOff, (events, cuts, wantsStreamUsage, end) => {
       const bytes = Buffer.from(events.join(''));
       assertCutAlike(() =>
@@ -146,7 +146,7 @@ for (const dialect of DIALECTS) {
     }), { numRuns: 200 });
   });
 
-  test(`${dialect} passed through: odd streams, with bytes changed, removed or inserted`, () => {
+  test(`${dialect} passed through: arbitrary streams with bytes changed, removed or inserted`, () => {
     fc.assert(fc.property(streams[dialect].filter((events) =>
       events.length > 0), places, changes, (events, cuts, edits) => {
       assertCutAlike(() => openStream(dialect, dialect), changed(Buffer.from(events.join('')), edits), cuts);
@@ -160,7 +160,7 @@ for (const upstream of DIALECTS) {
   ): void =>
     assertCutAlike(() => openStream(clientOf(upstream), upstream, request), bytes, cuts);
 
-  test(`converted from ${upstream}: blocks, tool calls and thinking in any order, cut anywhere`, () => {
+  test(`converted from ${upstream}: blocks, tool calls and thinking in any order and chunk size`, () => {
     fc.assert(fc.property(fc.array(
       conversations[upstream], { maxLength: 8 },
     ), places, notes, fc.boolean(), cutOff, (...[events, cuts, answerNotes, wantsStreamUsage, end]) => {
@@ -169,7 +169,7 @@ for (const upstream of DIALECTS) {
     }), { numRuns: 200 });
   });
 
-  test(`converted from ${upstream}: odd streams, with bytes changed, removed or inserted`, () => {
+  test(`converted from ${upstream}: arbitrary streams with bytes changed, removed or inserted`, () => {
     fc.assert(fc.property(fc.array(
       fc.oneof(conversations[upstream], streams[upstream].map((events) => events.join(''))), { maxLength: 6 },
     ), places, fc.option(changes), (events, cuts, edits) => {
@@ -187,7 +187,7 @@ for (const upstream of DIALECTS) {
     assertCutAlike(open, bytes, cuts);
   };
 
-  test(`responses converted from ${upstream}: every item whole, and one end, whatever comes`, () => {
+  test(`responses converted from ${upstream}: every item is whole, with one end`, () => {
     fc.assert(fc.property(fc.array(conversations[upstream], { maxLength: 8 }), places, toolNotes, cutOff, (
       events, cuts, answerNotes, end,
     ) => {
@@ -196,7 +196,7 @@ for (const upstream of DIALECTS) {
     }), { numRuns: 100 });
   });
 
-  test(`responses converted from ${upstream}: odd streams, with bytes changed, removed or inserted`, () => {
+  test(`responses converted from ${upstream}: arbitrary streams with bytes changed, removed or inserted`, () => {
     fc.assert(fc.property(fc.array(
       fc.oneof(conversations[upstream], streams[upstream].map((events) => events.join(''))), { maxLength: 6 },
     ), places, fc.option(changes), (events, cuts, edits) => {
@@ -206,7 +206,7 @@ for (const upstream of DIALECTS) {
   });
 }
 
-test('recordings whose events are repeated, with bytes changed', () => {
+test('recordings with repeated events and changed bytes', () => {
   const mangled =
     fc.tuple(fc.constantFrom(...recordings()), fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 3 }), places);
   fc.assert(fc.property(mangled, ([{ bytes, upstream }, bytesChanged, cuts]) => {
@@ -217,7 +217,7 @@ test('recordings whose events are repeated, with bytes changed', () => {
   }), { numRuns: 100 });
 });
 
-test('a place within the content is counted in UTF-16 units', () => {
+test('a position within the content is counted in UTF-16 units', () => {
   const start = anthropicEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });
   const texts = ['a', 'ü', '東京', '🗼', '\\n', 'é🗼\\"'].map((value) => `event: content_block_delta\ndata: ` +
     `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${value}"}}\n\n`).join('');
@@ -229,7 +229,7 @@ test('a place within the content is counted in UTF-16 units', () => {
   assert.match(sent, /"start_index":0,"end_index":11\b/);
 });
 
-test('thousands of events in one chunk leave as one, without the usage chunk, and all are metered', () => {
+test('thousands of events in one chunk are sent as one, without the usage chunk, and all are metered', () => {
   const events =
     Array.from({ length: 5000 }, (_none, index) => openaiChunk(`{"content":"word ${index}"}`, ',"usage":null'));
   const stop = openaiChunk('{}').replace('null', '"stop"');

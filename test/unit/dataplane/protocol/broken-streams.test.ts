@@ -42,7 +42,7 @@ test('the terminal event is held back, and what follows it is dropped', () => {
   assert.equal(stream.meter.outputBytes, 1);
 });
 
-test('an end with spaces around it is an end that clients understand', () => {
+test('an end marker with spaces around it is recognised', () => {
   for (const end of ['data:  [DONE]\n\n', 'data: [DONE] \n\n', 'data: [DONE]\ndata:\n\n']) {
     const { last, outcome } = run('OpenAI', 'OpenAI', delta({ content: 'a' }, 'stop') + end);
     assert.deepEqual([outcome, last], ['Complete', 'data: [DONE]\n\n']);
@@ -51,7 +51,7 @@ test('an end with spaces around it is an end that clients understand', () => {
     assert.equal(run('OpenAI', 'OpenAI', delta({}, 'stop') + end).last, end, 'as it came');
 });
 
-test('a stream cut at any byte is Cut, or Complete where nothing was missing, and never sends half an event', () => {
+test('a stream cut at any byte is Cut, or Complete if nothing is missing, and sends no half event', () => {
   for (const { name, upstream, bytes } of recordings().filter(({ name }) =>
     ['openai/text', 'openai/parallel-tools', 'anthropic/text', 'anthropic/tools', 'azure/filters'].includes(name))) {
     for (const client of DIALECTS) {
@@ -66,7 +66,7 @@ test('a stream cut at any byte is Cut, or Complete where nothing was missing, an
   }
 });
 
-test('only a finished answer makes a stream without [DONE] complete', () => {
+test('only a finish reason completes a stream without [DONE]', () => {
   assert.equal(run('OpenAI', 'OpenAI', delta({ content: 'a' })).outcome, 'Cut');
   assert.equal(run('OpenAI', 'OpenAI', '').outcome, 'Cut');
   assert.equal(run('OpenAI', 'OpenAI', ': hi\n\n').outcome, 'Cut');
@@ -75,7 +75,7 @@ test('only a finished answer makes a stream without [DONE] complete', () => {
   assert.equal(run('OpenAI', 'OpenAI', second + delta({}, 'stop')).outcome, 'Cut');
 });
 
-test('an event beyond reason fails the stream', () => {
+test('an event beyond the size limit fails the stream', () => {
   for (const [client, upstream] of [
     ['OpenAI', 'OpenAI'], ['Anthropic', 'OpenAI'], ['OpenAI', 'Anthropic'], ['Anthropic', 'Anthropic'],
   ] as const) {
@@ -89,7 +89,7 @@ test('an event beyond reason fails the stream', () => {
   }
 });
 
-test('events that nest beyond reason break nothing, and pass through where nothing is converted', () => {
+test('events that nest too deeply break nothing, and pass through if nothing is converted', () => {
   const deep = '['.repeat(100_000) + ']'.repeat(100_000);
   const start =
     'event: content_block_start\ndata: {"type":"content_block_start","index":0,' +
@@ -104,7 +104,7 @@ test('events that nest beyond reason break nothing, and pass through where nothi
   }
 });
 
-test('usage that lies is not believed, and what was said before stays', () => {
+test('implausible usage is ignored, and earlier usage stays', () => {
   const usage = (value: unknown): string => chunk({ choices: [], usage: value });
   const body = delta({ content: 'abcdefgh' }, 'stop');
   for (const lie of [
@@ -121,7 +121,7 @@ test('usage that lies is not believed, and what was said before stays', () => {
   assert.deepEqual([meter.final, meter.reported.input, meter.reported.output], [true, 3, 2]);
 });
 
-test('figures from the middle of an answer are not final', () => {
+test('usage from the middle of an answer is not final', () => {
   const stream = openStream('OpenAI', 'OpenAI');
   stream.push(Buffer.from(chunk({ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }], usage: {
     prompt_tokens: 3, completion_tokens: 1,
@@ -132,13 +132,13 @@ test('figures from the middle of an answer are not final', () => {
   assert.equal(stream.meter.final, false);
 });
 
-test('data that is no JSON passes through, and is left out of a conversion', () => {
+test('data that is not JSON passes through, and is left out of a conversion', () => {
   const text = `data: not json\n\ndata: [1]\n\n${delta({ content: 'a' }, 'stop')}data: [DONE]\n\n`;
   assert.equal(run('OpenAI', 'OpenAI', text).sent, `data: not json\n\ndata: [1]\n\n${delta({ content: 'a' }, 'stop')}`);
   assert.equal(run('Anthropic', 'OpenAI', text).outcome, 'Complete');
 });
 
-test('usage beside choices is taken out of a chunk and nothing else, whatever the chunk looks like', () => {
+test('usage beside choices is removed from a chunk of any form, and nothing else is', () => {
   const text = 'id: 4\r\nevent: chunk\r\ndata: { "choices" : [ {"index":0,"delta":{"content":"\\u0041"},"x":1.10} ] ' +
     ', "usage" : {"a":1e400}, "big":12345678901234567890 }\r\n\r\n';
   assert.equal(run('OpenAI', 'OpenAI', text).sent, text.replace(' , "usage" : {"a":1e400}', ''));
@@ -180,7 +180,7 @@ const anyDelta = fc.record({
   tool_calls: fc.option(fc.array(call, { maxLength: 3 }), { nil: undefined }),
 }, { requiredKeys: [] });
 
-test('whatever deltas come, in whatever order, blocks are numbered without a gap and one is open at a time', () => {
+test('blocks are numbered without a gap and one is open at a time, for any order of deltas', () => {
   fc.assert(fc.property(fc.array(anyDelta, { maxLength: 12 }), (deltas) => {
     const { sent, last, outcome } =
       run('Anthropic', 'OpenAI', `${deltas.map((value) => delta(value)).join('')}${delta({}, 'stop')}data: [DONE]\n\n`);
@@ -242,7 +242,7 @@ const loosely = (make: () => unknown): void => {
   }
 };
 
-test('no answer makes a converter throw anything but SyntaxError', () => {
+test('no response makes a converter throw anything but SyntaxError', () => {
   const answers = fc.oneof(fc.jsonValue(), fc.record({ choices: fc.array(fc.record({
     message: fc.oneof(fc.jsonValue(), anyDelta), finish_reason: fc.jsonValue(),
   })), content: fc.array(fc.record({
@@ -289,7 +289,7 @@ test('no request makes a reader or a converter throw anything but RequestFault',
   }), { numRuns: 300 });
 });
 
-test('a meter of the past does not change', () => {
+test('an earlier state of a meter does not change', () => {
   const stream = openStream('Anthropic', 'Anthropic');
   const before = stream.meter;
   stream.push(recording('anthropic/text').bytes);

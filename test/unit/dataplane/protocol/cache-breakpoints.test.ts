@@ -37,23 +37,23 @@ const AGENT = { tools: [TOOL, { ...TOOL, function: { name: 'g' } }], messages: [
 ] };
 
 describe('a converted request', () => {
-  it('of an agent has one after the system prompt, and one in each of the last two turns of the user', () =>
+  it('of an agent has one breakpoint after the system prompt, and one in each of the last two user turns', () =>
     assert.deepEqual(breakpoints(AGENT), ['messages.2.content.1', 'messages.4.content.0', 'system.0']));
-  it('without a system prompt has the first after the tools', () =>
+  it('without a system prompt has the first breakpoint after the tools', () =>
     assert.deepEqual(breakpoints({ tools: AGENT.tools, messages: [user('a')] }), ['messages.0.content.0', 'tools.1']));
-  it('that goes on has them without tools; a first question has none', () => {
+  it('of a later turn has breakpoints without tools; a first question has none', () => {
     assert.deepEqual(breakpoints({ messages: [user('a'), { role: 'assistant', content: 'b' }, user('c')] }),
       ['messages.0.content.0', 'messages.2.content.0']);
     assert.deepEqual(breakpoints({ messages: [{ role: 'system', content: 's' }, user('a')] }), []);
   });
-  it('has the client\'s own instead, wherever they are', () => {
+  it('has the client\'s own breakpoints instead, wherever they are', () => {
     const control = { type: 'ephemeral', ttl: '1h' };
     const own = { ...AGENT, tools: [{ ...TOOL, cache_control: control }] };
     assert.deepEqual(breakpoints(own), ['tools.0']);
     assert.deepEqual(breakpoints({ ...AGENT, cache_control: control }), ['']);
   });
-  it('of the Responses dialect has them too', () => assert.deepEqual(breakpoints({
+  it('of the Responses dialect has breakpoints too', () => assert.deepEqual(breakpoints({
     instructions: 's', input: [user('a'), { role: 'assistant', content: 'b' }, user('c')],
   }, 'Responses'), ['messages.0.content.0', 'messages.2.content.0', 'system.0']));
-  it('has none for a model that takes none', () => assert.deepEqual(breakpoints(AGENT, 'OpenAI', false), []));
+  it('has no breakpoints for a model without support', () => assert.deepEqual(breakpoints(AGENT, 'OpenAI', false), []));
 });

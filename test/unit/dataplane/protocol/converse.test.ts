@@ -21,17 +21,17 @@ describe('a stream of Converse', () => {
     assert.match(last, /message_stop/);
     assert.deepEqual([meter.final, meter.reported.input], [true, 3]);
   });
-  it('is complete without usage, which is estimated', () => {
+  it('is complete without usage, which is then estimated', () => {
     const { outcome, meter, last } = run(START, TEXT, STOP);
     assert.deepEqual([outcome, meter.final, meter.outputBytes], ['Complete', false, 5]);
     assert.match(last, /message_delta[^]*message_stop/);
   });
-  it('is cut without a stop, even where it has usage', () => {
+  it('is cut off without a stop event, even with usage', () => {
     assert.equal(run(START, TEXT).outcome, 'Cut');
     assert.equal(run(START, TEXT, USAGE).outcome, 'Cut');
     assert.equal(run().outcome, 'Cut');
   });
-  it('fails where the model wrote what cannot be read', () => {
+  it('fails if the model\'s output is invalid', () => {
     assert.equal(run(START, TEXT, event('messageStop', { stopReason: 'malformed_tool_use' })).outcome, 'Failed');
   });
   it('keeps one block open at a time', () => {
@@ -55,14 +55,14 @@ describe('a request to Converse', () => {
   const USE = { type: 'tool_use', id: 'x'.repeat(80), name: 'f', input: {} };
   const RESULT = { type: 'tool_result', tool_use_id: 'x'.repeat(80), content: '' };
 
-  it('joins turns of one side, and leaves texts without words out', () => {
+  it('joins consecutive turns of one role, and leaves out empty texts', () => {
     const { messages } = send({ messages: [
       { role: 'user', content: 'a' }, { role: 'user', content: [{ type: 'text', text: ' ' }] },
       { role: 'user', content: 'b' },
     ] });
     assert.deepEqual(messages, [{ role: 'user', content: [{ text: 'a' }, { text: 'b' }] }]);
   });
-  it('declares the tools of the history, because Converse wants them, and shortens ids alike', () => {
+  it('declares the tools of the history, which Converse requires, and shortens ids consistently', () => {
     const { messages, toolConfig } = send({ messages: [
       { role: 'user', content: 'a' }, { role: 'assistant', content: [USE] }, { role: 'user', content: [RESULT] },
     ] });
@@ -71,25 +71,25 @@ describe('a request to Converse', () => {
     assert.equal(ids.length, 2);
     assert.equal(ids[0], ids[1]);
   });
-  it('leaves tools out where none may be called', () => {
+  it('leaves tools out if none may be called', () => {
     const tools = [{ name: 'f', input_schema: { type: 'object' } }];
     const sent = send({ messages: [{ role: 'user', content: 'a' }], tools, tool_choice: { type: 'none' } });
     assert.equal(sent['toolConfig'], undefined);
   });
-  it('leaves out what a model does not take, and names it', () => {
+  it('leaves out what a model does not support, and names it', () => {
     const { dropped, additionalModelRequestFields: fields } = send({
       messages: [{ role: 'user', content: 'a' }], thinking: { type: 'enabled', budget_tokens: 1024 },
     }, 'meta.llama3-3-70b-instruct-v1:0');
     assert.deepEqual([dropped, fields], [['thinking'], undefined]);
   });
-  it('asks Nova 2 and GPT-OSS to reason in their own words', () => {
+  it('asks Nova 2 and GPT-OSS for reasoning in their own fields', () => {
     const request = { messages: [{ role: 'user', content: 'a' }], thinking: { type: 'enabled', budget_tokens: 5000 } };
     assert.deepEqual(send(request, 'us.amazon.nova-2-lite-v1:0')['additionalModelRequestFields'],
       { reasoningConfig: { type: 'enabled', maxReasoningEffort: 'medium' } });
     assert.deepEqual(send(request, 'openai.gpt-oss-120b-1:0')['additionalModelRequestFields'],
       { reasoning_effort: 'medium' });
   });
-  it('gives documents names that differ', () => {
+  it('gives documents distinct names', () => {
     const document = {
       type: 'document', title: 'a/b', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' },
     };

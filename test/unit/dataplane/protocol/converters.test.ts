@@ -95,7 +95,7 @@ for (const client of ['Responses', 'Gemini'] as const) for (const upstream of DI
   }
 }
 
-test('where nothing must change, the very same bytes leave', () => {
+test('a request that needs no change is sent byte for byte', () => {
   for (const dialect of DIALECTS) {
     const body = Buffer.from(
       '{ "model":"m" , "messages":[{"role":"user","content":"\\u0068i"}],"x":12345678901234567890,"max_tokens":5 }',
@@ -107,7 +107,7 @@ test('where nothing must change, the very same bytes leave', () => {
   }
 });
 
-test('the output limit leaves in the one field that the provider understands', () => {
+test('the output limit is sent in the one field that the provider supports', () => {
   const limit = (fields: object, plan: Partial<RequestPlan>): string =>
     send('OpenAI', 'OpenAI', fields, plan).replace(/.*}],?/, '');
   assert.equal(limit({}, { maxOutputTokens: 7 }), '"max_completion_tokens":7}');
@@ -122,7 +122,7 @@ test('the output limit leaves in the one field that the provider understands', (
   assert.equal(limit({ max_tokens: 9 }, {}), '"max_tokens":9}');
 });
 
-test('streams are asked for their usage, and other options stay', () => {
+test('streams request usage, and other options stay', () => {
   const options = (fields: object): string =>
     send('OpenAI', 'OpenAI', { stream: true, ...fields }).replace(/.*"stream":true,?/, '');
   assert.equal(options({}), '"stream_options":{"include_usage":true}}');
@@ -155,7 +155,7 @@ test('any other field passes through with its bytes, whatever changes around it'
   }));
 });
 
-test('what Anthropic has nothing like is refused by name', () => {
+test('a field without an equivalent at Anthropic is refused by name', () => {
   for (const [fields, param] of [
     [{ n: 2 }, 'n'], [
       { logprobs: true }, 'logprobs',
@@ -191,7 +191,7 @@ test('what Anthropic has nothing like is refused by name', () => {
   ] as const) assert.equal(refused('OpenAI', 'Anthropic', fields), param, JSON.stringify(fields));
 });
 
-test('what OpenAI has nothing like is refused by name', () => {
+test('a field without an equivalent at OpenAI is refused by name', () => {
   const block = (content: unknown): object => ({ messages: [{ role: 'user', content: [content] }] });
   for (const [fields, param] of [
     [{ mcp_servers: [{}] }, 'mcp_servers'], [
@@ -218,7 +218,7 @@ test('what OpenAI has nothing like is refused by name', () => {
   ] as const) assert.equal(refused('Anthropic', 'OpenAI', fields), param, JSON.stringify(fields));
 });
 
-test('an answer that is none is a SyntaxError', () => {
+test('an invalid response is a SyntaxError', () => {
   for (const client of DIALECTS) for (const upstream of DIALECTS)
     for (const body of [
       '', '<html>', '[]', 'null', '{}', '{"error":{"message":"x"}}', '{"choices":5,"content":5}',
@@ -228,7 +228,7 @@ test('an answer that is none is a SyntaxError', () => {
         converterFor(client, upstream).response(Buffer.from(body)), SyntaxError, `${client} ${upstream} ${body}`);
 });
 
-test('an answer without an id or a time takes the provider\'s', () => {
+test('a response without an id or a time gets the provider\'s', () => {
   const completion = Buffer.from(
     '{"id":"chatcmpl-9","model":"x","choices":[{"index":0,"message":{"role":"assistant","content":"a"},' +
     '"finish_reason":"stop"}]}');

@@ -9,14 +9,14 @@ const find = (request: Record<string, unknown>, ...known: string[]): readonly st
   findCostFields(request, OPENAI_COST_FIELDS, new Set(known));
 
 describe('fields that change the price', () => {
-  it('are found in any spelling, and in the objects that providers search for settings', () => {
+  it('are found in any spelling, and in the objects where providers read settings', () => {
     const spelled = { n_predict: 1, numPredict: 1, 'NUM-PREDICT': 1 };
     assert.deepEqual(find(spelled), Object.keys(spelled));
     assert.deepEqual(find({ extra_body: { google: { thinkingConfig: { thinkingBudget: 9 } } } }),
       ['extra_body.google.thinkingConfig.thinkingBudget']);
     assert.deepEqual(find({ metadata: { n_predict: 1 }, tools: [{ batch_size: 2 }] }), []);
   });
-  it('are not found where they are known, or mean the default', () => {
+  it('are ignored if they are known, or have the default value', () => {
     const read = { n: 2, best_of: 2, reasoning: { max_tokens: 3 } };
     assert.deepEqual(find(read, 'n', 'best_of', 'reasoning.max_tokens'), []);
     assert.deepEqual(find({ batch_size: 1, thinking_budget: 0, n_predict: null, max_images: false }), []);
@@ -28,7 +28,7 @@ describe('fields that change the price', () => {
     const paths = ['thinking_budget', 'extra.thinking_budget', 'options.n_predict', 'n_predict'];
     assert.deepEqual(paths.map((path) => isAllowedField(path, allowed)), [true, true, true, false]);
   });
-  it('are not searched for to any depth: settings that are nested too deeply are one', () => {
+  it('are not searched at any depth: deeply nested settings count as one', () => {
     const nested = (depth: number): Record<string, unknown> =>
       JSON.parse(`${'{"options":'.repeat(depth)}{"top_k":1}${'}'.repeat(depth)}`) as Record<string, unknown>;
     assert.deepEqual(find(nested(8)), []);
@@ -37,7 +37,7 @@ describe('fields that change the price', () => {
 });
 
 describe('hidden reasoning', () => {
-  it('goes by the model\'s name at its provider', () => {
+  it('depends on the model\'s name at its provider', () => {
     const hidden =
       ['o3', 'o4-mini', 'openai/o1-pro', 'gpt-5-mini', 'openai/gpt-5.2', 'gemini-2.5-pro', 'x/gemini-3', 'grok-4'];
     for (const name of hidden) assert.equal(hidesReasoning(name, false), true, name);
@@ -45,7 +45,7 @@ describe('hidden reasoning', () => {
     for (const name of none)
       assert.equal(hidesReasoning(name, false), false, name);
   });
-  it('or by what is asked for, unless the model is known to show it', () => {
+  it('or on the request, unless the model is known to show its reasoning', () => {
     assert.equal(hidesReasoning('claude-haiku-4-5', true), true);
     for (const name of ['deepseek-reasoner', 'qwen3-235b', 'gpt-oss-120b'])
       assert.equal(hidesReasoning(name, true), false, name);
@@ -59,8 +59,8 @@ describe('hidden reasoning', () => {
   });
 });
 
-describe('images of a response in pieces', () => {
-  it('are counted once, wherever it is split', () => {
+describe('images in the chunks of a response', () => {
+  it('are counted once, in chunks of any size', () => {
     const images = '{"b64_json":"AA","url":null},{"url":null,"b64_json":"BB","revised_prompt":"a \\"b64_json\\": x"}';
     const text = Buffer.from(`{"data":[${images}]}`);
     for (let at = 0; at <= text.length; at++) {
@@ -74,7 +74,7 @@ describe('images of a response in pieces', () => {
   });
 });
 
-it('output is measured whole, and kept in part', () => {
+it('output is counted in full, and stored in part', () => {
   const tally = new OutputTally();
   for (const value of ['é', 7, undefined, '', 'x'.repeat(300_000), 'y']) tally.add(value);
   assert.deepEqual([tally.bytes, tally.texts.length, tally.texts[0]], [300_003, 2, 'é']);

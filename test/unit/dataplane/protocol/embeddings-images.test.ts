@@ -11,7 +11,7 @@ import { byteByByte, replay, STREAM_REQUEST } from './replay.ts';
 const PLAN = { upstreamModel: 'up', maxOutputTokens: undefined, outputLimitField: 'max_tokens' } as const;
 const faultParam = (read: () => unknown): string | undefined => refusalOf(read).param;
 
-test('embeddings: a text is at most its bytes, tokens are counted', () => {
+test('embeddings: a text has at most as many tokens as bytes; tokens are counted', () => {
   const bound = (input: unknown, context = 8192): number =>
     boundEmbeddingsInput(readEmbeddingsFacts({ model: 'e', input }), context);
   const wrapping = bound([1]) - 1;
@@ -24,7 +24,7 @@ test('embeddings: a text is at most its bytes, tokens are counted', () => {
   assert.equal(readEmbeddingsFacts({ model: 'e', input: ['x'.repeat(9), [1, 2]] }).estimatedTokens, 5);
 });
 
-test('embeddings: anything else is refused by name', () => {
+test('embeddings: other input is refused by name', () => {
   for (const [input, param] of [[undefined, 'input'], [null, 'input'], [[], 'input'], [5, 'input'], [{}, 'input'], [
     ['a', 5], 'input[1]',
   ], [['a', null], 'input[1]'], [[[1], ['a']], 'input[1]'], [[{ image: 'x' }], 'input[0]']] as const)
@@ -49,7 +49,7 @@ test('embeddings pass through, renamed and metered', () => {
     assert.throws(() => embeddingsConverter.response(Buffer.from(wrong)), SyntaxError);
 });
 
-test('images: what is asked for is what is paid for', () => {
+test('images: the requested number is billed', () => {
   assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: 3, stream: true }), {
     model: 'i', stream: true, generations: 3, imageParam: undefined, made: { size: undefined, quality: undefined },
   });
@@ -62,7 +62,7 @@ test('images: what is asked for is what is paid for', () => {
     assert.equal(faultParam(() => readImagesFacts({ model: 'i', prompt: 'x', ...fields })), param);
 });
 
-test('images pass through, with figures where there are any', () => {
+test('images pass through, with usage if there is any', () => {
   const plain = Buffer.from('{"created":1,"data":[{"url":"https://x/1.png"}]}');
   const { body, meter } = imagesConverter.response(plain);
   assert.equal(body, plain);
@@ -74,7 +74,7 @@ test('images pass through, with figures where there are any', () => {
   assert.throws(() => imagesConverter.response(Buffer.from('{"error":"x"}')), SyntaxError);
 });
 
-test('a stream of images holds the latest whole one back until it is over', () => {
+test('a stream of images holds the latest whole image back until its end', () => {
   const partial = 'event: image_generation.partial_image\ndata: ' +
     '{"type":"image_generation.partial_image","partial_image_index":0,"b64_json":"AA"}\n\n';
   const completed = (image: string): string =>

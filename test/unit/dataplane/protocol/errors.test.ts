@@ -9,7 +9,7 @@ import { openStream, replay } from './replay.ts';
 const read = (body: string | object, status = 400): object =>
   readProviderError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
 
-test('every shape that providers are known to use', () => {
+test('every format that providers are known to use', () => {
   assert.deepEqual(read({ error: {
     message: 'Too long.', type: 'invalid_request_error', param: 'messages', code: 'context_length_exceeded',
   } }), { message: 'Too long.', type: 'invalid_request_error', code: 'context_length_exceeded', param: 'messages' });
@@ -43,7 +43,7 @@ test('every shape that providers are known to use', () => {
   );
 });
 
-test('what says nothing readable is told by its status', () => {
+test('an unreadable error is described by its status', () => {
   for (const body of [
     '', '<!DOCTYPE html><html><body><h1>502</h1></body></html>', '{"error":', '{}', '[]', 'null', '12', '{"error":{}}',
     '{"error":null}', '{"message":5}', '   ',
@@ -88,7 +88,7 @@ test('no body makes it throw', () => {
   }));
 });
 
-test('our errors, as a body and as an event', () => {
+test('the gateway\'s errors, as a body and as an event', () => {
   const error = {
     message: 'It "broke".', type: 'server_error', code: 'upstream_error', param: null, requestId: 'req-1',
     httpStatus: 502,
@@ -109,7 +109,7 @@ test('our errors, as a body and as an event', () => {
   );
 });
 
-test('a provider\'s error within a stream, in the words of the other dialect', () => {
+test('a provider\'s error within a stream, in the other dialect', () => {
   const anthropicError = (type: string): string =>
     `event: error\ndata: {"type":"error","error":{"type":"${type}","message":"m"}}\n\n`;
   const openaiError = (type: string, code: string): string =>

@@ -44,7 +44,7 @@ test('missing and wrong fields are named; max_tokens may be missing', () => {
   ] as const) assert.equal(faultParam(fields), param, JSON.stringify(fields));
 });
 
-test('images are counted wherever they hide', () => {
+test('images are counted at any place', () => {
   for (const [blocks, param] of [
     [[IMAGE], 'messages[0].content[0]'],
     [[{
@@ -66,7 +66,7 @@ test('images are counted wherever they hide', () => {
   assert.deepEqual([images, imageParam], [2, 'system[1]']);
 });
 
-test('image data is no text, other data is', () => {
+test('image data does not count as text, other data does', () => {
   const bytes = (content: unknown[]): number =>
     Buffer.byteLength(JSON.stringify({ model: 'm', max_tokens: 100, messages: [{ role: 'user', content }] }));
   assert.equal(withBlocks(IMAGE).textBytes, bytes([IMAGE]) - DATA.length);
@@ -76,7 +76,7 @@ test('image data is no text, other data is', () => {
   assert.equal(withBlocks(posing).textBytes, bytes([posing]));
 });
 
-test('documents: text is text, a PDF fills the context, a reference needs leave', () => {
+test('documents: text counts as text, a PDF as the whole context, and a reference must be allowed', () => {
   const document = (source: object): ChatFacts => withBlocks({ type: 'document', source });
   assert.deepEqual([document({
     type: 'text', media_type: 'text/plain', data: 'x',
@@ -96,7 +96,7 @@ test('documents: text is text, a PDF fills the context, a reference needs leave'
   assert.equal(withBlocks({ type: 'hologram' }).files, 1);
 });
 
-test('tools of the client, and the others', () => {
+test('tools of the client, and of the provider', () => {
   const tools = (...types: unknown[]): string[] => unbounded({ tools: types.map((type) => ({ type, name: 'x' })) });
   assert.deepEqual(tools(
     undefined, null, 'custom', 'bash_20250124', 'text_editor_20250728', 'computer_20251124', 'memory_20250818',
@@ -113,7 +113,7 @@ test('tools of the client, and the others', () => {
   }] }).units > facts({ tools: [{ name: 'f' }] }).units);
 });
 
-test('a tool that joins on the way', () => {
+test('a tool that is added within the conversation', () => {
   const added = (tool: object): string[] =>
     withBlocks({ type: 'tool_addition', tool }).unbounded.map(({ feature, param }) => `${feature} ${param}`);
   assert.deepEqual(added({ type: 'tool_reference', name: 'x' }), []);
@@ -126,7 +126,7 @@ test('a tool that joins on the way', () => {
   );
 });
 
-test('whatever the provider runs, or prices otherwise, is named', () => {
+test('features that the provider runs or prices separately are named', () => {
   for (const [fields, use] of [
     [{ mcp_servers: [{ type: 'url' }] }, 'ServerTools mcp_servers'], [
       { container: 'c_1' }, 'ServerTools container',
@@ -155,7 +155,7 @@ test('thinking and schemas', () => {
   assert.equal(facts({ output_config: { effort: 'high' } }).fixedOutput, false);
 });
 
-test('one-hour cache writes, wherever they are asked for', () => {
+test('one-hour cache writes, at any place', () => {
   const hour = { cache_control: { type: 'ephemeral', ttl: '1h' } };
   for (const fields of [
     hour, { system: [{ type: 'text', text: 'x', ...hour }] }, { tools: [{ name: 'f', ...hour }] },

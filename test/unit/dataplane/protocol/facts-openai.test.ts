@@ -63,26 +63,26 @@ test('null is absent', () => {
   }, { stream: false, maxOutputTokens: undefined, answers: 1, unbounded: [] });
 });
 
-test('either limit counts, and both where they agree', () => {
+test('either output limit applies, and both if they are equal', () => {
   assert.equal(facts({ max_tokens: 5 }).maxOutputTokens, 5);
   assert.equal(facts({ max_completion_tokens: 6 }).maxOutputTokens, 6);
   assert.equal(facts({ max_tokens: 7, max_completion_tokens: 7 }).maxOutputTokens, 7);
   assert.equal(facts({ max_tokens: Number.MAX_SAFE_INTEGER }).maxOutputTokens, Number.MAX_SAFE_INTEGER);
 });
 
-test('answers are paid for, whichever field asks for them', () => {
+test('the number of answers counts, whichever field asks for them', () => {
   assert.equal(facts({ n: 128 }).answers, 128);
   assert.equal(facts({ n: 2, best_of: 5 }).answers, 5);
 });
 
-test('usage is asked for in streams only', () => {
+test('usage is requested in streams only', () => {
   const stream_options = { include_usage: true };
   assert.equal(facts({ stream: true, stream_options }).wantsStreamUsage, true);
   assert.equal(facts({ stream_options }).wantsStreamUsage, false);
   assert.equal(facts({ stream: true, stream_options: { include_usage: false } }).wantsStreamUsage, false);
 });
 
-test('images are counted wherever a part may stand, and their data is no text', () => {
+test('images are counted wherever a part can be, and their data does not count as text', () => {
   const data = 'iVBORw0KGgo'.repeat(100);
   const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } };
   const linked = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
@@ -95,7 +95,7 @@ test('images are counted wherever a part may stand, and their data is no text', 
   }, { images: 2, imageParam: 'messages[1].content[1]', textBytes: body.length - data.length, units: 6 });
 });
 
-test('an image is one by its type or its key, in other providers\' spellings too', () => {
+test('an image is recognised by its type or its key, in other providers\' spellings too', () => {
   for (const part of [{ type: 'input_image', image_url: 'https://x' }, {
     type: 'image', image: 'x',
   }, { image_url: { url: 'x' } }, { type: 'text', text: 'x', image_url: { url: 'x' } }, { type: 'image_url' }])
@@ -114,12 +114,12 @@ test('only image data in base64 is left out of the text', () => {
   }
 });
 
-test('data in a part that is no image stays text', () => {
+test('data in a part that is not an image counts as text', () => {
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'data:image/png;base64,AAAAAAAA' }] }];
   assert.equal(facts({ messages }).textBytes, Buffer.byteLength(JSON.stringify({ model: 'm', messages })));
 });
 
-test('files fill the context; by reference they need leave', () => {
+test('files count as the whole context; references must be allowed', () => {
   const inline =
     withParts({ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAA' } });
   assert.deepEqual([inline.files, inline.unbounded], [1, []]);
@@ -145,7 +145,7 @@ test('audio, in and out', () => {
   );
 });
 
-test('tools that the client runs fix the output and nothing else', () => {
+test('tools that the client runs fix the output limit and nothing else', () => {
   const { unbounded: uses, fixedOutput, units } =
     facts({ tools: [{ type: 'function', function: { name: 'f' } }, { type: 'custom', custom: { name: 'g' } }] });
   assert.deepEqual({ uses, fixedOutput }, { uses: [], fixedOutput: true });
@@ -157,7 +157,7 @@ test('tools that the client runs fix the output and nothing else', () => {
   assert.equal(facts({ response_format: { type: 'text' } }).fixedOutput, false);
 });
 
-test('whatever the provider runs, or prices otherwise, is named', () => {
+test('features that the provider runs or prices separately are named', () => {
   assert.deepEqual(unbounded({ tools: [
     { type: 'function', function: {} }, { type: 'web_search' }, { type: 'mcp' },
   ] }), ['ServerTools tools[1].type']);
@@ -173,7 +173,7 @@ test('whatever the provider runs, or prices otherwise, is named', () => {
   assert.deepEqual(unbounded({ store: true, metadata: { a: 'b' }, seed: 1, user: 'u', prompt_cache_key: 'k' }), []);
 });
 
-test('a prediction is bounded by its bytes, and by the body in a shape that is not known', () => {
+test('a prediction is bounded by its bytes, or by the body in an unknown format', () => {
   assert.equal(facts({ prediction: { type: 'content', content: 'söme' } }).predictionTokens, 5);
   assert.equal(facts({ prediction: {
     type: 'content', content: [{ type: 'text', text: 'ab' }, { type: 'text', text: 'c' }],
@@ -188,7 +188,7 @@ test('a thinking budget of compatible providers', () => {
   assert.equal(facts({ reasoning_effort: 'high', thinking: { budget_tokens: 'x' } }).thinkingBudget, undefined);
 });
 
-test('one-hour cache writes of providers that take cache_control', () => {
+test('one-hour cache writes of providers that support cache_control', () => {
   const messages =
     [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }] }];
   assert.equal(facts({ messages }).oneHourCache, true);

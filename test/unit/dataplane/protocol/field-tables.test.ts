@@ -294,7 +294,7 @@ const PAIRS: readonly (readonly [Pair, readonly Examples[]])[] = [
 ];
 
 for (const [pair, examples] of PAIRS) {
-  describe(`what a client of ${pair.client} sends to ${pair.upstream}`, () => {
+  describe(`the request of a client of ${pair.client} to ${pair.upstream}`, () => {
     for (const { table, base, place, values, beside = {}, unseen = [], model } of examples) {
       const kinds = 'kinds' in table;
       const handlings: ReadonlyMap<string, Handling> = kinds ? table.kinds : table.fields;
@@ -372,7 +372,7 @@ function members(file: string, name: string): string[] {
   return [...body.matchAll(/^ {4}([a-z_]+)\??:/gm)].map(([, member]) => member ?? '');
 }
 
-test('every field of the official SDKs has its place', () => {
+test('every field of the official SDKs is in a table', () => {
   const OPENAI_TYPES = 'openai/resources/chat/completions/completions.d.ts';
   const ANTHROPIC_TYPES = '@anthropic-ai/sdk/resources/messages/messages.d.ts';
   const RESPONSE_TYPES = 'openai/resources/responses/responses.d.ts';

@@ -18,17 +18,17 @@ function sent(content: unknown, text = ''): { readonly text: string; readonly me
 }
 
 describe('thinking of Gemini', () => {
-  it('is left out, and all else stays as it was', () => {
+  it('is left out, and the rest is unchanged', () => {
     const { text, messages } = sent([FOREIGN, OWN, USE], '"metadata": {"n": 12345678901234567890}, ');
     assert.deepEqual(messages[1], { role: 'assistant', content: [OWN, USE] });
     assert.ok(text.includes('"metadata": {"n": 12345678901234567890}, '), text);
   });
-  it('stays where a turn has nothing else, and in words of a prompt', () => {
+  it('stays if a turn has nothing else, and in the text of a prompt', () => {
     assert.deepEqual(sent([FOREIGN]).messages[1], { role: 'assistant', content: [FOREIGN] });
     const words = [{ type: 'text', text: 'gemini.call.a.b' }];
     assert.deepEqual(sent(words).messages[1], { role: 'assistant', content: words });
   });
-  it('is left out of chats too', () => {
+  it('is left out of chat completions too', () => {
     const body = Buffer.from(JSON.stringify({ model: 'claude', messages: [
       { role: 'user', content: 'hi' },
       { role: 'assistant', content: 'hello', reasoning_details: [

@@ -21,24 +21,24 @@ const blocksOf = (text: string): string[] =>
   [...text.matchAll(/"type":"content_block_(start|stop)","index":(\d)/g)].map(([, kind = '', at = '']) => kind + at);
 
 describe('a stream of Gemini', () => {
-  it('is complete at its end, with the usage that comes last', () => {
+  it('is complete at its end, with the usage of the last event', () => {
     const { outcome, last, meter } = run(usage(1), TEXT, STOP, usage(4));
     assert.equal(outcome, 'Complete');
     assert.match(last, /"stop_reason":"end_turn".*"output_tokens":4[^]*message_stop/);
     assert.deepEqual([meter.final, meter.reported.input, meter.reported.output], [true, 3, 4]);
   });
-  it('is cut without a reason for its end, and its usage is not final', () => {
+  it('is cut off without a finish reason, and its usage is not final', () => {
     const { outcome, meter } = run(TEXT, usage(1));
     assert.deepEqual([outcome, meter.final, meter.outputBytes], ['Cut', false, 5]);
     assert.equal(run().outcome, 'Cut');
   });
-  it('fails where the model wrote what cannot be read, and with Google\'s errors', () => {
+  it('fails if the model\'s output is invalid, and with Google\'s errors', () => {
     assert.equal(run(TEXT, chunk([], 'MALFORMED_FUNCTION_CALL')).outcome, 'Failed');
     const { outcome, last } = run(TEXT, event({ error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'x' } }));
     assert.equal(outcome, 'Failed');
     assert.match(last, /rate_limit_error/);
   });
-  it('keeps one block open at a time, and signs the thoughts before a part', () => {
+  it('keeps one block open at a time, and adds signatures to the thoughts before a part', () => {
     const { sent, last } = run(
       chunk([{ text: 'hm', thought: true }]), chunk([{ text: 'a' }, { text: 'b', thoughtSignature: 'AAAA' }]),
       chunk([{ functionCall: { id: 'x', name: 'f' }, thoughtSignature: 'BBBB' }]), STOP,
@@ -49,11 +49,11 @@ describe('a stream of Gemini', () => {
     assert.match(sent, /"id":"x","name":"f","input":\{\}/);
     assert.match(last, /"stop_reason":"tool_use"/);
   });
-  it('is the same in pieces of any size', () => {
+  it('is the same in chunks of any size', () => {
     const bytes = Buffer.concat([TEXT, chunk([{ functionCall: { name: 'f', args: { a: '🗼' } } }]), STOP, usage(4)]);
     assertCutAlike(open, bytes, [1, 17, 40, 99]);
   });
-  it('refuses where the prompt was blocked', () => {
+  it('is a refusal if the prompt was blocked', () => {
     const { outcome, last } = run(event({ promptFeedback: { blockReason: 'SAFETY' } }));
     assert.equal(outcome, 'Complete');
     assert.match(last, /"stop_reason":"refusal"/);
@@ -61,7 +61,7 @@ describe('a stream of Gemini', () => {
 });
 
 describe('the usage of Gemini', () => {
-  it('takes the cache out of the prompt, and adds the prompts of tools and the thoughts', () => {
+  it('subtracts cached tokens from the prompt, and adds tools\' prompts and thoughts', () => {
     const reported = readUsage({
       promptTokenCount: 100, cachedContentTokenCount: 40, toolUsePromptTokenCount: 5, candidatesTokenCount: 7,
       thoughtsTokenCount: 11, trafficType: 'ON_DEMAND_PRIORITY',
@@ -73,7 +73,7 @@ describe('the usage of Gemini', () => {
     assert.deepEqual([input, cached, output, serviceTier], [65, 40, 18, 'priority']);
     assert.deepEqual(reported.details, { audioInput: 20, imageInput: 20, reasoning: 11, imageOutput: 6 });
   });
-  it('has no output where only the prompt counts', () => {
+  it('has no output if only the prompt counts', () => {
     assert.equal(readUsage({ promptTokenCount: 9, totalTokenCount: 9 }).output, 0);
     assert.equal(readUsage({ promptTokenCount: 9 }).output, undefined);
   });
@@ -83,7 +83,7 @@ describe('an error of Google', () => {
   const read = (details: object): ReturnType<typeof readGeminiError> =>
     readGeminiError(400, Buffer.from(JSON.stringify({ error: { message: 'no', details: [details] } })));
 
-  it('says how long to wait, and whether the key is at fault', () => {
+  it('contains the time to wait, and whether the key is invalid', () => {
     assert.equal(read({ retryDelay: '1.5s' }).retryAfterSeconds, 2);
     assert.equal(read({ retryDelay: 'soon' }).retryAfterSeconds, undefined);
     assert.equal(read({ reason: 'API_KEY_INVALID' }).status, 401);
@@ -103,7 +103,7 @@ describe('a request to Gemini', () => {
   const thinkingOf = (model: string, fields: object): unknown =>
     (send({ messages: HI, ...fields }, model)['generationConfig'] as Record<string, unknown>)['thinkingConfig'];
 
-  it('asks for thinking by level from Gemini 3 on, and by budget before', () => {
+  it('asks for thinking by level from Gemini 3 on, and by budget for earlier models', () => {
     const enabled = { thinking: { type: 'enabled', budget_tokens: 5000 } };
     assert.deepEqual(thinkingOf('gemini-3-flash', enabled), { thinkingLevel: 'MEDIUM', includeThoughts: true });
     assert.deepEqual(thinkingOf('gemini-2.5-pro', enabled), { thinkingBudget: 5000, includeThoughts: true });
@@ -113,7 +113,7 @@ describe('a request to Gemini', () => {
     assert.deepEqual(thinkingOf('gemini-2.5-flash', { output_config: { effort: 'low' } }), { thinkingBudget: 1024 });
     assert.equal(thinkingOf('gemini-3-pro', {}), undefined);
   });
-  it('leaves out what a model does not take, and names it', () => {
+  it('leaves out what a model does not support, and names it', () => {
     assert.equal(thinkingOf('gemini-2.0-flash', { thinking: { type: 'adaptive' } }), undefined);
     const { dropped } = send({ messages: HI, thinking: { type: 'adaptive' } }, 'gemini-2.0-flash');
     assert.deepEqual(dropped, ['thinking']);
@@ -132,7 +132,7 @@ describe('a request to Gemini', () => {
       { functionCall: { id: 'a.b', name: 'f', args: {} }, thoughtSignature: 'AAAA' },
     ] });
   });
-  it('takes media of a tool into its result from Gemini 3 on, and after it before', () => {
+  it('puts a tool\'s media into its result from Gemini 3 on, and after it for earlier models', () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
     const messages = [
       ...HI, { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: {} }] },
@@ -145,7 +145,7 @@ describe('a request to Gemini', () => {
     assert.deepEqual(partsOf('gemini-3-flash'), [{ functionResponse: { ...result, parts: [part] } }]);
     assert.deepEqual(partsOf('gemini-2.5-flash'), [{ functionResponse: result }, part]);
   });
-  it('holds an answer to a schema, and before Gemini 3 beside tools only asks for it', () => {
+  it('enforces a schema, which before Gemini 3 beside tools is only a prompt', () => {
     const request = {
       messages: HI, output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
       tools: [{ name: 'f', input_schema: { type: 'object' } }],

@@ -22,7 +22,7 @@ const spaced = fc.tuple(fc.dictionary(
 ), fc.integer({ min: 0, max: 3 }))
   .map(([value, indent]) => JSON.stringify(value, undefined, indent === 3 ? '\t\r\n ' : indent));
 
-test('what an edit does not name stays byte for byte', () => {
+test('parts that an edit does not name stay byte for byte', () => {
   const body = '\r\n{ "model" : "a" ,\n\t"big":12345678901234567890, ' +
     '"small":1.0e-400,"escaped":"\\u0041\\/\\ud83d\\ude00","n":1.10 , "nested":{"model":"a","x":[1,{"model":"b"}]} } ' +
     '\n';
@@ -33,7 +33,7 @@ test('what an edit does not name stays byte for byte', () => {
     '\r\n{ "big":12345678901234567890, "small":1.0e-400,"escaped":"\\u0041\\/\\ud83d\\ude00","n":1.10,"add":true } \n');
 });
 
-test('bytes that are a part of others are taken for themselves', () => {
+test('numbers and names that begin alike are not confused', () => {
   const within = new Uint8Array(Buffer.from('[{"a":1}]').subarray(1, 8));
   const view = new Uint8Array(Uint8Array.from([0x5b, ...within]).buffer, 1);
   assert.deepEqual(parseObject(view), { a: 1 });
@@ -41,19 +41,19 @@ test('bytes that are a part of others are taken for themselves', () => {
   assert.equal(Buffer.from(editObject(view, new Map([['b', '2']]))).toString(), '{"a":1,"b":2}');
 });
 
-test('members are found by their name, however it is escaped', () => {
+test('members are found by their name in any escaping', () => {
   assert.equal(edit('{"mod\\u0065l":1}', { model: '2' }), '{"mod\\u0065l":2}');
   assert.equal(Buffer.from(memberBytes(Buffer.from('{"a":{"b":"}"},"c":[1 , 2]}'), 'c') ?? []).toString(), '[1 , 2]');
 });
 
-test('an empty object gains members, and one that loses all of them is empty', () => {
+test('an empty object can gain members, and one that loses all is empty', () => {
   assert.equal(edit('{}', { a: '1', b: '2' }), '{"a":1,"b":2}');
   assert.equal(edit('{ }', { a: '1' }), '{"a":1 }');
   assert.equal(edit('{"a":1,"b":2}', { a: undefined, b: undefined }), '{}');
   assert.equal(edit('{"a":1,"b":2}', { a: undefined, b: undefined, c: '3' }), '{"c":3}');
 });
 
-test('an edit is what the same change to the parsed value is', () => {
+test('an edit equals the same change to the parsed value', () => {
   fc.assert(fc.property(spaced, fc.dictionary(fc.string(), fc.option(fc.jsonValue(), { nil: undefined }), { maxKeys:
     4 }), (text, changes) => {
     const parsed = Object.entries(JSON.parse(text) as Record<string, unknown>);
@@ -82,14 +82,14 @@ test('the scanner finds exactly the members that JSON.parse finds', () => {
   }));
 });
 
-test('the scanner and the search for a fault end on any bytes', () => {
+test('the scanner and the search for an error terminate on any bytes', () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
     scanObject(bytes);
     findSyntaxFault(bytes);
   }));
 });
 
-test('a fault is found exactly where JSON.parse sees one', () => {
+test('an error is found exactly where JSON.parse finds one', () => {
   const mangled = fc.tuple(fc.json(), fc.nat(), fc.constantFrom(...'{}[]",:\\0e-+.ntf \u0001'.split(''))).map(([
     text, at, byte,
   ]) => {
@@ -107,7 +107,7 @@ test('a fault is found exactly where JSON.parse sees one', () => {
   }), { numRuns: 2000 });
 });
 
-test('a body that is not JSON is refused with its position and without its words', () => {
+test('a body that is not JSON is refused with the position and without its text', () => {
   const secret = '{"model":"m",\n "messages": [{"content": "my secret" oops}]}';
   const { code, message } = fault(secret);
   assert.equal(code, 'invalid_json');
@@ -126,7 +126,7 @@ test('a body must be an object in UTF-8', () => {
   assert.match(fault(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])).message, /UTF-8/);
 });
 
-test('what two readers could read differently is refused', () => {
+test('input that two parsers could read differently is refused', () => {
   assert.deepEqual(
     [fault('{"model":"a","model":"b"}').code, fault('{"model":"a","model":"b"}').param], ['invalid_request', 'model'],
   );
@@ -150,7 +150,7 @@ test('__proto__ is a name like any other', () => {
   assert.equal(({} as Record<string, unknown>)['model'], undefined);
 });
 
-test('nesting and sheer numbers are refused before they cost anything', () => {
+test('deep nesting and too many values are refused early', () => {
   const nested = (depth: number): string => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
   assert.ok(parseBody(Buffer.from(nested(MAX_DEPTH - 1))));
   assert.match(fault(nested(MAX_DEPTH)).message, /deeper/);
@@ -171,7 +171,7 @@ test('numbers of any precision survive a conversion', () => {
   assert.throws(() => parseLossless('{"a":1234567890123456789'), SyntaxError);
 });
 
-test('a member that is given twice is refused at any depth, by its path', () => {
+test('a duplicate member is refused at any depth, by its path', () => {
   for (const [text, param] of [
     ['{"a":1,"a":1}', 'a'], [
       '{"m":[{"role":"user"},{"role":"user","content":[{"type":"text","type":"image_url"}]}]}', 'm[1].content[0].type',
@@ -188,7 +188,7 @@ test('a member that is given twice is refused at any depth, by its path', () => 
   }
 });
 
-test('no body is taken for one with a member twice, and none with one is let through', () => {
+test('duplicate members are detected exactly', () => {
   const odd = fc.oneof(fc.json({ stringUnit:
     'binary' }), fc.json({ stringUnit: fc.constantFrom('"', ':', '{', '}', '\\', ',', 'a', '[', ']') }));
   fc.assert(fc.property(odd, odd, fc.string({ unit:
@@ -200,7 +200,7 @@ test('no body is taken for one with a member twice, and none with one is let thr
   }), { numRuns: 300 });
 });
 
-test('a name of the protocol that differs only by case is refused; names in the client\'s own data are not', () => {
+test('a protocol field that differs only by case is refused; names in the client\'s own data are not', () => {
   const read = (read: (body: Buffer, parsed: Readonly<Record<string, unknown>>) => unknown, fields: object):
     | string | undefined => {
     const body = Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...fields }));

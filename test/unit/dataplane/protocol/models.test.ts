@@ -31,7 +31,7 @@ function convert({ client, upstream, upstreamModel, capabilities, request }: Cas
   return { dropped, sent: JSON.parse(Buffer.from(sent).toString('utf8')) as unknown };
 }
 
-describe('a request as its model takes it', () => {
+describe('a request as its model supports it', () => {
   for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.in.json'))) {
     const name = file.slice(0, -'.in.json'.length);
     it(name, () => {
@@ -46,7 +46,7 @@ describe('the capabilities of well-known models', () => {
     Object.entries(capabilitiesOf(known, model)).filter(([name, value]) =>
       value !== DEFAULT_CAPABILITIES[name as keyof ModelCapabilities]).map(([name]) => name);
 
-  it('are found by the name at the provider, whatever its prefix', () => {
+  it('are found by the name at the provider, with any prefix', () => {
     for (const [model, names] of [
       ['gpt-4o', ['reasoning', 'toolDescriptionLength']], [
         'openai/gpt-4.1-mini', ['reasoning', 'toolDescriptionLength'],
@@ -65,7 +65,7 @@ describe('the capabilities of well-known models', () => {
     ] as const) assert.deepEqual(differing(ANTHROPIC_MODELS, model), names, model);
   });
 
-  it('yield to what the route states', () => {
+  it('are overridden by the route', () => {
     assert.equal(capabilitiesOf(OPENAI_MODELS, 'gpt-4o', { reasoning: true }).reasoning, true);
     assert.equal(capabilitiesOf(OPENAI_MODELS, 'gpt-4o', { toolDescriptionLength: 0 }).toolDescriptionLength, 0);
   });

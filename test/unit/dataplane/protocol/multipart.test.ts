@@ -18,7 +18,7 @@ function field(name: string, content: string): readonly [string, string] {
 }
 
 describe('a form', () => {
-  it('is read into texts and files', () => {
+  it('is parsed into texts and files', () => {
     const body = form(field('prompt', 'ein Fluß\r\nim Mai'), field('empty', ''), ['content-disposition: form-data; ' +
       'name=input_reference; filename="a \\"b\\".png"\r\nContent-Type: image/png', 'PNG--edge']);
     assert.deepEqual(parseForm(body, TYPE), {
@@ -26,7 +26,7 @@ describe('a form', () => {
       input_reference: { filename: 'a "b".png', contentType: 'image/png', bytes: 9 },
     });
   });
-  it('is read as the platform itself writes it', async () => {
+  it('is parsed as the platform writes it', async () => {
     const written = new FormData();
     written.set('model', 'sora');
     written.set('input_reference', new Blob([new Uint8Array([0, 13, 10, 255])], { type: 'image/png' }), 'grüße.png');
@@ -36,7 +36,7 @@ describe('a form', () => {
       fields, { model: 'sora', input_reference: { filename: 'grüße.png', contentType: 'image/png', bytes: 4 } },
     );
   });
-  it('is read the same as the platform reads it, whatever is in its fields', async () => {
+  it('is parsed as by the platform, whatever is in its fields', async () => {
     await fc.assert(fc.asyncProperty(fc.dictionary(
       fc.stringMatching(/^[a-z][a-z_]{0,8}$/), fc.string({ unit: 'grapheme' }), { maxKeys: 5, minKeys: 1 },
     ), async (fields) => {
@@ -57,7 +57,7 @@ describe('a form', () => {
     assert.equal(Buffer.from(edited).toString(), body.toString().replace('\r\n\r\na\r\n', '\r\n\r\nupstream-ü\r\n'));
     assert.equal(editForm(body, TYPE, { name: 'none', value: 'x' }), body);
   });
-  it('is told by its content type', () => {
+  it('is recognised by its content type', () => {
     assert.ok(isForm('Multipart/Form-Data; boundary=x') && !isForm('application/json') && !isForm(undefined) &&
       !isForm('multipart/mixed; boundary=x'));
   });
@@ -85,7 +85,7 @@ describe('a form', () => {
   for (const [what, body, type = TYPE] of wrong)
     it(`with ${what} is refused`, () => assert.throws(() => parseForm(Buffer.from(body), type), RequestFault));
 
-  it('never fails in another way', () => {
+  it('never fails with another error', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(400), (noise, at) => {
       const body = form(field('model', 'a'), field('prompt', 'b'));
       const broken = Buffer.concat([body.subarray(0, at), noise, body.subarray(at)]);

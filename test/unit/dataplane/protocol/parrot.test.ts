@@ -42,7 +42,7 @@ const events = (...data: object[]): Reply => ({
 const STREAM = events({ word: 'Hello ' }, { word: 'back.' }, { counts: { heard: 10, said: 3 } });
 const COST = 10n * GPT.input + 3n * GPT.output;
 
-describe('the Parrot', () => {
+describe('the sample provider Parrot', () => {
   it('answers an OpenAI client', async () => {
     world.openai.script(WHOLE, STREAM);
     const asks = {
@@ -83,7 +83,7 @@ describe('the Parrot', () => {
     await books.check(paid(COST), paid(COST));
   });
 
-  it('refuses by name, fails in the dialect of the client, and is cut as any other', async () => {
+  it('refuses by name, reports errors in the client\'s dialect, and is cut off as any other', async () => {
     const tools = [{ name: 'f', input_schema: { type: 'object' as const } }];
     const asks = { model: 'gpt-model', messages: [{ role: 'user' as const, content: 'hello' }], max_tokens: 20 };
     assert.match((await caught(anthropic.messages.create({ ...asks, tools }), Error)).message, /\\"tools\\"/);

@@ -56,7 +56,7 @@ const CHAT_TOOL = { type: 'function', function: { name: 'f' } };
 const MESSAGES_TOOL = { name: 'f', input_schema: { type: 'object', properties: {} } };
 const MESSAGES_SEARCH = { type: 'web_search_20250305', name: 'web_search' };
 
-describe('of a request that passes through, Drop leaves them out:', () => {
+describe('provider tools of a request that passes through', () => {
   const cases: readonly [what: string, client: ChatDialect, fields: Fields, sent: Fields, dropped: string[]][] = [
     ['tools of Responses', 'Responses',
       { tools: [SEARCH, OWN, { type: 'mcp', server_label: 's' }], tool_choice: 'required' },
@@ -102,12 +102,12 @@ describe('of a request that passes through, Drop leaves them out:', () => {
       assert.deepEqual(droppableOf(client, sent.body), [], 'nothing without a price is left');
     });
   }
-  it('and everything else stays as it is', () => {
+  it('are left out by Drop, and everything else is unchanged', () => {
     const fields = { tools: [OWN, { type: 'shell', environment: { type: 'local' } }], tool_choice: 'auto', x: 1 };
     const before = send('Responses', 'OpenAI', { fields });
     assert.deepEqual(send('Responses', 'OpenAI', { fields, providerTools: 'Drop' }), before);
   });
-  it('and numbers keep their digits', () => {
+  it('are left out without a change of numbers\' digits', () => {
     const text = '{"model":"m","input":"x","tools":[{"type":"mcp"},{"type":"function","name":"f",'
       + '"parameters":{"minimum":12345678901234567890}}]}';
     const converter = providerOf('OpenAI').responses;
@@ -117,13 +117,13 @@ describe('of a request that passes through, Drop leaves them out:', () => {
     assert.match(Buffer.from(body).toString('utf8'), /"minimum":12345678901234567890/);
   });
   for (const providerTools of [undefined, 'Allow', 'Refuse'] as const)
-    it(`but not ${providerTools ?? 'without a word'}`, () => {
+    it(`are kept by ${providerTools ?? 'the default'}`, () => {
       const sent = send('Responses', 'OpenAI', { fields: { tools: [SEARCH] }, ...providerTools && { providerTools } });
       assert.deepEqual([sent.body['tools'], sent.dropped], [[SEARCH], undefined]);
     });
 });
 
-describe('of a request that is converted,', () => {
+describe('provider tools of a request that is converted', () => {
   const MESSAGES = { tools: [MESSAGES_SEARCH, MESSAGES_TOOL], messages: [
     { role: 'user', content: 'x' },
     { role: 'assistant', content: [
@@ -136,7 +136,7 @@ describe('of a request that is converted,', () => {
   const CHAT = { tools: [CHAT_TOOL, { type: '$web_search' }], web_search_options: {} };
 
   for (const providerTools of [undefined, 'Drop', 'Allow'] as const)
-    it(`${providerTools ?? 'the default'} leaves them out and names them`, () => {
+    it(`are left out and named by ${providerTools ?? 'the default'}`, () => {
       const plan = { ...providerTools && { providerTools } };
       assert.deepEqual(send('Anthropic', 'OpenAI', { fields: MESSAGES, ...plan }).dropped, [
         'tools[0] (web_search_20250305)', 'messages[1].content[0] (server_tool_use)',
@@ -146,7 +146,7 @@ describe('of a request that is converted,', () => {
         assert.deepEqual(send('Responses', upstream, { fields: RESPONSES, convert: true, ...plan }).dropped,
           ['tools[1] (web_search)']);
     });
-  it('Refuse names the first', () => {
+  it('are refused by Refuse, which names the first', () => {
     for (const [client, fields, fault] of [
       ['Anthropic', MESSAGES, 'unsupported_parameter tools[0].type'],
       ['Anthropic', { messages: MESSAGES.messages }, 'unsupported_parameter messages[1].content[0].type'],
@@ -154,17 +154,17 @@ describe('of a request that is converted,', () => {
     ] as const)
       assert.equal(faultOf(() => send(client, 'OpenAI', { fields, convert: true, providerTools: 'Refuse' })), fault);
   });
-  it('a choice of one that is left out goes with it', () => {
+  it('are left out of tool_choice too', () => {
     const fields = { tools: [MESSAGES_SEARCH, MESSAGES_TOOL], tool_choice: { type: 'tool', name: 'web_search' } };
     const { body, dropped } = send('Anthropic', 'OpenAI', { fields });
     assert.deepEqual([body['tool_choice'], dropped], [undefined, ['tools[0] (web_search_20250305)', 'tool_choice']]);
   });
-  it('tools that Anthropic describes and the client runs are refused all the same', () => {
+  it('are refused if Anthropic defines them and the client runs them', () => {
     const fields = { tools: [{ type: 'bash_20250124', name: 'bash' }] };
     assert.equal(faultOf(() => send('Anthropic', 'OpenAI', { fields, providerTools: 'Drop' })),
       'unsupported_parameter tools[0].type');
   });
-  it('chats know none, so that only Drop leaves theirs out', () => {
+  it('are unknown to chat completions, so only Drop leaves theirs out', () => {
     assert.deepEqual(send('OpenAI', 'Anthropic', { fields: CHAT, providerTools: 'Drop' }).dropped,
       ['web_search_options', 'tools[1] ($web_search)']);
     for (const [fields, param] of [[{ web_search_options: {} }, 'web_search_options'],

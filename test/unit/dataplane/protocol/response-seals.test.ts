@@ -24,7 +24,7 @@ const reasoning = (content: string, more = {}): Record<string, unknown> =>
   ({ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: content, ...more });
 
 describe('a request', () => {
-  it('gets the provider\'s own values back', () => {
+  it('gets the provider\'s own values', () => {
     const input = [
       reasoning(one.seal('encrypted', 'gAAA=')), { type: 'compaction', encrypted_content: one.seal('encrypted', 'cc') },
     ];
@@ -35,11 +35,11 @@ describe('a request', () => {
     });
     assert.equal(dropped, undefined);
   });
-  it('with nothing that was sealed stays byte for byte', () => {
+  it('without sealed values stays byte for byte', () => {
     const input = [reasoning('gAAA='), { role: 'user', content: 'mgw1_encrypted_AAAA' }];
     assert.equal(sent({ input }).text, JSON.stringify({ model: 'm', input }));
   });
-  it('loses reasoning of other channels, accounts and gateways, which a header says', () => {
+  it('loses reasoning of other channels, accounts and gateways, which a header reports', () => {
     const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{}' };
     const other = createChannelSeal({ keys: [Buffer.alloc(32, 2)], channel: 'openai/one', account: 'team/a' });
     for (const foreign of [two, sealOf('openai/one', 'team/b'), other]) {
@@ -59,7 +59,7 @@ describe('a request', () => {
     }
     assert.deepEqual(sent({ input: [reasoning(one.seal('thinking', 'of another kind'))] }).json['input'], []);
   });
-  it('cannot do without a response or a compacted conversation of another channel', () => {
+  it('is refused with a response or a compacted conversation of another channel', () => {
     for (const body of [
       { previous_response_id: two.seal('response', 'resp_1') },
       { input: [{ type: 'compaction', encrypted_content: two.seal('encrypted', 'cc') }] },
@@ -88,7 +88,7 @@ function checkResponse(response: typeof RESPONSE): void {
 
 describe('a response', () => {
   const answer = { id: 'req_1', createdSeconds: 0, estimatedInputTokens: 0 };
-  it('has its values sealed, as a whole', () => {
+  it('has its values sealed as a whole', () => {
     for (const text of [JSON.stringify(RESPONSE), JSON.stringify(RESPONSE).replaceAll('gA/A', String.raw`gA\/A`)]) {
       const { body } = responsesConverter.response(Buffer.from(text), { ...answer, seal: one });
       checkResponse(JSON.parse(Buffer.from(body).toString()));
@@ -96,7 +96,7 @@ describe('a response', () => {
     const { body } = responsesConverter.response(Buffer.from(JSON.stringify(RESPONSE)), answer);
     assert.equal(Buffer.from(body).toString(), JSON.stringify(RESPONSE), 'without a key nothing changes');
   });
-  it('has them sealed in every event, the same value always in the same way', () => {
+  it('has them sealed in every event, consistently', () => {
     const stream = responsesConverter.stream({ ...answer, model: 'm', wantsStreamUsage: true, seal: one });
     const event = (type: string, more: object): string =>
       `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 0, ...more })}\n\n`;

@@ -68,7 +68,7 @@ describe('a request is converted', () => {
   }
 });
 
-describe('what cannot be carried is refused by name', () => {
+describe('a field that cannot be converted is refused by name', () => {
   const USER = { role: 'user', content: 'hi' };
   const refused: Record<string, object> = {
     previous_response_id: { previous_response_id: 'resp_1' }, conversation: { conversation: 'conv_1' },
@@ -88,17 +88,17 @@ describe('what cannot be carried is refused by name', () => {
         assert.equal(faultOf(upstream, request), `unsupported_parameter ${param}`);
       });
 
-  it('files by URL, on chat completions', () => {
+  it('files by URL, to chat completions', () => {
     const part = { type: 'input_file', file_url: 'https://example.com/a.pdf' };
     const file = { input: [{ role: 'user', content: [part] }] };
     assert.equal(faultOf('OpenAI', file), 'unsupported_parameter input[0].content[0].file_url');
   });
-  it('tools that the provider runs, where the route says so', () => {
+  it('tools that the provider runs, if the route says so', () => {
     const search = { tools: [{ type: 'function', name: 'f' }, { type: 'web_search' }] };
     assert.equal(faultOf('OpenAI', search, { providerTools: 'Refuse' }), 'unsupported_parameter tools[1].type');
     assert.equal(faultOf('OpenAI', search), '');
   });
-  it('what is malformed', () => {
+  it('malformed fields', () => {
     for (const [param, request] of Object.entries({
       'input[0].call_id': { input: [{ type: 'function_call_output', output: 'x' }] },
       'input[0].role': { input: [{ role: 'robot', content: 'x' }] }, 'input[0]': { input: ['x'] },
@@ -115,7 +115,7 @@ describe('names of tools', () => {
     return (sent['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name);
   };
 
-  it('are told apart, although chat completions have one list of them', () => {
+  it('stay distinct, although chat completions have one list of them', () => {
     const names = named([
       { type: 'function', name: 'a__b' }, { type: 'namespace', name: 'a', tools: [{ type: 'function', name: 'b' }] },
       { type: 'namespace', name: 'a__b', tools: [{ type: 'function', name: 'c' }] },
@@ -124,7 +124,7 @@ describe('names of tools', () => {
     assert.equal(new Set(names).size, 4);
     for (const name of names) assert.match(name, /^[\w-]{1,64}$/);
   });
-  it('are rewritten where the APIs do not allow them, always alike', () => {
+  it('are rewritten consistently if the API does not allow them', () => {
     const tools = [{ type: 'function', name: 'with spaces' }, { type: 'function', name: 'x'.repeat(80) }];
     assert.deepEqual(named(tools), named(tools));
     for (const name of named(tools)) assert.match(name, /^[\w-]{1,64}$/);
@@ -141,12 +141,12 @@ describe('sealed reasoning', () => {
   const reasoningIn = ({ sent }: Sent): unknown =>
     (sent['messages'] as Record<string, unknown>[])[1]?.['reasoning_content'];
 
-  it('goes back to models that want it, whichever channel made it', () => {
+  it('returns to models that support it, whichever channel created it', () => {
     const encrypted = sealThinking(sealFor('route/other'), { type: 'reasoning', text: 'I call f.' });
     assert.equal(reasoningIn(convert('OpenAI', asked(encrypted), { upstreamModel: 'kimi-k2', seal })), 'I call f.');
     assert.equal(reasoningIn(convert('OpenAI', asked(encrypted), { seal })), undefined);
   });
-  it('of another make is left out', () => {
+  it('of another provider is left out', () => {
     for (const encrypted of ['gAAAA', seal.seal('encrypted', 'x'), sealThinking(seal, {
       type: 'thinking', thinking: 't', signature: 's',
     })]) assert.equal(
@@ -179,7 +179,7 @@ describe('thinking that Anthropic signed', () => {
     return (sent['messages'] as { content: unknown }[])[1]?.content;
   };
 
-  it('comes back as it was, in its place', () => {
+  it('returns unchanged, in its place', () => {
     assert.deepEqual(sentBack({ seal }), MESSAGE.content);
   });
   it('is left out for another channel, and without a key', () => {
@@ -194,15 +194,15 @@ describe('thinking that Anthropic signed', () => {
   });
 });
 
-describe('what a model on Anthropic\'s protocol does not take', () => {
-  it('is named as the client wrote it', () => {
+describe('a field that a model on Anthropic\'s protocol does not support', () => {
+  it('is named in the client\'s dialect', () => {
     const { dropped } = convert('Anthropic', {
       model: 'm', input: 'hi', reasoning: { effort: 'high' }, temperature: 0.5, service_tier: 'priority',
       tools: [{ type: 'web_search' }, { type: 'function', name: 'f', strict: true }],
     }, { upstreamModel: 'claude-3-5-sonnet' });
     assert.deepEqual(dropped, ['tools[0] (web_search)', 'tools[1].strict', 'reasoning.effort', 'service_tier']);
   });
-  it('is refused by the name that the client wrote', () => {
+  it('is refused by its name in the client\'s dialect', () => {
     const image = { type: 'input_image', image_url: 'ftp://example.com/x' };
     const file = { type: 'input_file', file_data: 'data:application/zip;base64,AAAA' };
     for (const [param, request] of Object.entries({

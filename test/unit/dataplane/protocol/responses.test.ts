@@ -16,7 +16,7 @@ function facts(more: object): ChatFacts {
 }
 
 describe('a request', () => {
-  it('says what it may cost', () => {
+  it('has a bounded cost', () => {
     const { maxOutputTokens, answers, stream, fixedOutput, units, textBytes } =
       facts({ max_output_tokens: 500, stream: true });
     assert.deepEqual([maxOutputTokens, answers, stream, fixedOutput, units], [500, 1, true, false, 1]);
@@ -25,9 +25,9 @@ describe('a request', () => {
     assert.equal(facts({ text: { format: { type: 'json_schema', name: 'x', schema: {} } } }).fixedOutput, true);
     assert.equal(facts({ text: { format: { type: 'text' }, verbosity: 'low' } }).fixedOutput, false);
   });
-  it('may leave its input to its instructions', () =>
+  it('may have instructions only', () =>
     assert.equal(facts({ input: undefined, instructions: 'say hi' }).units, 1));
-  it('is no longer for the data of its images', () => {
+  it('does not count the data of its images', () => {
     const data = 'A'.repeat(50_000);
     const { images, textBytes } = facts({ input: [{
       role: 'user', content: [{ type: 'input_image', image_url: `data:image/png;base64,${data}` }],
@@ -35,7 +35,7 @@ describe('a request', () => {
     assert.equal(images, 1);
     assert.ok(textBytes < 300);
   });
-  it('may fill the context with what its provider adds to a reasoning item, unless that is in it', () => {
+  it('may fill the context with a reasoning item that the provider stores', () => {
     const model = { contextTokens: 10_000, imageTokens: 1 };
     assert.equal(boundInput(facts({ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }), model), 10_000);
     assert.ok(boundInput(
@@ -98,15 +98,15 @@ describe('a request', () => {
   for (const [what, more, feature, param] of unbounded)
     it(`for ${what} has no bound`, () =>
       assert.deepEqual(facts(more).unbounded.map((use) => [use.feature, use.param]), [[feature, param]]));
-  it('for a dearer tier has none but that tier\'s price', () => {
+  it('for a more expensive tier is bounded by that tier\'s price', () => {
     const { unbounded: uses, serviceTier } = facts({ service_tier: 'priority' });
     assert.deepEqual(uses, [{ feature: 'ServiceTiers', param: 'service_tier', needs: { serviceTier: 'priority' } }]);
     assert.equal(serviceTier, 'priority');
   });
   for (const tool of ['function', 'custom', 'apply_patch', 'local_shell', 'computer_use_preview'])
-    it(`for the client's tool ${tool} has one`, () =>
+    it(`for the client's tool ${tool} has a bound`, () =>
       assert.deepEqual(facts({ tools: [{ type: tool, name: 'x' }] }).unbounded, []));
-  it('for the client\'s own shell and search has one', () => {
+  it('for the client\'s own shell and search has a bound', () => {
     assert.deepEqual(facts({ tools: [
       { type: 'shell', environment: { type: 'local' } }, { type: 'tool_search', execution: 'client' },
     ], service_tier: 'auto' }).unbounded, []);
@@ -127,11 +127,11 @@ describe('a request', () => {
   for (const [what, more, param] of refused)
     it(`for ${what} is refused`, () =>
       assert.throws(() => facts(more), (error) => error instanceof RequestFault && error.param === param));
-  it('that says it wants none of that is not', () => {
+  it('that disables all of that is accepted', () => {
     assert.deepEqual(facts({ previous_response_id: null, conversation: null, prompt:
       null, background: false, store: true, metadata: {}, include: ['reasoning.encrypted_content'] }).unbounded, []);
   });
-  it('is sent on with its limit, and nothing else changed', () => {
+  it('is forwarded with its limit, and otherwise unchanged', () => {
     const body = '{ "model":"m", "input":"hi", "x":1.50 }';
     const plan = { upstreamModel: 'm', maxOutputTokens: 300, outputLimitField: 'max_tokens' } as const;
     const { path, body: sent } = responsesConverter.request(Buffer.from(body), JSON.parse(body), plan);
@@ -154,21 +154,21 @@ const OUTPUT = [{
 describe('a whole answer', () => {
   const whole = (response: object): ReturnType<typeof responsesConverter.response> =>
     responsesConverter.response(Buffer.from(JSON.stringify(response)));
-  it('is billed by its figures', () => {
+  it('is billed by its usage', () => {
     const { meter, failed } = whole({ id: 'r', status: 'completed', output: OUTPUT, usage: USAGE });
     assert.deepEqual(meter, { reported: {
       input: 40, cached: 60, cacheWrite5m: undefined, cacheWrite1h: undefined, output: 7, details: { reasoning: 3 },
     }, final: true, outputBytes: 8 });
     assert.equal(failed, false);
   });
-  it('without figures is estimated by what it says', () => assert.deepEqual([whole({
+  it('without usage is estimated by its text', () => assert.deepEqual([whole({
     status: 'completed', output: OUTPUT,
   }).meter.final, whole({ status: 'completed', output: OUTPUT }).meter.outputBytes], [false, 8]));
-  it('that has failed costs what it says, or nothing', () => {
+  it('that has failed costs its usage, or nothing', () => {
     assert.equal(whole({ status: 'failed', output: [], usage: null, error: { code: 'x', message: 'y' } }).failed, true);
     assert.equal(whole({ status: 'failed', output: [], usage: USAGE }).failed, false);
   });
-  it('of another kind is none', () => assert.throws(() => whole({ choices: [] }), SyntaxError));
+  it('of another kind is invalid', () => assert.throws(() => whole({ choices: [] }), SyntaxError));
 });
 
 describe('a stream', () => {
@@ -203,7 +203,7 @@ describe('a stream', () => {
       ], [true, 40, 60, 7]);
     });
   }
-  it('that fails is billed by what its last event says, which tells no secret', () => {
+  it('that fails is billed by its last event, and reveals no secret', () => {
     const error = { code: 'server_error', message: 'key sk-proj-abcdefgh1234 at https://internal.example.com/x' };
     const { end, converter } = run([
       ...HEAD, event('response.failed', { response: { id: 'r', status: 'failed', error, usage: USAGE, output: [] } }),
@@ -217,24 +217,24 @@ describe('a stream', () => {
     assert.doesNotMatch(last, /sk-proj|internal\.example/);
     assert.deepEqual([converter.meter.final, converter.meter.reported.output], [true, 7]);
   });
-  it('that ends with an error tells it in the words of errors', () => {
+  it('that ends with an error reports it as an error', () => {
     const { end, converter } =
       run([...HEAD, event('error', { code: 'rate_limit_exceeded', message: 'slow down', param: null })]);
     assert.ok(end.outcome === 'Failed');
     assert.match(Buffer.from(end.last).toString(), /"message":"slow down","type":"rate_limit_error"/);
     assert.deepEqual([converter.meter.final, converter.meter.outputBytes], [false, 5]);
   });
-  it('that only stops was cut', () => {
+  it('that only stops was cut off', () => {
     const { end, converter } = run(HEAD);
     assert.deepEqual([end.outcome, converter.meter.outputBytes], ['Cut', 5]);
   });
-  it('that is cut after it had said [DONE] was cut all the same', () =>
+  it('that is cut off after [DONE] was cut off all the same', () =>
     assert.equal(run([...HEAD, writeEvent('[DONE]')]).end.outcome, 'Cut'));
-  it('passes unknown events and comments', () => {
+  it('passes on unknown events and comments', () => {
     const odd = [Buffer.from(': ping\n\n'), event('response.brand_new', { x: 1 }), Buffer.from('data: not json\n\n')];
     assert.equal(run(odd).sent, Buffer.concat(odd).toString());
   });
-  it('counts arguments and reasoning as they come', () => {
+  it('counts arguments and reasoning as they arrive', () => {
     const { converter } = run([event(
       'response.function_call_arguments.delta', { delta: '{"a":1}' },
     ), event('response.reasoning_summary_text.delta', { delta: 'hm' })]);

@@ -53,7 +53,7 @@ for (const name of complete.filter((candidate) => !/server-tool/.test(candidate)
 
 // a response has a refusal's explanation as a part, a message beside its content
 for (const name of complete.filter((candidate) => !/server-tool|refusal-explained/.test(candidate))) {
-  test(`${name} is a response to OpenAI's client, and says what a message says`, async () => {
+  test(`${name} is a response to OpenAI's client, and equals the message`, async () => {
     const [response, message] = await Promise.all([readResponse(name), readMessage(name)]);
     const texts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []))
       .map((part) => (part.type === 'refusal' ? part.refusal : part.text));
@@ -86,7 +86,7 @@ test('parallel and interleaved tool calls arrive whole', async () => {
   assert.equal(completion.choices[0]?.finish_reason, 'tool_calls');
 });
 
-test('texts and figures arrive whole', async () => {
+test('texts and usage arrive whole', async () => {
   const message = await readMessage('openai/text');
   assert.deepEqual(message.content, [{ type: 'text', text: 'Grüße aus 東京 🗼.' }]);
   assert.deepEqual(
@@ -100,7 +100,7 @@ test('texts and figures arrive whole', async () => {
   ], [25000, 20000, 500]);
 });
 
-test('a provider\'s error within a stream is an error of the client\'s own class', async () => {
+test('a provider\'s error within a stream has the client\'s own error class', async () => {
   await assert.rejects(readMessage('openai/error-midway'), Anthropic.APIError);
   await assert.rejects(readMessage('anthropic/overloaded'), /Overloaded/);
   await assert.rejects(readCompletion('anthropic/overloaded'), OpenAI.APIError);

@@ -24,31 +24,31 @@ function frame(pieces: readonly Uint8Array[], max = 1000): SseEvent[] {
 const read = (text: string): (readonly [string | undefined, string | undefined])[] =>
   frame([Buffer.from(text)]).map(({ event, data }) => [event, data] as const);
 
-test('fields, with and without the space', () => {
+test('parses fields with and without the space', () => {
   assert.deepEqual(read('event: a\ndata: 1\n\nevent:b\ndata:2\n\ndata:  3\n\ndata\n\n'), [
     ['a', '1'], ['b', '2'], [undefined, ' 3'], [undefined, ''],
   ]);
 });
 
-test('several data lines are one text', () => {
+test('joins several data lines into one text', () => {
   assert.deepEqual(read('data: {\ndata: "a":1\ndata: }\n\n'), [[undefined, '{\n"a":1\n}']]);
 });
 
-test('comments, ids and unknown fields carry no data', () => {
+test('ignores comments, ids and unknown fields', () => {
   assert.deepEqual(read(': ping\n\nid: 1\nretry: 5\nfoo: bar\n\n'), [[undefined, undefined], [undefined, undefined]]);
 });
 
-test('all line ends, mixed', () => {
+test('parses all line ends, mixed', () => {
   assert.deepEqual(read('data: 1\r\n\r\ndata: 2\r\rdata: 3\n\ndata: 4\r\n\n'), [
     [undefined, '1'], [undefined, '2'], [undefined, '3'], [undefined, '4'],
   ]);
 });
 
-test('a byte order mark at the beginning is not part of the first name', () => {
+test('ignores a byte order mark at the beginning', () => {
   assert.deepEqual(read('\ufeffdata: 1\n\n\ufeffdata: 2\n\n'), [[undefined, '1'], [undefined, undefined]]);
 });
 
-test('what is left at the end is an event, and gets its blank line', () => {
+test('completes the last event with a blank line', () => {
   for (const [text, raw] of [[
     'data: 1', 'data: 1\n\n',
   ], ['data: 1\n', 'data: 1\n\n'], ['data: 1\r', 'data: 1\r\n\n'], ['data: 1\r\r', 'data: 1\r\r\n\n']] as const) {
@@ -58,7 +58,7 @@ test('what is left at the end is an event, and gets its blank line', () => {
   }
 });
 
-test('the bytes of all events are the bytes of the stream, and the same events come out of any pieces', () => {
+test('keeps all bytes, and finds the same events in chunks of any size', () => {
   const line = fc.oneof(
     fc.constantFrom('data: ü🗼', 'data:', 'event: x', ': c', '', ''), fc.string({ unit: 'binary', maxLength: 5 }),
   );
@@ -73,7 +73,7 @@ test('the bytes of all events are the bytes of the stream, and the same events c
   }));
 });
 
-test('an event beyond the limit stops everything', () => {
+test('fails at an event beyond the limit', () => {
   const framer = new SseFramer(20);
   assert.equal(push(framer, Buffer.from('data: 1\n\ndata: 2')).length, 1);
   assert.equal(framer.overflowed, false);
@@ -83,7 +83,7 @@ test('an event beyond the limit stops everything', () => {
   assert.equal(framer.end(), undefined);
 });
 
-test('a large event in small pieces costs no more than its size', () => {
+test('reads a large event in small chunks in linear time', () => {
   const framer = new SseFramer(8_000_000);
   push(framer, Buffer.from('data: '));
   // quadratic copying would be 60 GB here

@@ -22,13 +22,13 @@ const anthropic = (...events: object[]): object =>
 const said = (figures: object): object =>
   Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== undefined));
 
-test('a figure that no call could have is not said', () => {
+test('an impossible token count is not reported', () => {
   for (const lie of [-1, Number.NaN, Infinity, 1e300, 2 ** 31, '5', null, undefined, true, [], {}, -0.5])
     assert.equal(readTokenCount(lie), undefined, JSON.stringify(lie));
   assert.deepEqual([0, 5, 5.2, 2 ** 31 - 1].map(readTokenCount), [0, 5, 6, 2 ** 31 - 1]);
 });
 
-test('OpenAI: prompt_tokens include cached and written ones, each token in one class', () => {
+test('OpenAI: prompt_tokens include cached and written tokens, each in one class', () => {
   assert.deepEqual(said(openai({
     prompt_tokens: 12000, completion_tokens: 800, prompt_tokens_details: { cached_tokens: 10000 },
   })), { input: 2000, cached: 10000, output: 800 });
@@ -51,7 +51,7 @@ test('OpenAI: missing is not zero', () => {
   assert.deepEqual(said(openai({ prompt_tokens: 5, total_tokens: 3 })), { input: 5 });
 });
 
-test('OpenAI: reasoning beside completion_tokens is output where the total proves it', () => {
+test('OpenAI: reasoning beside completion_tokens counts as output if the total proves it', () => {
   const details = { completion_tokens_details: { reasoning_tokens: 100 } };
   assert.deepEqual(said(openai({ prompt_tokens: 30, completion_tokens: 2, total_tokens: 132, ...details })), {
     input: 30, output: 102, details: { reasoning: 100 },
@@ -64,7 +64,7 @@ test('OpenAI: reasoning beside completion_tokens is output where the total prove
   });
 });
 
-test('OpenAI: no figures make more of a prompt than there is', () => {
+test('OpenAI: the input never exceeds the prompt', () => {
   const figure = fc.oneof(fc.nat(5000), fc.double(), fc.constantFrom(null, '7', -3, 1e300));
   fc.assert(fc.property(figure, figure, figure, (prompt, cached, written) => {
     const report = reportOpenAi(readOpenAi({ prompt_tokens:
@@ -76,7 +76,7 @@ test('OpenAI: no figures make more of a prompt than there is', () => {
   }));
 });
 
-test('Anthropic: figures are merged field by field and never summed', () => {
+test('Anthropic: counts are merged field by field and never summed', () => {
   const start = { input_tokens: 25, cache_read_input_tokens: 7, cache_creation_input_tokens: null, output_tokens: 1 };
   assert.deepEqual(said(anthropic(start, { output_tokens: 15 })), { input: 25, cached: 7, output: 15 });
   assert.deepEqual(said(anthropic(
@@ -87,7 +87,7 @@ test('Anthropic: figures are merged field by field and never summed', () => {
   );
 });
 
-test('Anthropic: where the last figure of a stream is incredible, what message_start said is not final', () => {
+test('Anthropic: message_start\'s counts are not final if a stream\'s last ones are implausible', () => {
   const metered = (...last: object[]): object => {
     const meter = new MessageEventMeter();
     meter.add({ type: 'message_start', message: { usage: { input_tokens: 25, output_tokens: 1 } } });
@@ -105,7 +105,7 @@ test('Anthropic: where the last figure of a stream is incredible, what message_s
   ), { final: true, output: 90 });
 });
 
-test('OpenAI: where the last figure of a stream is incredible, one from before the last text is not final', () => {
+test('OpenAI: counts from before the last text are not final if a stream\'s last ones are implausible', () => {
   const metered = (completion: unknown): boolean => {
     const meter = new ChunkMeter();
     meter.add({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { prompt_tokens: 5, completion_tokens: 1 } });
@@ -117,7 +117,7 @@ test('OpenAI: where the last figure of a stream is incredible, one from before t
   assert.equal(metered(100), true);
 });
 
-test('Anthropic: a total of writes beyond its split, or without one, is for five minutes', () => {
+test('Anthropic: cache writes beyond or without a split are five-minute ones', () => {
   const split = (five: number, hour: number): object =>
     ({ cache_creation: { ephemeral_5m_input_tokens: five, ephemeral_1h_input_tokens: hour } });
   assert.deepEqual(said(anthropic({ cache_creation_input_tokens: 4000 })), { cacheWrite5m: 4000 });
@@ -143,7 +143,7 @@ const FACTS: ChatFacts = {
 };
 const MODEL = { contextTokens: 200_000, imageTokens: 4096 };
 
-test('the bound covers the bytes, the images and the files, and ends at the context', () => {
+test('the bound covers the bytes, the images and the files, up to the context', () => {
   const plain = boundInput(FACTS, MODEL);
   assert.ok(plain > 1000 && plain < 1300);
   assert.equal(boundInput({ ...FACTS, images: 3 }, MODEL), plain + 3 * 4096);
@@ -151,7 +151,7 @@ test('the bound covers the bytes, the images and the files, and ends at the cont
   assert.equal(boundInput({ ...FACTS, textBytes: 5_000_000 }, MODEL), 200_000);
 });
 
-test('the estimate is below the bound, and never nothing', () => {
+test('the estimate is below the bound, and never zero', () => {
   fc.assert(fc.property(fc.record({
     textBytes: fc.nat(10_000_000), units: fc.integer({ min: 1, max: 1000 }), images: fc.nat(20), files: fc.nat(3),
   }), (some) => {

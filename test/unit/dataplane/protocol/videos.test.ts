@@ -6,7 +6,7 @@ import { isJobId, readVideosFacts, videoJobs } from '../../../../dataplane/proto
 const PLAN = { upstreamModel: 'up', maxOutputTokens: undefined, outputLimitField: 'max_tokens' } as const;
 
 describe('a request for a video', () => {
-  it('says its model and how many', () => {
+  it('has a model and a number', () => {
     assert.deepEqual(readVideosFacts({ model: 'sora', prompt: 'a river' }), {
       model: 'sora', generations: 1, imageParam: undefined, unbounded: [],
       seconds: undefined, lengthParam: undefined,
@@ -27,7 +27,7 @@ describe('a request for a video', () => {
   ] as const)
     it(`with ${what} is refused`, () => assert.throws(() => readVideosFacts(fields), { name: 'RequestFault', param }));
 
-  it('names the file that its provider keeps', () => {
+  it('contains the name of a file that its provider stores', () => {
     assert.deepEqual(readVideosFacts({ model: 'm', prompt: 'p', input_reference: { file_id: 'file_1' } }).unbounded, [{
       feature: 'FileReferences', param: 'input_reference.file_id',
     }]);
@@ -50,7 +50,7 @@ describe('a request for a video', () => {
   });
 });
 
-describe('what a provider says of a job', () => {
+describe('a provider\'s report on a job', () => {
   const said = (video: object): ReturnType<typeof videoJobs.read> => videoJobs.read(Buffer.from(JSON.stringify(video)));
   for (const [status, state] of [
     ['queued', 'Running'], ['in_progress', 'Running'], ['completed', 'Completed'], ['failed', 'Failed'],
@@ -59,16 +59,16 @@ describe('what a provider says of a job', () => {
     ], ['SUCCESS', 'Completed'], ['cancelled', 'Failed'], ['processing', 'Running'], ['brand_new_word', 'Running'],
   ] as const)
     it(`"${status}" means ${state}`, () => assert.deepEqual(said({ id: 'video_1', status }), { id: 'video_1', state }));
-  it('without a status goes on', () => assert.equal(said({ id: 'video_1' }).state, 'Running'));
+  it('without a status means running', () => assert.equal(said({ id: 'video_1' }).state, 'Running'));
   for (const [what, id] of [['none', undefined], ['a number', 7], [
     'an empty one', '',
   ], ['a line break', 'a\nb'], ['a space', 'a b'], ['a long one', 'x'.repeat(257)], ['a parent', '..']] as const)
-    it(`needs an id that can be kept: not ${what}`, () =>
+    it(`needs a valid id: not ${what}`, () =>
       assert.throws(() => said({ id, status: 'queued' }), SyntaxError));
-  it('ids that clients ask for are held to the same', () => {
+  it('has the same rules for ids in clients\' requests', () => {
     assert.ok(isJobId('video_68a1') && isJobId('a/b?c') && !isJobId('a b') && !isJobId('.') && !isJobId(''));
   });
-  it('that has failed at once makes no job to pay for', () => {
+  it('that has failed at once creates no job to bill', () => {
     const { failed, job } = videoJobs.create(undefined)
       .response(Buffer.from('{"id":"v","status":"failed","error":{"code":"x","message":"no"}}'));
     assert.deepEqual([failed, job], [true, { id: 'v', state: 'Failed' }]);

@@ -42,7 +42,7 @@ function zeros(bytes: number): IncomingMessage {
 const MIB = 2 ** 20;
 
 describe('a body', () => {
-  it('is the bytes that came, in pieces of any size, declared or not', async () => {
+  it('has the bytes that arrived, in chunks of any size, with content-length or without', async () => {
     const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: MIB });
     await fc.assert(fc.asyncProperty(fc.array(
       fc.uint8Array({ maxLength: 9000 }), { maxLength: 12 },
@@ -56,7 +56,7 @@ describe('a body', () => {
     assert.equal(reader.crowded, false);
   });
 
-  it('counts until it is dropped', async () => {
+  it('counts against the budget until it is dropped', async () => {
     const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
     const body = await reader.read(zeros(600));
     assert.equal(reader.crowded, true);
@@ -65,14 +65,14 @@ describe('a body', () => {
     assert.equal((await reader.read(zeros(1000))).bytes.length, 1000);
   });
 
-  it('may have the limit and not a byte more', async () => {
+  it('may have the size limit and not a byte more', async () => {
     const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 10_000 });
     assert.equal((await reader.read(zeros(1000))).bytes.length, 1000);
     assert.equal((await refusal(reader, zeros(1001))).code, 'request_too_large');
     assert.equal((await refusal(reader, message([Buffer.alloc(600), Buffer.alloc(401)]))).code, 'request_too_large');
   });
 
-  it('that is compressed counts as it is decoded, until it is dropped', async () => {
+  it('that is compressed counts with its decoded size, until it is dropped', async () => {
     const reader = createBodyReader({ maxBodyBytes: 100_000, maxBufferedBytes: 100_000 });
     const body = await reader.read(gzipped(Buffer.alloc(100_000)));
     assert.equal(body.bytes.length, 100_000);
@@ -82,7 +82,7 @@ describe('a body', () => {
     assert.equal(reader.crowded, false);
   });
 
-  it('that is compressed may have the limit, compressed and decoded', async () => {
+  it('that is compressed may have the size limit, compressed and decoded', async () => {
     const reader = createBodyReader({ maxBodyBytes: 100_000, maxBufferedBytes: 100_000 });
     assert.equal((await refusal(reader, gzipped(Buffer.alloc(100_001)))).code, 'request_too_large');
     const members = Buffer.concat(Array.from({ length: 6_000 }, () => gzipSync('')));
@@ -92,7 +92,7 @@ describe('a body', () => {
     assert.equal((await reader.read(gzipped(Buffer.alloc(100_000)))).bytes.length, 100_000);
   });
 
-  it('that breaks off is refused, and gives its room back', async () => {
+  it('that is cut off is refused, and frees its memory', async () => {
     const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
     for (let round = 0; round < 5; round++) {
       const broken = message([Buffer.alloc(400)], 900);
@@ -102,7 +102,7 @@ describe('a body', () => {
     assert.equal((await reader.read(zeros(1000))).bytes.length, 1000);
   });
 
-  it('is parsed once, and neither bytes nor value stay when it is dropped', async () => {
+  it('is parsed once, and keeps neither bytes nor value when it is dropped', async () => {
     const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
     const body = await reader.read(message([Buffer.from('{"model":"x"}')]));
     assert.deepEqual(body.parse(), { model: 'x' });
@@ -112,7 +112,7 @@ describe('a body', () => {
     assert.throws(() => body.parse(), /The body is empty/);
   });
 
-  it('is empty where there is none', () => {
+  it('is empty without a body', () => {
     assert.equal(bodyOf({}).bytes.length, 0);
     assert.equal(bodyOf({ body: 'text' }).bytes.length, 0);
   });
@@ -160,7 +160,7 @@ describe('a body on a connection', () => {
     server.close();
   });
 
-  it('is read whole, in writes of any size, one after the other', async () => {
+  it('is read whole, in chunks of any size, one after the other', async () => {
     const socket = await dial();
     const body = fc.string({ unit: fc.constantFrom('a', '0', '\r\n', 'é', '"'), maxLength: 40 });
     const pipelined = fc.array(body, { minLength: 1, maxLength: 3 });
@@ -179,7 +179,7 @@ describe('a body on a connection', () => {
     socket.destroy();
   });
 
-  it('that breaks off is refused, and its request is not complete', async () => {
+  it('that is cut off is refused, and its request is not complete', async () => {
     const socket = await dial();
     socket.write('POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 10\r\n\r\nhalf');
     const { request, text } = await next();
@@ -188,7 +188,7 @@ describe('a body on a connection', () => {
     assert.equal(request.complete, false);
   });
 
-  it('that is answered before it has arrived, or refused, does not hold up the next request', async () => {
+  it('that is responded to before it has arrived, or refused, does not delay the next request', async () => {
     const socket = await dial();
     for (const [length, text] of [[4, 'half'], [2000, 'request_too_large']] as const) {
       const answer = once(socket, 'data');
@@ -215,7 +215,7 @@ function requestWith(body: string, chunked: boolean): string {
 }
 
 describe('all bodies together', () => {
-  it('have a budget: beyond it a call is told to try again, until others are dropped', async () => {
+  it('have a budget, beyond which a call is told to retry, until others are dropped', async () => {
     const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: 4 * MIB });
     const held = [await reader.read(zeros(MIB)), await reader.read(zeros(MIB)), await reader.read(zeros(MIB))];
     const refused = await refusal(reader, zeros(MIB));
@@ -228,7 +228,7 @@ describe('all bodies together', () => {
     for (const body of [...held, again]) body.drop();
   });
 
-  it('keep a share for small ones', async () => {
+  it('reserve a share for small ones', async () => {
     const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: 8 * MIB });
     for (let count = 0; count < 7; count++) await reader.read(zeros(MIB));
     assert.equal((await refusal(reader, zeros(LARGE_BODY_BYTES))).code, 'too_busy');
@@ -248,7 +248,7 @@ describe('all bodies together', () => {
     assert.equal(reader.crowded, false);
   });
 
-  it('always have room for one of the largest', async () => {
+  it('always fit one of the largest', async () => {
     const reader = createBodyReader({ maxBodyBytes: 4 * MIB, maxBufferedBytes: MIB });
     const body = await reader.read(zeros(4 * MIB));
     body.drop();

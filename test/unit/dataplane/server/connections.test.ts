@@ -5,7 +5,7 @@ import { describe, it } from 'vitest';
 import { createConnections } from '../../../../dataplane/server/connections.ts';
 
 describe('connections', () => {
-  it('beyond the limit are closed, until others have ended', () => {
+  it('beyond the limit are closed, until others end', () => {
     const connections = createConnections(2);
     const sockets = Array.from({ length: 3 }, () => new Socket());
     for (const socket of sockets) connections.onConnection(socket);
@@ -17,7 +17,7 @@ describe('connections', () => {
     assert.equal(later.destroyed, false);
   });
 
-  it('of one key are at most half of them, and count for the key of the latest request', () => {
+  it('of one key are at most half of them, counted for the key of the latest request', () => {
     const connections = createConnections(4);
     const [first, second, third] = [new Socket(), new Socket(), new Socket()];
     for (const socket of [first, second, third]) connections.onConnection(socket);

@@ -39,7 +39,7 @@ function ask(agent: Agent | undefined, path: string): Promise<string> {
   });
 }
 
-it('closes connections with their answers, and then refuses requests on new ones', async () => {
+it('closes connections with their responses, and then refuses requests on new ones', async () => {
   const [first, second, third] = agents;
   assert.equal(await ask(first, '/nothing'), '404 open');
   assert.equal(await ask(second, '/nothing'), '404 open');

@@ -32,7 +32,7 @@ afterAll(() => { server.close(); });
 
 describe('a client that stops reading', () => {
   for (const [name, answer] of Object.entries(ANSWERS))
-    it(`is given up: ${name}`, async () => {
+    it(`is disconnected: ${name}`, async () => {
       arrived = Promise.withResolvers();
       const client = connect(port, '127.0.0.1', () => client.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n'));
       client.pause().on('error', () => undefined);
@@ -46,7 +46,7 @@ describe('a client that stops reading', () => {
       assert.ok(reply.gone);
       client.destroy();
     });
-  it('and one that reads gets all of it', async () => {
+  it('and one that reads gets everything', async () => {
     arrived = Promise.withResolvers();
     const asked = fetch(`http://127.0.0.1:${port}/`);
     createReply(await arrived.promise, { requestId: 'req_1', dialect: 'OpenAI', stalledMs: 60_000 })
@@ -55,9 +55,9 @@ describe('a client that stops reading', () => {
   });
 });
 
-describe('a stream that fails within', () => {
+describe('a stream that fails in the middle', () => {
   for (const type of ['text/event-stream', 'text/EVENT-STREAM; CHARSET=UTF-8', 'Text/Event-Stream'])
-    it(`ends with an error event, however its type is written: ${type}`, async () => {
+    it(`ends with an error event for each spelling of its type: ${type}`, async () => {
       arrived = Promise.withResolvers();
       const asked = fetch(`http://127.0.0.1:${port}/`);
       const reply = createReply(await arrived.promise, { requestId: 'req_1', dialect: 'Anthropic' });

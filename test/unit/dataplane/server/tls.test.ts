@@ -45,13 +45,13 @@ async function ask(authority: string, versions: { readonly maxVersion?: 'TLSv1.1
 }
 
 describe('the TLS listener', () => {
-  it('serves what the HTTP server serves, to those who trust it', async () => {
+  it('serves what the HTTP server serves, to clients that trust its certificate', async () => {
     assert.equal(await ask(first.authority), 'HTTP/1.1 200 OK /v1/x');
     await assert.rejects(ask((await makeCertificates()).authority), /certificate|self-signed|unable to verify/);
     await assert.rejects(ask(first.authority, { maxVersion: 'TLSv1.1' }));
   });
 
-  it('takes up the renewed pair of a folder, and keeps the one before where it is none', async () => {
+  it('uses a renewed certificate of a folder, and keeps the old one if the new one is invalid', async () => {
     const problems: unknown[] = [];
     const files = await pollFiles({ paths: [join(folder, 'tls.crt'), join(folder, 'tls.key')], everyMs:
       1e9, onRead([certificate = '', key = '']) {

@@ -52,8 +52,8 @@ function headersOf(text: string): Record<string, string[]> {
   return found;
 }
 
-describe('what crosses', () => {
-  it('the pod\'s key takes the place of every credential', async () => {
+describe('a forwarded request', () => {
+  it('has the pod\'s key in place of every credential', async () => {
     const { sidecar } = await scene(echo);
     const { text } = await call(`${sidecar.url}/v1/models`, { headers: { authorization: 'Bearer sk-dummy', 'X-Api-Key':
       'dummy', 'api-key': 'dummy', 'x-goog-api-key': 'dummy', cookie: 'a=b', 'proxy-authorization': 'Basic eA==' } });
@@ -63,7 +63,7 @@ describe('what crosses', () => {
       assert.equal(headers[name], undefined, name);
   });
 
-  it('method, path, query, body and headers, but not those of the connection', async () => {
+  it('keeps method, path, query, body and headers, but not hop-by-hop headers', async () => {
     const { sidecar } = await scene(echo);
     const { text } = await call(`${sidecar.url}/v1/messages?beta=true&x=%2F`, { method:
       'POST', body: '{"a":1}', headers: {
@@ -79,7 +79,7 @@ describe('what crosses', () => {
     assert.match(headers['host']?.[0] ?? '', /^127\.0\.0\.1:\d+$/);
   });
 
-  it('a body of unknown length, an absolute target, methods without a body', async () => {
+  it('may have a body of unknown length, an absolute target, or a method without a body', async () => {
     const { sidecar } = await scene(echo);
     const chunked = httpRequest(`${sidecar.url}/v1/x`, { method: 'PUT', agent: false });
     chunked.write('one ');
@@ -94,7 +94,7 @@ describe('what crosses', () => {
     assert.equal((await call(sidecar.url, { method: 'OPTIONS', path: '*' })).status, 404);
   });
 
-  it('status, headers and bytes of the answer as they are, compressed ones and request ids included', async () => {
+  it('gets status, headers and bytes of the response unchanged, compressed ones and request ids included', async () => {
     const { sidecar } = await scene((_request, response) => {
       response.writeHead(429, { 'x-request-id': 'req_1', 'request-id': 'req_1', 'retry-after':
         '3', 'content-encoding': 'gzip', 'set-cookie': ['a=1', 'b=2'], connection: 'keep-alive, x-hop', 'x-hop': '1' });
@@ -109,7 +109,7 @@ describe('what crosses', () => {
     assert.equal(text.length, 4);
   });
 
-  it('fields after the body, where they were announced', async () => {
+  it('gets trailers if they were announced', async () => {
     const { sidecar } = await scene((_request, response) => {
       response.writeHead(200, { trailer: 'x-sum' });
       response.write('data');
@@ -120,7 +120,7 @@ describe('what crosses', () => {
     assert.equal(message.trailers['x-sum'], '4');
   });
 
-  it('the pieces of a stream one by one', async () => {
+  it('gets the chunks of a stream one by one', async () => {
     const steps: (() => void)[] = [];
     const { sidecar } = await scene((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -139,14 +139,14 @@ describe('what crosses', () => {
 });
 
 describe('connections', () => {
-  it('to the fleet are used again', async () => {
+  it('to the fleet are reused', async () => {
     const { fleet, sidecar } = await scene(echo);
     for (let count = 0; count < 5; count++) await call(`${sidecar.url}/v1/models`);
     assert.equal(fleet.connections.length, 1);
     assert.equal(await sidecar.metric('modelgateway_sidecar_requests_total{result="answered",status="200"}'), 5);
   });
 
-  it('a fleet that is not there yet is tried again, and the body is sent once', async () => {
+  it('are retried while the fleet is not available yet, and the body is sent once', async () => {
     const port = await freePort();
     const sidecar = await startTestSidecar(`http://127.0.0.1:${port}`, KEY);
     started.push(sidecar);
@@ -162,7 +162,7 @@ describe('connections', () => {
     assert.deepEqual(bodies, ['{"a":1}']);
   });
 
-  it('a fleet that stays away: an answer in the path\'s dialect', async () => {
+  it('return an error in the path\'s dialect if the fleet stays unavailable', async () => {
     const sidecar = await startTestSidecar(`http://127.0.0.1:${await freePort()}`, KEY);
     started.push(sidecar);
     const [openai, anthropic] = await Promise.all([call(
@@ -174,7 +174,7 @@ describe('connections', () => {
     assert.equal(await sidecar.metric('modelgateway_sidecar_connect_retries_total'), 10);
   });
 
-  it('what has been sent is never sent again', async () => {
+  it('never send a request twice', async () => {
     let requests = 0;
     const { sidecar } = await scene((request) => {
       requests++;
@@ -186,8 +186,8 @@ describe('connections', () => {
   });
 });
 
-describe('who leaves', () => {
-  it('an app that leaves within a stream, before an answer, or while it sends, ends the fleet\'s request', async () => {
+describe('a side that disconnects', () => {
+  it('ends the fleet\'s request if it is an app within a stream, before a response, or while it sends', async () => {
     const ends: Promise<unknown>[] = [];
     const arrived = Promise.withResolvers<void>();
     let mode = 'stream';
@@ -218,7 +218,7 @@ describe('who leaves', () => {
     assert.equal(ends.length, 3);
   });
 
-  it('an app that leaves while there is no connection: nothing is sent', async () => {
+  it('sends nothing if it is an app without a connection to the fleet', async () => {
     const port = await freePort();
     const sidecar = await startTestSidecar(`http://127.0.0.1:${port}`, KEY);
     started.push(sidecar);
@@ -231,7 +231,7 @@ describe('who leaves', () => {
       await new Promise((resolve) => { setImmediate(resolve); });
   });
 
-  it('a fleet that breaks a stream off: the app does not take it for whole', async () => {
+  it('is not taken for the end of a stream if it is the fleet', async () => {
     const { sidecar } = await scene((_request, response) => {
       response.write('data: 1\n\n');
       setImmediate(() => response.destroy());
@@ -243,7 +243,7 @@ describe('who leaves', () => {
 });
 
 describe('bodies', () => {
-  it('who waits with its body is told to go on once there is a connection, and not for a refusal', async () => {
+  it('get 100 Continue once there is a connection, and not for a refusal', async () => {
     const { sidecar } = await scene(echo);
     const sent = httpRequest(`${sidecar.url}/v1/x`, {
       agent: false, method: 'POST', headers: { expect: '100-continue', 'content-length': '4' },
@@ -261,7 +261,7 @@ describe('bodies', () => {
     assert.equal((await replyTo(refused)).status, 503);
   });
 
-  it('an answer that comes before the body has been sent arrives whole, and the connection goes on', async () => {
+  it('may be answered before they are sent, and the connection is reused', async () => {
     const { sidecar } = await scene((_request, response) => {
       response.writeHead(413, { 'content-type': 'text/plain' }).end('too large');
     });
@@ -277,7 +277,7 @@ describe('bodies', () => {
     assert.equal(seen.match(/HTTP\/1\.1 413/g)?.length, 2);
   });
 
-  it('50 MB each way are not buffered: a reader that stops, stops the sender on the other side', async () => {
+  it('of 50 MB each way are not buffered: a paused reader pauses the sender', async () => {
     const SIZE = 50 * 1024 * 1024;
     let read = (): void => undefined;
     const { sidecar } = await scene((request, response) => {
@@ -317,7 +317,7 @@ describe('bodies', () => {
 });
 
 describe('the key', () => {
-  it('is taken anew when the file changes, and its absence is told in words', async () => {
+  it('is read again when the file changes, and its absence is reported', async () => {
     const { sidecar } = await scene(echo);
     const keyNow = async (): Promise<string | undefined> =>
       headersOf((await call(`${sidecar.url}/v1/models`)).text)['authorization']?.[0];
@@ -338,7 +338,7 @@ describe('the key', () => {
     assert.equal(await keyNow(), `Bearer ${KEY}`);
   });
 
-  it('is nowhere but on the way to the fleet', async () => {
+  it('is sent only to the fleet', async () => {
     const { sidecar, fleet } = await scene((request) => { request.socket.destroy(); });
     const replies = [await call(`${sidecar.url}/v1/models`), await call(sidecar.url, { method: 'OPTIONS', path: '*' })];
     await fleet.stop();
@@ -352,8 +352,8 @@ describe('the key', () => {
   });
 });
 
-describe('the end', () => {
-  it('waits for what runs, and takes no more', async () => {
+describe('shutdown', () => {
+  it('waits for running calls, and accepts no more', async () => {
     let finish = (): void => undefined;
     const { sidecar } = await scene((_request, response) => {
       response.write('data: 1\n\n');

@@ -43,7 +43,7 @@ describe('a request of a web page', () => {
     ['as a cross-site request', { 'sec-fetch-site': 'cross-site' }],
     ['of another port', { 'sec-fetch-site': 'same-site' }],
   ] as const) {
-    it(`${what} is refused, and the fleet hears nothing`, async () => {
+    it(`with ${what} is refused, and not forwarded`, async () => {
       const before = calls;
       assert.equal(await send(headers), 400);
       assert.equal(calls, before);

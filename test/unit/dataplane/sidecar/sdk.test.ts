@@ -35,7 +35,7 @@ const HELLO = { model: 'gpt-model', messages: [{ role: 'user' as const, content:
 const MESSAGE = { model: 'claude-model', max_tokens: 100, messages: [{ role: 'user' as const, content: 'hello' }] };
 
 describe('OpenAI\'s SDK', () => {
-  it('lists models, is answered, is streamed to, and the pod\'s key pays', async () => {
+  it('lists models and gets whole and streamed responses, billed to the pod\'s key', async () => {
     const { spent } = await spending(world);
     assert.ok((await openai.models.list()).data.some(({ id }) => id === 'gpt-model'));
     world.openai.script(openaiChat());
@@ -52,14 +52,14 @@ describe('OpenAI\'s SDK', () => {
     assert.ok(nothingLeaks(world));
   });
 
-  it('has the gateway\'s own refusals', async () => {
+  it('gets the gateway\'s own refusals', async () => {
     await assert.rejects(openai.chat.completions.create({ ...HELLO, model: 'unknown' }), (error) =>
       error instanceof OpenAI.NotFoundError && error.code === 'model_not_found');
   });
 });
 
 describe('Anthropic\'s SDK', () => {
-  it('is answered and streamed to', async () => {
+  it('gets whole and streamed responses', async () => {
     world.anthropic.script(anthropicMessage());
     assert.equal((await anthropic.messages.create(MESSAGE)).type, 'message');
     world.anthropic.script(anthropicStream());
@@ -70,7 +70,7 @@ describe('Anthropic\'s SDK', () => {
 });
 
 describe('rotation', () => {
-  it('another key is another caller, without a restart, and the old one is refused at the gateway', async () => {
+  it('uses another key without a restart, and the gateway refuses the old one', async () => {
     const before = await openai.get('/key') as { name: string };
     await sidecar.writeKey(KEYS.serial);
     const between = await openai.get('/key') as { name: string };
@@ -87,7 +87,7 @@ describe('rotation', () => {
 });
 
 describe('TLS', () => {
-  it('a fleet whose certificate another authority signed, or that has another name, is sent nothing', async () => {
+  it('sends nothing to a fleet with an untrusted CA or another name', async () => {
     const port = world.gateway.dataplane.tls?.port;
     const logged = world.gateway.logs.length;
     for (const [url, authority] of [[
@@ -104,7 +104,7 @@ describe('TLS', () => {
     assert.equal(world.gateway.logs.length, logged);
   });
 
-  it('the fleet\'s certificate is replaced under way; a faulty one changes nothing', async () => {
+  it('follows a replaced certificate of the fleet, and ignores a faulty one', async () => {
     const { tls } = world.gateway.dataplane;
     const renewed = await makeCertificates();
     assert.throws(() => tls?.renew({ certificate: renewed.serving.certificate, key: certificates.serving.key }));

@@ -3,7 +3,7 @@ import { test } from 'vitest';
 import { redactSnapshot } from '../../../../dataplane/snapshot/redact.ts';
 import { channelOf, completeSnapshot, routeOf, snapshotOf } from './objects.ts';
 
-test('a redacted snapshot is JSON, holds all but the secrets, and keeps figures exact', () => {
+test('a redacted snapshot is JSON with everything but secrets, and exact numbers', () => {
   const text = JSON.stringify(redactSnapshot(completeSnapshot()));
   assert.doesNotMatch(text, /secret-of/);
   assert.match(text, /"apiKey":"\[redacted\]"/);
@@ -12,7 +12,7 @@ test('a redacted snapshot is JSON, holds all but the secrets, and keeps figures 
   assert.match(text, /"upstreamName":"m-2026"/);
 });
 
-test('a channel without a credential says so; a base URL\'s query is not shown', () => {
+test('a channel without a credential is marked; a base URL\'s query is not shown', () => {
   const channels = [channelOf('c', { apiKey: undefined, baseUrl: 'https://host/v1?key=hidden' })];
   const text = JSON.stringify(redactSnapshot(snapshotOf({ routes: [routeOf('r', [], channels)] })));
   assert.doesNotMatch(text, /hidden|apiKey/);

@@ -18,7 +18,7 @@ test('a complete snapshot and an empty one are valid', () => {
   assert.deepEqual(validateSnapshot(snapshotOf()), []);
 });
 
-test('references to what is not there are legal', () => {
+test('references to missing objects are valid', () => {
   assert.deepEqual(messagesOf({
     keys: [keyOf('k', { group: 'none', account: 'no/one', models: { names: ['unknown'] } })],
     groups: [directGroup(
@@ -29,7 +29,7 @@ test('references to what is not there are legal', () => {
   }), []);
 });
 
-test('a fault names its object, and all of them are told at once', () => {
+test('every error names its object, and all are reported at once', () => {
   const faults = validateSnapshot(snapshotOf({
     keys: [keyOf('k', { uid: '', period: Period.UNSPECIFIED })], groups: [directGroup('g', [], { displayName: '' })],
   }));
@@ -67,7 +67,7 @@ test('keys', () => {
   );
 });
 
-test('two objects that claim one name, uid or hash', () => {
+test('two objects with one name, uid or hash', () => {
   const twice = { hashes: [{ sha256: hashOf(2) }] };
   assert.deepEqual(
     messagesOf({ keys: [keyOf('a'), keyOf('b', { uid: 'uid-a', ...twice })] }), ['uid: another key has the same'],

@@ -37,7 +37,7 @@ function entries<V>(map: ReadonlyMap<string, V>): [string, V][] {
 }
 
 describe('compileEdit', () => {
-  it('gives what compile does, edit after edit', () => {
+  it('returns what compile does, edit after edit', () => {
     fc.assert(fc.property(fc.array(snapshots, { minLength: 2, maxLength: 6 }), ([first, ...others]) => {
       let before: Snapshot = first ?? snapshotOf();
       let state = compile(before);
@@ -53,7 +53,7 @@ describe('compileEdit', () => {
     }));
   });
 
-  it('leaves the state of before as it was', () => {
+  it('does not change the previous state', () => {
     const key: Key = keyOf('k', { hashes: [{ sha256: hashOf(1) }] });
     const state = compile(snapshotOf({ keys: [key] }));
     const edited = compileEdit(state, { keys: [{ before: key, after: undefined }], accounts: [], offering: undefined });

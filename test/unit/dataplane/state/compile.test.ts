@@ -42,7 +42,7 @@ function priceAt(ratioE18: bigint) {
   );
 }
 
-test('a complete snapshot as a call sees it', () => {
+test('a complete snapshot compiles to what a call needs', () => {
   const state = compile(completeSnapshot());
   const credential = state.credentials.get(hashOf(1));
   assert.deepEqual(credential, {
@@ -82,7 +82,7 @@ test('a complete snapshot as a call sees it', () => {
   assert.deepEqual(tiersOf(state, 'smart', 'm'), [['auto-a:anthropic/direct']]);
 });
 
-test('words of the snapshot become words of the state', () => {
+test('enum values of the snapshot become those of the state', () => {
   const state = compile(snapshotOf({
     keys: [
       keyOf('a', { period: Period.DAILY, whenShort: WhenShort.REFUSE, enabled:
@@ -136,7 +136,7 @@ test('tiers are in the order of priority, over all routes that offer the model',
   assert.deepEqual(offerOf(state, 'g', 'm').endpoints, new Set(['Chat', 'Embeddings']));
 });
 
-test('filters of models and channels; several entries for one route merge, and the strictest threshold holds', () => {
+test('filters of models and channels merge for one route, and the strictest threshold applies', () => {
   const state = compile(snapshotOf({
     groups: [
       directGroup('models', [routeEntry('r', { models: { names: ['a', 'unknown'] } })]),
@@ -161,7 +161,7 @@ test('filters of models and channels; several entries for one route merge, and t
   assert.equal(state.groups.get('nothing')?.offers.size, 0);
 });
 
-test('an Automatic group: its members\' tiers in order, at member ratio times its own', () => {
+test('an Automatic group has its members\' tiers in order, at member ratio times its own', () => {
   const snapshot = (ownRatioE9: bigint): Snapshot => snapshotOf({
     groups: [
       automaticGroup('smart', ['vip', 'gone', 'basic', 'other-automatic'], { priceRatioE9: ownRatioE9 }),
@@ -199,7 +199,7 @@ test('a model without a price is offered without one, and no group is listed for
     [modelName, enabledGroups]), [['no-route', []]]);
 });
 
-test('the price page: rows by model, groups by display name, figures exact', () => {
+test('the price page has rows by model, groups by display name, and exact numbers', () => {
   const state = compile(snapshotOf({
     groups: [
       directGroup('z', [routeEntry('r')], { displayName: 'Alpha', priceRatioE9: 1_200_000_000n }),
@@ -231,7 +231,7 @@ test('the price page: rows by model, groups by display name, figures exact', () 
   ]);
 });
 
-test('a channel that did not change keeps its target, one that did gets a new one', () => {
+test('an unchanged channel keeps its target, a changed one gets a new one', () => {
   const routes = (changes: Parameters<typeof channelOf>[1]) =>
     snapshotOf({ routes: [routeOf('r', [modelOf('m')], [channelOf('same'), channelOf('other', changes)])] });
   const before = compile(routes({}));
@@ -250,7 +250,7 @@ test('a channel that did not change keeps its target, one that did gets a new on
   assert.deepEqual([...compile(snapshotOf(), before).targets], []);
 });
 
-test('whatever the routes and groups, a group offers exactly what its entries let through', () => {
+test('a group offers exactly what its entries allow, for any routes and groups', () => {
   const names = fc.subarray(['a', 'b', 'c', 'd'], { minLength: 1 });
   const filter = fc.option(names, { nil: undefined });
   const entry = fc.record({ route: fc.constantFrom('r0', 'r1', 'r2', 'gone'), models: filter, channels: filter });

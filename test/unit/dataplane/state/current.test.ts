@@ -5,7 +5,7 @@ import { createCurrentState } from '../../../../dataplane/state/current.ts';
 import type { Credential, State } from '../../../../dataplane/state/state.ts';
 import { completeSnapshot } from '../snapshot/objects.ts';
 
-test('starts empty, and is swapped as a whole', () => {
+test('starts empty, and is replaced as a whole', () => {
   const current = createCurrentState();
   assert.equal(current.generation, 0);
   assert.equal(current.get().credentials.size, 0);
@@ -16,7 +16,7 @@ test('starts empty, and is swapped as a whole', () => {
   }
 });
 
-test('a key opens what it opens in the state in force', () => {
+test('a key has the access of the state in force', () => {
   const current = createCurrentState();
   const [keyHash, other] = ['abc'.padEnd(64, '1'), 'abc'.padEnd(64, '2')];
   const opening = (...hashes: string[]): State =>

@@ -4,7 +4,7 @@ import { describe, it } from 'vitest';
 import { measureEventLoopLag } from '../../../../dataplane/telemetry/event-loop.ts';
 
 describe('the lag of the event loop', () => {
-  it('is known of the last window, once it is over', async ({ onTestFinished }) => {
+  it('is reported for the last complete window', async ({ onTestFinished }) => {
     let endWindow = (): void => undefined;
     const lag = measureEventLoopLag((_ms, tick) => { endWindow = tick; return () => undefined; });
     onTestFinished(() => lag.close());

@@ -3,7 +3,7 @@ import { it } from 'vitest';
 import { createMetrics } from '../../../../dataplane/telemetry/metrics.ts';
 import { reportOf } from './report.ts';
 
-it('timeouts are told by key, for no more keys than fit', async () => {
+it('timeouts are counted by key, for a limited number of keys', async () => {
   const metrics = createMetrics({ version: 'test' });
   const count = (name: string, timedOut: boolean): void =>
     metrics.call(reportOf({ timedOut, key: { uid: 'u1', namespace: 'team', name, prefix: 'sk-', account: 'team/a' } }));

@@ -20,7 +20,7 @@ function capture(): { log: ReturnType<typeof createLogger>; lines: string[] } {
   return { log: createLogger({ to: { write: (line) => void lines.push(line) } }), lines };
 }
 
-test('one JSON object per line, with a time and a level in words', () => {
+test('writes one JSON object per line, with a time and a level by name', () => {
   const { log, lines } = capture();
   log.info({ a: 1 }, 'hello');
   log.debug('not at this level');
@@ -30,7 +30,7 @@ test('one JSON object per line, with a time and a level in words', () => {
   assert.deepEqual([line.level, line.a, line.msg], ['info', 1, 'hello']);
 });
 
-test('no key, token or credential is written, however it comes, and the line stays JSON', () => {
+test('writes no key, token or credential, in any form, and the line stays JSON', () => {
   const { log, lines } = capture();
   log.info(`refused ${KEY}`);
   const top = { authorization: `Bearer ${KEY}`, 'x-api-key': 'short"quoted"', apiKey: 'plain', cookie: 'session=1' };
@@ -47,7 +47,7 @@ test('no key, token or credential is written, however it comes, and the line sta
   assert.equal(lines.length, 5);
 });
 
-test('what only looks similar is left alone', () => {
+test('does not redact text that only looks similar', () => {
   const { log, lines } = capture();
   const harmless = {
     key_prefix: 'sk-abcd1234', error_code: 'invalid_api_key',
@@ -68,7 +68,7 @@ function lineOf(report: CallReport): Record<string, unknown> {
   return line;
 }
 
-test('the line of a call: ids and exact figures', () => {
+test('writes a call\'s ids and exact amounts', () => {
   assert.deepEqual(lineOf(reportOf()), {
     level: 'info', msg: 'call', request_id: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true,
     status: 200, key: 'team-a/ci-bot', key_prefix: 'sk-abcd', account: 'team-a/team-a', model: 'gpt-5', group: 'auto-a',
@@ -78,7 +78,7 @@ test('the line of a call: ids and exact figures', () => {
   });
 });
 
-test('the line of a call that was refused before anything was known', () => {
+test('writes a line for a call that was refused before anything was known', () => {
   const refused = {
     httpStatus: 401, errorCode: 'invalid_api_key', key: undefined, model: undefined, group: undefined, attempts: [],
     billing: undefined, firstByteMs: undefined,
@@ -89,7 +89,7 @@ test('the line of a call that was refused before anything was known', () => {
   });
 });
 
-test('names are escaped and looked through like everything else', () => {
+test('escapes and redacts names like everything else', () => {
   const { log, lines } = capture();
   const telemetry = createCallTelemetry(NO_METRICS, log);
   const model = 'quote " back \\ line \n tab \t \u2028 é 😀 \ud800';
@@ -105,7 +105,7 @@ test('names are escaped and looked through like everything else', () => {
   assert.match(line.time, TIME);
 });
 
-test('the level of the log holds for calls too', () => {
+test('applies the log level to calls too', () => {
   const lines: string[] = [];
   const log = createLogger({ level: 'warn', to: { write: (line) => void lines.push(line) } });
   const telemetry = createCallTelemetry(NO_METRICS, log);
@@ -114,7 +114,7 @@ test('the level of the log holds for calls too', () => {
   assert.deepEqual(lines.map((line) => JSON.parse(line).status), [500]);
 });
 
-test('a settlement that came late is counted and logged with what it cost', () => {
+test('counts and logs a late settlement with its cost', () => {
   const { log, lines } = capture();
   const late: string[] = [];
   const metrics = { ...NO_METRICS, billedLate: (billed: LateBilling) => void late.push(billed.requestId) };
@@ -133,7 +133,7 @@ test('a settlement that came late is counted and logged with what it cost', () =
   });
 });
 
-test('each finished call is counted and logged once; the gateway\'s and its providers\' faults are warnings', () => {
+test('counts and logs each finished call once; faults of the gateway and providers are warnings', () => {
   const { log, lines } = capture();
   const counted: number[] = [];
   const metrics = { ...NO_METRICS, call: ({ httpStatus }: CallReport) => void counted.push(httpStatus) };
@@ -148,7 +148,7 @@ test('each finished call is counted and logged once; the gateway\'s and its prov
   ]);
 });
 
-test('a job that was given up is a warning, any other end is not', () => {
+test('warns of a job that was given up, but of no other end', () => {
   const { log, lines } = capture();
   const telemetry = createCallTelemetry(NO_METRICS, log);
   const job = { requestId: 'req_1', jobId: 'video_1', model: 'sora', group: 'g', channel: 'r/c' };
@@ -171,7 +171,7 @@ function scriptOf(work: string): string[] {
 }
 
 for (const end of ['process.exit(0)', 'throw new Error("crash")', 'undefined']) {
-  test(`nothing is lost at the end of a process: ${end}`, () => {
+  test(`loses nothing at the end of a process: ${end}`, () => {
     const script = scriptOf(`for (let i = 0; i < 2000; i++) log.info({ i }, 'x'.repeat(100)); ${end};`);
     const { stdout } = spawnSync(process.execPath, script, { encoding: 'utf8', maxBuffer: 2 ** 24 });
     const seen = stdout.trimEnd().split('\n').map((line) => JSON.parse(line).i);
@@ -179,7 +179,7 @@ for (const end of ['process.exit(0)', 'throw new Error("crash")', 'undefined']) 
   });
 }
 
-test('a single line does not wait for others or for the end', async () => {
+test('writes a single line without waiting for others or for the end', async () => {
   const child = spawn(process.execPath, scriptOf('log.info("hello"); process.stdin.resume();'));
   const exited = once(child, 'exit');
   const [text] = await once(child.stdout, 'data');

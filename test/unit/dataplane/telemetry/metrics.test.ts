@@ -33,7 +33,7 @@ function assertSamples(
 
 const GEN_AI = 'gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt-5"';
 
-test('a call that went well', async () => {
+test('a successful call is counted', async () => {
   const samples = await samplesAfter((metrics) => metrics.call(reportOf()));
   assertSamples(samples, {
     'modelgateway_requests_total{dialect="OpenAI",endpoint="chat_completions",error_code="",status="200"}': 1,
@@ -60,7 +60,7 @@ test('a call that went well', async () => {
   assert.equal(perToken.toFixed(6), '0.010001');
 });
 
-test('retries, channels that were full, and money that was written off', async () => {
+test('retries, full channels and unbilled money are counted', async () => {
   const { billing } = reportOf();
   const samples = await samplesAfter((metrics) => metrics.call(reportOf({
     attempts: [
@@ -83,7 +83,7 @@ test('retries, channels that were full, and money that was written off', async (
   });
 });
 
-test('a refused call counts as a request, and as a model call only where its model is configured', async () => {
+test('a refused call counts as a request, and as a model call only if its model is configured', async () => {
   const refused = {
     httpStatus: 401, errorCode: 'invalid_api_key', key: undefined, model: undefined, group: undefined, attempts: [],
     billing: undefined, stream: false, firstByteMs: undefined,
@@ -144,7 +144,7 @@ test('jobs by how they ended', async () => {
   });
 });
 
-test('a configuration that comes over the network', async () => {
+test('a configuration that arrives over the network', async () => {
   const distribution = {
     connected: true, connections: 2, lastUpdateMs: 1_700_000_000_500, resources: 7, refused: 1, expiresInMs: 3_600_000,
   };
@@ -202,7 +202,7 @@ test('a counter that is scraped again does not start over', async () => {
   assert.ok(first > 0 && second >= first, `${first} then ${second}`);
 });
 
-test('names and labels are as Prometheus wants them, and only one metric has a label for a key', () => {
+test('names and labels follow Prometheus\' conventions, and only one metric has a label for a key', () => {
   const units = /_(seconds|bytes|usd|total|info|usage|holds|generation|in_use|connected|resources)$/;
   for (const [name, { type, labels, buckets }] of Object.entries<MetricRow>(METRICS)) {
     assert.match(name, /^(gen_ai|modelgateway|process|nodejs)_[a-z_]+$/);

@@ -19,25 +19,25 @@ describe('the tokenizer', () => {
     assert.equal(await tokenizer.count('key', ['Grüße aus 東京 🗼', '{"a": [1, 2]}']), countTokens('Grüße aus 東京 🗼') +
       countTokens('{"a": [1, 2]}'));
   });
-  it('counts long prose within a hundredth of it', async () => {
+  it('counts long prose within one percent of it', async () => {
     const [exact, counted] = [countTokens(PROSE), await tokenizer.count('key', [PROSE])];
     assert.ok(Math.abs(counted - exact) <= exact / 100, `${counted} instead of ${exact}`);
   });
-  it('takes words for special tokens as words', async () =>
+  it('counts names of special tokens as words', async () =>
     assert.ok(await tokenizer.count('key', ['<|endoftext|>']) > 1));
-  it('counts nothing as nothing', async () =>
+  it('counts an empty text as zero', async () =>
     assert.deepEqual([await tokenizer.count('key', []), await tokenizer.count('key', ['', ''])], [0, 0]));
-  it('takes what is beyond its bounds to be like what is before', async () => {
+  it('extrapolates text beyond its bounds', async () => {
     const many = Array.from({ length: 300 }, () => PROSE);
     const [exact, counted] = [300 * countTokens(PROSE), await tokenizer.count('key', many)];
     assert.ok(Math.abs(counted - exact) <= exact / 50, `${counted} instead of ${exact}`);
   });
-  it('answers for text that is made to be slow', async () => {
+  it('counts text that is made to be slow', async () => {
     // whole, the library would take minutes for this
     const counted = await tokenizer.count('key', ['a'.repeat(900_000), ' '.repeat(900_000)]);
     assert.ok(counted > 1_000 && counted < 900_000, String(counted));
   });
-  it('answers many at once, those without the library that it has no room for', async () => {
+  it('counts many texts at once, and estimates those that exceed its queue', async () => {
     const counted =
       await Promise.all(Array.from({ length: 40 }, () => tokenizer.count('key', ['hello world, hello moon'])));
     assert.ok(counted.every((tokens) => tokens === countTokens('hello world, hello moon') ||
@@ -47,14 +47,14 @@ describe('the tokenizer', () => {
 });
 
 describe('a tokenizer', () => {
-  it('that rested begins anew', async () => {
+  it('that was idle starts again', async () => {
     const tokenizer = createTokenizer({ onFault: (error) => { throw error; }, idleMs: 0 });
     assert.equal(await tokenizer.count('key', ['hello world']), 2);
     await new Promise((resolve) => { setImmediate(() => setImmediate(resolve)); });
     assert.equal(await tokenizer.count('key', ['hello world']), 2);
     await tokenizer.close();
   });
-  it('that is closed takes a token for four bytes', async () => {
+  it('that is closed counts a token for four bytes', async () => {
     const tokenizer = createTokenizer({ onFault: (error) => { throw error; } });
     const asked = tokenizer.count('key', ['twelve bytes']);
     await tokenizer.close();
@@ -63,7 +63,7 @@ describe('a tokenizer', () => {
 });
 
 describe('slices', () => {
-  it('are the text again, short, and cut no character', () => {
+  it('join to the text, are short, and split no character', () => {
     fc.assert(fc.property(fc.array(fc.string({ unit:
       'binary', minLength: 0, maxLength: 40 })), fc.nat(200), (words, times) => {
       const text = words.join(' ').repeat(times);
@@ -72,7 +72,7 @@ describe('slices', () => {
       assert.ok(slices.every((slice) => slice.length > 0 && slice.length <= 2048 && slice.isWellFormed()));
     }), { numRuns: 50 });
   });
-  it('end where words do', () =>
+  it('end at word boundaries', () =>
     assert.ok([...slicesOf([PROSE])].every((slice) => !/^\w/.test(slice) || slice === PROSE.slice(0, slice.length))));
   it('are taken from the front', () => assert.deepEqual(
     [truncateTexts(['abc', 'def', 'ghi'], 5), truncateTexts(['abc'], 3), truncateTexts(['abc'], 0)],

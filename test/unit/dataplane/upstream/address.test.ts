@@ -23,7 +23,7 @@ test('paths join their base, with prefixes, slashes and queries', () => {
   }
 });
 
-test('what is not an http URL is refused', () => {
+test('anything but an http URL is refused', () => {
   for (const baseUrl of ['', 'api.openai.com', 'ftp://host', '/v1'])
     assert.throws(() => parseBaseUrl(baseUrl), TypeError, baseUrl);
 });

@@ -5,7 +5,7 @@ import { test } from 'vitest';
 import { Secret } from '../../../../dataplane/upstream/upstream.ts';
 import { failsWith, readAll, text, requestOf, startHttp, startRaw, startUpstreams, targetAt } from './provider.ts';
 
-test('a whole answer: status, headers, body; the request carries credential, body and identity encoding', async () => {
+test('gets a whole response with status, headers and body; sends credential, body and identity encoding', async () => {
   const seen = Promise.withResolvers<IncomingMessage>();
   const seenBody = Promise.withResolvers<string>();
   const base = await startHttp((request, response) => {
@@ -32,7 +32,7 @@ test('a whole answer: status, headers, body; the request carries credential, bod
   assert.equal(headers['x-api-key'], undefined);
 });
 
-test('a credential in another header; default headers that clients may override; no credential at all', async () => {
+test('sends a credential in another header, overridable default headers, or no credential', async () => {
   const seen: Record<string, string | string[] | undefined>[] = [];
   const base = await startHttp((request, response) => { seen.push(request.headers); response.end('{}'); });
   const upstreams = startUpstreams();
@@ -49,13 +49,13 @@ test('a credential in another header; default headers that clients may override;
   ]);
 });
 
-test('a refused connection and a name that does not exist: Connect', async () => {
+test('fails with Connect for a refused connection and an unknown host name', async () => {
   const upstreams = startUpstreams();
   await assert.rejects(upstreams.send(targetAt('http://127.0.0.1:1'), requestOf()), failsWith('Connect'));
   await assert.rejects(upstreams.send(targetAt('http://provider.invalid'), requestOf()), failsWith('Connect'));
 });
 
-test('a connection that is not made in time: Connect, and nothing is sent later', async () => {
+test('fails with Connect if the connection takes too long, and sends nothing later', async () => {
   // a TLS handshake that the other side never answers
   const base = await startRaw(() => undefined);
   const upstreams = startUpstreams();
@@ -65,25 +65,25 @@ test('a connection that is not made in time: Connect, and nothing is sent later'
   await assert.rejects(upstreams.send(slow, requestOf()), failsWith('Connect'));
 });
 
-test('a provider that does not speak TLS: Connect', async () => {
+test('fails with Connect if the provider does not use TLS', async () => {
   const base = await startRaw((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   const upstreams = startUpstreams();
   await assert.rejects(upstreams.send(targetAt(base.replace('http:', 'https:')), requestOf()), failsWith('Connect'));
 });
 
-test('broken before the head: Reset; broken within the head: Reset; not HTTP: Reset', async () => {
+test('fails with Reset if the connection breaks before or within the headers, or it is not HTTP', async () => {
   for (const reply of ['', 'HTTP/1.1 200 OK\r\ncontent-', 'hello\r\n\r\n']) {
     const base = await startRaw((socket) => socket.end(reply));
     await assert.rejects(startUpstreams().send(targetAt(base), requestOf()), failsWith('Reset'));
   }
 });
 
-test('headers without end: Reset', async () => {
+test('fails with Reset for endless headers', async () => {
   const base = await startRaw((socket) => socket.write(`HTTP/1.1 200 OK\r\nx-huge: ${'a'.repeat(64 * 1024)}\r\n\r\n`));
   await assert.rejects(startUpstreams().send(targetAt(base), requestOf()), failsWith('Reset'));
 });
 
-test('no answer in time: Timeout, for streams and whole calls', async () => {
+test('fails with Timeout without a response in time, for streams and whole calls', async () => {
   const base = await startHttp(() => undefined);
   const upstreams = startUpstreams();
   const target = targetAt(base, { timeouts: { firstByteMs: 30, wholeMs: 30 } });
@@ -91,7 +91,7 @@ test('no answer in time: Timeout, for streams and whole calls', async () => {
   await assert.rejects(upstreams.send(target, requestOf({ stream: true })), failsWith('Timeout'));
 });
 
-test('a head but no first byte in time, and a whole answer that does not end in time: Timeout', async () => {
+test('fails with Timeout without a first byte, or if a whole response does not end in time', async () => {
   const base = await startHttp((request, response) => {
     response.writeHead(200).flushHeaders();
     if (request.url === '/half') response.write('half');
@@ -104,7 +104,7 @@ test('a head but no first byte in time, and a whole answer that does not end in 
   await assert.rejects(exchange('/half', false), failsWith('Timeout'));
 });
 
-test('a stream that falls silent: what came is read, then Idle', async () => {
+test('reads what arrived of a stream that stops, then fails with Idle', async () => {
   const base = await startHttp((_request, response) => { response.writeHead(200).write('data: 1\n\n'); });
   const answer = await startUpstreams().send(targetAt(base, { timeouts: { idleMs: 30 } }), requestOf({ stream: true }));
   const iterator = answer.body[Symbol.asyncIterator]();
@@ -112,7 +112,7 @@ test('a stream that falls silent: what came is read, then Idle', async () => {
   await assert.rejects(iterator.next(), failsWith('Idle'));
 });
 
-test('broken within the body: what came is read, then Cut, by length and by chunks', async () => {
+test('reads what arrived of a broken body, then fails with Cut, by length and by chunks', async () => {
   for (const head of ['content-length: 100\r\n\r\nhalf', 'transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n']) {
     const base = await startRaw((socket) => socket.end(`HTTP/1.1 200 OK\r\n${head}`));
     const answer = await startUpstreams().send(targetAt(base), requestOf());
@@ -122,13 +122,13 @@ test('broken within the body: what came is read, then Cut, by length and by chun
   }
 });
 
-test('an answer without length ends with its connection', async () => {
+test('ends a response without length with its connection', async () => {
   const base = await startRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nall of it'));
   const answer = await startUpstreams().send(targetAt(base), requestOf());
   assert.equal(await readAll(answer.body), 'all of it');
 });
 
-test('early hints before the head are passed over', async () => {
+test('skips early hints', async () => {
   const base = await startRaw((socket) =>
     socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
   const answer = await startUpstreams().send(targetAt(base), requestOf());
@@ -136,20 +136,20 @@ test('early hints before the head are passed over', async () => {
   assert.equal(await readAll(answer.body), 'ok');
 });
 
-test('a 100 Continue that nobody asked for breaks the exchange, not the process', async () => {
+test('survives an unexpected 100 Continue, which fails only the exchange', async () => {
   const base = await startRaw((socket) =>
     socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
   await assert.rejects(startUpstreams().send(targetAt(base), requestOf()), failsWith('Reset'));
 });
 
-test('an error status with its body, while the request body is still being sent', async () => {
+test('reads an error response while the request body is still being sent', async () => {
   const base = await startRaw((socket) =>
     socket.end('HTTP/1.1 413 Payload Too Large\r\ncontent-length: 3\r\nconnection: close\r\n\r\nbig'));
   const answer = await startUpstreams().send(targetAt(base), requestOf({ body: Buffer.alloc(20 * 1024 * 1024, 0x61) }));
   assert.equal(answer.status, 413);
 });
 
-test('redirects are answers, not followed', async () => {
+test('returns redirects, and does not follow them', async () => {
   let calls = 0;
   const base =
     await startHttp((_request, response) => { calls++; response.writeHead(307, { location: '/elsewhere' }).end(); });
@@ -159,7 +159,7 @@ test('redirects are answers, not followed', async () => {
   assert.equal(calls, 1);
 });
 
-test('the signal aborts before sending, before the head and within the body, and closes the connection', async () => {
+test('aborts before sending, before the headers and within the body, and closes the connection', async () => {
   const closed = Promise.withResolvers<void>();
   let connections = 0;
   const base = await startHttp((request, response) => {
@@ -191,7 +191,7 @@ test('the signal aborts before sending, before the head and within the body, and
   await closed.promise;
 });
 
-test('leaving the loop early closes the connection', async () => {
+test('closes the connection when the loop ends early', async () => {
   const closed = Promise.withResolvers<void>();
   const base = await startHttp((
     _request, response,
@@ -201,7 +201,7 @@ test('leaving the loop early closes the connection', async () => {
   await closed.promise;
 });
 
-test('a slow reader stops the provider: memory stays bounded, nothing is lost', async () => {
+test('pauses the provider for a slow reader, with bounded memory and no loss', async () => {
   const total = 32 * 1024 * 1024;
   let written = 0;
   const base = await startHttp((_request, response) => {
@@ -233,7 +233,7 @@ test('a slow reader stops the provider: memory stays bounded, nothing is lost', 
   assert.ok(largest <= 512 * 1024, `${largest} bytes were held at once`);
 });
 
-test('compressed answers are decompressed, encodings that were stacked too', async () => {
+test('decompresses responses, also with several encodings', async () => {
   const text = JSON.stringify({ text: 'ä'.repeat(10_000) });
   const encodings: Record<string, Buffer> = {
     gzip: gzipSync(text), 'x-gzip':
@@ -253,7 +253,7 @@ test('compressed answers are decompressed, encodings that were stacked too', asy
   }
 });
 
-test('compressed answers that break: unknown encoding, cut off, garbage, a bomb', async () => {
+test('fails for an unknown encoding, truncated or invalid data, and a bomb', async () => {
   const bodies: Record<string, [encoding: string, body: Buffer]> = {
     unknown: ['lzma', Buffer.from('?')],
     cut: ['gzip', gzipSync('a long text, well, not so long').subarray(0, 20)],
@@ -271,14 +271,14 @@ test('compressed answers that break: unknown encoding, cut off, garbage, a bomb'
     await assert.rejects(readAll((await send(name)).body), failsWith('Cut'), name);
 });
 
-test('headers that HTTP cannot carry fail the attempt, not the process', async () => {
+test('fails the attempt, not the process, for invalid headers', async () => {
   const base = await startHttp((_request, response) => { response.end(); });
   await assert.rejects(startUpstreams()
     .send(targetAt(base), requestOf({ headers: { 'x-bad': 'a\r\nb: c' } })), failsWith('Connect'));
   await assert.rejects(startUpstreams().send(targetAt('nonsense'), requestOf()), failsWith('Connect'));
 });
 
-test('no failure says a credential or an address', async () => {
+test('reveals no credential or address in an error', async () => {
   const base = await startRaw((socket) => socket.end('nonsense'));
   for (const target of [targetAt(base), targetAt('http://127.0.0.1:1')]) {
     await assert.rejects(startUpstreams().send(target, requestOf()), (error: Error) => {
@@ -288,7 +288,7 @@ test('no failure says a credential or an address', async () => {
   }
 });
 
-test('a large request body arrives whole, with its length', async () => {
+test('sends a large request body whole, with its length', async () => {
   const body = Buffer.alloc(1024 * 1024, 'abcdefgh');
   const seen = Promise.withResolvers<[length: string | undefined, text: string]>();
   const base = await startHttp((request, response) => {

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { test } from 'vitest';
 import { failsWith, readAll, requestOf, startHttp, startRaw, startUpstreams, targetAt } from './provider.ts';
 
-test('connections are kept alive between calls and not shared at the same time', async () => {
+test('keeps connections alive between calls, one call at a time', async () => {
   const ports = new Set<number | undefined>();
   let most = 0;
   let running = 0;
@@ -30,14 +30,14 @@ test('connections are kept alive between calls and not shared at the same time',
   assert.equal(most, 20);
 });
 
-test('a kept connection that the provider has closed is replaced', async () => {
+test('replaces a kept connection that the provider has closed', async () => {
   const base = await startRaw((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
   const upstreams = startUpstreams();
   const target = targetAt(base);
   for (let i = 0; i < 20; i++) assert.equal(await readAll((await upstreams.send(target, requestOf())).body), 'ok');
 });
 
-test('a kept connection that closes on the next request: Reset, since it may have been read', async () => {
+test('fails with Reset on a kept connection that closes, since the request may have been read', async () => {
   const answered = new Set<Socket>();
   const base = await startRaw((socket) => {
     if (answered.has(socket)) return void socket.destroy();
@@ -54,7 +54,7 @@ test('a kept connection that closes on the next request: Reset, since it may hav
   assert.equal(answered.size, 1);
 });
 
-test('a vanished target\'s running stream finishes; an unchanged one keeps its connection', async () => {
+test('completes a removed target\'s running stream; an unchanged target keeps its connection', async () => {
   const ports: (number | undefined)[] = [];
   const finish = Promise.withResolvers<void>();
   const base = await startHttp((request, response) => {
@@ -74,7 +74,7 @@ test('a vanished target\'s running stream finishes; an unchanged one keeps its c
   assert.equal(ports[0], ports[2]);
 });
 
-test('close waits for running calls and refuses new ones', async () => {
+test('waits for running calls at close, and refuses new ones', async () => {
   const finish = Promise.withResolvers<void>();
   const base = await startHttp((
     _request, response,
@@ -90,7 +90,7 @@ test('close waits for running calls and refuses new ones', async () => {
   await closing;
 });
 
-test('no request follows an aborted one on its connection, even where it may be sent twice', async () => {
+test('sends no request after an aborted one on its connection, even if it may be sent twice', async () => {
   const connections: number[] = [];
   const arrived = Promise.withResolvers<void>();
   const base = await startRaw((socket, request, connection) => {
@@ -111,7 +111,7 @@ test('no request follows an aborted one on its connection, even where it may be 
   assert.deepEqual(connections, [1, 2]);
 });
 
-test('a signal that outlives its calls keeps no listeners of them, and warns of nothing', async () => {
+test('removes its listeners from a signal that outlives the calls', async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): void => void warnings.push(warning);
   process.on('warning', onWarning);
@@ -126,7 +126,7 @@ test('a signal that outlives its calls keeps no listeners of them, and warns of 
   assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
 
-test('an idle connection closes before its provider closes it, and is not used where no time is left', async () => {
+test('closes an idle connection before the provider does, and does not use one that is about to close', async () => {
   const closed = Promise.withResolvers<void>();
   const connections = new Set<Socket>();
   const base = await startRaw((socket, request) => {

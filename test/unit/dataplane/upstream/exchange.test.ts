@@ -27,7 +27,7 @@ const kindOf = (promise: Promise<unknown>): Promise<string> =>
 
 const clock = moveClock();
 
-test('a stream may last, as long as it is never silent for longer than idleMs', async () => {
+test('a stream has no total timeout while it is never silent for longer than idleMs', async () => {
   const { exchange, controller } = start(true);
   exchange.onRequestStart(controller);
   clock.tick(900);
@@ -44,7 +44,7 @@ test('a stream may last, as long as it is never silent for longer than idleMs', 
   assert.equal(controller.aborted, true);
 });
 
-test('a stream that pauses and goes on has idleMs from its latest byte', async () => {
+test('a stream that pauses has idleMs from its latest byte', async () => {
   const { exchange, controller } = start(true);
   exchange.onRequestStart(controller);
   exchange.onResponseStart(controller, 200, {});
@@ -61,7 +61,7 @@ test('a stream that pauses and goes on has idleMs from its latest byte', async (
   assert.equal(await next, 'Idle');
 });
 
-test('the first byte of a stream counts, not its head', async () => {
+test('the first byte of a stream counts, not its headers', async () => {
   const { exchange, controller } = start(true);
   exchange.onRequestStart(controller);
   exchange.onResponseStart(controller, 200, {});
@@ -70,7 +70,7 @@ test('the first byte of a stream counts, not its head', async () => {
   assert.equal(await next, 'Timeout');
 });
 
-test('a whole answer has wholeMs in all, however it is spread', async () => {
+test('a whole response has wholeMs in total, however it is spread', async () => {
   const { exchange, controller } = start(false);
   exchange.onRequestStart(controller);
   clock.tick(1500);
@@ -81,7 +81,7 @@ test('a whole answer has wholeMs in all, however it is spread', async () => {
   assert.equal(await kindOf(exchange.next()), 'Timeout');
 });
 
-test('a time-out before the connection is there is a Connect failure, and the request is never written', async () => {
+test('a timeout before the connection is a Connect failure, and the request is never written', async () => {
   const { exchange, controller } = start(false);
   const failed = kindOf(exchange.response);
   clock.tick(3000);
@@ -90,7 +90,7 @@ test('a time-out before the connection is there is a Connect failure, and the re
   assert.equal(controller.aborted, true);
 });
 
-test('a reader that is behind pauses the socket, and the provider\'s silence then does not count', async () => {
+test('a slow reader pauses the socket, and the provider\'s silence then does not count', async () => {
   const { exchange, controller } = start(true);
   exchange.onRequestStart(controller);
   exchange.onResponseStart(controller, 200, {});
@@ -106,7 +106,7 @@ test('a reader that is behind pauses the socket, and the provider\'s silence the
   assert.equal(await kindOf(exchange.next()), 'Idle');
 });
 
-test('bytes that arrive together are read together, those of a waiting reader too', async () => {
+test('bytes that arrive together are read together, also by a waiting reader', async () => {
   const { exchange, controller } = start(true);
   exchange.onRequestStart(controller);
   exchange.onResponseStart(controller, 200, {});
@@ -117,7 +117,7 @@ test('bytes that arrive together are read together, those of a waiting reader to
   assert.deepEqual(await exchange.next(), { done: true, value: undefined });
 });
 
-test('what came before a break is read before the failure is told', async () => {
+test('data before a break is read before the failure is reported', async () => {
   const { exchange, controller } = start(true);
   exchange.onRequestStart(controller);
   exchange.onResponseStart(controller, 200, {});
@@ -128,7 +128,7 @@ test('what came before a break is read before the failure is told', async () => 
   assert.equal(await kindOf(exchange.next()), 'Cut');
 });
 
-test('nothing keeps the process and no listener is left behind, however it ends', async () => {
+test('no timer and no listener is left behind, however it ends', async () => {
   const endings: ((exchange: Exchange, controller: ReturnType<typeof controllerOf>) => unknown)[] = [
     (exchange) => exchange.onResponseEnd(),
     (exchange, controller) => exchange.onResponseError(controller, new Error('gone')),
@@ -164,7 +164,7 @@ test('a failure after the end changes nothing', async () => {
   assert.equal(controller.aborted, false);
 });
 
-test('a paused stream whose timeout passes goes on, and has idleMs from then on', async () => {
+test('a paused stream whose timeout passes continues, and has idleMs from then on', async () => {
   const { exchange, controller } = start(true);
   exchange.onRequestStart(controller);
   exchange.onResponseStart(controller, 200, {});

@@ -10,7 +10,7 @@ const ANTHROPIC = allowHeaders(anthropic.clientHeaders);
 /** What a channel allows whose team trusts its tenants. */
 const ALL = allowHeaders(['*']);
 
-test('to the provider: what its protocol needs, and nothing of the connection, credentials or proxies', () => {
+test('to the provider: what its protocol needs, without hop-by-hop headers, credentials and proxies\' headers', () => {
   const kept = {
     'content-type':
       'application/json', accept: 'text/event-stream', 'user-agent': 'sdk/1', 'openai-beta': 'assistants=v2',
@@ -33,7 +33,7 @@ test('to the provider: what its protocol needs, and nothing of the connection, c
   assert.deepEqual(requestHeaders({ ...kept, ...dropped }, OPENAI), kept);
 });
 
-test('and what its channel allows, but never what belongs to the connection or is a credential', () => {
+test('and what its channel allows, except hop-by-hop headers and credentials', () => {
   const allowed = allowHeaders([
     'x-own', 'x-team-*', 'authorization', 'x-api-key', 'host', 'x-forwarded-*', 'sec-*', 'content-*',
     'x-modelgateway-*',
@@ -55,7 +55,7 @@ test('each protocol gets its own dialect\'s headers', () => {
   assert.deepEqual(requestHeaders(headers, OPENAI), { 'openai-beta': 'x' });
 });
 
-test('back to the client: nothing of the connection, the gateway\'s account or the provider\'s infrastructure', () => {
+test('to the client: nothing of the connection, the gateway\'s account or the provider\'s infrastructure', () => {
   const kept = {
     'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'openai-processing-ms': '12',
     'openai-version': '2020-10-01', 'x-own': '1',
@@ -75,7 +75,7 @@ test('back to the client: nothing of the connection, the gateway\'s account or t
   assert.deepEqual(responseHeaders({ ...kept, ...dropped }), kept);
 });
 
-test('a copy of the caller\'s key under any other name stays here', () => {
+test('a copy of the client\'s key in any other header is not forwarded', () => {
   const key = `sk-${'k'.repeat(48)}`;
   for (const shown of [{ authorization: `Bearer ${key}` }, { 'x-api-key': key }, { 'x-goog-api-key': key }]) {
     const copies = {
@@ -92,7 +92,7 @@ test('a copy of the caller\'s key under any other name stays here', () => {
   );
 });
 
-test('a head that clients could not read is cut down to what they can, the answer\'s type first', () => {
+test('headers that exceed clients\' limits are reduced, content-type last', () => {
   const long = 'v'.repeat(7_000);
   const headers = {
     'x-first': long, 'x-second': long, 'x-third': '3', constructor: 'of nothing', 'content-type': 'application/json',

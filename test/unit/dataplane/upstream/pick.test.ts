@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { test } from 'vitest';
 import { orderCandidates, rankCandidates } from '../../../../dataplane/upstream/pick.ts';
 
-test('every candidate once, tier after tier', () => {
+test('returns every candidate once, tier after tier', () => {
   fc.assert(fc.property(fc.array(
     fc.array(fc.nat({ max: 1000 }), { maxLength: 6 }), { maxLength: 5 },
   ), fc.nat(), (weights, seed) => {
@@ -14,7 +14,7 @@ test('every candidate once, tier after tier', () => {
   }));
 });
 
-test('the first choice is in proportion to the weights, exactly, over evenly spread numbers', () => {
+test('chooses the first in proportion to the weights, exactly, over evenly spread numbers', () => {
   const tier = [{ weight: 1 }, { weight: 3 }, { weight: 6 }];
   const firsts = tier.map(() => 0);
   for (let i = 0; i < 1000; i++) {
@@ -24,7 +24,7 @@ test('the first choice is in proportion to the weights, exactly, over evenly spr
   assert.deepEqual(firsts, [100, 300, 600]);
 });
 
-test('the second choice is in proportion among the rest', () => {
+test('chooses the second in proportion among the rest', () => {
   const tier = [{ weight: 1 }, { weight: 3 }, { weight: 6 }];
   const seconds = tier.map(() => 0);
   for (let i = 0; i < 400; i++) {
@@ -35,7 +35,7 @@ test('the second choice is in proportion among the rest', () => {
   assert.deepEqual(seconds, [100, 300, 0]);
 });
 
-test('a single candidate needs no random number', () => {
+test('needs no random number for a single candidate', () => {
   const only = { weight: 5 };
   assert.deepEqual([...orderCandidates([[only], []], () => assert.fail('asked'))], [only]);
 });
@@ -45,7 +45,7 @@ const idOf = ({ id }: { id: string }): string => id;
 const firstOf = (tier: typeof TIER, conversation: number): string | undefined =>
   rankCandidates(tier, `conversation ${conversation}`, idOf)[0]?.id;
 
-test('a conversation has one order, whatever order the candidates come in', () => {
+test('keeps one order for a conversation, whatever the order of the candidates', () => {
   for (let conversation = 0; conversation < 50; conversation++) {
     const order = rankCandidates(TIER, `${conversation}`, idOf);
     assert.deepEqual(rankCandidates(TIER.toReversed(), `${conversation}`, idOf), order);
@@ -53,14 +53,14 @@ test('a conversation has one order, whatever order the candidates come in', () =
   }
 });
 
-test('conversations are spread in proportion to the weights', () => {
+test('spreads conversations in proportion to the weights', () => {
   const counts: Record<string, number> = { a: 0, b: 0, c: 0 };
   for (let n = 0; n < 10_000; n++) counts[firstOf(TIER, n) ?? '']!++;
   // five standard deviations of a share of 0.6 are 245
   for (const { id, weight } of TIER) assert.ok(Math.abs(counts[id]! - weight * 1000) < 250, `${id}: ${counts[id]}`);
 });
 
-test('a candidate that leaves moves its own conversations only, and a heavier one only draws more to itself', () => {
+test('moves only the conversations of a removed candidate, and to a candidate with more weight', () => {
   const without = TIER.filter(({ id }) => id !== 'b');
   const heavier = TIER.map((candidate) => (candidate.id === 'a' ? { ...candidate, weight: 5 } : candidate));
   for (let n = 0; n < 1000; n++) {

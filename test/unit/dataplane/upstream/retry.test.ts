@@ -4,7 +4,7 @@ import { classify, mayRetry, readRetryAfter } from '../../../../dataplane/upstre
 import type { Verdict } from '../../../../dataplane/upstream/retry.ts';
 import type { UpstreamFailureKind } from '../../../../dataplane/upstream/upstream.ts';
 
-test('what each status means', () => {
+test('classifies each status', () => {
   const expected: Record<Verdict, number[]> = {
     ok: [200, 201, 204, 206],
     refused: [400, 409, 413, 415, 418, 422, 424, 451],
@@ -18,7 +18,7 @@ test('what each status means', () => {
     for (const status of statuses) assert.equal(classify({ status }), verdict, String(status));
 });
 
-test('another channel is tried only where nothing can have been produced, or the provider said so itself', () => {
+test('tries another channel only if nothing was produced, or the provider said so', () => {
   const failures: readonly (readonly [UpstreamFailureKind, boolean])[] =
     [['Connect', true], ['Reset', true], ['Timeout', false], ['Cut', false], ['Idle', false], ['Aborted', false]];
   for (const [failure, retry] of failures) assert.equal(mayRetry(classify({ failure })), retry, failure);
@@ -28,7 +28,7 @@ test('another channel is tried only where nothing can have been produced, or the
     assert.equal(mayRetry(classify({ status })), false, String(status));
 });
 
-test('retry-after: seconds, milliseconds, a date; bounded; nonsense is nothing', () => {
+test('parses retry-after as seconds, milliseconds or a date; bounded; invalid is nothing', () => {
   const now = Date.parse('2026-11-01T00:00:00Z');
   const cases: [Record<string, string>, number | undefined][] = [
     [{}, undefined],

@@ -20,7 +20,7 @@ afterAll(() => { server.closeAllConnections(); server.close(); });
 
 const isConnect = (error: unknown): boolean => error instanceof UpstreamFailure && error.kind === 'Connect';
 
-test('a provider whose certificate nobody vouches for is not called', async () => {
+test('a provider with an untrusted certificate is not called', async () => {
   await assert.rejects(startUpstreams().send(targetAt(`https://localhost:${port}`), requestOf()), isConnect);
   assert.equal(calls, 0);
 });

@@ -22,7 +22,7 @@ function opens(proxy: TestProxy, n: number): boolean {
 }
 
 describe('a proxy', { timeout: 60_000 }, () => {
-  it('puts the first configuration in force whole, even an empty one, and each edit after it', async () => {
+  it('applies the first configuration as a whole, even an empty one, and each edit after it', async () => {
     await using server = await testDistribution();
     await using proxy = await testProxy(server.port);
     server.publish({ keys: [], accounts: [], groups: [], routes: [], catalogs: [] });
@@ -41,7 +41,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.equal(proxy.state()?.credentials.size, 3);
   });
 
-  it('gives what edits compile to, the same as the whole would', async () => {
+  it('compiles edits to the same as the whole', async () => {
     await using server = await testDistribution();
     await using proxy = await testProxy(server.port);
     const config = configOf([1, 2]);
@@ -66,7 +66,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.equal(tiersOf(state), tiersOf(expected));
   });
 
-  it('refuses a bad object with all its faults, keeps its last good version, and takes the others', async () => {
+  it('refuses an invalid object with all its errors, keeps its last good version, and accepts the others', async () => {
     await using server = await testDistribution();
     await using proxy = await testProxy(server.port);
     const config = configOf([1]);
@@ -95,7 +95,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.equal(proxy.client.figures().refused, 0);
   });
 
-  it('blames the newer of two that conflict, and takes it, and says so, when the other gives way', async () => {
+  it('refuses the newer of two that conflict, and accepts it when the other is gone', async () => {
     await using server = await testDistribution();
     await using proxy = await testProxy(server.port);
     const config = configOf([1]);
@@ -111,7 +111,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.equal(server.progress('ApiKey team-a/key-2')?.rejected.length, 0);
   });
 
-  it('forgets a key that was revoked while it was away, and learns only what is different', async () => {
+  it('drops a key that was revoked while it was disconnected, and gets only differences', async () => {
     const first = await testDistribution();
     const keys = Array.from({ length: 500 }, (_, n) => n + 1);
     first.publish(configOf(keys));
@@ -128,7 +128,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.ok(second.figures().pushesTotal <= 8, `${second.figures().pushesTotal} pushes`);
   });
 
-  it('goes to another address when its operator is gone', async () => {
+  it('connects to another address when its operator is gone', async () => {
     const first = await testDistribution();
     await using second = await testDistribution();
     first.publish(configOf([1]));
@@ -140,7 +140,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.equal(proxy.client.figures().connections, 2);
   });
 
-  it('notices a connection that is dead without a word, and so does the server', async () => {
+  it('detects a dead connection, and so does the server', async () => {
     await using server = await testDistribution({ keepaliveMs: 100 });
     server.publish(configOf([1]));
     await using wire = await cable(server.port);
@@ -154,7 +154,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
     await until(() => opens(proxy, 2) && server.figures().connectedProxies === 1);
   });
 
-  it('takes 10,000 keys in several messages, and one edit of them by itself', async () => {
+  it('receives 10,000 keys in several messages, and one edit of them alone', async () => {
     await using server = await testDistribution();
     const keys = Array.from({ length: 10_000 }, (_, n) => numberedKey(n));
     server.publish(configOf([], { keys }));
@@ -173,7 +173,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.ok(convergedMs !== undefined && convergedMs >= 0);
   });
 
-  it('keeps up, and counts, while edits never pause', async () => {
+  it('keeps up with continuous edits, and counts them', async () => {
     await using server = await testDistribution();
     server.publish(configOf([1, 2, 3]));
     let generation = 1n;
@@ -196,7 +196,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
     }
   });
 
-  it('tells what a provider refuses, each thing once in a while', async () => {
+  it('reports providers\' refusals, each at most once per interval', async () => {
     await using server = await testDistribution();
     const heard: unknown[] = [];
     server.onRefusal((refusal) => heard.push(refusal));

@@ -28,14 +28,14 @@ async function written(): Promise<AsyncDisposable & { readonly file: string; rea
 const NOWHERE = 1;
 
 describe('the configuration cache', { timeout: 120_000 }, () => {
-  it('starts a proxy while no operator answers, provider credentials included', async () => {
+  it('starts a proxy without an operator, provider credentials included', async () => {
     await using cache = await written();
     await using proxy = await testProxy(NOWHERE, { cache });
     assert.deepEqual(proxy.snapshot(), Snapshot.decode(Snapshot.encode(CONFIG).finish()));
     assert.equal(proxy.client.figures().connected, false);
   });
 
-  it('lets the operator send only what is different, and forget what has been revoked', async () => {
+  it('lets the operator send only differences, and drops what has been revoked', async () => {
     await using cache = await written();
     await using server = await testDistribution();
     server.publish(configOf([2, 3]));
@@ -44,14 +44,14 @@ describe('the configuration cache', { timeout: 120_000 }, () => {
     assert.deepEqual(proxy.snapshot()?.keys.map(({ name }) => name), ['key-2', 'key-3']);
   });
 
-  it('is for its owner, and holds no name and no credential that could be read', async () => {
+  it('is readable by its owner only, and contains no readable name or credential', async () => {
     await using cache = await written();
     const bytes = await readFile(cache.file);
     assert.equal((await stat(cache.file)).mode & 0o777, 0o600);
     for (const word of ['secret-of-one', 'key-1', 'example', 'gpt']) assert.ok(!bytes.includes(word), word);
   });
 
-  it('is not used where a bit of it, or its key, is another', async () => {
+  it('is not used if a bit of it, or its key, differs', async () => {
     await using cache = await written();
     const bytes = await readFile(cache.file);
     const changed = Buffer.from(bytes);
@@ -70,7 +70,7 @@ describe('the configuration cache', { timeout: 120_000 }, () => {
     assert.equal(proxy.installs(), 0);
   });
 
-  it('wants a key that is a secret', () => {
+  it('requires a secret key', () => {
     assert.throws(() => cacheKey(Buffer.from('short')), /at least 32 bytes/);
   });
 });

@@ -94,7 +94,7 @@ describe('a stream', () => {
     assert.ok(sent.every(({ resourceNamesSubscribe, node }) => resourceNamesSubscribe[0] === '*' && node?.id === 'n'));
   });
 
-  it('puts nothing in force and answers nothing before its first round is whole', () => {
+  it('applies and acknowledges nothing before its first round is complete', () => {
     const held = scene();
     held.give('keys', [numberedKey(1)]);
     held.end();
@@ -106,7 +106,7 @@ describe('a stream', () => {
     assert.deepEqual(held.answers(), ['1', '2', '3', '4', '5', '6']);
   });
 
-  it('answers only after the swap', () => {
+  it('acknowledges only after the state is replaced', () => {
     const held = begun([numberedKey(1)]);
     const before = held.answers().length;
     held.give('keys', [numberedKey(2)]);
@@ -115,7 +115,7 @@ describe('a stream', () => {
     assert.deepEqual([held.answers().length, held.installed.length], [before + 2, 2]);
   });
 
-  it('puts what takes something away in force at once, though the rest of its round is still to come', () => {
+  it('applies restrictions at once, though the rest of their round is still to come', () => {
     const held = begun([numberedKey(1), numberedKey(2), numberedKey(3)]);
     const before = held.answers().length;
     held.give('keys', [numberedKey(2, { enabled: false, generation: 2n })], ['team-a/key-1']);
@@ -131,14 +131,14 @@ describe('a stream', () => {
     assert.deepEqual(config?.snapshot().keys.map(({ name }) => name).sort(), ['key-2', 'key-3', 'key-4']);
   });
 
-  it('does not put a tightened key in force early that takes another one\'s hash', () => {
+  it('does not apply a restricted key early that takes another one\'s hash', () => {
     const held = begun([numberedKey(1), numberedKey(2)]);
     held.give('keys', [numberedKey(2, { enabled: false, generation: 2n, hashes: [{ sha256: hashOf(1) }] })]);
     held.settle();
     assert.equal(held.installed.length, 1);
   });
 
-  it('refuses by object, with the version, and in words without secrets', () => {
+  it('refuses single objects, with the version, in messages without secrets', () => {
     const held = begun([]);
     held.give('keys', [numberedKey(1, { uid: '' }), numberedKey(2)]);
     held.end();
@@ -148,7 +148,7 @@ describe('a stream', () => {
     assert.deepEqual(held.installed.at(-1)?.snapshot().keys.map(({ name }) => name), ['key-2']);
   });
 
-  it('refuses what it cannot read, and what has another name than it says', () => {
+  it('refuses what it cannot parse, and what has another name than it says', () => {
     const held = begun([]);
     const value = encodeObject('keys', numberedKey(1));
     const resources = [['team-a/other', value], ['team-a/broken', Buffer.from([0xff, 0xff, 0xff])]] as const;
@@ -161,7 +161,7 @@ describe('a stream', () => {
     assert.equal(held.installed.length, 1);
   });
 
-  it('says when the two sides hold different things; a fresh stream then forgets what does not come', () => {
+  it('reports when the two sides differ; a new stream then drops what does not arrive', () => {
     const held = begun([numberedKey(1), numberedKey(2)]);
     held.end(true);
     assert.deepEqual(held.rounds, [true, false]);
@@ -173,7 +173,7 @@ describe('a stream', () => {
     assert.deepEqual(again.installed[0]?.snapshot().keys.map(({ name }) => name), ['key-2']);
   });
 
-  it('tells a new stream what it holds, but not what it refused', () => {
+  it('sends what it holds to a new stream, but not what it refused', () => {
     const held = begun([numberedKey(1)]);
     held.give('keys', [numberedKey(1, { generation: 2n, uid: '' }), numberedKey(3, { uid: '' })]);
     held.end();

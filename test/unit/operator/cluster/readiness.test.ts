@@ -8,7 +8,7 @@ import { parseServiceAccounts } from '../../../../bin/options.ts';
 const MANAGER = { published: true, problems: () => [] };
 
 describe('the readiness of an operator', () => {
-  it('waits for certificates and for a configuration, and says what fails', () => {
+  it('waits for certificates and for a configuration, and reports failures', () => {
     assert.deepEqual(readinessOf({}).map(({ name, ok }) => [name, ok]), [['xds', false], ['configuration', false]]);
     const checks = readinessOf({
       distribution: {}, manager: { published: false, problems: () => ['groups: 403', 'secrets/key: not read yet'] },
@@ -17,7 +17,7 @@ describe('the readiness of an operator', () => {
     assert.equal(checks[1]?.detail, 'groups: 403; secrets/key: not read yet');
   });
 
-  it('waits for the endpoints where Envoys are configured, and goes on without them later', () => {
+  it('waits for the endpoints if Envoys are configured, and no more afterwards', () => {
     const edge = (published: boolean, problems: string[]) =>
       readinessOf({ distribution: {}, manager: MANAGER, edge: { published, problems: () => problems } }).at(-1);
     assert.deepEqual(edge(false, ['endpointslices: 403 forbidden']), {

@@ -17,7 +17,7 @@ describe('splitDocuments', () => {
   );
   const stream = fc.array(line).map((lines) => lines.join('\n'));
 
-  test('the texts together are the stream, and each knows its line', () => {
+  test('returns texts that add up to the stream, each with its line', () => {
     fc.assert(fc.property(stream, (text) => {
       const documents = splitDocuments(text);
       assert.equal(documents.map((one) => one.text).join(''), text);
@@ -43,7 +43,7 @@ describe('splitDocuments', () => {
     }));
   });
 
-  test('a byte order mark and Windows line ends are no obstacle', () => {
+  test('accepts a byte order mark and Windows line ends', () => {
     const { namespaces } = resourcesOf('\uFEFFapiVersion: v1\r\nkind: Namespace\r\nmetadata: {name: ' +
       'one}\r\n---\r\napiVersion: v1\r\nkind: Namespace\r\nmetadata: {name: two}\r\n');
     assert.deepEqual([...namespaces.keys()], ['one', 'two']);
@@ -51,7 +51,7 @@ describe('splitDocuments', () => {
 });
 
 describe('mistakes', () => {
-  test('all at once, each with the line of its field', async () => {
+  test('are all reported at once, each with the line of its field', async () => {
     const problems = await loadText(`# a comment
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
@@ -99,7 +99,7 @@ apiVersion: v1
       message !== ''));
   });
 
-  test('broken YAML is a mistake of its document alone, at its line', async () => {
+  test('of YAML are reported for their document only, at their line', async () => {
     const loaded = loadText('apiVersion: v1\nkind: Namespace\nmetadata: {name: one}\n---\na: [1\nb: ' +
       '2\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: two}\n');
     const problems = await loaded.diagnose();
@@ -109,7 +109,7 @@ apiVersion: v1
     assert.deepEqual([...loaded.resources.namespaces.keys()], ['one', 'two']);
   });
 
-  test('an object twice names both places', async () => {
+  test('in identity: a duplicate object is reported with both places', async () => {
     const account =
       'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a, namespace: b}\nspec: {}\n';
     assert.deepEqual(await problemsOf(`${account}---\n${account}`), ['test.yaml:6: error: Account b/a: is there ' +
@@ -122,12 +122,12 @@ apiVersion: v1
     );
   });
 
-  test('a key twice in one map', async () => {
+  test('include a duplicate key in a map', async () => {
     assert.deepEqual(await problemsOf('apiVersion: v1\nkind: Namespace\nkind: Namespace\nmetadata: {name: ' +
       'one}\n'), ['test.yaml:3:1: error: YAML: this key is in its map twice']);
   });
 
-  test('an unknown kind names the known ones, and an unknown version the right one', async () => {
+  test('report the known kinds for an unknown one, and the right version for an unknown one', async () => {
     assert.match((await problemsOf('apiVersion: apps/v1\nkind: Deployment\n'))[0] ??
       '', /:2:1: error: kind: unknown kind "Deployment"; .*ApiKey.*Secret/);
     assert.match(
@@ -139,19 +139,19 @@ apiVersion: v1
     assert.match((await problemsOf('a: 1\n'))[0] ?? '', /kind: required/);
   });
 
-  test('through anchors and merges, the place is the nearest that there is', async () => {
+  test('have the nearest place that exists, through anchors and merges', async () => {
     const [problem] = await loadText('apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ' +
       'a}\nspec:\n  grants:\n  - &one {name: one, usd: "1"}\n  - {<<: *one, name: two, usd: no}\n').diagnose();
     assert.deepEqual([problem?.line, problem?.path], [7, 'spec.grants[1].usd']);
   });
 
-  test('aliases cannot blow an object up', async () => {
+  test('are limited in aliases', async () => {
     const levels = Array.from({ length: 9 }, (_, index) =>
       `l${index + 1}: &l${index + 1} [${Array.from({ length: 9 }, () => `*l${index}`).join(', ')}]`);
     assert.match((await problemsOf(`l0: &l0 [x]\n${levels.join('\n')}\n`))[0] ?? '', /too many aliases/);
   });
 
-  test('no message repeats a Secret\'s value', async () => {
+  test('never repeat a Secret\'s value', async () => {
     const secret = 'sk-very-secret-value';
     const texts = [
       `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {apiKey: [${secret}]}`,
@@ -174,7 +174,7 @@ apiVersion: v1
 });
 
 describe('Secrets and Namespaces', () => {
-  test('data is base64, stringData is not, and stringData wins', () => {
+  test('have base64 in data, plain text in stringData, which takes precedence', () => {
     const { secrets } = resourcesOf('apiVersion: v1\nkind: Secret\ntype: Opaque\nimmutable: true\nmetadata: {name: ' +
       'a, annotations: {note: x}}\ndata: {one: b25l, two: "dHdv\\n"}\nstringData: {two: zwei, three: "drei"}\n');
     const secret = secrets.get('model-gateway/a');
@@ -182,14 +182,14 @@ describe('Secrets and Namespaces', () => {
     assert.deepEqual(secret?.annotations, { note: 'x' });
   });
 
-  test('values that are no strings, no base64, or in unknown fields are mistakes', async () => {
+  test('have mistakes reported: values that are not strings or base64, and unknown fields', async () => {
     const problems = await loadText('apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  bad: ' +
       '"%%%"\nstringData:\n  number: 5\n  "bad name": x\nstringdata: {}\n').diagnose();
     assert.deepEqual(problems.map(({ line, path }) =>
       [line, path]), [[5, 'data.bad'], [7, 'stringData.number'], [8, 'stringData.bad name'], [9, 'stringdata']]);
   });
 
-  test('a namespace is known by its manifest, with labels, or because an object names it', () => {
+  test('are known by their manifest, with labels, or because an object names them', () => {
     const { namespaces } = resourcesOf(
       'apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a, labels: {team: a}}\n---\napiVersion: ' +
       'modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a, namespace: team-b}\nspec: {}\n');
@@ -211,7 +211,7 @@ describe('objects', () => {
     assert.ok(Object.isFrozen(object.spec));
   });
 
-  test('keep a creation time that is one', async () => {
+  test('keep a valid creation time', async () => {
     const [object] = resourcesOf(account('{}', ', creationTimestamp: "2026-01-01T00:00:00Z"')).accounts;
     assert.equal(object?.metadata.creationTimestamp, '2026-01-01T00:00:00Z');
     assert.equal(
@@ -221,7 +221,7 @@ describe('objects', () => {
       '', /metadata.creationTimestamp/);
   });
 
-  test('have a generation that grows with their spec, and only then, and starts at the time of the start', () => {
+  test('have a generation that grows only with their spec, and starts at the start time', () => {
     const load = newLoader(1_800_000_000_000);
     const generationOf = (text: string): number =>
       load([{ path: 'a.yaml', text }]).resources.accounts[0]?.metadata.generation ?? 0;

@@ -23,7 +23,7 @@ function namespace(name: string, team: string): string {
   return `---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}, labels: {team: ${team}}}\n`;
 }
 
-test('objects and namespaces that have not changed are the same ones', () => {
+test('keeps the identity of unchanged objects and namespaces', () => {
   const load = newLoader();
   const loaded = (text: string, changedMs: number): LoadedFolder['resources'] => {
     const { resources, isValid } = load([{ path: 'keys.yaml', text, changedMs }]);
@@ -53,7 +53,7 @@ test('objects and namespaces that have not changed are the same ones', () => {
   assert.ok(Object.isFrozen(anew.apiKeys[0]?.metadata));
 });
 
-test('one that gave way to another of its name is a new version when it comes back', () => {
+test('gives a new version to an object that replaces another of its name again', () => {
   const load = newLoader();
   const [first, second] = [key('a'), key('a', false)];
   const versions = [first + second, second + first, first + second].map((text, at) => load([{
@@ -62,7 +62,7 @@ test('one that gave way to another of its name is a new version when it comes ba
   assert.deepEqual(versions, [[[1000, true]], [[1001, false]], [[1002, true]]]);
 });
 
-test('documents are known wherever they stand', () => {
+test('recognises documents wherever they are moved', () => {
   const load = newLoader();
   const keys = (...files: [path: string, text: string][]): LoadedFolder['resources']['apiKeys'] =>
     load(files.map(([path, text]) => ({ path, text, changedMs: 1 }))).resources.apiKeys;
@@ -81,7 +81,7 @@ test('documents are known wherever they stand', () => {
   }
 });
 
-test('whatever was loaded before, a folder is what its files say', async () => {
+test('loads what the files say, whatever was loaded before', async () => {
   const piece = fc.oneof(fc.constantFrom('a', 'b', 'c').chain((name) => fc.boolean().map((enabled) =>
     key(name, enabled))), fc.constantFrom('---\n# nothing\n', '---\nkind: None\n', `---\n${key('d')}`, '---\n: [\n'));
   const folder = fc.dictionary(
@@ -127,7 +127,7 @@ for (const isAway of [false, true]) test(`of a file that is edited again and aga
   assert.ok(grown < 10, `${grown.toFixed(1)} MiB more are kept after 54 edits of a file of 1 MB`);
 });
 
-test('another namespace, or other labels, are seen', () => {
+test('detects another namespace, or other labels', () => {
   const load = newLoader();
   const namespaces = (text: string): LoadedFolder['resources']['namespaces'] =>
     load([{ path: 'all.yaml', text }]).resources.namespaces;

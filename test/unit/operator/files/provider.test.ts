@@ -60,7 +60,7 @@ test('reads every manifest at any depth, and nothing that begins with a dot', as
   assert.deepEqual(provider.origins.get('Account team/b'), { file: join(folder, 'deep/er/b.yml'), line: 1 });
 });
 
-test('a folder with mistakes does not start, and tells all of them', async (t) => {
+test('does not start with mistakes in the folder, and reports all of them', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a', 'much'));
   await writeFile(join(folder, 'b.yaml'), 'kind: [');
@@ -74,13 +74,13 @@ test('a folder with mistakes does not start, and tells all of them', async (t) =
   });
 });
 
-test('a folder that does not exist is a problem and no crash', async (t) => {
+test('reports a missing folder', async (t) => {
   const folder = join(await temporaryFolder(t), 'gone');
   await assert.rejects(provide(t, folder), (error) => error instanceof InvalidManifests &&
     error.diagnostics[0]?.file === folder);
 });
 
-test('edits, new files and deletions are taken', async (t) => {
+test('applies edits, new files and deletions', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
   const told = await provide(t, folder);
@@ -93,7 +93,7 @@ test('edits, new files and deletions are taken', async (t) => {
   assert.deepEqual(namesOf(told.provider.resources), ['b=1']);
 });
 
-test('a new folder is watched as well', async (t) => {
+test('watches new folders', async (t) => {
   const folder = await temporaryFolder(t);
   const told = await provide(t, folder);
   await mkdir(join(folder, 'new'));
@@ -103,7 +103,7 @@ test('a new folder is watched as well', async (t) => {
   assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
 });
 
-test('an editor that writes beside and renames', async (t) => {
+test('handles an editor that writes a new file and renames it', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
   const told = await provide(t, folder);
@@ -114,7 +114,7 @@ test('an editor that writes beside and renames', async (t) => {
   }
 });
 
-test('a mistake keeps the last good state as a whole and is reported; the fix is taken', async (t) => {
+test('keeps the last good state after a mistake, reports it, and applies the fix', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
   await writeFile(join(folder, 'b.yaml'), account('b'));
@@ -130,7 +130,7 @@ test('a mistake keeps the last good state as a whole and is reported; the fix is
   assert.deepEqual(namesOf((await told.next()).resources), ['a=2', 'b=1']);
 });
 
-test('a mounted ConfigMap whose links are swapped', async (t) => {
+test('handles a mounted ConfigMap whose links are replaced', async (t) => {
   const folder = await temporaryFolder(t);
   const publish = async (version: string, usd: string): Promise<void> => {
     await mkdir(join(folder, `..${version}`));
@@ -146,7 +146,7 @@ test('a mounted ConfigMap whose links are swapped', async (t) => {
   assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
 });
 
-test('a folder that is itself a link, swapped where the kernel does not tell', async (t) => {
+test('handles a folder that is a link and is replaced without an event', async (t) => {
   const root = await temporaryFolder(t);
   for (const [version, usd] of [['v1', '1'], ['v2', '2']] as const) {
     await mkdir(join(root, version));
@@ -161,7 +161,7 @@ test('a folder that is itself a link, swapped where the kernel does not tell', a
   assert.deepEqual(namesOf((await told.next()).resources), ['a=3']);
 });
 
-test('a file that an editor empties first is given time to be written', async (t) => {
+test('waits for a file that an editor empties first', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
   let waited = 0;
@@ -174,7 +174,7 @@ test('a file that an editor empties first is given time to be written', async (t
   assert.ok(waited > 0 && waited < 1000);
 });
 
-test('a file that stays empty is taken as such', async (t) => {
+test('accepts a file that stays empty', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
   const told = await provide(t, folder, () => Promise.resolve());
@@ -182,7 +182,7 @@ test('a file that stays empty is taken as such', async (t) => {
   assert.deepEqual(namesOf((await told.next()).resources), []);
 });
 
-test('touching a file tells nothing', async (t) => {
+test('reports nothing if a file is touched', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
   const told = await provide(t, folder);
@@ -193,7 +193,7 @@ test('touching a file tells nothing', async (t) => {
   assert.equal(told.pending(), 0);
 });
 
-test('a folder that vanishes keeps the last good state, and is taken again when it is back', async (t) => {
+test('keeps the last good state without the folder, and loads it when it is back', async (t) => {
   const root = await temporaryFolder(t);
   const folder = join(root, 'config');
   await mkdir(folder);
@@ -214,7 +214,7 @@ test('a folder that vanishes keeps the last good state, and is taken again when 
   }
 });
 
-test('a link to a folder around it is no endless loop', async (t) => {
+test('does not follow a link to a parent folder', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
   await symlink('.', join(folder, 'self'));

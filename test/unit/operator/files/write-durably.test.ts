@@ -7,7 +7,7 @@ import { withPartial, writeDurably } from '../../../../operator/files/write-dura
 import { temporaryFolder } from '../support.ts';
 
 describe('a durable write', () => {
-  it('makes a file with the permissions that were asked for, and replaces one', async (t) => {
+  it('creates a file with the requested permissions, or replaces one', async (t) => {
     const path = join(await temporaryFolder(t), 'a.yaml');
     const mask = process.umask(0o077);
     try {
@@ -21,7 +21,7 @@ describe('a durable write', () => {
     assert.deepEqual(await readdir(dirname(path)), ['a.yaml']);
   });
 
-  it('takes the place of a link, and leaves what it led to', async (t) => {
+  it('replaces a link, and keeps its target', async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'theirs'), 'theirs');
     await symlink('theirs', join(folder, 'a.yaml'));
@@ -30,7 +30,7 @@ describe('a durable write', () => {
     assert.equal(await readFile(join(folder, 'theirs'), 'utf8'), 'theirs');
   });
 
-  it('has the whole text under a hidden name before it is given its own', async (t) => {
+  it('writes the whole text under a hidden name before it renames the file', async (t) => {
     const folder = await temporaryFolder(t);
     const path = join(folder, `${'n'.repeat(200)}.yaml`);
     const told = await withPartial(path, { text: 'all of it', mode: 0o640 }, async (partial) => {
@@ -44,7 +44,7 @@ describe('a durable write', () => {
     assert.equal(await readFile(path, 'utf8'), 'all of it');
   });
 
-  it('leaves what was there, and nothing beside it, where it fails', async (t) => {
+  it('keeps the old file, and no other, if it fails', async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'a.yaml'), 'before');
     await assert.rejects(withPartial(join(folder, 'a.yaml'), { text: 'after', mode: 0o600 }, () =>

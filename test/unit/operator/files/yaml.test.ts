@@ -29,7 +29,7 @@ function readByYaml(text: string): unknown[] {
 }
 
 describe('YAML', () => {
-  it('is read alike by both packages, in every manifest of the repository', () => {
+  it('is parsed alike by both packages, in every manifest of the repository', () => {
     let documents = 0;
     for (const path of PATHS) {
       const text = readFileSync(join(ROOT, path), 'utf8');
@@ -55,16 +55,16 @@ describe('YAML', () => {
     }, '1: a\ntrue: b': { 1: 'a', true: 'b' }, '{"a": [1, "b", {"c": null}]}': { a: [1, 'b', { c: null }] },
     '? a\n: b': { a: 'b' }, 'a: !!str 5': { a: '5' },
   })) {
-    it(`takes ${JSON.stringify(text)} for what it is`, () => assert.deepEqual(valueOf(text), value));
+    it(`parses ${JSON.stringify(text)} correctly`, () => assert.deepEqual(valueOf(text), value));
   }
 
-  it('keeps a key that means something else in an assignment', () => {
+  it('keeps a key that is special in an assignment', () => {
     const value = valueOf('__proto__: {a: 1}');
     assert.deepEqual(JSON.stringify(value), '{"__proto__":{"a":1}}');
     assert.equal(Object.getPrototypeOf(value), Object.prototype);
   });
 
-  it('knows the line of each document, and passes over empty ones', () => {
+  it('returns the line of each document, and skips empty ones', () => {
     assert.deepEqual(readYaml('# a\n---\n# b\na: 1\n---\n---\n# c\n...\n\n- x\n--- {c: 1}\n'), [
       { line: 4, value: { a: 1 } }, { line: 10, value: ['x'] }, { line: 11, value: { c: 1 } },
     ]);
@@ -84,7 +84,7 @@ describe('YAML', () => {
       assert.throws(() => readYaml(text), (error) => error instanceof YamlError && error.line === line));
   }
 
-  it('lets aliases repeat a part many times, but not multiply', () => {
+  it('allows aliases to repeat a part, but not to multiply', () => {
     const many = `a: &a {b: 1, c: 2}\nd: [${Array.from({ length: 1000 }, () => '*a').join(', ')}]`;
     assert.equal(JSON.stringify(valueOf(many)).match(/"b"/g)?.length, 1001);
     const levels = Array.from({ length: 9 }, (_, index) =>
@@ -92,7 +92,7 @@ describe('YAML', () => {
     assert.throws(() => readYaml(`l0: &l0 [x]\n${levels.join('\n')}\n`), /too many aliases/);
   });
 
-  it('repeats nothing of the text when it is refused', () => {
+  it('repeats none of the text in errors', () => {
     for (const text of ['a: *secret', 'a: !secret b', 'a: !secret!x b', '%TAG !a! secret\n%TAG !a! secret\n---\na: ' +
       '1', 'secret: 1\nsecret: 2', 'a: !<secret> b', 'a: !a{secret} b'])
       assert.throws(() => readYaml(text), (error) => error instanceof YamlError &&

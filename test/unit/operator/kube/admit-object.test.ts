@@ -30,7 +30,7 @@ function translated(...objects: Resource[]) {
 const refusalOf = ({ statuses }: ReturnType<typeof translated>, kind: string, name: string) =>
   statuses.find((one) => one.kind === kind && one.name === name)?.refused;
 
-test('what an older schema had no default for is filled in', () => {
+test('fills in a default that an older schema did not have', () => {
   const { snapshot, statuses } = translated(object('ModelRoute', 'r', {
     models: [{
       name: 'm', contextTokens: 9, maxOutputTokens: 5,
@@ -40,13 +40,13 @@ test('what an older schema had no default for is filled in', () => {
   assert.equal(typeof snapshot.routes[0]?.models[0]?.imageTokens, 'number');
 });
 
-test('a field of a newer schema is passed over', () => {
+test('ignores a field of a newer schema', () => {
   const { snapshot } =
     translated(object('Account', 'a', { grants: [{ name: 'g', usd: '1', since: 'tomorrow' }], newField: 1 }));
   assert.equal(snapshot.accounts[0]?.creditNanoUsd, 1_000_000_000n);
 });
 
-test('what cannot be used is Invalid, with all that is wrong, and what refers to it says so', () => {
+test('marks an unusable object Invalid with all errors, and so do objects that refer to it', () => {
   const result = translated(
     object(
       'Account', 'a', { grants: [{ name: 'g', usd: 'lots' }] },
@@ -72,7 +72,7 @@ test('what cannot be used is Invalid, with all that is wrong, and what refers to
   assert.deepEqual(result.snapshot.accounts.map(({ name }) => name), ['fine']);
 });
 
-test('a mended object counts again', () => {
+test('uses a corrected object again', () => {
   const live = openLiveObjects({ onSpecs: () => undefined, onLive: () => undefined, admit });
   live.apply('watch', object('Account', 'a', { grants: 7 }));
   assert.deepEqual([live.ofKind('Account').length, live.malformed().length], [0, 1]);

@@ -22,13 +22,13 @@ interface Seen {
   readonly headers: readonly string[];
 }
 
-describe('the API server as somebody else', () => {
+describe('requests to the API server as a person', () => {
   for (const [own, user] of [
     ['a client certificate', (pair: { certificate: string; key: string }) =>
       ({ 'client-certificate-data': encoded(pair.certificate), 'client-key-data': encoded(pair.key) })],
     ['a token, and another user to act for', () => ({ token: 'operators-own', as: 'cluster-admin' })],
   ] as const) {
-    it(`has nothing of an operator that has ${own}`, async () => {
+    it(`contain nothing of an operator that has ${own}`, async () => {
       const authority = await createAuthority(NOW_MS, 86_400_000);
       const [serving, clients] =
         [await issueServing(authority, ['localhost'], LIFE), await issueServing(authority, ['operator'], LIFE)];

@@ -41,7 +41,7 @@ function candidate(clock: FakeClock, server: ReturnType<typeof fakeServer>, iden
   return { lease, told, cut: (value: boolean) => { cut = value; } };
 }
 
-test('the first one leads, the other knows where', async () => {
+test('the first one leads, and the other knows the leader', async () => {
   const [clock, server] = [fakeClock(), fakeServer()];
   const [a, b] = [candidate(clock, server, 'a'), candidate(clock, server, 'b')];
   await clock.pass(60_000);
@@ -50,7 +50,7 @@ test('the first one leads, the other knows where', async () => {
   await Promise.all([a.lease.stop(), b.lease.stop()]);
 });
 
-test('a leader that cannot renew stops before another begins', async () => {
+test('a leader that cannot renew stops before another starts', async () => {
   const [clock, server] = [fakeClock(), fakeServer()];
   const a = candidate(clock, server, 'a');
   await clock.pass(1000);
@@ -70,7 +70,7 @@ test('a leader that cannot renew stops before another begins', async () => {
   await Promise.all([a.lease.stop(), b.lease.stop()]);
 });
 
-test('a lead that is given back is taken as soon as it is seen', async () => {
+test('a released lease is acquired as soon as it is seen', async () => {
   const [clock, server] = [fakeClock(), fakeServer()];
   const a = candidate(clock, server, 'a');
   await clock.pass(1000);
@@ -87,7 +87,7 @@ test('a lead that is given back is taken as soon as it is seen', async () => {
   await b.lease.stop();
 });
 
-test('only one of two that reach for it at once has it', async () => {
+test('only one of two concurrent candidates gets it', async () => {
   const [clock, server] = [fakeClock(), fakeServer()];
   const all = ['a', 'b', 'c', 'd'].map((identity) => candidate(clock, server, identity));
   await clock.pass(5000);
@@ -95,7 +95,7 @@ test('only one of two that reach for it at once has it', async () => {
   await Promise.all(all.map(({ lease }) => lease.stop()));
 });
 
-test('a process that was frozen does not believe that it still leads', async () => {
+test('a process that was suspended does not assume that it still leads', async () => {
   const [clock, server] = [fakeClock(), fakeServer()];
   const a = candidate(clock, server, 'a');
   await clock.pass(1000);

@@ -55,7 +55,7 @@ function setUp(answers: readonly (() => unknown)[] = [], idleTimeoutMs = 90_000)
 }
 
 describe('a list-watch', () => {
-  it('lists in pages what is true now, and watches from there', async () => {
+  it('lists the current state in pages, and watches from there', async () => {
     const { clock, requests, known, watches, watch, version } = setUp([
       () => ({ metadata: { resourceVersion: '7', continue: 'more' }, items: [object('a', '1'), object('b', '2')] }),
       () => ({ metadata: { resourceVersion: '7' }, items: [object('c', '3')] }),
@@ -71,7 +71,7 @@ describe('a list-watch', () => {
     await watch.stop();
   });
 
-  it('goes on from the last bookmark when the server ends a watch', async () => {
+  it('continues from the last bookmark when the server ends a watch', async () => {
     const { clock, requests, watches, watch, version } = setUp();
     await clock.pass(5000);
     watches[0]?.push(event('BOOKMARK', '', '42'));
@@ -82,7 +82,7 @@ describe('a list-watch', () => {
     await watch.stop();
   });
 
-  it('lists anew where the server has forgotten, as an answer or as an event', async () => {
+  it('lists again when the version has expired, by status or by event', async () => {
     const { clock, known, watches, watch } = setUp();
     await clock.pass(0);
     watches[0]?.end(new KubeError('gone', { status: 410 }));
@@ -94,7 +94,7 @@ describe('a list-watch', () => {
     await watch.stop();
   });
 
-  it('takes all in one where pages are forgotten before the last', async () => {
+  it('lists everything in one page if continue tokens expire', async () => {
     const { clock, requests, known, watch } = setUp([
       () => ({ metadata: { resourceVersion: '7', continue: 'more' }, items: [object('a', '1')] }),
       () => { throw new KubeError('expired', { status: 410 }); },
@@ -105,7 +105,7 @@ describe('a list-watch', () => {
     await watch.stop();
   });
 
-  it('takes silence for death, and bookmarks for life', async () => {
+  it('treats silence as a broken connection, and bookmarks as a sign of life', async () => {
     const { clock, watches, watch, version } = setUp([], 1000);
     await clock.pass(900);
     watches[0]?.push(event('BOOKMARK', '', '11'));
@@ -116,7 +116,7 @@ describe('a list-watch', () => {
     await watch.stop();
   });
 
-  it('waits longer and longer for a server that fails, keeps what it knows, and says what is wrong', async () => {
+  it('backs off from a failing server, keeps its state, and reports the error', async () => {
     const { clock, requests, watches, known, watch } = setUp();
     await clock.pass(0);
     const fail = async (): Promise<void> => {
@@ -142,7 +142,7 @@ describe('a list-watch', () => {
     await watch.stop();
   });
 
-  it('leaves a server alone for as long as it asks', async () => {
+  it('respects Retry-After', async () => {
     const { clock, requests, watch } =
       setUp([() => { throw new KubeError('too many requests', { status: 429, retryAfterMs: 7000 }); }]);
     await clock.pass(6900);
@@ -158,12 +158,12 @@ describe('lines of JSON', () => {
     const bytes = chunks.map((chunk) => typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk);
     return Array.fromAsync(jsonLines((async function* () { yield* bytes; })()));
   };
-  it('may be cut anywhere, within a character too', async () => {
+  it('may be split anywhere, also within a character', async () => {
     const bytes = new TextEncoder().encode('{"a":"ä"}\n{"b":2}\n');
     for (let at = 0; at <= bytes.length; at++)
       assert.deepEqual(await read(bytes.subarray(0, at), bytes.subarray(at)), [{ a: 'ä' }, { b: 2 }]);
   });
-  it('must be whole', async () => {
+  it('must be complete', async () => {
     await assert.rejects(read('{"a":1}\n{"b"'), /within a line/);
   });
 });

@@ -47,7 +47,7 @@ function setUp(text: string, over: Partial<ClusterControllerOptions> = {}) {
   } };
 }
 
-test('a change is published before anything is written of it', async () => {
+test('publishes a change before it writes any status', async () => {
   const { clock, controller, published, programmed, edit, state } = setUp(ACCOUNT('a'));
   await controller.start();
   assert.equal(programmed(), 'True Programmed: Acknowledged by 2 of 2 proxies in 4 ms.');
@@ -63,7 +63,7 @@ test('a change is published before anything is written of it', async () => {
   await controller.stop();
 });
 
-test('a proxy that has just come changes nothing for two seconds; one that refuses does at once', async () => {
+test('ignores a new proxy for two seconds, but not a refusal', async () => {
   const { clock, controller, programmed, state } = setUp(ACCOUNT('a'), { settleMs: 0 });
   await controller.start();
   const before = programmed();
@@ -82,7 +82,7 @@ test('a proxy that has just come changes nothing for two seconds; one that refus
   await controller.stop();
 });
 
-test('a new leader goes on from what the live objects say, and gives proxies the time to come', async () => {
+test('continues from the live objects as a new leader, and waits for proxies to connect', async () => {
   const { clock, controller, programmed, live, state } = setUp(ACCOUNT('a'));
   state.progress = { connected: 0, acknowledged: 0, rejected: [], convergedMs: undefined };
   const generation = state.resources.accounts[0]?.metadata.generation ?? 0;
@@ -103,7 +103,7 @@ test('a new leader goes on from what the live objects say, and gives proxies the
   await controller.stop();
 });
 
-test('what is about to change again is written a little later', async () => {
+test('writes objects later that are about to change again', async () => {
   const { controller, changed, state } = setUp(ACCOUNT('a'));
   state.progress = { connected: 2, acknowledged: 1, rejected: [], convergedMs: undefined };
   await controller.start();
@@ -114,7 +114,7 @@ test('what is about to change again is written a little later', async () => {
   await controller.stop();
 });
 
-test('keys are made beside publishing: one that cannot be made holds up nothing', async () => {
+test('generates keys beside publishing, and a failure delays nothing', async () => {
   const key = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: k, namespace: team-a}\nspec: ' +
     '{groupRef: {name: g}, accountRef: {name: a}}\n';
   let asked = 0;
@@ -132,7 +132,7 @@ test('keys are made beside publishing: one that cannot be made holds up nothing'
   assert.deepEqual([published.at(-1)?.accounts.length, asked], [2, 1]);
 });
 
-test('one object\'s fault holds up nobody else: it stays as it was last good, or out', () => {
+test('keeps one object\'s fault from affecting others: it stays at its last good version, or out', () => {
   const load = newLoader();
   const snapshotOf = (text: string): Snapshot =>
     translate(load([{ path: 'x', text }]).resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS }).snapshot;

@@ -77,7 +77,7 @@ function setUp(resources: Resources, { publish = () => ({ accepted: true }), min
 const account = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
   `${name}}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n---\n`;
 
-test('the first run publishes at once, and what is published is Programmed', async () => {
+test('publishes at once in the first run, and published objects are Programmed', async () => {
   const { controller, published, said, status } = setUp(resourcesOf(account('a')));
   await controller.start();
   assert.deepEqual(published.map(({ accounts }) => accounts.length), [1]);
@@ -85,7 +85,7 @@ test('the first run publishes at once, and what is published is Programmed', asy
   assert.deepEqual([status('a')?.observedGeneration, status('a')?.creditUsd], [1, '1.00']);
 });
 
-test('changes of a moment are one run', async () => {
+test('combines simultaneous changes in one run', async () => {
   const { controller, timers, published } = setUp(resourcesOf(account('a')));
   await controller.start();
   controller.update(resourcesOf(account('b')));
@@ -98,7 +98,7 @@ test('changes of a moment are one run', async () => {
   assert.equal(published.length, 2);
 });
 
-test('what changes during a run leads to one more, never to two at once', async () => {
+test('runs once more after changes during a run, never twice at once', async () => {
   let release: (result: PublishResult) => void = () => undefined;
   const { controller, timers, published } = setUp(resourcesOf(account('a')), {
     publish: (_, count) => count === 2 ? new Promise((resolve) => { release = resolve; }) : { accepted: true },
@@ -114,7 +114,7 @@ test('what changes during a run leads to one more, never to two at once', async 
   assert.deepEqual(published.map(({ accounts }) => accounts[0]?.name), ['a', 'b', 'd']);
 });
 
-test('a refused object has the proxy\'s words; the others stay what they were, and what is new waits', async () => {
+test('reports the proxy\'s message on a refused object, keeps the others, and delays new ones', async () => {
   const load = newLoader();
   const resources = (text: string) => load([{ path: 'x', text }]).resources;
   const rejected = [{
@@ -143,7 +143,7 @@ test('a refused object has the proxy\'s words; the others stay what they were, a
   assert.deepEqual(told, [rejected, []]);
 });
 
-test('Programmed does not flicker while an unrelated change is on its way, and times stay', async () => {
+test('keeps Programmed and times stable while an unrelated change is in progress', async () => {
   const load = newLoader();
   const resources = (text: string) => load([{ path: 'x', text }]).resources;
   const seen: unknown[] = [];
@@ -164,7 +164,7 @@ test('Programmed does not flicker while an unrelated change is on its way, and t
   assert.equal(status('b')?.conditions[0]?.lastTransitionTime, '2026-11-21T12:01:00Z');
 });
 
-test('a failed publication is tried again, later and later', async () => {
+test('retries a failed publication with backoff', async () => {
   const { controller, timers, published, logs, said } = setUp(resourcesOf(account('a')), {
     publish: (_, count) => {
       if (count <= 3) throw new Error('no connection');
@@ -181,7 +181,7 @@ test('a failed publication is tried again, later and later', async () => {
   assert.equal(said('a')?.[1], 'Programmed=True Programmed');
 });
 
-test('a key that could not be made is tried again, and its status says why', async () => {
+test('retries a failed key generation, and reports the reason in the status', async () => {
   const resources = resourcesOf('apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ci, ' +
     'namespace: team-a}\nspec: {groupRef: {name: g}, accountRef: {name: a}}\n');
   const { controller, timers, published, status } = setUp(resources, {
@@ -194,7 +194,7 @@ test('a key that could not be made is tried again, and its status says why', asy
   assert.deepEqual([published.length, timers.next()], [2, []]);
 });
 
-test('time alone is a change: an expiration and the end of an overlap', async () => {
+test('treats time as a change: an expiration and the end of an overlap', async () => {
   const hash = 'a'.repeat(64);
   const { controller, timers, published, said } = setUp(resourcesOf(`
 apiVersion: modelgateway.dev/v1alpha1
@@ -238,7 +238,7 @@ stringData: {apiKey: sk-0000000000000000000000000000000000000000}
   assert.deepEqual(timers.next(), []);
 });
 
-test('a stopped loop does nothing more, and stop waits for the run under way', async () => {
+test('does nothing after stop, which waits for the current run', async () => {
   let release: (result: PublishResult) => void = () => undefined;
   const { controller, timers, published } = setUp(resourcesOf(account('a')), {
     publish: (_, count) => count === 2 ? new Promise((resolve) => { release = resolve; }) : { accepted: true },

@@ -66,7 +66,7 @@ describe('keys of a namespace in which no Secret can be written', () => {
     assert.ok(attempts.length > 0 && attempts.length <= 16, `${attempts.length} attempts`);
   });
 
-  it('hold up no key of another namespace, and new keys go before retries', async () => {
+  it('delay no key of another namespace, and new keys precede retries', async () => {
     const { attempts, made, mint } = setUp(new Set(['ending']));
     await mint(resourcesOf(keys('ending', 500)), 0);
     const { failures } = await mint(resourcesOf(keys('ending', 500) + key('fresh', 'ci')), 2_000);
@@ -75,7 +75,7 @@ describe('keys of a namespace in which no Secret can be written', () => {
     assert.equal(failures.has('fresh/ci'), false);
   });
 
-  it('are made as soon as the namespace works again', async () => {
+  it('are created as soon as the namespace works again', async () => {
     const failing = new Set(['ending']);
     const { made, mint } = setUp(failing);
     await mint(resourcesOf(keys('ending', 40)), 0);
@@ -88,7 +88,7 @@ describe('keys of a namespace in which no Secret can be written', () => {
 });
 
 describe('a key whose own Secret cannot be written', () => {
-  it('holds up no other key of its namespace', async () => {
+  it('delays no other key of its namespace', async () => {
     const { attempts, mint } = setUp(new Set(['team-a']), false);
     await mint(resourcesOf(keys('team-a', 40)), 0);
     assert.equal(attempts.length, 40);
@@ -97,8 +97,8 @@ describe('a key whose own Secret cannot be written', () => {
   });
 });
 
-describe('a namespace that is known to be deleted', () => {
-  it('is left alone', async () => {
+describe('a namespace that is being deleted', () => {
+  it('gets no keys', async () => {
     const { attempts, mint } = setUp(new Set());
     const resources = { ...resourcesOf(keys('ending', 3)), terminatingNamespaces: new Set(['ending']) };
     const { failures } = await mint(resources, 0);

@@ -55,7 +55,7 @@ function hashesOf(resources: Resources, nowMs = NOW_MS): unknown[] {
 
 const sha256 = (text: string | undefined): string => hash('sha256', text ?? '');
 
-test('a key is sk- and 48 base62 characters, all of which occur', () => {
+test('a key is sk- and 48 base62 characters, with all characters in use', () => {
   const seen = new Set<string>();
   for (let i = 0; i < 200; i++) {
     const key = generateKey();
@@ -65,7 +65,7 @@ test('a key is sk- and 48 base62 characters, all of which occur', () => {
   assert.equal(seen.size, 62);
 });
 
-test('a key is written for its owner alone, told once, and in force', async (t) => {
+test('a key is written with permissions for its owner, printed once, and in force', async (t) => {
   const { data, told, mint } = await minter(t);
   const { resources, failures } = await mint(manifests());
   assert.equal(failures.size, 0);
@@ -84,7 +84,7 @@ test('a key is written for its owner alone, told once, and in force', async (t) 
   assert.deepEqual(await readdir(join(data, 'secrets/team-a')), ['ci-key.yaml'], 'nothing is left beside it');
 });
 
-test('the file is a manifest: it can be moved into the folder of manifests', async (t) => {
+test('the file is a manifest that can be moved into the folder of manifests', async (t) => {
   const { data, told, mint } = await minter(t);
   await mint(manifests());
   const extra = `---\n${await readFile(join(data, 'secrets/team-a/ci-key.yaml'), 'utf8')}`;
@@ -94,7 +94,7 @@ test('the file is a manifest: it can be moved into the folder of manifests', asy
   assert.deepEqual(hashesOf(resources), [{ sha256: sha256(told[0]?.key) }]);
 });
 
-test('a key outlives a restart, and is not told again', async (t) => {
+test('a key survives a restart, and is not printed again', async (t) => {
   const before = await minter(t);
   const first = await before.mint(manifests());
   await before.mint(manifests());
@@ -105,7 +105,7 @@ test('a key outlives a restart, and is not told again', async (t) => {
   assert.deepEqual(hashesOf(second.resources), hashesOf(first.resources));
 });
 
-test('a rotation makes a new key; the old one works until its overlap ends, restarts included', async (t) => {
+test('a rotation generates a new key; the old one works until its overlap ends, restarts included', async (t) => {
   const before = await minter(t);
   await before.mint(manifests());
   const after = await minter(t, before.data);
@@ -142,7 +142,7 @@ test('without overlap the old key ends at once', async (t) => {
   assert.deepEqual(hashesOf(resources), [{ sha256: sha256(told[1]?.key) }]);
 });
 
-test('a deleted file is a wish for a new key', async (t) => {
+test('a deleted file causes a new key', async (t) => {
   const { data, minted, told, mint } = await minter(t);
   await mint(manifests());
   await rm(join(data, 'secrets/team-a/ci-key.yaml'));
@@ -153,7 +153,7 @@ test('a deleted file is a wish for a new key', async (t) => {
   assert.equal(await minted.reload(), false);
 });
 
-test('a damaged file is never written over: the key that is known goes on, after a restart it is awaited', async (
+test('a damaged file is not overwritten: the known key continues, and after a restart waits', async (
   t,
 ) => {
   const { data, minted, told, mint } = await minter(t);
@@ -173,7 +173,7 @@ test('a damaged file is never written over: the key that is known goes on, after
   assert.equal(restarted.told.length, 0);
 });
 
-test('a key that cannot be written is not issued, and is made once it can', async (t) => {
+test('a key that cannot be written is not used, and is written once that is possible', async (t) => {
   const { data, told, mint } = await minter(t);
   await mkdir(join(data, 'secrets/team-a/ci-key.yaml'), { recursive: true }); // a folder where the file should be
   const { resources, failures, retry } = await mint(manifests());
@@ -208,7 +208,7 @@ test('Provided keys, other gateways\' keys and Secrets among the manifests are n
   assert.deepEqual([told, await readdir(join(data, 'secrets'))], [[], []]);
 });
 
-test('two ApiKeys that name one Secret: one key is made, for the first of them', async (t) => {
+test('two ApiKeys with one Secret get one key, for the first of them', async (t) => {
   const { told, mint } = await minter(t);
   const both = (extra: string) => manifests({ name: 'b', key: ', secretRef: {name: shared}', extra });
   const { resources } = await mint(both(
@@ -232,7 +232,7 @@ async function readBy(work: () => Promise<void>): Promise<unknown[]> {
   }
 }
 
-test('a reload gives other objects only for files that say something else, and reads no others', async (t) => {
+test('a reload replaces only objects whose files changed, and reads no others', async (t) => {
   const first = await minter(t);
   await first.mint(resourcesOf(['a', 'b', 'c', 'd', 'e'].map((name) => `
 apiVersion: modelgateway.dev/v1alpha1
@@ -270,14 +270,14 @@ test('a write during a reload is not lost', async (t) => {
   assert.equal(told.length, 1);
 });
 
-test('folders that others can read are closed', async (t) => {
+test('folders that others can read are made private', async (t) => {
   const { data } = await minter(t);
   await chmod(join(data, 'secrets'), 0o755);
   await openMintedSecrets(data);
   assert.equal((await stat(join(data, 'secrets'))).mode & 0o777, 0o700);
 });
 
-test('generated keys beside those of manifests are the same view until one of them is another', async (t) => {
+test('generated keys beside those of manifests keep the same view until one changes', async (t) => {
   const { data, minted, mint } = await minter(t);
   const first = (await mint(manifests())).resources;
   assert.equal((await mint(manifests())).resources.secrets, first.secrets);

@@ -68,8 +68,8 @@ function scene(telling?: Telling) {
   return { tracker, ledger, read, reader, spent, spentUsd };
 }
 
-describe('reading what was spent', () => {
-  it('puts into words only what differs from what was read last', async () => {
+describe('reading spending', () => {
+  it('writes only what differs from the last read', async () => {
     const { read, spent, spentUsd } = scene();
     const resources = resourcesOf(key('one', '2') + key('two', '2') + ACCOUNT);
     assert.deepEqual((await read(resources)).toSorted(), ['Account team/team', 'ApiKey team/one', 'ApiKey team/two']);
@@ -86,7 +86,7 @@ describe('reading what was spent', () => {
     }
   });
 
-  it('measures it anew against an edited limit', async () => {
+  it('compares it with an edited limit', async () => {
     const { read, spent, spentUsd } = scene();
     spent.set('team/one', { ...NOTHING, spentNanoUsd: 500_000_000n });
     await read(resourcesOf(key('one', '2')));
@@ -94,7 +94,7 @@ describe('reading what was spent', () => {
     assert.equal(spentUsd('one')?.remainingUsd, '2.50');
   });
 
-  it('tells a tracker that has forgotten', async () => {
+  it('reports it to a tracker that has lost it', async () => {
     const { tracker, read, spentUsd } = scene();
     const resources = resourcesOf(key('one', '2'));
     await read(resources);
@@ -104,7 +104,7 @@ describe('reading what was spent', () => {
     assert.equal(spentUsd('one')?.remainingUsd, '2.00');
   });
 
-  it('says it anew of an object that was not observed when it was read, whatever its status said before', async () => {
+  it('reports it again for an object that was not observed at the read, whatever its status', async () => {
     const { tracker, read, spentUsd } = scene();
     const resources = resourcesOf(key('one', '2'));
     tracker.observe([], NOW_MS);
@@ -118,7 +118,7 @@ describe('reading what was spent', () => {
     assert.equal(spentUsd('one')?.remainingUsd, '2.00');
   });
 
-  it('leaves out what counts for another gateway, and says where the ledger does not answer', async () => {
+  it('leaves out other gateways\' objects, and reports a ledger that does not respond', async () => {
     const { read, reader } = scene();
     assert.deepEqual(await read(resourcesOf(key('one', '2', ', gatewayNamespace: elsewhere'))), []);
     const unavailable = (): Promise<never> => Promise.reject(new LedgerUnavailable('gone'));
@@ -128,7 +128,7 @@ describe('reading what was spent', () => {
   });
 });
 
-describe('reading from a ledger that tells whose spending has changed', () => {
+describe('reading from a ledger that reports changes', () => {
   const telling = (): Telling => ({ changed: { keys: [], accounts: [] }, marks: [], asked: [] });
   const RESOURCES = resourcesOf(key('one', '2') + key('two', '2') + ACCOUNT);
   const ALL = ['team/one', 'team/two', 'account team/team'];
@@ -140,7 +140,7 @@ describe('reading from a ledger that tells whose spending has changed', () => {
     return [...asked];
   }
 
-  it('asks for all at first, then only for those that have changed, each time since the time before', async () => {
+  it('reads all at first, then only changes since the last read', async () => {
     const ledger = telling();
     const { read } = scene(ledger);
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES)), ALL);
@@ -154,7 +154,7 @@ describe('reading from a ledger that tells whose spending has changed', () => {
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES)), ALL);
   });
 
-  it('asks for new and edited objects, and no more for those that are gone', async () => {
+  it('reads new and edited objects, and no more deleted ones', async () => {
     const ledger = telling();
     const { read, spent, spentUsd } = scene(ledger);
     await read(RESOURCES);
@@ -167,7 +167,7 @@ describe('reading from a ledger that tells whose spending has changed', () => {
     assert.deepEqual(await askedBy(ledger, () => read({ ...edited, apiKeys: edited.apiKeys.slice(1) })), ['team/two']);
   });
 
-  it('asks again for an object that was not observed when it was read', async () => {
+  it('reads an object again that was not observed at the read', async () => {
     const ledger = telling();
     const { tracker, read, spentUsd } = scene(ledger);
     tracker.observe(OBSERVED.slice(0, 2), NOW_MS);
@@ -178,7 +178,7 @@ describe('reading from a ledger that tells whose spending has changed', () => {
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES)), []);
   });
 
-  it('asks no more for an object that was not observed when it was read, and is another by now or gone', async () => {
+  it('reads an unobserved object no more if it was replaced or deleted', async () => {
     const ledger = telling();
     const { tracker, read, spent, spentUsd } = scene(ledger);
     tracker.observe(OBSERVED.slice(0, 1), NOW_MS);
@@ -191,7 +191,7 @@ describe('reading from a ledger that tells whose spending has changed', () => {
     assert.deepEqual(await askedBy(ledger, () => read(edited)), []);
   });
 
-  it('asks for all when a period has ended, and when the clock is set back', async () => {
+  it('reads all when a period ends, and when the clock is set back', async () => {
     const ledger = telling();
     const { read, spent } = scene(ledger);
     spent.set('team/two', { ...NOTHING, resetsMs: NOW_MS + 1000 });
@@ -204,7 +204,7 @@ describe('reading from a ledger that tells whose spending has changed', () => {
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES, NOW_MS + 5000)), ALL);
   });
 
-  it('asks for all once more where the ledger did not answer, as that told of changes', async () => {
+  it('reads all again after the ledger failed to respond with changes', async () => {
     const ledger = telling();
     const { read, reader, ledger: working } = scene(ledger);
     await read(RESOURCES);
@@ -216,7 +216,7 @@ describe('reading from a ledger that tells whose spending has changed', () => {
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES)), []);
   });
 
-  it('reads in turn: who asks while another reads has read all that had changed before', async () => {
+  it('serialises reads: a concurrent reader gets all earlier changes', async () => {
     const ledger = telling();
     const { read, reader, ledger: working, spent, spentUsd } = scene(ledger);
     await read(RESOURCES);

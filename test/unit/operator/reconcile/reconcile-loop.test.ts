@@ -54,7 +54,7 @@ async function turns(): Promise<void> {
 
 const again = (againInMs: number) => (): RunResult => ({ againInMs, retry: false });
 
-test('a change is seen to at once, also where the clock went past what the loop sleeps for', async () => {
+test('handles a change at once, also if the clock jumped past its sleep', async () => {
   const { loop, runs, setClock, pass } = setUp(again(HOUR_MS / 2));
   await loop.start();
   setClock(HOUR_MS);
@@ -63,7 +63,7 @@ test('a change is seen to at once, also where the clock went past what the loop 
   assert.equal(runs(), 2);
 });
 
-test('what time changes is noticed within a minute of the end of a sleep', async () => {
+test('notices changes by time within a minute of the end of a suspension', async () => {
   const { loop, runs, setClock, pass } = setUp(again(12 * HOUR_MS));
   await loop.start();
   await pass(60_000);
@@ -73,7 +73,7 @@ test('what time changes is noticed within a minute of the end of a sleep', async
   assert.equal(runs(), 2);
 });
 
-test('a clock that is set back delays nothing', async () => {
+test('is not delayed by a clock that is set back', async () => {
   const { loop, runs, setClock, pass } = setUp(again(10 * 60_000));
   await loop.start();
   setClock(-HOUR_MS);
@@ -83,7 +83,7 @@ test('a clock that is set back delays nothing', async () => {
   assert.equal(runs(), 2);
 });
 
-test('a change makes the run that time would have made', async () => {
+test('does with a change the run that time would have caused', async () => {
   const { loop, runs, pass } = setUp(again(100));
   await loop.start();
   await pass(90);
@@ -97,7 +97,7 @@ test('a change makes the run that time would have made', async () => {
   assert.equal(runs(), 3);
 });
 
-test('settled resolves at once when idle, else when all changes, also those during a run, are processed', async () => {
+test('settled resolves at once when idle, otherwise when all changes are processed', async () => {
   let release: () => void = () => undefined;
   const { loop, runs, pass } = setUp(async () => {
     await new Promise<void>((resolve) => { release = resolve; });
@@ -119,7 +119,7 @@ test('settled resolves at once when idle, else when all changes, also those duri
   assert.equal(settledAfter, 2);
 });
 
-test('settled: a loop that fails or is stopped keeps nobody', async () => {
+test('settled resolves for a loop that fails or is stopped', async () => {
   const { loop, pass } = setUp(() => { throw new Error('no'); });
   loop.changed();
   const failed = loop.settled();

@@ -20,14 +20,14 @@ function unserved(afterMs: number, observed: ReadonlyMap<string, number> = new M
   });
 }
 
-describe('an object of a gateway that nobody serves', () => {
-  it('is told after a minute without a status, with the gateway that was perhaps meant', () => {
+describe('an object whose gateway has no operator', () => {
+  it('is reported after a minute without a status, with the gateway that was probably meant', () => {
     const [found, ...others] = unserved(60_000);
     assert.equal(found?.id, 'Account team-a/typo');
     assert.match(found.message, /"model-gatway"\. Did you mean "model-gateway"\?$/);
     assert.deepEqual(others, []);
   });
-  it('is not told while its operator may still answer, nor after it has', () => {
+  it('is not reported while its operator may still respond, nor afterwards', () => {
     assert.deepEqual(unserved(59_000), []);
     assert.deepEqual(unserved(60_000, new Map([['Account team-a/typo', 1]])), []);
   });

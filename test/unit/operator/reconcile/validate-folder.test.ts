@@ -24,7 +24,7 @@ const key = (name: string, spec = '') => `---\napiVersion: modelgateway.dev/v1al
 const ACCOUNT =
   'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: team, namespace: team}\nspec: {}\n';
 
-test('Secrets live elsewhere: a missing one is a warning', async (t) => {
+test('warns of a missing Secret, since Secrets may be elsewhere', async (t) => {
   const problems = await validate(t, { 'a-platform.yaml': PLATFORM, 'b-team.yaml': ACCOUNT + key('generated') +
     key('provided', ', key: {type: Provided}') });
   assert.deepEqual(brief(problems), [
@@ -35,14 +35,14 @@ test('Secrets live elsewhere: a missing one is a warning', async (t) => {
   ]);
 });
 
-test('a folder with its Secrets is clean', async (t) => {
+test('accepts a folder with its Secrets', async (t) => {
   const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: openai}\nstringData: {apiKey: x}\n';
   assert.deepEqual(
     await validate(t, { 'a.yaml': PLATFORM, 'b.yaml': ACCOUNT + key('generated'), 'c.yaml': secret }), [],
   );
 });
 
-test('a price for another endpoint than the model\'s counts for no call', async (t) => {
+test('reports a price for another endpoint than the model\'s', async (t) => {
   const manifests = `apiVersion: v1
 kind: Secret
 metadata: {name: openai}
@@ -69,7 +69,7 @@ spec:
   ]);
 });
 
-test('a price per character is refused by name, because no endpoint makes speech', async (t) => {
+test('refuses a price per character by name, because no endpoint makes speech', async (t) => {
   const problems = await validate(t, { 'a.yaml': `apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: speech}
@@ -80,7 +80,7 @@ spec:
     ['Error', 'spec.models[0].perCharacterUsd', 'unknown field']);
 });
 
-test('what disables or expires a key is its owner\'s will', async (t) => {
+test('accepts a key that its owner disables or lets expire', async (t) => {
   const secret =
     'apiVersion: v1\nkind: Secret\nmetadata: {name: openai}\nstringData: {apiKey: x}\n---\napiVersion: v1\nkind: ' +
     'Secret\nmetadata: {name: b-key, namespace: team}\nstringData: {apiKey: sk-00000000000000000000000000000000}\n';
@@ -89,7 +89,7 @@ test('what disables or expires a key is its owner\'s will', async (t) => {
   assert.deepEqual(problems.map(({ severity, object }) => [severity, object]), [['Warning', 'ApiKey team/b']]);
 });
 
-test('references, conflicts and wrong namespaces are errors', async (t) => {
+test('reports wrong references, conflicts and wrong namespaces as errors', async (t) => {
   const problems = await validate(t, {
     'a.yaml': PLATFORM,
     'b.yaml': key('no-account').slice(4) + key('no-group', ', groupRef: {name: nowhere}')
@@ -131,13 +131,13 @@ spec: {routes: [{routeSelector: {}}]}
   expected.forEach((pattern, index) => assert.match(errors[index] ?? '', pattern));
 });
 
-test('with mistakes in some manifests, others are not blamed for what is missing because of them', async (t) => {
+test('does not report consequences of mistakes in other manifests', async (t) => {
   const problems = await validate(t, { 'a.yaml': PLATFORM.replace('priceRatio', 'x')
     .replace('allowedNamespaces', 'allowdNamespaces'), 'b.yaml': ACCOUNT + key('ci') });
   assert.deepEqual(brief(problems), ['Error a.yaml:4 Group model-gateway/main unknown field']);
 });
 
-test('a weak key and a twice used one are errors', async (t) => {
+test('reports a weak key and a duplicate one as errors', async (t) => {
   const secret = (name: string, value: string) => `---\napiVersion: v1\nkind: Secret\nmetadata: {name: ${name}-key, ` +
     `namespace: team}\nstringData: {apiKey: ${value}}\n`;
   const strong = 'sk-0000000000000000000000000000000000';
@@ -153,7 +153,7 @@ test('a weak key and a twice used one are errors', async (t) => {
   assert.match(errors[1]?.message ?? '', /team\/x has the same key/);
 });
 
-test('what is no folder is a problem', async () => {
+test('reports a path that is not a folder', async () => {
   const [problem] = await validateFolder('/nowhere/at/all', { gatewayNamespace: GATEWAY_NAMESPACE });
   assert.deepEqual([problem?.severity, problem?.file, problem?.line], ['Error', '/nowhere/at/all', 0]);
 });

@@ -18,14 +18,14 @@ const summary = (conditions: readonly (Condition | DesiredCondition)[]) =>
   conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 
 describe('conditions', () => {
-  test('on the way to the proxies an object is not ready, and being worked on', () => {
+  test('report an object in progress to the proxies as not ready', () => {
     assert.deepEqual(summary(conditionsOf(findings, RECONCILING)), [
       'Accepted=True Accepted', 'Programmed=Unknown Reconciling', 'Ready=Unknown Reconciling',
       'Reconciling=True Reconciling',
     ]);
   });
 
-  test('what proxies refuse is stalled with their words', () => {
+  test('report what proxies refuse as stalled, with their messages', () => {
     const conditions =
       conditionsOf(findings, { status: 'False', reason: 'Rejected', message: 'models "x": priced twice' });
     assert.deepEqual(summary(conditions), [
@@ -34,19 +34,19 @@ describe('conditions', () => {
     assert.equal(conditions[3]?.message, 'models "x": priced twice');
   });
 
-  test('an object that is not Accepted is not Programmed, whatever the proxies say', () => {
+  test('report an object that is not Accepted as not Programmed, whatever the proxies report', () => {
     assert.deepEqual(summary(conditionsOf({ ...findings, refused: { reason: 'Invalid', message: 'x' } }, PROGRAMMED)), [
       'Accepted=False Invalid', 'Programmed=False NotAccepted', 'Ready=False Invalid', 'Stalled=True Invalid',
     ]);
   });
 
-  test('messages are bounded', () => {
+  test('have bounded messages', () => {
     const [accepted] =
       conditionsOf({ ...findings, refused: { reason: 'Invalid', message: 'x'.repeat(40_000) } }, PROGRAMMED);
     assert.ok((accepted?.message.length ?? 0) <= 2048);
   });
 
-  test('a transition time moves with the status alone, and what ended is gone', () => {
+  test('change their transition time with the status only, and are removed when they end', () => {
     const first = mergeConditions([], conditionsOf(findings, RECONCILING), { generation: 1, nowMs: NOW_MS });
     assert.ok(first.every(({ lastTransitionTime, observedGeneration }) =>
       lastTransitionTime === '2026-11-21T12:00:00Z' && observedGeneration === 1));
@@ -64,7 +64,7 @@ describe('conditions', () => {
       lastTransitionTime), ['2026-11-21T12:00:00Z', '2026-11-21T12:00:01Z', '2026-11-21T12:00:02Z']);
   });
 
-  test('times are whole seconds', () => {
+  test('have times in whole seconds', () => {
     assert.equal(formatTime(NOW_MS + 999), '2026-11-21T12:00:00Z');
   });
 });
@@ -79,14 +79,14 @@ describe('spending', () => {
   const spending = (spentNanoUsd: bigint) => ({ periodStartMs: NOW_MS, resetsMs:
     null, spentNanoUsd, heldNanoUsd: 5n, totalSpentNanoUsd: spentNanoUsd + 1n, lastUsedMs: NOW_MS + 1500 });
 
-  test('an unlimited key', () => {
+  test('of an unlimited key is unlimited', () => {
     assert.deepEqual(keySpendingStatus(key('Unlimited'), spending(25_000_000_000n)), {
       fields: { periodStartTime: '2026-11-21T12:00:00Z', spentUsd: '25.00', totalSpentUsd:
         '25.000000001', remainingUsd: 'Unlimited', lastUsedTime: '2026-11-21T12:00:01Z' }, conditions: [],
     });
   });
 
-  test('a key that was never used has no times', () => {
+  test('of an unused key has no times', () => {
     const { fields } =
       keySpendingStatus(key('1'), { ...spending(0n), totalSpentNanoUsd: 0n, periodStartMs: null, lastUsedMs: null });
     assert.deepEqual(fields, { spentUsd: '0.00', totalSpentUsd: '0.00', remainingUsd: '1.00' });
@@ -106,7 +106,7 @@ describe('spending', () => {
       assert.equal(status.spent?.reason, spent >= 1_000_000_000n ? 'LimitReached' : undefined);
     });
 
-  test('an account\'s balance is its credit less what is spent, and may be negative', () => {
+  test('of an account gives its balance as credit minus spending, maybe negative', () => {
     const credit = creditOf(account);
     assert.equal(credit, 9_500_000_000n);
     const status = accountSpendingStatus(credit, { spentNanoUsd: 10_000_000_000n, heldNanoUsd: 1n });
@@ -118,7 +118,7 @@ describe('spending', () => {
     ).conditions.map(({ type }) => type), ['BalanceLow']);
   });
 
-  test('what is spent makes an object not ready', () => {
+  test('can make an object not ready', () => {
     assert.deepEqual(summary(conditionsOf(findings, PROGRAMMED, { reason: 'LimitReached', message: 'x' })), [
       'Accepted=True Accepted', 'Programmed=True Programmed', 'Ready=False LimitReached',
     ]);

@@ -16,7 +16,7 @@ describe('a provider that cannot be reached', () => {
     ['UND_ERR_CONNECT_TIMEOUT', 'ConnectTimedOut', /in time/],
     ['EHOSTUNREACH', 'ConnectFailed', /network policies/],
   ] as const) {
-    it(`is told with the reason of ${connectError}`, () => {
+    it(`is reported with the reason of ${connectError}`, () => {
       const [condition] = refusalConditions([{ channel: 'a', status: 0, connectError, atMs: 1 }]);
       assert.equal(condition?.type, 'UpstreamUnreachable');
       assert.equal(condition.reason, reason);
@@ -24,7 +24,7 @@ describe('a provider that cannot be reached', () => {
       assert.match(condition.message, advice);
     });
   }
-  it('is told beside one that refuses the credential', () => {
+  it('is reported beside one that refuses the credential', () => {
     assert.deepEqual(reasonsOf([
       { channel: 'a', status: 0, connectError: 'ENOTFOUND', atMs: 1 }, { channel: 'b', status: 401, atMs: 1 },
     ]), ['CredentialRefused', 'HostNotFound']);
@@ -32,7 +32,7 @@ describe('a provider that cannot be reached', () => {
 });
 
 describe('a channel without a token', () => {
-  it('is told with the reason of the code', () => {
+  it('is reported with the reason of the code', () => {
     for (const [code, reason] of [
       ['invalid_client', 'TokenRefused'], ['AccessDenied', 'TokenRefused'], ['HTTP_404', 'TokenRefused'],
       ['ENOTFOUND', 'TokenUnavailable'], ['TIMEOUT', 'TokenUnavailable'], ['NO_IDENTITY', 'IdentityMissing'],
@@ -46,7 +46,7 @@ describe('a channel without a token', () => {
 });
 
 describe('a route', () => {
-  it('that signs in says so while nothing fails, and another one says nothing', () => {
+  it('that signs in reports it while nothing fails; another one reports nothing', () => {
     const [condition] = refusalConditions([], true);
     assert.deepEqual([condition?.type, condition?.status], ['CredentialReady', 'True']);
     assert.deepEqual(refusalConditions([], false), []);
@@ -54,17 +54,17 @@ describe('a route', () => {
 });
 
 describe('a provider that refuses', () => {
-  it('the credential is told apart from one that refuses the model or the address', () => {
+  it('the credential differs in status from one that refuses the model or the address', () => {
     assert.deepEqual(reasonsOf([{ channel: 'a', status: 401, atMs: 1 }]), ['CredentialRefused']);
     assert.deepEqual(reasonsOf([{ channel: 'a', status: 404, atMs: 1 }]), ['ModelRefused']);
     assert.deepEqual(refusalConditions([]), []);
   });
-  it('on several channels is told with all of them', () => {
+  it('on several channels is reported with all of them', () => {
     const [{ message } = { message: '' }] =
       refusalConditions([{ channel: 'b', status: 403, atMs: 2 }, { channel: 'a', status: 401, atMs: 1 }]);
     assert.match(message, /^Channel "a".*Likewise: "b" \(403\)/);
   });
-  it('counts once for each channel, and not for ever', () => {
+  it('is counted once for each channel, for a limited time', () => {
     const refusals = [{
       channel: 'a', status: 401, atMs: 0,
     }, { channel: 'a', status: 404, atMs: 5 }, { channel: 'b', status: 401, atMs: 1 }];

@@ -52,7 +52,7 @@ test('writes what differs, once, and nothing that is equal', async () => {
   assert.deepEqual(writes, ['operator a']);
 });
 
-test('nothing is written before it leads, or after', async () => {
+test('writes nothing before or after it leads', async () => {
   const { clock, desired, take, writes, writer } = setUp();
   take('a', {});
   desired.set('a', { observedGeneration: 1 });
@@ -65,7 +65,7 @@ test('nothing is written before it leads, or after', async () => {
   assert.deepEqual(writes, []);
 });
 
-test('what is about to change again waits a little, and is then written as it has become', async () => {
+test('delays an object that is about to change again, and writes its final state', async () => {
   const { clock, desired, live, take, writes, writer } = setUp();
   take('a', {});
   desired.set('a', { observedGeneration: 1 });
@@ -78,7 +78,7 @@ test('what is about to change again waits a little, and is then written as it ha
   assert.deepEqual([writes, live.get('a')?.status['observedGeneration']], [['operator a'], 2]);
 });
 
-test('a failed write is tried again, later and later; changes meanwhile do not hurry it', async () => {
+test('retries a failed write with backoff, which changes do not shorten', async () => {
   const times: number[] = [];
   const setup = setUp({
     apply: async () => {
@@ -97,7 +97,7 @@ test('a failed write is tried again, later and later; changes meanwhile do not h
   assert.deepEqual(times.slice(1).map((ms, index) => ms - (times[index] ?? 0)), [500, 1000, 2000, 4000, 8000, 16_000]);
 });
 
-test('a server that does not do what it is told is not written to in a loop', async () => {
+test('does not loop on a server that does not store what is written', async () => {
   const setup = setUp({
     apply: async (target) => {
       setup.writes.push('write');
@@ -114,7 +114,7 @@ test('a server that does not do what it is told is not written to in a loop', as
   assert.ok(setup.writes.length <= 8, `${setup.writes.length} writes`);
 });
 
-test('a thousand changes are spread over time', async () => {
+test('spreads a thousand changes over time', async () => {
   const { clock, desired, take, writes, writer } = setUp({ writesPerSecond: 100 });
   writer.start();
   for (let i = 0; i < 1000; i++) {
@@ -130,7 +130,7 @@ test('a thousand changes are spread over time', async () => {
   assert.equal(writes.length, 1000);
 });
 
-test('spending is written once in half a minute, but at once at a threshold or with a new limit', async () => {
+test('writes spending once per half minute, but at once at a threshold or with a new limit', async () => {
   const { clock, desired, live, take, writes, writer } = setUp();
   take('a', {});
   const spend = async (spentUsd: string, remainingUsd: string, ...warnings: string[]): Promise<void> => {
@@ -154,7 +154,7 @@ test('spending is written once in half a minute, but at once at a threshold or w
   assert.deepEqual([writes.length, live.get('a')?.status['remainingUsd']], [5, '92.00']);
 });
 
-test('without a ledger, what was said of spending stays', async () => {
+test('keeps the last spending without a ledger', async () => {
   const { clock, desired, take, writes, writer } = setUp();
   take('a', { observedGeneration: 1, spentUsd: '5.00', conditions: [condition('QuotaLow')] });
   desired.set('a', { observedGeneration: 1 });
@@ -164,7 +164,7 @@ test('without a ledger, what was said of spending stays', async () => {
   assert.deepEqual(writes, []);
 });
 
-test('what another gateway answers for is left to it', async () => {
+test('does not write objects of another gateway', async () => {
   const setup = setUp({ apply: async (target) => { setup.writes.push(target.name); return 'Taken'; } });
   setup.take('a', { observedGeneration: 7 });
   setup.desired.set('a', { observedGeneration: 1 });
@@ -176,7 +176,7 @@ test('what another gateway answers for is left to it', async () => {
   assert.deepEqual(setup.writes, ['a']);
 });
 
-test('removals name what belongs to nobody, the last of a list first', () => {
+test('removes entries without an owner, the last of a list first', () => {
   const live = { strange:
     1, spentUsd: '1', conditions: [condition('Stalled'), condition('QuotaLow'), condition('Odd'), condition('Ready')] };
   assert.deepEqual(removalsFrom(live, { conditions: [condition('Ready')] }, 'operator'), [

@@ -60,7 +60,7 @@ function setUp() {
 }
 
 describe('the cluster cache', () => {
-  it('has the latest statuses and labels; the same list as long as nothing changes', () => {
+  it('has the latest statuses and labels, and the same list while nothing changes', () => {
     const { objects, cache, seen } = setUp();
     objects.replace('w', [apiKey({ resourceVersion: '1' }), apiKey({ name: 'bot', resourceVersion: '2' })]);
     assert.deepEqual(seen(), [['ci', '1', 1, true, '0'], ['bot', '2', 1, true, '0']]);
@@ -74,7 +74,7 @@ describe('the cluster cache', () => {
     assert.deepEqual([...cache.namespaces()], ['team-a', 'empty']);
   });
 
-  it('never shows a generation whose spec it has not', () => {
+  it('never returns a generation without its spec', () => {
     const { objects, seen } = setUp();
     objects.apply('w', apiKey({ resourceVersion: '1' }));
     // the answer to a write of the status, which knows an edit that the watch has not told of yet
@@ -86,7 +86,7 @@ describe('the cluster cache', () => {
     assert.deepEqual(seen(), [['ci', '9', 2, false, '7']]);
   });
 
-  it('leaves out what is gone, is leaving or cannot be used', () => {
+  it('leaves out deleted, terminating and invalid objects', () => {
     const { objects, seen } = setUp();
     objects.apply('w', apiKey({ resourceVersion: '1' }));
     objects.apply('w', apiKey({ name: 'bot', resourceVersion: '2' }));
@@ -97,7 +97,7 @@ describe('the cluster cache', () => {
     assert.deepEqual(seen(), []);
   });
 
-  it('keeps nothing of objects that come and go while nobody looks', () => {
+  it('keeps nothing of objects that are created and deleted between reads', () => {
     const { objects, cache, seen, looks } = setUp();
     const comeAndGo = (count: number): void => {
       for (let n = 0; n < count; n++) {
@@ -116,7 +116,7 @@ describe('the cluster cache', () => {
     assert.deepEqual(cache.list('ApiKey').map(({ metadata }) => metadata.name), ['ci']);
   });
 
-  it('waits for a write until a watch tells of it, and for nothing that it will not see', async () => {
+  it('waits until a watch reports a write, and not for objects that it does not watch', async () => {
     const { objects, cache, timers } = setUp();
     const id = 'ApiKey team-a/ci';
     let done = 0;

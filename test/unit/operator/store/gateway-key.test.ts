@@ -30,7 +30,7 @@ describe('the list of replaced keys in a Secret', () => {
   const mac = macOfPreviousKeys(MAC_KEY, { namespace: 'team-a', name: 'ci-key', ownerUid: 'owner' }, LIST);
   const signed = { [PREVIOUS_ANNOTATION]: LIST, [PREVIOUS_MAC_ANNOTATION]: mac };
 
-  it('counts as the gateway has written it', () => {
+  it('is accepted as the gateway has written it', () => {
     assert.equal(hasForgedPreviousKeys(secretWith(signed), MAC_KEY), false);
     assert.equal(hasForgedPreviousKeys(secretWith({}), MAC_KEY), false);
   });
@@ -45,16 +45,16 @@ describe('the list of replaced keys in a Secret', () => {
       live: { uid: 'secret', resourceVersion: '1', ownerUid: 'new' },
     })],
   ] as const)
-    it(`does not count ${what}`, () => assert.equal(hasForgedPreviousKeys(secret, MAC_KEY), true));
+    it(`is ignored ${what}`, () => assert.equal(hasForgedPreviousKeys(secret, MAC_KEY), true));
 
-  it('does not count by another gateway\'s key', () => {
+  it('is ignored with another gateway\'s key', () => {
     const other = deriveKey(Buffer.alloc(32, 2), 'previous-keys');
     assert.equal(hasForgedPreviousKeys(secretWith(signed), other), true);
   });
 });
 
-describe('the fingerprints of keys in statuses', () => {
-  it('tell keys apart, and none of their hashes', () => {
+describe('the hashes of keys', () => {
+  it('distinguish keys, and do not reveal their SHA-256', () => {
     const status = { keyHash: 'a'.repeat(64), previousKeys: [{ keyHash: 'b'.repeat(64), expirationTime: 'then' }] };
     const shown = withFingerprints(status, deriveKey(KEY, 'fingerprint'));
     const [old] = shown.previousKeys;
@@ -67,7 +67,7 @@ describe('the fingerprints of keys in statuses', () => {
 });
 
 describe('the gateway\'s own key', () => {
-  it('is made once on one machine, for its owner alone', async () => {
+  it('is created once on one machine, with permissions for its owner only', async () => {
     await using folder = await tempFolder();
     const first = await openGatewayKey(join(folder.path, 'data'));
     assert.equal(first.length, 32);
@@ -113,7 +113,7 @@ describe('the gateway\'s own key', () => {
     assert.deepEqual(one, two);
   });
 
-  it('is asked for again until the API server answers, and not after the end', async () => {
+  it('is requested again until the API server responds, and not after shutdown', async () => {
     const abort = new AbortController();
     const warnings: unknown[] = [];
     const problems: string[] = [];

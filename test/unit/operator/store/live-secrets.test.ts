@@ -53,7 +53,7 @@ function shown(secrets: ReadonlyMap<string, SecretObject>): Map<string, number> 
   return new Map([...secrets].map(([id, one]) => [id, versionOf(one)]));
 }
 
-test('after whatever was told, looked at or not', () => {
+test('equals a fresh computation after any sequence of events and reads', () => {
   const steps = fc.array(fc.tuple(
     fc.oneof({ weight: 4, arbitrary: applied }, { weight: 2, arbitrary: removed }, replaced, dropped), fc.boolean(),
   ), { maxLength: 25 });
@@ -73,7 +73,7 @@ test('after whatever was told, looked at or not', () => {
   }), { numRuns: 500 });
 });
 
-test('whoever reads is told of each change, and of nothing else', () => {
+test('reports each change, and nothing else, to each reader', () => {
   let changes = 0;
   const secrets = openLiveSecrets(() => { changes += 1; });
   const [one] = fc.sample(secret, 1);

@@ -15,7 +15,7 @@ function translated(cost: string, ...catalogs: readonly string[]): Translation {
 const conditionOf = ({ statuses }: Translation, name: string) => statuses.find((status) => status.name === name);
 
 describe('a channel\'s cost', () => {
-  it('is a catalog of costs, which prices no model and is published with all of its prices', () => {
+  it('is a catalog of costs, which gives no model a price and is published completely', () => {
     const costs = 'metadata: {name: costs}\nspec: {purpose: Costs, models: [{name: gpt, vendor: A, quotaType: Token, ' +
       'modelRatio: "0.5"}]}\n';
     const result = translated('{catalogRef: {name: costs}, multiplier: "0.85"}', costs);
@@ -29,7 +29,7 @@ describe('a channel\'s cost', () => {
     assert.equal(conditionOf(result, 'openai')?.unresolved, undefined);
   });
 
-  it('may be a catalog of prices, also of those that another catalog claimed first', () => {
+  it('may be a catalog of prices, also for models that another catalog prices', () => {
     const list = 'metadata: {name: list}\n' +
       'spec: {models: [{name: gpt, vendor: A, quotaType: Token, modelRatio: "3"}]}\n';
     const { catalogs } = translated('{catalogRef: {name: list}}', list).snapshot;
@@ -38,7 +38,7 @@ describe('a channel\'s cost', () => {
       [0, [3_000_000_000n]]);
   });
 
-  it('is unknown without the catalog, which the route\'s status says while the channel serves', () => {
+  it('is unknown without the catalog, which the route\'s status reports while the channel serves', () => {
     const result = translated('{catalogRef: {name: nowhere}}');
     assert.equal(result.snapshot.routes[0]?.channels.length, 1);
     assert.deepEqual(conditionOf(result, 'openai')?.unresolved, {

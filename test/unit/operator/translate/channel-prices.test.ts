@@ -14,14 +14,14 @@ function refusal(model: string): string | undefined {
 const TOKEN = 'quotaType: Token, usdPerMillion: {input: "1", cacheRead: "0.1"}';
 
 describe('a channel\'s own price', () => {
-  it('is taken', () => {
+  it('is accepted', () => {
     for (const model of [
       `${TOKEN}, channels: [{channel: r/a, usdPerMillion: {input: "2", cacheRead: "1"}}]`,
       'quotaType: Request, requestUsd: "1", channels: [{channel: r/a, requestUsd: "2"}]',
     ]) assert.equal(refusal(model), undefined);
   });
 
-  it('is told of a channel that no route has, and counts all the same', () => {
+  it('is reported for a channel that no route has, and accepted all the same', () => {
     const text = platformManifest().replace('modelRatio: "1"', 'modelRatio: "1", channels: [{channel: openai/direct, ' +
       'multiplier: "2"}, {channel: openai/drect, multiplier: "2"}]');
     const { statuses, snapshot } = translate(resourcesOf(text), { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS });

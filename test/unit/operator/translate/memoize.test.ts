@@ -111,7 +111,7 @@ function resourcesOf({ objects, secrets }: World): Resources {
   };
 }
 
-test('random edits, one after another', () => {
+test('returns fresh results after random edits', () => {
   const seen = { accepted: 0, conflicted: 0, malformed: 0 };
   fc.assert(fc.property(edits, (steps) => {
     const objects = openLiveObjects({ onSpecs: () => undefined, onLive: () => undefined, admit: (object) =>

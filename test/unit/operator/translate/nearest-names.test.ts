@@ -11,7 +11,7 @@ describe('a wrong reference', () => {
     ['x', ['alpha', 'beta', 'gamma', 'delta', 'eta'], / and 2 more\.$/],
     ['x', [], ''],
   ] as const) {
-    it(`to ${wrong} among ${existing.join(', ') || 'nothing'} names the nearest`, () => {
+    it(`to ${wrong} among ${existing.join(', ') || 'nothing'} suggests the nearest`, () => {
       const said = suggestNames(wrong, existing);
       if (typeof sentence === 'string') assert.equal(said, sentence);
       else assert.match(said, sentence);

@@ -37,7 +37,7 @@ spec: {}
 
 describe('a previous hash that is another tenant\'s current key', () => {
   for (const [age, created] of [['older', '2020-01-01T00:00:00Z'], ['younger', '2030-01-01T00:00:00Z']] as const) {
-    it(`does not take the key over, though the claiming ApiKey is ${age}`, () => {
+    it(`does not take the key over if the claiming ApiKey is ${age}`, () => {
       const resources = resourcesOf(`${apiKey('victim', { created: '2025-01-01T00:00:00Z', key: VICTIM })}
 ${apiKey('attacker', { created, key: ATTACKER, previous: hash('sha256', VICTIM, 'hex') })}
 apiVersion: modelgateway.dev/v1alpha1

@@ -12,7 +12,7 @@ import { GATEWAY_NAMESPACE, NOW_MS, loadText } from '../support.ts';
 const TESTDATA = join(import.meta.dirname, '../../../../operator/translate/testdata');
 const YEAR_MS = 31_536_000_000;
 
-test('the same objects under other circumstances', () => {
+test('equal fresh ones for the same objects in other circumstances', () => {
   const files = readdirSync(TESTDATA).filter((name) => name.startsWith('api-key') && name.endsWith('.in.yaml'));
   assert.ok(files.length > 20);
   for (const file of files) {

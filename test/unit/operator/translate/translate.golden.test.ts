@@ -50,7 +50,7 @@ function withoutEmptyTiers(key: unknown, value: unknown): unknown {
 
 const inputs = (await readdir(TESTDATA)).filter((name) => name.endsWith('.in.yaml')).sort();
 
-test('there are goldens of every kind', () => {
+test('golden files of every kind exist', () => {
   assert.ok(inputs.length >= 40);
   for (const kind of ['account', 'api-key', 'group', 'model-route', 'price-catalog'])
     assert.ok(inputs.filter((name) => name.startsWith(`${kind}-`)).length >= 5, kind);

@@ -119,7 +119,7 @@ const world = fc.tuple(base, fc.array(fc.oneof(keyWithSecret, single, single), {
 
 const options = { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS };
 
-test('a translation never throws, and proxies take every snapshot', () => {
+test('never throws, and proxies accept every snapshot', () => {
   const seen = { keys: 0, accepted: 0, groups: 0, routes: 0 };
   fc.assert(fc.property(world, (resources) => {
     const { snapshot, statuses, nextChangeMs } = translate(resources, options);
@@ -138,14 +138,14 @@ test('a translation never throws, and proxies take every snapshot', () => {
   console.info(JSON.stringify(seen));
 });
 
-test('the order of objects means nothing', () => {
+test('does not depend on the order of objects', () => {
   const shuffled = world.chain((resources) => fc.tuple(fc.constant(resources), permuted(resources)));
   fc.assert(fc.property(shuffled, ([resources, other]) => {
     assert.deepEqual(translate(other, options), translate(resources, options));
   }), { numRuns: 100 });
 });
 
-test('a key hash opens one key at most, and a model has one price at most', () => {
+test('maps a key hash to one key at most, and a model to one price at most', () => {
   fc.assert(fc.property(world, (resources) => {
     const { snapshot } = translate(resources, options);
     const hashes = snapshot.keys.flatMap((key) => key.hashes.map(({ sha256 }) => sha256));
@@ -155,7 +155,7 @@ test('a key hash opens one key at most, and a model has one price at most', () =
   }), { numRuns: 100 });
 });
 
-test('no key and no Secret value is in a status or, providers\' credentials apart, in the snapshot', () => {
+test('puts no key and no Secret value into a status or, except providers\' credentials, into the snapshot', () => {
   fc.assert(fc.property(world, (resources) => {
     const { snapshot, statuses } = translate(resources, options);
     const said = JSON.stringify([statuses, snapshot.keys, snapshot.groups], (_, value: unknown) =>
@@ -164,7 +164,7 @@ test('no key and no Secret value is in a status or, providers\' credentials apar
   }), { numRuns: 100 });
 });
 
-test('10,000 keys are translated in reasonable time', () => {
+test('translates 10,000 keys in reasonable time', () => {
   const platform = JSON.stringify({
     apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group', metadata: { name: 'main' },
     spec: { allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }] },

@@ -37,7 +37,7 @@ function injectedOf(pod: Pod): Pod {
 }
 
 describe('inject', () => {
-  it('twice is once, whatever happens to the pod in between', () => {
+  it('is idempotent, also after changes of the pod', () => {
     fc.assert(fc.property(pods, containers(0), (pod, added) => {
       const once = injectedOf(pod);
       assert.deepEqual(inject(once, PLAN), { patch: [] });
@@ -51,7 +51,7 @@ describe('inject', () => {
     }));
   });
 
-  it('keeps all that the pod says, in its order', () => {
+  it('keeps the pod\'s own fields in their order', () => {
     fc.assert(fc.property(pods, (pod) => {
       const after = injectedOf(pod);
       const kept = (before: readonly Container[], now: readonly Container[]): void => {
@@ -73,7 +73,7 @@ describe('inject', () => {
     }));
   });
 
-  it('mounts the key in the sidecar alone', () => {
+  it('mounts the key in the sidecar only', () => {
     fc.assert(fc.property(pods, (pod) => {
       const { containers: all, initContainers = [] } = injectedOf(pod).spec;
       const mounting = [...initContainers, ...all].filter((each) => JSON.stringify(each).includes(KEY_VOLUME));
@@ -83,7 +83,7 @@ describe('inject', () => {
 });
 
 describe('jsonPatch', () => {
-  it('makes one value of another', () => {
+  it('turns one value into another', () => {
     const json = fc.object({ maxDepth: 3, key:
       fc.constantFrom('a', 'b', 'c/d', 'e~f'), values: [fc.integer(), fc.string(), fc.constant(null), fc.boolean()] });
     fc.assert(fc.property(json, json, (before, after) => {

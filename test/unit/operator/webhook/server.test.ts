@@ -66,7 +66,7 @@ function question(annotations: Record<string, string>, more: Record<string, unkn
 }
 
 describe('the webhook', () => {
-  it('answers with a patch, or a refusal, and counts them', async () => {
+  it('responds with a patch, or a refusal, and counts them', async () => {
     const { response } = JSON.parse((await ask(question({ 'modelgateway.dev/api-key': 'ci-bot' }))).text) as {
       response: Record<string, unknown>;
     };
@@ -86,7 +86,7 @@ describe('the webhook', () => {
     ), meter.count('modelgateway_operator_injections_total', 'denied')], [1, 1]);
   });
 
-  it('leaves alone what is not a new pod', async () => {
+  it('does not change anything but new pods', async () => {
     for (const more of [
       { operation: 'UPDATE' }, { object: null }, { object: { kind: 'Service', spec: {} } }, { namespace: '../x' },
     ]) {
@@ -97,19 +97,19 @@ describe('the webhook', () => {
     }
   });
 
-  it('does not answer where the ApiKey cannot be read: the failure policy decides', async () => {
+  it('fails if the ApiKey cannot be read, so the failure policy decides', async () => {
     assert.equal((await ask(question({ 'modelgateway.dev/api-key': 'broken' }))).status, 500);
     assert.equal(meter.count('modelgateway_operator_injections_total', 'failed'), 1);
   });
 
-  it('refuses what is no question', async () => {
+  it('refuses a body that is not an AdmissionReview', async () => {
     assert.deepEqual([
       (await ask('{')).status, (await ask('{}')).status, (await ask(' '.repeat(9 * 1024 * 1024))).status,
     ], [400, 400, 400]);
     assert.deepEqual([(await ask('', { path: '/' })).status, (await ask('', { method: 'PUT' })).status], [404, 405]);
   });
 
-  it('keeps no more of many large questions at once than the operator can spare', async () => {
+  it('limits the memory of concurrent large requests', async () => {
     const large = Array.from({ length: 4 }, () => httpsRequest({ host:
       'localhost', port: server.port, path: '/inject', method: 'POST', ca: authority.certificate, agent: false }));
     for (const each of large) {
@@ -125,7 +125,7 @@ describe('the webhook', () => {
     await refused(false);
   });
 
-  it('takes up another certificate', async () => {
+  it('uses a replaced certificate', async () => {
     await assert.rejects(ask(question({}), { trusting: another }));
     listener?.(await issueServing(another, ['localhost'], life));
     assert.equal((await ask(question({}), { trusting: another })).status, 200);

@@ -6,7 +6,7 @@ import { parseSidecarSettings, SettingsFault } from '../../../../operator/webhoo
 const DEFAULTS = { fleet: 'https://model-gateway-tls.model-gateway.svc' };
 
 describe('sidecar settings', () => {
-  it('need only an image', () => {
+  it('require only an image', () => {
     const { image, fleet, logLevel, ipv6, env, imagePullPolicy, securityContext } =
       parseSidecarSettings('{"image": "a/b:1"}', DEFAULTS);
     assert.deepEqual([
@@ -14,7 +14,7 @@ describe('sidecar settings', () => {
     ], ['a/b:1', DEFAULTS.fleet, 'warn', false, [], undefined, true]);
   });
 
-  it('are taken as they are', () => {
+  it('are used unchanged', () => {
     const given = { image: 'a', imagePullPolicy: 'Never', fleet: 'https://llm.example.com', logLevel:
       'debug', ipv6: true, resources: {}, securityContext: {}, env: [{ name: 'A', value: 'b' }] };
     assert.deepEqual(parseSidecarSettings(JSON.stringify(given), DEFAULTS), given);

@@ -45,7 +45,7 @@ async function silentProxy(server: TestDistribution): Promise<RawClient> {
 }
 
 describe('progress', { timeout: 180_000 }, () => {
-  it('is unknown of what is not published, and counts nobody before there is somebody', async () => {
+  it('is unknown for unpublished objects, and needs no proxy while there is none', async () => {
     await using server = await testDistribution();
     assert.equal(server.progress(KEY), undefined);
     server.publish(CONFIG);
@@ -57,7 +57,7 @@ describe('progress', { timeout: 180_000 }, () => {
     assert.equal(server.progress('Nothing team-a/key-1'), undefined);
   });
 
-  it('takes a first proxy for the answer to what was published before it', async () => {
+  it('counts a first proxy for objects that were published before', async () => {
     const latencies: number[] = [];
     await using server = await testDistribution({ onAcknowledged: (latencyMs) => latencies.push(latencyMs) });
     const began = performance.now();
@@ -75,7 +75,7 @@ describe('progress', { timeout: 180_000 }, () => {
     assert.ok(latencies.every((each) => each <= performance.now() - began));
   });
 
-  it('counts every proxy, and a proxy that hangs holds it up until it is gone', async () => {
+  it('counts every proxy, and waits for a hanging one until it is disconnected', async () => {
     await using server = await testDistribution();
     server.publish(CONFIG);
     const [one, two] = await proxies(server, ['one', 'two']);
@@ -99,7 +99,7 @@ describe('progress', { timeout: 180_000 }, () => {
     await until(() => server.figures().connectedProxies === 0);
   });
 
-  it('keeps the time of the first convergence when a proxy comes later', async () => {
+  it('keeps the time of the first convergence when another proxy connects', async () => {
     await using server = await testDistribution();
     server.publish(CONFIG);
     const [one] = await proxies(server, ['one']);
@@ -112,7 +112,7 @@ describe('progress', { timeout: 180_000 }, () => {
     await one?.stop();
   });
 
-  it('counts a proxy once, though it has come back before its old stream was missed', async () => {
+  it('counts a proxy once that reconnects before its old stream has ended', async () => {
     await using server = await testDistribution();
     server.publish(CONFIG);
     await using wire = await cable(server.port);
@@ -128,7 +128,7 @@ describe('progress', { timeout: 180_000 }, () => {
 });
 
 describe('with several replicas', { timeout: 180_000 }, () => {
-  it('the leader counts the proxies of all, and hears their words', async () => {
+  it('counts the proxies of all at the leader, with their messages', async () => {
     await using leader = await testDistribution();
     await using follower = await testDistribution();
     for (const server of [leader, follower]) server.publish(CONFIG);
@@ -166,7 +166,7 @@ describe('with several replicas', { timeout: 180_000 }, () => {
     await until(() => leader.progress(KEY)?.connected === 0);
   });
 
-  it('a replica that dies takes its proxies with it; they are counted where they come back', async () => {
+  it('drops the proxies of a dead replica, and counts them where they reconnect', async () => {
     await using leader = await testDistribution();
     const follower = await testDistribution();
     for (const server of [leader, follower]) server.publish(CONFIG);
@@ -180,7 +180,7 @@ describe('with several replicas', { timeout: 180_000 }, () => {
     assert.ok(wandering.client.figures().connected);
   });
 
-  it('the new leader knows everything when the lead moves, and moves back', async () => {
+  it('is complete at a new leader, and again after another change', async () => {
     await using one = await testDistribution();
     await using two = await testDistribution();
     for (const server of [one, two]) server.publish(CONFIG);
@@ -197,7 +197,7 @@ describe('with several replicas', { timeout: 180_000 }, () => {
     await Promise.all(started.map((proxy) => proxy.stop()));
   });
 
-  it('finds the leader when it is there at last', async () => {
+  it('is reported to a leader that is elected later', async () => {
     await using follower = await testDistribution();
     follower.publish(CONFIG);
     const [proxy] = await proxies(follower, ['a']);

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const STEP_DAYS = 10;
 const POD_LIFE_STEPS = LONG_LIFETIMES.overlapMs / DAY_MS / STEP_DAYS;
 
-it('over thirty years', async () => {
+it('are replaced in time over thirty years', async () => {
   const naming = { serverNames: ['model-gateway-tls.model-gateway.svc'], of: 'fleet', lifetimes: LONG_LIFETIMES };
   const start = Date.UTC(2026, 0, 1);
   let stored = await renew(undefined, { ...naming, nowMs: start });

@@ -42,7 +42,7 @@ function saw({ typeUrl, resources, removed }: Seen, expected: { resources?: stri
 
 describe('the wildcard', () => {
   for (const [words, names] of [['named', ['*']], ['by a first request without names', []]] as const) {
-    it(`gives everything, and what changes: ${words}`, async () => {
+    it(`sends everything, and changes: ${words}`, async () => {
       await using held = await scene({ a: '1', b: '1' });
       const { client, set } = held;
       client.send({ typeUrl: TYPE, resourceNamesSubscribe: [...names] });
@@ -60,14 +60,14 @@ describe('the wildcard', () => {
     });
   }
 
-  it('is answered at once even where there is nothing, since clients wait for that', async () => {
+  it('is answered at once even without resources, since clients wait for that', async () => {
     await using held = await scene();
     const { client } = held;
     client.send({ typeUrl: TYPE });
     saw(await client.next(), {});
   });
 
-  it('can be taken up and given up again beside names', async () => {
+  it('can be subscribed to and unsubscribed from beside names', async () => {
     await using held = await scene({ a: '1', b: '1' });
     const { client, set } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['a'] });
@@ -84,7 +84,7 @@ describe('the wildcard', () => {
     saw(await client.next(), { resources: ['a@2'] });
   });
 
-  it('holds on when a name beside it is given up: the answer says whether that exists', async () => {
+  it('stays when a name beside it is unsubscribed from: the response says whether that exists', async () => {
     await using held = await scene({ a: '1' });
     const { client } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['*', 'a', 'gone'] });
@@ -102,7 +102,7 @@ describe('the wildcard', () => {
     saw(await client.next(), { removed: ['gone'] });
   });
 
-  it('by a first request without names is kept when names come, until it is given up by name', async () => {
+  it('of a first request without names stays when names follow, until it is unsubscribed from', async () => {
     await using held = await scene({ a: '1', b: '1' });
     const { client, set } = held;
     client.send({ typeUrl: TYPE });
@@ -123,7 +123,7 @@ describe('the wildcard', () => {
 });
 
 describe('names', () => {
-  it('that do not exist are told as removed at once, and are sent when they come to be', async () => {
+  it('that do not exist are reported as removed at once, and are sent when they are created', async () => {
     await using held = await scene();
     const { client, set } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['later'] });
@@ -142,7 +142,7 @@ describe('names', () => {
     saw(await client.next(), { resources: ['later@2'] });
   });
 
-  it('that are subscribed to again are sent again: the client may have forgotten them', async () => {
+  it('that are subscribed to again are sent again: the client may have lost them', async () => {
     await using held = await scene({ a: '1', b: '1' });
     const { client } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['a'] });
@@ -151,7 +151,7 @@ describe('names', () => {
     saw(await client.next(), { resources: ['a@1'] });
   });
 
-  it('that are given up are sent no more; those that never were subscribed to do not matter', async () => {
+  it('that are unsubscribed from are sent no more; unknown ones are ignored', async () => {
     await using held = await scene({ a: '1', b: '1' });
     const { client, set } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['a', 'b'] });
@@ -165,8 +165,8 @@ describe('names', () => {
   });
 });
 
-describe('answers', () => {
-  it('are waited for: what changes meanwhile comes as one step', async () => {
+describe('acknowledgements', () => {
+  it('are awaited: changes in between are sent as one step', async () => {
     await using held = await scene({ a: '1' });
     const { client, set } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['*'] });
@@ -179,7 +179,7 @@ describe('answers', () => {
     saw(await client.next(), { resources: ['a@4'], removed: [] });
   });
 
-  it('by a rejection keep the server from sending the same version again, but not the next one', async () => {
+  it('that reject a version prevent it from being sent again, but not the next one', async () => {
     await using held = await scene({ a: '1', b: '1' });
     const { client, set } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['*'] });
@@ -189,7 +189,7 @@ describe('answers', () => {
     saw(await client.next(), { resources: ['a@2'] });
   });
 
-  it('with a stale nonce answer nothing, but what they subscribe to counts', async () => {
+  it('with a stale nonce are ignored, but their subscriptions apply', async () => {
     await using held = await scene({ a: '1', b: '1' });
     const { client, set } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['a'] });
@@ -206,7 +206,7 @@ describe('answers', () => {
     await client.nothing();
   });
 
-  it('may carry a change of subscription', async () => {
+  it('can contain a change of subscription', async () => {
     await using held = await scene({ a: '1', b: '1' });
     const { client } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['a'] });
@@ -216,8 +216,8 @@ describe('answers', () => {
   });
 });
 
-describe('a client that comes back', () => {
-  it('gets only what is different, and is told what is gone', async () => {
+describe('a client that reconnects', () => {
+  it('gets only differences, and removals', async () => {
     await using held = await scene({ a: '1', b: '1', c: '1' });
     const { server, client, set } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['*'] });
@@ -230,7 +230,7 @@ describe('a client that comes back', () => {
     saw(await again.next(), { removed: ['c'] });
   });
 
-  it('with everything up to date is told so, and no more', async () => {
+  it('that is up to date gets only that information', async () => {
     await using held = await scene({ a: '1', b: '1' });
     const { server, client } = held;
     client.send({ typeUrl: TYPE, resourceNamesSubscribe: ['*'] });
@@ -254,7 +254,7 @@ describe('a client that comes back', () => {
 });
 
 describe('the stream', () => {
-  it('keeps types apart', async () => {
+  it('separates types', async () => {
     await using held = await scene({ a: '1' });
     const { client, server } = held;
     const other = 'type.googleapis.com/test.Other';
@@ -267,14 +267,14 @@ describe('the stream', () => {
     await client.nothing(); // neither has been answered
   });
 
-  it('ends with an error where a request names no type', async () => {
+  it('ends with an error if a request has no type', async () => {
     await using held = await scene();
     const { client } = held;
     client.send({ typeUrl: '' });
     assert.equal((await client.ended)?.details, 'type_url is required');
   });
 
-  it('says nothing before the first publish, so that no client is told that all is gone', async () => {
+  it('sends nothing before the first publish, so that no client assumes removals', async () => {
     await using server = await testDistribution();
     await using client = rawClient(server.port);
     server.publishResources(TYPE, [{ name: 'a', value: Buffer.from('1') }]);
@@ -292,7 +292,7 @@ describe('the stream', () => {
     saw(await first, { resources: ['a@1'] });
   });
 
-  it('splits what is large, gives it whole, and holds back for who does not read', async () => {
+  it('splits large responses, sends them completely, and applies back-pressure', async () => {
     const things = Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`thing-${n}`, 'x'.repeat(20_000)]));
     await using held = await scene(things);
     const { server, client, set } = held;

@@ -69,7 +69,7 @@ function security(tls: ManagedCertificates, token = 'operator'): DistributionSec
 }
 
 describe('callers', { timeout: 120_000 }, () => {
-  it('are served by their token alone: no other namespace, no other account, no plaintext', async () => {
+  it('are authenticated by their token only: no other namespace, no other account, no plaintext', async () => {
     const { tls } = await kept();
     await using server = await testDistribution({ security: security(tls) });
     server.publish(configOf([1]));
@@ -96,7 +96,7 @@ describe('callers', { timeout: 120_000 }, () => {
     tls.stop();
   });
 
-  it('among replicas, show themselves too', async () => {
+  it('of other replicas authenticate too', async () => {
     const { tls } = await kept();
     await using leader = await testDistribution({ security: security(tls) });
     await using follower = await testDistribution({ security: security(tls) });
@@ -120,7 +120,7 @@ describe('a token', () => {
     username: 'system:serviceaccount:ns:proxy', extra: { 'authentication.kubernetes.io/pod-name': ['proxy-1'] },
   } } };
 
-  it('says who its bearer is', () => {
+  it('identifies its bearer', () => {
     assert.deepEqual(readReview(review, AUDIENCE), { namespace: 'ns', serviceAccount: 'proxy', podName: 'proxy-1' });
   });
 
@@ -132,10 +132,10 @@ describe('a token', () => {
       'without an audience', { status: { ...review.status, audiences: undefined } },
     ], ['of a person', { status: { ...review.status, user: { username: 'alice' } } }], ['without an answer', undefined],
   ] as const) {
-    it(`${words} opens nothing`, () => assert.equal('refused' in readReview(answer, AUDIENCE), true));
+    it(`${words} is refused`, () => assert.equal('refused' in readReview(answer, AUDIENCE), true));
   }
 
-  it('is asked about once in a while, by callers at the same time together, and again after a failure', async () => {
+  it('is reviewed once per interval, together for concurrent callers, and again after a failure', async () => {
     let asked = 0;
     let fails = false;
     let nowMs = 0;
@@ -198,7 +198,7 @@ describe('certificates', { timeout: 120_000 }, () => {
     assert.ok(authorities.size >= 3, `${authorities.size} authorities`);
   });
 
-  it('are made again where the names are other ones', async () => {
+  it('are issued again for other names', async () => {
     const nowMs = Date.now();
     const stored = await renew(undefined, { serverNames: NAMES, nowMs });
     const next = await renew(stored, { serverNames: ['other'], nowMs });
@@ -207,7 +207,7 @@ describe('certificates', { timeout: 120_000 }, () => {
     assert.equal(await renew(next, { serverNames: ['other'], nowMs }), undefined);
   });
 
-  it('are shared by all replicas: one writes, the others wait for it', async () => {
+  it('are shared by all replicas: one writes, and the others wait for it', async () => {
     const shared: { stored?: StoredCertificates; published: string[] } = { published: [] };
     const follower = kept(false, shared);
     const leader = await kept(true, shared);
@@ -217,7 +217,7 @@ describe('certificates', { timeout: 120_000 }, () => {
     (await follower).tls.stop();
   });
 
-  it('are taken over by a running server, and by proxies when they connect again', async () => {
+  it('are used by a running server, and by proxies when they reconnect', async () => {
     const { tls, shared, clock } = await kept();
     await using server = await testDistribution({ security: security(tls) });
     server.publish(configOf([1]));

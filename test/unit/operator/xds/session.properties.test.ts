@@ -116,7 +116,7 @@ class Model {
 }
 
 describe('a session', () => {
-  it('brings its client to what is given out, whatever happens on the way', () => {
+  it('brings its client to the published state after any events', () => {
     fc.assert(fc.property(fc.array(step, { maxLength: 40 }), fc.boolean(), (steps, byRounds) => {
       const model = new Model(byRounds);
       for (const each of steps) {
@@ -142,7 +142,7 @@ describe('a session', () => {
     }), { numRuns: 300 });
   });
 
-  it('sends what is urgent before everything else, and what is gone after what is new, children first', () => {
+  it('sends urgent changes first, and removals after additions, children first', () => {
     const model = new Model(true);
     model.settle();
     model.publish(A, 'y', '1', false);

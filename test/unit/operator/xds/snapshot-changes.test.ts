@@ -46,7 +46,7 @@ describe('changes', () => {
   const keys = [1, 2, 3, 4, 5].map((n) => numberedKey(n));
   const name = (n: number): string => `team-a/key-${n}`;
 
-  it('are found wherever they are in the list, in any order', () => {
+  it('are found anywhere in the list, in any order', () => {
     assert.deepEqual(changesOf(keys, keys.map((key) => ({ ...key }))), { names: [], urgent: [] });
     assert.deepEqual(changesOf(keys, keys.toReversed()), { names: [], urgent: [] });
     assert.deepEqual(changesOf(keys, [...keys.slice(1), numberedKey(6)]).names, [name(1), name(6)]);
@@ -77,7 +77,7 @@ describe('changes', () => {
     });
   }
 
-  it('are urgent for a key that is gone, and for less credit', () => {
+  it('are urgent for a deleted key, and for less credit', () => {
     assert.deepEqual(changesOf(keys, keys.slice(1)).urgent, [name(1)]);
     const take = createSnapshotChanges(new ResourceCache());
     take(snapshotOf({ accounts: [accountOf('a', 5n), accountOf('b', 5n)] }));
@@ -85,7 +85,7 @@ describe('changes', () => {
     assert.deepEqual(changes.flatMap(({ urgent }) => [...urgent]), ['a/a']);
   });
 
-  it('end with a checkpoint, only where there are any', () => {
+  it('end with a checkpoint, if there are any', () => {
     const take = createSnapshotChanges(new ResourceCache());
     const count = (changes: ReturnType<typeof take>): number =>
       changes.reduce((sum, { names }) => sum + names.length, 0);

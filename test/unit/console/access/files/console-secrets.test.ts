@@ -7,7 +7,7 @@ import { openConsoleSecrets } from '../../../../../console/access/files/console-
 import { temporaryFolder } from '../../../operator/support.ts';
 
 describe('the console\'s secrets', () => {
-  it('are made once, for their owner only, and told once', async (t) => {
+  it('are created once, with permissions for their owner only, and printed once', async (t) => {
     const data = join(await temporaryFolder(t), 'data');
     const first = await openConsoleSecrets(data);
     assert.match(first.newToken ?? '', /^mgw-[\w-]{43}$/);
@@ -23,7 +23,7 @@ describe('the console\'s secrets', () => {
       assert.ok(!second.isToken(wrong));
   });
 
-  it('are others once their files are deleted', async (t) => {
+  it('change when their files are deleted', async (t) => {
     const data = await temporaryFolder(t);
     const first = await openConsoleSecrets(data);
     await rm(first.tokenFile);
@@ -31,7 +31,7 @@ describe('the console\'s secrets', () => {
     assert.ok(second.newToken !== undefined && !second.isToken(first.newToken ?? ''));
   });
 
-  it('may be brought along, but not weak ones', async (t) => {
+  it('can be provided, but not weak ones', async (t) => {
     const data = await temporaryFolder(t);
     const { tokenFile } = await openConsoleSecrets(data);
     await writeFile(tokenFile, `${'a1'.repeat(16)}\n`);

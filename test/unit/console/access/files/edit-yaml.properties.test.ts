@@ -59,7 +59,7 @@ function specOf(text: string): object {
   return spec;
 }
 
-it('a sequence of edits says what is wanted and keeps all that it is not about', () => {
+it('a sequence of edits makes its changes and keeps the rest', () => {
   let edits = 0;
   let obstacles = 0;
   fc.assert(fc.property(manifest, patches, fc.constantFrom('\n', '\r\n'), (fields, sequence, eol) => {

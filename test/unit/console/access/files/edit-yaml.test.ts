@@ -125,9 +125,9 @@ describe('an edit', () => {
     it(name, () => assert.deepEqual(edited(KEY, patch).toSorted(), expected.toSorted()));
   }
 
-  it('changes no line where nothing is other', () => assert.deepEqual(edited(KEY, {}), []));
+  it('changes no line without a difference', () => assert.deepEqual(edited(KEY, {}), []));
 
-  it('keeps the line ends and the indentation that a text has', () => {
+  it('keeps the line ends and the indentation of a text', () => {
     const text = 'kind: A\r\nspec:\r\n    a: 1 # one\r\n    b:\r\n        - x\r\n    x: { o: 1 }\r\n';
     assert.equal(editYaml(
       text, { kind: 'A', spec: { a: 2, b: ['x', 'z'], x: { o: 1 }, c: { d: 1 } } },
@@ -135,17 +135,17 @@ describe('an edit', () => {
     assert.equal(editYaml('a:\n- b\nc: {d: 1}\n', { a: ['b', 'e'], c: { d: 2 } }), 'a:\n- b\n- e\nc: {d: 2}\n');
   });
 
-  it('ends a last line that has no end', () => {
+  it('adds a missing line end to the last line', () => {
     assert.equal(editYaml('a: 1\nb:\n  c: 2', { a: 1, b: { c: 2, d: 3 } }), 'a: 1\nb:\n  c: 2\n  d: 3\n');
   });
 
-  it('keeps a separator, and a comment beside it', () => {
+  it('keeps a separator with a comment beside it', () => {
     assert.deepEqual(edited('--- # first\n# second\na: 1 # third\n', { a: 2 }), [
       '---- # first', '+---', '+# first', '-a: 1 # third', '+a: 2 # third',
     ]);
   });
 
-  it('never breaks a long line', () => {
+  it('never wraps a long line', () => {
     const long = 'long words '.repeat(30).trim();
     assert.deepEqual(edited(`a: ${long}\nb: [${long}, ${long}]\nc: 1\n`, { c: 2 }), ['-c: 1', '+c: 2']);
   });
@@ -198,7 +198,7 @@ describe('what cannot be edited', () => {
       words.test(error.message)));
   }
 
-  it('may stand beside what can', () => {
+  it('does not prevent other edits', () => {
     assert.equal(
       editYaml('a: &x {b: 1}\nc: *x\nd: 1\n', { a: { b: 1 }, c: { b: 1 }, d: 2 }), 'a: &x {b: 1}\nc: *x\nd: 2\n',
     );

@@ -7,8 +7,8 @@ import { AccessError } from '../../../../../console/access/access.ts';
 import { openFileState } from '../../../../../console/access/files/file-state.ts';
 import { temporaryFolder } from '../../../operator/support.ts';
 
-describe('the memory of one machine', () => {
-  it('is there after a restart, for its owner only', async (t) => {
+describe('the stored state of one machine', () => {
+  it('survives a restart, with permissions for its owner only', async (t) => {
     const data = await temporaryFolder(t);
     const memory = await openFileState(data);
     assert.equal(memory.read('signedOut'), '');
@@ -20,7 +20,7 @@ describe('the memory of one machine', () => {
     assert.equal((await openFileState(data)).read('signedOut'), 'some');
   });
 
-  it('takes changes one after the other', async (t) => {
+  it('applies changes one after the other', async (t) => {
     const data = await temporaryFolder(t);
     const memory = await openFileState(data);
     await Promise.all(Array.from({ length: 20 }, (_, at) => memory.change('shownKeys', (text) => `${text} ${at}`)));
@@ -28,7 +28,7 @@ describe('the memory of one machine', () => {
       .join(' '));
   });
 
-  it('says so where nothing can be written, remembers nothing of it, and goes on later', async (t) => {
+  it('reports a failed write, keeps the old state, and recovers later', async (t) => {
     const data = await temporaryFolder(t);
     const memory = await openFileState(data);
     await rm(join(data, 'console'), { recursive: true });

@@ -12,7 +12,7 @@ function isConflict(error: unknown): boolean {
 }
 
 describe('writing', () => {
-  it('replaces a file that holds what was read, its permissions kept', async (t) => {
+  it('replaces a file whose content is the one that was read, and keeps its permissions', async (t) => {
     const folder = await temporaryFolder(t);
     const path = join(folder, 'a.yaml');
     await writeFile(path, 'one');
@@ -23,7 +23,7 @@ describe('writing', () => {
     assert.deepEqual(await readdir(folder), ['a.yaml']);
   });
 
-  it('leaves alone what was changed in the same instant', async (t) => {
+  it('does not overwrite a file that changed at the same moment', async (t) => {
     const folder = await temporaryFolder(t);
     const path = join(folder, 'a.yaml');
     await writeFile(path, 'theirs');
@@ -33,14 +33,14 @@ describe('writing', () => {
     assert.deepEqual(await readdir(folder), ['a.yaml'], 'nothing is left beside it');
   });
 
-  it('does not bring back what somebody has deleted', async (t) => {
+  it('does not create a deleted file again', async (t) => {
     const folder = await temporaryFolder(t);
     await assert.rejects(replaceFile(join(folder, 'a.yaml'), 'one', 'two'), isConflict);
     await assert.rejects(removeFile(join(folder, 'a.yaml'), 'one'), isConflict);
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it('takes the first name that is free, and no other file\'s', async (t) => {
+  it('uses the first free name, and no other file\'s', async (t) => {
     const folder = await temporaryFolder(t);
     const made =
       await Promise.all(['1', '2', '3'].map((text) => createFile(folder, ['a.yaml', 'b.yaml', 'c.yaml'], text)));
@@ -50,7 +50,7 @@ describe('writing', () => {
     assert.deepEqual((await readdir(folder)).sort(), ['a.yaml', 'b.yaml', 'c.yaml']);
   });
 
-  it('says what is in its way', async (t) => {
+  it('reports what prevents it', async (t) => {
     const folder = await temporaryFolder(t);
     assert.equal(await whyReadOnly(folder), undefined);
     assert.equal(await whyReadOnly(join(folder, 'none')), 'it cannot be written');

@@ -112,7 +112,7 @@ async function assertBalances(ledger: Ledger, everyone: ReadonlyMap<string, Said
 }
 
 for (const sync of ['normal', 'full']) {
-  test(`killed at random moments, ${sync}`, async () => {
+  test(`loses nothing acknowledged when killed at random moments, ${sync}`, async () => {
     const folder = tempFolder();
     const path = join(folder.path, 'ledger.db');
     const everyone = new Map<string, Said>();

@@ -195,7 +195,7 @@ faultTest('while a smaller second hold is being written, the larger first one st
   assert.equal(ledger.gauges().heldNanoUsd, 80n);
 });
 
-test('a hold is refused although the moment for it passes while the process does something else', async () => {
+test('a hold is refused after its deadline passed while the process was busy', async () => {
   const folder = tempFolder();
   const control = new Int32Array(new SharedArrayBuffer(4));
   // said when the write is late, at three quarters of the patience; what hears it takes all of the rest

@@ -106,7 +106,7 @@ class History {
   }
 }
 
-test('every history on the file ends as the model says', async () => {
+test('every random history on the file agrees with the model', async () => {
   await fc.assert(fc.asyncProperty(histories, async (steps) => {
     const clock = testClock();
     const subject = await openSubject(clock, { retention: { maxAgeMs: 10_000 * DAY_MS } });

@@ -80,11 +80,11 @@ function frameEnds(bytes: Buffer): number[] {
 }
 
 describe('a journal that ends', () => {
-  test('whole: everything is there', () => withLeft(5, async ({ path }) => {
+  test('with a whole frame is complete', () => withLeft(5, async ({ path }) => {
     assert.deepEqual(await known(path, 5), { spent: 50n, records: 5 });
   }));
 
-  test('within its last frame: that frame is cut, at whatever byte', () => withLeft(3, async ({ path, segment }) => {
+  test('within its last frame loses only that frame, at any byte', () => withLeft(3, async ({ path, segment }) => {
     const bytes = readFileSync(segment);
     const [end, before] = frameEnds(bytes).toReversed();
     for (const length of [before! + 1, before! + FRAME_HEADER_BYTES, end! - 1]) {
@@ -99,14 +99,14 @@ describe('a journal that ends', () => {
     }
   }));
 
-  test('in its last frame with other bytes, or zeros after it: cut', () => withLeft(3, async ({ path, segment }) => {
+  test('in other bytes or zeros loses only its last frame', () => withLeft(3, async ({ path, segment }) => {
     const bytes = readFileSync(segment);
     bytes.writeUInt8(bytes.at(-1)! ^ 0xff, bytes.length - 1);
     writeFileSync(segment, Buffer.concat([bytes, Buffer.alloc(4096)]));
     assert.deepEqual(await known(path, 3), { spent: 21n, records: 3 });
   }));
 
-  test('before its header was written: as if it were not there', () => withLeft(3, async ({ path, segment }) => {
+  test('before its header was written is ignored', () => withLeft(3, async ({ path, segment }) => {
     const next = segment.replace(/\d+$/, (number) => String(Number(number) + 1).padStart(number.length, '0'));
     writeFileSync(next, readFileSync(segment).subarray(0, 7));
     assert.deepEqual(await known(path, 3), { spent: 30n, records: 3 });
@@ -121,7 +121,7 @@ describe('a journal that cannot be trusted', () => {
     return true;
   });
 
-  test('damaged before its end: refused, and the lock is free again', () => withLeft(3, async (left) => {
+  test('is refused if it is damaged before its end, and the lock is released', () => withLeft(3, async (left) => {
     const bytes = readFileSync(left.segment);
     const at = frameEnds(bytes)[1]! + FRAME_HEADER_BYTES + 20;
     bytes.writeUInt8(bytes[at]! ^ 0xff, at);
@@ -133,14 +133,14 @@ describe('a journal that cannot be trusted', () => {
     assert.deepEqual(await known(left.path, 3), { spent: 0n, records: 0 });
   }));
 
-  test('with a damaged header', () => withLeft(3, async (left) => {
+  test('is refused with a damaged header', () => withLeft(3, async (left) => {
     const bytes = readFileSync(left.segment);
     bytes.writeUInt8(0xff, 3);
     writeFileSync(left.segment, bytes);
     await refused(left, /is damaged at its beginning/);
   }));
 
-  test('with a segment missing', () => withLeft(3, async (left) => {
+  test('is refused if a segment is missing', () => withLeft(3, async (left) => {
     const bytes = readFileSync(left.segment);
     bytes.writeDoubleLE(3, 8);
     bytes.writeUInt32LE(crc32(bytes.subarray(0, SEGMENT_HEADER_BYTES - 4)), SEGMENT_HEADER_BYTES - 4);
@@ -149,12 +149,12 @@ describe('a journal that cannot be trusted', () => {
     await refused(left, /one of them is not of this ledger or not complete/);
   }));
 
-  test('beside another file', () => withLeft(3, (one) => withLeft(2, async (other) => {
+  test('is refused beside another file', () => withLeft(3, (one) => withLeft(2, async (other) => {
     copyFileSync(other.segment, one.segment);
     await refused(one, /belongs to another file/);
   })));
 
-  test('beside an older copy of its file', async () => {
+  test('is refused beside an older copy of its file', async () => {
     const folder = tempFolder();
     const path = join(folder.path, 'ledger.db');
     try {
@@ -178,7 +178,7 @@ describe('a journal that cannot be trusted', () => {
     }
   });
 
-  test('changed anywhere by a few bytes: it is read up to there, and never beyond', () => withLeft(4, async ({
+  test('is read up to the first changed byte, and never beyond', () => withLeft(4, async ({
     segment,
   }) => {
     const bytes = readFileSync(segment);
@@ -199,7 +199,7 @@ describe('a journal that cannot be trusted', () => {
 });
 
 describe('the folder', () => {
-  test('has no journal after an orderly end; it is for its owner only', async () => {
+  test('has no journal after a normal exit, and permissions for its owner only', async () => {
     const folder = tempFolder();
     const path = join(folder.path, 'ledger.db');
     try {
@@ -215,7 +215,7 @@ describe('the folder', () => {
   });
 });
 
-describe('a file of the version before the journal', () => {
+describe('a file of the version without a journal', () => {
   const VERSION_1 = `
     CREATE TABLE keys (uid TEXT PRIMARY KEY, day_start_ms INTEGER NOT NULL, day_spent_nano_usd INTEGER NOT NULL,
       month_start_ms INTEGER NOT NULL, month_spent_nano_usd INTEGER NOT NULL, total_spent_nano_usd INTEGER NOT NULL,
@@ -242,7 +242,7 @@ describe('a file of the version before the journal', () => {
   const CALL = `'key-1', 'team-a/team-a', ${NOON_MS}, 'auto-a', 'claude-sonnet-4-5', 'anthropic/direct', ` +
     `'model-gateway/anthropic@1'`;
 
-  test('opens and keeps its money, its records and what was running', async () => {
+  test('opens and keeps its balances, its records and running calls', async () => {
     const folder = tempFolder();
     const path = join(folder.path, 'ledger.db');
     const db = new DatabaseSync(path);
@@ -280,7 +280,7 @@ describe('a file of the version before the journal', () => {
     }
   });
 
-  test('also if the process is killed before the file has taken anything in', async () => {
+  test('does so if the process is killed before the first checkpoint, too', async () => {
     const folder = tempFolder();
     const path = join(folder.path, 'ledger.db');
     const db = new DatabaseSync(path);

@@ -54,7 +54,7 @@ function assertFinds(file: LedgerFile, first: number, after: number): void {
   }
 }
 
-test('records are found in every block, before and after the file is opened again', () => inFolder((path) => {
+test('finds records in every block, before and after the file is opened again', () => inFolder((path) => {
   opened(path, (file, db) => {
     assertFinds(file, 0, 0);
     record(db, 0, 10);
@@ -65,7 +65,7 @@ test('records are found in every block, before and after the file is opened agai
   opened(path, (file) => assertFinds(file, 0, 2 * BLOCK + 100));
 }));
 
-test('what has left is not found, also where numbers begin anew', () => inFolder((path) => opened(path, (file, db) => {
+test('does not find deleted records, also if numbers restart', () => inFolder((path) => opened(path, (file, db) => {
   record(db, 0, 2 * BLOCK + 100);
   for (const last of [100, BLOCK + 7, 2 * BLOCK + 50]) {
     db.prepare('DELETE FROM usage WHERE seq <= ?').run(last);
@@ -77,14 +77,14 @@ test('what has left is not found, also where numbers begin anew', () => inFolder
   assertFinds(file, 7, 107);
 })));
 
-test('numbers beyond 32 bits are found', () => inFolder((path) => opened(path, (file, db) => {
+test('finds numbers beyond 32 bits', () => inFolder((path) => opened(path, (file, db) => {
   record(db, 0, 1);
   db.exec('UPDATE usage SET seq = 5000000000');
   record(db, 1, 1);
   assertFinds(file, 0, 2);
 })));
 
-test('a file of the version that kept blocks of ids is indexed, and its blocks are emptied', () => inFolder((path) => {
+test('indexes a file of the version with blocks of ids, and empties its blocks', () => inFolder((path) => {
   opened(path, (_file, db) => {
     record(db, 0, BLOCK + 100);
     db.exec('DROP INDEX usage_by_call; INSERT INTO usage_blocks VALUES (0, x\'00\')');

@@ -81,7 +81,7 @@ function newestSegment(path: string): Buffer {
   return readFileSync(join(dirname(path), newest));
 }
 
-test('costs nothing when its ledger is closed before the disk has it', async () => {
+test('costs nothing when its ledger is closed before the hold is on disk', async () => {
   const folder = tempFolder();
   const faults = new Int32Array(new SharedArrayBuffer(4));
   const path = join(folder.path, 'ledger.db');

@@ -27,7 +27,7 @@ if (valkey.skip) {
   const [key, channel] = [slot('Key', 'one', 2), slot('Channel', 'r/c', 1)];
 
   describe('slots and money in one step', () => {
-    it('has both where both are free, and settling frees both', () => withLedger(async (ledger, admit) => {
+    it('take both if both are free, and settling frees both', () => withLedger(async (ledger, admit) => {
       assert.deepEqual(await admit(holdRequest('a', 600n), [key, channel]), { outcome: 'Held', heldNanoUsd: 600n });
       assert.deepEqual(ledger.gauges(), { holds: 1, heldNanoUsd: 600n, slots: { Key: 1, Group: 0, Channel: 1 } });
       await ledger.settle(settlement('a', 500n));
@@ -35,7 +35,7 @@ if (valkey.skip) {
       assert.deepEqual(await admit(holdRequest('b', 1n), [key, channel]), { outcome: 'Held', heldNanoUsd: 1n });
     }));
 
-    it('names the slot that is full, and holds nothing', () => withLedger(async (ledger, admit) => {
+    it('report the full slot, and hold nothing', () => withLedger(async (ledger, admit) => {
       await admit(holdRequest('a', 1n), [key, channel]);
       assert.deepEqual(await admit(holdRequest('b', 600n), [key, channel]), { outcome: 'Full', full: channel });
       assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 0n, heldNanoUsd: 1n });
@@ -43,7 +43,7 @@ if (valkey.skip) {
       assert.deepEqual(await ledger.takeSlots('c', [key]), { outcome: 'Taken' });
     }));
 
-    it('takes no slot where the money does not reach', () => withLedger(async (ledger, admit) => {
+    it('take no slot if the money is not enough', () => withLedger(async (ledger, admit) => {
       assert.deepEqual(await admit(holdRequest('a', 2_000_000n), [channel]), {
         outcome: 'Short', short: 'Account', availableNanoUsd: 1_000_000n,
       });
@@ -51,7 +51,7 @@ if (valkey.skip) {
       assert.deepEqual(await ledger.takeSlots('b', [channel]), { outcome: 'Taken' });
     }));
 
-    it('takes no slot where the limits are old', () => withLedger(async (ledger, admit) => {
+    it('take no slot if the limits are outdated', () => withLedger(async (ledger, admit) => {
       await ledger.hold(holdRequest('a', 1n, { limits: { keyGeneration: 5n } }));
       assert.deepEqual(
         await admit(holdRequest('b', 1n, { limits: { keyGeneration: 4n } }), [channel]), { outcome: 'StaleLimits' },
@@ -59,7 +59,7 @@ if (valkey.skip) {
       assert.deepEqual(await ledger.takeSlots('c', [channel]), { outcome: 'Taken' });
     }));
 
-    it('keeps slots that the call has already', () => withLedger(async (ledger, admit) => {
+    it('keep slots that the call already has', () => withLedger(async (ledger, admit) => {
       await ledger.takeSlots('a', [key]);
       assert.deepEqual(await admit(holdRequest('a', 2_000_000n), [key, channel]), {
         outcome: 'Short', short: 'Account', availableNanoUsd: 1_000_000n,
@@ -69,7 +69,7 @@ if (valkey.skip) {
       assert.deepEqual(ledger.gauges().slots, { Key: 1, Group: 0, Channel: 1 });
     }));
 
-    it('of many calls at once admits as many as there are slots', () => withLedger(async (_ledger, admit) => {
+    it('admit as many concurrent calls as there are slots', () => withLedger(async (_ledger, admit) => {
       const wide = slot('Channel', 'r/wide', 7);
       const results = await Promise.all(Array.from({ length: 40 }, (_none, index) =>
         admit(holdRequest(`call-${index}`, 1n), [wide])));
@@ -78,8 +78,8 @@ if (valkey.skip) {
     }));
   });
 
-  describe('identifiers with what ends words', () => {
-    it('are nobody\'s, and harm no other step of the batch', () => withLedger(async (ledger) => {
+  describe('identifiers with separators', () => {
+    it('are unknown, and do not affect other steps of the batch', () => withLedger(async (ledger) => {
       await ledger.hold(holdRequest('plain', 5n));
       await ledger.settle(settlement('plain', 5n));
       const [strange, stranger, plain] = await Promise.all([
@@ -92,7 +92,7 @@ if (valkey.skip) {
       assert.equal(plain?.costNanoUsd, 5n);
     }));
 
-    it('of a job come back as one', () => withLedger(async (ledger) => {
+    it('of a job are returned as one', () => withLedger(async (ledger) => {
       await ledger.hold(holdRequest('film', 5n));
       await ledger.settle(settlement('film', 5n, { job: { jobId: 'j\x001', pollMs: 0 }, origin: origin('film') }));
       assert.equal((await ledger.readJob('key-1', 'j\x001'))?.state, 'Running');

@@ -180,7 +180,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
     return { replies, store: store.replaceAll(base, '') };
   };
 
-  it('gives what its operations give one by one, and the fast path what the general operations give', async () => {
+  it('returns what its operations return one by one, on the fast and the general path', async () => {
     assert.notEqual(GENERAL, WHOLE);
     const words = new Set<string | undefined>();
     await fc.assert(fc.asyncProperty(histories, async (batches) => {
@@ -205,7 +205,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
       ...settlement(id, 5n), origin: originOf(id, 'm'), progress: progress(5n),
     }, originOf(id, 'm'), wanted.map((each) => each.id));
 
-  it('counts the calls that have a slot, whoever put them there', async () => {
+  it('counts the calls that have a slot, whoever added them', async () => {
     const keep = { name: 'keep', args: [x.id, '1', 'b'] };
     assert.deepEqual(
       await answers(`{${randomUUID()}}:`, admitting('a', [x]), keep, admitting('c', [x])), ['held', 'ok', 'full'],
@@ -215,7 +215,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
     ), bookingOf('a', [x]), admitting('c', [x]), admitting('d', [x])), ['held', 'held', 'booked', 'held', 'full']);
   });
 
-  it('with a operation that cannot be read fails at that one', async () => {
+  it('with an invalid operation fails at that one', async () => {
     const base = `{${randomUUID()}}:`;
     assert.deepEqual(await answers(base, admitting('a', [x])), ['held']);
     const unreadable = [{ name: 'hold', args: ['b'] }, { name: 'nothing', args: [] }];
@@ -224,7 +224,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
     ]);
   });
 
-  it('fails at the operations that have to do with a set that is none, and at no others', async () => {
+  it('fails at the operations on a key of the wrong type, and at no others', async () => {
     const base = `{${randomUUID()}}:`;
     await client.sendCommand(['SET', `${base}z:${x.id}`, 'no set']);
     assert.deepEqual(await answers(base, admitting('a', [x]), admitting('b', [y]), bookingOf('b', [y, x])), [
@@ -256,7 +256,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
       'settlement from a journal', WHOLE, refilling(''), 'u:one',
     ], ['settlement with a job from a journal', WHOLE, refilling('job'), 'jq'],
   ] as const) {
-    it(`writes no record of a ${what} that fails, and leaves its hold in its list`, async () => {
+    it(`writes no record of a ${what} that fails, and keeps its hold listed`, async () => {
       const base = `{${randomUUID()}}:`;
       const run = await found(base, text);
       const word = async (asked: Operation) =>
@@ -283,7 +283,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
     ], ['Monthly', 1, 'short'], ['Daily', 1, 'held'], ['Never', 31, 'short'], ['Monthly', 31, 'held'],
   ];
   for (const [period, days, outcome] of later) {
-    it(`of a call ${days} days after another is measured by a quota that begins anew ${period}`, async () => {
+    it(`of a call ${days} days after another applies a quota that restarts ${period}`, async () => {
       const run = await found(`{${randomUUID()}}:`);
       const holding = (id: string, amountNanoUsd: bigint): Operation => {
         const request = {

@@ -75,7 +75,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
   afterEach(endScene);
 
   for (const [how, outage] of [['is away', OUTAGES.killed], ['hangs', OUTAGES.hanging]] as const) {
-    test(`while the server ${how}: a settlement is delivered by the next process, once`, async () => {
+    test(`while the server ${how} has its settlement delivered by the next process, once`, async () => {
       const server = await start(ALWAYS);
       const dataDir = await dataFolder();
       const first = await joinFleet(server, dataDir);
@@ -97,7 +97,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     });
   }
 
-  test('with what it had not even sent', async () => {
+  test('delivers what it had not sent by the next process', async () => {
     const server = await start();
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
@@ -106,7 +106,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     await nextDelivers(server, dataDir);
   });
 
-  test('with the settlement of a call that another process holds', async () => {
+  test('delivers the settlement of a call that another process holds', async () => {
     const server = await start(ALWAYS);
     const dataDir = await dataFolder();
     const { ledger: other } = await open(server, { over: PATIENT });
@@ -118,7 +118,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     await nextDelivers(server, dataDir);
   });
 
-  test('with a hold that nobody answered: its call owes nothing', async () => {
+  test('bills nothing for a hold without a response', async () => {
     const server = await start();
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
@@ -134,7 +134,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     assert.deepEqual(await leftIn(dataDir), []);
   });
 
-  test('after the script has failed at a settlement', async () => {
+  test('delivers a settlement at which the script has failed', async () => {
     const server = await start();
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
@@ -148,7 +148,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 50n, heldNanoUsd: 0n });
   });
 
-  test('between the two steps that a lost hold takes', async () => {
+  test('delivers a settlement between the two steps of a lost hold', async () => {
     const server = await start();
     const dataDir = await dataFolder();
     const adopting = Promise.withResolvers<void>();
@@ -169,11 +169,11 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
   });
 });
 
-describe.skipIf(valkey.skip)('an answer that is lost', () => {
+describe.skipIf(valkey.skip)('a lost reply', () => {
   afterEach(endScene);
 
   for (const lost of ['settle', 'adopt', 'book']) {
-    test(`to the step ${lost}: the settlement counts once`, async () => {
+    test(`to the step ${lost} counts the settlement once`, async () => {
       const server = await start();
       let dropped = 0;
       const first = await joinFleet(server, await dataFolder(), (connection) => ({

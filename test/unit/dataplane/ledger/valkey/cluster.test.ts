@@ -65,7 +65,7 @@ if (valkey.skip) {
       await ledger.close();
     });
 
-    test('slots in different places are taken all or none', async () => {
+    test('takes slots on different nodes all or none', async () => {
       const ledger = await openValkeyLedger({ url: `${cluster.url}?prefix=slots`, over: PATIENT });
       const slots = [slot('Key', '1', 2), slot('Channel', 'route/direct', 1)];
       assert.equal((await ledger.takeSlots('a', slots)).outcome, 'Taken');
@@ -77,7 +77,7 @@ if (valkey.skip) {
       await ledger.close();
     });
 
-    test('goes on by itself after a node was away, with what it had', async () => {
+    test('recovers after a node was unavailable, with all data', async () => {
       const ledger = await openValkeyLedger({ url: `${cluster.url}?prefix=away`, over: { refillMs: 0 } });
       await spend(ledger, 1);
       await node?.kill();

@@ -16,11 +16,11 @@ import { ALWAYS, dataFolder, endScene, eventually, isReady, open, OUTAGES, start
 const REFILL_MS = 1_500;
 const limits = { keyLimitNanoUsd: 100n };
 
-describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
+describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
   afterEach(endScene);
 
   for (const [how, outage] of [['is killed', OUTAGES.killed], ['hangs', OUTAGES.hanging]] as const) {
-    test(`a server that ${how}: calls are refused, settlements wait, and all goes on by itself`, async () => {
+    test(`refuses calls, keeps settlements and recovers if a server ${how}`, async () => {
       const server = await start(ALWAYS);
       const { ledger, events } = await open(server, { dataDir: await dataFolder() });
       await ledger.hold(holdRequest('running', 40n, { limits }));
@@ -49,7 +49,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     });
   }
 
-  test('a call that was refused while nobody knew leaves no money and no slot behind', async () => {
+  test('leaves no money and no slot behind for a call that was refused without a reply', async () => {
     const server = await start();
     const { ledger } = await open(server);
     server.signal('SIGSTOP');
@@ -65,7 +65,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     await assert.rejects(ledger.hold(holdRequest('a', 60n, { limits })), LedgerUnavailable);
   });
 
-  test('a second hold that nobody answered may be in force: its call is settled as the store has it', async () => {
+  test('settles a call as the store has it after a second hold without a reply', async () => {
     const server = await start();
     const { ledger } = await open(server);
     const first = holdRequest('a', 10n, { limits });
@@ -84,7 +84,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 5n, heldNanoUsd: 0n });
   });
 
-  test('likewise where slots and money were asked for in one step', async () => {
+  test('does the same for slots and money in one step', async () => {
     const server = await start();
     // a lease that does not end by itself: what is left behind stays
     const { ledger } = await open(server, { over: { leaseMs: 1e12 } });
@@ -102,7 +102,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     await eventually('another call has both', async () => (await admit('d'))?.outcome === 'Held');
   });
 
-  test('a server that comes only later is waited for', async () => {
+  test('waits for a server that starts later', async () => {
     const server = await start();
     await server.kill();
     const opening = open(server);
@@ -114,7 +114,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     assert.deepEqual(await ledger.hold(holdRequest('a', 1n)), HELD(1n));
   });
 
-  test('a process that is killed with settlements under way: the next one delivers them, once', async () => {
+  test('delivers the settlements of a killed process by the next one, once', async () => {
     const server = await start(ALWAYS);
     const dataDir = await dataFolder();
     const { ledger: first } = await open(server, { dataDir, over: { leaseMs: 25_000 } });
@@ -135,7 +135,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     assert.equal((await third.settle(settlement('a', 1n))).record.costNanoUsd, 50n);
   });
 
-  test('a store that is empty is filled from the journal of an older version', async () => {
+  test('fills an empty store from the journal of an older version', async () => {
     const server = await start();
     const dataDir = await dataFolder();
     await mkdir(join(dataDir, 'ledger-journal'));
@@ -161,7 +161,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     });
   });
 
-  test('an emptied store admits nothing until all processes know it; balances are as before', async () => {
+  test('admits nothing on an emptied store until all processes know it; balances are as before', async () => {
     const server = await start();
     const over = { refillMs: REFILL_MS };
     const { ledger: first, events } = await open(server, { dataDir: await dataFolder(), over });
@@ -191,7 +191,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     assert.ok(events.some((event) => event.kind === 'Emptied' && event.putBack > 0));
   });
 
-  test('a store that begins anew is told what the statuses know', async () => {
+  test('restores spending in a new store from the statuses', async () => {
     const server = await start();
     const { ledger } = await open(server, {
       over: { refillMs: REFILL_MS },
@@ -206,7 +206,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 70n, heldNanoUsd: 0n });
   });
 
-  test('a store that comes back older is given what it lost, by call, and no more', async () => {
+  test('restores, by call, only what an older store lost', async () => {
     const server = await start({ settings: [['dbfilename', 'dump.rdb']] });
     const over = { refillMs: REFILL_MS };
     const { ledger: first, events } = await open(server, { dataDir: await dataFolder(), over });
@@ -236,7 +236,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     assert.equal((await first.settle(settlement('lost-hold', 15n))).record.costNanoUsd, 15n);
   });
 
-  test('a server restarted without what it had: a process that died meanwhile has its journal', async () => {
+  test('restores a server without data from the journals, also that of a dead process', async () => {
     const server = await start();
     const dataDir = await dataFolder();
     const over = { refillMs: REFILL_MS };
@@ -252,7 +252,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     assert.deepEqual(await second.hold(holdRequest('b', 41n, { limits })), SHORT('Key', 40n));
   });
 
-  test('a store that lost its end while no process ran is refilled from the next process\'s journal only', async () => {
+  test('restores a store that lost its latest data from the next process\'s journal only', async () => {
     const server = await start({ settings: [['dbfilename', 'dump.rdb']] });
     const dataDir = await dataFolder();
     const settle = async (ledger: Ledger, id: string, cost: bigint): Promise<void> => {
@@ -278,7 +278,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     }
   });
 
-  test('what is forgotten is not billed again by a process that was away for long', async () => {
+  test('does not bill dropped records again by a process that was away for long', async () => {
     const server = await start();
     const dataDir = await dataFolder();
     const createdMs = Date.now() - 2 * 3_600_000;
@@ -311,7 +311,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     assert.deepEqual(journal.undelivered, []);
   });
 
-  test('functions that the server forgot are loaded again; a user without the right uses the script', async () => {
+  test('loads functions again that the server has lost; a user without the right uses the script', async () => {
     const server = await start();
     const { ledger } = await open(server);
     await server.command('FUNCTION', 'FLUSH');
@@ -323,7 +323,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when things break', () => {
     assert.equal((await other.settle(settlement('b', 1n))).record.costNanoUsd, 1n);
   });
 
-  test('with wait, a step that no replica has is not acknowledged', async () => {
+  test('does not acknowledge a step with wait that no replica has', async () => {
     const server = await start();
     const { ledger } = await open(server, { url: `${server.url}?wait=1&prefix=w${randomUUID().slice(0, 4)}` });
     await assert.rejects(ledger.hold(holdRequest('a', 1n)), LedgerUnavailable);

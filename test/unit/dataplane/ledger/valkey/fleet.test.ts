@@ -24,7 +24,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
   const open = (place: Place, over: ValkeyLedgerOptions['over'] = {}): Promise<Ledger> =>
     openValkeyLedger({ url: urlOf(place), over: { ...PATIENT, ...over } });
 
-  test('many processes at once never exceed a quota or a credit, to the nano', async () => {
+  test('never exceeds a quota or a credit with many processes, to the nano-dollar', async () => {
     const place = newPlace();
     const fleet = await Promise.all([1, 2, 3, 4].map(() => open(place)));
     const limits = { keyLimitNanoUsd: 500n, accountCreditNanoUsd: 700n };
@@ -43,7 +43,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await Promise.all(fleet.map((ledger) => ledger.close()));
   });
 
-  test('slots are shared, and free again when their process is not heard of', async () => {
+  test('shares slots, and frees those of a silent process', async () => {
     const place = newPlace();
     const clock = testClock();
     const over = { leaseMs: 25_000, clock: () => clock.nowMs };
@@ -60,7 +60,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await second.close();
   });
 
-  test('a reaped process settles once afterwards, from what is free, and spends nothing given away', async () => {
+  test('lets a reaped process settle once, from free money only', async () => {
     const place = newPlace();
     const [slow, other] = [randomUUID(), randomUUID()];
     const stopped = await open(place, { instance: slow });
@@ -87,7 +87,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await reaper.close();
   });
 
-  test('a stream of an hour is kept by being heard of', async () => {
+  test('keeps a stream of an hour by its heartbeats', async () => {
     const place = newPlace();
     const clock = testClock();
     const over = { leaseMs: 25_000, clock: () => clock.nowMs };
@@ -103,7 +103,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await other.close();
   });
 
-  test('a period rolls over once for the whole fleet, holds across it included', async () => {
+  test('changes the period once for the whole fleet, including holds across it', async () => {
     const place = newPlace();
     const clock = testClock(NOON_MS + DAY_MS / 2 - 1);
     const fleet = await Promise.all([1, 2, 3].map(() => open(place, { clock: () => clock.nowMs })));
@@ -122,7 +122,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await Promise.all(fleet.map((ledger) => ledger.close()));
   });
 
-  test('months have the calendar\'s lengths', async () => {
+  test('has calendar months', async () => {
     const place = newPlace();
     const clock = testClock();
     const ledger = await open(place, { clock: () => clock.nowMs });
@@ -145,7 +145,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await ledger.close();
   });
 
-  test('limits of an object that was made again count after a while', async () => {
+  test('accepts the limits of an object that was created again after a while', async () => {
     const place = newPlace();
     const clock = testClock();
     const ledger = await open(place, { generationMs: 60_000, clock: () => clock.nowMs });
@@ -158,7 +158,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await ledger.close();
   });
 
-  test('where processes count generations alone, an earlier one is refused only if its limits differ', async () => {
+  test('refuses an earlier generation only if its limits differ', async () => {
     const place = newPlace();
     const ledger = await open(place, { lenient: true });
     await ledger.hold(holdRequest(
@@ -175,7 +175,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await ledger.close();
   });
 
-  test('of old records so many are kept as the URL asks for, and those of the last hour', async () => {
+  test('keeps as many old records as the URL says, and those of the last hour', async () => {
     const place = newPlace('&records=3');
     const ledger = await open(place);
     for (let n = 0; n < 6; n++) {
@@ -193,7 +193,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await ledger.close();
   });
 
-  test('a reader sees spending and records, and changes nothing', async () => {
+  test('lets a reader see spending and records without changes', async () => {
     const place = newPlace();
     const clock = testClock();
     const ledger = await open(place, { clock: () => clock.nowMs });

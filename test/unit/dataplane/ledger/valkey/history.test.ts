@@ -160,12 +160,12 @@ class History {
   }
 }
 
-describe.skipIf(valkey.skip)('histories on Valkey', async () => {
+describe.skipIf(valkey.skip)('random histories on Valkey', async () => {
   if (valkey.skip) return;
   const server = await startValkey();
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test('every history of a fleet ends as the model says', async () => {
+  test('agree with the model', async () => {
     await fc.assert(fc.asyncProperty(histories, async (steps) => {
       const history = new History({ server, prefix: `h${randomUUID().slice(0, 8)}`, query: '' });
       await history.open();

@@ -36,7 +36,7 @@ describe('the journal', () => {
     assert.deepEqual(faults, []);
   });
 
-  test('has for the next process what was not delivered, and only that', async () => {
+  test('gives the next process what was not delivered, and only that', async () => {
     const first = await open();
     for (const id of ['a', 'b', 'c']) first.addPending(pending(id));
     void first.addSettled(reply('a'), JOB);
@@ -49,7 +49,7 @@ describe('the journal', () => {
     assert.equal(statSync(join(folder, 'current.jsonl')).mode & 0o077, 0);
   });
 
-  test('tells of one part of the accounts', async () => {
+  test('can be read for one bucket of accounts', async () => {
     const journal = await open();
     void journal.addSettled(reply('a'), JOB);
     void journal.addSettled(reply('b', 'team/b'), JOB);
@@ -59,7 +59,7 @@ describe('the journal', () => {
     await journal.close();
   });
 
-  test('forgets what is older than two of its turns, but not what waits', async () => {
+  test('drops what is older than two rotations, but not what is undelivered', async () => {
     const journal = await open();
     journal.addPending(pending('waiting'));
     for (const id of ['a', 'b', 'c']) {
@@ -74,7 +74,7 @@ describe('the journal', () => {
     assert.deepEqual((await open().then(async (next) => (await next.close(), next))).undelivered, [pending('waiting')]);
   });
 
-  test('writes what comes while it writes, and more than it has room for', async () => {
+  test('writes entries that arrive during a write, and more than its buffer', async () => {
     const journal = await open();
     const ids = Array.from({ length: 3_000 }, (_none, n) => `${n}-${'ü€😀'.repeat(n % 9)}`);
     for (const id of ids.slice(0, 2_000)) void journal.addSettled(reply(id), JOB);
@@ -85,7 +85,7 @@ describe('the journal', () => {
     await journal.close();
   });
 
-  test('reads what an older version wrote', async () => {
+  test('reads the format of an older version', async () => {
     writeFileSync(join(folder, 'previous.jsonl'),
       '\n["C","req_1",["settled","team-a/team-a","req_1","key-1","1795176000000","[\\"auto-a\\",\\"m\\",' +
       '\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30",' +
@@ -110,7 +110,7 @@ describe('the journal', () => {
     await journal.close();
   });
 
-  test('a line that was not written to its end is none, and does not take the next one with it', async () => {
+  test('drops an incomplete line, and keeps the next one', async () => {
     const first = await open();
     first.addPending(pending('a'));
     await first.close();
@@ -126,7 +126,7 @@ describe('the journal', () => {
     assert.ok(readFileSync(join(folder, 'current.jsonl'), 'utf8').endsWith('\n'));
   });
 
-  test('knows which settlements are as new as an epoch, also after its files change and in a new process', async () => {
+  test('knows which settlements are as new as an epoch, also after a rotation and a restart', async () => {
     const since = async (journal: SettlementJournal, over: Partial<BucketScope>): Promise<string[]> => (
       (await journal.refills(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id)
     );
@@ -154,7 +154,7 @@ describe('the journal', () => {
     await next.close();
   });
 
-  test('reads whatever an identifier has in it', async () => {
+  test('reads identifiers with any characters', async () => {
     const ids = ['a\u2028b', 'c\u2029', 'd\u0085', 'e\rf', 'g\nh', 'ü"'.repeat(40_000)];
     const journal = await open();
     for (const id of ids) void journal.addSettled(reply(id), JOB);
@@ -162,7 +162,7 @@ describe('the journal', () => {
     await journal.close();
   });
 
-  test('what waits is in the newest file as soon as that is there, whoever wrote it', async () => {
+  test('has undelivered entries in the newest file as soon as it exists', async () => {
     const first = await open();
     first.addPending(pending('waiting'));
     await first.close();
@@ -173,7 +173,7 @@ describe('the journal', () => {
     await second.close();
   });
 
-  test('files do not take turns while they are read', async () => {
+  test('does not rotate files while they are read', async () => {
     const journal = await open();
     for (let n = 0; n < 500; n++) void journal.addSettled(reply(`before-${n}`), JOB);
     await journal.refills(all);
@@ -184,7 +184,7 @@ describe('the journal', () => {
     await journal.close();
   });
 
-  test('a write that failed takes nothing with it that still waits', async () => {
+  test('keeps waiting entries after a failed write', async () => {
     const probe = await openFile(join(folder, 'probe'), 'w');
     const proto: unknown = Object.getPrototypeOf(probe);
     await probe.close();
@@ -210,7 +210,7 @@ describe('the journal', () => {
     assert.deepEqual(next.undelivered, [pending('b')]);
   });
 
-  test('settlements wait in memory while the disk is full, and are given back from there', async () => {
+  test('keeps settlements in memory while the disk is full', async () => {
     const probe = await openFile(join(folder, 'probe'), 'w');
     const proto: unknown = Object.getPrototypeOf(probe);
     await probe.close();
@@ -229,7 +229,7 @@ describe('the journal', () => {
     await next.close();
   });
 
-  test('a turn that failed between its two steps loses nothing, and is made up for', async () => {
+  test('loses nothing when a rotation fails between its two steps, and completes it', async () => {
     const journal = await open();
     const settle = async (...ids: string[]): Promise<void> => {
       for (const id of ids) void journal.addSettled(reply(id), JOB);
@@ -264,7 +264,7 @@ describe('the journal', () => {
     assert.deepEqual((await open().then(async (next) => (await next.close(), next))).undelivered, [pending('waiting')]);
   });
 
-  test('says so where something comes when it is closed', async () => {
+  test('reports an entry that arrives after close', async () => {
     const journal = await open();
     await journal.close();
     journal.addPending(pending('late'));

@@ -12,7 +12,7 @@ import { ALWAYS, dataFolder, endScene, eventually, isReady, open, OUTAGES, start
 const ACCOUNT = 'team-a/team-a';
 const KEY = slot('Key', '1', 3);
 
-describe.skipIf(valkey.skip)('a settlement whose answer was lost', () => {
+describe.skipIf(valkey.skip)('a settlement whose reply was lost', () => {
   let between: Muted | undefined;
   afterEach(async () => {
     await endScene();
@@ -38,7 +38,7 @@ describe.skipIf(valkey.skip)('a settlement whose answer was lost', () => {
   };
 
   for (const after of ['before', 'after'] as const) {
-    it(`is given back to a store that loses everything ${after} the next settlement`, async () => {
+    it(`is restored in a store that loses everything ${after} the next settlement`, async () => {
       const { server, ledger } = await loseAnswer();
       if (after === 'after') await ledger.settle(settlement('b', 7n));
       await server.command('FLUSHALL');
@@ -51,7 +51,7 @@ describe.skipIf(valkey.skip)('a settlement whose answer was lost', () => {
     });
   }
 
-  it('is given back by the next process of its gateway, and counts once beside what others know', async () => {
+  it('is restored by the next process of its gateway, and counts once', async () => {
     const { server, ledger, dataDir, url } = await loseAnswer();
     const over = { timeoutMs: 60_000 };
     const { ledger: other } = await open(server, { dataDir: await dataFolder(), over });
@@ -74,7 +74,7 @@ function isReadyAfterLoss(ledger: Parameters<typeof isReady>[0]): () => Promise<
   return async () => ledger.readAccount(ACCOUNT).then(({ spentNanoUsd }) => spentNanoUsd > 0n, () => false);
 }
 
-describe.skipIf(valkey.skip)('a threshold that is set while the store is away', () => {
+describe.skipIf(valkey.skip)('a threshold that is set while the store is unavailable', () => {
   afterEach(endScene);
 
   for (const [how, outage] of Object.entries(OUTAGES)) {

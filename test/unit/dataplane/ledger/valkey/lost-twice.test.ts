@@ -62,7 +62,7 @@ describe.skipIf(valkey.skip)('a store that loses everything twice', () => {
   };
   const BILLED = { a: 5n, b: 7n, c: 60n, own: 11n };
 
-  it('is given back what a gateway knows that comes back after the second loss', async () => {
+  it('gets the data of a gateway that returns after the second loss', async () => {
     const { server, stays, comeBack } = await twoGateways();
     await loseEverything(server, stays);
     for (const id of ['d', 'e', 'f']) await bill(stays, id, 1n);
@@ -71,7 +71,7 @@ describe.skipIf(valkey.skip)('a store that loses everything twice', () => {
     await assertBooks(back, { ...BILLED, d: 1n, e: 1n, f: 1n });
   });
 
-  it('is given back what a gateway knows that comes back while the store is filled the second time', async () => {
+  it('gets the data of a gateway that returns while the store is filled the second time', async () => {
     const { server, stays, comeBack } = await twoGateways();
     await loseEverything(server, stays);
     for (const id of ['d', 'e', 'f']) await bill(stays, id, 1n);
@@ -81,7 +81,7 @@ describe.skipIf(valkey.skip)('a store that loses everything twice', () => {
     await assertBooks(back, { ...BILLED, d: 1n, e: 1n, f: 1n });
   });
 
-  it('is given back what a gateway knows that comes back before the other has noticed', async () => {
+  it('gets the data of a gateway that returns before the other has noticed', async () => {
     const { server, stays, comeBack } = await twoGateways(LONG_REFILL_MS);
     await loseEverything(server, stays);
     for (const id of ['d', 'e', 'f']) await bill(stays, id, 1n);
@@ -90,7 +90,7 @@ describe.skipIf(valkey.skip)('a store that loses everything twice', () => {
     await assertBooks(back, { ...BILLED, d: 1n, e: 1n, f: 1n });
   });
 
-  it('is given back what a gateway had given back late after the first loss', async () => {
+  it('gets the data that a gateway restored late after the first loss', async () => {
     const { server, stays, comeBack } = await twoGateways();
     await loseEverything(server, stays);
     for (const id of ['d', 'e', 'f']) await bill(stays, id, 1n);

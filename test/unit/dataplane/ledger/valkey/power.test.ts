@@ -48,7 +48,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when its machine loses power
   });
 
   for (const [name, cut] of CUTS) {
-    test(`the disk has ${name}: nothing acknowledged is lost, nothing counts twice, nothing is overspent`, async () => {
+    test(`loses, doubles and overspends nothing acknowledged if the disk has ${name}`, async () => {
       const { settled, ledger, events } = await losePower(cut);
       await eventually('what was not answered is withdrawn', async () => isReady(ledger)() &&
         (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n);
@@ -63,7 +63,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when its machine loses power
     });
   }
 
-  test('a disk that has less than was acknowledged is noticed', async () => {
+  test('detects a disk with less than was acknowledged', async () => {
     const { events } = await losePower((acknowledged) => acknowledged - 1);
     assert.ok(events.some(({ kind }) => kind === 'LostWrites'));
   });

@@ -47,7 +47,7 @@ function statuses(spentNanoUsd: bigint): Operation[] {
   return refillOperations({ keys: [key], accounts: [{ account: ACCOUNT, spentNanoUsd }] }, () => true);
 }
 
-describe.skipIf(valkey.skip)('a store that lost something', async () => {
+describe.skipIf(valkey.skip)('a store that lost data', async () => {
   if (valkey.skip) return;
   const server = await startValkey();
   afterAll(() => server[Symbol.asyncDispose]());
@@ -99,7 +99,7 @@ describe.skipIf(valkey.skip)('a store that lost something', async () => {
     assert.equal((await bucket.execute(settleOperation(settlement(id, cost), [])))[0], 'settled');
   };
 
-  test('is what it was after the latest settlement that is known', () => withBucket(place(), [
+  test('has the state after the latest known settlement', () => withBucket(place(), [
     refill('a', { cost: 5, n: 10, spent: 95 }), refill('b', { cost: 5, n: 11, spent: 100 }),
   ], async (bucket) => {
     assert.equal(await spent(bucket), 100);
@@ -113,7 +113,7 @@ describe.skipIf(valkey.skip)('a store that lost something', async () => {
     assert.equal(await spent(bucket), 107);
   }));
 
-  test('that nobody knew has what was before from a journal that comes late', () => withBucket(place(), [], async (
+  test('without known settlements gets the earlier state from a late journal', () => withBucket(place(), [], async (
     bucket,
   ) => {
     await spend(bucket, 'new', 4n);
@@ -123,7 +123,7 @@ describe.skipIf(valkey.skip)('a store that lost something', async () => {
     assert.equal(await spent(bucket), 105);
   }));
 
-  test('has what statuses and journals say, whoever says it first, and not the sum of it', async () => {
+  test('gets the union of statuses and journals in any order, not their sum', async () => {
     const journal = [refill('a', { cost: 5, n: 10, spent: 60 })];
     for (const told of [[...statuses(70n), ...journal], [...journal, ...statuses(70n)]])
       await withBucket(place(), told, async (bucket) => assert.equal(await spent(bucket), 70));
@@ -140,7 +140,7 @@ describe.skipIf(valkey.skip)('a store that lost something', async () => {
     });
   });
 
-  test('unnoticed, in the same epoch, is given what it lost by its cost', async () => {
+  test('within the same epoch gets what it lost by its cost', async () => {
     for (const told of [[], statuses(100n), [refill('before', { cost: 5, n: 10, spent: 100 })]]) {
       await withBucket(place(), told, async (bucket) => {
         await spend(bucket, 'kept', 9n);
@@ -151,7 +151,7 @@ describe.skipIf(valkey.skip)('a store that lost something', async () => {
     }
   });
 
-  test('and was restored begins with balances: a journal that comes late adds to them', async () => {
+  test('that was restored starts with balances, to which a late journal adds', async () => {
     const where = place();
     const base = bucketBases(parseValkeyUrl(urlOf(where)))[0] ?? '';
     await withBucket(where, [], (bucket) => spend(bucket, 'kept', 90n));
@@ -163,7 +163,7 @@ describe.skipIf(valkey.skip)('a store that lost something', async () => {
     });
   });
 
-  test('with the settlement of a call that was reaped since is put right', () => {
+  test('with the settlement of a call that was reaped since is corrected', () => {
     const where = place();
     return withBucket(where, [], async (first, instance) => {
       const request = holdRequest('a', 60n, { progress: progress(20n) });

@@ -86,7 +86,7 @@ async function reap(server: ValkeyServer, id: string, other: Ledger): Promise<vo
     String(await server.command('EXISTS', `{mgw0}:o:${id}`, `{mgw0}:u:${id}`)) === '0');
 }
 
-describe.skipIf(valkey.skip)('a call whose hold was answered too late', () => {
+describe.skipIf(valkey.skip)('a call whose hold was confirmed too late', () => {
   afterEach(async () => {
     for (const die of ended.splice(0)) die();
     await endScene();
@@ -113,7 +113,7 @@ describe.skipIf(valkey.skip)('a call whose hold was answered too late', () => {
     assert.equal(await other.readUsage('key-1', 'a'), undefined);
   });
 
-  it('costs nothing when its gateway is cut off for longer than its lease, and comes back', async () => {
+  it('costs nothing when its gateway is disconnected for longer than its lease, and returns', async () => {
     const server = await start();
     const { ledger: other } = await open(server);
     const { way, id } = await refusedCall(server);
@@ -126,7 +126,7 @@ describe.skipIf(valkey.skip)('a call whose hold was answered too late', () => {
   });
 });
 
-describe.skipIf(valkey.skip)('a call whose hold was answered in time', () => {
+describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
   afterEach(async () => {
     for (const die of ended.splice(0)) die();
     await endScene();
@@ -162,7 +162,7 @@ describe.skipIf(valkey.skip)('a call whose hold was answered in time', () => {
   });
 
   for (const [what, credit, billed] of [['what it cost', 100n, 50n], ['what is free', 80n, 30n]] as const) {
-    it(`is billed ${what} by its gateway, if the reaper dropped its hold for want of the confirmation`, async () => {
+    it(`is billed ${what} by its gateway if the reaper dropped its hold without a confirmation`, async () => {
       const server = await start();
       const { ledger: other } = await open(server);
       const { instance, way, id } = await joinFleet(server, 60_000);

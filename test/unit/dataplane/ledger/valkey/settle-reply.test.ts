@@ -106,12 +106,12 @@ describe('an operation as text', () => {
     ]);
   });
 
-  it('has no arguments that somebody else put into an identifier', () => {
+  it('has no arguments injected through an identifier', () => {
     const strange = holdRequest('a\0b', 1n, { origin: { keyUid: 'k\x1e', account: '\0' } });
     assert.deepEqual(encoded(holdOperation(strange)).args.slice(0, 3), ['a\uFFFDb', 'k\uFFFD', '\uFFFD']);
   });
 
-  it('names the route that the call has now', () => {
+  it('contains the call\'s current route', () => {
     const other = { ...call.origin, catalog: 'model-gateway/anthropic@2' };
     const settled = settlement('a', 5n, { origin: other });
     assert.equal(settleHeldOperation(settled, call.origin, []).args[3], JSON.stringify([
@@ -177,7 +177,7 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
       Number.NaN, progress: { ...progress(-4n), tokens: { ...progress(0n).tokens, input: -1, output: 2.5 } } })],
   ];
   for (const [name, limits, heldNanoUsd, settled] of cases) {
-    it(`of a call ${name} says what a long one does`, async () => {
+    it(`of a call ${name} means the same as a long one`, async () => {
       const request = holdRequest('a', heldNanoUsd, { limits });
       const told: { reply?: Reply; kept?: unknown } = {};
       const asked: typeof told = {};
@@ -199,7 +199,7 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
     });
   }
 
-  it('is for the process that holds the call, and once', () => withBucket(async (bucket) => {
+  it('is sent to the process that holds the call, once', () => withBucket(async (bucket) => {
     const request = holdRequest('a', 80n);
     await hold(bucket, request);
     assert.deepEqual(await book(bucket, settlement('nobody', 1n)), ['unknown']);
@@ -209,7 +209,7 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
     assert.equal(parseRecord(again).record.costNanoUsd, 30n);
   }));
 
-  it('is not for another one: it is told everything', async () => {
+  it('is not sent to another process, which gets the full reply', async () => {
     const place = { server, prefix: `b${randomUUID().slice(0, 8)}`, query: '' };
     await withBucket(async (bucket) => void await hold(bucket, holdRequest('a', 80n)), place);
     await withBucket(async (bucket) => {
@@ -219,7 +219,7 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
     }, place);
   });
 
-  it('of a step that fails leaves no book half changed, and no other step', async () => {
+  it('of a failing step leaves no balance half changed, and affects no other step', async () => {
     const place = { server, prefix: `b${randomUUID().slice(0, 8)}`, query: '' };
     await withBucket(async (bucket) => {
       const base = bucketBases(parseValkeyUrl(urlOf(place)))[0] ?? assert.fail();

@@ -55,7 +55,7 @@ describe.skipIf(valkey.skip)('a slot of a gateway that was silent for longer tha
     for (const end of ends.splice(0)) await end();
   });
 
-  it('is another\'s then, and stays it when the gateway comes back', async () => {
+  it('can be taken by another, and stays taken when the gateway returns', async () => {
     const { server, silent, other, speak } = await silence();
     await leaseEnds(server);
     assert.deepEqual(await other.takeSlots('b', [KEY]), TAKEN);
@@ -69,7 +69,7 @@ describe.skipIf(valkey.skip)('a slot of a gateway that was silent for longer tha
     assert.deepEqual(await other.takeSlots('c', [KEY]), TAKEN);
   });
 
-  it('is its own again if nobody took it, and free at once when its call ends', async () => {
+  it('belongs to the gateway again if nobody took it, and is freed when its call ends', async () => {
     const { server, silent, other, speak } = await silence();
     await leaseEnds(server);
     await speak();

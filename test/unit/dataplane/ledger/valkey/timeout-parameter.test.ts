@@ -16,7 +16,7 @@ describe.skipIf(valkey.skip)('the parameter timeout-ms', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('has a call wait for a server that pauses, or refuses it before', async () => {
+  it('makes a call wait for a paused server, or refuses it earlier', async () => {
     const open = (query: string): ReturnType<typeof openValkeyLedger> =>
       openValkeyLedger({ url: `${server.url}?${query}`, over: { refillMs: 0 } });
     const [hasty, patient] = [await open('prefix=hasty&timeout-ms=50'), await open('prefix=patient&timeout-ms=2000')];

@@ -45,7 +45,7 @@ function standStill(ms: number): void {
 const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
 
 describe('a bucket', () => {
-  it('refuses what is not answered in time, and says that it may have been done', () => withBucket(50, async (
+  it('rejects an operation without a reply in time as possibly done', () => withBucket(50, async (
     bucket, batches,
   ) => {
     const asked = bucket.execute(BEAT);
@@ -56,7 +56,7 @@ describe('a bucket', () => {
     await assert.rejects(asked, /does not answer/);
   }));
 
-  it('refuses what it never sent as something that was not done', () => withBucket(50, async (bucket) => {
+  it('rejects an operation that it never sent as not done', () => withBucket(50, async (bucket) => {
     // two batches are on their way
     for (let n = 0; n < 2; n++) {
       bucket.executeUntilAnswered(BEAT).catch(() => undefined);
@@ -66,7 +66,7 @@ describe('a bucket', () => {
       !(error instanceof OutcomeUnknown));
   }));
 
-  it('gives what it was asked its time after the process stood still', () => withBucket(100, async (
+  it('gives operations their full time after the process stood still', () => withBucket(100, async (
     bucket, batches,
   ) => {
     const asked = bucket.execute(BEAT);

@@ -51,7 +51,7 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
   const urlFor = (credentials: string, query = ''): string =>
     `valkeys://${credentials}@127.0.0.1:${tlsPort}/0?ca-file=${files.ca}${query}`;
 
-  test('the gateway\'s user has what it needs, and a reader needs only to read', async () => {
+  test('gives the gateway\'s user the rights that it needs, and a reader only read rights', async () => {
     const url = urlFor(`gateway:${encodeURIComponent(PASSWORD)}`);
     const ledger = await openValkeyLedger({ url, over: { refillMs: 0 } });
     assert.deepEqual(await ledger.hold(holdRequest('a', 10n)), HELD(10n));
@@ -63,7 +63,7 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
     await ledger.close();
   });
 
-  test('the password may be in a file', async () => {
+  test('reads the password from a file', async () => {
     const path = join(folder, 'password');
     await writeFile(path, `${PASSWORD}\n`);
     const ledger = await openValkeyLedger({
@@ -77,7 +77,7 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
     'an authority that nobody trusts', urlFor('gateway:secret').replace(/\?ca-file=[^&]+/, ''), /self.signed/,
   ]] as const) {
     // both wait for as long as a server is given to answer
-    test.concurrent(`${what}: refused with words, and the password is told nowhere`, async () => {
+    test.concurrent(`${what}: is refused with a message that has no password`, async () => {
       const ledger = await openValkeyLedger({ url });
       const { ok, reason } = ledger.health?.() ?? { ok: true, reason: '' };
       assert.equal(ok, false);
@@ -90,7 +90,7 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
 });
 
 describe('a ledger\'s URL', () => {
-  test('says where, who and how', () => {
+  test('contains address, user and options', () => {
     const { passwordFile, caFile, ...said } =
       parseValkeyUrl('valkeys://me:p%40ss%2Fword@[::1]:7000/3?prefix=prod&wait=1&records=5&timeout-ms=800');
     assert.deepEqual(said, {
@@ -103,11 +103,11 @@ describe('a ledger\'s URL', () => {
     assert.equal(parseValkeyUrl('valkey://a:1,b:2').cluster, true);
     assert.equal(parseValkeyUrl('valkey://a:1?cluster=true').cluster, true);
   });
-  test('is told without its password', () => {
+  test('is shown without its password', () => {
     assert.equal(describeLocation(parseValkeyUrl('valkeys://me:word@host:7000/3')), 'valkeys://host:7000/3');
     assert.equal(describeLocation(parseValkeyUrl('valkey://me:word@a,b')), 'valkey://a:6379,b:6379 (Cluster)');
   });
-  test('with a mistake in it is refused, with words', () => {
+  test('with a mistake is refused with a message', () => {
     for (const url of [
       'valkey://', 'valkey://host:port', 'valkey://host:99999', 'valkey://host/x', 'valkey://host?cluster=true&what=1',
       'valkey://a,b/1', 'valkey://host?prefix={x}', 'valkey://host?wait=-1', 'valkey://host?timeout-ms=49',

@@ -11,7 +11,7 @@ const PLAN: PlatformPlan = {
 const body = Buffer.from('{"model":"m:0", "stream":true,"max_tokens":1}');
 
 describe('toPlatformRequest', () => {
-  it('leaves a protocol\'s own API as it is', () => {
+  it('does not change requests to a protocol\'s own API', () => {
     const sent = { path: '/v1/messages', body };
     assert.equal(toPlatformRequest(sent, undefined), sent);
   });
@@ -20,21 +20,21 @@ describe('toPlatformRequest', () => {
     assert.equal(sent.path, '/model/m%3A0/invoke-with-response-stream');
     assert.equal(Buffer.from(sent.body).toString(), '{"max_tokens":1,"anthropic_version":"bedrock-2023-05-31"}');
   });
-  it('puts the version after a query that is there', () => {
+  it('adds the version to an existing query', () => {
     const sent = toPlatformRequest({ path: '/embeddings?a=b', body }, { ...PLAN, platform: 'AzureDeployments' });
     assert.equal(sent.path, '/openai/deployments/m%3A0/embeddings?a=b&api-version=2024-10-21');
   });
 });
 
 describe('chooseBetas', () => {
-  it('drops a flag\'s member of the body, unless another version of the flag stays', () => {
+  it('drops a flag\'s field of the body, unless another version of the flag stays', () => {
     const header = ' fast-mode-2026-02-01 ,context-management-2099-01-01,context-management-2025-06-27';
     assert.deepEqual(chooseBetas(header, 'BedrockInvoke'), {
       kept: ['context-management-2025-06-27'], dropped: ['fast-mode-2026-02-01', 'context-management-2099-01-01'],
       members: ['speed'],
     });
   });
-  it('says nothing of a call without flags', () => {
+  it('reports nothing for a call without flags', () => {
     assert.deepEqual(chooseBetas(undefined, 'BedrockInvoke'), { kept: [], dropped: [], members: [] });
   });
 });

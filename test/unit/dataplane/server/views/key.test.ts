@@ -35,7 +35,7 @@ function facts(
 }
 
 describe('GET /v1/key', () => {
-  test('has exactly the fields of the contract', () => {
+  test('has exactly the documented fields', () => {
     assert.deepEqual(keyView(facts()), {
       object: 'key',
       namespace: 'team-a',
@@ -54,7 +54,7 @@ describe('GET /v1/key', () => {
     });
   });
 
-  test('says Unlimited, or null, for what there is not', () => {
+  test('has Unlimited or null for absent values', () => {
     const view = keyView(facts({
       limitNanoUsd: null, period: 'Never', models: undefined, expirationMs: undefined,
     }, { periodStartMs: null, resetsMs: null },
@@ -67,7 +67,7 @@ describe('GET /v1/key', () => {
     assert.equal(view.group, 'auto-a');
   });
 
-  test('of a rotated key\'s old string tells when that one ends', () => {
+  test('of a rotated key\'s old string shows when it ends', () => {
     const soon = Date.UTC(2026, 5, 1, 12, 0, 0, 250);
     assert.equal(keyView(facts({}, {}, { notAfterMs: soon })).expires_at, '2026-06-01T12:00:00.250Z');
     assert.equal(
@@ -76,14 +76,14 @@ describe('GET /v1/key', () => {
     assert.equal(keyView(facts({}, {}, { notAfterMs: Date.UTC(2030, 0, 1) })).expires_at, '2027-01-01T00:00:00Z');
   });
 
-  test('a lowered limit leaves nothing, never less; withdrawn credit shows', () => {
+  test('has no negative remainder after a lowered limit, and shows withdrawn credit', () => {
     assert.equal(keyView(facts({ limitNanoUsd: 1n }, { spentNanoUsd: 5n })).remaining_usd, '0.00');
     assert.equal(
       keyView(facts({}, {}, { account: { spentNanoUsd: 251_000_000_000n, heldNanoUsd: 0n } })).balance_usd, '-1.00',
     );
   });
 
-  test('spent and remaining make up the limit, to the nano-dollar', () => {
+  test('has spent and remaining amounts that add up to the limit, to the nano-dollar', () => {
     fc.assert(fc.property(fc.bigInt(0n, 9n * 10n ** 18n), fc.bigInt(0n, 9n * 10n ** 18n), (a, b) => {
       const [spent, limit] = a < b ? [a, b] : [b, a];
       const view = keyView(facts({ limitNanoUsd: limit }, { spentNanoUsd: spent }));

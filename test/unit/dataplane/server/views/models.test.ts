@@ -38,7 +38,7 @@ describe('models a key can call', () => {
     assert.deepEqual(names('smart'), ['a-model', 'b-model', 'c-model']));
   test('are narrowed by the key, never widened', () =>
     assert.deepEqual(names('g', ['c-model', 'elsewhere', 'unpriced', 'nothing']), ['c-model']));
-  test('are none where the group has none, or is gone', () => {
+  test('are none if the group has none, or is deleted', () => {
     assert.deepEqual(names('none'), []);
     assert.deepEqual(names('gone'), []);
   });
@@ -65,7 +65,7 @@ describe('models a key can call', () => {
     assert.equal(list(new Set(['Images', 'Chat']), 'Token'), 1);
   });
 
-  test('one by one are the same as together', () => {
+  test('are the same one by one', () => {
     for (const group of ['g', 'smart', 'none', 'gone']) {
       for (const models of [undefined, new Set(['a-model', 'unpriced'])]) {
         const listed = callableModels(state, { group, models });
@@ -80,7 +80,7 @@ describe('models a key can call', () => {
 describe('OpenAI shape', () => {
   const offers = callableModels(state, { group: 'g', models: undefined });
 
-  test('of one and of all', () => {
+  test('describes one model and all', () => {
     const [first] = offers;
     assert.ok(first);
     assert.deepEqual(
@@ -94,7 +94,7 @@ describe('OpenAI shape', () => {
     assert.deepEqual(openaiModels([]), { object: 'list', data: [] });
   });
 
-  test('is what the official SDK reads', async () => {
+  test('can be read by the official SDK', async () => {
     const client = new OpenAI({ apiKey: 'sk-test', fetch: () => Promise.resolve(Response.json(openaiModels(offers))) });
     const read: string[] = [];
     for await (const model of client.models.list()) read.push(`${model.id} ${model.owned_by}`);
@@ -105,7 +105,7 @@ describe('OpenAI shape', () => {
 describe('Anthropic shape', () => {
   const offers = callableModels(state, { group: 'g', models: undefined });
 
-  test('of one', () => {
+  test('describes one model', () => {
     const [first] = offers;
     assert.ok(first);
     const { capabilities, ...model } = anthropicModel(first);
@@ -127,7 +127,7 @@ describe('Anthropic shape', () => {
     } satisfies Anthropic.ModelCapabilities);
   });
 
-  test('gives the limits that hold on every channel, and null where there is none', () => {
+  test('has the limits of every channel, and null if there is none', () => {
     const [offer] = offers;
     const candidate = offer?.tiers[0]?.[0];
     assert.ok(offer && candidate);
@@ -138,7 +138,7 @@ describe('Anthropic shape', () => {
     assert.deepEqual([max_input_tokens, max_tokens], [50, null]);
   });
 
-  test('of a list names its ends, and null where it is empty', () => {
+  test('of a list has its first and last id, and null if it is empty', () => {
     const { data, ...page } = anthropicModels(offers, {});
     assert.equal(data.length, 3);
     assert.deepEqual(page, { has_more: false, first_id: 'a-model', last_id: 'c-model' });
@@ -159,7 +159,7 @@ describe('Anthropic shape', () => {
     assert.equal(anthropicModels(manyOffers(25), {}).data.length, 20);
   });
 
-  test('refuses a limit or cursors that make no sense', () => {
+  test('refuses an invalid limit or cursor', () => {
     for (const limit of ['0', '1001', '-1', '1.5', 'ten', '']) {
       assert.throws(() => anthropicModels(offers, { limit }), (error) =>
         error instanceof GatewayError && error.code === 'invalid_request' && error.details.param === 'limit');
@@ -167,7 +167,7 @@ describe('Anthropic shape', () => {
     assert.throws(() => anthropicModels(offers, { after_id: 'a', before_id: 'b' }), GatewayError);
   });
 
-  test('pages put together are the list, for the official SDK, in both directions', async () => {
+  test('has pages that add up to the list, for the official SDK, in both directions', async () => {
     const all = manyOffers(47);
     await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 60 }), async (limit) => {
       const client = new Anthropic({

@@ -16,7 +16,7 @@ const GROUPS = new Map(Object.entries(NAMES).map(([name, displayName]) =>
   [name, { name, displayName, members: name === 'auto-a' ? ['standard', 'vip'] : [], offers: new Map() }]));
 
 describe('GET /v1/usage/{id}', () => {
-  test('has exactly the fields of the contract, and nothing of the key or its account', () => {
+  test('has exactly the documented fields, and nothing of the key or its account', () => {
     assert.deepEqual(usageView(RECORD, 'auto-a', GROUPS), {
       object: 'usage',
       id: 'req_1',
@@ -40,7 +40,7 @@ describe('GET /v1/usage/{id}', () => {
     });
   });
 
-  test('shows what was not billed, to the nano-dollar', () => {
+  test('shows the unbilled amount, to the nano-dollar', () => {
     const view = usageView({
       ...RECORD, status: 'Abandoned', usageSource: 'Partial', unbilledNanoUsd: 1n, costNanoUsd: 3_000_000_000n,
     }, 'auto-a', GROUPS);
@@ -49,7 +49,7 @@ describe('GET /v1/usage/{id}', () => {
     ], ['0.000000001', '3.00', 'Abandoned', 'Partial']);
   });
 
-  test('names a direct group, one that the key had before, and one that is gone', () => {
+  test('has the name of a direct group, an earlier group, and a deleted one', () => {
     const groupOf = (served: string, keyGroup: string): readonly unknown[] => {
       const { group, member } = usageView({ ...RECORD, group: served }, keyGroup, GROUPS);
       return [group, member];

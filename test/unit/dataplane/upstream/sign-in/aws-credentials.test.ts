@@ -23,7 +23,7 @@ beforeAll(async () => { service = await startMockProvider(); });
 afterAll(() => service.stop());
 
 describe('requestAccessKey', () => {
-  it('asks the agent of EKS Pod Identity with the pod\'s token', async () => {
+  it('requests them from the agent of EKS Pod Identity with the pod\'s token', async () => {
     service.clear();
     service.script(ANSWER);
     assert.deepEqual(await requestAccessKey(SIGN_IN, pod({
@@ -33,7 +33,7 @@ describe('requestAccessKey', () => {
     assert.deepEqual([service.requests[0]?.path, service.requests[0]?.headers.authorization],
       ['/v1/credentials', 'agent-token']);
   });
-  it('asks the metadata service with a token of its own', async () => {
+  it('requests them from the metadata service with a token of its own', async () => {
     service.clear();
     service.script({ steps: ['metadata-token'] }, { steps: ['node-role\n'] }, ANSWER);
     assert.deepEqual(
@@ -46,7 +46,7 @@ describe('requestAccessKey', () => {
     assert.ok(service.requests.slice(1)
       .every(({ headers }) => headers['x-aws-ec2-metadata-token'] === 'metadata-token'));
   });
-  it('names the fault where an answer has no key', async () => {
+  it('reports a response without a key', async () => {
     service.clear();
     service.script(json({ Code: 'AssumeRoleUnauthorizedAccess' }));
     await assert.rejects(requestAccessKey(SIGN_IN, pod({ AWS_CONTAINER_CREDENTIALS_FULL_URI: service.url })),

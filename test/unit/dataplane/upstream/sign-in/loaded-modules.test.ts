@@ -48,7 +48,7 @@ describe('the libraries that sign', () => {
     return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as string[];
   };
 
-  it('stay unloaded without a channel that signs', async () => {
+  it('are not loaded without a channel that signs', async () => {
     assert.deepEqual(await loadedWith('undefined'), []);
   });
   it('are loaded with the first one, and no cloud\'s own library is', async () => {

@@ -11,7 +11,7 @@ const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5);
 const SIGNED = 'content-type;host;x-amz-content-sha256;x-amz-date;x-amz-security-token';
 
 describe('signRequest', () => {
-  it('encodes a model\'s colon twice in what it signs', async () => {
+  it('encodes a model\'s colon twice in the signed path', async () => {
     const body = '{"anthropic_version":"bedrock-2023-05-31","max_tokens":1,' +
       '"messages":[{"role":"user","content":"hi"}]}';
     const headers = await signRequest({
@@ -25,7 +25,7 @@ describe('signRequest', () => {
       'x-amz-date': '20260102T030405Z', 'x-amz-security-token': 'token-example',
     });
   });
-  it('signs for the service of the channel', async () => {
+  it('uses the service of the channel', async () => {
     const { authorization } = await signRequest({
       method: 'POST', host: 'bedrock-mantle.us-east-1.api.aws', contentType: 'application/json',
       path: '/openai/v1/responses', body: Buffer.from('{"model":"gpt-4o","input":"hello"}'),

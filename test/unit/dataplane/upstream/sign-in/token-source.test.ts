@@ -31,14 +31,14 @@ function scene(random = 0): {
 }
 
 describe('a token source', () => {
-  it('asks once for all calls that wait', async () => {
+  it('sends one request for all waiting calls', async () => {
     const { source, asked, answer } = scene();
     const calls = [source.get(), source.get(), source.get()];
     await answer(0, 'one');
     assert.deepEqual(await Promise.all(calls), ['one', 'one', 'one']);
     assert.equal(asked.length, 1);
   });
-  it('renews after 70 to 80 % of the life, while the old token serves', async () => {
+  it('renews after 70 to 80 % of the lifetime, while the old token is used', async () => {
     for (const [random, share] of [[0, 0.8], [0.999, 0.7001]] as const) {
       const { source, asked, answer, at } = scene(random);
       const first = source.get();
@@ -55,7 +55,7 @@ describe('a token source', () => {
       assert.equal(await source.get(), 'two');
     }
   });
-  it('uses the old token to its end where it cannot be renewed, and then fails', async () => {
+  it('uses the old token to its end if it cannot be renewed, and then fails', async () => {
     const { source, asked, answer, at } = scene();
     const first = source.get();
     await answer(0, 'one');
@@ -69,7 +69,7 @@ describe('a token source', () => {
     asked[2]?.reject(new Error('still down'));
     await assert.rejects(late, /still down/);
   });
-  it('fails at once for a second after a failure, and then asks again', async () => {
+  it('fails at once for a second after a failure, and then tries again', async () => {
     const { source, asked, answer, at } = scene();
     const failing = source.get();
     asked[0]?.reject(new Error('down'));
@@ -82,7 +82,7 @@ describe('a token source', () => {
     await answer(1, 'one');
     assert.equal(await next, 'one');
   });
-  it('drops a token that was refused, and not the one that replaced it', async () => {
+  it('drops a refused token, but not the one that replaced it', async () => {
     const { source, asked, answer } = scene();
     const first = source.get();
     await answer(0, 'one');

@@ -49,7 +49,7 @@ describe('Google\'s federation', () => {
       subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
     });
   });
-  it('asks an address for the token, and a service account for its own', async () => {
+  it('gets the token from an address, and a service account\'s token', async () => {
     service.script(
       json({ id_token: 'subject-of-the-issuer' }), json({ access_token: 'federated', expires_in: 100 }),
       json({ accessToken: 'impersonated', expireTime: '1970-01-01T01:00:00Z' }),
@@ -66,7 +66,7 @@ describe('Google\'s federation', () => {
     assert.equal(fields(1)['subject_token'], 'subject-of-the-issuer');
     assert.equal(service.requests[2]?.headers.authorization, 'Bearer federated');
   });
-  it('names what is missing, and no token', async () => {
+  it('reports what is missing, and no token', async () => {
     await assert.rejects(requestGoogleToken(google({ credential_source: {} }), pod()), { code: 'BAD_CREDENTIAL' });
     await assert.rejects(requestGoogleToken(google({ credential_source: { file: join(folder, 'none') } }), pod()),
       { code: 'NO_TOKEN_FILE' });
@@ -74,7 +74,7 @@ describe('Google\'s federation', () => {
 });
 
 describe('Azure\'s managed identity', () => {
-  it('is asked where the pod has no workload identity', async () => {
+  it('is used if the pod has no workload identity', async () => {
     service.script(json({ access_token: 'managed', expires_in: '3600' }));
     const issued = await requestEntraToken({
       way: 'AzureEntra', credential: undefined, tenantId: '', clientId: 'client-1', authority: '',
@@ -86,7 +86,7 @@ describe('Azure\'s managed identity', () => {
     assert.equal(asked?.path, '/metadata/identity/oauth2/token?api-version=2018-02-01'
       + '&resource=https%3A%2F%2Fai.azure.com&client_id=client-1');
   });
-  it('is never followed to another address', async () => {
+  it('is never redirected to another address', async () => {
     service.script({ status: 302, headers: { location: `${service.url}/elsewhere` }, steps: [] });
     await assert.rejects(requestEntraToken({
       way: 'AzureEntra', credential: new Secret('s'), tenantId: 't', clientId: 'c', authority: service.url, scope: 'x',
@@ -103,11 +103,11 @@ describe('a signature for AWS', () => {
   };
   const sign = { way: 'AwsSigV4', credential: KEY, region: 'eu-west-1', service: 'bedrock' } as const;
 
-  it('is for the region of the channel, whatever a private endpoint\'s host says', async () => {
+  it('uses the region of the channel, whatever a private endpoint\'s host', async () => {
     const { authorization = '' } = await createAuthorizer(sign, pod()).authorize(request);
     assert.match(authorization, /\/eu-west-1\/bedrock\/aws4_request/);
   });
-  it('goes by the Date of AWS after a refusal, where the own clock is wrong', async () => {
+  it('uses AWS\'s Date header after a refusal, if the local clock is wrong', async () => {
     const authorizer = createAuthorizer(sign, pod());
     assert.equal((await authorizer.authorize(request))['x-amz-date'], '19700101T000000Z');
     authorizer.answered({ status: 403, headers: { date: 'Thu, 01 Jan 1970 00:03:00 GMT' } });
@@ -115,7 +115,7 @@ describe('a signature for AWS', () => {
     authorizer.answered({ status: 403, headers: { date: 'Thu, 01 Jan 1970 02:00:00 GMT' } });
     assert.equal((await authorizer.authorize(request))['x-amz-date'], '19700101T020000Z');
   });
-  it('gets another key after AWS says that this one has ended', async () => {
+  it('uses another key after AWS reports this one as expired', async () => {
     const key = (id: string): ReturnType<typeof json> => json({
       AccessKeyId: id, SecretAccessKey: 's', Token: 't', Expiration: '2099-01-01T00:00:00Z',
     });

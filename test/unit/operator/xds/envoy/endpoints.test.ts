@@ -20,14 +20,14 @@ function addresses(...slices: EndpointSlice[]): string[] {
 }
 
 describe('endpoints of the fleet', () => {
-  it('are those that are ready, in a fixed order, each once', () => {
+  it('are the ready ones, in a fixed order, each once', () => {
     const [a, b] = [{ addresses: ['10.0.0.1'] }, { addresses: ['10.0.0.2'], conditions: { ready: true } }];
     assert.deepEqual(endpointsOf([slice([b, a]), slice([a])], NAMES), [
       { address: '10.0.0.1', port: 8080, healthPort: 9090 }, { address: '10.0.0.2', port: 8080, healthPort: 9090 },
     ]);
   });
 
-  it('leave out those that end, unless there are no others', () => {
+  it('leave out terminating ones, unless there are no others', () => {
     const ready = { addresses: ['10.0.0.1'], conditions: { ready: true } };
     const ending = { addresses: ['10.0.0.2'], conditions: { ready: false, serving: true } };
     const starting = { addresses: ['10.0.0.3'], conditions: { ready: false, serving: false } };
@@ -37,7 +37,7 @@ describe('endpoints of the fleet', () => {
     assert.deepEqual(addresses(slice([starting, silent])), []);
   });
 
-  it('need a port of the right name, and can do without the other', () => {
+  it('need a port of the right name, and only that', () => {
     const one = [{ addresses: ['10.0.0.1'] }];
     assert.deepEqual(
       endpointsOf([slice(one, [{ name: 'http', port: 80 }])], NAMES), [{ address: '10.0.0.1', port: 80 }],
@@ -47,7 +47,7 @@ describe('endpoints of the fleet', () => {
   });
 });
 
-describe('what an edge is given', () => {
+describe('the configuration of an edge', () => {
   const built = (endpoints: Parameters<typeof healthCheckKind>[0], health: 'Readyz' | 'Connect', tlsFolder?: string) =>
     new Map(edgeResources({ endpoints, health, listener: { host: '0.0.0.0', port: 8080, tlsFolder } }).map(({
       typeUrl, resources,
@@ -59,12 +59,12 @@ describe('what an edge is given', () => {
       new Uint8Array()), { clusterName: 'model-gateway', endpoints: [] });
   });
 
-  it('has a certificate only where there is a folder for it', () => {
+  it('has a certificate only if there is a folder for it', () => {
     assert.deepEqual(built([], 'Connect').get(TYPES.secret), []);
     assert.equal(built([], 'Connect', '/tls').get(TYPES.secret)?.length, 1);
   });
 
-  it('asks proxies what they can answer, and does not change its mind without them', () => {
+  it('uses the protocol that proxies support, and keeps it without them', () => {
     const [known, silent] = [{ address: 'a', port: 1, healthPort: 2 }, { address: 'b', port: 1 }];
     assert.deepEqual([healthCheckKind([known], 'Connect'), healthCheckKind(
       [known, silent], 'Readyz',
