@@ -28,8 +28,6 @@ export interface Asked {
   readonly bodyBytes: number;
   /** The searches of the web that the request allows. */
   readonly searches: number;
-  /** The region that the request asks for; undefined: none. */
-  readonly region: string | undefined;
 }
 
 /** Usage figures as the provider writes them; undefined: left out. They may be false, and need not be numbers. */

@@ -8,7 +8,8 @@ import { KEYS } from './config.ts';
 import type { Fate } from './fate.ts';
 import type { Happened, Version } from './gateway.ts';
 import {
-  estimatedInput, estimatedOutput, expectedTokens, NO_TOKENS, priceOf, reportedOf, textBytesOf, upstreamCostOf,
+  estimatedInput, estimatedOutput, expectedTokens, NO_TOKENS, priceOf, regionIn, reportedOf, textBytesOf,
+  upstreamCostOf,
 } from './oracle.ts';
 import type { Priced } from './oracle.ts';
 import { uidOf } from './ledger-file.ts';
@@ -107,13 +108,15 @@ type Way = Pick<Priced, 'tier' | 'region' | 'searches'>;
 
 /**
  * The tier, region and searches of a whole and honest answer; of others they may not have been seen. A region that
- * nothing names is the one that was asked for, and searches count up to the limit of the request.
+ * nothing names is the one that the client asked for, also of a call that reached no channel. Searches count up to the
+ * limit of the request.
  */
-function waysOf({ attempts, record }: Case): readonly Way[] {
+function waysOf({ call: { plan }, attempts, record }: Case): readonly Way[] {
   const { fate, asked } = attempts.at(-1) ?? {};
-  const unseen: Way = { tier: undefined, region: asked?.region, searches: 0 };
+  const wish = regionIn(plan);
+  const unseen: Way = { tier: undefined, region: wish, searches: 0 };
   if (fate?.kind !== 'answer' || !asked) return [unseen];
-  const { tier, region = asked.region, figures } = fate;
+  const { tier, region = wish, figures } = fate;
   const seen: Way = { tier, region, searches: Math.min(figures?.searches ?? 0, asked.searches) };
   if (record?.status === 'Succeeded' && fate.lie === 'honest') return [seen];
   return [seen, unseen].flatMap((one) => [seen, unseen].flatMap((other) => [seen, unseen].map(({ searches }) =>

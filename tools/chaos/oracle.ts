@@ -119,6 +119,11 @@ export function estimatedInput({ path, body }: Pick<CallPlan, 'path' | 'body'>):
   return estimateInput(facts, { contextTokens: CONTEXT_TOKENS, imageTokens: IMAGE_TOKENS });
 }
 
+/** The region that a call asks for; undefined: none. */
+export function regionIn({ body }: Pick<CallPlan, 'body'>): string | undefined {
+  return (JSON.parse(body) as { readonly inference_geo?: string }).inference_geo;
+}
+
 /** Bytes of the text of a complete answer. */
 export function textBytesOf({ pieces }: AnswerFate): number {
   return pieces.join('').length * LETTER_BYTES;

@@ -83,7 +83,6 @@ function readRequest(request: RecordedRequest): Asked | undefined {
       : request.path.endsWith('/images/generations') ? 'images' : 'chat',
     limit: [body['max_completion_tokens'], body['max_tokens']].find((limit) => typeof limit === 'number'),
     answers: Number(body['n'] ?? 1), searches: searchesIn(body['tools']),
-    region: typeof body['inference_geo'] === 'string' ? body['inference_geo'] : undefined,
   };
 }
 

@@ -9,6 +9,7 @@ import type { Fate } from './fate.ts';
 import type { Happened } from './gateway.ts';
 import { inForce, judge } from './judge.ts';
 import type { Case } from './judge.ts';
+import { uidOf } from './ledger-file.ts';
 import type { LedgerRecord } from './ledger-file.ts';
 import { PROMPT_MARK } from './plan.ts';
 import type { Attempt } from './provider-process.ts';
@@ -29,6 +30,9 @@ export interface Evidence {
   /** The port of the provider. */
   readonly providerPort: string;
 }
+
+/** A call and a record that are this near in time are told of together. */
+const NEAR_MS = 500;
 
 /** Describes what is wrong; empty if every nano-dollar is right. */
 export function reconcile(evidence: Evidence): string[] {
@@ -77,16 +81,25 @@ function billed({ calls, attempts, records, happened }: Evidence): string[] {
     cases.filter((each) => !matched.has(each)).flatMap((each) => describeFault(each, describeLost(each, unclaimed)));
   const taken = new Set(matched.values());
   const strays = unclaimed.filter((record) => !taken.has(record)).map((record) =>
-    `the record ${describeRecord(record)} belongs to no call, or to one that it does not fit`);
+    `the record ${describeRecord(record)} belongs to no call, or to one that it does not fit${
+      describeNearest(cases, record)}`);
   return [...wrong, ...lost, ...strays];
+}
+
+/** The reasons why a record does not fit the calls that were sent at about the same time. */
+function describeNearest(cases: readonly Case[], record: LedgerRecord): string {
+  return cases.filter(({ call: { plan, sentMs } }) => record.key === uidOf(plan.key) && plan.model === record.model
+    && Math.abs(record.createdMs - sentMs) < NEAR_MS)
+    .slice(0, 3).map((each) => ` (call ${each.call.plan.n}, ${each.attempts.length} attempts: ${
+      judge({ ...each, record }) ?? 'it has another record'})`).join('');
 }
 
 /** Describes a call without a record, with the reasons why the nearest records do not fit. */
 function describeLost(each: Case, records: readonly LedgerRecord[]): string | undefined {
   const plain = judge(each);
   if (plain === undefined) return undefined;
-  const near = records.filter(({ key, model, createdMs }) => key === `team/${each.call.plan.key}` &&
-    model === each.call.plan.model && Math.abs(createdMs - each.call.sentMs) < 500);
+  const near = records.filter(({ key, model, createdMs }) => key === uidOf(each.call.plan.key) &&
+    model === each.call.plan.model && Math.abs(createdMs - each.call.sentMs) < NEAR_MS);
   return [plain, ...near.slice(0, 3).map((record) =>
     `(${describeRecord(record)}: ${judge({ ...each, record }) ?? 'taken by another call'})`)].join(' ');
 }

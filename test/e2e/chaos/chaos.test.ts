@@ -1,10 +1,15 @@
 /** A minute of chaos; and that the reconciliation sees what it is there to see. Longer: `npm run chaos`. */
 import assert from 'node:assert/strict';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, it, test } from 'vitest';
 import { seedOfRun } from '../../support/api/scene.ts';
 import { closeConnections } from '../../../tools/chaos/client.ts';
 import type { CallLog } from '../../../tools/chaos/client.ts';
+import { KEYS } from '../../../tools/chaos/config.ts';
+import type { Happened } from '../../../tools/chaos/gateway.ts';
+import { judge } from '../../../tools/chaos/judge.ts';
+import { uidOf } from '../../../tools/chaos/ledger-file.ts';
 import type { LedgerRecord } from '../../../tools/chaos/ledger-file.ts';
+import { estimatedInput, NO_TOKENS, priceOf } from '../../../tools/chaos/oracle.ts';
 import { planRound } from '../../../tools/chaos/plan.ts';
 import { reconcile } from '../../../tools/chaos/reconcile.ts';
 import type { Evidence } from '../../../tools/chaos/reconcile.ts';
@@ -32,10 +37,35 @@ describe('chaos', () => {
       assert.ok(succeeded.length > 10, `only ${succeeded.length} calls succeeded`);
     });
 
-  it('a seed decides everything', () => {
+  test('a seed decides everything', () => {
     assert.deepEqual(planRound(7, 3), planRound(7, 3));
     assert.notDeepEqual(planRound(7, 3).calls, planRound(8, 3).calls);
   });
+});
+
+test('a call that reached no channel before its process died is priced in the region that it asked for', () => {
+  const { config, calls } = planRound(FIXED_SEED, 1);
+  const plan = calls.find((each) => each.body.includes('inference_geo')) ?? assert.fail('no call asks for a region');
+  const tokens = { ...NO_TOKENS, input: estimatedInput(plan) };
+  const { account, group } = KEYS[plan.key];
+  const channel = 'anthropic/first';
+  const at = (region: string | undefined): LedgerRecord => {
+    const what = { model: plan.model, channel, tier: undefined, region, searches: 0, tokens, generations: 1 };
+    return {
+      seq: 1, id: 'req_1', key: uidOf(plan.key), account: `team/${account}`, group, model: plan.model, channel,
+      createdMs: 1000, status: 'Abandoned', usageSource: 'Partial', tokens, unbilledNanoUsd: 0n, durationMs: 1,
+      costNanoUsd: priceOf(config, { key: plan.key, group }, what),
+    };
+  };
+  const call: CallLog = {
+    plan, sentMs: 999, overMs: 2000, id: '', status: 0, end: 'None', left: false, textBytes: 0, costUsd: undefined,
+    maxTokens: undefined, said: '', hung: false,
+  };
+  const happened: Happened = {
+    versions: [{ config, writtenMs: 0, inForceMs: 0 }], kills: [1001], pauses: [], drains: [], violations: [],
+  };
+  assert.equal(judge({ call, attempts: [], record: at('us'), happened }), undefined);
+  assert.match(judge({ call, attempts: [], record: at(undefined), happened }) ?? '', /its price is/);
 });
 
 describe('the reconciliation of the last round finds', () => {
