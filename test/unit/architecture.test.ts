@@ -8,8 +8,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import type { Source, Violation } from '../support/architecture/facts.ts';
-import { DESCRIPTIONS, LAYOUT, PURE } from '../support/architecture/layout.ts';
+import { DESCRIPTIONS, LAYOUT, ONE_FILE_EACH, PURE } from '../support/architecture/layout.ts';
 import { checkSources } from '../support/architecture/rules.ts';
+import { checkSmallFiles } from '../support/architecture/small-files.ts';
 import { readSource } from '../support/architecture/source.ts';
 import { pattern } from '../support/pattern.ts';
 
@@ -42,6 +43,7 @@ describe('the product', () => {
   it('has no cycles', () => assert.deepEqual(told(violations, ['cycle']), []));
   it('has no barrel files', () => assert.deepEqual(told(violations, ['barrel']), []));
   it('keeps files and functions small', () => assert.deepEqual(told(violations, ['size', 'median']), []));
+  it('has no small file for one importer', () => assert.deepEqual(told(checkSmallFiles(sources)), []));
   it('keeps pure files pure', () => assert.deepEqual(told(violations, ['purity']), []));
   it('is wired only by the command line and the composition roots', () =>
     assert.deepEqual(told(violations, ['wiring']), []));
@@ -51,7 +53,8 @@ describe('the product', () => {
     for (const part of Object.keys(LAYOUT))
       assert.ok(sources.some(({ path }) => path === part || path.startsWith(`${part}/`)), `no file in ${part}`);
     for (const part of Object.keys(DESCRIPTIONS)) assert.ok(LAYOUT[part], `${part} is described, and is no part`);
-    for (const pattern of PURE) assert.ok(sources.some(({ path }) => pattern.test(path)), `nothing matches ${pattern}`);
+    for (const pattern of [...PURE, ...Object.values(ONE_FILE_EACH)])
+      assert.ok(sources.some(({ path }) => pattern.test(path)), `nothing matches ${pattern}`);
   });
   it('forbids mutual imports between parts', () => {
     for (const [part, { may }] of Object.entries(LAYOUT)) {
@@ -202,6 +205,21 @@ describe('the checker', () => {
       `${body}a(); b(a);\n` }), /\[median\] half of the functions/);
     assert.match(check({ 'dataplane/server/app.ts':
       `declare const f: () => void;\n${lines(160)}` }).join(), /\[median\] half of the files/);
+  });
+
+  it('finds small files for one importer, except in families with one file each', () => {
+    const small = (files: Record<string, string>): string[] =>
+      told(checkSmallFiles(Object.entries(files).map(([path, text]) => ({ path, text }))));
+    const importing = `import { x } from './x.ts';\nexport const y = x;\n`;
+    const x = 'export const x = 1;\n';
+    assert.deepEqual(small({ 'dataplane/state/x.ts': x, 'dataplane/state/y.ts': importing }), [
+      'dataplane/state/x.ts:1 [small] 1 lines for one importer: merge it into dataplane/state/y.ts',
+    ]);
+    assert.deepEqual(small({ 'dataplane/state/x.ts': x.repeat(25), 'dataplane/state/y.ts': importing }), []);
+    assert.deepEqual(small({
+      'dataplane/state/x.ts': x, 'dataplane/state/y.ts': importing, 'dataplane/state/z.ts': importing,
+    }), []);
+    assert.deepEqual(small({ 'console/pages/x.ts': x, 'console/pages/y.ts': importing }), []);
   });
 
   const impure = [

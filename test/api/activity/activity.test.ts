@@ -1,7 +1,7 @@
 /** What a gateway keeps of refused and recent calls for owners of keys: why, in the API's words, nothing secret. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { ActivityBatch, ActivityEntry, ChannelFigures } from '../../../dataplane/activity/activity.ts';
+import type { ActivityBatch, ActivityEntry, ChannelStats } from '../../../dataplane/activity/activity.ts';
 import { chat, get, message, post, startWorld } from '../../support/api/world.ts';
 import type { World } from '../../support/api/world.ts';
 import { eventually } from '../../support/api/process.ts';
@@ -9,7 +9,7 @@ import { KEYS } from '../../support/manifests.ts';
 import { gated, openaiChat, openaiError } from '../../support/provider-answers.ts';
 
 const batches: ActivityBatch[] = [];
-const told: ChannelFigures[] = [];
+const told: ChannelStats[] = [];
 let world: World;
 let closed = false;
 let broken = false;

@@ -16,7 +16,7 @@ import { createKubeClient } from '../../../operator/kube/client.ts';
 import type { KubeClient, KubeRequest } from '../../../operator/kube/client.ts';
 import { startClusterManager } from '../../../operator/cluster/manager.ts';
 import type { ClusterManager, ClusterManagerOptions } from '../../../operator/cluster/manager.ts';
-import type { Meter } from '../../../operator/metrics.ts';
+import type { MetricsRecorder } from '../../../operator/metrics.ts';
 import { kubeClient } from '../../support/kube/client.ts';
 import type { KubeAnswer, KubeClient as Admin } from '../../support/kube/client.ts';
 import { installCrds } from '../../support/kube/install-crds.ts';
@@ -135,7 +135,7 @@ export function isReady(object: Live): boolean {
 }
 
 /** Counts by "metric label label". */
-export function countingMeter(): Meter & { count(name: string, ...labels: string[]): number } {
+export function countingMeter(): MetricsRecorder & { count(name: string, ...labels: string[]): number } {
   const counts = new Map<string, number>();
   const keyOf = (name: string, labels: Readonly<Record<string, string>>): string =>
     [name, ...Object.values(labels)].join(' ');

@@ -63,7 +63,8 @@ export interface FileFacts {
 
 export interface Violation {
   readonly rule:
-    | 'folder' | 'arrow' | 'package' | 'cycle' | 'barrel' | 'size' | 'median' | 'purity' | 'wiring' | 'any' | 'private';
+    | 'folder' | 'arrow' | 'package' | 'cycle' | 'barrel' | 'size' | 'median' | 'small' | 'purity' | 'wiring' | 'any'
+    | 'private';
   readonly path: string;
   readonly line: number;
   readonly message: string;

@@ -273,9 +273,18 @@ export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'js-yaml': [],
 };
 
+/** Families of files that stay apart however small they are: each file is one of its kind, and is found by its name. */
+export const ONE_FILE_EACH: Readonly<Record<string, RegExp>> = {
+  'page of the console': /^console\/pages\//,
+  'route of the public port': /^dataplane\/server\/routes\//,
+  'endpoint of the pipeline': /^dataplane\/pipeline\/endpoints\//,
+  'pair of protocols': /^dataplane\/protocol\/[a-z]+-[a-z]+\.ts$/,
+  'task in a protocol\'s folder': /^dataplane\/protocol\/(?:anthropic|converse|gemini|openai)\//,
+};
+
 export const LIMITS = {
-  fileLines: 400, medianFileLines:
-    150, functionLines: 80, medianFunctionLines: 15, complexity: 10, parameters: 4, routeFileLines: 60,
+  fileLines: 400, medianFileLines: 150, smallFileLines: 25, routeFileLines: 60,
+  functionLines: 80, medianFunctionLines: 15, complexity: 10, parameters: 4,
 } as const;
 
 /** The part that a file belongs to; undefined: none. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { createWorld, keyManifest } from '../../support/console-access.ts';
 import { nameOf } from '../../../console/forms/api-key.ts';
-import { usualPayer } from '../../../console/keys/payers.ts';
+import { defaultPayer } from '../../../console/keys/payers.ts';
 import { ACCOUNT, ANNA, BLIND, BOTH, GATEWAY, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './keys-stand.ts';
 import type { Browser } from './keys-stand.ts';
 
@@ -230,9 +230,9 @@ describe('creating a key', () => {
   });
   it('never chooses the gateway\'s own namespace where there is another', () => {
     const payer = (namespace: string) => ({ namespace, name: 'main', balanceNanoUsd: 1n });
-    assert.equal(usualPayer([payer(GATEWAY), payer('team-a')], undefined, GATEWAY)?.namespace, 'team-a');
-    assert.equal(usualPayer([payer(GATEWAY)], undefined, GATEWAY)?.namespace, GATEWAY);
-    assert.equal(usualPayer([payer('a'), payer('b')], undefined, GATEWAY), undefined);
+    assert.equal(defaultPayer([payer(GATEWAY), payer('team-a')], undefined, GATEWAY)?.namespace, 'team-a');
+    assert.equal(defaultPayer([payer(GATEWAY)], undefined, GATEWAY)?.namespace, GATEWAY);
+    assert.equal(defaultPayer([payer('a'), payer('b')], undefined, GATEWAY), undefined);
   });
   it('turns any name into a valid object name', async () => {
     const { browser, world } = keysStand();

@@ -6,8 +6,8 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { formatCompact, formatMark, roundUp, scaleEnd } from '../../../console/charts/scale.ts';
 import type { SeriesSum } from '../../../console/usage/usage.ts';
-import { monthFigures } from '../../../console/usage-page/forecast.ts';
-import { madeBy } from '../../../console/usage-page/made.ts';
+import { monthSummary } from '../../../console/usage-page/forecast.ts';
+import { outputLabelOf } from '../../../console/usage-page/output-label.ts';
 import { columnsOf, parseUsageQuery } from '../../../console/usage-page/query.ts';
 import { measured, rank } from '../../../console/usage-page/ranked.ts';
 import { buildResources } from '../../../operator/store/resources.ts';
@@ -103,12 +103,12 @@ describe('the forecast of the month', () => {
       ...Array.from({ length: 7 }, (_, at) => sum(Date.UTC(2026, 10, 14 + at), 'a', 24n)),
       sum(Date.UTC(2026, 10, 21), 'a', 7n), // today is not over
     ];
-    const { today, month, lastMonth, forecastNanoUsd, monthName } = monthFigures(days, NOW);
+    const { today, month, lastMonth, forecastNanoUsd, monthName } = monthSummary(days, NOW);
     assert.deepEqual([today.costNanoUsd, month.costNanoUsd, lastMonth.costNanoUsd], [7n, 275n, 5n]);
     // nine days and three quarters are left
     assert.equal(forecastNanoUsd, 275n + 24n * 39n / 4n);
     assert.equal(monthName, 'November');
-    assert.equal(monthFigures([sum(Date.UTC(2026, 10, 1), 'a', 100n)], NOW).forecastNanoUsd, undefined);
+    assert.equal(monthSummary([sum(Date.UTC(2026, 10, 1), 'a', 100n)], NOW).forecastNanoUsd, undefined);
   });
 });
 
@@ -128,7 +128,7 @@ describe('the output of a call', () => {
     ] }),
     object('Group', 'vip', { priceRatio: '1.5' }),
   ] });
-  const made = madeBy({ resources: () => resources, gatewayNamespace: 'model-gateway' });
+  const made = outputLabelOf({ resources: () => resources, gatewayNamespace: 'model-gateway' });
   const none = { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 };
   const of = (more: Partial<UsageRecord>) =>
     made(call('req', 'key', { tokens: none, catalog: 'model-gateway/p@3', group: 'vip', ...more }));

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type { MarginSum } from '#ledger/usage-tables.ts';
 import type {
-  ActivityEntry, ActivityQuery, ActivityReader, ProxyFigures, RefusalCount,
+  ActivityEntry, ActivityQuery, ActivityReader, ProxyStats, RefusalCount,
 } from '../../../dataplane/activity/activity.ts';
 import { SHORTAGE_CODES } from '../../../dataplane/activity/activity.ts';
 import type { ChannelDoctor } from '../../../console/route.ts';
@@ -167,7 +167,7 @@ const PEOPLE = [
 
 /** Activity over lists. */
 export function activityOf(
-  entries: readonly ActivityEntry[], counts: readonly RefusalCount[] = [], figures: readonly ProxyFigures[] = [],
+  entries: readonly ActivityEntry[], counts: readonly RefusalCount[] = [], figures: readonly ProxyStats[] = [],
 ): ActivityReader & { readonly asked: ActivityQuery[] } {
   const asked: ActivityQuery[] = [];
   const chosen = <T extends { account: string; keyUid: string }>(list: readonly T[], query: ActivityQuery): T[] => {

@@ -1,8 +1,8 @@
 /** Time that passes only when a test says so. */
-import type { Clock } from '../../../operator/clock.ts';
+import type { OperatorClock } from '../../../operator/clock.ts';
 import { NOW_MS } from './support.ts';
 
-export interface FakeClock extends Clock {
+export interface FakeClock extends OperatorClock {
   /** Lets time pass, timer by timer, and everything settle in between. */
   pass(ms: number): Promise<void>;
 }

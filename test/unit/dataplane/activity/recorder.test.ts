@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { LATENCY_CLASSES_MS } from '../../../../dataplane/activity/activity.ts';
-import type { ActivityBatch, ProxyFigures } from '../../../../dataplane/activity/activity.ts';
+import type { ActivityBatch, ProxyStats } from '../../../../dataplane/activity/activity.ts';
 import { ChannelMonitor } from '../../../../dataplane/activity/channel-monitor.ts';
 import { entryOf } from '../../../../dataplane/activity/entry-of.ts';
 import { createActivityRecorder } from '../../../../dataplane/activity/recorder.ts';
@@ -17,7 +17,7 @@ const REFUSED = {
 function stand(write: (batch: ActivityBatch) => Promise<void>) {
   const ticks: (() => void)[] = [];
   const faults: unknown[] = [];
-  const figures: ProxyFigures[] = [];
+  const figures: ProxyStats[] = [];
   let closed = 0;
   const recorder = createActivityRecorder({
     writer: { write, writeChannels: async (told) => { figures.push(told); }, close: async () => { closed++; } },

@@ -11,7 +11,7 @@ import { afterAll } from 'vitest';
 import { allowHeaders } from '../../../../dataplane/upstream/headers.ts';
 import { createUpstreams } from '../../../../dataplane/upstream/client.ts';
 import type { PooledUpstreams, UpstreamOptions } from '../../../../dataplane/upstream/client.ts';
-import { Secret, UpstreamFailure } from '../../../../dataplane/upstream/upstream.ts';
+import { SecretValue, UpstreamFailure } from '../../../../dataplane/upstream/upstream.ts';
 import type { UpstreamFailureKind, UpstreamRequest, UpstreamTarget } from '../../../../dataplane/upstream/upstream.ts';
 
 const TIMEOUTS = { connectMs: 2000, firstByteMs: 5000, wholeMs: 5000, idleMs: 5000 };
@@ -61,7 +61,7 @@ export function targetAt(baseUrl: string, changes: Partial<Omit<UpstreamTarget, 
 } = {}): UpstreamTarget {
   return {
     id: 'route/channel', protocol: 'OpenAI', credential: {
-      header: 'authorization', value: new Secret('Bearer provider-secret'),
+      header: 'authorization', value: new SecretValue('Bearer provider-secret'),
     },
     endpoints: new Set(['Chat']), defaultHeaders: {}, clientHeaders: allowHeaders([]), ...changes, baseUrl,
     timeouts: { ...TIMEOUTS, ...changes.timeouts },

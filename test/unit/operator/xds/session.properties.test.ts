@@ -9,7 +9,7 @@ import { describe, it } from 'vitest';
 import { Resource } from '../../../../dataplane/snapshot/discovery.gen.ts';
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../../dataplane/snapshot/discovery.gen.ts';
 import { ResourceCache } from '../../../../operator/xds/resource-cache.ts';
-import { Session } from '../../../../operator/xds/session.ts';
+import { DiscoverySession } from '../../../../operator/xds/session.ts';
 
 const [A, B, LAST] = ['test/A', 'test/B', 'test/Last'];
 const TYPES = [A, B, LAST];
@@ -37,7 +37,7 @@ class Model {
   readonly cache = new ResourceCache();
   /** What the client holds: type → name → version; what it refused it does not hold. */
   readonly holds = new Map(TYPES.map((typeUrl) => [typeUrl, new Map<string, string>()]));
-  session = new Session(this.cache, ORDER);
+  session = new DiscoverySession(this.cache, ORDER);
   unread: DeltaDiscoveryResponse[] = [];
   unanswered: DeltaDiscoveryResponse[] = [];
   rounds = 0;
@@ -62,7 +62,7 @@ class Model {
   }
 
   connect(): void {
-    this.session = new Session(this.cache, ORDER);
+    this.session = new DiscoverySession(this.cache, ORDER);
     [this.unread, this.unanswered] = [[], []];
     for (const typeUrl of TYPES) this.request({ typeUrl, resourceNamesSubscribe: ['*'], initialResourceVersions:
       Object.fromEntries(this.holds.get(typeUrl) ?? []) });
