@@ -1,10 +1,10 @@
-/** Overview, groups, routes and YAML: what each of them shows, and to whom; how a channel is drained. */
+/** Overview, groups, routes and YAML: their content for each person; draining a channel. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'vitest';
 import type { ChannelStats, ProxyStats } from '../../../dataplane/activity/activity.ts';
 import { LATENCY_CLASSES_MS } from '../../../dataplane/activity/activity.ts';
 import { channelHealth, errorRate, latencyAt } from '../../../console/platform/channel-health.ts';
-import { condition, createWorld, keyManifest, TEST_NOW_MS } from '../../support/console-access.ts';
+import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../support/console-access.ts';
 import { activityOf, call, usageBook, walletStand } from './wallet-stand.ts';
 import type { WalletStand } from './wallet-stand.ts';
 
@@ -101,7 +101,7 @@ describe('the models', () => {
 });
 
 describe('the health of channels', () => {
-  const [route] = createWorld([ROUTE]).objects.values();
+  const [route] = createConsoleFixture([ROUTE]).objects.values();
   const healthOf = (told: readonly ProxyStats[], drainedChannels?: readonly string[]) => {
     assert.ok(route?.kind === 'ModelRoute');
     const spec = drainedChannels ? { ...route.spec, drainedChannels } : route.spec;
@@ -188,7 +188,7 @@ describe('routes', () => {
   it('drain a channel, and use it again', async () => {
     assert.equal((await drain('one', 'yes')).location, '/routes?done=drained');
     assert.deepEqual(drained(), ['one']);
-    // the last one that takes calls comes with a warning
+    // the last channel in use gets a warning
     assert.match((await stand.see('petra', '/routes')).body, /No other channel of this route takes calls/);
     await drain('two', 'yes');
     assert.deepEqual(drained(), ['one', 'two']);

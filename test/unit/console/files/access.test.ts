@@ -1,4 +1,4 @@
-/** A folder of manifests changed by its admin, with a real operator on a real folder. */
+/** Changes to a folder of manifests by its admin, with a real operator on a real folder. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { access, chmod, lstat, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -95,9 +95,7 @@ async function machine(t: TestContext, team = TEAM): Promise<Machine> {
   return { admin, config, data, team: path, text: () => readFile(path, 'utf8'), source: operator.manifests, minted };
 }
 
-/**
- * As long as it is not disposed of. Root may write whatever its permissions are, but not what is mounted to be read.
- */
+/** Read-only until it is disposed of. Root can write whatever the permissions are, but not on a read-only mount. */
 async function writeProtected(path: string): Promise<AsyncDisposable> {
   if (process.getuid?.() !== 0) {
     const { mode } = await stat(path);
@@ -115,12 +113,12 @@ async function seen(admin: PersonAccess, ref = CI): Promise<{ generation: number
   return { uid, generation };
 }
 
-/** What an edit keeps of a text: its lines, but not empty ones, nor how far a comment stands from what it is beside. */
+/** The parts of a text that an edit keeps: its lines, but not empty ones, nor the distance of a comment. */
 function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line !== '').map((line) => line.replace(/ +#/, ' #'));
 }
 
-/** Of the team's manifests, from 1. */
+/** The line in the team's manifests, from 1. */
 function lineOf(text: string): number {
   return TEAM.slice(0, TEAM.indexOf(text)).split('\n').length;
 }

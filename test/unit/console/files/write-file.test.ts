@@ -1,4 +1,4 @@
-/** Files are written whole, over what was read, or not at all. */
+/** Files are written as a whole, over the content that was read, or not at all. */
 import assert from 'node:assert/strict';
 import { chmod, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -166,7 +166,7 @@ const anyTokens: fc.Arbitrary<TokenCounts> =
   fc.record({ input: count, cached: count, cacheWrite5m: count, cacheWrite1h: count, output: count });
 const groupRatioE18 = fc.oneof(ratio.map((e9) => e9 * E9), fc.tuple(ratio, ratio).map(([a, b]) => a * b));
 
-/** The contract's formula, term by term, on fractions that are never reduced. */
+/** The documented formula, term by term, on unreduced fractions. */
 function formula(
   price: CatalogPrice, groupE18: bigint, used: TokenCounts, generations: number,
 ): { over: bigint; under: bigint } {
@@ -220,7 +220,7 @@ describe('properties', () => {
       const worst =
         worstCaseNanoUsd(compiled, { inputTokens, outputTokens: used.output, oneHourCache, generations: 2 });
       assert.ok(worst >= costNanoUsd(compiled, { tokens: used, generations: 2 }));
-      // and it is no looser than its rounding: some split reaches it
+      // and it is tight up to its rounding: some split reaches it
       const { perToken } = compiled;
       const classes: (keyof TokenCounts)[] =
         oneHourCache ? ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h'] : ['input', 'cached', 'cacheWrite5m'];

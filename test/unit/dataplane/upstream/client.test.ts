@@ -218,7 +218,7 @@ test('pauses the provider for a slow reader, with bounded memory and no loss', a
   const answer = await startUpstreams().send(targetAt(base), requestOf({ stream: true }));
   const iterator = answer.body[Symbol.asyncIterator]();
   let received = (await iterator.next()).value?.length ?? 0;
-  // the provider writes until all buffers on the way are full, and then stands still
+  // the provider writes until all buffers are full, and then stops
   for (let before = -1; before !== written;) {
     before = written;
     await new Promise((resolve) => setTimeout(resolve, 150));

@@ -1,6 +1,4 @@
-/**
- * Support of these tests: providers on a local port that misbehave as told, and targets that point at them.
- */
+/** Support: local providers that misbehave on request, and targets that point to them. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttp } from 'node:http';
@@ -16,7 +14,7 @@ import type { UpstreamFailureKind, UpstreamRequest, UpstreamTarget } from '../..
 
 const TIMEOUTS = { connectMs: 2000, firstByteMs: 5000, wholeMs: 5000, idleMs: 5000 };
 
-/** A base URL at which an HTTP server answers; closed after the test file. */
+/** Returns the base URL of an HTTP server, which is closed after the test file. */
 export async function startHttp(listener: RequestListener, configure: (server: HttpServer) => void = () =>
   undefined): Promise<string> {
   const server = createHttp(listener);
@@ -25,7 +23,7 @@ export async function startHttp(listener: RequestListener, configure: (server: H
   return listen(server);
 }
 
-/** A base URL at which raw bytes are spoken. `onRequest` is called for each piece that a client sends. */
+/** Returns the base URL of a raw TCP server. `onRequest` is called for each chunk that a client sends. */
 export async function startRaw(onRequest: (
   socket: Socket, request: string, connection: number,
 ) => void): Promise<string> {

@@ -1,5 +1,5 @@
 /**
- * The election with time in hand: never two leaders, no clock compared with another's, a lead given back is free at
+ * Leader election with a controlled clock: never two leaders, no comparison of clocks, and a released lease is free at
  * once.
  */
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/** The libraries that sign are loaded with the first channel that needs them, and not before. */
+/** The signing libraries are loaded with the first channel that needs them, and not earlier. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { MockProvider } from '../../../../support/mock-provider.ts';
 import { openaiChat } from '../../../../support/provider-answers.ts';
 
 const ROOT = join(import.meta.dirname, '../../../../..');
-/** Puts the data plane together, makes one call, and prints what was loaded of these packages. */
+/** Starts the data plane, makes one call, and prints the loaded modules of these packages. */
 const script = (url: string, signIn: string): string => `
 import { registerHooks } from 'node:module';
 const loaded = new Set();

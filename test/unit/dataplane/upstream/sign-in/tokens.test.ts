@@ -89,7 +89,8 @@ describe('Azure\'s managed identity', () => {
   it('is never redirected to another address', async () => {
     service.script({ status: 302, headers: { location: `${service.url}/elsewhere` }, steps: [] });
     await assert.rejects(requestEntraToken({
-      way: 'AzureEntra', credential: new SecretValue('s'), tenantId: 't', clientId: 'c', authority: service.url, scope: 'x',
+      way: 'AzureEntra', credential: new SecretValue('s'), tenantId: 't', clientId: 'c', scope: 'x',
+      authority: service.url,
     }, pod()), { code: 'HTTP_302' });
     assert.equal(service.requests.length, 1);
   });
