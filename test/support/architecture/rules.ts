@@ -10,8 +10,12 @@ const ROUTE_FILE = /^dataplane\/server\/routes\//;
 
 /** Returns all violations in these sources, which are the whole product, so that imports can be followed. */
 export function checkSources(sources: readonly Source[]): Violation[] {
-  const files = new Map(sources.map((source) => [source.path, readSource(source)]));
-  const all = [...files.values()];
+  return checkFiles(sources.map(readSource));
+}
+
+/** The same for sources that are parsed already. */
+export function checkFiles(all: readonly FileFacts[]): Violation[] {
+  const files = new Map(all.map((file) => [file.path, file]));
   return [
     ...all.flatMap(
       checkArrows,
