@@ -4,7 +4,7 @@
  */
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { AccessError } from './access/access.ts';
-import type { AccessErrorReason, FieldError } from './access/access.ts';
+import type { AccessErrorReason, ApiFieldError } from './access/access.ts';
 
 /** A request that the console refuses before it reaches a page. */
 export class RequestRefused extends Error {
@@ -27,7 +27,7 @@ interface ErrorDescription {
   readonly status: number;
   readonly title: string;
   readonly message: string;
-  readonly fields: readonly FieldError[];
+  readonly fields: readonly ApiFieldError[];
   readonly headers: Readonly<Record<string, string>>;
   /** An unexpected error: it is logged, and the page shows the request id. */
   readonly unforeseen: boolean;

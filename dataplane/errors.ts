@@ -189,7 +189,7 @@ export interface RefusedKey {
 }
 
 /** The message, if the gateway wrote it. Undefined for a provider's message, which may quote a prompt. */
-export function ownWords({ code, message }: GatewayError): string | undefined {
+export function gatewayMessage({ code, message }: GatewayError): string | undefined {
   return code === 'upstream_refused' ? undefined : message;
 }
 

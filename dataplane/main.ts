@@ -39,8 +39,8 @@ import type { ValidConfig } from './state/compile-edit.ts';
 import { compile } from './state/compile.ts';
 import { createCurrentState } from './state/current.ts';
 import { createMetrics } from './telemetry/metrics.ts';
-import type { DistributionFigures, Metrics } from './telemetry/metrics.ts';
-import type { ProcessFigures } from './telemetry/process-metrics.ts';
+import type { DistributionStats, Metrics } from './telemetry/metrics.ts';
+import type { ProcessStats } from './telemetry/process-metrics.ts';
 import { createCallTelemetry } from './telemetry/telemetry.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
 import type { Tokenizer } from './tokenizer/tokenizer.ts';
@@ -64,7 +64,7 @@ export interface DataplaneOptions {
   readonly corsOrigins?: readonly string[];
   readonly version: string;
   /** Node's `process`, for the memory and CPU metrics. */
-  readonly process?: ProcessFigures;
+  readonly process?: ProcessStats;
   /** The environment, through which clouds give a pod its identity. Default: empty. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Called when a provider refuses the gateway's credential or model name. */
@@ -72,7 +72,7 @@ export interface DataplaneOptions {
   /** The console's URL without a path; it may become known later. */
   readonly consoleUrl?: () => string | undefined;
   /** xDS figures for the metrics; absent if the configuration does not come over the network. */
-  readonly distribution?: () => DistributionFigures;
+  readonly distribution?: () => DistributionStats;
   /** True if the configuration is too old to be trusted: calls are then refused. */
   readonly configExpired?: () => boolean;
   /** Further parts of /config_dump, by name; they must hold no secret. */

@@ -4,9 +4,9 @@
  */
 
 /** The part of the clock that loops need. */
-export type TimerClock = Pick<Clock, 'nowMs' | 'after'>;
+export type TimerClock = Pick<OperatorClock, 'nowMs' | 'after'>;
 
-export interface Clock {
+export interface OperatorClock {
   nowMs(): number;
   /** Calls a function once after a delay; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
@@ -15,7 +15,7 @@ export interface Clock {
 }
 
 /** Date.now, setTimeout and Math.random. */
-export const SYSTEM_CLOCK: Clock = {
+export const SYSTEM_CLOCK: OperatorClock = {
   nowMs: () => Date.now(),
   after(ms, run) {
     const timer = setTimeout(run, Math.max(0, ms));
@@ -25,7 +25,7 @@ export const SYSTEM_CLOCK: Clock = {
 };
 
 /** Resolves after `ms`, or as soon as the signal aborts. */
-export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+export function sleep(clock: OperatorClock, ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const end = (): void => {

@@ -23,7 +23,7 @@ import { createPathAuthorizer } from './kube/authorize-request.ts';
 import { createKubeClient } from './kube/client.ts';
 import type { KubeClient } from './kube/client.ts';
 import { SYSTEM_CLOCK } from './clock.ts';
-import type { Clock } from './clock.ts';
+import type { OperatorClock } from './clock.ts';
 import { createOperatorMetrics } from './metrics.ts';
 import type { GaugeCollectors, OperatorMetrics } from './metrics.ts';
 import type { KnownSpending } from './reconcile/known-spending.ts';
@@ -147,7 +147,9 @@ async function openEdgePort(
 }
 
 /** Opens the port on which the API server asks about pods that want a sidecar, if configured. */
-async function openWebhook(context: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
+async function openWebhook(
+  context: Context, after: OperatorClock['after'], ending: AsyncDisposableStack,
+): Promise<void> {
   const { settings, client, namespace, log, metrics: { meter }, running } = context;
   const { webhookListen } = settings;
   if (!webhookListen) return;
@@ -159,7 +161,9 @@ async function openWebhook(context: Context, after: Clock['after'], ending: Asyn
 }
 
 /** Opens the console's port, if configured. */
-async function openConsole(context: Context, after: Clock['after'], ending: AsyncDisposableStack): Promise<void> {
+async function openConsole(
+  context: Context, after: OperatorClock['after'], ending: AsyncDisposableStack,
+): Promise<void> {
   const { settings, client, access, namespace, version, log, metrics: { meter }, running } = context;
   if (!settings.console || !running.manager) return;
   const { startClusterConsole } = await import('./cluster/console.ts'); // loaded only if it is used
@@ -171,7 +175,7 @@ async function openConsole(context: Context, after: Clock['after'], ending: Asyn
 }
 
 /** Timers that `end` cancels, whatever still waits for them. */
-function cancellableTimers(): { readonly after: Clock['after']; readonly end: () => void } {
+function cancellableTimers(): { readonly after: OperatorClock['after']; readonly end: () => void } {
   const pending = new Set<() => void>();
   let ended = false;
   return {

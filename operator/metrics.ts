@@ -99,7 +99,7 @@ type NameOf<Type> = { [Name in keyof Table]: Table[Name]['type'] extends Type ? 
 type Labels = Readonly<Record<string, string>>;
 
 /** Through this the operator's parts write their figures. */
-export interface Meter {
+export interface MetricsRecorder {
   /** Adds to a counter. */
   add(name: NameOf<'counter'>, labels: Labels, value: number): void;
   /** Sets a gauge. */
@@ -113,7 +113,7 @@ export type GaugeCollectors = Readonly<Partial<Record<NameOf<'gauge'>, (gauge: G
 
 export interface OperatorMetrics {
   readonly registry: Registry;
-  readonly meter: Meter;
+  readonly meter: MetricsRecorder;
 }
 
 /** Creates all metrics of the table in a registry of their own. */

@@ -1,4 +1,4 @@
-/** `mgw validate`: reports, for pull requests, what the API server and the operator would say about a folder. */
+/** `mgw validate`: lists the errors that an API server and an operator would report on a folder, for pull requests. */
 import { Command } from 'commander';
 import type { Diagnostic } from '../../operator/files/diagnostic.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
@@ -15,9 +15,9 @@ export function validateCommand(ended: (exitCode: number) => void): Command {
   return new Command('validate')
     .summary('check a folder of manifests without running anything')
     .description(paragraphs(
-      'Says what the API server and the operator would say to the manifests in DIR, each with file and line: unknown ' +
+      'Lists what the API server and the operator would report on the manifests in DIR, with file and line: unknown ' +
         'fields, wrong values, duplicates, missing references, conflicts, wrong namespaces.',
-      'Exits with 1 on any error; warnings, such as a Secret that is kept elsewhere, are printed and pass.',
+      'Exits with 1 on any error; warnings, such as a Secret that is kept elsewhere, do not change the exit code.',
     ))
     .argument('<DIR>', 'folder of manifests (*.yaml, *.yml, at any depth)')
     .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')

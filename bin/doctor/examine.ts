@@ -5,15 +5,15 @@ import type { ChannelDoctor } from '../../console/route.ts';
 import { planProbes } from './plan.ts';
 import type { Plan } from './plan.ts';
 import { askChannel } from './probe.ts';
-import type { Outcome } from './probe.ts';
+import type { ProbeResult } from './probe.ts';
 import { describeCosts } from './report.ts';
 
 /** Asks each channel of the plan. A channel that does not answer is an outcome too. */
-export async function examine({ probes }: Plan): Promise<readonly Outcome[]> {
+export async function examine({ probes }: Plan): Promise<readonly ProbeResult[]> {
   const upstreams = createUpstreams({
     identity: { env: process.env, nowMs: () => Date.now(), random: () => Math.random() },
   });
-  const outcomes: Outcome[] = [];
+  const outcomes: ProbeResult[] = [];
   try {
     for (const probe of probes) outcomes.push(await askChannel(upstreams, probe));
   } finally {

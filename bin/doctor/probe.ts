@@ -13,7 +13,7 @@ import { diagnose } from './diagnose.ts';
 import type { Diagnosis } from './diagnose.ts';
 import type { Probe } from './plan.ts';
 
-export interface Outcome extends Diagnosis {
+export interface ProbeResult extends Diagnosis {
   readonly probe: Probe;
   /** What the channel was asked for. */
   readonly asked: 'Count' | 'Call';
@@ -30,7 +30,7 @@ export function countsTokens({ target: { protocol } }: Probe): boolean {
 }
 
 /** Never rejects. */
-export async function askChannel(upstreams: Upstreams, probe: Probe): Promise<Outcome> {
+export async function askChannel(upstreams: Upstreams, probe: Probe): Promise<ProbeResult> {
   const counter = providerOf(probe.target.protocol).tokenCounters?.Anthropic;
   if (counter) {
     const { body, parsed } = bodyOf(probe, false);

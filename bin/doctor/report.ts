@@ -3,7 +3,7 @@ import { textTable } from '../text-table.ts';
 import { isFault } from './diagnose.ts';
 import type { Plan } from './plan.ts';
 import { countsTokens } from './probe.ts';
-import type { Outcome } from './probe.ts';
+import type { ProbeResult } from './probe.ts';
 
 const HEADS = ['CHANNEL', 'MODEL', 'ASKED', 'RESULT', 'DETAILS'] as const;
 
@@ -18,13 +18,13 @@ export function describeCosts({ probes, skipped }: Plan): string {
 }
 
 /** `missing`: what the operator says of channels that are left out for lack of a Secret. */
-export function writeTable(outcomes: readonly Outcome[], missing: readonly string[]): string {
+export function writeTable(outcomes: readonly ProbeResult[], missing: readonly string[]): string {
   const rows = outcomes.map(({ probe, asked, problem = 'ok', message }) =>
     [probe.channel, probe.model.name, asked.toLowerCase(), problem, message]);
   return [...textTable([HEADS, ...rows]), ...missing].join('\n');
 }
 
-export function writeReport(outcomes: readonly Outcome[], missing: readonly string[]): string {
+export function writeReport(outcomes: readonly ProbeResult[], missing: readonly string[]): string {
   return JSON.stringify({
     channels: outcomes.map(({ probe, asked, problem, message }) => ({
       channel: probe.channel, model: probe.model.name, upstreamModel: probe.upstreamModel, asked,
@@ -34,6 +34,6 @@ export function writeReport(outcomes: readonly Outcome[], missing: readonly stri
   }, undefined, 2);
 }
 
-export function hasFaults(outcomes: readonly Outcome[], missing: readonly string[]): boolean {
+export function hasFaults(outcomes: readonly ProbeResult[], missing: readonly string[]): boolean {
   return missing.length > 0 || outcomes.some(isFault);
 }

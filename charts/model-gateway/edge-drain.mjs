@@ -1,6 +1,6 @@
 // Drains the Envoy of the same pod, which would exit at once on SIGTERM. When the pod terminates, Envoy closes each
-// connection after its current response, so that clients connect to another pod. Envoy's preStop hook requests this server,
-// which responds when no connection is left.
+// connection after its current response, so that clients connect to another pod. Envoy's preStop hook sends a request
+// to this server, which responds when no connection is left.
 import { createServer } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 

@@ -28,24 +28,32 @@ async function check(name, run) {
 async function get(url, status, headers = {}) {
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(10_000) });
   const text = await response.text();
-  if (response.status !== status) throw new Error(`${url} responds with ${response.status} instead of ${status}: ${text.slice(0, 200)}`);
-  return text;
+  if (response.status === status) return text;
+  throw new Error(`${url} responds with ${response.status} instead of ${status}: ${text.slice(0, 200)}`);
+}
+
+async function getJson(path, headers) {
+  return JSON.parse(await get(`${FRONT}${path}`, 200, headers));
 }
 
 await check('every proxy is ready', async () => {
   // The lookup fails if no proxy is ready.
   const proxies = await lookup(FLEET, { all: true });
-  await Promise.all(proxies.map(({ address, family }) => get(`http://${family === 6 ? `[${address}]` : address}:${ADMIN_PORT}/readyz`, 200)));
+  await Promise.all(proxies.map(({ address, family }) =>
+    get(`http://${family === 6 ? `[${address}]` : address}:${ADMIN_PORT}/readyz`, 200)));
   return `${proxies.length} of ${proxies.length}`;
 });
-await check('prices', async () => `${JSON.parse(await get(`${FRONT}/pricing.json`, 200)).data.length} models`);
+await check('prices', async () => `${(await getJson('/pricing.json')).data.length} models`);
 await check('a call without a key is refused', async () => {
   await get(`${FRONT}/v1/models`, 401);
   return '401';
 });
 if (KEY) {
   const headers = { authorization: `Bearer ${KEY}` };
-  await check('models of the key', async () => JSON.parse(await get(`${FRONT}/v1/models`, 200, headers)).data.map(({ id }) => id).join(', ') || 'none');
-  await check('what the key may spend', async () => `${JSON.parse(await get(`${FRONT}/v1/key`, 200, headers)).remaining_usd} USD`);
+  await check('models of the key', async () => {
+    const { data } = await getJson('/v1/models', headers);
+    return data.map(({ id }) => id).join(', ') || 'none';
+  });
+  await check('remaining money of the key', async () => `${(await getJson('/v1/key', headers)).remaining_usd} USD`);
 }
 process.exitCode = failed === 0 ? 0 : 1;

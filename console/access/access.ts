@@ -78,7 +78,7 @@ export type AccessErrorReason =
   | 'SignedOut' | 'Forbidden' | 'NotFound' | 'Conflict' | 'AlreadyExists' | 'Invalid' | 'Unavailable';
 
 /** One error of the API about a field, in its own words. */
-export interface FieldError {
+export interface ApiFieldError {
   /** "spec.quota.limitUsd"; empty: the object as a whole. */
   readonly path: string;
   readonly message: string;
@@ -89,11 +89,11 @@ export class AccessError extends Error {
   override readonly name = 'AccessError';
   readonly reason: AccessErrorReason;
   /** The invalid fields, if the reason is Invalid. */
-  readonly fields: readonly FieldError[];
+  readonly fields: readonly ApiFieldError[];
 
   constructor(reason: AccessErrorReason, message: string, {
     fields = [], cause,
-  }: { readonly fields?: readonly FieldError[]; readonly cause?: unknown } = {}) {
+  }: { readonly fields?: readonly ApiFieldError[]; readonly cause?: unknown } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.reason = reason;
     this.fields = fields;

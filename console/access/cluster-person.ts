@@ -9,7 +9,7 @@ import { MERGE_PATCH } from '../../operator/kube/client.ts';
 import type { KubeClient, KubeJson } from '../../operator/kube/client.ts';
 import { hasStatus } from '../../operator/kube/errors.ts';
 import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from '../../operator/kube/parse-object.ts';
-import { KEY_ENTRY, isMadeFor, rotationOf, secretNameOf } from '../../operator/store/key-secret.ts';
+import { KEY_ENTRY, isCreatedFor, rotationOf, secretNameOf } from '../../operator/store/key-secret.ts';
 import { namespacedName } from '../../operator/store/resources.ts';
 import type { ClusterCache } from '../../operator/store/cluster-cache.ts';
 import { AccessError } from './access.ts';
@@ -148,7 +148,7 @@ async function readText(client: Pick<KubeClient, 'request'>, apiKey: ApiKey): Pr
   }
   const secret = parseSecretObject(answer);
   const { type, rotation } = apiKey.spec.key;
-  if (type === 'Generated' && !(isMadeFor(secret, apiKey) && rotationOf(secret) >= rotation)) return undefined;
+  if (type === 'Generated' && !(isCreatedFor(secret, apiKey) && rotationOf(secret) >= rotation)) return undefined;
   return secret.data.get(KEY_ENTRY);
 }
 

@@ -9,7 +9,7 @@ import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, Object
 import { changeManifest, createManifest, deleteManifest, findObject, objectsOf } from './files/changes.ts';
 import type { FolderChanges } from './files/changes.ts';
 import type { ManifestSource } from './files/source.ts';
-import { whyReadOnly } from './files/write-file.ts';
+import { readOnlyReason } from './files/write-file.ts';
 import type { KeyDirectory } from './key-access.ts';
 import { createMutex } from '../../operator/store/mutex.ts';
 
@@ -38,7 +38,7 @@ function adminOf(options: FilesAccessOptions): PersonAccess {
     return status === undefined ? object : { ...object, status };
   };
   const may = async (verb: AccessVerb): Promise<boolean> => READS.has(verb) ||
-    await whyReadOnly(source.folder) === undefined;
+    await readOnlyReason(source.folder) === undefined;
 
   return {
     person: { name: ADMIN },

@@ -4,7 +4,7 @@
  */
 import { KubeError } from '../../operator/kube/errors.ts';
 import { AccessError } from './access.ts';
-import type { AccessErrorReason, FieldError } from './access.ts';
+import type { AccessErrorReason, ApiFieldError } from './access.ts';
 
 const FAULTS: Readonly<Record<number, AccessErrorReason>> = { 400: 'Invalid', 401:
   'SignedOut', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 410: 'NotFound', 413: 'Invalid', 422: 'Invalid' };
@@ -41,7 +41,7 @@ function busyMessage({ status, words }: KubeError): string {
     : `The Kubernetes API server could not do it: ${words}`;
 }
 
-function fieldsOf({ words, causes }: KubeError): FieldError[] {
+function fieldsOf({ words, causes }: KubeError): ApiFieldError[] {
   if (DENIAL.test(words))
     return [{ path: '', message: words.slice(words.search(DENIAL)).replace(DENIAL, '').trim() || words }];
   const unknown = unknownField(words);

@@ -4,7 +4,7 @@
  * it unchanged.
  */
 import type { ApiKey, ApiKeyQuota, ApiKeySpec } from '#crds/types.gen.ts';
-import type { AccessError, FieldError } from '../access/access.ts';
+import type { AccessError, ApiFieldError } from '../access/access.ts';
 
 /** Everything that can be typed, under the names that the form's controls have. */
 export interface KeyForm {
@@ -255,7 +255,7 @@ export function errorsOfRefusal(error: AccessError, present: readonly KeyField[]
 }
 
 /** Faults by the API's paths as form errors. */
-export function errorsOfFields(fields: readonly FieldError[], present: readonly KeyField[]): FormError[] {
+export function errorsOfFields(fields: readonly ApiFieldError[], present: readonly KeyField[]): FormError[] {
   return fields.map(({ path, message }) => {
     const field = controlOf(path);
     if (field !== undefined && present.includes(field)) return { field, message };

@@ -19,7 +19,7 @@ interface EditRow {
   readonly text: (form: KeyForm) => string;
   /** The parts of a form that belong to this field. */
   readonly take: (form: KeyForm) => Partial<KeyForm>;
-  /** What is merged into the spec; null takes a field out. */
+  /** The merge patch of the spec; null removes a field. */
   readonly patch: (form: KeyForm) => Parsed<SpecPatch>;
 }
 

@@ -5,7 +5,7 @@ import type { KindSchema } from '#crds/kind-schema.ts';
 import { admit } from '#crds/schema.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
 import type { Kind } from '#crds/types.gen.ts';
-import type { FieldError, ObjectRef } from '../access/access.ts';
+import type { ApiFieldError, ObjectRef } from '../access/access.ts';
 
 /** The API's kinds, by name. */
 export type Schemas = ReadonlyMap<string, KindSchema>;
@@ -13,7 +13,7 @@ export type Schemas = ReadonlyMap<string, KindSchema>;
 /** The faults of a new object by the schema and rules of its CustomResourceDefinition, in the API's words. */
 export function schemaFaults(
   schemas: Schemas, kind: Kind, { namespace, name, spec }: ObjectRef & { readonly spec: object },
-): FieldError[] {
+): ApiFieldError[] {
   const schema = schemas.get(kind);
   if (!schema) throw new Error(`no schema of ${kind}`);
   const object = parseJson(JSON.stringify({ apiVersion: API_VERSION, kind, metadata: { namespace, name }, spec }));

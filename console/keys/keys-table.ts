@@ -10,7 +10,7 @@ import { KEY_COLUMNS, keysPath, sortedBy } from './keys-query.ts';
 import type { KeyColumn, KeyRow, KeysQuery } from './keys-query.ts';
 import { copyPath, keyPath, SWITCH_FORM, switchValue } from './requested-key.ts';
 
-/** What the person may do in which namespaces. */
+/** The person's rights, with the namespaces where they have them. */
 export interface KeyRights {
   readonly create: readonly string[];
   readonly change: ReadonlySet<string>;
@@ -74,7 +74,7 @@ function renderRow({ facts, finding, group }: KeyRow, { rights, nowMs, places }:
 <td data-label="Group" class="keys-group"><bdi>${group}</bdi></td>\
 <td data-label="Spent of limit">${spentOfLimit(facts, places)}</td>\
 <td data-label="Remaining" class="num">${remaining(facts, places)}</td>\
-<td data-label="Last used">${facts.lastUsedMs === undefined 
+<td data-label="Last used">${facts.lastUsedMs === undefined
   ? none('Never')
   : renderTime(facts.lastUsedMs, 'minute')}</td>\
 <td data-label="Expires">${expires(facts, nowMs)}</td>\

@@ -25,7 +25,7 @@ export function payersOf(accounts: readonly Account[], namespaces: readonly stri
  * The only one, or that of the latest key. An account of the gateway's own namespace is chosen only where there is no
  * other at all.
  */
-export function usualPayer(payers: readonly Payer[], latest: ApiKey | undefined, gatewayNamespace: string):
+export function defaultPayer(payers: readonly Payer[], latest: ApiKey | undefined, gatewayNamespace: string):
   | Payer | undefined {
   const others = payers.filter(({ namespace }) => namespace !== gatewayNamespace);
   const candidates = others.length === 0 ? payers : others;
@@ -35,7 +35,7 @@ export function usualPayer(payers: readonly Payer[], latest: ApiKey | undefined,
 }
 
 /** That of the latest key, or the one with the most models; of several an automatic one, then the cheapest. */
-export function usualGroup(groups: readonly GroupChoice[], latest: ApiKey | undefined): GroupChoice | undefined {
+export function defaultGroup(groups: readonly GroupChoice[], latest: ApiKey | undefined): GroupChoice | undefined {
   const own = groups.find(({ name }) => name === latest?.spec.groupRef.name);
   if (own) return own;
   return groups.toSorted((a, b) => b.models.length - a.models.length ||

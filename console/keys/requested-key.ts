@@ -71,7 +71,7 @@ export function createdPath(apiKey: Pick<ApiKey, 'metadata'>, rotation: number, 
 }
 
 /** The meaning of a pressed switch: the wanted state, and the object. */
-export interface Switched {
+export interface SwitchRequest {
   readonly enabled: boolean;
   readonly uid: string;
 }
@@ -82,7 +82,7 @@ export function switchValue({ metadata, spec }: ApiKey): string {
 }
 
 /** undefined: no switch posts this. */
-export function readSwitchValue(text: string): Switched | undefined {
+export function readSwitchValue(text: string): SwitchRequest | undefined {
   const [, to, uid = ''] = /^(on|off) (\S*)$/.exec(text) ?? [];
   return to === undefined ? undefined : { enabled: to === 'on', uid };
 }

@@ -7,8 +7,8 @@ import type { KeyStatusFinding } from '../keys/key-status.ts';
 import { keyPath } from '../keys/requested-key.ts';
 import { errorRate, failureText } from '../platform/channel-health.ts';
 import type { ChannelHealth } from '../platform/channel-health.ts';
-import type { MonthFigures } from '../usage-page/forecast.ts';
-import { renderFigures } from '../usage-page/view.ts';
+import type { MonthSummary } from '../usage-page/forecast.ts';
+import { renderMonthSummary } from '../usage-page/view.ts';
 import { renderStatusDot } from '../views/status-mark.ts';
 import { accountPath } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
@@ -33,7 +33,7 @@ export interface Overview {
   readonly keys: readonly KeyLine[];
   /** How many the person sees. */
   readonly allKeys: number;
-  readonly spending: MonthFigures | 'Missing' | 'Unavailable';
+  readonly spending: MonthSummary | 'Missing' | 'Unavailable';
   /** Channels with failures in the last five minutes; undefined: the person may not see routes. */
   readonly failing: readonly ChannelHealth[] | undefined;
   /** The gateway's address; undefined: not configured. */
@@ -47,7 +47,7 @@ export function renderOverview(overview: Overview): Html {
   return html`<div class="page-head"><div><h1>Overview</h1></div></div>
 <section class="section" aria-labelledby="spent"><div class="section-head"><h2 id="spent">Spending</h2>\
 <p><a href="/usage">Usage</a></p></div>
-${typeof spending === 'string' ? renderLedgerNotice(spending) : renderFigures(spending)}</section>
+${typeof spending === 'string' ? renderLedgerNotice(spending) : renderMonthSummary(spending)}</section>
 <div class="split">${renderBalances(overview)}
 ${renderKeys(overview)}</div>
 ${failing === undefined ? NOTHING : renderFailing(failing)}

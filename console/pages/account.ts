@@ -8,8 +8,8 @@ import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import type { ObjectRef } from '../access/access.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
-import { madeBy } from '../usage-page/made.ts';
-import type { Made } from '../usage-page/made.ts';
+import { outputLabelOf } from '../usage-page/output-label.ts';
+import type { OutputLabel } from '../usage-page/output-label.ts';
 import { groupNames } from '../usage-page/names.ts';
 import { accountFacts, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
@@ -62,7 +62,7 @@ async function accountPage(
   const facts = account && accountFacts(account, names.size);
   const body = renderAccount({
     ref, names, latest, account, credit, refusals, key: key?.metadata.name, done: grantedNotice(request, visible),
-    calls: { groups: groupNames(request.deps), made: madeBy(request.deps) },
+    calls: { groups: groupNames(request.deps), made: outputLabelOf(request.deps) },
     facts, finding: facts && (await readAccountStatuses(request, [facts]))(facts),
     spending: { range, spending, byKey: key === undefined, ...spendingLinks(visible, names) },
   });
@@ -169,7 +169,7 @@ interface AccountView {
   /** undefined: the ledger cannot be read. */
   readonly latest: readonly UsageRecord[] | undefined;
   /** How calls are described. */
-  readonly calls: { readonly groups: ReadonlyMap<string, string>; readonly made: Made };
+  readonly calls: { readonly groups: ReadonlyMap<string, string>; readonly made: OutputLabel };
   readonly refusals: Refusals;
   readonly names: ReadonlyMap<string, string>;
   /** undefined: the person may not see it. */

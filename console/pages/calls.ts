@@ -4,14 +4,14 @@ import type { UsageCsv } from '#ledger/usage-record-csv.ts';
 import { html } from '#web/html.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import type { CallQuery, UsageStore } from '../usage/usage.ts';
-import { madeBy } from '../usage-page/made.ts';
+import { outputLabelOf } from '../usage-page/output-label.ts';
 import { groupNames, modelNames } from '../usage-page/names.ts';
 import { sumText } from '../usage-page/view.ts';
 import { renderWalletHead } from '../wallet/account-facts.ts';
 import { renderCalls } from '../wallet/calls-table.ts';
 import { seesMargins } from '../wallet/margins.ts';
 import { momentsOf, parseCallFilter } from '../wallet/query.ts';
-import type { CallFilter } from '../wallet/query.ts';
+import type { CallListFilter } from '../wallet/query.ts';
 import { callQueryOf, keyNames, readVisibleCalls, WALLET_FILES } from '../wallet/visible-calls.ts';
 import type { VisibleCalls } from '../wallet/visible-calls.ts';
 import { renderLedgerNotice } from '../wallet/spending.ts';
@@ -37,7 +37,7 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
   const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Calls' });
   const body = page && sums
     ? renderCalls({
-      ref, filter, names, unknownKey, groups: groupNames(request.deps), made: madeBy(request.deps), margins,
+      ref, filter, names, unknownKey, groups: groupNames(request.deps), made: outputLabelOf(request.deps), margins,
       sum: sumText(sums.all), models: modelNames(request.deps.resources().modelRoutes),
       calls: page.calls, next: page.next, wholeSinceMs: page.wholeSinceMs,
       older: before !== undefined, wholeAccount: account !== undefined,
@@ -78,7 +78,7 @@ async function* csvOf(
   yield piece;
 }
 
-function queryOf(visible: VisibleCalls, filter: CallFilter): CallQuery {
+function queryOf(visible: VisibleCalls, filter: CallListFilter): CallQuery {
   return { ...callQueryOf(visible, filter.uid), ...momentsOf(filter), ...(filter.model === ''
     ? {}
     : { model: filter.model }), ...(filter.status ? { status: filter.status } : {}) };

@@ -8,10 +8,10 @@ import { keyPath, requestedKey } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import type { CallPage, Series } from '../usage/usage.ts';
 import { renderRanges } from '../usage-page/filter-form.ts';
-import { madeBy } from '../usage-page/made.ts';
+import { outputLabelOf } from '../usage-page/output-label.ts';
 import { groupNames } from '../usage-page/names.ts';
 import { kindOf, parseUsageQuery } from '../usage-page/query.ts';
-import type { UsageQuery } from '../usage-page/query.ts';
+import type { UsagePageQuery } from '../usage-page/query.ts';
 import { renderUsageChart } from '../usage-page/view.ts';
 import { accountPath, withParameters } from '../wallet/account-facts.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
@@ -33,7 +33,7 @@ async function showActivity(request: PageRequest): Promise<HandlerResult> {
   const { namespace, name } = apiKey.metadata;
   const ref = { namespace, name: apiKey.spec.accountRef.name };
   const visible: VisibleCalls = { ref, account: undefined, key: apiKey, unknownKey: undefined };
-  const query: UsageQuery = {
+  const query: UsagePageQuery = {
     ...parseUsageQuery(request.query, request.nowMs), key: `${namespace}/${name}`, uid: '', by: 'model',
   };
   const [found, names, refusals] = await Promise.all([
@@ -55,7 +55,7 @@ interface Activity {
 
 /** If the ledger does not answer, the rest of the page is still shown. */
 async function readActivity(
-  { deps: { usage }, query: parameters }: PageRequest, visible: VisibleCalls, query: UsageQuery,
+  { deps: { usage }, query: parameters }: PageRequest, visible: VisibleCalls, query: UsagePageQuery,
 ): Promise<Activity | 'Missing' | 'Unavailable'> {
   if (!usage) return 'Missing';
   const before = parameters.get('before');
@@ -74,7 +74,7 @@ async function readActivity(
 
 interface SpendingView {
   readonly apiKey: ApiKey;
-  readonly query: UsageQuery;
+  readonly query: UsagePageQuery;
   readonly series: Series;
 }
 
@@ -106,7 +106,7 @@ function renderCalls({ deps, path, query }: PageRequest, { visible: { ref, key }
 <p><a href="${accountPath(ref, 'calls', { key: name })}">Filter calls</a> · <a href="${accountPath(
   ref, 'calls.csv', { key: name },
 )}">Download as CSV</a></p></div>
-${renderCallsTable(calls.calls, { names, groups: groupNames(deps), made: madeBy(deps), keyOf: () => name })}
+${renderCallsTable(calls.calls, { names, groups: groupNames(deps), made: outputLabelOf(deps), keyOf: () => name })}
 ${renderPager(path, query, calls.next)}</section>`;
 }
 

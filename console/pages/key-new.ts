@@ -8,7 +8,7 @@ import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
 import { schemaFaults } from '../forms/schema-faults.ts';
 import { groupsOfNamespaces } from '../keys/key-choices.ts';
 import { renderMayNotCreate, renderNewKey, renderNoAccount } from '../keys/new-key-form.ts';
-import { idOf, latestKey, payersOf, usualGroup, usualPayer } from '../keys/payers.ts';
+import { idOf, latestKey, payersOf, defaultGroup, defaultPayer } from '../keys/payers.ts';
 import type { Payer } from '../keys/payers.ts';
 import { createdPath, requestedKey } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
@@ -46,7 +46,7 @@ async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
   const place = usualPlace(choices, { namespace: wanted, account }, request.deps.gatewayNamespace);
   const groups =
     groupsOfNamespaces(request, place.namespace === '' ? choices.namespaces : [place.namespace], '');
-  const group = usualGroup(groups, choices.latest)?.name ?? '';
+  const group = defaultGroup(groups, choices.latest)?.name ?? '';
   return formPage(request, { ...newKeyForm(place.namespace), ...place, group }, { choices, errors: [], status: 200 });
 }
 
@@ -69,7 +69,7 @@ function usualPlace(
   const { payers = [], latest } = choices;
   const isWanted = ({ namespace, name }: Payer): boolean => wanted.namespace === '' ||
     (namespace === wanted.namespace && (wanted.account === undefined || name === wanted.account));
-  const payer = usualPayer(payers.filter(isWanted), latest, gatewayNamespace);
+  const payer = defaultPayer(payers.filter(isWanted), latest, gatewayNamespace);
   if (payer) return { namespace: payer.namespace, account: payer.name };
   const namespace = wanted.namespace || usualNamespace(choices, gatewayNamespace) || '';
   // people who may not see accounts have typed one before

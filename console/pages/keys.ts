@@ -20,7 +20,7 @@ import type { KeyRights } from '../keys/keys-table.ts';
 import {
   changeKey, keyPath, keyRef, readSwitchValue, requestedKeyWithUid, SWITCH_FORM, switchValue,
 } from '../keys/requested-key.ts';
-import type { Switched } from '../keys/requested-key.ts';
+import type { SwitchRequest } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { csrfField, renderMissingRight } from '../views/fragments.ts';
 import type { Backend } from '../views/fragments.ts';
@@ -111,7 +111,7 @@ async function switchKey(request: PageRequest): Promise<HandlerResult> {
   }
 }
 
-async function setEnabled(request: PageRequest, { uid, enabled }: Switched): Promise<void> {
+async function setEnabled(request: PageRequest, { uid, enabled }: SwitchRequest): Promise<void> {
   const apiKey = await requestedKeyWithUid(request, uid);
   if (apiKey.spec.enabled !== enabled) await changeKey(request, apiKey, { enabled });
 }
@@ -121,7 +121,7 @@ function isConflict(error: unknown): boolean {
 }
 
 /** Returns to the same view with an offer to undo, or the list for the script. */
-function switchedAnswer(request: PageRequest, { enabled }: Switched): Promise<HandlerResult> | HandlerResult {
+function switchedAnswer(request: PageRequest, { enabled }: SwitchRequest): Promise<HandlerResult> | HandlerResult {
   const { form, params } = request;
   if (form.get('back') === 'key') return { redirect: `${keyPath({ metadata: keyRef(request) })}?done=${
     enabled ? 'on' : 'off'}` };

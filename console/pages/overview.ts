@@ -10,7 +10,7 @@ import { channelHealth } from '../platform/channel-health.ts';
 import type { ChannelHealth } from '../platform/channel-health.ts';
 import { readReports } from '../platform/read-reports.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
-import { figuresSince, monthFigures } from '../usage-page/forecast.ts';
+import { summarySince, monthSummary } from '../usage-page/forecast.ts';
 import { parseUsageQuery } from '../usage-page/query.ts';
 import { callQueryOf, readScope } from '../usage-page/scope.ts';
 import { accountFacts } from '../wallet/account-facts.ts';
@@ -53,11 +53,11 @@ async function readSpending(request: PageRequest): Promise<Overview['spending']>
   const { deps: { usage }, nowMs } = request;
   if (!usage) return 'Missing';
   const scope = await readScope(request);
-  if (scope.accounts.length === 0 && scope.keys.size === 0) return monthFigures([], nowMs);
+  if (scope.accounts.length === 0 && scope.keys.size === 0) return monthSummary([], nowMs);
   const all = callQueryOf(scope, parseUsageQuery(new URLSearchParams(), nowMs));
-  const month = { ...all, sinceMs: figuresSince(nowMs), untilMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS };
+  const month = { ...all, sinceMs: summarySince(nowMs), untilMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS };
   try {
-    return monthFigures((await usage.series(month, { by: 'Account', unit: 'Day' })).sums, nowMs);
+    return monthSummary((await usage.series(month, { by: 'Account', unit: 'Day' })).sums, nowMs);
   } catch (error) {
     if (error instanceof LedgerUnavailable) return 'Unavailable';
     throw error;

@@ -6,10 +6,10 @@ import type { Html } from '#web/html.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { CallPage, CallQuery, SpendingSums, UsageStore } from '../usage/usage.ts';
 import { periodText, renderFilterForm, renderRanges, shownParameters } from '../usage-page/filter-form.ts';
-import { madeBy } from '../usage-page/made.ts';
+import { outputLabelOf } from '../usage-page/output-label.ts';
 import { groupNames, modelNames } from '../usage-page/names.ts';
 import { parseUsageQuery, viewParameters } from '../usage-page/query.ts';
-import type { UsageQuery } from '../usage-page/query.ts';
+import type { UsagePageQuery } from '../usage-page/query.ts';
 import { callQueryOf, readScope } from '../usage-page/scope.ts';
 import type { UsageScope } from '../usage-page/scope.ts';
 import { sumText } from '../usage-page/view.ts';
@@ -43,7 +43,7 @@ ${found
 }
 
 interface Found {
-  readonly query: UsageQuery;
+  readonly query: UsagePageQuery;
   readonly scope: UsageScope;
   readonly before: string | undefined;
   readonly margins: boolean;
@@ -63,14 +63,14 @@ ${renderMissing(page, query.sinceMs)}
 ${page.calls.length === 0
   ? html`<p class="none">${before === undefined ? 'No call matches.' : 'There are no older calls.'}</p>`
   : renderCallsTable(page.calls, {
-    names, groups, made: madeBy(deps), margins,
+    names, groups, made: outputLabelOf(deps), margins,
     keyOf: ({ keyUid }) => scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined,
     showAccounts: scope.accounts.length > 1,
   })}
 ${renderPager(query, before, page)}`;
 }
 
-function renderPager(query: UsageQuery, before: string | undefined, { next }: CallPage): Html {
+function renderPager(query: UsagePageQuery, before: string | undefined, { next }: CallPage): Html {
   if (before === undefined && next === undefined) return NOTHING;
   const parameters = shownParameters(query);
   return html`<nav class="pager" aria-label="Pages"><span></span><div class="actions">${before === undefined

@@ -4,10 +4,10 @@ import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';
 import type { UsageStore } from '../usage/usage.ts';
-import { figuresSince, monthFigures } from '../usage-page/forecast.ts';
+import { summarySince, monthSummary } from '../usage-page/forecast.ts';
 import { groupNames, modelNames } from '../usage-page/names.ts';
 import { kindOf, parseUsageQuery } from '../usage-page/query.ts';
-import type { UsageQuery } from '../usage-page/query.ts';
+import type { UsagePageQuery } from '../usage-page/query.ts';
 import { callQueryOf, readScope } from '../usage-page/scope.ts';
 import type { UsageScope } from '../usage-page/scope.ts';
 import { renderUsage } from '../usage-page/view.ts';
@@ -29,7 +29,7 @@ ${usage ? await renderBody(request, { usage, query, scope }) : renderLedgerNotic
 
 interface Asked {
   readonly usage: UsageStore;
-  readonly query: UsageQuery;
+  readonly query: UsagePageQuery;
   readonly scope: UsageScope;
 }
 
@@ -38,7 +38,7 @@ async function renderBody(request: PageRequest, { usage, query, scope }: Asked):
   if (scope.accounts.length === 0 && scope.keys.size === 0) return html`<p class="none">You may see no account and no \
 key yet. What they spend appears here.</p>`;
   const asked = callQueryOf(scope, query);
-  const month = { ...asked, sinceMs: figuresSince(nowMs), untilMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS };
+  const month = { ...asked, sinceMs: summarySince(nowMs), untilMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS };
   try {
     const [series, days] = await Promise.all([
       usage.series(asked, kindOf(query)),
@@ -47,7 +47,7 @@ key yet. What they spend appears here.</p>`;
     ]);
     return renderUsage({
       query, names: { scope, groups: groupNames(deps) }, models: modelNames(deps.resources().modelRoutes),
-      series, figures: monthFigures(days.sums, nowMs), margins: await seesMargins(request),
+      series, figures: monthSummary(days.sums, nowMs), margins: await seesMargins(request),
     });
   } catch (error) {
     if (error instanceof LedgerUnavailable) return renderLedgerNotice('Unavailable');

@@ -2,13 +2,13 @@
 import type { ModelRoute } from '#crds/types.gen.ts';
 import { formatDuration } from '#web/format.ts';
 import { LATENCY_CLASSES_MS } from '../../dataplane/activity/activity.ts';
-import type { ChannelFigures, ProxyFigures } from '../../dataplane/activity/activity.ts';
+import type { ChannelStats, ProxyStats } from '../../dataplane/activity/activity.ts';
 import type { StatusMark } from '../views/status-mark.ts';
 
 type Channel = ModelRoute['spec']['channels'][number];
 
 /** Missing: there is no store of recent calls here. Unavailable: it does not answer. */
-export type Reports = readonly ProxyFigures[] | 'Missing' | 'Unavailable';
+export type Reports = readonly ProxyStats[] | 'Missing' | 'Unavailable';
 
 export interface ChannelHealth {
   readonly route: string;
@@ -20,9 +20,9 @@ export interface ChannelHealth {
 }
 
 /** Summed over all proxies. */
-export interface ChannelSums extends Pick<ChannelFigures, 'inFlight' | 'attempts' | 'failed' | 'skipped'> {
+export interface ChannelSums extends Pick<ChannelStats, 'inFlight' | 'attempts' | 'failed' | 'skipped'> {
   readonly latency: readonly number[];
-  readonly lastFailure: ChannelFigures['lastFailure'];
+  readonly lastFailure: ChannelStats['lastFailure'];
 }
 
 const NO_CALLS: ChannelSums =
@@ -40,14 +40,14 @@ export function channelHealth(routes: readonly ModelRoute[], reports: Reports): 
   }));
 }
 
-function sumsOf(reports: readonly ProxyFigures[]): Map<string, ChannelSums> {
+function sumsOf(reports: readonly ProxyStats[]): Map<string, ChannelSums> {
   const sums = new Map<string, ChannelSums>();
   for (const figures of reports.flatMap(({ channels }) => channels))
     sums.set(figures.channel, add(sums.get(figures.channel) ?? NO_CALLS, figures));
   return sums;
 }
 
-function add(sum: ChannelSums, figures: ChannelFigures): ChannelSums {
+function add(sum: ChannelSums, figures: ChannelStats): ChannelSums {
   return {
     inFlight: sum.inFlight + figures.inFlight, attempts: sum.attempts + figures.attempts,
     failed: sum.failed + figures.failed, skipped: sum.skipped + figures.skipped,

@@ -5,13 +5,13 @@ import { CALL_STATUSES } from '../wallet/query.ts';
 import { STATUS_WORDS } from '../wallet/calls-table.ts';
 import { withParameters } from '../wallet/account-facts.ts';
 import { filterParameters, periodParameters, RANGE_NAMES, RANGES } from './query.ts';
-import type { UsageQuery } from './query.ts';
+import type { UsagePageQuery } from './query.ts';
 import type { Names } from './names.ts';
 
 export interface FilterView {
   /** "/usage" or "/usage/calls". */
   readonly path: string;
-  readonly query: UsageQuery;
+  readonly query: UsagePageQuery;
   readonly names: Names;
   /** Names of models. */
   readonly models: readonly string[];
@@ -52,19 +52,19 @@ maxlength="253" placeholder="All" spellcheck="false" autocapitalize="none"></lab
   html`<option value="${each}"></option>`)}</datalist>`;
 }
 
-function isFiltered(query: UsageQuery): boolean {
+function isFiltered(query: UsagePageQuery): boolean {
   return query.range === undefined || Object.values(filterParameters(query)).some((value) => value !== '');
 }
 
 /** Links to the ranges that have names. */
-export function renderRanges(path: string, query: UsageQuery, kept: Readonly<Record<string, string>>): Html {
+export function renderRanges(path: string, query: UsagePageQuery, kept: Readonly<Record<string, string>>): Html {
   return html`<ul class="segments" aria-label="Range">${RANGE_NAMES.map((range) => html`\
 <li><a href="${withParameters(path, { ...filterParameters(query), ...kept, ...range === '30d' ? {} : { range } })}"${
   range === query.range ? html` aria-current="true"` : NOTHING}>${RANGES[range]}</a></li>`)}</ul>`;
 }
 
 /** "2026-10-23 to 2026-11-21", or "2026-11-21, 13:00 to 14:00", as people read it. */
-export function periodText({ sinceMs, untilMs }: Pick<UsageQuery, 'sinceMs' | 'untilMs'>): string {
+export function periodText({ sinceMs, untilMs }: Pick<UsagePageQuery, 'sinceMs' | 'untilMs'>): string {
   const iso = (ms: number): string => new Date(ms).toISOString();
   const [since, until] = [iso(sinceMs).slice(0, 10), iso(Math.max(sinceMs, untilMs - 1)).slice(0, 10)];
   if (untilMs - sinceMs < 86_400_000)
@@ -73,6 +73,6 @@ export function periodText({ sinceMs, untilMs }: Pick<UsageQuery, 'sinceMs' | 'u
 }
 
 /** Filter and period as parameters, for links from one page to the other. */
-export function shownParameters(query: UsageQuery): Record<string, string> {
+export function shownParameters(query: UsagePageQuery): Record<string, string> {
   return { ...filterParameters(query), ...periodParameters(query) };
 }

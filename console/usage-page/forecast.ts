@@ -3,7 +3,7 @@ import { addAll, NO_CALLS } from '../usage/add-sums.ts';
 import type { SeriesSum, SpendingSum } from '../usage/usage.ts';
 import { monthStart } from './query.ts';
 
-export interface MonthFigures {
+export interface MonthSummary {
   readonly today: SpendingSum;
   readonly month: SpendingSum;
   readonly lastMonth: SpendingSum;
@@ -21,12 +21,12 @@ const MONTHS = [
 ];
 
 /** The start of the days that the figures need. */
-export function figuresSince(nowMs: number): number {
+export function summarySince(nowMs: number): number {
   return Math.min(monthStart(nowMs, -1), startOfDay(nowMs) - PACE_DAYS * DAY_MS);
 }
 
 /** Computed from sums by day; sums of other days are ignored. */
-export function monthFigures(sums: readonly SeriesSum[], nowMs: number): MonthFigures {
+export function monthSummary(sums: readonly SeriesSum[], nowMs: number): MonthSummary {
   const between = (fromMs: number, toMs: number): SpendingSum =>
     addAll(sums.filter(({ startMs }) => startMs >= fromMs && startMs < toMs));
   const today = startOfDay(nowMs);

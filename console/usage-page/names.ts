@@ -1,7 +1,7 @@
 /** [P] The labels of the names of a split, and the filters that show their calls. */
 import type { ConsoleDeps } from '../route.ts';
 import { shortUid } from '../wallet/account-facts.ts';
-import type { Split, UsageFilter } from './query.ts';
+import type { Split, UsagePageFilter } from './query.ts';
 import type { UsageScope } from './scope.ts';
 
 /** A group's name as users know it. */
@@ -25,7 +25,7 @@ export function labelOf(name: string, by: Split, { scope, groups }: Names): stri
 }
 
 /** The filter that lets only calls of this name through. */
-export function filterOf(name: string, by: Split, { scope }: Pick<Names, 'scope'>): Partial<UsageFilter> {
+export function filterOf(name: string, by: Split, { scope }: Pick<Names, 'scope'>): Partial<UsagePageFilter> {
   switch (by) {
     case 'model': return { model: name };
     case 'account': return { account: name };

@@ -18,7 +18,7 @@ export type RangeName = keyof typeof RANGES;
 export const RANGE_NAMES: readonly RangeName[] = ['today', '7d', '30d', '90d', 'month', 'last-month'];
 
 /** Which calls; empty: any. */
-export interface UsageFilter {
+export interface UsagePageFilter {
   /** "namespace/name" */
   readonly account: string;
   /** "namespace/name", or a name alone. */
@@ -31,10 +31,10 @@ export interface UsageFilter {
 }
 
 /** Any call. */
-export const NO_FILTER: UsageFilter =
+export const NO_FILTER: UsagePageFilter =
   { account: '', key: '', uid: '', model: '', group: '', status: undefined };
 
-export interface UsageQuery extends UsageFilter {
+export interface UsagePageQuery extends UsagePageFilter {
   /** undefined: of its own days or hours. */
   readonly range: RangeName | undefined;
   /** As typed: "2026-11-21", or "2026-11-21T13"; empty where a named range is shown. */
@@ -57,7 +57,7 @@ const MAX_DAYS = 400;
 export const MAX_HOURLY_DAYS = 7;
 const DEFAULT_RANGE: RangeName = '30d';
 
-export function parseUsageQuery(query: URLSearchParams, nowMs: number): UsageQuery {
+export function parseUsageQuery(query: URLSearchParams, nowMs: number): UsagePageQuery {
   const text = (name: string): string => (query.get(name) ?? '').trim().slice(0, MAX_TEXT_LENGTH);
   const status = text('status');
   const period = parsePeriod(query, nowMs);
@@ -73,7 +73,7 @@ export function parseUsageQuery(query: URLSearchParams, nowMs: number): UsageQue
   };
 }
 
-type Period = Pick<UsageQuery, 'range' | 'since' | 'until' | 'sinceMs' | 'untilMs'>;
+type Period = Pick<UsagePageQuery, 'range' | 'since' | 'until' | 'sinceMs' | 'untilMs'>;
 
 function parsePeriod(query: URLSearchParams, nowMs: number): Period {
   const [since, until] = [momentOf(query.get('since')), momentOf(query.get('until'))];
@@ -138,13 +138,13 @@ function momentOf(text: string | null): Moment | undefined {
 export const lengthOf = (unit: Unit): number => (unit === 'day' ? DAY_MS : HOUR_MS);
 
 /** The kind of series that a query asks for. */
-export function kindOf({ by, unit }: Pick<UsageQuery, 'by' | 'unit'>): SeriesKind {
+export function kindOf({ by, unit }: Pick<UsagePageQuery, 'by' | 'unit'>): SeriesKind {
   const splits = { model: 'Model', key: 'Key', group: 'Group', account: 'Account' } as const;
   return { by: splits[by], unit: unit === 'day' ? 'Day' : 'Hour' };
 }
 
 /** Where each column begins. */
-export function columnsOf({ sinceMs, untilMs, unit }: Pick<UsageQuery, 'sinceMs' | 'untilMs' | 'unit'>): number[] {
+export function columnsOf({ sinceMs, untilMs, unit }: Pick<UsagePageQuery, 'sinceMs' | 'untilMs' | 'unit'>): number[] {
   const step = lengthOf(unit);
   return Array.from({ length: Math.ceil((untilMs - sinceMs) / step) }, (_, index) => sinceMs + index * step);
 }
@@ -161,18 +161,18 @@ export function columnLabel(startMs: number, unit: Unit): string {
 }
 
 /** As the query string has the filter; what is empty is left out by whoever writes it. */
-export function filterParameters({ account, key, uid, model, group, status }: UsageFilter): Record<string, string> {
+export function filterParameters({ account, key, uid, model, group, status }: UsagePageFilter): Record<string, string> {
   return { account, key, uid, model, group, status: status ?? '' };
 }
 
 /** As the query string has the period. */
-export function periodParameters({ range, since, until }: Pick<UsageQuery, 'range' | 'since' | 'until'>):
+export function periodParameters({ range, since, until }: Pick<UsagePageQuery, 'range' | 'since' | 'until'>):
 Record<string, string> {
   return range === undefined ? { since, until } : { range: range === DEFAULT_RANGE ? '' : range };
 }
 
 /** As the query string has what is shown; what is the default is left out. */
-export function viewParameters({ show, by, unit, sinceMs, untilMs }: UsageQuery): Record<string, string> {
+export function viewParameters({ show, by, unit, sinceMs, untilMs }: UsagePageQuery): Record<string, string> {
   const hours = untilMs - sinceMs <= 2 * DAY_MS;
   return {
     show: show === 'cost' ? '' : show, by: by === 'model' ? '' : by, unit: (unit === 'hour') === hours ? '' : unit,

@@ -5,7 +5,7 @@
 import type { PageRequest } from '../route.ts';
 import type { CallQuery } from '../usage/usage.ts';
 import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
-import type { UsageFilter, UsageQuery } from './query.ts';
+import type { UsagePageFilter, UsagePageQuery } from './query.ts';
 
 export interface UsageScope {
   /** "namespace/name" of the accounts that may be read, sorted. */
@@ -49,7 +49,7 @@ export async function readScope({ person }: Pick<PageRequest, 'person'>): Promis
 
 /** The calls that a filter lets through, of those that are visible. */
 export function callQueryOf(
-  scope: UsageScope, query: UsageFilter & Pick<UsageQuery, 'sinceMs' | 'untilMs'>,
+  scope: UsageScope, query: UsagePageFilter & Pick<UsagePageQuery, 'sinceMs' | 'untilMs'>,
 ): CallQuery {
   const { model, group, status, uid, sinceMs, untilMs } = query;
   return {
@@ -58,7 +58,7 @@ export function callQueryOf(
   };
 }
 
-function whose({ accounts, keys }: UsageScope, filter: UsageFilter): Pick<CallQuery, 'accounts' | 'keysOf'> {
+function whose({ accounts, keys }: UsageScope, filter: UsagePageFilter): Pick<CallQuery, 'accounts' | 'keysOf'> {
   const isAsked = (account: string): boolean => filter.account === '' || filter.account === account;
   const named = [...keys].filter(([, { id, name, account }]) =>
     isAsked(account) && (id === filter.key || name === filter.key));

@@ -12,27 +12,27 @@ import type { Series, SpendingSum } from '../usage/usage.ts';
 import { withParameters } from '../wallet/account-facts.ts';
 import { renderMissing } from '../wallet/spending.ts';
 import { periodText, renderFilterForm, renderRanges } from './filter-form.ts';
-import type { MonthFigures } from './forecast.ts';
+import type { MonthSummary } from './forecast.ts';
 import { filterOf, labelOf } from './names.ts';
 import type { Names } from './names.ts';
 import {
   columnLabel, columnsOf, filterParameters, MAX_HOURLY_DAYS, MEASURES, momentText, periodParameters, SPLITS, UNITS,
   viewParameters,
 } from './query.ts';
-import type { UsageFilter, UsageQuery } from './query.ts';
+import type { UsagePageFilter, UsagePageQuery } from './query.ts';
 import { measured, rank } from './ranked.ts';
 import type { RankedName, Ranking } from './ranked.ts';
 
 export interface ChartView {
-  readonly query: UsageQuery;
+  readonly query: UsagePageQuery;
   readonly names: Names;
   readonly series: Series;
 }
 
-export interface UsageView extends ChartView {
+export interface UsagePageView extends ChartView {
   /** Suggestions. */
   readonly models: readonly string[];
-  readonly figures: MonthFigures;
+  readonly figures: MonthSummary;
   /** The person may see margins. */
   readonly margins: boolean;
 }
@@ -43,11 +43,11 @@ const UNIT_WORDS = { day: 'Day', hour: 'Hour' } as const;
 const OTHERS_COLOR = 5;
 const DAY_MS = 86_400_000;
 
-export function renderUsage(view: UsageView): Html {
+export function renderUsage(view: UsagePageView): Html {
   const { query, names, models, series } = view;
   const ranking = rank(series.sums, query.show);
   const kept = viewParameters(query);
-  return html`${renderFigures(view.figures)}
+  return html`${renderMonthSummary(view.figures)}
 <div class="toolbar usage-range">${renderRanges('/usage', query, kept)}</div>
 ${renderFilterForm({ path: '/usage', query, names, models, kept })}
 ${names.scope.truncated ? html`<div class="notice"><p>You may see more accounts or keys than this page adds up. \
@@ -71,7 +71,7 @@ export function sumText({ calls, costNanoUsd, inputTokens, outputTokens }: Spend
 }
 
 /** Today, this month, its forecast, and last month. */
-export function renderFigures({ today, month, lastMonth, forecastNanoUsd, monthName }: MonthFigures): Html {
+export function renderMonthSummary({ today, month, lastMonth, forecastNanoUsd, monthName }: MonthSummary): Html {
   return html`<dl class="figures">
 <div><dt>Today (UTC)</dt><dd>${renderUsd(today.costNanoUsd)}<small>${pluralize(today.calls, 'call')}</small></dd></div>
 <div><dt>${monthName} so far</dt><dd>${renderUsd(month.costNanoUsd)}<small>${pluralize(month.calls, 'call')}</small>\
@@ -84,8 +84,8 @@ export function renderFigures({ today, month, lastMonth, forecastNanoUsd, monthN
 </dl>`;
 }
 
-function renderSwitches(query: UsageQuery, { scope }: Names): Html {
-  const path = (change: Partial<UsageQuery>): string => withParameters('/usage', {
+function renderSwitches(query: UsagePageQuery, { scope }: Names): Html {
+  const path = (change: Partial<UsagePageQuery>): string => withParameters('/usage', {
     ...filterParameters(query), ...periodParameters(query), ...viewParameters({ ...query, ...change }),
   });
   const segments = (label: string, options: readonly (readonly [string, string, boolean])[]): Html => html`\
@@ -103,7 +103,7 @@ ${hourly
 }
 
 /** The calls that are shown, or some of them. */
-function callsPath(query: UsageQuery, change: Partial<UsageFilter> = {}, startMs?: number): string {
+function callsPath(query: UsagePageQuery, change: Partial<UsagePageFilter> = {}, startMs?: number): string {
   const moment = startMs === undefined ? undefined : momentText(startMs, query.unit);
   return withParameters('/usage/calls', {
     ...filterParameters({ ...query, ...change }),
@@ -114,7 +114,7 @@ function callsPath(query: UsageQuery, change: Partial<UsageFilter> = {}, startMs
 interface ShownName extends Omit<RankedName, 'name'> {
   readonly label: string;
   readonly color: number;
-  readonly filter: Partial<UsageFilter>;
+  readonly filter: Partial<UsagePageFilter>;
 }
 
 /** The first five and the others together. */
@@ -177,7 +177,7 @@ function renderMeasured(sum: SpendingSum, measure: Measure): Html {
 }
 
 /** By name: the first five, and the others on demand. */
-function renderRanking(ranking: Ranking, view: UsageView): Html {
+function renderRanking(ranking: Ranking, view: UsagePageView): Html {
   const { query: { by } } = view;
   const title = `By ${by}`;
   const { others } = ranking;
@@ -191,7 +191,7 @@ ${others.length > MAX_OTHERS ? html`<p class="soft">The largest ${MAX_OTHERS} ar
 
 const MAX_OTHERS = 200;
 
-function renderNames(names: readonly RankedName[], ranking: Ranking, view: UsageView): Html {
+function renderNames(names: readonly RankedName[], ranking: Ranking, view: UsagePageView): Html {
   const { query: { by, show } } = view;
   const whole = measured(ranking.all, show);
   const isTop = names === ranking.top;

@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type {
-  CallFilter, CallOrder, CallPosition, CallRange, DaySum, MarginSum, StretchSum, UsageTables,
+  CallFilter, CallOrder, CallPosition, CallRange, DaySum, MarginSum, IntervalSum, UsageTables,
 } from '#ledger/usage-tables.ts';
 import type { CallQuery } from './usage.ts';
 
@@ -87,9 +87,9 @@ async function* sumSlices(tables: UsageTables, search: CallSearch): AsyncGenerat
 }
 
 /** The sums of all calls that are searched for, by stretches of a length, from the calls themselves. */
-export async function* sumStretches(
+export async function* sumIntervals(
   tables: UsageTables, search: CallSearch, lengthMs: number,
-): AsyncGenerator<StretchSum> {
+): AsyncGenerator<IntervalSum> {
   for (const slice of slicesOf(tables, search, 'OldestFirst')) {
     yield* tables.stretches(search.filter, slice, lengthMs);
     await setImmediate();

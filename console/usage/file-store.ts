@@ -4,7 +4,7 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openUsageFile } from '#ledger/usage-file.ts';
 import type { UsageFile } from '#ledger/usage-file.ts';
 import { openSqlUsageStore } from './sql-store.ts';
-import type { UsageSource } from './sql-store.ts';
+import type { UsageDatabase } from './sql-store.ts';
 import type { UsageStore } from './usage.ts';
 
 interface OpenFile {
@@ -21,7 +21,7 @@ export function openFileUsageStore(path: string): UsageStore {
   return { ...openSqlUsageStore(fileSource(path)), prepare: () => undefined }; // the file has its sums already
 }
 
-function fileSource(path: string): UsageSource {
+function fileSource(path: string): UsageDatabase {
   let current: OpenFile | undefined;
 
   /** Another file may have been put into its place. */

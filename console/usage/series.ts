@@ -4,9 +4,9 @@
  * the kept sums of that day do not change, so that a month of a million calls is read once.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { StretchSum, UsageTables } from '#ledger/usage-tables.ts';
+import type { IntervalSum, UsageTables } from '#ledger/usage-tables.ts';
 import { added, addAll, NO_CALLS } from './add-sums.ts';
-import { daysOf, searchesOf, sumStretches } from './call-search.ts';
+import { daysOf, searchesOf, sumIntervals } from './call-search.ts';
 import type { CallSearch } from './call-search.ts';
 import type { CallQuery, SeriesKind, SeriesSum, SpendingSum } from './usage.ts';
 
@@ -88,7 +88,7 @@ interface Adding {
 }
 
 async function addHours(tables: UsageTables, search: CallSearch, { by, add }: Adding): Promise<void> {
-  for await (const each of sumStretches(tables, search, HOUR_MS)) add(each.startMs, nameOf(by, search, each), each);
+  for await (const each of sumIntervals(tables, search, HOUR_MS)) add(each.startMs, nameOf(by, search, each), each);
 }
 
 /** From the calls of a day, or of a part of one. */
@@ -96,7 +96,7 @@ async function sumDay(
   tables: UsageTables, search: CallSearch, by: SeriesKind['by'],
 ): Promise<Map<string, SpendingSum>> {
   const names = new Map<string, SpendingSum>();
-  for await (const each of sumStretches(tables, search, DAY_MS)) {
+  for await (const each of sumIntervals(tables, search, DAY_MS)) {
     const name = nameOf(by, search, each);
     names.set(name, added(names.get(name) ?? NO_CALLS, each));
   }
@@ -105,7 +105,7 @@ async function sumDay(
 
 function nameOf(
   by: SeriesKind['by'], { filter }: CallSearch,
-  { model, keyUid, group }: Pick<StretchSum, 'model' | 'keyUid' | 'group'>,
+  { model, keyUid, group }: Pick<IntervalSum, 'model' | 'keyUid' | 'group'>,
 ): string {
   switch (by) {
     case 'Model': return model;

@@ -10,25 +10,25 @@ import { createSeriesReader } from './series.ts';
 import type { CallQuery, CallPage, SpendingSum, SpendingSums, UsageStore } from './usage.ts';
 
 /** Gives access to the tables of some accounts. */
-export interface UsageSource {
+export interface UsageDatabase {
   /** Works with tables that are up to date, and open until the work has ended. Rejects where there are none. */
-  use<R>(accounts: readonly string[], work: UsageQuery<R>): Promise<R>;
+  use<R>(accounts: readonly string[], work: DatabaseQuery<R>): Promise<R>;
   close(): void;
 }
 
 /** `wholeSinceMs`: what was admitted before this moment may be missing in the tables; 0: nothing is. */
-export type UsageQuery<R> = (tables: UsageTables, wholeSinceMs: number) => Promise<R>;
+export type DatabaseQuery<R> = (tables: UsageTables, wholeSinceMs: number) => Promise<R>;
 
 /** The batch size of an export. */
 const BATCH_RECORDS = 1_000;
 const DAY_MS = 86_400_000;
 
 /** The store owns the source from now on. */
-export function openSqlUsageStore(source: UsageSource): Omit<UsageStore, 'prepare'> {
+export function openSqlUsageStore(source: UsageDatabase): Omit<UsageStore, 'prepare'> {
   let closed = false;
   const series = createSeriesReader();
 
-  async function ask<R>(query: CallQuery, work: UsageQuery<R>): Promise<R> {
+  async function ask<R>(query: CallQuery, work: DatabaseQuery<R>): Promise<R> {
     if (closed) throw new LedgerUnavailable('the ledger is closed');
     try {
       return await source.use([...new Set(query.accounts)], work);

@@ -10,7 +10,7 @@ import { STREAM_START } from '#ledger/valkey-reader.ts';
 import type { StreamId, ValkeyReader } from '#ledger/valkey-reader.ts';
 import { createMutex } from '../../operator/store/mutex.ts';
 import { openSqlUsageStore } from './sql-store.ts';
-import type { UsageSource, UsageQuery } from './sql-store.ts';
+import type { UsageDatabase, DatabaseQuery } from './sql-store.ts';
 import type { UsageStore } from './usage.ts';
 
 type RecordReader = Pick<ValkeyReader, 'accounts' | 'recordsAfter' | 'extent' | 'close'>;
@@ -61,7 +61,7 @@ export function openValkeyUsageStore(reader: RecordReader, options: ValkeyUsageS
   };
 }
 
-class ValkeySource implements UsageSource {
+class ValkeySource implements UsageDatabase {
   readonly #reader: RecordReader;
   readonly #bounds: MirrorBounds;
   readonly #path: string | undefined;
@@ -111,7 +111,7 @@ class ValkeySource implements UsageSource {
   }
 
   /** Queries about one account wait for each other, so that no rows are dropped under one of them. */
-  async use<R>(wanted: readonly string[], work: UsageQuery<R>): Promise<R> {
+  async use<R>(wanted: readonly string[], work: DatabaseQuery<R>): Promise<R> {
     this.#openMirror();
     const all = wanted.toSorted().map((account) => this.#begin(account)); // in one order, which excludes deadlocks
     for (const each of all) each.users++;

@@ -1,12 +1,12 @@
 /** [P] The error page: what went wrong and what to do. */
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import type { FieldError } from '../access/access.ts';
+import type { ApiFieldError } from '../access/access.ts';
 
 interface FaultFacts {
   readonly title: string;
   readonly message: string;
-  readonly fields: readonly FieldError[];
+  readonly fields: readonly ApiFieldError[];
   /** Shown for unexpected errors. */
   readonly requestId: string | undefined;
   /** Where to go on, with a label. */
@@ -22,6 +22,6 @@ ${fields.length === 0 ? NOTHING : html`<ul class="wrap">${fields.map(fieldItem)}
 `}<p class="actions"><a class="button" href="${next.path}">${next.label}</a></p>`;
 }
 
-function fieldItem({ path, message }: FieldError): Html {
+function fieldItem({ path, message }: ApiFieldError): Html {
   return html`<li>${path === '' ? NOTHING : html`<code>${path}</code>: `}${message}</li>`;
 }

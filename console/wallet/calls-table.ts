@@ -8,12 +8,12 @@ import { accountPath, shortUid } from './account-facts.ts';
 import { callPath } from './call-links.ts';
 import { renderMargin, renderUpstreamCost } from './margins.ts';
 import { CALL_STATUSES, filterParameters, isCallFilter, momentsOf } from './query.ts';
-import type { CallFilter } from './query.ts';
+import type { CallListFilter } from './query.ts';
 import { renderMissing } from './spending.ts';
 
 interface CallsView {
   readonly ref: ObjectRef;
-  readonly filter: CallFilter;
+  readonly filter: CallListFilter;
   readonly calls: readonly UsageRecord[];
   /** The page after this one. */
   readonly next: string | undefined;

@@ -27,7 +27,7 @@ export interface DayRange {
 }
 
 /** As typed into the filter of calls; empty: any. */
-export interface CallFilter {
+export interface CallListFilter {
   /** A key's name. */
   readonly key: string;
   /** A key by its identity in the ledger, for keys that are gone. */
@@ -74,7 +74,7 @@ export function daysOf({ sinceMs, untilMs }: Pick<DayRange, 'sinceMs' | 'untilMs
     new Date(sinceMs + index * DAY_MS).toISOString().slice(0, 10));
 }
 
-export function parseCallFilter(query: URLSearchParams): CallFilter {
+export function parseCallFilter(query: URLSearchParams): CallListFilter {
   const text = (name: string): string => (query.get(name) ?? '').trim().slice(0, MAX_TEXT_LENGTH);
   const status = text('status');
   return { key: text('key'), uid: text('uid'), model: text('model'), status:
@@ -84,18 +84,18 @@ export function parseCallFilter(query: URLSearchParams): CallFilter {
 /** The moments that a filter's days begin and end at. */
 export function momentsOf({
   since, until,
-}: Pick<CallFilter, 'since' | 'until'>): { readonly sinceMs?: number; readonly untilMs?: number } {
+}: Pick<CallListFilter, 'since' | 'until'>): { readonly sinceMs?: number; readonly untilMs?: number } {
   return { ...(since === ''
     ? {}
     : { sinceMs: Date.parse(since) }), ...(until === '' ? {} : { untilMs: Date.parse(until) + DAY_MS }) };
 }
 
-export function isCallFilter({ key, uid, model, status, since, until }: CallFilter): boolean {
+export function isCallFilter({ key, uid, model, status, since, until }: CallListFilter): boolean {
   return [key, uid, model, status ?? '', since, until].some((value) => value !== '');
 }
 
 /** As the query string has it; what is empty is left out. */
-export function filterParameters({ key, uid, model, status, since, until }: CallFilter): Record<string, string> {
+export function filterParameters({ key, uid, model, status, since, until }: CallListFilter): Record<string, string> {
   return Object.fromEntries(Object.entries({ key, uid, model, status: status ??
     '', since, until }).filter(([, value]) => value !== ''));
 }

@@ -2,7 +2,7 @@
  * [P] Prepares an object as an API server does before validation, in the same order: it reports and drops unknown
  * fields, drops nulls where null has no meaning, and fills in defaults.
  */
-import { fieldError, type FieldError, type Segment } from './field-path.ts';
+import { fieldError, type FieldError, type PathSegment } from './field-path.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import type { SchemaNode } from './kind-schema.ts';
 
@@ -19,7 +19,7 @@ export function normalise(object: JsonObject, root: SchemaNode): Normalised {
 
 interface Found {
   /** The path of the value being visited. */
-  readonly path: Segment[];
+  readonly path: PathSegment[];
   readonly errors: FieldError[];
 }
 
@@ -49,7 +49,7 @@ function normaliseFields(value: JsonObject, node: SchemaNode, found: Found): Jso
 
 interface Step {
   readonly found: Found;
-  readonly segment: Segment;
+  readonly segment: PathSegment;
 }
 
 function normaliseBelow(value: Json, node: SchemaNode, { found, segment }: Step): Json {

@@ -1,8 +1,8 @@
 /** Paths of fields in an object, as error messages show them. */
 
 /** A field's name or a list's index. */
-export type Segment = string | number;
-export type FieldPath = readonly Segment[];
+export type PathSegment = string | number;
+export type FieldPath = readonly PathSegment[];
 
 export interface FieldError {
   /** The path as Kubernetes writes it: `spec.models[0].name`; empty for the object itself. */

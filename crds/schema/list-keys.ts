@@ -1,5 +1,5 @@
 /** [P] Checks lists that are sets or maps: no item, or no key of an item, may occur twice. */
-import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
+import { fieldError, type FieldError, type FieldPath, type PathSegment } from './field-path.ts';
 import { isJsonObject, redactedJson, type Json, type JsonObject } from './json.ts';
 import type { SchemaNode } from './kind-schema.ts';
 
@@ -12,7 +12,7 @@ export function duplicateErrors(value: Json, root: SchemaNode): FieldError[] {
 
 interface Found {
   /** The path of the value being visited. */
-  readonly path: Segment[];
+  readonly path: PathSegment[];
   readonly errors: FieldError[];
 }
 
@@ -35,7 +35,7 @@ function walkMembers(
 
 interface Step {
   readonly found: Found;
-  readonly segment: Segment;
+  readonly segment: PathSegment;
 }
 
 function step(value: Json, node: SchemaNode, { found, segment }: Step): void {

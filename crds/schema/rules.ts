@@ -1,6 +1,6 @@
 /** [P] The CEL rules of a schema (x-kubernetes-validations), evaluated without an API server. */
 import { Environment, type ParseResult } from '@marcbachmann/cel-js';
-import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
+import { fieldError, type FieldError, type FieldPath, type PathSegment } from './field-path.ts';
 import { isJsonObject, redactedJson, type Json } from './json.ts';
 import type { Rule, SchemaNode } from './kind-schema.ts';
 
@@ -59,7 +59,7 @@ function compileProperties(nodes: Readonly<Record<string, SchemaNode>>): Map<str
 }
 
 interface Found {
-  readonly path: Segment[];
+  readonly path: PathSegment[];
   readonly errors: FieldError[];
   readonly isBlocked: IsBlocked;
 }
@@ -85,17 +85,17 @@ function check(compiled: CompiledNode, subject: Subject, found: Found): void {
 /**
  * The members of a value that have rules: items of a list, values of a map, or fields of an object that are not null.
  */
-function membersOf(value: Json, { properties, items, values }: CompiledNode): [Segment, Json, CompiledNode][] {
+function membersOf(value: Json, { properties, items, values }: CompiledNode): [PathSegment, Json, CompiledNode][] {
   if (Array.isArray(value)) return items ? value.map((item: Json, index) => [index, item, items]) : [];
   if (!isJsonObject(value)) return [];
   if (values) return Object.entries(value).map(([name, member]) => [name, member, values]);
-  return [...properties].flatMap(([field, child]): [Segment, Json, CompiledNode][] => {
+  return [...properties].flatMap(([field, child]): [PathSegment, Json, CompiledNode][] => {
     const inner = value[field] ?? null;
     return inner === null ? [] : [[field, inner, child]];
   });
 }
 
-function memberOf(value: unknown, segment: Segment): unknown {
+function memberOf(value: unknown, segment: PathSegment): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, segment) : undefined;
 }
 

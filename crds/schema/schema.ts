@@ -12,7 +12,7 @@ import { identityErrors } from './object-meta.ts';
 import { compileRules, type IsBlocked, type RulesCheck } from './rules.ts';
 import { compileStructure, type StructureCheck } from './structure.ts';
 
-export interface Admission {
+export interface AdmissionResult {
   /** The object with defaults, and without unknown fields and status, which authors do not write. */
   readonly object: JsonObject;
   /** Empty if the object would be accepted. */
@@ -30,7 +30,7 @@ const compiled = new WeakMap<KindSchema, Checks>();
  * Returns what an API server with strict field validation would say to an object that is created, or that replaces
  * `old`, which must be valid itself.
  */
-export function admit(schema: KindSchema, object: JsonObject, old?: JsonObject): Admission {
+export function admit(schema: KindSchema, object: JsonObject, old?: JsonObject): AdmissionResult {
   const { structure, rules } = checksOf(schema);
   const { object: { status: _, ...normalised }, errors: unknown } = normalise(object, schema.root);
   const shape = [...identityErrors(object, schema), ...structure(normalised)];

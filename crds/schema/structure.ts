@@ -4,7 +4,7 @@
  */
 import { Ajv } from 'ajv';
 import type { ErrorObject } from 'ajv';
-import { fieldError, type FieldError, type FieldPath, type Segment } from './field-path.ts';
+import { fieldError, type FieldError, type FieldPath, type PathSegment } from './field-path.ts';
 import { isJsonObject, jsonTypeName, redactedJson, type Json } from './json.ts';
 import type { SchemaNode } from './kind-schema.ts';
 
@@ -90,7 +90,7 @@ function typeMessage(error: ErrorObject, path: string): string {
 function segmentsOf(pointer: string, root: SchemaNode): FieldPath {
   const parts = pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   let node: SchemaNode | undefined = root;
-  return parts.map((part): Segment => {
+  return parts.map((part): PathSegment => {
     const isIndex: boolean = node?.type === 'array';
     node = isIndex ? node?.items : (node?.properties?.[part] ?? node?.additionalProperties);
     return isIndex ? Number(part) : part;

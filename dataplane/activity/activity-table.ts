@@ -4,8 +4,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
-import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry, parseFigures, SHORTAGE_CODES } from './activity.ts';
-import type { ActivityBatch, ActivityEntry, ActivityReader, ProxyFigures, RefusalCount } from './activity.ts';
+import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry, parseStats, SHORTAGE_CODES } from './activity.ts';
+import type { ActivityBatch, ActivityEntry, ActivityReader, ProxyStats, RefusalCount } from './activity.ts';
 
 /** The most entries that are kept of one key: of its refused requests and of its other requests, each. */
 const MAX_ENTRIES_PER_KEY = 100;
@@ -77,7 +77,7 @@ export class ActivityTables {
   }
 
   /** Replaces the figures of all channels. */
-  writeChannels(figures: ProxyFigures): void {
+  writeChannels(figures: ProxyStats): void {
     this.#db.prepare('INSERT OR REPLACE INTO channels VALUES (1, ?)').run(JSON.stringify(figures));
   }
 
@@ -148,7 +148,7 @@ export function openActivityFile(path: string): ActivityReader {
       'SELECT body FROM entries WHERE call_id = ? AND key_uid = ? AND account = ? LIMIT 1',
     ).all(callId, keyUid, account))[0]),
     channels: async (nowMs) => ask([], (db) => db.prepare('SELECT body FROM channels').all()
-      .flatMap(({ body }) => parseFigures(String(body), nowMs) ?? [])),
+      .flatMap(({ body }) => parseStats(String(body), nowMs) ?? [])),
     close: () => undefined,
   };
 }

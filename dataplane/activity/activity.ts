@@ -61,7 +61,7 @@ export const LATENCY_CLASSES_MS: readonly number[] =
   [50, 100, 200, 350, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000, 20_000, 30_000, 60_000, 120_000];
 
 /** What one proxy has measured on one channel in the last five minutes. */
-export interface ChannelFigures {
+export interface ChannelStats {
   /** "route/channel" */
   readonly channel: string;
   readonly inFlight: number;
@@ -79,9 +79,9 @@ export interface ChannelFigures {
 }
 
 /** The figures of one proxy's channels; channels without recent calls are left out. */
-export interface ProxyFigures {
+export interface ProxyStats {
   readonly atMs: number;
-  readonly channels: readonly ChannelFigures[];
+  readonly channels: readonly ChannelStats[];
 }
 
 /** The proxy's side: writes to the store. */
@@ -89,7 +89,7 @@ export interface ActivityWriter {
   /** Adds the entries and counts. Rejects if that fails; the batch is then lost. */
   write(batch: ActivityBatch): Promise<void>;
   /** Replaces this proxy's figures of its channels. */
-  writeChannels(figures: ProxyFigures): Promise<void>;
+  writeChannels(figures: ProxyStats): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -114,7 +114,7 @@ export interface ActivityReader {
   /** Undefined if the entry has expired or never existed. */
   find(query: Required<ActivityQuery> & { readonly callId: string }): Promise<ActivityEntry | undefined>;
   /** The figures that each proxy wrote in the last half minute. */
-  channels(nowMs: number): Promise<readonly ProxyFigures[]>;
+  channels(nowMs: number): Promise<readonly ProxyStats[]>;
   close(): void;
 }
 
@@ -133,28 +133,28 @@ export const COUNT_DAYS = 31;
 export const DAY_MS = 86_400_000;
 
 /** Readers ignore a proxy's figures that are older than this. */
-export const FIGURES_MS = 30_000;
+export const STATS_MAX_AGE_MS = 30_000;
 
 /** Returns undefined if the text has another version's format, or is too old. */
-export function parseFigures(text: string, nowMs: number): ProxyFigures | undefined {
+export function parseStats(text: string, nowMs: number): ProxyStats | undefined {
   try {
     const parsed: unknown = JSON.parse(text);
-    return isFigures(parsed) && parsed.atMs > nowMs - FIGURES_MS ? parsed : undefined;
+    return isFigures(parsed) && parsed.atMs > nowMs - STATS_MAX_AGE_MS ? parsed : undefined;
   } catch {
     return undefined; // see parseEntry
   }
 }
 
-function isFigures(value: unknown): value is ProxyFigures {
+function isFigures(value: unknown): value is ProxyStats {
   if (typeof value !== 'object' || value === null) return false;
-  const { atMs, channels } = value as Partial<Record<keyof ProxyFigures, unknown>>;
+  const { atMs, channels } = value as Partial<Record<keyof ProxyStats, unknown>>;
   return Number.isFinite(atMs) && Array.isArray(channels) && channels.every(isChannel);
 }
 
-function isChannel(value: unknown): value is ChannelFigures {
+function isChannel(value: unknown): value is ChannelStats {
   if (typeof value !== 'object' || value === null) return false;
   const { channel, inFlight, attempts, failed, skipped, latency } =
-    value as Partial<Record<keyof ChannelFigures, unknown>>;
+    value as Partial<Record<keyof ChannelStats, unknown>>;
   return typeof channel === 'string' && Array.isArray(latency) && latency.every((each) => Number.isFinite(each))
     && [inFlight, attempts, failed, skipped].every((each) => Number.isFinite(each));
 }

@@ -1,7 +1,7 @@
 /** [P] Counts what happened on each channel in the last five minutes, in steps of ten seconds. */
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { LATENCY_CLASSES_MS } from './activity.ts';
-import type { ChannelFigures } from './activity.ts';
+import type { ChannelStats } from './activity.ts';
 
 const STEP_MS = 10_000;
 const STEPS = 30;
@@ -24,7 +24,7 @@ interface Step {
 export class ChannelMonitor {
   /** Oldest first. */
   #steps: Step[] = [];
-  readonly #failures = new Map<string, NonNullable<ChannelFigures['lastFailure']>>();
+  readonly #failures = new Map<string, NonNullable<ChannelStats['lastFailure']>>();
 
   observe(attempts: readonly AttemptReport[], nowMs: number): void {
     for (const { channel, outcome, durationMs } of attempts) {
@@ -43,7 +43,7 @@ export class ChannelMonitor {
   }
 
   /** Returns the figures of every channel that had calls in the last five minutes or has one in flight. */
-  figures(nowMs: number, inFlight: Iterable<string>): ChannelFigures[] {
+  figures(nowMs: number, inFlight: Iterable<string>): ChannelStats[] {
     this.#dropOld(nowMs);
     const sums = new Map<string, Counts & { inFlight: number }>();
     const sumOf = (channel: string): Counts & { inFlight: number } => {

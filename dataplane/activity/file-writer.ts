@@ -1,13 +1,13 @@
 /** Writes `activity.db` on a thread of its own, so that no call waits for SQLite. */
 import { createFairWorker } from '../fair-worker.ts';
-import type { ActivityBatch, ActivityWriter, ProxyFigures } from './activity.ts';
+import type { ActivityBatch, ActivityWriter, ProxyStats } from './activity.ts';
 
 export interface FileJob {
   readonly path: string;
   readonly nowMs: number;
   /** Each message has either a batch or figures. */
   readonly batch?: ActivityBatch;
-  readonly figures?: ProxyFigures;
+  readonly figures?: ProxyStats;
 }
 
 export interface FileReply {

@@ -7,10 +7,10 @@ import { openConnection } from '../ledger/valkey/connection.ts';
 import type { ValkeyConnection } from '../ledger/valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from '../ledger/valkey/location.ts';
 import {
-  COUNT_DAYS, DAY_MS, ENTRY_DAYS, FIGURES_MS, keysShort, parseEntry, parseFigures, SHORTAGE_CODES,
+  COUNT_DAYS, DAY_MS, ENTRY_DAYS, STATS_MAX_AGE_MS, keysShort, parseEntry, parseStats, SHORTAGE_CODES,
 } from './activity.ts';
 import type {
-  ActivityEntry, ActivityQuery, ActivityReader, ActivityWriter, ProxyFigures, RefusalCount,
+  ActivityEntry, ActivityQuery, ActivityReader, ActivityWriter, ProxyStats, RefusalCount,
 } from './activity.ts';
 
 /**
@@ -22,7 +22,7 @@ const MAX_ENTRIES_PER_KEY = 50;
 const MAX_LISTED_KEYS = 50;
 const DAY_SECONDS = DAY_MS / 1000;
 /** A proxy's figures are deleted at this age. */
-const FORGET_MS = 4 * FIGURES_MS;
+const FORGET_MS = 4 * STATS_MAX_AGE_MS;
 
 interface Store {
   readonly connection: ValkeyConnection;
@@ -67,7 +67,7 @@ export function openValkeyActivityWriter(url: string, proxy: string): ActivityWr
     },
     async writeChannels(figures) {
       const known = await connection.command(channels, ['HGETALL', channels]);
-      const gone = parseProxies(known).filter(([, text]) => !parseFigures(text, figures.atMs - FORGET_MS))
+      const gone = parseProxies(known).filter(([, text]) => !parseStats(text, figures.atMs - FORGET_MS))
         .map(([name]) => name);
       await Promise.all([
         connection.write(channels, ['HSET', channels, proxy, JSON.stringify(figures)]),
@@ -145,9 +145,9 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
       const lists = await Promise.all([false, true].map((refused) => readStream(account, keyUid, refused)));
       return lists.flat().find((entry) => entry.callId === callId);
     },
-    async channels(atMs): Promise<readonly ProxyFigures[]> {
+    async channels(atMs): Promise<readonly ProxyStats[]> {
       const known = await connection.command(channels, ['HGETALL', channels]);
-      return parseProxies(known).flatMap(([, text]) => parseFigures(text, atMs) ?? []);
+      return parseProxies(known).flatMap(([, text]) => parseStats(text, atMs) ?? []);
     },
     close: () => connection.close(),
   };

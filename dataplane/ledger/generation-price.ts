@@ -4,7 +4,7 @@
  */
 
 /** What decides the price of an image or a video. Absent: not known. */
-export interface Made {
+export interface GenerationAttributes {
   readonly size?: string | undefined;
   readonly quality?: string | undefined;
   /** Of each video. */
@@ -19,7 +19,7 @@ export interface ImageRate {
 }
 
 /** The entry that an image is billed by; undefined: none fits. */
-export function imageRate(rates: readonly ImageRate[], { size, quality }: Made): ImageRate | undefined {
+export function imageRate(rates: readonly ImageRate[], { size, quality }: GenerationAttributes): ImageRate | undefined {
   const fitting = rates.filter((rate) => fits(rate.size, size) && fits(rate.quality, quality));
   const isKnown = size !== undefined && quality !== undefined;
   const most = Math.max(...fitting.map(namedBy));
@@ -28,7 +28,9 @@ export function imageRate(rates: readonly ImageRate[], { size, quality }: Made):
 }
 
 /** The entry for what was served, or, where none fits it, for what was asked for. */
-export function servedImageRate(rates: readonly ImageRate[], asked: Made, served: Made): ImageRate | undefined {
+export function servedImageRate(
+  rates: readonly ImageRate[], asked: GenerationAttributes, served: GenerationAttributes,
+): ImageRate | undefined {
   const both = { size: served.size ?? asked.size, quality: served.quality ?? asked.quality };
   return imageRate(rates, both) ?? imageRate(rates, asked);
 }

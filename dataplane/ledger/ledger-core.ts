@@ -155,13 +155,13 @@ function originOf({ callId, keyUid, account, createdMs, group, model, channel, c
   return { callId, keyUid, account, createdMs, group, model, channel, catalog };
 }
 
-export interface JobEnd {
+export interface JobResult {
   readonly state: 'Completed' | 'Failed';
   readonly nowMs: number;
 }
 
 /** Ends a running job. A failed job is refunded in the windows that it was billed in. */
-export function endJob(balances: Balances, job: Job, { state, nowMs }: JobEnd): void {
+export function endJob(balances: Balances, job: Job, { state, nowMs }: JobResult): void {
   if (job.state !== 'Running') return;
   job.state = state;
   job.endedMs = wholeNumber(nowMs);

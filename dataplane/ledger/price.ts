@@ -8,7 +8,7 @@
  * cacheWriteRatio, cacheWrite1hRatio and completionRatio (output).
  */
 import { imageRate, servedImageRate } from './generation-price.ts';
-import type { ImageRate, Made } from './generation-price.ts';
+import type { ImageRate, GenerationAttributes } from './generation-price.ts';
 import { USES } from './price-sheet.ts';
 import type { CompiledPrice, RateClass, Rates, RateTable, UseName } from './price-sheet.ts';
 import type { BillLine, TokenCounts } from './usage-record.ts';
@@ -22,9 +22,9 @@ export type TokenDetails = Readonly<Partial<Record<Exclude<RateClass, keyof Toke
 export interface Consumption extends RequestUsage {
   readonly generations: number;
   /** The size, quality and seconds that were asked for. */
-  readonly made?: Made | undefined;
+  readonly made?: GenerationAttributes | undefined;
   /** Those that the answer names. */
-  readonly served?: Made | undefined;
+  readonly served?: GenerationAttributes | undefined;
   /** The requests that the provider made for the call, each in a context tier of its own; absent: one request. */
   readonly parts?: readonly PartUsage[] | undefined;
   readonly uses?: Uses | undefined;
@@ -59,7 +59,7 @@ export interface ConsumptionBounds {
   /** True if the body asks for one-hour cache writes; otherwise no token can be one. */
   readonly oneHourCache: boolean;
   readonly generations: number;
-  readonly made?: Made | undefined;
+  readonly made?: GenerationAttributes | undefined;
   /** The service tiers that may serve the call. Absent: the standard tier. */
   readonly serviceTiers?: readonly string[] | undefined;
   readonly regions?: readonly string[] | undefined;

@@ -46,7 +46,7 @@ export interface DaySum {
 }
 
 /** The sum of calls with the same key, model and group that were admitted in one interval of time. */
-export interface StretchSum extends Omit<DaySum, 'day'> {
+export interface IntervalSum extends Omit<DaySum, 'day'> {
   /** The start of the interval, milliseconds since the epoch. */
   readonly startMs: number;
   readonly group: string;
@@ -160,7 +160,7 @@ export class UsageTables {
   }
 
   /** Sums of a range by intervals of a length, computed from its calls. */
-  stretches(filter: CallFilter, range: CallRange, lengthMs: number): StretchSum[] {
+  stretches(filter: CallFilter, range: CallRange, lengthMs: number): IntervalSum[] {
     const parameters = { ...filterParameters(filter), ...rangeParameters(range), lengthMs: BigInt(lengthMs) };
     return rowsOf(this.#stretches.all(parameters)).map((row) => decodeStretch(row, lengthMs));
   }
@@ -221,7 +221,7 @@ function decodeMargin(row: Row): MarginSum {
   };
 }
 
-function decodeStretch(row: Row, lengthMs: number): StretchSum {
+function decodeStretch(row: Row, lengthMs: number): IntervalSum {
   const read = new RowReader(row);
   return {
     startMs: read.count() * lengthMs, keyUid: read.text(), model: read.text(), group: read.text(), calls: read.count(),

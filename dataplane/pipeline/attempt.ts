@@ -4,10 +4,10 @@
  */
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { Converter, ProviderError, UpstreamBody } from '../protocol/converter.ts';
+import { readConverseError } from '../protocol/converse/errors.ts';
 import { betaLabel } from '../protocol/platforms/betas.ts';
 import { DROPPED_BETA, toPlatformHeaders } from '../protocol/platforms/platform-request.ts';
 import type { PlatformPlan } from '../protocol/platforms/platform-request.ts';
-import { errorReaderOf } from '../protocol/platforms/errors.ts';
 import { readProviderError } from '../protocol/provider-errors.ts';
 import type { Provider } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
@@ -84,7 +84,9 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
     });
     if (!isAnswer(response.status)) {
       record.sent = false;
-      return await readErrorResponse(response, errorReaderOf(target.platform, providerOf(target.protocol)));
+      // Bedrock's own errors may come before its protocol's server has read the request
+      const { readError } = providerOf(target.protocol);
+      return await readErrorResponse(response, target.platform === 'BedrockInvoke' ? readConverseError : readError);
     }
     const ready = call.stream ? await afterFirstPiece(response) : response;
     return { kind: 'Answered', forwarded: { admitted, converter, notes, dropped, response: ready } };

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Made } from '../ledger/generation-price.ts';
+import type { GenerationAttributes } from '../ledger/generation-price.ts';
 import type { ConsumptionBounds, Modality, Uses } from '../ledger/price.ts';
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
@@ -103,7 +103,7 @@ export interface EndpointCall {
   /** The number of images, videos or choices, by which a price per request is multiplied. */
   readonly generations: number;
   /** What it says of them, by which they may be priced. */
-  readonly made?: Made | undefined;
+  readonly made?: GenerationAttributes | undefined;
   readonly oneHourCache: boolean;
   /** The service tier that the request asks for, such as `standard`; undefined if the provider chooses. */
   readonly serviceTier?: string | undefined;

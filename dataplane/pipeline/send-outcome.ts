@@ -3,7 +3,7 @@
  * the error in the client's dialect.
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
-import { ownWords } from '../errors.ts';
+import { gatewayMessage } from '../errors.ts';
 import type { GatewayError, RefusedKey } from '../errors.ts';
 import type { SettleResult } from '../ledger/ledger.ts';
 import type { CallRecord, ClientReply, PipelineDeps } from './context.ts';
@@ -50,7 +50,7 @@ export function sendOutcome(
 
 function errorStatus(error: GatewayError, httpStatus: number): ReplyStatus {
   const { code, details: { key, exceededLimitNanoUsd } } = error;
-  return { httpStatus, errorCode: code, errorMessage: ownWords(error), exceededLimitNanoUsd, refusedKey: key };
+  return { httpStatus, errorCode: code, errorMessage: gatewayMessage(error), exceededLimitNanoUsd, refusedKey: key };
 }
 
 /** Returns the status that the client saw. */

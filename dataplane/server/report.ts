@@ -1,6 +1,6 @@
 /** Reports requests that bypass the billed pipeline to telemetry, each once, with its response. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ownWords } from '../errors.ts';
+import { gatewayMessage } from '../errors.ts';
 import { bodyOf } from './body.ts';
 import type { ServerDeps } from './deps.ts';
 import { dialectOf, requestIdHeaders } from './reply-error.ts';
@@ -23,7 +23,7 @@ export function report({ telemetry, clock }: ServerDeps, request: FastifyRequest
     stream: false,
     httpStatus,
     errorCode: failure?.code,
-    ...failure && { errorMessage: ownWords(failure), exceededLimitNanoUsd: failure.details.exceededLimitNanoUsd },
+    ...failure && { errorMessage: gatewayMessage(failure), exceededLimitNanoUsd: failure.details.exceededLimitNanoUsd },
     key: key && {
       uid: key.uid, namespace: key.namespace, name: key.name, prefix: key.prefix, account: key.account,
     },

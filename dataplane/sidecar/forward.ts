@@ -15,7 +15,7 @@ import { requestPath, fleetRequestHeaders, foreignPage } from './headers.ts';
 import type { MountedKey } from './key.ts';
 import { ProxyExchange } from './proxy-exchange.ts';
 import type { ExchangeOutcome } from './proxy-exchange.ts';
-import { RequestBody, hasBody } from './request-body.ts';
+import { StreamedRequestBody, hasBody } from './request-body.ts';
 
 export type RequestResult = 'answered' | 'cut' | 'left' | 'unreachable' | 'broken' | 'no_key' | 'refused';
 
@@ -113,16 +113,16 @@ async function attempt(deps: ForwardDeps, call: Call, signal: AbortSignal): Prom
   }
 }
 
-function bodyOf({ observe }: ForwardDeps, request: IncomingMessage): RequestBody | undefined {
+function bodyOf({ observe }: ForwardDeps, request: IncomingMessage): StreamedRequestBody | undefined {
   if (!hasBody(request)) return undefined;
-  return new RequestBody(request, {
+  return new StreamedRequestBody(request, {
     onFirstRead: () => sendContinue(request),
     onBytes: (bytes) => observe.bytes('to_fleet', bytes),
   });
 }
 
 interface Sending {
-  readonly body: RequestBody | undefined;
+  readonly body: StreamedRequestBody | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -145,7 +145,7 @@ function send(
   return exchange.outcome;
 }
 
-function asUndiciBody(body: RequestBody | undefined): NonNullable<Dispatcher.DispatchOptions['body']> | null {
+function asUndiciBody(body: StreamedRequestBody | undefined): NonNullable<Dispatcher.DispatchOptions['body']> | null {
   const iterable: unknown = body ?? null;
   // undici documents async iterables as bodies, but the type of dispatch omits them
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion

@@ -15,7 +15,7 @@ import type { MountedKey } from './key.ts';
 import { createSidecarMetrics } from './metrics.ts';
 import { startSidecar } from './sidecar.ts';
 
-export interface SidecarSettings {
+export interface SidecarConfig {
   /** The fleet's URL. */
   readonly fleet: string;
   /**
@@ -39,7 +39,7 @@ export interface RunningSidecar {
 }
 
 /** Resolves once both ports listen. Rejects if one of them cannot be opened. */
-export async function openSidecar(settings: SidecarSettings): Promise<RunningSidecar> {
+export async function openSidecar(settings: SidecarConfig): Promise<RunningSidecar> {
   const { version, process, log, listen } = settings;
   await using started = new AsyncDisposableStack();
   const fleet = connectFleet({ url: settings.fleet });
@@ -65,7 +65,7 @@ export async function openSidecar(settings: SidecarSettings): Promise<RunningSid
 }
 
 /** Watches the key's file, and that of the certificate authorities if there is one. */
-async function watchFiles(settings: SidecarSettings, fleet: FleetConnection, key: MountedKey): Promise<Disposable> {
+async function watchFiles(settings: SidecarConfig, fleet: FleetConnection, key: MountedKey): Promise<Disposable> {
   const { keyFile, fleetCa, log } = settings;
   const inline = fleetCa?.includes('-----BEGIN ') ?? false;
   if (inline) fleet.trust(fleetCa);
@@ -93,7 +93,7 @@ interface Told {
   readonly state: { readonly draining: boolean };
 }
 
-function adminOf({ fleet, keyFile, version }: SidecarSettings, { key, metrics, state }: Told): Admin {
+function adminOf({ fleet, keyFile, version }: SidecarConfig, { key, metrics, state }: Told): Admin {
   return createAdmin({
     metrics: metrics.registry,
     readiness: () => [

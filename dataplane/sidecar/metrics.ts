@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import { registerMetrics, setCounter } from '../telemetry/metric-set.ts';
 import { processCollectors, setProcessInfo } from '../telemetry/process-metrics.ts';
-import type { ProcessFigures } from '../telemetry/process-metrics.ts';
+import type { ProcessStats } from '../telemetry/process-metrics.ts';
 import { SIDECAR_METRICS } from '../telemetry/sidecar-metric-table.ts';
 import type { FleetConnection } from './fleet.ts';
 import type { RequestResult } from './forward.ts';
@@ -20,7 +20,7 @@ export interface SidecarMetrics {
 
 export interface SidecarMetricsOptions {
   readonly version: string;
-  readonly process: ProcessFigures;
+  readonly process: ProcessStats;
   readonly key: MountedKey;
   readonly fleet: Pick<FleetConnection, 'connections'>;
 }

@@ -15,7 +15,7 @@ type Read = IteratorResult<Buffer, undefined>;
 const DONE: Read = { done: true, value: undefined };
 const CHANGES = ['readable', 'end', 'close', 'error'] as const;
 
-export class RequestBody implements AsyncIterableIterator<Buffer, undefined> {
+export class StreamedRequestBody implements AsyncIterableIterator<Buffer, undefined> {
   readonly #message: IncomingMessage;
   readonly #options: RequestBodyOptions;
   #begun = false;

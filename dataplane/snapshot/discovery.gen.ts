@@ -8,9 +8,9 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 /**
- * The part of Envoy's incremental xDS that operator and proxies speak: the service's and the package's names and all field
- * numbers are Envoy's (envoy/service/discovery/v3), so that an Envoy may be a client too. What neither side reads is left out;
- * messages of other packages (Any, Status, Node) are repeated here with their fields, which is the same on the wire.
+ * The part of Envoy's incremental xDS that operator and proxies use. The names of service and package, and all field
+ * numbers, are Envoy's (envoy/service/discovery/v3), so that an Envoy can be a client too. Fields that neither side
+ * reads are left out; messages of other packages (Any, Status, Node) are copied, which is the same on the wire.
  */
 
 /** From the client: what it subscribes to, what it holds already, and how it took an earlier response. */

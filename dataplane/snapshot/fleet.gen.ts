@@ -52,7 +52,7 @@ export interface Rejection {
   readonly message: string;
 }
 
-/** In error_detail.details of a refused response: the resources that were refused. The others of that response are in force. */
+/** In error_detail.details of a rejection: the refused resources. The response's other resources are in force. */
 export interface ResourceFault {
   readonly name: string;
   readonly version: string;

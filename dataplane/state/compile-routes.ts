@@ -8,7 +8,7 @@ import type { SlotLimit } from '../ledger/ledger.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { allowHeaders, sameHeaders } from '../upstream/headers.ts';
-import { Secret } from '../upstream/upstream.ts';
+import { SecretValue } from '../upstream/upstream.ts';
 import type {
   ChatEndpoint, PlatformName, SignIn, UpstreamCredential, UpstreamTarget, UpstreamTimeouts,
 } from '../upstream/upstream.ts';
@@ -197,7 +197,7 @@ function compileKey(
 }
 
 function compileSignIn({ credential, way }: SignInMessage): SignIn | undefined {
-  const secret = credential && new Secret(credential.value);
+  const secret = credential && new SecretValue(credential.value);
   switch (way?.$case) {
     case 'aws': return { way: 'AwsSigV4', credential: secret, ...way.value };
     case 'google': return { way: 'GoogleOAuth', credential: secret };
@@ -207,7 +207,7 @@ function compileSignIn({ credential, way }: SignInMessage): SignIn | undefined {
 }
 
 function secretHeader([header, value]: readonly [string, string]): UpstreamCredential {
-  return { header, value: new Secret(value) };
+  return { header, value: new SecretValue(value) };
 }
 
 function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {

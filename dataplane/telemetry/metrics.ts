@@ -10,10 +10,10 @@ import { registerMetrics, setCounter } from './metric-set.ts';
 import type { Collectors } from './metric-set.ts';
 import { METRICS, usd } from './metric-table.ts';
 import { processCollectors, setProcessInfo } from './process-metrics.ts';
-import type { ProcessFigures } from './process-metrics.ts';
+import type { ProcessStats } from './process-metrics.ts';
 
 /** The state of a configuration that comes over the network. */
-export interface DistributionFigures {
+export interface DistributionStats {
   readonly connected: boolean;
   /** The number since the start. */
   readonly connections: number;
@@ -29,11 +29,11 @@ export interface MetricsOptions {
   /** The program's version. */
   readonly version: string;
   /** Node's `process`; without it, CPU time and memory stay 0. */
-  readonly process?: ProcessFigures;
+  readonly process?: ProcessStats;
   /** Read at each scrape; absent: this process has no ledger. */
   readonly ledger?: () => LedgerGauges;
   /** Read at each scrape; absent: the configuration does not come over the network. */
-  readonly distribution?: () => DistributionFigures;
+  readonly distribution?: () => DistributionStats;
 }
 
 export interface Metrics {
@@ -99,7 +99,7 @@ function ledgerCollectors(ledger: () => LedgerGauges): Collectors<typeof METRICS
   };
 }
 
-function distributionCollectors(distribution: () => DistributionFigures): Collectors<typeof METRICS> {
+function distributionCollectors(distribution: () => DistributionStats): Collectors<typeof METRICS> {
   return {
     modelgateway_xds_connected: (gauge) => gauge.set(Number(distribution().connected)),
     modelgateway_xds_connections_total: (counter) => setCounter(counter, distribution().connections),

@@ -13,7 +13,7 @@ export const PROCESS_METRICS = {
 } as const satisfies MetricTable;
 
 /** The part of Node's `process` that the metrics read. */
-export interface ProcessFigures {
+export interface ProcessStats {
   readonly versions: { readonly node: string };
   /** Microseconds. */
   cpuUsage(): { readonly user: number; readonly system: number };
@@ -23,14 +23,14 @@ export interface ProcessFigures {
 
 /** Sets the metrics that never change during the life of the process; `version` is this program's. */
 export function setProcessInfo(
-  metrics: MetricSet<typeof PROCESS_METRICS>, version: string, process?: ProcessFigures,
+  metrics: MetricSet<typeof PROCESS_METRICS>, version: string, process?: ProcessStats,
 ): void {
   metrics.modelgateway_build_info.set({ version, node_version: process?.versions.node ?? '' }, 1);
   metrics.process_start_time_seconds.set(Math.round(performance.timeOrigin) / 1000);
 }
 
 /** Reads CPU time and memory at each scrape. */
-export function processCollectors(process: ProcessFigures): Collectors<typeof PROCESS_METRICS> {
+export function processCollectors(process: ProcessStats): Collectors<typeof PROCESS_METRICS> {
   return {
     process_cpu_seconds_total(counter) {
       const { user, system } = process.cpuUsage();

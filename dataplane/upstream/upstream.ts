@@ -6,13 +6,13 @@
 import type { HeaderAllowList } from './headers.ts';
 
 /** A secret value that prints as [redacted] wherever it is logged, dumped or inspected. */
-export class Secret {
+export class SecretValue {
   readonly #value: string;
   constructor(value: string) { this.#value = value; }
   /** The value itself. Only upstream/client.ts and upstream/sign-in/ call this. */
   reveal(): string { return this.#value; }
   /** Whether both hold the same value. */
-  equals(other: Secret): boolean { return this.#value === other.#value; }
+  equals(other: SecretValue): boolean { return this.#value === other.#value; }
   toString(): string { return '[redacted]'; }
   toJSON(): string { return '[redacted]'; }
   [Symbol.for('nodejs.util.inspect.custom')](): string { return '[redacted]'; }
@@ -33,11 +33,11 @@ export interface UpstreamTimeouts {
 export interface UpstreamCredential {
   /** Lower case. */
   readonly header: string;
-  readonly value: Secret;
+  readonly value: SecretValue;
 }
 
 /** How a channel authenticates if a fixed header is not enough; without a credential, by the pod's own identity. */
-export type SignIn = { readonly credential: Secret | undefined } & (
+export type SignIn = { readonly credential: SecretValue | undefined } & (
   /** `credential`: JSON of accessKeyId, secretAccessKey and perhaps sessionToken. */
   | { readonly way: 'AwsSigV4'; readonly region: string; readonly service: string }
   /** `credential`: the JSON file of a service account. */

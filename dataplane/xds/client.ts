@@ -35,7 +35,7 @@ export interface XdsClientOptions extends GrpcChannelOptions {
   readonly onRound?: () => void;
 }
 
-export interface XdsFigures {
+export interface XdsStats {
   readonly connected: boolean;
   readonly connections: number;
   readonly lastUpdateMs: number;
@@ -46,7 +46,7 @@ export interface XdsFigures {
 }
 
 export interface XdsClient {
-  figures(): XdsFigures;
+  figures(): XdsStats;
   /** Reports that a provider refuses the credential or the model name of a ModelRoute. */
   reportRefusal(refusal: Refusal): void;
   /** How long this process has had no contact with an operator; 0 while it is connected. */
@@ -120,7 +120,7 @@ class RunningClient implements XdsClient {
     void this.#connect();
   }
 
-  figures(): XdsFigures {
+  figures(): XdsStats {
     const { size, refused, digest } = this.#inventory;
     return {
       connected: this.#connected,

@@ -16,8 +16,8 @@ import type { UsageStore } from '../../console/usage/usage.ts';
 import type { SharedAccess } from '../kube/access.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { SYSTEM_CLOCK } from '../clock.ts';
-import type { Clock } from '../clock.ts';
-import type { Meter } from '../metrics.ts';
+import type { OperatorClock } from '../clock.ts';
+import type { MetricsRecorder } from '../metrics.ts';
 import { manageConsoleKey } from './console-key.ts';
 import type { ClusterManager } from './manager.ts';
 import type { ConsoleSettings, ListenAddress } from './settings.ts';
@@ -31,8 +31,8 @@ interface ClusterConsoleOptions {
   readonly access: SharedAccess;
   readonly namespace: string;
   readonly manager: ClusterManager;
-  readonly meter: Meter;
-  readonly after: Clock['after'];
+  readonly meter: MetricsRecorder;
+  readonly after: OperatorClock['after'];
   readonly log: Logger;
 }
 

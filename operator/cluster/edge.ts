@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { KubeClient } from '../kube/client.ts';
 import { SYSTEM_CLOCK } from '../clock.ts';
 import { watchEndpoints } from '../kube/endpoint-watch.ts';
-import type { Meter } from '../metrics.ts';
+import type { MetricsRecorder } from '../metrics.ts';
 import { createTokenReviewer } from '../xds/authenticate.ts';
 import { startDistribution } from '../xds/distribution.ts';
 import type { DistributionSecurity } from '../xds/distribution.ts';
@@ -19,14 +19,14 @@ const EDGE_AUDIENCE = 'model-gateway-edge';
 /** The names of the Service's ports. */
 const PORTS = { calls: 'http', health: 'admin' } as const;
 
-export interface EdgeOptions {
+export interface EdgeServerOptions {
   readonly settings: EdgeSettings & { readonly envoyXdsListen: ListenAddress };
   readonly client: KubeClient;
   readonly namespace: string;
   /** The security of the proxies' port, whose certificates are used here too. */
   readonly security: DistributionSecurity;
   readonly log: Logger;
-  readonly meter: Meter;
+  readonly meter: MetricsRecorder;
 }
 
 export interface Edge {
@@ -51,7 +51,9 @@ function edgeSecurity({
 }
 
 /** Resolves once Envoys can connect. They get responses when the fleet's endpoints are known. */
-export async function openEdge({ settings, client, namespace, security, log, meter }: EdgeOptions): Promise<Edge> {
+export async function openEdge(
+  { settings, client, namespace, security, log, meter }: EdgeServerOptions,
+): Promise<Edge> {
   const distribution = await startDistribution({
     listen: settings.envoyXdsListen, gatewayNamespace: namespace, log,
     security: security.insecure ? security : edgeSecurity(security, client),

@@ -37,7 +37,7 @@ export async function loadGatewayKey(options: GatewayKeyOptions): Promise<Buffer
     } catch (error) {
       const problem = explainKubeError(error);
       if (problem !== told)
-        log.warn({ secret: GATEWAY_KEY_SECRET, problem }, 'the gateway\'s own key cannot be had; it is tried again');
+        log.warn({ secret: GATEWAY_KEY_SECRET, problem }, 'the gateway\'s own key cannot be read or created; retrying');
       told = problem;
       onProblem(`the Secret ${GATEWAY_KEY_SECRET}: ${problem}`);
     }

@@ -9,17 +9,17 @@ import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { admitObjects } from '../kube/admit-object.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { SYSTEM_CLOCK } from '../clock.ts';
-import type { Clock } from '../clock.ts';
+import type { OperatorClock } from '../clock.ts';
 import { createEventRecorder } from '../kube/events.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import { startLease } from '../kube/lease.ts';
-import type { LeaseOptions } from '../kube/lease.ts';
+import { startLeaderElection } from '../kube/lease.ts';
+import type { LeaderElectionOptions } from '../kube/lease.ts';
 import { startListWatch } from '../kube/list-watch.ts';
 import { parseResource } from '../kube/parse-object.ts';
 import { provideCluster } from '../kube/provider.ts';
 import type { ClusterProvider } from '../kube/provider.ts';
 import { createStatusClient } from '../kube/status-client.ts';
-import type { Meter } from '../metrics.ts';
+import type { MetricsRecorder } from '../metrics.ts';
 import { ClusterController } from '../reconcile/cluster-controller.ts';
 import { clusterKeys } from '../reconcile/cluster-keys.ts';
 import { knownSpending } from '../reconcile/known-spending.ts';
@@ -59,12 +59,13 @@ export interface ClusterManagerOptions {
   readonly gatewayKey: Uint8Array;
   /** Absent: all namespaces. */
   readonly watchNamespaces?: readonly string[];
-  readonly lease: Pick<LeaseOptions, 'name' | 'identity' | 'address' | 'durationMs' | 'renewWithinMs' | 'retryMs'>;
+  readonly lease:
+    Pick<LeaderElectionOptions, 'name' | 'identity' | 'address' | 'durationMs' | 'renewWithinMs' | 'retryMs'>;
   /** Without a ledger, statuses contain no spending. */
   readonly ledger?: LedgerReader;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  readonly meter: Meter;
-  readonly clock?: Clock;
+  readonly meter: MetricsRecorder;
+  readonly clock?: OperatorClock;
   /** Shorter intervals, for tests. */
   readonly waits?: { readonly idleTimeoutMs?: number; readonly settleMs?: number; readonly spendingEveryMs?: number };
 }
@@ -135,7 +136,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
   });
   const unlisten =
     [fleet.onProgress((ids) => controller.progressed(ids)), fleet.onRefusal((refusal) => controller.refused(refusal))];
-  const lease = startLease({
+  const lease = startLeaderElection({
     ...options.lease, client, clock, log, namespace: gatewayNamespace,
     onChange(leads, address) {
       meter.set('modelgateway_operator_leader', {}, leads ? 1 : 0);
@@ -185,7 +186,7 @@ function leaseCollection(
     `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, fieldSelector: `metadata.name=${name}` };
 }
 
-function recordEvents({ client, meter, lease }: ClusterManagerOptions, clock: Clock): EventRecorder {
+function recordEvents({ client, meter, lease }: ClusterManagerOptions, clock: OperatorClock): EventRecorder {
   const budget = createWriteBudget({ perSecond: EVENTS_PER_SECOND, burst: EVENT_BURST });
   return createEventRecorder({
     client, clock, meter, identity: lease.identity, allows: (nowMs) => budget.take(nowMs) === 0,
@@ -200,7 +201,8 @@ interface WriterParts {
 }
 
 function writeStatuses(
-  options: ClusterManagerOptions & { readonly clock: Clock }, { provider, events, leading, desired }: WriterParts,
+  options: ClusterManagerOptions & { readonly clock: OperatorClock },
+  { provider, events, leading, desired }: WriterParts,
 ): StatusWriter {
   const { client, gatewayNamespace, meter, log, clock, waits = {} } = options;
   const statuses = createStatusClient({
@@ -234,7 +236,7 @@ function recordUnserved(
 /** Records an Event that a key was created, without the key. */
 function recordMinted({ namespace, name }: MintedKey, {
   provider, events, meter,
-}: { readonly provider: ClusterProvider; readonly events: EventRecorder; readonly meter: Meter }): void {
+}: { readonly provider: ClusterProvider; readonly events: EventRecorder; readonly meter: MetricsRecorder }): void {
   meter.add('modelgateway_operator_keys_made_total', { outcome: 'ok' }, 1);
   const apiKey = provider.objects.live(`ApiKey ${namespace}/${name}`);
   if (apiKey)

@@ -10,7 +10,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { SYSTEM_CLOCK } from '../clock.ts';
 import { hasStatus } from '../kube/errors.ts';
 import { parseResource, pathOfKind } from '../kube/parse-object.ts';
-import type { Meter } from '../metrics.ts';
+import type { MetricsRecorder } from '../metrics.ts';
 import { manageCaBundle } from '../webhook/ca-bundle.ts';
 import { startWebhookServer } from '../webhook/server.ts';
 import { parseSidecarSettings } from '../webhook/settings.ts';
@@ -26,7 +26,7 @@ interface WebhookOptions {
   readonly leading: () => boolean;
   /** Calls a function once after a delay; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
-  readonly meter: Meter;
+  readonly meter: MetricsRecorder;
   readonly log: Logger;
 }
 

@@ -4,7 +4,7 @@
  */
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml';
 import type { Document, Node, YAMLError } from 'yaml';
-import type { FieldPath, Segment } from '#crds/field-path.ts';
+import type { FieldPath, PathSegment } from '#crds/field-path.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { ParsedDocument } from './parse-document.ts';
 import type { YamlError } from './yaml.ts';
@@ -62,7 +62,7 @@ interface Step {
   readonly node: Node | undefined;
 }
 
-function stepInto(node: Node | undefined, segment: Segment): Step | undefined {
+function stepInto(node: Node | undefined, segment: PathSegment): Step | undefined {
   if (isSeq(node) && typeof segment === 'number') {
     const item = asNode(node.items[segment]);
     return item?.range ? { offset: item.range[0], node: item } : undefined;

@@ -4,7 +4,7 @@
  */
 import type { Dispatcher } from 'undici';
 import { parseJson } from '#crds/json.ts';
-import type { Meter } from '../metrics.ts';
+import type { MetricsRecorder } from '../metrics.ts';
 import type { KubeAccess } from './access.ts';
 import { KubeError, KubeUnreachable } from './errors.ts';
 
@@ -50,7 +50,7 @@ export interface KubeClient {
 export interface KubeClientOptions {
   readonly access: KubeAccess;
   readonly userAgent: string;
-  readonly meter: Meter;
+  readonly meter: MetricsRecorder;
 }
 
 /** A server that hangs keeps its connections open, so every wait needs a timeout. */

@@ -4,9 +4,9 @@
  */
 import type { Kind } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
-import type { Meter } from '../metrics.ts';
+import type { MetricsRecorder } from '../metrics.ts';
 import type { KubeClient } from './client.ts';
-import type { Clock } from '../clock.ts';
+import type { OperatorClock } from '../clock.ts';
 import { microTime } from './lease.ts';
 import type { Event } from './models.ts';
 
@@ -33,8 +33,8 @@ export interface EventRecorder {
 
 interface EventRecorderOptions {
   readonly client: Pick<KubeClient, 'request'>;
-  readonly clock: Clock;
-  readonly meter: Meter;
+  readonly clock: OperatorClock;
+  readonly meter: MetricsRecorder;
   /** The identity of this process. */
   readonly identity: string;
   /** Returns whether the rate limit allows another Event now. */

@@ -7,14 +7,14 @@
 import type { Logger } from 'pino';
 import { createBackoff } from './backoff.ts';
 import type { KubeClient } from './client.ts';
-import type { Clock } from '../clock.ts';
+import type { OperatorClock } from '../clock.ts';
 import { sleep } from '../clock.ts';
 import { explainKubeError, hasStatus } from './errors.ts';
 import type { Lease as LeaseModel } from './models.ts';
 
-export interface LeaseOptions {
+export interface LeaderElectionOptions {
   readonly client: Pick<KubeClient, 'request'>;
-  readonly clock: Clock;
+  readonly clock: OperatorClock;
   readonly namespace: string;
   readonly name: string;
   /** Unique to this process. */
@@ -29,7 +29,7 @@ export interface LeaseOptions {
   readonly retryMs?: number;
 }
 
-export interface Lease {
+export interface LeaderElection {
   /** True only while no other replica can consider itself the leader. */
   readonly leading: boolean;
   /** Reads the Lease now, because a watch reported a change. */
@@ -46,7 +46,7 @@ const RETRY_MS = 2_000;
 const ADDRESS_ANNOTATION = 'modelgateway.dev/address';
 
 /** Joins the election. */
-export function startLease(options: LeaseOptions): Lease {
+export function startLeaderElection(options: LeaderElectionOptions): LeaderElection {
   const election = new Election(options);
   const ended = election.run();
   return {
@@ -61,7 +61,7 @@ export function startLease(options: LeaseOptions): Lease {
 }
 
 class Election {
-  readonly #options: Required<Omit<LeaseOptions, 'address'>> & Pick<LeaseOptions, 'address'>;
+  readonly #options: Required<Omit<LeaderElectionOptions, 'address'>> & Pick<LeaderElectionOptions, 'address'>;
   readonly #stopped = new AbortController();
   /** The last version of the Lease, and when it was first seen. */
   #seen: { readonly version: string; readonly atMs: number } | undefined;
@@ -71,7 +71,7 @@ class Election {
   #nap = new AbortController();
   #stepDown: (() => void) | undefined;
 
-  constructor(options: LeaseOptions) {
+  constructor(options: LeaderElectionOptions) {
     this.#options = { durationMs: DURATION_MS, renewWithinMs: RENEW_WITHIN_MS, retryMs: RETRY_MS, ...options };
   }
 

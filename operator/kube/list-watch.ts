@@ -5,13 +5,13 @@
  * cannot be reached.
  */
 import type { Logger } from 'pino';
-import type { Meter } from '../metrics.ts';
+import type { MetricsRecorder } from '../metrics.ts';
 import { createBackoff } from './backoff.ts';
 import type { Backoff } from './backoff.ts';
 import type { KubeClient, WatchEvent } from './client.ts';
 import { KubeError, explainKubeError, hasStatus } from './errors.ts';
 import type { KubeObject } from './models.ts';
-import type { Clock } from '../clock.ts';
+import type { OperatorClock } from '../clock.ts';
 import { sleep } from '../clock.ts';
 
 /** The path of a collection, and which of its objects to read. */
@@ -33,8 +33,8 @@ export interface ListWatchOptions {
   readonly onDeleted: (object: KubeObject) => void;
   /** Called with a sentence when the collection cannot be read, and with undefined when it can be read again. */
   readonly onProblem?: (problem: string | undefined) => void;
-  readonly clock: Clock;
-  readonly meter: Meter;
+  readonly clock: OperatorClock;
+  readonly meter: MetricsRecorder;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   /** A watch without events or bookmarks for this long counts as dead. */
   readonly idleTimeoutMs?: number;

@@ -7,9 +7,9 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import type { Clock } from '../clock.ts';
+import type { OperatorClock } from '../clock.ts';
 import type { ClusterProvider } from '../kube/provider.ts';
-import type { Meter } from '../metrics.ts';
+import type { MetricsRecorder } from '../metrics.ts';
 import type { ProxyProgress } from '../status/programming.ts';
 import type { UpstreamRefusal } from '../status/refusals.ts';
 import type { StatusWriter } from '../status/writer.ts';
@@ -46,8 +46,8 @@ export interface ClusterControllerOptions {
   readonly onUnserved?: (unserved: UnservedObject) => void;
   /** Without a ledger, statuses contain no spending. */
   readonly ledger?: LedgerReader;
-  readonly clock: Clock;
-  readonly meter: Meter;
+  readonly clock: OperatorClock;
+  readonly meter: MetricsRecorder;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly debounceMs?: number;
   /** How long proxies may take to reconnect after a change of leader. */

@@ -10,7 +10,7 @@ import { KubeError, KubeUnreachable, explainKubeError, hasStatus } from '../kube
 import { parseSecretObject, pathOfSecrets } from '../kube/parse-object.ts';
 import type { ClusterProvider } from '../kube/provider.ts';
 import {
-  KEY_LABEL, PREVIOUS_ANNOTATION, PREVIOUS_MAC_ANNOTATION, isOrphaned, isMadeFor, macOfPreviousKeys,
+  KEY_LABEL, PREVIOUS_ANNOTATION, PREVIOUS_MAC_ANNOTATION, isOrphaned, isCreatedFor, macOfPreviousKeys,
 } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { LiveSecret, SecretObject } from '../store/resources.ts';
@@ -100,7 +100,7 @@ async function create(writer: SecretWriter, secret: SecretObject, apiKey: ApiKey
 async function adopt(writer: SecretWriter, secret: SecretObject, apiKey: ApiKey): Promise<boolean> {
   const { client, provider, taken, nowMs } = writer;
   const found = parseSecretObject(await client.request({ method: 'GET', path: pathOf(secret) }));
-  if (isMadeFor(found, apiKey)) {
+  if (isCreatedFor(found, apiKey)) {
     provider.keySecretWritten(found); // created before an interruption, or by the previous leader
     return false;
   }

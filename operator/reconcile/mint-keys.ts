@@ -6,7 +6,7 @@ import { hash, randomInt } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { comparePrecedence } from '../translate/conflicts.ts';
 import {
-  KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isOrphaned, isMadeFor,
+  KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isOrphaned, isCreatedFor,
   previousKeysOf, rotationOf, secretIdOf, secretNameOf,
 } from '../store/key-secret.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
@@ -198,7 +198,7 @@ function planFor(apiKey: ApiKey, id: string, { resources, minted, nowMs }: PlanC
 /** The keys of a Secret that stay valid besides a new one; undefined if no new key is due. */
 function previousIn(secret: SecretObject, apiKey: ApiKey, nowMs: number): PreviousKey[] | undefined {
   if (isOrphaned(secret, apiKey)) return [];
-  if (!isMadeFor(secret, apiKey) || rotationOf(secret) >= apiKey.spec.key.rotation) return undefined;
+  if (!isCreatedFor(secret, apiKey) || rotationOf(secret) >= apiKey.spec.key.rotation) return undefined;
   return [...replaced(apiKey, secret, nowMs), ...previousKeysOf(secret, nowMs)];
 }
 

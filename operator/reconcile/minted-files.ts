@@ -21,7 +21,8 @@ interface FoundSecrets {
 }
 
 /** By path: a file's signature when it was read, and its Secret or its fault. */
-export type ReadFiles = ReadonlyMap<string, { readonly signature: string; readonly content: SecretObject | string }>;
+export type ReadSecretFiles =
+  ReadonlyMap<string, { readonly signature: string; readonly content: SecretObject | string }>;
 
 const EXTENSION = '.yaml';
 
@@ -53,8 +54,8 @@ export function readAllNow(folder: string): FoundSecrets {
 
 /** Reads changed files. A Secret with unchanged content stays the same object. */
 export async function readChanged(
-  folder: string, before: { readonly secrets: ReadonlyMap<string, SecretObject>; readonly files: ReadFiles },
-): Promise<FoundSecrets & { readonly files: ReadFiles }> {
+  folder: string, before: { readonly secrets: ReadonlyMap<string, SecretObject>; readonly files: ReadSecretFiles },
+): Promise<FoundSecrets & { readonly files: ReadSecretFiles }> {
   const files = new Map<string, { readonly signature: string; readonly content: SecretObject | string }>();
   const gathered = gather(before.secrets);
   for (const { path, signature } of (await undefinedIfMissing(scanFolder(folder)))?.files ?? []) {

@@ -11,7 +11,7 @@ import { namespacedName, withSecrets } from '../store/resources.ts';
 import type { Resources, SecretObject } from '../store/resources.ts';
 import { sameEntries } from '../store/same.ts';
 import { readAllNow, readChanged, secretPath, secretsFolder } from './minted-files.ts';
-import type { ReadFiles } from './minted-files.ts';
+import type { ReadSecretFiles } from './minted-files.ts';
 import type { KeySecrets } from './mint-keys.ts';
 
 export interface MintedSecrets extends KeySecrets {
@@ -34,7 +34,7 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
   const folder = secretsFolder(dataDir);
   await makeFolder(folder);
   let { secrets, unreadable } = readAllNow(folder);
-  let files: ReadFiles = new Map();
+  let files: ReadSecretFiles = new Map();
   /** Secrets written during a reload, which may have missed them. */
   let writtenMeanwhile: Map<string, SecretObject> | undefined;
   /** The last result. The same Secrets give the same object, so that nothing derived from it is computed again. */

@@ -3,7 +3,7 @@
  * force keeps Programmed=True for a grace period. Many objects are evaluated in slices, so that an edit does not wait
  * for them.
  */
-import type { Clock } from '../clock.ts';
+import type { OperatorClock } from '../clock.ts';
 import { RECONCILING } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
 import { programmingOf } from '../status/programming.ts';
@@ -12,7 +12,7 @@ import { statusId } from './status-tracker.ts';
 import type { StatusTracker } from './status-tracker.ts';
 
 interface EvaluatorDeps {
-  readonly clock: Clock;
+  readonly clock: OperatorClock;
   readonly tracker: Pick<StatusTracker, 'reprogram' | 'get' | 'list'>;
   /** The proxies' acknowledgements of an object; undefined if it is not published. */
   readonly progress: (id: string) => ProxyProgress | undefined;

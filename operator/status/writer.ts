@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 import type { Kind } from '#crds/types.gen.ts';
-import type { Meter } from '../metrics.ts';
+import type { MetricsRecorder } from '../metrics.ts';
 import { crossesThreshold, changesLimit, partOf, removalsFrom, samePart, hasSpending } from './differences.ts';
 import type { StatusBody, StatusOwner } from './differences.ts';
 import { createWriteBudget } from './write-budget.ts';
@@ -34,7 +34,7 @@ export interface StatusWriterOptions {
   /** Called for each status that the operator wrote, with the previous and the new content. */
   readonly onWritten?: (target: StatusTarget, now: StatusBody) => void;
   readonly clock: { nowMs(): number; after(ms: number, run: () => void): () => void };
-  readonly meter: Meter;
+  readonly meter: MetricsRecorder;
   readonly log: Pick<Logger, 'warn'>;
   readonly writesPerSecond?: number;
   readonly spendingEveryMs?: number;

@@ -42,7 +42,7 @@ export function secretIdOf(apiKey: ApiKey): string {
 }
 
 /** True if the operator created this Secret for this ApiKey, and may therefore write it again. */
-export function isMadeFor(secret: SecretObject, apiKey: ApiKey): boolean {
+export function isCreatedFor(secret: SecretObject, apiKey: ApiKey): boolean {
   return secret.labels[KEY_LABEL] === apiKey.metadata.name && !isOrphaned(secret, apiKey);
 }
 

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import type { Finding } from '../status/findings.ts';
-import { KEY_ENTRY, KEY_LABEL, isMadeFor, previousKeysOf, rotationOf, secretNameOf } from '../store/key-secret.ts';
+import { KEY_ENTRY, KEY_LABEL, isCreatedFor, previousKeysOf, rotationOf, secretNameOf } from '../store/key-secret.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
 import type { SecretObject } from '../store/resources.ts';
 
@@ -38,7 +38,7 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
     ? `The key is not made yet; it will be in the Secret "${name}".`
     : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}"; in a cluster it also needs the ` +
       `label ${KEY_LABEL}: ${apiKey.metadata.name}.`);
-  if (generated && !isMadeFor(secret, apiKey))
+  if (generated && !isCreatedFor(secret, apiKey))
     return missing('SecretTaken', `The Secret "${name}" exists, but was not made for this ApiKey. Name another one ` +
       `in spec.key.secretRef, or use type Provided.`);
   const key = secret.data.get(KEY_ENTRY);

@@ -12,7 +12,7 @@ import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { memoize } from './memoize.ts';
 import { findCredential, secretsNamedBy } from './references.ts';
-import type { Credential, SecretLookup } from './references.ts';
+import type { ChannelCredential, SecretLookup } from './references.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
 import { quoteNames } from './quote-names.ts';
@@ -51,7 +51,7 @@ interface RouteContext {
 
 interface FoundChannel {
   readonly channel: ModelRouteChannel;
-  readonly credential: Credential;
+  readonly credential: ChannelCredential;
 }
 
 const translated = memoize<ModelRoute, Translated<ModelRouteMessage>>();

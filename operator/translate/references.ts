@@ -6,7 +6,7 @@ import type { Labels, Resources } from '../store/resources.ts';
 import { matchesSelector } from './selectors.ts';
 
 /** A channel's credential; `value` is absent if the provider needs none. */
-export type Credential =
+export type ChannelCredential =
   | { readonly found: true; readonly value?: string }
   | { readonly found: false; readonly finding: Finding<'SecretNotFound' | 'SecretInvalid'> };
 
@@ -19,7 +19,7 @@ const HEADER_VALUE = /^[\x21-\x7e]+$/;
 /** Looks a channel's credential up in the Secrets of its namespace. */
 export function findCredential({
   secrets, unreadable,
-}: SecretLookup, namespace: string, { auth }: ModelRouteChannel): Credential {
+}: SecretLookup, namespace: string, { auth }: ModelRouteChannel): ChannelCredential {
   const ref = auth?.secretRef;
   if (!ref) return { found: true };
   const id = namespacedName({ namespace, name: ref.name });
@@ -33,7 +33,7 @@ export function findCredential({
 
 function readEntry(
   type: 'ApiKey' | 'GoogleOAuth' | 'AzureEntra', ref: { name: string; key: string }, data: ReadonlyMap<string, string>,
-): Credential {
+): ChannelCredential {
   // editors and `echo` end a file with a line break, which no provider's key has
   const value = data.get(ref.key)?.replace(/\r?\n$/, '');
   if (value === undefined) return notFound('SecretInvalid', `the Secret "${ref.name}" has no entry "${ref.key}".`);
@@ -48,7 +48,7 @@ function readEntry(
 const ACCESS_KEY_ENTRIES = ['accessKeyId', 'secretAccessKey', 'sessionToken'] as const;
 
 /** Encodes the access key as JSON, because a credential is one value. */
-function findAccessKey(name: string, data: ReadonlyMap<string, string>): Credential {
+function findAccessKey(name: string, data: ReadonlyMap<string, string>): ChannelCredential {
   const entries = ACCESS_KEY_ENTRIES.map((entry) => [entry, data.get(entry)?.trim()] as const);
   for (const [entry, value] of entries) {
     if (entry === 'sessionToken' && value === undefined) continue;
@@ -63,7 +63,7 @@ function findAccessKey(name: string, data: ReadonlyMap<string, string>): Credent
 
 const SERVICE_ACCOUNT_MEMBERS = ['client_email', 'private_key', 'token_uri'];
 
-function checkServiceAccount({ name, key }: { name: string; key: string }, value: string): Credential {
+function checkServiceAccount({ name, key }: { name: string; key: string }, value: string): ChannelCredential {
   const account = parseJson(value);
   const missing = SERVICE_ACCOUNT_MEMBERS.filter((member) => typeof account?.[member] !== 'string');
   if (missing.length === 0) return { found: true, value };
@@ -106,6 +106,6 @@ export function selectRoutes({ routeRef, routeSelector }: GroupRoute, routes: re
   return routes.filter(({ metadata }) => matchesSelector(routeSelector, metadata.labels ?? {}));
 }
 
-function notFound(reason: 'SecretNotFound' | 'SecretInvalid', message: string): Credential {
+function notFound(reason: 'SecretNotFound' | 'SecretInvalid', message: string): ChannelCredential {
   return { found: false, finding: { reason, message } };
 }

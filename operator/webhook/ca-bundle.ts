@@ -5,18 +5,18 @@
 import type { Logger } from 'pino';
 import { APPLY_PATCH } from '../kube/client.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { Clock } from '../clock.ts';
+import type { OperatorClock } from '../clock.ts';
 import { explainKubeError } from '../kube/errors.ts';
 import { startListWatch } from '../kube/list-watch.ts';
 import type { KubeObject } from '../kube/models.ts';
-import type { Meter } from '../metrics.ts';
+import type { MetricsRecorder } from '../metrics.ts';
 
 interface CaBundleOptions {
   readonly client: Pick<KubeClient, 'request' | 'watch'>;
   /** The name of the MutatingWebhookConfiguration. */
   readonly name: string;
-  readonly clock: Clock;
-  readonly meter: Meter;
+  readonly clock: OperatorClock;
+  readonly meter: MetricsRecorder;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   /** Returns whether this replica may write. */
   readonly leading: () => boolean;

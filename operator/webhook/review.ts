@@ -26,10 +26,10 @@ export interface ReviewContext extends Omit<InjectionPlan, 'secret'> {
 }
 
 /** injected; unchanged: nothing to do; skipped: the pod cannot have a sidecar, and starts without one; denied. */
-export type Outcome = 'injected' | 'unchanged' | 'skipped' | 'denied';
+export type ReviewOutcome = 'injected' | 'unchanged' | 'skipped' | 'denied';
 
 export interface ReviewResult {
-  readonly outcome: Outcome;
+  readonly outcome: ReviewOutcome;
   readonly patch?: readonly PatchOperation[];
   /** Shown by kubectl. */
   readonly warnings?: readonly string[];

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { parseJson } from '#crds/json.ts';
 import type { Logger } from 'pino';
-import type { Meter } from '../metrics.ts';
+import type { MetricsRecorder } from '../metrics.ts';
 import { formatReview, parseReview, review } from './review.ts';
 import type { ReviewContext, ReviewResult } from './review.ts';
 
@@ -22,7 +22,7 @@ interface WebhookServerOptions {
   readonly certificates: ServerCertificates;
   /** Called for each pod, because certificate authorities change. */
   readonly context: () => ReviewContext;
-  readonly meter: Pick<Meter, 'add'>;
+  readonly meter: Pick<MetricsRecorder, 'add'>;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 

@@ -6,7 +6,7 @@
 import type { AcknowledgementDigest, ObjectDigest } from '#snapshot/fleet.gen.ts';
 import { RESOURCE_TYPES } from '#snapshot/resources.ts';
 import type { ResourceCache, ResourceChanges } from './resource-cache.ts';
-import type { Session, ResponseAnswer } from './session.ts';
+import type { DiscoverySession, ResponseAnswer } from './session.ts';
 
 /** The acknowledgements of one object's last published version. */
 export interface Progress {
@@ -50,7 +50,7 @@ export function objectId(typeUrl: string, name: string): string | undefined {
 export class Acknowledgements {
   readonly #cache: ResourceCache;
   /** The latest stream of each proxy that has a complete configuration. */
-  readonly #proxies = new Map<string, Session>();
+  readonly #proxies = new Map<string, DiscoverySession>();
   readonly #replicas = new Map<string, Replica>();
   readonly #publications = new Map<string, Publication>();
   #touched = new Set<string>();
@@ -82,7 +82,7 @@ export class Acknowledgements {
   }
 
   /** Records that a proxy's stream has a complete configuration. An older stream of the same proxy no longer counts. */
-  joined(proxy: string, session: Session, nowMs: number): void {
+  joined(proxy: string, session: DiscoverySession, nowMs: number): void {
     if (this.#proxies.get(proxy) === session) return;
     this.left(proxy, this.#proxies.get(proxy));
     this.#proxies.set(proxy, session);
@@ -92,14 +92,14 @@ export class Acknowledgements {
     for (const id of this.#publications.keys()) this.#answered(id, nowMs);
   }
 
-  left(proxy: string, session: Session | undefined): void {
+  left(proxy: string, session: DiscoverySession | undefined): void {
     if (session === undefined || this.#proxies.get(proxy) !== session) return;
     this.#proxies.delete(proxy);
     this.#touchUnsettled(session);
     if (this.connected + this.remote === 0) this.#touchAll();
   }
 
-  settled(proxy: string, session: Session, { typeUrl, sent }: ResponseAnswer, nowMs: number): void {
+  settled(proxy: string, session: DiscoverySession, { typeUrl, sent }: ResponseAnswer, nowMs: number): void {
     if (this.#proxies.get(proxy) !== session) return;
     for (const name of sent.versions.keys()) {
       const id = objectId(typeUrl, name);
@@ -195,7 +195,7 @@ export class Acknowledgements {
     return this.#cache.get(typeUrl, name);
   }
 
-  #touchUnsettled(session: Session): void {
+  #touchUnsettled(session: DiscoverySession): void {
     for (const subscription of session.subscriptions()) {
       for (const name of subscription.unacknowledged()) {
         const id = objectId(subscription.typeUrl, name);

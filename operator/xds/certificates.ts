@@ -39,7 +39,7 @@ interface ServingMaterial {
   readonly authorities: string;
 }
 
-export interface TlsMaterial {
+export interface CertificateSource {
   current(): ServingMaterial;
   /** Returns a function that removes the listener. */
   onChange(listener: (material: ServingMaterial) => void): () => void;
@@ -61,7 +61,7 @@ export interface CertificateOptions {
   readonly lifetimes?: Lifetimes;
 }
 
-export interface ManagedCertificates extends TlsMaterial {
+export interface ManagedCertificates extends CertificateSource {
   /** Checks the store now, because it has changed or this replica has become the leader. */
   refresh(): Promise<void>;
   stop(): void;

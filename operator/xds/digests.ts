@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import type { AcknowledgementDigest, Refusal } from '#snapshot/fleet.gen.ts';
 import { SHARE_ACKNOWLEDGEMENTS } from '#snapshot/services.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
-import type { TlsMaterial } from './certificates.ts';
+import type { CertificateSource } from './certificates.ts';
 
 interface DigestStreamOptions {
   /** The leader's "host:port". */
@@ -18,7 +18,8 @@ interface DigestStreamOptions {
   readonly acknowledgements: Acknowledgements;
   /** Undefined: plaintext without a token. */
   readonly secure:
-    | { readonly tls: TlsMaterial; readonly token: () => Promise<string>; readonly serverName: string } | undefined;
+    | { readonly tls: CertificateSource; readonly token: () => Promise<string>; readonly serverName: string }
+    | undefined;
   readonly log: Pick<Logger, 'warn'>;
 }
 

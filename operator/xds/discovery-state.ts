@@ -11,8 +11,8 @@ import { Acknowledgements } from './acknowledgements.ts';
 import type { DigestStream } from './digests.ts';
 import { ResourceCache } from './resource-cache.ts';
 import type { ResourceChanges } from './resource-cache.ts';
-import type { Caller, ClientStream, ResponseWriter } from './server.ts';
-import { Session } from './session.ts';
+import type { Peer, ClientStream, DiscoveryWriter } from './server.ts';
+import { DiscoverySession } from './session.ts';
 import type { ResponseAnswer, TypeOrder } from './session.ts';
 import { createSnapshotChanges } from './snapshot-changes.ts';
 
@@ -50,7 +50,7 @@ const PROGRESS_MS = 10;
 const MAX_EARLY = 100;
 
 interface Connection {
-  readonly session: Session;
+  readonly session: DiscoverySession;
   flush(): void;
   /** Handles the requests that came before the first publish. */
   begin(): void;
@@ -120,8 +120,8 @@ export class DiscoveryState {
     this.#tellSoon();
   }
 
-  connect({ identity, peer }: Caller, writer: ResponseWriter): ClientStream {
-    const session = new Session(this.#cache, ORDER);
+  connect({ identity, peer }: Peer, writer: DiscoveryWriter): ClientStream {
+    const session = new DiscoverySession(this.#cache, ORDER);
     const flush = this.#flusher(session, writer);
     const label = `${peer}#${this.#streams += 1}`;
     // before the first publish there is nothing to compare with, and everything that a proxy has would seem removed
@@ -177,7 +177,7 @@ export class DiscoveryState {
     };
   }
 
-  #settled(proxy: string, session: Session, settled: ResponseAnswer): void {
+  #settled(proxy: string, session: DiscoverySession, settled: ResponseAnswer): void {
     const nowMs = performance.now();
     this.#onAcknowledged?.(nowMs - settled.sent.atMs);
     this.#rejections += settled.faults.size;
@@ -190,7 +190,7 @@ export class DiscoveryState {
     this.#tellSoon();
   }
 
-  #flusher(session: Session, writer: ResponseWriter): { now(): void; drained(): void } {
+  #flusher(session: DiscoverySession, writer: DiscoveryWriter): { now(): void; drained(): void } {
     let blocked = false;
     const now = (): void => {
       while (!blocked) {

@@ -8,7 +8,7 @@ import type { Refusal } from '#snapshot/fleet.gen.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { Progress } from './acknowledgements.ts';
 import type { Authenticate } from './authenticate.ts';
-import type { TlsMaterial } from './certificates.ts';
+import type { CertificateSource } from './certificates.ts';
 import { DigestStream } from './digests.ts';
 import { DiscoveryState } from './discovery-state.ts';
 import type { DiscoveryStats, RawResource } from './discovery-state.ts';
@@ -65,7 +65,7 @@ export type DistributionSecurity =
     readonly insecure: false;
     readonly authenticate: Authenticate;
     /** Rotated by manageCertificates (certificates.ts). */
-    readonly tls: TlsMaterial;
+    readonly tls: CertificateSource;
     /** Returns the token with which this replica authenticates to the leader; called for each connection. */
     readonly token: () => Promise<string>;
     /** The name in this service's certificates. */

@@ -9,7 +9,7 @@ import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '#snapshot/di
 import type { AcknowledgementDigest, DigestReceipt, RefusalReceipt, RefusalReport } from '#snapshot/fleet.gen.ts';
 import { DELTA_AGGREGATED_RESOURCES, REPORT_REFUSALS, SHARE_ACKNOWLEDGEMENTS } from '#snapshot/services.ts';
 import type { Authenticate, Identity } from './authenticate.ts';
-import type { TlsMaterial } from './certificates.ts';
+import type { CertificateSource } from './certificates.ts';
 
 /** The stream of one client. */
 export interface ClientStream {
@@ -20,14 +20,14 @@ export interface ClientStream {
 }
 
 /** Writes to a stream. */
-export interface ResponseWriter {
+export interface DiscoveryWriter {
   /** Returns false if no more may be written until drained(). */
   write(response: DeltaDiscoveryResponse): boolean;
   /** Ends the stream with an error that the client caused. */
   refuse(message: string): void;
 }
 
-export interface Caller {
+export interface Peer {
   /** Undefined if clients do not authenticate. */
   readonly identity: Identity | undefined;
   /** Address and port. */
@@ -35,14 +35,14 @@ export interface Caller {
 }
 
 interface ServerHandlers {
-  connect(caller: Caller, writer: ResponseWriter): ClientStream;
+  connect(caller: Peer, writer: DiscoveryWriter): ClientStream;
   refusals(report: RefusalReport): void;
   /** A replica reports about its proxies until `ended`. */
   replica(): { heard(digest: AcknowledgementDigest): void; ended(): void };
 }
 
 /** Decides who may connect; undefined: anybody. */
-export interface Admission {
+export interface AccessPolicy {
   readonly authenticate: Authenticate;
   readonly namespace: string;
   readonly serviceAccounts?: { readonly proxies?: readonly string[]; readonly operators?: readonly string[] };
@@ -50,9 +50,9 @@ export interface Admission {
 
 interface ServerOptions {
   readonly listen: { readonly host: string; readonly port: number };
-  readonly admission: Admission | undefined;
+  readonly admission: AccessPolicy | undefined;
   /** Undefined: plaintext. */
-  readonly tls: TlsMaterial | undefined;
+  readonly tls: CertificateSource | undefined;
   readonly handlers: ServerHandlers;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error' | 'debug'>;
   /** The interval of keep-alive pings on a silent connection. */
@@ -214,7 +214,7 @@ function statusOf(error: unknown, peer: string, log: ServerOptions['log']): { co
 
 /** The caller's identity; rejects with a Refusal. */
 async function admitted(metadata: Metadata, role: Role, admission:
-  | Admission | undefined): Promise<Identity | undefined> {
+  | AccessPolicy | undefined): Promise<Identity | undefined> {
   if (!admission) return undefined;
   const token = tokenOf(metadata);
   const answer = await admission.authenticate(token);
@@ -250,7 +250,7 @@ function bind(server: Server, { listen: { host, port }, tls }: ServerOptions): P
  * Certificates that can be replaced while the server runs: new connections get the new ones, open connections keep
  * theirs.
  */
-function credentialsOf(tls: TlsMaterial): ServerCredentials {
+function credentialsOf(tls: CertificateSource): ServerCredentials {
   const stops = new Map<unknown, () => void>();
   const provider: experimental.CertificateProvider = {
     addIdentityCertificateListener(listener) {

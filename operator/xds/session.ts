@@ -29,7 +29,7 @@ export interface ResponseAnswer {
 const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 const UNKNOWN_REFUSAL = 'rejected without a message';
 
-export class Session {
+export class DiscoverySession {
   readonly #cache: ResourceCache;
   readonly #order: TypeOrder;
   readonly #subscriptions = new Map<string, Subscription>();

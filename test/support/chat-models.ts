@@ -1,4 +1,4 @@
-/** A route to models on a provider that serves chat completions only, beside those of the usual manifests. */
+/** A route to models of a provider that serves chat completions only, beside the default manifests. */
 
 export function chatModelsManifest({ openaiUrl }: { openaiUrl: string }): string {
   return `

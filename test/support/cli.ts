@@ -1,4 +1,4 @@
-/** The command line as a user has it: its own process, its output, its exit code. */
+/** The command line as users run it: a process with its output and exit code. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
@@ -13,12 +13,12 @@ interface Finished {
   readonly stderr: string;
 }
 
-/** A process; it is killed at the end of its block, if it has not ended by then: `await using cli = startMgw(…)`. */
+/** A process that is killed at the end of its block, if it has not exited by then: `await using cli = startMgw(…)`. */
 export interface RunningCli extends AsyncDisposable {
   readonly pid: number;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Resolves with the match once the output (both streams) has it; rejects where the process ends before. */
+  /** Resolves with the match once the output (both streams) has it; rejects if the process exits before. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
   readonly finished: Promise<Finished>;
@@ -26,8 +26,8 @@ export interface RunningCli extends AsyncDisposable {
 
 interface CliOptions {
   /**
-   * MGW_ variables; the test's own are not handed on. `mgw run` has no console where they do not name one: its default
-   * port may be another test's.
+   * MGW_ variables; the test's own are not passed on. Without a variable for it, `mgw run` has no console, whose
+   * default port may be in use by another test.
    */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
@@ -35,7 +35,7 @@ interface CliOptions {
   readonly nodeFlags?: readonly string[];
 }
 
-/** Variables of this process, without those that mean the gateway or Node. */
+/** This process's variables, without those for the gateway or Node. */
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') &&
     !name.startsWith('NODE_')));
@@ -81,7 +81,7 @@ export function startMgw(args: readonly string[], { env = {}, cwd, nodeFlags = [
   };
 }
 
-/** Runs `mgw` to its end. */
+/** Runs `mgw` until it exits. */
 export function mgw(args: readonly string[], options: CliOptions = {}): Promise<Finished> {
   return startMgw(args, options).finished;
 }

@@ -1,7 +1,7 @@
 /**
- * Access to objects in memory for the console's tests, with a cluster's behaviour: rights by namespace and verb,
- * defaults and refusals by the API server's schemas, generations that only specs change, and statuses that the test
- * writes. The real accesses have tests of their own.
+ * In-memory access to objects for the console's tests, with a cluster's behaviour: rights by namespace and verb,
+ * defaults and validation by the API server's schemas, generations that change with specs only, and statuses that tests
+ * write. The real implementations have their own tests.
  */
 import { hash, randomUUID } from 'node:crypto';
 import { loadApiKindsSync } from '#crds/load.ts';
@@ -15,7 +15,7 @@ import type {
 
 export const TEST_NOW_MS = Date.parse('2026-11-21T12:00:00Z');
 
-/** What one person may do. `*` as a namespace: everywhere. */
+/** The rights of one person. `*` as a namespace: everywhere. */
 export interface Rights {
   readonly name: string;
   readonly namespaces: readonly string[];
@@ -27,19 +27,19 @@ export interface Rights {
   readonly readsSecrets?: boolean;
 }
 
-/** Everything that the people of a test share. */
-export interface ConsoleWorld {
-  /** By "Kind namespace/name". Tests may look and change as if they were somebody else. */
+/** Shared by all people of a test. */
+export interface ConsoleFixture {
+  /** By "Kind namespace/name". Tests can read and change it as another person. */
   readonly objects: Map<string, Resource>;
   /** Key texts by "namespace/name" of the ApiKey. */
   readonly keyTexts: Map<string, string>;
-  /** Called before a change is made: a place for somebody else to be faster, or for a failure. */
+  /** Called before a change, for a concurrent change or a failure. */
   interfere: ((verb: AccessVerb, ref: ObjectRef) => void) | undefined;
   put(object: Resource): Resource;
-  /** What somebody with kubectl does to a spec. */
+  /** Changes a spec, as with kubectl. */
   edit<K extends Kind>(kind: K, ref: ObjectRef, edit: (spec: ObjectOf<K>['spec']) => ObjectOf<K>['spec']): ObjectOf<K>;
   apiKey(namespace: string, name: string): ApiKey;
-  /** What the operator does about a key: makes it, and says that it is ready. Returns its text. */
+  /** Creates a key and marks it ready, as the operator does. Returns its text. */
   mint(namespace: string, name: string): string;
   person(rights: Rights): PersonAccess;
   /** Each token is the name of one of these. */
@@ -49,11 +49,11 @@ export interface ConsoleWorld {
 const CREATED = '2026-11-01T09:00:00Z';
 const schemas = loadApiKindsSync();
 
-/** A world of these objects, each given as a manifest: what a schema has defaults for may be left out. */
-export function createWorld(manifests: readonly unknown[] = []): ConsoleWorld {
+/** Creates a fixture with these manifests; fields with defaults can be left out. */
+export function createConsoleFixture(manifests: readonly unknown[] = []): ConsoleFixture {
   const objects = new Map<string, Resource>();
   const keyTexts = new Map<string, string>();
-  const world: ConsoleWorld = {
+  const world: ConsoleFixture = {
     objects, keyTexts, interfere: undefined,
     put(object) {
       objects.set(idOf(object.kind, object.metadata), object);
@@ -106,14 +106,14 @@ export function keyManifest(namespace: string, name: string, spec: object = {}, 
   };
 }
 
-/** A condition as the gateway writes it. */
+/** A condition in the gateway's format. */
 export function condition(
   type: string, status: 'True' | 'False' | 'Unknown', reason: string, message: string,
 ): NonNullable<NonNullable<ApiKey['status']>['conditions']>[number] {
   return { type, status, reason, message, lastTransitionTime: CREATED };
 }
 
-function createPerson(world: ConsoleWorld, rights: Rights): PersonAccess {
+function createPerson(world: ConsoleFixture, rights: Rights): PersonAccess {
   const { objects, keyTexts } = world;
   const kinds = rights.kinds ?? ['ApiKey', 'Account', 'Group'];
   const allowed = (verb: AccessVerb, kind: Kind, namespace?: string): boolean => (rights.verbs?.includes(verb) ??
@@ -130,7 +130,7 @@ function createPerson(world: ConsoleWorld, rights: Rights): PersonAccess {
     if (object.metadata.uid !== uid) throw new AccessError('Conflict', 'It is another object by now.');
     return object;
   };
-  // what throws inside rejects, as the interface promises
+  // errors inside reject, as the interface requires
   return {
     person: { name: rights.name },
     async list<K extends Kind>(kind: K): Promise<Listing<K>> {
@@ -190,7 +190,7 @@ function createPerson(world: ConsoleWorld, rights: Rights): PersonAccess {
   };
 }
 
-/** Groups are everybody's to see who may see groups at all. */
+/** Groups are visible to everybody who can see any group. */
 function reads(verb: AccessVerb, kind: Kind): boolean {
   return kind === 'Group' && (verb === 'get' || verb === 'list');
 }
@@ -204,7 +204,7 @@ function idOf(kind: Kind, { namespace, name }: ObjectRef): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-/** With defaults, a uid and a generation. @throws AccessError (Invalid), as an API server refuses. */
+/** Adds defaults, a uid and a generation. @throws AccessError (Invalid) where an API server would refuse it. */
 function admitted<T extends Resource>(object: T): T {
   const schema = schemas.get(object.kind);
   if (!schema) throw new Error(`no schema of ${object.kind}`);

@@ -1,15 +1,12 @@
 /**
- * Flags of programs that are run by hand. What is wrong with them is said in a line, with the exit code that sysexits.h
- * has for it; `--help` prints the help.
+ * Flags of developer tools. A mistake is reported in one line, with the exit code of sysexits.h; `--help` prints the
+ * help.
  */
 import { parseArgs } from 'node:util';
 
 const EXIT_USAGE = 64;
 
-/**
- * The texts of these flags, each with a value of its own; absent: not given. Ends the process where they are wrong, or
- * ask for help.
- */
+/** The values of these flags; absent if not given. Exits if they are wrong, or ask for help. */
 export function readFlags<Name extends string>(
   help: string, names: readonly Name[],
 ): Readonly<Partial<Record<Name, string>>> {

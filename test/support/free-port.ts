@@ -1,7 +1,6 @@
 /**
- * Ports for programs that need to know theirs before they start. They lie below the range of ephemeral ports, so that
- * no connection takes one between the choice and the program's start. A socket of Linux's abstract namespace reserves
- * each for the process that asked.
+ * Ports for programs that must know them before they start. They are below the ephemeral ports, so that no outgoing
+ * connection takes one before the program listens. An abstract socket of Linux reserves each port.
  */
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
@@ -9,9 +8,7 @@ import { createServer, type ListenOptions } from 'node:net';
 const FIRST = 12_000;
 const COUNT = 17_000;
 
-/**
- * A port of 127.0.0.1 on which nothing listens, and which this function gives to nobody else while this process lives.
- */
+/** Returns a free port of 127.0.0.1, which is not returned again while this process lives. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * COUNT);

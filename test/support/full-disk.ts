@@ -1,6 +1,6 @@
 /**
- * A full disk, as one running process sees it: its limit of file sizes is lowered from outside. A write beyond the
- * limit is cut short or fails, as on a disk without room; reading goes on. This needs no root and no disk of its own.
+ * Simulates a full disk for one process: its limit of file sizes is lowered from outside. A write beyond the limit is
+ * cut short or fails, as on a full disk; reads work. It needs no root and no disk of its own.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ import { need } from './needs.ts';
 const run = promisify(execFile);
 export const prlimit = await need('prlimit');
 
-/** From now on the process cannot write to any file beyond so many bytes. */
+/** Stops the process from writing beyond this size in any file. */
 export function fillDisk(pid: number, bytes: number): Promise<void> {
   return limitFiles(pid, String(bytes));
 }

@@ -1,6 +1,6 @@
 /**
- * A whole gateway in this process, for tests: operator from a folder of manifests, embedded ledger, data plane on a
- * free port. What a user would run, less the command line.
+ * A whole gateway in this process: operator from a folder of manifests, embedded ledger, data plane on a free port; all
+ * but the command line.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
@@ -30,8 +30,8 @@ export interface TestGateway {
   /** Every log line so far. */
   readonly logs: readonly string[];
   /**
-   * Replaces a manifest file; resolves when the operator has noticed by itself and the edit is in force. Rejects where
-   * it stays out of force for its mistakes.
+   * Replaces a manifest file; resolves when the operator has noticed it and the edit is in force. Rejects if the edit
+   * has mistakes.
    */
   write(file: string, yaml: string): Promise<void>;
   stop(): Promise<void>;
@@ -48,9 +48,9 @@ export interface GatewayOptions {
   readonly nowMs?: () => number;
   readonly monotonicMs?: () => number;
   readonly timers?: Partial<Timers>;
-  /** By which clouds give a pod its identity. */
+  /** The environment variables by which clouds give a pod its identity. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Served over TLS besides. */
+  /** Also serves TLS. */
   readonly tls?: TlsMaterial;
   /** Faults of the ledger's file: see embedded-faults.ts. */
   readonly faults?: Int32Array;
@@ -58,7 +58,7 @@ export interface GatewayOptions {
 
 const POLL_MS = 2;
 const WRITE_PATIENCE_MS = 60_000;
-/** A disk that is busy for seconds is no failure. */
+/** A disk may be busy for seconds without a failure. */
 const LEDGER_PATIENCE_MS = 60_000;
 
 /** Starts it with the given manifests in force. */

@@ -13,7 +13,7 @@ import type { Needed } from './needs.ts';
 const run = promisify(execFile);
 const VERSION = '2.15.1';
 
-/** Where Hadolint is; fetched once for each machine. */
+/** Returns the path of Hadolint, which is downloaded once per machine. */
 export async function needHadolint(): Promise<Needed> {
   const folder = cacheFolder(process.env, `hadolint-${VERSION}`);
   const path = process.env['MGW_TEST_HADOLINT'] ?? join(folder, 'hadolint');
@@ -42,7 +42,7 @@ async function install(folder: string): Promise<void> {
   }
 }
 
-/** What it has to say of a file; empty: nothing. */
+/** Returns its findings in a file. */
 export async function lintDockerfile(hadolint: Needed, path: string): Promise<string> {
   return run(hadolint.path, ['--no-color', '--failure-threshold', 'style', path]).then(({ stdout }) =>
     stdout, (error: Error & { readonly stdout?: string }) => error.stdout ?? error.message);

@@ -1,4 +1,4 @@
-/** Does work for the numbers from 0 to `count` - 1, so many at a time. Rejects with the first failure. */
+/** Runs work for the numbers from 0 to `count` - 1, with limited concurrency. Rejects with the first error. */
 export async function inParallel(
   count: number, atOnce: number, work: (n: number) => Promise<unknown>,
 ): Promise<void> {

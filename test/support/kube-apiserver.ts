@@ -18,18 +18,18 @@ const POLL_MS = 100;
 const TOKEN = 'test-admin';
 
 export interface KubeApiserver extends KubeEndpoint {
-  /** Holds it where it is: connections stay, nothing answers. */
+  /** Freezes the server: connections stay, and nothing responds. */
   freeze(): void;
   thaw(): void;
-  /** Kills it and starts it again with what it stored, on the same port. Resolves when it answers. */
+  /** Kills it and starts it again with its data, on the same port. Resolves when it responds. */
   restart(): Promise<void>;
-  /** Ends the server and removes what it stored. */
+  /** Stops the server and removes its data. */
   stop(): Promise<void>;
 }
 
 /**
- * Whether the server can be had here: undefined if so, else one line that says what is missing, for a suite to be
- * skipped with. In CI (CI=true) a missing server is an error, so that a suite is never left out unnoticed.
+ * Returns undefined if the server is available here, else the reason in one line, with which the suite is skipped. In
+ * CI (CI=true) a missing server is an error, so that no suite is left out unnoticed.
  */
 export async function kubeApiserverMissing(): Promise<string | undefined> {
   if (otherCluster(process.env)) return undefined;
@@ -39,10 +39,7 @@ export async function kubeApiserverMissing(): Promise<string | undefined> {
   return `no Kubernetes API server: ${binaries.missing}`;
 }
 
-/**
- * Starts a server with an empty store, or takes the cluster that tests are to run on; its administrator's token is in
- * the result.
- */
+/** Starts a server with an empty store, or uses the given cluster; the result has an administrator's token. */
 export async function startKubeApiserver(): Promise<KubeApiserver> {
   const other = otherCluster(process.env);
   if (other) return borrowCluster(other);
@@ -116,9 +113,7 @@ function apiserverArgs(folder: string, etcdUrl: string, securePort: number): str
   ];
 }
 
-/**
- * Waits for /readyz and the default namespace; the result is the server's own certificate, which vouches for itself.
- */
+/** Waits for /readyz and the default namespace; returns the server's self-signed certificate. */
 async function untilReady(processes: readonly Process[], folder: string, url: string): Promise<string> {
   const deadline = Date.now() + READY_WITHIN_MS;
   while (Date.now() < deadline) {

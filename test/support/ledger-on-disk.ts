@@ -1,6 +1,6 @@
 /**
- * Reads the embedded ledger on disk while another process writes it: the file, and the journal that continues it. It is
- * what a process would leave that died now.
+ * Reads the embedded ledger on disk while another process writes it: the file, and the journal that continues it, as if
+ * that process died now.
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,26 +12,26 @@ import { prepareRows, readCheckpoint, readStoredBalances, rowsOf } from '#ledger
 import { segmentsAfter, visitSegment } from '#ledger/embedded/segments.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 
-/** A settled call with its place in the order of settlements. */
+/** A settled call with its position in the order of settlements. */
 interface RecordOnDisk extends UsageRecord {
   readonly seq: number;
 }
 
 interface LedgerOnDisk {
-  /** Spent and held; nobody's generation is known. */
+  /** Spent and held amounts; the generation is unknown. */
   readonly balances: Balances;
   readonly records: readonly RecordOnDisk[];
 }
 
 const TRIES = 50;
 
-/** Undefined: there is no ledger yet. Records up to `afterSeq` are left out; undefined: all of them are. */
+/** Undefined if there is no ledger yet. Records up to `afterSeq` are left out; without it, none are. */
 export function readLedgerOnDisk(path: string, afterSeq: number | undefined): LedgerOnDisk | undefined {
   for (let tries = 1; existsSync(path); tries++) {
     try {
       return readOnce(path, afterSeq);
     } catch (error) {
-      // a segment was taken into the file between the one and the other
+      // a segment was checkpointed between the two reads
       if (tries >= TRIES) throw error;
     }
   }
@@ -41,7 +41,7 @@ export function readLedgerOnDisk(path: string, afterSeq: number | undefined): Le
 function readOnce(path: string, afterSeq: number | undefined): LedgerOnDisk {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
   try {
-    // one moment for all tables
+    // one snapshot for all tables
     db.exec('BEGIN');
     const balances = createBalances();
     const records = afterSeq === undefined ? [] : recordsOf(db, afterSeq);

@@ -1,9 +1,6 @@
-/**
- * Manifests for tests: two teams' worth of keys over providers at given addresses. Everything is as a user would write
- * it.
- */
+/** Manifests for tests: the keys of two teams, over providers at given addresses, as a user would write them. */
 
-/** Keys that the tests call with; their Secrets stand in the manifests. */
+/** Keys that the tests use; the manifests contain their Secrets. */
 export const KEYS = {
   main: 'sk-test-main-000000000000000000000000000000',
   small: 'sk-test-small-00000000000000000000000000000',
@@ -18,9 +15,7 @@ export const KEYS = {
 
 export type KeyName = keyof typeof KEYS;
 
-/**
- * What one key's spec has beside the usual; every key is of group `main` and account `team` unless it says otherwise.
- */
+/** One key's spec beyond the defaults: group `main` and account `team`. */
 const SPECS: Readonly<Record<KeyName, string>> = {
   main: '',
   small: 'quota: {limitUsd: "0.01"}',
@@ -71,11 +66,11 @@ spec: {grants: [{name: start, usd: "0.001"}]}
 `;
 }
 
-/** The provider credentials that no client and no log may ever see. */
+/** The providers' credentials, which no client and no log may ever contain. */
 export const PROVIDER_KEYS =
   { openai: 'sk-provider-openai-secret', anthropic: 'sk-ant-provider-anthropic-secret' } as const;
 
-/** Group, routes and prices over the two providers. `extra` goes into the routes' specs. */
+/** Group, routes and prices for the two providers. `extra` is added to the routes' specs. */
 export function platformManifest({ openaiUrl, anthropicUrl }: { openaiUrl: string; anthropicUrl: string }): string {
   return `
 apiVersion: v1
@@ -148,7 +143,7 @@ spec:
 `;
 }
 
-/** These routes stop a stream whose client has left, instead of reading on to its usage. */
+/** Routes that cancel a stream when its client disconnects, instead of reading it to its usage. */
 export function cancelling(platform: string): string {
   return platform.replaceAll(/kind: ModelRoute\nmetadata: .*\nspec:/g, '$&\n  clientDisconnect: Cancel');
 }

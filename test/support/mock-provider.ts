@@ -14,23 +14,22 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerR
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
-/** A place where an answer waits until the test lets it go on. */
+/** A gate at which a response waits until the test opens it. */
 interface Gate {
   readonly kind: 'gate';
   /**
-   * Resolves once an answer has come to the gate: all steps before it were handed to the socket. Rejects where none
-   * comes: the call went elsewhere.
+   * Resolves when a response has reached the gate and all earlier steps were written to the socket. Rejects if none
+   * does: the call went elsewhere.
    */
   readonly reached: Promise<void>;
   open(): void;
-  /** For the provider. */
+  /** Used by the provider. */
   pass(): Promise<void>;
 }
 
 /**
- * What an answer does next. A string or bytes: sent as they are. `send` with `tokens`: likewise, and counted as
- * produced. Cut: the connection is closed within the body. Reset: closed by a TCP reset. Stall: nothing more until
- * stop().
+ * The next step of a response. A string or bytes are sent unchanged; `send` with `tokens` also counts them as produced.
+ * Cut closes the connection within the body, Reset by a TCP reset. Stall sends nothing more until stop().
  */
 export type Step =
   | string | Uint8Array
@@ -46,9 +45,9 @@ export const STALL: Step = { kind: 'stall' };
 export interface Reply {
   /** Default 200. */
   readonly status?: number;
-  /** Content-type is application/json where none is given. */
+  /** The default content-type is application/json. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** Steps before the head is sent: gates, cut, reset, stall. */
+  /** Steps before the headers are sent: gates, cut, reset, stall. */
   readonly beforeHead?: readonly Step[];
   readonly steps: readonly Step[];
 }
@@ -58,37 +57,37 @@ type Script = Reply | ((request: RecordedRequest, index: number) => Reply | Prom
 export interface RecordedRequest {
   readonly index: number;
   readonly method: string;
-  /** With its query. */
+  /** With the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** As they came, names in their own case, repeated ones apart. */
+  /** As received, with the case of names and repeated headers. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
   /** The body as JSON. */
   json(): Record<string, unknown>;
-  /** Resolves when the exchange is over, however it ended. */
+  /** Resolves when the exchange has ended, in any way. */
   readonly over: Promise<void>;
-  /** The client went away before the answer was complete (and the script did not make it). */
+  /** The client disconnected before the response was complete, and the script did not cause it. */
   readonly clientGone: boolean;
-  /** What the answer has produced so far: the truth that a bill is compared with. */
+  /** The output so far, with which bills are compared. */
   readonly produced: { readonly tokens: number; readonly bytes: number; readonly complete: boolean };
 }
 
 export interface MockProvider {
   /** "http://127.0.0.1:port", without a path. */
   readonly url: string;
-  /** In order of arrival, each once its body was read. */
+  /** In order of arrival; each is added when its body was read. */
   readonly requests: readonly RecordedRequest[];
-  /** The request with this index, now or when it comes. */
+  /** Returns the request with this index, now or when it arrives. */
   request(index: number): Promise<RecordedRequest>;
-  /** Replaces the script: one entry per request from now on, the last one again and again. */
+  /** Replaces the script: one entry per request, the last one repeated. */
   script(...replies: readonly Script[]): void;
-  /** Requests whose answers are not over, now and at most so far. */
+  /** The number of open responses, now and at most so far. */
   readonly inFlight: number;
   readonly mostInFlight: number;
-  /** Connections accepted so far: tells reuse from reconnecting. */
+  /** The number of accepted connections, which shows reuse. */
   readonly connections: number;
-  /** Forgets the recorded requests and counts. */
+  /** Clears the recorded requests and counts. */
   clear(): void;
   stop(): Promise<void>;
 }
@@ -119,11 +118,11 @@ interface Exchange {
   readonly res: ServerResponse;
   /** Resolves when the connection closes or the provider stops. */
   readonly closed: Promise<void>;
-  /** The script itself ended the connection. */
+  /** The script ended the connection. */
   brokenOff: boolean;
 }
 
-/** Listens on a free port of 127.0.0.1. Without a script, it answers every request with 500. */
+/** Listens on a free port of 127.0.0.1. Without a script, it responds to every request with 500. */
 export async function startMockProvider(): Promise<MockProvider> {
   let requests: RecordedRequest[] = [];
   let waiters: { index: number; resolve: (request: RecordedRequest) => void }[] = [];
@@ -136,7 +135,7 @@ export async function startMockProvider(): Promise<MockProvider> {
       res.destroy(error instanceof Error ? error : new Error(String(error))));
   });
   server.on('connection', () => { counts.connections += 1; });
-  // Requests of any size and length: the test decides how long they take.
+  // No limits on requests: the test decides how long they take.
   server.requestTimeout = 0;
   server.headersTimeout = 0;
   server.keepAliveTimeout = 60_000;
@@ -189,10 +188,10 @@ function urlOf(address: string | AddressInfo | null): string {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** Below the ports that systems give out by themselves, so that nobody comes to listen there. */
+/** Below the ephemeral ports, so that no other program listens there. */
 const QUIET_PORTS = { from: 10_000, to: 30_000 };
 
-/** The base of a port where nothing listens: connections are refused. */
+/** A base URL whose port refuses connections. */
 export async function refusingUrl(): Promise<string> {
   for (;;) {
     const server = createServer();
@@ -249,7 +248,7 @@ async function answer(exchange: Exchange, reply: Reply): Promise<void> {
   await new Promise<void>((resolve) => { res.end(resolve); res.once('close', resolve); });
 }
 
-/** A body in one piece is sent with its length, as providers do; several are chunked. */
+/** A body in one part is sent with its length, as providers do; several are chunked. */
 function headOf(reply: Reply): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { 'content-type': 'application/json' };
   for (const [name, value] of Object.entries(reply.headers ?? {}))
@@ -274,7 +273,7 @@ function bytesOf(step: string | Uint8Array | { readonly bytes: string | Uint8Arr
   return typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
 }
 
-/** Performs one step; false where the answer is over. */
+/** Performs one step; returns false at the end of the response. */
 async function take(exchange: Exchange, step: Step): Promise<boolean> {
   if (isData(step))
     return send(exchange, bytesOf(step), typeof step === 'object' && 'tokens' in step ? step.tokens : 0);
@@ -303,7 +302,7 @@ function breakOff(exchange: Exchange, how: 'cut' | 'reset'): false {
   return false;
 }
 
-/** Hands bytes to the socket and waits until it took them, so that a cut never overtakes what was sent before it. */
+/** Writes bytes and waits until the socket has accepted them, so that a cut never overtakes them. */
 async function send(exchange: Exchange, bytes: Uint8Array, tokens: number): Promise<boolean> {
   const { res, closed, record: request } = exchange;
   if (res.destroyed) return false;

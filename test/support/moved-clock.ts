@@ -1,5 +1,5 @@
 import { afterAll, vi } from 'vitest';
-/** Timers that the tests move, with refresh(), which Node's own mock timers leave without effect. */
+/** Timers that tests advance, including refresh(), which Node's mock timers do not support. */
 
 interface MovedTimer {
   at: number;
@@ -11,12 +11,12 @@ interface MovedTimer {
 }
 
 interface MovedClock {
-  /** Timers that would keep the process. */
+  /** The number of timers that keep the process alive. */
   readonly keeping: number;
   tick(ms: number): void;
 }
 
-/** In place of the real ones for the rest of the test file. */
+/** Replaces the real timers for the rest of the test file. */
 export function moveClock(): MovedClock {
   const timers = new Set<MovedTimer>();
   let now = 0;

@@ -17,7 +17,7 @@ export type Needed =
   | { readonly path: ''; readonly skip: string };
 
 interface Program {
-  /** Names to look for on the PATH, best first. */
+  /** Names to search on the PATH, best first. */
   readonly commands: readonly string[];
   /** An environment variable that names the executable, for machines where it is elsewhere. */
   readonly variable: string;
@@ -29,10 +29,10 @@ const PROGRAMS = {
     'MGW_TEST_CHROMIUM', debianPackage: 'chromium' },
   // Debian 12 has no Valkey; the ledger takes either
   valkey: { commands: ['valkey-server', 'redis-server'], variable: 'MGW_TEST_VALKEY', debianPackage: 'redis-server' },
-  // what Argo CD's health scripts are written in
+  // the language of Argo CD's health scripts
   lua: { commands: ['lua5.1', 'lua'], variable: 'MGW_TEST_LUA', debianPackage: 'lua5.1' },
   openssl: { commands: ['openssl'], variable: 'MGW_TEST_OPENSSL', debianPackage: 'openssl' },
-  // as people take backups of a ledger in a file
+  // for backups of a ledger in a file
   sqlite3: { commands: ['sqlite3'], variable: 'MGW_TEST_SQLITE3', debianPackage: 'sqlite3' },
   // sets limits of a running process
   prlimit: { commands: ['prlimit'], variable: 'MGW_TEST_PRLIMIT', debianPackage: 'util-linux' },
@@ -45,7 +45,7 @@ const APT_TIMEOUT_MS = 15 * 60_000;
 const run = promisify(execFile);
 const found = new Map<Need, Promise<Needed>>();
 
-/** Where the program is; looked for, and installed, at most once per process. */
+/** Returns the program's path; searched for, and installed, at most once per process. */
 export function need(name: Need): Promise<Needed> {
   const known = found.get(name) ?? provide(name, PROGRAMS[name]);
   found.set(name, known);
@@ -74,17 +74,17 @@ async function locate(program: Program): Promise<string | undefined> {
   return undefined;
 }
 
-/** Whether there is a file that this process may run. */
+/** Whether an executable file exists at this path. */
 export function isExecutable(path: string): Promise<boolean> {
   return access(path, constants.X_OK).then(() => true, () => false);
 }
 
-/** Installs the package under a lock, since test files run side by side; returns why it could not. */
+/** Installs the package under a lock, since test files run concurrently; returns the reason of a failure. */
 async function install({ debianPackage }: Program): Promise<string | undefined> {
   return installPackages([debianPackage]);
 }
 
-/** The same for packages by their names. */
+/** Does the same for packages by their names. */
 export async function installPackages(names: readonly string[]): Promise<string | undefined> {
   const packages = names.join(' ');
   if (process.getuid?.() !== 0) return 'not root, so it was not installed';

@@ -1,6 +1,6 @@
 /**
- * Answers of both protocols for the mock provider: whole ones and streams. In these a token is one piece of text, so
- * that a test can say exactly what was produced; the usage that is reported may say anything else.
+ * Responses of both protocols for the mock provider: whole ones and streams. Each piece of text counts as one token, so
+ * that tests know the output exactly; the reported usage can differ.
  */
 import { gate } from './mock-provider.ts';
 import type { Reply, RecordedRequest, Step } from './mock-provider.ts';
@@ -13,7 +13,7 @@ export function sse(event: SseEvent): string {
   return `${event.event === undefined ? '' : `event: ${event.event}\n`}data: ${data}\n\n`;
 }
 
-/** A stream of these events, one step each; steps between them are taken as they are. */
+/** A stream of these events, one step each; other steps between them are kept. */
 export function sseReply(...steps: readonly (SseEvent | Step)[]): Reply {
   return {
     headers: { 'content-type': 'text/event-stream; charset=utf-8' },
@@ -21,23 +21,23 @@ export function sseReply(...steps: readonly (SseEvent | Step)[]): Reply {
   };
 }
 
-/** The same answer with further steps put in before the step at `index` (negative: counted from the end). */
+/** The same response with additional steps before the step at `index` (negative: counted from the end). */
 export function insertAt(reply: Reply, index: number, ...steps: readonly Step[]): Reply {
   return { ...reply, steps: reply.steps.toSpliced(index, 0, ...steps) };
 }
 
-/** The same answer, ending with these steps instead of everything from `index` on. */
+/** The same response, ending with these steps instead of everything from `index` on. */
 export function breakAt(reply: Reply, index: number, ...steps: readonly Step[]): Reply {
   return { ...reply, steps: [...reply.steps.slice(0, index), ...steps] };
 }
 
-/** The same answer, which waits at a gate before it sends its head. */
+/** The same response, which waits at a gate before its headers. */
 export function gated(reply: Reply): { readonly reply: Reply; readonly gate: ReturnType<typeof gate> } {
   const wait = gate();
   return { gate: wait, reply: { ...reply, beforeHead: [wait, ...(reply.beforeHead ?? [])] } };
 }
 
-/** An answer that is one JSON value. `tokens`: what it counts as in `produced`. */
+/** A response of one JSON value. `tokens`: its count in `produced`. */
 export function json(
   value: unknown,
   options: { readonly status?: number; readonly headers?: Record<string, string>; readonly tokens?: number } = {},
@@ -67,7 +67,7 @@ interface OpenaiChatOptions {
   readonly model?: string;
   /** undefined: as many output tokens as pieces, and 10 of input; null: none is reported. */
   readonly usage?: OpenaiUsage | null;
-  /** Further fields of the answer's top level, for passthrough. */
+  /** Additional fields at the top level, for passthrough. */
   readonly extra?: Record<string, unknown>;
 }
 
@@ -92,7 +92,7 @@ export function openaiChat(options: OpenaiChatOptions = {}): Reply {
 }
 
 interface OpenaiStreamOptions extends Omit<OpenaiChatOptions, 'content'> {
-  /** The usage chunk is sent whether it was asked for or not; by default as stream_options say. */
+  /** Whether the usage chunk is sent; by default as stream_options say. */
   readonly usageUnasked?: boolean;
   /** False: no `data: [DONE]`. */
   readonly done?: boolean;

@@ -1,4 +1,4 @@
-/** What a provider of OpenAI's responses answers, for tests. */
+/** Responses of OpenAI's Responses API, for tests. */
 import type { Reply, Step } from './mock-provider.ts';
 import { json, sse } from './provider-answers.ts';
 
@@ -30,7 +30,7 @@ export function openaiResponse(text = 'hello', usage:
   return json(response(status, text, usage));
 }
 
-/** `end`: the status that its last event says; 'error': an error event; 'cut': it only stops. */
+/** `end`: the status in the last event; 'error': an error event; 'cut': no last event. */
 export function openaiResponseStream(pieces: readonly string[] = ['hel', 'lo'], {
   usage = { input_tokens: 10, output_tokens: 2 }, end = 'completed',
 }: { readonly usage?: ResponseUsage | null; readonly end?: string } = {}): Reply {

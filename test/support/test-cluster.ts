@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
 const KIND_CLUSTER = 'model-gateway-test';
 const ACCOUNT = 'model-gateway-test';
-/** Those that neither freeze nor restart a server. */
+/** Suites that neither freeze nor restart a server. */
 const SUITES = [
   ...['first-call', 'conditions', 'secrets', 'leaders', 'rights', 'churn', 'fleet'].map((name) =>
     `test/e2e/cluster/${name}.test.ts`),
@@ -37,7 +37,7 @@ if (!kubeconfig) throw new Error('KUBECONFIG names no file; --kind makes a clust
 const kubectlDoes = async (...args: string[]): Promise<string> =>
   (await run(kubectl.path, ['--kubeconfig', kubeconfig, ...args])).stdout;
 
-/** Address, authority, and a token that may do everything. */
+/** The address, the CA, and a token with all rights. */
 async function endpoint(): Promise<{ url: string; ca: string; token: string }> {
   const { clusters: [{ cluster }] } =
     JSON.parse(await kubectlDoes('config', 'view', '--minify', '--flatten', '--raw', '--output', 'json'));

@@ -5,7 +5,7 @@ import { startValkey } from './valkey.ts';
 import type { ValkeyServer } from './valkey.ts';
 
 interface ValkeyCluster extends AsyncDisposable {
-  /** With all three as hosts. */
+  /** The URL with all three as hosts. */
   readonly url: string;
   readonly nodes: readonly ValkeyServer[];
 }
@@ -14,7 +14,7 @@ const SLOTS = 16_384;
 const NODES = 3;
 const DEADLINE_MS = 120_000;
 
-/** `announce`: the port at which clients reach a node, in place of its own. */
+/** `announce`: the port that a node announces to clients, instead of its own. */
 export async function startValkeyCluster(
   announce: (port: number) => Promise<number> = async (port) => port,
 ): Promise<ValkeyCluster> {
@@ -50,7 +50,7 @@ export async function startValkeyCluster(
   };
 }
 
-/** Until every node knows all of them and takes commands. */
+/** Waits until every node knows all of them and accepts commands. */
 export async function whenFormed(nodes: readonly ValkeyServer[]): Promise<void> {
   const untilMs = performance.now() + DEADLINE_MS;
   for (const node of nodes) {

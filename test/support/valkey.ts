@@ -1,6 +1,6 @@
 /**
- * A real server of its own for a test: `valkey-server` or `redis-server`, whichever the machine has, in a temporary
- * folder. It can be killed, stopped, started again on the same data, and asked anything.
+ * A real server for a test: `valkey-server` or `redis-server`, in a temporary folder. It can be killed, stopped and
+ * started again on the same data, and accepts any command.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -18,12 +18,12 @@ export interface ValkeyServer extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
   readonly dir: string;
-  /** One command, over a connection of its own; not while the server is stopped. */
+  /** Sends a command, over a connection of its own; not while the server is stopped. */
   command(...args: readonly string[]): Promise<unknown>;
   signal(name: NodeJS.Signals): void;
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>;
-  /** Starts it again, on its port and its data. Resolves when it answers. */
+  /** Starts it again, on its port and its data. Resolves when it responds. */
   start(): Promise<void>;
   /** The process id. */
   pid(): number;
@@ -50,7 +50,7 @@ export async function startValkey({
   const dir = await mkdtemp(join(tmpdir(), 'mgw-valkey-'));
   const port = asked ?? await freePort();
   let child: ChildProcess | undefined;
-  // a test that is ended in the middle must not leave it behind
+  // an interrupted test must not leave it behind
   const end = (): void => { child?.kill('SIGKILL'); };
   process.once('exit', end);
   const server: ValkeyServer = {
@@ -100,7 +100,7 @@ function tlsFlags(tls: ValkeyOptions['tls']): [string, string][] {
   ], ['tls-ca-cert-file', tls.ca], ['tls-cert-file', tls.cert], ['tls-key-file', tls.key], ['tls-auth-clients', 'no']];
 }
 
-/** Until it takes a connection and says anything but that it is loading. */
+/** Waits until it accepts a connection and has loaded its data. */
 async function answers(port: number): Promise<void> {
   const untilMs = performance.now() + DEADLINE_MS;
   while (performance.now() < untilMs) {
@@ -111,7 +111,7 @@ async function answers(port: number): Promise<void> {
   throw new Error(`the server on port ${port} does not answer`);
 }
 
-/** The first line of its answer: also that it wants a password is one. */
+/** The first line of its response, which may be that it requires a password. */
 function ping(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

@@ -1,25 +1,25 @@
-/** A provider's videos for tests: jobs that are as far as the test says, on the mock provider. */
+/** A provider of videos on the mock provider: tests set the state of each job. */
 import type { MockProvider, RecordedRequest, Reply } from './mock-provider.ts';
 import { json } from './provider-answers.ts';
 
 export interface VideoJobs {
-  /** What the provider says of a job from now on. */
+  /** Sets the state of a job. */
   set(id: string, status: string): void;
-  /** Ids in the order in which they were made. */
+  /** The ids of created jobs, in order. */
   readonly made: readonly string[];
-  /** Ids that were deleted. */
+  /** The ids of deleted jobs. */
   readonly deleted: readonly string[];
 }
 
-/** The film of a job: what /content answers. */
+/** The video of a job, as /content returns it. */
 export function filmOf(id: string): Buffer {
   return Buffer.from(`film of ${id} `.repeat(1000));
 }
 
-/** No id comes twice, as with a real provider. */
+/** Ids are unique, as with a real provider. */
 let latest = 0;
 
-/** Scripts the provider to make jobs `video_1`, `video_2`, … and to answer for them. */
+/** Scripts the provider to create jobs `video_1`, `video_2`, … and to serve them. */
 export function serveVideos(
   provider: MockProvider, { firstStatus = 'queued' }: { readonly firstStatus?: string } = {},
 ): VideoJobs {

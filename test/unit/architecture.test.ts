@@ -1,15 +1,16 @@
 /**
- * The shape of the code, held from the first day: who may import whom, no cycles, no barrels, sizes, purity, and who
- * puts the parts together. The rules are in test/support/architecture/; the second half of this file plants violations
- * to show that each rule finds what it forbids.
+ * The architecture of the code: imports between parts, no cycles, no barrels, sizes, purity and wiring. The rules are
+ * in test/support/architecture/; the second half of this file plants violations to show that each rule finds what it
+ * forbids.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import type { Source, Violation } from '../support/architecture/facts.ts';
-import { DESCRIPTIONS, LAYOUT, PURE } from '../support/architecture/layout.ts';
-import { checkSources } from '../support/architecture/rules.ts';
+import { DESCRIPTIONS, LAYOUT, ONE_FILE_EACH, PURE } from '../support/architecture/layout.ts';
+import { checkFiles, checkSources } from '../support/architecture/rules.ts';
+import { checkSmallFiles } from '../support/architecture/small-files.ts';
 import { readSource } from '../support/architecture/source.ts';
 import { pattern } from '../support/pattern.ts';
 
@@ -28,7 +29,8 @@ function told(violations: readonly Violation[], rules?: readonly Violation['rule
 
 describe('the product', () => {
   const sources = sourcesIn(PRODUCT);
-  const violations = checkSources(sources);
+  const files = sources.map(readSource);
+  const violations = checkFiles(files);
 
   it('is not empty', () => {
     assert.ok(sources.length > 100, `${sources.length} files`);
@@ -42,6 +44,7 @@ describe('the product', () => {
   it('has no cycles', () => assert.deepEqual(told(violations, ['cycle']), []));
   it('has no barrel files', () => assert.deepEqual(told(violations, ['barrel']), []));
   it('keeps files and functions small', () => assert.deepEqual(told(violations, ['size', 'median']), []));
+  it('has no small file for one importer', () => assert.deepEqual(told(checkSmallFiles(files)), []));
   it('keeps pure files pure', () => assert.deepEqual(told(violations, ['purity']), []));
   it('is wired only by the command line and the composition roots', () =>
     assert.deepEqual(told(violations, ['wiring']), []));
@@ -51,7 +54,8 @@ describe('the product', () => {
     for (const part of Object.keys(LAYOUT))
       assert.ok(sources.some(({ path }) => path === part || path.startsWith(`${part}/`)), `no file in ${part}`);
     for (const part of Object.keys(DESCRIPTIONS)) assert.ok(LAYOUT[part], `${part} is described, and is no part`);
-    for (const pattern of PURE) assert.ok(sources.some(({ path }) => pattern.test(path)), `nothing matches ${pattern}`);
+    for (const pattern of [...PURE, ...Object.values(ONE_FILE_EACH)])
+      assert.ok(sources.some(({ path }) => pattern.test(path)), `nothing matches ${pattern}`);
   });
   it('forbids mutual imports between parts', () => {
     for (const [part, { may }] of Object.entries(LAYOUT)) {
@@ -80,12 +84,15 @@ describe('lines', () => {
       line.length > COLUMNS && !isFree(line) ? [`${path}:${index + 1}: ${line.length} columns`] : []);
 
   it('of code have at most 120 columns', () => {
-    assert.deepEqual(tracked('*.{ts,js}', `{${[...PRODUCT, 'test', 'tools'].join(',')}}/**/*.{ts,js}`).flatMap((path) =>
-      tooLong(path)), []);
+    const folders = [...PRODUCT, 'charts', 'test', 'tools'].join(',');
+    const paths = tracked('*.{ts,js}', `{${folders}}/**/*.{ts,js,mjs,lua,css,proto}`);
+    for (const ending of ['.ts', '.js', '.mjs', '.lua', '.css', '.proto'])
+      assert.ok(paths.some((path) => path.endsWith(ending)), ending);
+    assert.deepEqual(paths.flatMap((path) => tooLong(path)), []);
   });
 
-  it('of Markdown have at most 120 columns, except in tables, in code and in the change log', () => {
-    const found = tracked('*.md', 'docs/**/*.md').filter((path) => path !== 'CHANGELOG.md').flatMap((path) => {
+  it('of Markdown have at most 120 columns, except in tables and in code', () => {
+    const found = tracked('*.md', '{charts,docs,test,tools}/**/*.md').flatMap((path) => {
       let isCode = false;
       return tooLong(path, (line) => {
         const isFence = line.trimStart().startsWith('```');
@@ -202,6 +209,21 @@ describe('the checker', () => {
       `${body}a(); b(a);\n` }), /\[median\] half of the functions/);
     assert.match(check({ 'dataplane/server/app.ts':
       `declare const f: () => void;\n${lines(160)}` }).join(), /\[median\] half of the files/);
+  });
+
+  it('finds small files for one importer, except in families with one file each', () => {
+    const small = (files: Record<string, string>): string[] =>
+      told(checkSmallFiles(Object.entries(files).map(([path, text]) => readSource({ path, text }))));
+    const importing = `import { x } from './x.ts';\nexport const y = x;\n`;
+    const x = 'export const x = 1;\n';
+    assert.deepEqual(small({ 'dataplane/state/x.ts': x, 'dataplane/state/y.ts': importing }), [
+      'dataplane/state/x.ts:1 [small] 1 lines for one importer: merge it into dataplane/state/y.ts',
+    ]);
+    assert.deepEqual(small({ 'dataplane/state/x.ts': x.repeat(25), 'dataplane/state/y.ts': importing }), []);
+    assert.deepEqual(small({
+      'dataplane/state/x.ts': x, 'dataplane/state/y.ts': importing, 'dataplane/state/z.ts': importing,
+    }), []);
+    assert.deepEqual(small({ 'console/pages/x.ts': x, 'console/pages/y.ts': importing }), []);
   });
 
   const impure = [

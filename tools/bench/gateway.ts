@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { modelNames } from './cases.ts';
-import { SERVER_FLAGS, startPinned, untilSaid } from './pinned.ts';
+import { SERVER_FLAGS, startPinned, untilOutput } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 
 interface GatewaySetup {
@@ -54,7 +54,7 @@ export async function startGateway({
     '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...ledgerUrl === undefined ? [] : ['--ledger', ledgerUrl],
   ], { core, outputFile: join(folder, 'gateway.log') });
   const [, url = '', adminUrl = ''] =
-    await untilSaid(started, (output) => /"address":"(http:\S+?)","admin":"(http:\S+?)"/.exec(output) ?? undefined);
+    await untilOutput(started, (output) => /"address":"(http:\S+?)","admin":"(http:\S+?)"/.exec(output) ?? undefined);
   const step = size.keys / KEYS_IN_USE;
   const keys = Array.from({ length: KEYS_IN_USE }, (_none, index) => keyText(Math.floor(index * step)));
   return { process: started, url, adminUrl, keys, readyMs: performance.now() - startedAt };

@@ -1,4 +1,4 @@
-/** Processes of the bench: each pinned to a core by taskset, told apart by its pid, ended by it. */
+/** Processes of the benchmark, each pinned to a core by taskset, and stopped by its pid. */
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,31 +6,31 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inheritedEnvironment } from '../../test/support/cli.ts';
 
-/** What the chart and the systemd unit start a proxy with; gateway and floor run alike. */
+/** The flags of a proxy in the chart and the systemd unit; the gateway and the baseline use the same. */
 export const SERVER_FLAGS = ['--max-semi-space-size=64'];
 
 export interface PinnedProcess {
   readonly pid: number;
-  /** What it has written to standard output so far. */
+  /** Its output so far. */
   output(): string;
-  /** SIGTERM, and resolves when it has ended. */
+  /** Sends SIGTERM, and resolves when the process has exited. */
   stop(): Promise<void>;
 }
 
 interface PinnedOptions {
-  /** One, or several as taskset takes them: "0,1". */
+  /** One core, or several in taskset's format: "0,1". */
   readonly core: number | string;
   /** Its standard output and error. */
   readonly outputFile: string;
   readonly cwd?: string;
 }
 
-/** Longest wait for a process to say that it is ready. A gateway with a very large configuration takes its time. */
+/** The longest start of a process: a gateway with a very large configuration takes minutes. */
 const READY_MS = 600_000;
 const POLL_MS = 5;
 const STOP_MS = 30_000;
 
-/** `taskset` executes the command in its own place, so that the pid is the command's. */
+/** `taskset` replaces itself by the command, so that the pid is the command's. */
 export function startPinned(command: readonly string[], { core, outputFile, cwd }: PinnedOptions): PinnedProcess {
   const output = openSync(outputFile, 'w');
   const child = spawn('taskset', [
@@ -42,8 +42,8 @@ export function startPinned(command: readonly string[], { core, outputFile, cwd 
   return { pid, output: () => readFileSync(outputFile, 'utf8'), stop: () => stop(child) };
 }
 
-/** Resolves with what `find` finds in the process's output. Rejects if the process ends before. */
-export async function untilSaid<T>(started: PinnedProcess, find: (output: string) => T | undefined): Promise<T> {
+/** Resolves with the first result of `find` on the process's output. Rejects if the process exits before. */
+export async function untilOutput<T>(started: PinnedProcess, find: (output: string) => T | undefined): Promise<T> {
   const endAt = performance.now() + READY_MS;
   while (performance.now() < endAt) {
     const found = find(started.output());
@@ -55,7 +55,7 @@ export async function untilSaid<T>(started: PinnedProcess, find: (output: string
   throw new Error(`a process did not become ready:\n${started.output().slice(-4000)}`);
 }
 
-/** Puts a process that runs already, with all of its threads, on a core. */
+/** Pins a running process, with all of its threads, to a core. */
 export function pinRunning(pid: number, core: number): void {
   execFileSync('taskset', ['-a', '-p', '-c', String(core), String(pid)], { stdio: 'ignore' });
 }

@@ -3,7 +3,7 @@
  * floor.
  */
 import { join } from 'node:path';
-import { SERVER_FLAGS, startPinned, untilSaid } from './pinned.ts';
+import { SERVER_FLAGS, startPinned, untilOutput } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 import { readPort } from './ready.ts';
 
@@ -26,5 +26,5 @@ export function startScript(
 
 /** Resolves once it listens. Rejects where it ends before. */
 export async function urlOf(script: PinnedProcess): Promise<string> {
-  return `http://127.0.0.1:${await untilSaid(script, readPort)}`;
+  return `http://127.0.0.1:${await untilOutput(script, readPort)}`;
 }

@@ -1,5 +1,5 @@
--- wrk's side of the bench: POSTs of one body with many keys by turns. Arguments: path, file with the body, file with one key per
--- line, then header names and values by turns. The figures come out as one line of JSON that begins with RESULT.
+-- The benchmark's script for wrk: POSTs one body, with many keys in turn. Arguments: path, file with the body, file
+-- with one key per line, then alternating header names and values. Prints the results as one line of JSON after RESULT.
 
 local requests = {}
 local at = 0

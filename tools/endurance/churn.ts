@@ -5,7 +5,9 @@
  * proxy enforces it, the memory of the pods, and the calls that failed. Exit code 1: one failed that no kill cut.
  */
 import { numberFlag, readFlags } from '../../test/support/flags.ts';
-import { installDefinitions, makeFirstCall, openWorld, rollout, worldMissing } from '../../test/e2e/node/world.ts';
+import {
+  clusterReleaseMissing, installDefinitions, makeFirstCall, openClusterRelease, rollout,
+} from '../../test/e2e/node/cluster-release.ts';
 import { quantilesOf } from '../bench/figures.ts';
 import { playRound, VERSIONS } from './round.ts';
 import type { RoundResult } from './round.ts';
@@ -15,25 +17,25 @@ const HELP = 'node tools/endurance/churn.ts [--minutes 120] [--keys 10000]';
 const values = readFlags(HELP, ['minutes', 'keys']);
 const minutes = numberFlag(values.minutes ?? '120', 'minutes', HELP);
 const keys = numberFlag(values.keys ?? '10000', 'keys', HELP);
-const missing = await worldMissing();
+const missing = await clusterReleaseMissing();
 if (missing !== undefined) throw new Error(missing);
 
-const world = await openWorld();
+const release = await openClusterRelease();
 try {
-  await installDefinitions(world);
-  await world.install();
+  await installDefinitions(release);
+  await release.install();
   // it applies the group that all keys are of
-  await makeFirstCall(world);
+  await makeFirstCall(release);
   // the demo stands for a provider, which upgrades of the gateway leave alone
-  await rollout(world, 'pause', 'demo');
-  await world.node.tagImage(`model-gateway:${VERSIONS[0]}`, `model-gateway:${VERSIONS[1]}`);
+  await rollout(release, 'pause', 'demo');
+  await release.node.tagImage(`model-gateway:${VERSIONS[0]}`, `model-gateway:${VERSIONS[1]}`);
   const startedMs = performance.now();
-  const tenants = await openTenants(world, keys);
+  const tenants = await openTenants(release, keys);
   console.log(`${keys} ApiKeys are ready after ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
   const results: RoundResult[] = [];
   const untilMs = performance.now() + minutes * 60_000;
   for (let round = 1; performance.now() < untilMs; round++) {
-    const result = await playRound(world, tenants, round);
+    const result = await playRound(release, tenants, round);
     results.push(result);
     console.log(lineOf(round, result));
     for (const failure of result.failures.slice(0, 5)) console.log(`  ${failure}`);
@@ -46,7 +48,7 @@ try {
   console.log(`apply → reported in the status: ${quantilesOf(results.flatMap(({ reportedMs }) => reportedMs))}`);
   if (failed > 0) process.exitCode = 1;
 } finally {
-  await world.close();
+  await release.close();
 }
 
 function lineOf(round: number, { event, enforcedMs, memory, calls, cut, failures }: RoundResult): string {

@@ -2,8 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { NAMESPACE } from '../../test/e2e/charts/situations.ts';
 import { failures as failuresOf, startTraffic } from '../../test/e2e/node/traffic.ts';
-import { killPod, operatorLease, packagedChart, RELEASE, rollout, VALUES } from '../../test/e2e/node/world.ts';
-import type { World } from '../../test/e2e/node/world.ts';
+import {
+  killPod, operatorLease, packagedChart, RELEASE, rollout, VALUES,
+} from '../../test/e2e/node/cluster-release.ts';
+import type { ClusterRelease } from '../../test/e2e/node/cluster-release.ts';
 import type { KubeAnswer } from '../../test/support/kube/client.ts';
 import type { Tenants } from './tenants.ts';
 
@@ -35,12 +37,12 @@ const UNNOTICED_MS = 15_000;
 export const VERSIONS = ['0.1.0', '0.1.1'] as const;
 const ROLLED_OUT = [['dataplane', 3], ['operator', 2], ['edge', 2]] as const;
 
-export async function playRound(world: World, tenants: Tenants, round: number): Promise<RoundResult> {
+export async function playRound(release: ClusterRelease, tenants: Tenants, round: number): Promise<RoundResult> {
   const event = EVENTS[round % EVENTS.length] ?? 'nothing';
-  const keys = [await world.key('first')];
-  const traffic = startTraffic({ urls: await world.urls(), keys, lanes: LANES, words: WORDS });
+  const keys = [await release.key('first')];
+  const traffic = startTraffic({ urls: await release.urls(), keys, lanes: LANES, words: WORDS });
   const [{ enforcedMs, reportedMs }, killedMs, guests] = await Promise.all([
-    timeEdits(world, tenants, round), strike(world, event, round), tenants.welcome(round),
+    timeEdits(release, tenants, round), strike(release, event, round), tenants.welcome(round),
   ]);
   await tenants.dismiss(guests);
   const calls = await traffic.stop();
@@ -48,7 +50,7 @@ export async function playRound(world: World, tenants: Tenants, round: number): 
   const [cut, failed] = [true, false].map((isCut) => bad.filter(({ sentMs, overMs }) =>
     isCut === (sentMs <= killedMs + UNNOTICED_MS && overMs >= killedMs)));
   return {
-    event, enforcedMs, reportedMs, memory: await world.memory(), calls: calls.length, cut: cut?.length ?? 0,
+    event, enforcedMs, reportedMs, memory: await release.memory(), calls: calls.length, cut: cut?.length ?? 0,
     failures: failuresOf(failed ?? []),
   };
 }
@@ -56,7 +58,7 @@ export async function playRound(world: World, tenants: Tenants, round: number): 
 type Times = Pick<RoundResult, 'enforcedMs' | 'reportedMs'>;
 
 /** Switches keys off and on, one edit at a time, and rotates the last of them. */
-async function timeEdits(world: World, tenants: Tenants, round: number): Promise<Times> {
+async function timeEdits(release: ClusterRelease, tenants: Tenants, round: number): Promise<Times> {
   const enforcedMs: number[] = [];
   const reportedMs: number[] = [];
   for (let edit = 0; edit < EDITS; edit++) {
@@ -66,7 +68,7 @@ async function timeEdits(world: World, tenants: Tenants, round: number): Promise
       const startMs = performance.now();
       const elapsed = (): number => performance.now() - startMs;
       const [enforced, reported] = await Promise.all([
-        enforcedByAll(world, key, enabled ? 200 : 401).then(elapsed),
+        enforcedByAll(release, key, enabled ? 200 : 401).then(elapsed),
         tenants.patch(n, { enabled }).then(({ body: { metadata } }) =>
           reportedInStatus(tenants, n, metadata.generation)).then(elapsed),
       ]);
@@ -79,13 +81,13 @@ async function timeEdits(world: World, tenants: Tenants, round: number): Promise
   const before = await tenants.secretOf(n);
   const { spec: { key } } = await tenants.get(n);
   await tenants.patch(n, { key: { rotation: key.rotation + 1 } });
-  await enforcedByAll(world, before, 401);
+  await enforcedByAll(release, before, 401);
   return { enforcedMs, reportedMs };
 }
 
 /** Polls each ready proxy until it answers with this status. A proxy that does not answer has ended. */
-async function enforcedByAll(world: World, key: string, status: number): Promise<void> {
-  const addresses = await proxyAddresses(world);
+async function enforcedByAll(release: ClusterRelease, key: string, status: number): Promise<void> {
+  const addresses = await proxyAddresses(release);
   await Promise.all(addresses.map(async (address) => {
     for (;;) {
       const answer = await fetch(`${address}/v1/models`, {
@@ -98,9 +100,9 @@ async function enforcedByAll(world: World, key: string, status: number): Promise
   }));
 }
 
-async function proxyAddresses(world: World): Promise<readonly string[]> {
+async function proxyAddresses(release: ClusterRelease): Promise<readonly string[]> {
   const selector = 'labelSelector=app.kubernetes.io/component=dataplane';
-  const { items } = await world.get(`/api/v1/namespaces/${NAMESPACE}/pods?${selector}`);
+  const { items } = await release.get(`/api/v1/namespaces/${NAMESPACE}/pods?${selector}`);
   return (items as KubeAnswer['body'][]).filter(isServing).map(({ spec, status }) => {
     const port = spec.containers[0].ports.find(({ name }: { name: string }) => name === 'http').containerPort;
     return `http://${status.podIP}:${port}`;
@@ -117,26 +119,26 @@ async function reportedInStatus(tenants: Tenants, n: number, generation: number)
 }
 
 /** Resolves when the release is whole again: with the time of a proxy's kill, or Infinity if there was none. */
-async function strike(world: World, event: Event, round: number): Promise<number> {
+async function strike(release: ClusterRelease, event: Event, round: number): Promise<number> {
   switch (event) {
     case 'operator killed': {
-      const { holderIdentity } = await operatorLease(world);
-      await killPod(world, (await world.pods('operator')).find(({ name }) => name === holderIdentity));
+      const { holderIdentity } = await operatorLease(release);
+      await killPod(release, (await release.pods('operator')).find(({ name }) => name === holderIdentity));
       return Infinity;
     }
-    case 'proxy killed': return killPod(world, (await world.pods('dataplane'))[0]);
+    case 'proxy killed': return killPod(release, (await release.pods('dataplane'))[0]);
     case 'upgrade': {
-      await upgrade(world, VERSIONS[Math.floor(round / EVENTS.length + 1) % VERSIONS.length] ?? VERSIONS[0]);
+      await upgrade(release, VERSIONS[Math.floor(round / EVENTS.length + 1) % VERSIONS.length] ?? VERSIONS[0]);
       return Infinity;
     }
     case 'nothing': return Infinity;
   }
 }
 
-async function upgrade(world: World, version: string): Promise<void> {
-  await world.helm('upgrade', RELEASE, await packagedChart(world, version), '--values', VALUES);
+async function upgrade(release: ClusterRelease, version: string): Promise<void> {
+  await release.helm('upgrade', RELEASE, await packagedChart(release, version), '--values', VALUES);
   for (const [component, count] of ROLLED_OUT) {
-    await rollout(world, 'status', component, '--timeout=180s');
-    await world.settled(component, count);
+    await rollout(release, 'status', component, '--timeout=180s');
+    await release.settled(component, count);
   }
 }

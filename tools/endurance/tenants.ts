@@ -1,6 +1,6 @@
 /** Ten thousand keys of a hundred teams, created and changed through the API server. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { World } from '../../test/e2e/node/world.ts';
+import type { ClusterRelease } from '../../test/e2e/node/cluster-release.ts';
 import { inParallel } from '../../test/support/in-parallel.ts';
 import type { KubeAnswer } from '../../test/support/kube/client.ts';
 
@@ -27,8 +27,8 @@ export interface Tenants {
 }
 
 /** Creates the keys, and resolves once all of them are ready. */
-export async function openTenants(world: World, keys: number): Promise<Tenants> {
-  const { client } = world.node;
+export async function openTenants(release: ClusterRelease, keys: number): Promise<Tenants> {
+  const { client } = release.node;
   const create = async (path: string, body: object): Promise<void> => {
     const { status, body: answer } = await client.call('POST', path, body);
     if (status >= 300) throw new Error(`${path}: ${answer.message}`);
@@ -47,17 +47,17 @@ export async function openTenants(world: World, keys: number): Promise<Tenants> 
   const pathOf = (n: number): string => `${GROUP}/namespaces/${teamOf(n)}/apikeys/key-${n}`;
   await inParallel(Math.min(TEAMS, keys), PARALLEL, (n) => addTeam(teamOf(n)));
   await inParallel(keys, PARALLEL, (n) => addKey(teamOf(n), `key-${n}`));
-  for (let team = 0; team < Math.min(TEAMS, keys); team++) await allReady(world, teamOf(team));
+  for (let team = 0; team < Math.min(TEAMS, keys); team++) await allReady(release, teamOf(team));
   return {
     keys,
-    secretOf: (n) => world.key(`key-${n}`, teamOf(n)),
+    secretOf: (n) => release.key(`key-${n}`, teamOf(n)),
     patch: (n, spec) => client.call('PATCH', pathOf(n), { spec }, MERGE),
-    get: (n) => world.get(pathOf(n)),
+    get: (n) => release.get(pathOf(n)),
     async welcome(round) {
       const namespace = `guest-${round}`;
       await addTeam(namespace);
       await inParallel(GUESTS, PARALLEL, (n) => addKey(namespace, `key-${n}`));
-      await allReady(world, namespace);
+      await allReady(release, namespace);
       return namespace;
     },
     async dismiss(namespace) {
@@ -71,10 +71,10 @@ function teamOf(n: number): string {
   return `team-${n % TEAMS}`;
 }
 
-async function allReady(world: World, namespace: string): Promise<void> {
+async function allReady(release: ClusterRelease, namespace: string): Promise<void> {
   const deadline = Date.now() + READY_WITHIN_MS;
   while (Date.now() < deadline) {
-    const { items } = await world.get(`${GROUP}/namespaces/${namespace}/apikeys`);
+    const { items } = await release.get(`${GROUP}/namespaces/${namespace}/apikeys`);
     if (items.every(isReady)) return;
     await delay(POLL_MS);
   }

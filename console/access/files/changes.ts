@@ -12,7 +12,7 @@ import { API_VERSION } from '#crds/types.gen.ts';
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { formatDiagnostic } from '../../../operator/files/diagnostic.ts';
 import { parseDocuments } from '../../../operator/files/parse-document.ts';
-import { isMadeFor, secretIdOf } from '../../../operator/store/key-secret.ts';
+import { isCreatedFor, secretIdOf } from '../../../operator/store/key-secret.ts';
 import { namespacedName, objectId } from '../../../operator/store/resources.ts';
 import type { Resources } from '../../../operator/store/resources.ts';
 import { AccessError } from '../access.ts';
@@ -140,7 +140,7 @@ async function discardKey(source: ManifestSource, apiKey: ApiKey): Promise<void>
   const id = secretIdOf(apiKey);
   const secret = source.secretOf(id);
   const shared = source.resources.apiKeys.some((other) => secretIdOf(other) === id);
-  if (secret && !shared && isMadeFor(secret, apiKey)) await source.discardSecret(id);
+  if (secret && !shared && isCreatedFor(secret, apiKey)) await source.discardSecret(id);
 }
 
 /** Leaves out what the object has already, defaults included, so that the file gets no redundant line. */

@@ -34,7 +34,7 @@ function editDocument(text: string, value: JsonObject): string {
   // compat: words that YAML 1.1 takes for booleans or times are quoted, since other tools read the same files
   const document = parseDocument(text, { merge: true, stringKeys: true, compat: 'yaml-1.1', logLevel: 'error' });
   const [error] = document.errors;
-  if (error) throw new UneditableError('it is not good YAML', error.pos[0]);
+  if (error) throw new UneditableError('it is not valid YAML', error.pos[0]);
   const root = document.contents;
   if (!isMap(root)) throw new UneditableError('it is not one object', 0);
   editNode({ document, text }, root, value);
@@ -140,7 +140,7 @@ interface Place {
  */
 function edited(edit: Edit, { of, index, node }: Place, wanted: Json): unknown {
   assertOwn(edit, node);
-  const isSame = isSameSort(node, wanted);
+  const isSame = isSameKind(node, wanted);
   if (!isSame || isEmpty(wanted)) putComments(of, index + 1, takeCommentsBelow(node, edit.text));
   if (isSame) {
     editNode(edit, node, wanted);
@@ -195,7 +195,7 @@ function preformatted(comment: string | null | undefined): string[] {
   return comment === undefined || comment === null ? [] : comment.split('\n');
 }
 
-function isSameSort(node: unknown, wanted: Json): node is YAMLMap | YAMLSeq {
+function isSameKind(node: unknown, wanted: Json): node is YAMLMap | YAMLSeq {
   return (isMap(node) && isJsonObject(wanted)) || (isSeq(node) && isList(wanted));
 }
 

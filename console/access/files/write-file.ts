@@ -55,7 +55,7 @@ export async function createFile(folder: string, names: readonly string[], text:
 }
 
 /** Why the folder is read-only; undefined: it seems writable. */
-export async function whyReadOnly(folder: string): Promise<string | undefined> {
+export async function readOnlyReason(folder: string): Promise<string | undefined> {
   try {
     await access(folder, constants.W_OK);
     return undefined;

@@ -54,7 +54,7 @@ export interface WindowState {
   readonly spentNanoUsd: bigint;
 }
 
-export interface KeyState {
+export interface JournaledKey {
   readonly uid: string;
   readonly totalSpentNanoUsd: bigint;
   readonly lastUsedMs: number | null;
@@ -63,7 +63,7 @@ export interface KeyState {
   readonly past: readonly WindowState[];
 }
 
-export interface AccountState {
+export interface JournaledAccount {
   readonly id: string;
   readonly spentNanoUsd: bigint;
 }
@@ -75,8 +75,8 @@ export interface RecordVisitor {
   renewed?(record: RenewedRecord): void;
   settled?(record: SettledRecord): void;
   job?(record: JobStateRecord): void;
-  key?(state: KeyState): void;
-  account?(state: AccountState): void;
+  key?(state: JournaledKey): void;
+  account?(state: JournaledAccount): void;
 }
 
 export interface SegmentEnd {
@@ -201,7 +201,7 @@ function readJob(read: FieldReader): JobStateRecord {
   };
 }
 
-function readKey(read: FieldReader): KeyState {
+function readKey(read: FieldReader): JournaledKey {
   return {
     uid: read.name(), totalSpentNanoUsd: read.amount(), lastUsedMs: read.momentOrNull(),
     day: readWindow(read), month: readWindow(read),

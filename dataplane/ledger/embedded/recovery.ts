@@ -10,7 +10,7 @@ import { addJob, jobOfChannel } from '../jobs.ts';
 import { dropHold, endJob } from '../ledger-core.ts';
 import type { Limits } from '../ledger.ts';
 import type {
-  AccountState, HeldRecord, JobStateRecord, KeyState, RecordVisitor, SettledRecord, WindowState,
+  JournaledAccount, HeldRecord, JobStateRecord, JournaledKey, RecordVisitor, SettledRecord, WindowState,
 } from './journal-reader.ts';
 import { decodeAccount, decodeHold, decodeJob, decodeKey } from './rows.ts';
 import type { StoredBalances } from './rows.ts';
@@ -89,11 +89,11 @@ export function replayInto(balances: Balances, nowMs: number): Required<RecordVi
   };
 }
 
-function restoreAccount(balances: Balances, { id, spentNanoUsd }: AccountState): void {
+function restoreAccount(balances: Balances, { id, spentNanoUsd }: JournaledAccount): void {
   balances.accounts.set(id, { id, spentNanoUsd, heldNanoUsd: 0n, seen: undefined });
 }
 
-function restoreKey(balances: Balances, state: KeyState): void {
+function restoreKey(balances: Balances, state: JournaledKey): void {
   const { uid, totalSpentNanoUsd, lastUsedMs, day, month, past } = state;
   balances.keys.set(uid, {
     uid, total: { spentNanoUsd: totalSpentNanoUsd, heldNanoUsd: 0n },

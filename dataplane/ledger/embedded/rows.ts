@@ -8,7 +8,7 @@ import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage-record.ts';
 import { JOB_STATES, PERIODS } from './journal-format.ts';
 import type {
-  AccountState, HeldRecord, JobStateRecord, KeyState, SettledRecord, WindowState,
+  JournaledAccount, HeldRecord, JobStateRecord, JournaledKey, SettledRecord, WindowState,
 } from './journal-reader.ts';
 import type { Checkpoint } from './segments.ts';
 
@@ -46,7 +46,7 @@ export const JOB_COLUMNS = [
   ...ORIGIN, 'job_id', 'cost_nano_usd', 'day_start_ms', 'month_start_ms', 'state', 'poll_ms', 'ended_ms',
 ];
 
-export function keyRow({ uid, day, month, totalSpentNanoUsd, lastUsedMs, past }: KeyState): Value[] {
+export function keyRow({ uid, day, month, totalSpentNanoUsd, lastUsedMs, past }: JournaledKey): Value[] {
   const windows = [day.startMs, day.spentNanoUsd, month.startMs, month.spentNanoUsd];
   return [uid, ...windows, totalSpentNanoUsd, lastUsedMs, formatPastWindows(past)];
 }
@@ -89,7 +89,7 @@ function parsePastWindows(text: string): WindowState[] {
   });
 }
 
-export function decodeKey(row: Row): KeyState {
+export function decodeKey(row: Row): JournaledKey {
   const read = new RowReader(row);
   const uid = read.text();
   const day = { kind: 'Day' as const, startMs: read.count(), spentNanoUsd: read.amount() };
@@ -98,7 +98,7 @@ export function decodeKey(row: Row): KeyState {
   return { uid, day, month, totalSpentNanoUsd, lastUsedMs: read.countOrNull(), past: parsePastWindows(read.text()) };
 }
 
-export function decodeAccount(row: Row): AccountState {
+export function decodeAccount(row: Row): JournaledAccount {
   const read = new RowReader(row);
   return { id: read.text(), spentNanoUsd: read.amount() };
 }

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { ValkeyConnection } from './connection.ts';
-import type { Epoch, Rejoined, RejoinReason, Restores } from './epoch.ts';
+import type { Epoch, RestoreResult, RestoreReason, RestorePlan } from './epoch.ts';
 import { encodeBatch } from './operations.ts';
 import type { Operation } from './operations.ts';
 import { parseReplies, parseReply, OutcomeUnknown } from './replies.ts';
@@ -43,12 +43,12 @@ export interface BucketDeps {
    * Returns operations that restore what this process knows and the store may have lost. `previous` is the start of the
    * previous epoch.
    */
-  readonly collectRestores: (reason: RejoinReason, epoch: Epoch, previous: number) => Promise<Restores>;
+  readonly collectRestores: (reason: RestoreReason, epoch: Epoch, previous: number) => Promise<RestorePlan>;
   /** Called with the reply of each restored settlement, which is now a change of this epoch. */
   readonly onRestored: (operation: Operation, reply: Reply) => void;
   /** The start of the latest epoch that this process took part in; 0: none. */
   readonly latestStart: () => number;
-  readonly onRejoined: (rejoined: Rejoined) => void;
+  readonly onRejoined: (rejoined: RestoreResult) => void;
   readonly onState: (state: 'Open' | 'Refilling' | 'Down', reason: string) => void;
 }
 
@@ -286,7 +286,7 @@ export class Bucket {
 
   /** Resolves when the bucket is open or closed. */
   async #rejoin(): Promise<void> {
-    const rejoining: { reason: RejoinReason | undefined } = { reason: undefined };
+    const rejoining: { reason: RestoreReason | undefined } = { reason: undefined };
     while (this.#state !== 'Closed') {
       try {
         if (await this.#advance(rejoining)) return this.#become('Open', '');
@@ -298,7 +298,7 @@ export class Bucket {
   }
 
   /** One step of rejoining; true if the bucket is open. */
-  async #advance(rejoining: { reason: RejoinReason | undefined }): Promise<boolean> {
+  async #advance(rejoining: { reason: RestoreReason | undefined }): Promise<boolean> {
     switch (await this.#run(rejoining.reason ? 'refill' : '', [])) {
       case 'empty':
         if (this.#mayBeBehind()) return pause(NOTICE_MS).then(() => false);
@@ -336,7 +336,7 @@ export class Bucket {
     return false;
   }
 
-  async #collectRestores(initial: RejoinReason): Promise<void> {
+  async #collectRestores(initial: RestoreReason): Promise<void> {
     // a process that starts while an empty store is refilled restores as much as one that was running
     const beginsAnew = initial === 'Start' && this.#reported.remainingMs > 0 && this.#reported.mode === 'set';
     const reason = beginsAnew ? 'Empty' : initial;

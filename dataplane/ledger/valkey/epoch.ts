@@ -2,7 +2,7 @@
 import type { Operation } from './operations.ts';
 
 /** Why a process restores data: it has just started, or the store was empty, or had lost its latest writes. */
-export type RejoinReason = 'Start' | 'Empty' | 'Lost';
+export type RestoreReason = 'Start' | 'Empty' | 'Lost';
 
 /** An epoch of a bucket. Its changes are numbered from `start`; those of earlier epochs have lower numbers. */
 export interface Epoch {
@@ -10,7 +10,7 @@ export interface Epoch {
   readonly start: number;
 }
 
-export interface Restores {
+export interface RestorePlan {
   /** Operations to send at once. */
   readonly operations: readonly Operation[];
   /**
@@ -20,8 +20,8 @@ export interface Restores {
   readonly late: readonly Operation[];
 }
 
-export interface Rejoined {
-  readonly reason: RejoinReason;
+export interface RestoreResult {
+  readonly reason: RestoreReason;
   /** How many operations restored something that the store did not have. */
   readonly restored: number;
   /** The epoch from now on. */

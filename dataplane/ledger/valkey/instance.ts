@@ -8,7 +8,7 @@ import { LedgerUnavailable } from '../ledger.ts';
 import type { LedgerHealth } from '../ledger.ts';
 import { Bucket } from './bucket.ts';
 import type { BucketSettings } from './bucket.ts';
-import type { Epoch, RejoinReason, Restores } from './epoch.ts';
+import type { Epoch, RestoreReason, RestorePlan } from './epoch.ts';
 import type { SettlementJournal } from './journal.ts';
 import type { ValkeyConnection } from './connection.ts';
 import { bucketBases, bucketOf, describeLocation } from './location.ts';
@@ -179,7 +179,7 @@ export class Instance {
   }
 
   /** Puts settlements first, because the holds that they replaced must not be adopted again. */
-  async #restores({ index, base, epoch, previous }: BucketEpoch, reason: RejoinReason): Promise<Restores> {
+  async #restores({ index, base, epoch, previous }: BucketEpoch, reason: RestoreReason): Promise<RestorePlan> {
     const isHere = (account: string): boolean => this.bucketIndex(account) === index;
     // true if this process did not take part in the previous epoch
     const missed = this.journal.latestStart(base) < previous;

@@ -1,11 +1,11 @@
 /** Refuses images and videos that the model's price does not bound. */
 import { GatewayError } from '../../errors.ts';
 import { imageRate } from '../../ledger/generation-price.ts';
-import type { Made } from '../../ledger/generation-price.ts';
+import type { GenerationAttributes } from '../../ledger/generation-price.ts';
 import type { Candidate } from '../../state/state.ts';
 
 /** Throws not_allowed for an image whose size and quality have no price. */
-export function checkImagePrice(made: Made, { price, model: { name } }: Candidate): void {
+export function checkImagePrice(made: GenerationAttributes, { price, model: { name } }: Candidate): void {
   if (!price || price.perImage.length === 0 || imageRate(price.perImage, made)) return;
   const sizes = [...new Set(price.perImage.map(({ size }) => size ?? 'any size'))].join(', ');
   const isSizePriced = imageRate(price.perImage, { size: made.size }) !== undefined;

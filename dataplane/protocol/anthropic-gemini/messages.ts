@@ -13,7 +13,7 @@ import type { ToolNames } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';
 import { convertBlock, location, textPart } from './blocks.ts';
 import { LEVELS_FROM } from './model-version.ts';
-import { isMadeCallId } from './response.ts';
+import { isGeneratedCallId } from './response.ts';
 import { NO_SIGNATURE, readSignature, signaturesOfCalls } from './signatures.ts';
 import {
   ASSISTANT_BLOCKS, MESSAGE, ROLES, SYSTEM_BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_RESULT_BLOCK, TOOL_USE_BLOCK,
@@ -173,5 +173,5 @@ class MessageConverter {
 
 /** Ids that the gateway generated for calls without one are not sent to Gemini. */
 function idOf(id: string): JsonRecord {
-  return isMadeCallId(id) ? {} : { id };
+  return isGeneratedCallId(id) ? {} : { id };
 }

@@ -81,7 +81,7 @@ const MADE_ID = 'gcall_';
 const ID_LENGTH = 24;
 
 /** Whether the gateway has made this id, for a call that Gemini gave none. */
-export function isMadeCallId(id: string): boolean {
+export function isGeneratedCallId(id: string): boolean {
   return id.startsWith(MADE_ID);
 }
 

@@ -8,7 +8,7 @@ import type { JsonRecord } from '../fields.ts';
 import { writeSignature } from '../gemini/thought-signature.ts';
 import { parseLossless } from '../json-value.ts';
 import { sealThinking } from '../responses/sealed-thinking.ts';
-import type { Thinking } from '../responses/sealed-thinking.ts';
+import type { SealedThinking } from '../responses/sealed-thinking.ts';
 import type { ChannelSeal } from '../sealed-values.ts';
 import { fromToolUseId } from '../tool-ids.ts';
 
@@ -113,7 +113,7 @@ export class AnswerParts {
     };
   }
 
-  #keep(thinking: Thinking): void {
+  #keep(thinking: SealedThinking): void {
     const { seal } = this.#context;
     if (seal) this.#sealed.push(sealThinking(seal, thinking));
   }

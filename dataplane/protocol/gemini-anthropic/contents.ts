@@ -8,7 +8,7 @@ import type { ConvertedFields, FieldLocation } from '../field-table.ts';
 import { isGiven, isRecord, readRecords, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { readSignature } from '../gemini/thought-signature.ts';
-import { mendTurns } from '../openai-anthropic/history.ts';
+import { repairTurns } from '../openai-anthropic/history.ts';
 import type { RequestPlan } from '../converter.ts';
 import { openThinking } from '../responses/sealed-thinking.ts';
 import { toToolUseId } from '../tool-ids.ts';
@@ -54,7 +54,7 @@ export function convertContents(value: unknown, context: ContentsContext): Conve
   for (const [index, content] of readRecords(value, 'contents').entries()) builder.add(content, `contents[${index}]`);
   const turns = builder.turns.map(withoutBlanks).filter(({ results, others }) => results.length + others.length > 0);
   if (turns.length === 0) throw malformed('contents', 'a list with at least one content of the user');
-  const messages = mendTurns(turns).map(({ role, results, others }) => ({ role, content: [...results, ...others] }));
+  const messages = repairTurns(turns).map(({ role, results, others }) => ({ role, content: [...results, ...others] }));
   return {
     messages,
     paramOf: (message, block) => {

@@ -14,7 +14,7 @@ import { canonicalNames } from '../gemini/names.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { placeBreakpoints } from '../openai-anthropic/cache-control.ts';
 import type { CachedParts } from '../openai-anthropic/cache-control.ts';
-import { mendEnd, toolsOfHistory } from '../openai-anthropic/history.ts';
+import { repairEnd, toolsOfHistory } from '../openai-anthropic/history.ts';
 import { compactContent } from '../openai-anthropic/messages.ts';
 import { convertSampling } from '../openai-anthropic/request.ts';
 import { forcesTool } from '../openai-anthropic/tools.ts';
@@ -71,7 +71,7 @@ export function convertToMessage(parsed: JsonRecord, plan: RequestPlan, target: 
   const parts = {
     tools: converted.tools ?? toolsOfHistory(conversation.messages),
     system: [...system, ...settings.instructions],
-    messages: mendEnd(conversation.messages, capabilities.prefill && !settings.thinks),
+    messages: repairEnd(conversation.messages, capabilities.prefill && !settings.thinks),
   };
   const toolNames = names.original;
   return {

@@ -19,7 +19,7 @@ const NO_RESULT = { content: 'The tool call was not completed.', is_error: true 
 const CONTINUE = { role: 'user', content: 'Continue.' };
 
 /** Every tool call gets a result in the next turn, and results of unknown calls become text. */
-export function mendTurns(turns: readonly Turn[]): readonly Turn[] {
+export function repairTurns(turns: readonly Turn[]): readonly Turn[] {
   const mended: Turn[] = turns[0]?.role === 'assistant' ? [START] : [];
   for (const turn of turns) {
     const previous = mended.at(-1);
@@ -62,7 +62,7 @@ function asText({ content }: JsonRecord): readonly JsonRecord[] {
  * Prepares a conversation that ends with the assistant: the model continues the last message, from which trailing white
  * space is removed, because the API refuses it. A model without prefill is asked to continue.
  */
-export function mendEnd(messages: readonly JsonRecord[], prefill: boolean): readonly JsonRecord[] {
+export function repairEnd(messages: readonly JsonRecord[], prefill: boolean): readonly JsonRecord[] {
   const last = messages.at(-1);
   if (last?.['role'] !== 'assistant') return messages;
   if (!prefill) return [...messages, CONTINUE];

@@ -8,7 +8,7 @@ import type { JsonRecord } from '../fields.ts';
 import { toToolUseId } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';
 import { cacheOf, markLast } from './cache-control.ts';
-import { mendTurns } from './history.ts';
+import { repairTurns } from './history.ts';
 import { location, convertParts, convertText, textBlock } from './parts.ts';
 import { convertReasoning } from './reasoning.ts';
 import { ASSISTANT_MESSAGE, ROLES, SYSTEM_MESSAGE, TOOL_MESSAGE, USER_MESSAGE } from './table.ts';
@@ -33,7 +33,7 @@ export function convertMessages(value: unknown, tools: RequestTools): Conversati
   const builder = new ConversationBuilder(tools);
   for (const [index, message] of readRecords(value, 'messages').entries()) builder.add(message, `messages[${index}]`);
   if (builder.turns.length === 0) throw malformed('messages', 'a list with at least one message of the user');
-  const messages = mendTurns(builder.turns)
+  const messages = repairTurns(builder.turns)
     .map(({ role, results, others }) => ({ role, content: [...results, ...others] }));
   return { system: builder.system, messages };
 }

@@ -17,7 +17,7 @@ import { malformed, unsupported } from '../unsupported.ts';
 import { convertMessages, compactContent } from './messages.ts';
 import { cacheOf, limitBreakpoints, placeBreakpoints } from './cache-control.ts';
 import type { CachedParts } from './cache-control.ts';
-import { mendEnd, toolsOfHistory } from './history.ts';
+import { repairEnd, toolsOfHistory } from './history.ts';
 import { location } from './parts.ts';
 import { FORMAT, FORMATS, JSON_SCHEMA, REQUEST, STREAM_OPTIONS } from './table.ts';
 import { convertThinking } from './thinking.ts';
@@ -57,7 +57,7 @@ export function convertCompletion(completion: JsonRecord, plan: RequestPlan): Up
   });
   const format = convertFormat(request.response_format, capabilities);
   const parts = {
-    tools, system: [...system, ...format.instructions], messages: mendEnd(messages, capabilities.prefill && !thinks),
+    tools, system: [...system, ...format.instructions], messages: repairEnd(messages, capabilities.prefill && !thinks),
   };
   const { tools: sentTools, ...conversation } =
     writeConversation(parts, { automatic: request.cache_control, capabilities, dropped });

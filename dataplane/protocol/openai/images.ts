@@ -25,11 +25,11 @@ export interface ImagesFacts {
   readonly generations: number;
   /** The field with an input image, which compatible providers accept; undefined: none. */
   readonly imageParam: string | undefined;
-  readonly made: MadeImage;
+  readonly made: ImageAttributes;
 }
 
 /** Undefined: the provider chooses it, or another field may. */
-export interface MadeImage {
+export interface ImageAttributes {
   readonly size?: string | undefined;
   readonly quality?: string | undefined;
 }
@@ -58,7 +58,7 @@ const SIZE_FIELDS: ReadonlySet<string> = new Set([
   'width', 'height', 'imagesize', 'resolution', 'aspectratio', 'megapixels', 'imagewidth', 'imageheight', 'extrabody',
 ]);
 
-function readMade(parsed: JsonRecord): MadeImage {
+function readMade(parsed: JsonRecord): ImageAttributes {
   const isSizedElsewhere = Object.keys(parsed)
     .some((name) => SIZE_FIELDS.has(name.toLowerCase().replaceAll(/[_-]/g, '')) && isGiven(parsed[name]));
   const { size, quality } = madeOf(parsed);
@@ -66,7 +66,7 @@ function readMade(parsed: JsonRecord): MadeImage {
 }
 
 /** `auto` leaves the choice to the provider. */
-function madeOf({ size, quality }: JsonRecord): MadeImage {
+function madeOf({ size, quality }: JsonRecord): ImageAttributes {
   const read = (value: unknown): string | undefined =>
     (typeof value === 'string' && value !== '' && value.toLowerCase() !== 'auto' ? value : undefined);
   return { size: read(size), quality: read(quality) };
@@ -100,7 +100,7 @@ class ImagePassthrough implements EventHandler {
   #usage: unknown;
   /** Complete images so far. */
   #images = 0;
-  #served: MadeImage = {};
+  #served: ImageAttributes = {};
   #end: StreamEnd | undefined;
 
   constructor(request: StreamRequest) {

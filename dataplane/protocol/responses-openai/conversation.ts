@@ -8,7 +8,7 @@
 import { textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { toToolCallId } from '../tool-ids.ts';
-import type { Thinking } from '../responses/sealed-thinking.ts';
+import type { SealedThinking } from '../responses/sealed-thinking.ts';
 import { isText, joinTexts, writeParts } from './parts.ts';
 import type { Target } from './target.ts';
 
@@ -36,7 +36,7 @@ interface OpenMessage {
   readonly param: string;
   readonly texts: string[];
   readonly calls: JsonRecord[];
-  readonly thinking: Thinking[];
+  readonly thinking: SealedThinking[];
 }
 
 const ANTHROPIC_FORMAT = 'anthropic-claude-v1';
@@ -48,7 +48,7 @@ export class Conversation {
   readonly #system: string[] = [];
   #open: OpenMessage | undefined;
   /** Reasoning that belongs to the next item of the assistant. */
-  #thinking: Thinking[] = [];
+  #thinking: SealedThinking[] = [];
   /** Images and files of tool messages, for the user message that follows them. */
   #attachments: JsonRecord[] = [];
   /** Where the latest turn begins: reasoning of earlier ones is not wanted back. */
@@ -72,7 +72,7 @@ export class Conversation {
     this.#turnStart = this.#messages.length;
   }
 
-  addThinking(thinking: Thinking): void {
+  addThinking(thinking: SealedThinking): void {
     this.#thinking.push(thinking);
   }
 
@@ -146,14 +146,14 @@ function withoutReasoning({ reasoning_content: _reasoning, ...message }: JsonRec
 }
 
 /** Readable reasoning where compatible providers read it, or details that Anthropic signed. */
-function writeThinking(thinking: readonly Thinking[]): JsonRecord {
+function writeThinking(thinking: readonly SealedThinking[]): JsonRecord {
   const text = thinking.map((block) => (block.type === 'reasoning' ? block.text : '')).join('');
   if (text !== '') return { reasoning_content: text };
   const details = thinking.flatMap((block, index) => writeDetail(block, index));
   return details.length > 0 ? { reasoning_details: details } : {};
 }
 
-function writeDetail(block: Thinking, index: number): readonly JsonRecord[] {
+function writeDetail(block: SealedThinking, index: number): readonly JsonRecord[] {
   switch (block.type) {
     case 'thinking': return [{
       type: 'reasoning.text', text: block.thinking, signature: block.signature, format: ANTHROPIC_FORMAT, index,

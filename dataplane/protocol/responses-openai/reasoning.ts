@@ -7,13 +7,13 @@ import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { wantsReasoningBack } from '../openai/model-features.ts';
 import { openThinking } from '../responses/sealed-thinking.ts';
-import type { Thinking } from '../responses/sealed-thinking.ts';
+import type { SealedThinking } from '../responses/sealed-thinking.ts';
 import { REASONING } from './table.ts';
 import { location } from './target.ts';
 import type { Target } from './target.ts';
 
 /** Undefined: the model gets nothing of it. */
-export function convertReasoning(item: JsonRecord, param: string, target: Target): Thinking | undefined {
+export function convertReasoning(item: JsonRecord, param: string, target: Target): SealedThinking | undefined {
   const { summary, content, encrypted_content: sealed } = readObject(REASONING, item, location(target, param));
   const opened = openThinking(target.plan.seal, sealed);
   if (target.upstream === 'Anthropic') return opened?.type === 'reasoning' ? undefined : opened;
@@ -22,7 +22,7 @@ export function convertReasoning(item: JsonRecord, param: string, target: Target
   return text === undefined ? undefined : { type: 'reasoning', text };
 }
 
-function readable(thinking: Thinking | undefined): string | undefined {
+function readable(thinking: SealedThinking | undefined): string | undefined {
   return thinking?.type === 'reasoning' ? thinking.text : undefined;
 }
 

@@ -12,7 +12,7 @@ import { MessageItem } from './message-item.ts';
 import type { ItemContext, ItemStatus } from './output-item.ts';
 import { ReasoningItem } from './reasoning-item.ts';
 import { sealThinking } from './sealed-thinking.ts';
-import type { Thinking } from './sealed-thinking.ts';
+import type { SealedThinking } from './sealed-thinking.ts';
 import type { ChannelSeal } from '../sealed-values.ts';
 
 export interface CallPiece {
@@ -47,7 +47,7 @@ type Item =
 type Piece =
   | { readonly type: 'text' | 'refusal' | 'reasoning' | 'arguments'; readonly text: string }
   | { readonly type: 'annotation'; readonly annotation: JsonRecord }
-  | { readonly type: 'thinking'; readonly thinking: Thinking };
+  | { readonly type: 'thinking'; readonly thinking: SealedThinking };
 
 interface Queued {
   readonly kind: Kind;
@@ -90,7 +90,7 @@ export class ItemSequence {
   }
 
   /** The end of a thinking block, which the provider signed; its item is complete. */
-  addThinking(thinking: Thinking): string {
+  addThinking(thinking: SealedThinking): string {
     return this.#addTo('reasoning', { type: 'thinking', thinking }) + this.endItem();
   }
 
@@ -191,7 +191,7 @@ export class ItemSequence {
     }
   }
 
-  #seal(item: ReasoningItem, thinking: Thinking): string {
+  #seal(item: ReasoningItem, thinking: SealedThinking): string {
     const { seal } = this.#options;
     if (seal) item.encrypt(sealThinking(seal, thinking));
     return '';

@@ -7,24 +7,24 @@ import type { ChannelSeal } from '../sealed-values.ts';
 
 const KIND = 'thinking';
 
-export type Thinking =
+export type SealedThinking =
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
   | { readonly type: 'reasoning'; readonly text: string };
 
-export function sealThinking(seal: ChannelSeal, thinking: Thinking): string {
+export function sealThinking(seal: ChannelSeal, thinking: SealedThinking): string {
   return seal.seal(KIND, JSON.stringify(thinking));
 }
 
 /** Undefined: it is none, of another gateway, or signed for another channel. Readable reasoning is for any channel. */
-export function openThinking(seal: ChannelSeal | undefined, sealed: unknown): Thinking | undefined {
+export function openThinking(seal: ChannelSeal | undefined, sealed: unknown): SealedThinking | undefined {
   const opened = typeof sealed === 'string' ? seal?.open(sealed) : undefined;
   if (opened?.kind !== KIND) return undefined;
   const thinking = readThinking(JSON.parse(opened.data));
   return thinking?.type === 'reasoning' || opened.channel === seal?.channel ? thinking : undefined;
 }
 
-function readThinking(value: unknown): Thinking | undefined {
+function readThinking(value: unknown): SealedThinking | undefined {
   if (!isRecord(value)) return undefined;
   switch (value['type']) {
     case 'thinking': return {

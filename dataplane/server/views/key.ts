@@ -37,7 +37,7 @@ const UNLIMITED = 'Unlimited';
 const CENTS = 2;
 
 /** The data from which the view is made. */
-export interface KeyFacts {
+export interface KeyViewData {
   readonly key: KeyState;
   readonly state: Pick<State, 'accounts' | 'groups'>;
   readonly spending: KeySpending;
@@ -47,7 +47,7 @@ export interface KeyFacts {
 }
 
 /** The key as its holder sees it. It expires when the key or the string that was sent does, whichever is sooner. */
-export function keyView({ key, state, spending, account, notAfterMs }: KeyFacts): KeyView {
+export function keyView({ key, state, spending, account, notAfterMs }: KeyViewData): KeyView {
   const accountState = state.accounts.get(key.account);
   const expiresMs = Math.min(key.expirationMs ?? Infinity, notAfterMs ?? Infinity);
   return {

@@ -13,10 +13,10 @@ export interface Authorizer {
   /** The headers that sign this request in. Rejects with SignInError. */
   authorize(request: SignedRequest): Promise<Record<string, string>>;
   /** Reports the provider's answer. After a refusal of the token, the next request gets a new one. */
-  answered(answer: Answer): void;
+  answered(answer: ResponseHead): void;
 }
 
-export interface Answer {
+export interface ResponseHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -8,9 +8,9 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 /**
- * The part of Envoy's configuration (API v3) that the fleet's edge needs. Field numbers are Envoy's own; what is not used is left
- * out, and messages of Envoy's many packages stand here side by side: on the wire a message has no package. The types by which
- * they are asked for, and packed, are in types.ts.
+ * The part of Envoy's configuration (API v3) that the fleet's edge needs. Field numbers are Envoy's own, and unused
+ * fields are left out. Messages of several packages of Envoy are in this one, since a message has no package on the
+ * wire. Their type URLs are in types.ts.
  */
 
 /** google.protobuf: present with a zero value, where a plain field would be absent */

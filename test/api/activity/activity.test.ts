@@ -1,21 +1,24 @@
-/** What a gateway keeps of refused and recent calls for owners of keys: why, in the API's words, nothing secret. */
+/**
+ * The activity that a gateway shows to owners of keys: refused and recent calls, with the API's messages and nothing
+ * secret.
+ */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { ActivityBatch, ActivityEntry, ChannelFigures } from '../../../dataplane/activity/activity.ts';
-import { chat, get, message, post, startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import type { ActivityBatch, ActivityEntry, ChannelStats } from '../../../dataplane/activity/activity.ts';
+import { chat, get, message, post, startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { eventually } from '../../support/api/process.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { gated, openaiChat, openaiError } from '../../support/provider-answers.ts';
 
 const batches: ActivityBatch[] = [];
-const told: ChannelFigures[] = [];
-let world: World;
+const told: ChannelStats[] = [];
+let stack: TestStack;
 let closed = false;
 let broken = false;
 
 beforeAll(async () => {
-  world = await startWorld({
+  stack = await startTestStack({
     activity: {
       async write(batch) {
         if (broken) throw new Error('the store is down');
@@ -30,7 +33,7 @@ beforeAll(async () => {
     } },
   });
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 
 async function entryOf(requestId: string | null): Promise<ActivityEntry> {
   return eventually('the entry is written', () =>
@@ -55,7 +58,7 @@ describe('the activity of keys', () => {
       [KEYS.main, chat('gpt-model', { messages: 3 }), 'invalid_request', '/v1/chat/completions'],
       [KEYS.main, '{', 'invalid_json', '/v1/chat/completions'],
     ] as const) {
-      const answer = await post(world, path, body, bearer(key));
+      const answer = await post(stack, path, body, bearer(key));
       assert.ok(answer.status >= 400, `${code}: ${answer.status}`);
       const entry = await entryOf(answer.headers.get('x-request-id'));
       assert.equal(entry.errorCode, code, answer.text);
@@ -71,10 +74,10 @@ describe('the activity of keys', () => {
 
   it('lists no call without a valid key, and no message of a provider', async () => {
     const before = batches.length;
-    await post(world, '/v1/chat/completions', chat(), bearer('sk-unknown-00000000000000000000000000000000'));
-    await get(world, '/v1/models', bearer(KEYS.disabled));
-    world.openai.script(openaiError(400, 'your prompt "hello" is bad'));
-    const answer = await post(world, '/v1/chat/completions', chat());
+    await post(stack, '/v1/chat/completions', chat(), bearer('sk-unknown-00000000000000000000000000000000'));
+    await get(stack, '/v1/models', bearer(KEYS.disabled));
+    stack.openai.script(openaiError(400, 'your prompt "hello" is bad'));
+    const answer = await post(stack, '/v1/chat/completions', chat());
     const entry = await entryOf(answer.headers.get('x-request-id'));
     assert.equal(entry.refused, false); // it was admitted, so the ledger has a record of it
     assert.equal(entry.errorCode, 'upstream_refused');
@@ -83,8 +86,8 @@ describe('the activity of keys', () => {
   });
 
   it('lists the attempts of a call that was served', async () => {
-    world.openai.script(openaiChat());
-    const answer = await post(world, '/v1/chat/completions', chat());
+    stack.openai.script(openaiChat());
+    const answer = await post(stack, '/v1/chat/completions', chat());
     const entry = await entryOf(answer.headers.get('x-request-id'));
     assert.deepEqual(entry.attempts.map(({ outcome }) => outcome), ['ok']);
     assert.ok((entry.firstByteMs ?? -1) >= 0);
@@ -92,8 +95,8 @@ describe('the activity of keys', () => {
 
   it('counts the calls in flight of each channel', async () => {
     const { reply, gate } = gated(openaiChat());
-    world.openai.script(reply);
-    const running = post(world, '/v1/chat/completions', chat());
+    stack.openai.script(reply);
+    const running = post(stack, '/v1/chat/completions', chat());
     await gate.reached;
     const busy = await eventually('a call in flight is told of', () => told.find(({ inFlight }) => inFlight === 1));
     gate.open();
@@ -105,13 +108,13 @@ describe('the activity of keys', () => {
   it('fails no call when its store is unavailable, and closes with the gateway', async () => {
     broken = true;
     for (let at = 0; at < 5; at++) {
-      world.openai.script(openaiChat());
-      assert.equal((await post(world, '/v1/chat/completions', chat())).status, 200);
+      stack.openai.script(openaiChat());
+      assert.equal((await post(stack, '/v1/chat/completions', chat())).status, 200);
     }
     await eventually('the failure is logged', () =>
-      world.gateway.logs.find((line) => line.includes('cannot be kept for the console')));
+      stack.gateway.logs.find((line) => line.includes('cannot be kept for the console')));
     broken = false;
-    await world.gateway.dataplane.drain();
+    await stack.gateway.dataplane.drain();
     assert.equal(closed, true);
   });
 });

@@ -1,19 +1,19 @@
-/** The admin port of a running process: health, readiness, metrics that follow calls, a dump without secrets. */
+/** The admin port of a running process: health, readiness, metrics of calls, a configuration dump without secrets. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS, keyManifest } from '../../support/manifests.ts';
 import { gated, openaiChat, openaiError, openaiStream } from '../../support/provider-answers.ts';
 import { startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider } from '../../support/mock-provider.ts';
-import { chat, get, post, startWorld } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, get, post, startTestStack } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
-let world: World;
+let stack: TestStack;
 let second: MockProvider;
 beforeAll(async () => {
   second = await startMockProvider();
-  world = await startWorld({ files: ({ openaiUrl }) => ({ 'two.yaml': `${HEAD}ModelRoute
+  stack = await startTestStack({ files: ({ openaiUrl }) => ({ 'two.yaml': `${HEAD}ModelRoute
 metadata: {name: two}
 spec:
   models: [{name: two-model, contextTokens: 100000, maxOutputTokens: 100}]
@@ -26,11 +26,11 @@ spec: {models: [{name: two-model, vendor: V, quotaType: Token, modelRatio: "1"}]
 ` }) });
 });
 afterAll(async () => {
-  await world.stop();
+  await stack.stop();
   await second.stop();
 });
 
-const admin = (path: string): Promise<Response> => fetch(world.gateway.adminUrl + path);
+const admin = (path: string): Promise<Response> => fetch(stack.gateway.adminUrl + path);
 
 /** Metrics by name and labels, as Prometheus reads them. */
 async function metrics(): Promise<(name: string) => number> {
@@ -41,7 +41,7 @@ async function metrics(): Promise<(name: string) => number> {
   return (name) => values.get(name) ?? 0;
 }
 
-/** What a piece of work adds to each of these metrics. */
+/** How much an action adds to each of these metrics. */
 async function added(names: readonly string[], work: () => Promise<unknown>): Promise<number[]> {
   const before = await metrics();
   await work();
@@ -49,14 +49,14 @@ async function added(names: readonly string[], work: () => Promise<unknown>): Pr
   return names.map((name) => Math.round((now(name) - before(name)) * 1e9) / 1e9);
 }
 
-const two = (more = {}): Promise<Answer> => post(world, '/v1/chat/completions', chat('two-model', more));
+const two = (more = {}): Promise<Answer> => post(stack, '/v1/chat/completions', chat('two-model', more));
 
-/** A body that can have 1000 tokens. */
+/** A body of at most 1000 tokens. */
 const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
 
 describe('metrics', () => {
   it('count the requests, tokens, cost and time to first token of a call', async () => {
-    world.openai.script(openaiStream([
+    stack.openai.script(openaiStream([
       'a', 'b',
     ], { usage: { prompt_tokens: 1000, completion_tokens: 200, prompt_tokens_details: { cached_tokens: 400 } } }));
     const labels = 'model="gpt-model",group="main"';
@@ -75,13 +75,13 @@ describe('metrics', () => {
       `gen_ai_client_token_usage_sum{${genAi},gen_ai_token_type="output"}`,
       'modelgateway_ledger_duration_seconds_count{operation="hold",outcome="Held"}',
       'modelgateway_ledger_duration_seconds_count{operation="settle",outcome="Settled"}',
-    ], () => post(world, '/v1/chat/completions', chat('gpt-model', { stream: true, messages: LONG }))), [
+    ], () => post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true, messages: LONG }))), [
       1, 1, 1, 600, 400, 200, 0.004, 1, 1, 1000, 200, 1, 1,
     ]);
   });
   it('show holds and slots while a call runs, and none after it', async () => {
     const waiting = gated(openaiChat());
-    world.openai.script(waiting.reply);
+    stack.openai.script(waiting.reply);
     const call = two();
     await waiting.gate.reached;
     const running = await metrics();
@@ -96,7 +96,7 @@ describe('metrics', () => {
   });
   it('count attempts, retries, and channels that were full', async () => {
     second.script(openaiChat());
-    world.openai.script(openaiError(500));
+    stack.openai.script(openaiError(500));
     const names = [
       'channel="two/a",outcome="status_500"', 'channel="two/a",outcome="full"', 'channel="two/b",outcome="ok"',
     ].map((labels) => `modelgateway_upstream_attempts_total{${labels}}`);
@@ -104,7 +104,7 @@ describe('metrics', () => {
       await added([...names, 'modelgateway_upstream_retries_total{channel="two/b"}'], () => two()), [1, 0, 1, 1],
     );
     const waiting = gated(openaiChat());
-    world.openai.script(waiting.reply);
+    stack.openai.script(waiting.reply);
     assert.deepEqual(await added([...names, 'modelgateway_upstream_retries_total{channel="two/b"}'], async () => {
       const first = two();
       await waiting.gate.reached;
@@ -114,12 +114,12 @@ describe('metrics', () => {
     }), [0, 1, 1, 0]);
   });
   it('count unbilled money, refusals by error code, and edits', async () => {
-    await world.gateway.write(
+    await stack.gateway.write(
       'tiny.yaml', keyManifest('tiny', 'sk-test-tiny-000000000000000000000000000000', 'quota: {limitUsd: "0.01"}'),
     );
-    // a search has no bound, so that the provider's figures are believed
+    // a web search has no bound, so the provider's usage is believed
     const search = { max_tokens: 300, web_search_options: {} };
-    world.openai.script(openaiChat({ usage: { prompt_tokens: 0, completion_tokens: 2000 } }));
+    stack.openai.script(openaiChat({ usage: { prompt_tokens: 0, completion_tokens: 2000 } }));
     assert.deepEqual(await added([
       'modelgateway_unbilled_usd_total{model="tools-model",group="main"}',
       'modelgateway_requests_total{endpoint="chat_completions",dialect="OpenAI",status="429",' +
@@ -128,17 +128,17 @@ describe('metrics', () => {
       'modelgateway_config_generation',
     ], async () => {
       const headers = { 'x-api-key': 'sk-test-tiny-000000000000000000000000000000' };
-      assert.equal((await post(world, '/v1/chat/completions', chat('tools-model', search), headers)).status, 200);
-      assert.equal((await post(world, '/v1/chat/completions', chat('tools-model', search), headers)).status, 429);
-      await get(world, '/somewhere/else');
-      await world.gateway.write(
+      assert.equal((await post(stack, '/v1/chat/completions', chat('tools-model', search), headers)).status, 200);
+      assert.equal((await post(stack, '/v1/chat/completions', chat('tools-model', search), headers)).status, 429);
+      await get(stack, '/somewhere/else');
+      await stack.gateway.write(
         'tiny.yaml', keyManifest('tiny', 'sk-test-tiny-000000000000000000000000000000', 'quota: {limitUsd: "0.02"}'),
       );
     }), [0.01, 1, 1, 1]);
   });
   it('have no label whose value a client can choose', async () => {
-    await post(world, '/v1/chat/completions', chat('a-model-that-nobody-has'));
-    await get(world, '/a-path-that-nobody-has');
+    await post(stack, '/v1/chat/completions', chat('a-model-that-nobody-has'));
+    await get(stack, '/a-path-that-nobody-has');
     const text = await (await admin('/metrics')).text();
     for (const unbounded of ['nobody-has', 'team/main', 'sk-', 'req_']) assert.ok(!text.includes(unbounded), unbounded);
     assert.match(text, /^modelgateway_build_info\{version="test"/m);
@@ -164,14 +164,14 @@ describe('config_dump', () => {
 describe('the public port and the admin port', () => {
   it('serve none of each other\'s paths', async () => {
     for (const path of ['/metrics', '/healthz', '/readyz', '/config_dump'])
-      assert.equal((await get(world, path)).status, 404);
+      assert.equal((await get(stack, path)).status, 404);
     for (const path of ['/v1/models', '/pricing']) assert.equal((await admin(path)).status, 404);
   });
 });
 
 describe('health', () => {
   it('reports alive and ready; while draining, alive and not ready', async () => {
-    const own = await startWorld();
+    const own = await startTestStack();
     try {
       const ask = async (path: string): Promise<number> => (await fetch(own.gateway.adminUrl + path)).status;
       assert.deepEqual([await ask('/healthz'), await ask('/readyz')], [200, 200]);

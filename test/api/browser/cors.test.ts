@@ -1,8 +1,8 @@
-/** Pages of an allowed origin may call the API; pages of other origins, and all of them by default, may not. */
+/** Pages of allowed origins can call the API; other pages, and by default all, cannot. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { chat, startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { openaiChat, openaiStream } from '../../support/provider-answers.ts';
 
@@ -11,19 +11,19 @@ const PREFLIGHT = {
   'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,x-stainless-lang',
 };
 
-let world: World;
-let open: World;
-let closed: World;
+let stack: TestStack;
+let open: TestStack;
+let closed: TestStack;
 beforeAll(async () => {
-  [world, open, closed] = await Promise.all([
-    startWorld({ corsOrigins: [ORIGIN] }), startWorld({ corsOrigins: ['*'] }), startWorld(),
+  [stack, open, closed] = await Promise.all([
+    startTestStack({ corsOrigins: [ORIGIN] }), startTestStack({ corsOrigins: ['*'] }), startTestStack(),
   ]);
 });
-afterAll(() => Promise.all([world.stop(), open.stop(), closed.stop()]));
+afterAll(() => Promise.all([stack.stop(), open.stop(), closed.stop()]));
 
-const ask = (to: World, method: string, path: string, headers: Record<string, string>): Promise<Response> =>
+const ask = (to: TestStack, method: string, path: string, headers: Record<string, string>): Promise<Response> =>
   fetch(to.gateway.url + path, { method, headers });
-const call = (to: World, headers: Record<string, string>, more: object = {}): Promise<Response> =>
+const call = (to: TestStack, headers: Record<string, string>, more: object = {}): Promise<Response> =>
   fetch(`${to.gateway.url}/v1/chat/completions`, {
     method: 'POST', body: JSON.stringify(chat('gpt-model', { ...more })),
     headers: { 'content-type': 'application/json', authorization: `Bearer ${KEYS.main}`, ...headers },
@@ -32,7 +32,7 @@ const call = (to: World, headers: Record<string, string>, more: object = {}): Pr
 describe('a preflight request', () => {
   it('is answered on every path, without a key', async () => {
     for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/models', '/v1/key', '/pricing.json', '/nowhere']) {
-      const response = await ask(world, 'OPTIONS', path, { origin: ORIGIN, ...PREFLIGHT });
+      const response = await ask(stack, 'OPTIONS', path, { origin: ORIGIN, ...PREFLIGHT });
       assert.equal(response.status, 204, path);
       assert.equal(response.headers.get('access-control-allow-origin'), ORIGIN);
       assert.equal(response.headers.get('access-control-allow-headers'), 'authorization,x-stainless-lang');
@@ -42,7 +42,7 @@ describe('a preflight request', () => {
   });
 
   it('is refused for other origins, and for every origin by default', async () => {
-    const refused = [[world, 'https://other.example'], [world, `${ORIGIN}.evil`], [closed, ORIGIN]] as const;
+    const refused = [[stack, 'https://other.example'], [stack, `${ORIGIN}.evil`], [closed, ORIGIN]] as const;
     for (const [to, origin] of refused) {
       const response = await ask(to, 'OPTIONS', '/v1/messages', { origin, ...PREFLIGHT });
       assert.notEqual(response.status, 204);
@@ -53,12 +53,12 @@ describe('a preflight request', () => {
 
 describe('a response', () => {
   it('can be read by a page of an allowed origin, with its headers, whole, streamed or an error', async () => {
-    world.openai.script(openaiChat({ content: 'ok' }), openaiStream(['ok']));
+    stack.openai.script(openaiChat({ content: 'ok' }), openaiStream(['ok']));
     const responses = [
-      await call(world, { origin: ORIGIN }), await call(world, { origin: ORIGIN }, { stream: true }),
-      await call(world, { origin: ORIGIN, authorization: 'Bearer sk-wrong' }),
-      await ask(world, 'GET', '/v1/models', { origin: ORIGIN }),
-      await ask(world, 'GET', '/nowhere', { origin: ORIGIN }),
+      await call(stack, { origin: ORIGIN }), await call(stack, { origin: ORIGIN }, { stream: true }),
+      await call(stack, { origin: ORIGIN, authorization: 'Bearer sk-wrong' }),
+      await ask(stack, 'GET', '/v1/models', { origin: ORIGIN }),
+      await ask(stack, 'GET', '/nowhere', { origin: ORIGIN }),
     ];
     assert.deepEqual(responses.map(({ status }) => status), [200, 200, 401, 401, 404]);
     for (const response of responses) {
@@ -69,7 +69,7 @@ describe('a response', () => {
   });
 
   it('of the price list adds Origin to its other values of Vary', async () => {
-    const response = await ask(world, 'GET', '/pricing', { origin: ORIGIN, accept: 'application/json' });
+    const response = await ask(stack, 'GET', '/pricing', { origin: ORIGIN, accept: 'application/json' });
     assert.match(response.headers.get('vary') ?? '', /accept.*origin/i);
     await response.text();
   });

@@ -1,6 +1,6 @@
 /**
- * Azure: its v1 API and its dated one, keys and tokens of Entra, and Claude at Foundry, each with the official clients
- * before the gateway and an exact fake behind it.
+ * Azure: its v1 API and its dated one, keys and tokens of Entra, and Claude on Foundry, with the official clients in
+ * front of the gateway and an exact fake behind it.
  */
 import assert from 'node:assert/strict';
 import type Anthropic from '@anthropic-ai/sdk';
@@ -13,7 +13,7 @@ import type { Clouds } from '../../support/api/clouds.ts';
 import {
   anthropicClient, Books, caught, CLAUDE, collect, free, GPT, openaiClient, paid,
 } from '../../support/api/sdk.ts';
-import { get } from '../../support/api/world.ts';
+import { get } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { anthropicMessage, insertAt, json, openaiChat, openaiStream, sse } from '../../support/provider-answers.ts';
 
@@ -74,7 +74,7 @@ beforeAll(async () => {
 afterAll(() => clouds.stop());
 beforeEach(async () => {
   await books.open();
-  // every token of an earlier test has ended
+  // every token of an earlier test has expired
   now += 86_400_000;
 });
 afterEach(() => {
@@ -171,7 +171,7 @@ describe('Azure by Entra', () => {
     await chat();
     assert.equal(clouds.cloud.requests[1]?.headers.authorization, 'Bearer entra-token-2');
     await clouds.tokens.request(1);
-    // beyond the end of the first token, and within the life of the second
+    // after the first token's expiry, and before the second's
     now += 3_600_000 * 0.5;
     await chat();
     assert.equal(clouds.cloud.requests[2]?.headers.authorization, 'Bearer entra-token-3');

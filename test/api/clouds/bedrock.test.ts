@@ -1,6 +1,6 @@
 /**
- * Bedrock: Claude by InvokeModel with its binary event stream, signed or with a key, and its OpenAI-compatible paths.
- * The fake checks each signature as AWS does.
+ * Bedrock: Claude through InvokeModel with its binary event stream, signed or with a key, and its OpenAI-compatible
+ * paths. The fake verifies each signature as AWS does.
  */
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
@@ -94,7 +94,7 @@ const TOOL = {
   input_schema: { type: 'object' as const, properties: { city: { type: 'string' } } },
 };
 
-/** The events of an Anthropic stream as InvokeModel frames them, with the figures that it adds to the last. */
+/** The events of an Anthropic stream in InvokeModel's frames, with the metrics that it adds to the last. */
 function framed(stream: Reply, pieceBytes?: number): Reply {
   const events = stream.steps.map((step) => {
     const sent = typeof step === 'object' && 'bytes' in step ? step.bytes : step;

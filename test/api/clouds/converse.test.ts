@@ -1,6 +1,6 @@
 /**
- * Bedrock's Converse: clients of all dialects, signed or with a key. AWS's own SDK reads what the fake sends, and
- * writes what the gateway must have sent.
+ * Bedrock's Converse: clients of all dialects, signed or with a key. AWS's own SDK reads the fake's responses, and
+ * generates the requests that the gateway must send.
  */
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
@@ -105,7 +105,7 @@ function textOf([item]: readonly OpenAI.Responses.ResponseOutputItem[]): unknown
   return item?.type === 'message' && item.content[0]?.type === 'output_text' && item.content[0].text;
 }
 
-/** The request that AWS's SDK makes of this input. */
+/** The request that AWS's SDK generates for this input. */
 async function awsRequest(input: ConverseCommandInput, stream = false): Promise<RecordedRequest> {
   clouds.cloud.clear();
   clouds.cloud.script(stream ? eventStreamReply(streamed(WORDS)) : answer([{ text: 'x' }]));
@@ -290,7 +290,7 @@ describe('settings that only some models support', () => {
     const nova = await sentFor('nova', cached);
     assert.ok(JSON.stringify(nova['system']).includes('cachePoint'));
     assert.ok(!JSON.stringify(nova['toolConfig']).includes('cachePoint'));
-    // its name shows no model
+    // its name does not reveal the model
     assert.ok(!JSON.stringify(await sentFor('profile', cached)).includes('cachePoint'));
     await books.check(paid(COST), paid(COST));
   });

@@ -124,7 +124,7 @@ describe('Google\'s SDK on a channel of Gemini', () => {
 interface Platform {
   readonly path: RegExp;
   readonly cost: bigint;
-  /** A call of the tool, or words. */
+  /** A tool call, or text. */
   readonly reply: (calls: boolean) => Reply;
 }
 

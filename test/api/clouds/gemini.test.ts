@@ -1,6 +1,6 @@
 /**
- * Gemini's own API, with a key and on Vertex: clients of all dialects. Google's SDK reads what the fake sends, and
- * writes what the gateway must have sent.
+ * Gemini's own API, with a key and on Vertex: clients of all dialects. Google's SDK reads the fake's responses, and
+ * generates the requests that the gateway must send.
  */
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
@@ -56,9 +56,9 @@ afterEach(() => {
   clouds.cloud.clear();
 });
 
-/** Nano-dollars a token. */
+/** Nano-USD per token. */
 const PRICE = { input: 2_000n, cached: 500n, output: 16_000n } as const;
-/** 100 of the prompt were read from the cache, and 8 came from a tool beside it. */
+/** 100 prompt tokens were read from the cache, and 8 come from a tool. */
 const USAGE = {
   promptTokenCount: 120, cachedContentTokenCount: 100, toolUsePromptTokenCount: 8, candidatesTokenCount: 7,
   thoughtsTokenCount: 30, totalTokenCount: 165, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 120 }],
@@ -90,7 +90,7 @@ function answer(parts: readonly unknown[], finishReason = 'STOP', usage: unknown
   return json(chunk(parts, finishReason, usage));
 }
 
-/** Chunks whose usage grows; the last has the reason, and no words. */
+/** Chunks with growing usage; the last has the finish reason, and no text. */
 function streamed(chunks: readonly (readonly unknown[])[], finishReason = 'STOP'): Reply {
   const partial = { promptTokenCount: 120, candidatesTokenCount: 1, totalTokenCount: 121 };
   return sseReply(
@@ -99,7 +99,7 @@ function streamed(chunks: readonly (readonly unknown[])[], finishReason = 'STOP'
   );
 }
 
-/** The request that Google's SDK makes of these parameters. */
+/** The request that Google's SDK generates for these parameters. */
 async function googleRequest(parameters: GenerateContentParameters, stream = false): Promise<RecordedRequest> {
   clouds.cloud.clear();
   clouds.cloud.script(stream ? streamed(WORDS) : answer([{ text: 'x' }]));

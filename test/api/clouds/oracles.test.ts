@@ -1,6 +1,6 @@
 /**
- * The clouds' official clients against the same fakes: for one conversation, with tools and an image, streaming and
- * not, the gateway sends what they send, each of them reads what the fake answers, and the bill is exact in every
+ * The clouds' official clients as oracles, on the same fakes: for one conversation, with tools and an image, streaming
+ * and not, the gateway sends what they send, each of them can read the fake's response, and the bill is exact in every
  * dialect.
  */
 import assert from 'node:assert/strict';
@@ -131,9 +131,9 @@ const CLOUDS: readonly Cloud[] = [
 ];
 
 /**
- * What must be the same, but for signatures, which have their own check. The clients say the version of Anthropic's
- * API, and the gateway the one that the clouds document; and they leave a colon of the path as it is, which AWS's own
- * client encodes.
+ * The parts of a request that must be equal; signatures have their own check. The clients send the version of
+ * Anthropic's API, and the gateway the one that the clouds document; the clients do not escape a colon of the path, but
+ * AWS's own client does.
  */
 function essence(request: RecordedRequest, names: readonly string[]): unknown {
   const { path, headers, method } = request;

@@ -1,6 +1,6 @@
 /**
- * Each official client on a model whose provider speaks the other's protocol: what both can say works, the rest is
- * refused by name.
+ * Each official client on a model whose provider uses the other protocol: common features work, and others are refused
+ * by name.
  */
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
@@ -8,8 +8,8 @@ import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import OpenAI from 'openai';
 import { makeParseableResponseFormat } from 'openai/lib/parser';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { CUT } from '../../support/mock-provider.ts';
 import {
   anthropicError, anthropicMessage, anthropicStream, breakAt, openaiChat, openaiError, openaiStream, sse,
@@ -18,18 +18,18 @@ import {
   anthropicClient, Books, caught, CLAUDE, collect, free, GPT, openaiClient, paid,
 } from '../../support/api/sdk.ts';
 
-let world: World;
+let stack: TestStack;
 let openai: OpenAI;
 let anthropic: Anthropic;
 let books: Books;
 
 beforeAll(async () => {
-  world = await startWorld();
-  openai = openaiClient(world);
-  anthropic = anthropicClient(world);
-  books = new Books(world);
+  stack = await startTestStack();
+  openai = openaiClient(stack);
+  anthropic = anthropicClient(stack);
+  books = new Books(stack);
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 
@@ -39,7 +39,7 @@ const SCHEMA = {
 const USES = [{
   id: 'toolu_1', name: 'get_weather', input: { city: 'Oslo' },
 }, { id: 'toolu_2', name: 'get_weather', input: { city: 'São Paulo' } }];
-/** Ends a part of the prompt that an Anthropic provider caches for the next turn. */
+/** Marks the end of a prompt prefix that an Anthropic provider caches. */
 const BREAKPOINT = { cache_control: { type: 'ephemeral' } };
 const CALLS = [{
   id: 'call_1', name: 'get_weather', arguments: '{"city":"Oslo"}',
@@ -50,10 +50,10 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
   const TOOL = {
     type: 'function' as const, function: { name: 'get_weather', description: 'The weather.', parameters: SCHEMA },
   };
-  const sent = async (index = 0): Promise<Record<string, unknown>> => (await world.anthropic.request(index)).json();
+  const sent = async (index = 0): Promise<Record<string, unknown>> => (await stack.anthropic.request(index)).json();
 
   it('sends text, system prompts, several turns and settings', async () => {
-    world.anthropic.script(anthropicMessage({ content: 'Bonjour.', usage: { input_tokens:
+    stack.anthropic.script(anthropicMessage({ content: 'Bonjour.', usage: { input_tokens:
       20, cache_read_input_tokens: 100, cache_creation_input_tokens: 30, output_tokens: 5 } }));
     const completion = await openai.chat.completions.create({
       model:
@@ -87,16 +87,16 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
   it('gets finish reasons', async () => {
     const reasons = [['max_tokens', 'length'], ['stop_sequence', 'stop'], ['refusal', 'content_filter']] as const;
     for (const [stopReason, finishReason] of reasons) {
-      world.anthropic.script(anthropicMessage({ stopReason }));
+      stack.anthropic.script(anthropicMessage({ stopReason }));
       assert.equal((await openai.chat.completions.create(HELLO)).choices[0]?.finish_reason, finishReason);
-      world.anthropic.script(anthropicStream(['a'], { stopReason }));
+      stack.anthropic.script(anthropicStream(['a'], { stopReason }));
       const chunks = await collect(await openai.chat.completions.create({ ...HELLO, stream: true }));
       assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, finishReason);
     }
     await books.check(...Array.from({ length: 6 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
   });
   it('streams, with usage if it asks for it', async () => {
-    world.anthropic.script(anthropicStream(
+    stack.anthropic.script(anthropicStream(
       ['Bon', 'jour 🗼'], { usage: { input_tokens: 20, cache_read_input_tokens: 100, output_tokens: 7 } },
     ));
     const silent = await collect(await openai.chat.completions.create({ ...HELLO, stream: true }));
@@ -110,7 +110,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     await books.check(paid(cost), paid(cost));
   });
   it('calls tools and returns their results', async () => {
-    world.anthropic.script(
+    stack.anthropic.script(
       anthropicMessage({ content: 'Let me see.', toolUses: USES }), anthropicMessage({ content: 'Cold and warm.' }),
     );
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Weather?' }];
@@ -143,7 +143,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     await books.check(paid(10n * CLAUDE.input + 3n * CLAUDE.output), paid(10n * CLAUDE.input + CLAUDE.output));
   });
   it('calls tools within a stream, and by runTools()', async () => {
-    world.anthropic.script(anthropicStream(['Let me see.'], { toolUses: USES }), anthropicStream(['Cold.']));
+    stack.anthropic.script(anthropicStream(['Let me see.'], { toolUses: USES }), anthropicStream(['Cold.']));
     const asked: unknown[] = [];
     const runner = openai.chat.completions.runTools({
       ...HELLO, stream: true,
@@ -155,7 +155,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     await books.check(paid(10n * CLAUDE.input + 3n * CLAUDE.output), paid(10n * CLAUDE.input + CLAUDE.output));
   });
   it('images', async () => {
-    world.anthropic.script(anthropicMessage());
+    stack.anthropic.script(anthropicMessage());
     await openai.chat.completions.create({ model: 'claude-model', messages: [{ role: 'user', content: [
       {
         type: 'image_url', image_url: { url: 'https://example.com/cat.png' },
@@ -170,7 +170,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
   });
   it('calls custom tools, whole and streamed', async () => {
     const uses = [{ id: 'toolu_9', name: 'shell', input: { input: 'ls -l "é"' } }];
-    world.anthropic.script(
+    stack.anthropic.script(
       anthropicMessage({ toolUses: uses }), anthropicStream([], { toolUses: uses }),
       anthropicMessage({ content: 'Done.' }),
     );
@@ -190,7 +190,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     await books.check(...Array.from({ length: 3 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
   });
   it('calls functions in the older format', async () => {
-    world.anthropic.script(
+    stack.anthropic.script(
       anthropicMessage({ toolUses: [USES[0]!] }), anthropicStream([], { toolUses: [USES[0]!] }),
       anthropicMessage({ content: 'Cold.' }),
     );
@@ -218,7 +218,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     await books.check(...Array.from({ length: 3 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
   });
   it('uses JSON mode and reasoning effort', async () => {
-    world.anthropic.script(anthropicMessage({ content: '{}' }));
+    stack.anthropic.script(anthropicMessage({ content: '{}' }));
     await openai.chat.completions.create({
       ...HELLO, response_format: { type: 'json_object' }, reasoning_effort: 'high', temperature: 0.5,
     });
@@ -231,7 +231,7 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     const format = makeParseableResponseFormat({
       type: 'json_schema' as const, json_schema: { name: 'city', strict: true, schema: SCHEMA },
     }, (text): { city: string } => JSON.parse(text));
-    world.anthropic.script(anthropicMessage({ content: '{"city":"Oslo"}' }));
+    stack.anthropic.script(anthropicMessage({ content: '{"city":"Oslo"}' }));
     const completion = await openai.chat.completions.parse({ ...HELLO, response_format: format });
     assert.deepEqual(completion.choices[0]?.message.parsed, { city: 'Oslo' });
     assert.deepEqual((await sent())['output_config'], { format: { type: 'json_schema', schema: SCHEMA } });
@@ -252,19 +252,19 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
         [error.type, error.code, error.param], ['invalid_request_error', 'unsupported_parameter', param],
       );
       assert.ok(error.message.includes(`"${param}"`), error.message);
-      assert.equal(world.anthropic.requests.length, 0);
+      assert.equal(stack.anthropic.requests.length, 0);
       await books.check(free(400));
     });
   }
   it('errors, before and within a stream', async () => {
-    const once = openaiClient(world, { maxRetries: 0 });
-    world.anthropic.script(anthropicError(400, 'invalid_request_error', 'messages: too many'));
+    const once = openaiClient(stack, { maxRetries: 0 });
+    stack.anthropic.script(anthropicError(400, 'invalid_request_error', 'messages: too many'));
     assert.match(
       (await caught(openai.chat.completions.create(HELLO), OpenAI.BadRequestError)).message, /^400 messages: too many$/,
     );
-    world.anthropic.script(anthropicError(529, 'overloaded_error'));
+    stack.anthropic.script(anthropicError(529, 'overloaded_error'));
     assert.equal((await caught(once.chat.completions.create(HELLO), OpenAI.InternalServerError)).status, 503);
-    world.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y']), 3, sse({
+    stack.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y']), 3, sse({
       event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
     })));
     const raised = await caught(openai.chat.completions.stream(HELLO).finalChatCompletion(), OpenAI.APIError);
@@ -277,10 +277,10 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
 describe('Anthropic\'s client on a model of an OpenAI provider', () => {
   const HELLO = { model: 'gpt-model', max_tokens: 100, messages: [{ role: 'user' as const, content: 'hello' }] };
   const TOOL: Anthropic.Tool = { name: 'get_weather', description: 'The weather.', input_schema: SCHEMA };
-  const sent = async (index = 0): Promise<Record<string, unknown>> => (await world.openai.request(index)).json();
+  const sent = async (index = 0): Promise<Record<string, unknown>> => (await stack.openai.request(index)).json();
 
   it('sends text, system prompts, several turns and settings', async () => {
-    world.openai.script(openaiChat({ content: 'Bonjour.', usage: { prompt_tokens:
+    stack.openai.script(openaiChat({ content: 'Bonjour.', usage: { prompt_tokens:
       120, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 100 } } }));
     const message = await anthropic.messages.create({
       model: 'gpt-model', max_tokens: 50, stop_sequences: ['END'], metadata: { user_id: 'u-1' },
@@ -306,15 +306,15 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
   });
   it('gets stop reasons', async () => {
     for (const [finishReason, stopReason] of [['length', 'max_tokens'], ['content_filter', 'refusal']] as const) {
-      world.openai.script(openaiChat({ finishReason }));
+      stack.openai.script(openaiChat({ finishReason }));
       assert.equal((await anthropic.messages.create(HELLO)).stop_reason, stopReason);
-      world.openai.script(openaiStream(['a'], { finishReason }));
+      stack.openai.script(openaiStream(['a'], { finishReason }));
       assert.equal((await anthropic.messages.stream(HELLO).finalMessage()).stop_reason, stopReason);
     }
     await books.check(...Array.from({ length: 4 }, () => paid(10n * GPT.input + GPT.output)));
   });
   it('streams', async () => {
-    world.openai.script(openaiStream([
+    stack.openai.script(openaiStream([
       'Bon', 'jour 🗼',
     ], { usage: { prompt_tokens: 120, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 100 } } }));
     const events = await collect(await anthropic.messages.create({ ...HELLO, stream: true }));
@@ -331,7 +331,7 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
     await books.check(paid(cost), paid(cost));
   });
   it('calls tools and returns their results', async () => {
-    world.openai.script(
+    stack.openai.script(
       openaiChat({ content: 'Let me see.', toolCalls: CALLS }), openaiChat({ content: 'Cold and warm.' }),
     );
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'Weather?' }];
@@ -365,7 +365,7 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
     await books.check(paid(10n * GPT.input + 3n * GPT.output), paid(10n * GPT.input + GPT.output));
   });
   it('tools called within a stream', async () => {
-    world.openai.script(openaiStream(['Let me see.'], { toolCalls: CALLS }));
+    stack.openai.script(openaiStream(['Let me see.'], { toolCalls: CALLS }));
     const message = await anthropic.messages.stream({ ...HELLO, tools: [TOOL] }).finalMessage();
     assert.deepEqual(message.content.map((block) =>
       (block.type === 'tool_use' ? [block.id, block.name, block.input] : block.type)),
@@ -375,7 +375,7 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
   });
   it('calls tools with long names', async () => {
     const name = `mcp__${'long'.repeat(20)}__get`;
-    world.openai.script((request) => {
+    stack.openai.script((request) => {
       const [tool] = request.json().tools as { function: { name: string } }[];
       assert.ok(tool && tool.function.name.length <= 64);
       return openaiStream([], { toolCalls: [{ id: 'call_1', name: tool.function.name, arguments: '{}' }] });
@@ -385,7 +385,7 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
     await books.check(paid(10n * GPT.input + GPT.output));
   });
   it('calls tools by toolRunner()', async () => {
-    world.openai.script(openaiChat({ toolCalls: [CALLS[0]!] }), openaiChat({ content: 'Cold.' }));
+    stack.openai.script(openaiChat({ toolCalls: [CALLS[0]!] }), openaiChat({ content: 'Cold.' }));
     const tool = betaTool({ name: 'get_weather', description: 'The weather.', inputSchema: { type:
       'object', properties: { city: { type: 'string' } }, required: ['city'] }, run: ({ city }) => `cold in ${city}` });
     const message = await anthropic.beta.messages.toolRunner({ ...HELLO, tools: [tool] }).runUntilDone();
@@ -393,11 +393,11 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
     assert.deepEqual(((await sent(1))['messages'] as unknown[]).at(-1), {
       role: 'tool', tool_call_id: 'call_1', content: 'cold in Oslo',
     });
-    // it first asks the provider to keep the conversation
+    // it first asks the provider to store the conversation
     await books.check(free(400), paid(10n * GPT.input + GPT.output), paid(10n * GPT.input + GPT.output));
   });
   it('images', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     await anthropic.messages.create({ ...HELLO, messages: [{ role: 'user', content: [
       { type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } }, {
         type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' },
@@ -421,20 +421,20 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
       const error = await caught(anthropic.messages.create({ ...HELLO, ...more }), Anthropic.BadRequestError);
       assert.equal(error.type, 'invalid_request_error');
       assert.ok(error.apiMessage?.includes(`"${param}"`), error.message);
-      assert.equal(world.openai.requests.length, 0);
+      assert.equal(stack.openai.requests.length, 0);
       await books.check(free(400));
     });
   }
   it('errors, before and within a stream', async () => {
-    const once = anthropicClient(world, { maxRetries: 0 });
-    world.openai.script(openaiError(400, 'messages: too many', { code: 'context_length_exceeded' }));
+    const once = anthropicClient(stack, { maxRetries: 0 });
+    stack.openai.script(openaiError(400, 'messages: too many', { code: 'context_length_exceeded' }));
     const refused = await caught(anthropic.messages.create(HELLO), Anthropic.BadRequestError);
     assert.deepEqual([
       refused.apiMessage, refused.type, refused.errorCode,
     ], ['messages: too many', 'invalid_request_error', 'context_length_exceeded']);
-    world.openai.script(openaiError(503));
+    stack.openai.script(openaiError(503));
     assert.equal((await caught(once.messages.create(HELLO), Anthropic.InternalServerError)).status, 502);
-    world.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y']), 2, CUT));
+    stack.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y']), 2, CUT));
     const raised = await caught(anthropic.messages.stream(HELLO).finalMessage(), Anthropic.APIError);
     assert.equal(raised.type, 'api_error');
     const input = BigInt(Math.ceil(Buffer.byteLength(JSON.stringify({ ...HELLO, stream: true })) / 4) + 3);

@@ -1,8 +1,8 @@
-/** What a model does not take is left out of a converted call, and the answer names it. */
+/** What a model does not support is left out of a converted call, and a response header names it. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { message, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { openaiChat, openaiStream } from '../../support/provider-answers.ts';
 
 const ROUTE = `
@@ -28,21 +28,21 @@ spec:
   - {name: gpt-4o, vendor: V, quotaType: Token, modelRatio: "1"}
 `;
 
-let world: World;
+let stack: TestStack;
 beforeAll(async () => {
-  world = await startWorld({ files: ({ openaiUrl }) => ({ 'capable.yaml': ROUTE.replace('URL', openaiUrl) }) });
+  stack = await startTestStack({ files: ({ openaiUrl }) => ({ 'capable.yaml': ROUTE.replace('URL', openaiUrl) }) });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 const EFFORT = { output_config: { effort: 'high' } };
 const sentBody = async (): Promise<Record<string, unknown>> =>
-  JSON.parse((await world.openai.request(0)).body.toString()) as Record<string, unknown>;
+  JSON.parse((await stack.openai.request(0)).body.toString()) as Record<string, unknown>;
 
 describe('a model whose capabilities the route states', () => {
   it('gets no reasoning effort, and a response header names it', async () => {
-    world.openai.script(openaiChat({ content: 'ok' }));
-    const answer = await post(world, '/v1/messages', message('stated-model', { ...EFFORT, temperature: 0.5 }));
+    stack.openai.script(openaiChat({ content: 'ok' }));
+    const answer = await post(stack, '/v1/messages', message('stated-model', { ...EFFORT, temperature: 0.5 }));
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get('x-modelgateway-dropped'), 'output_config.effort');
     const sent = await sentBody();
@@ -50,10 +50,10 @@ describe('a model whose capabilities the route states', () => {
   });
 
   it('gets the full text of a long tool description in the system message', async () => {
-    world.openai.script(openaiChat({ content: 'ok' }));
+    stack.openai.script(openaiChat({ content: 'ok' }));
     const description = `Reads a file. ${'It has many rules. '.repeat(10)}`;
     const tools = [{ name: 'Read', description, input_schema: { type: 'object', properties: {} } }];
-    await post(world, '/v1/messages', message('stated-model', { tools, system: 'Be brief.' }));
+    await post(stack, '/v1/messages', message('stated-model', { tools, system: 'Be brief.' }));
     const { tools: sent, messages } = await sentBody() as {
       tools: { function: { description: string } }[]; messages: { role: string; content: string }[];
     };
@@ -66,15 +66,15 @@ describe('a model whose capabilities the route states', () => {
 
 describe('a well-known model', () => {
   it('gets no reasoning effort in a stream either', async () => {
-    world.openai.script(openaiStream(['ok']));
-    const answer = await post(world, '/v1/messages', message('gpt-4o', { ...EFFORT, stream: true }));
+    stack.openai.script(openaiStream(['ok']));
+    const answer = await post(stack, '/v1/messages', message('gpt-4o', { ...EFFORT, stream: true }));
     assert.match(answer.text, /message_stop/);
     assert.equal(answer.headers.get('x-modelgateway-dropped'), 'output_config.effort');
   });
 
   it('gets a call of its own protocol unchanged', async () => {
-    world.openai.script(openaiChat({ content: 'ok' }));
-    const answer = await post(world, '/v1/chat/completions', {
+    stack.openai.script(openaiChat({ content: 'ok' }));
+    const answer = await post(stack, '/v1/chat/completions', {
       model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }], reasoning_effort: 'high',
     });
     assert.equal(answer.headers.get('x-modelgateway-dropped'), null);

@@ -1,5 +1,5 @@
 /**
- * Counting tokens: near to the truth for models whose provider cannot, open about providers that fail, and within
+ * Counting tokens: close estimates for models whose provider cannot count, reports of failing providers, and
  * thresholds.
  */
 import assert from 'node:assert/strict';
@@ -7,18 +7,18 @@ import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
 import { gate, RESET } from '../../support/mock-provider.ts';
 import { anthropicError, json } from '../../support/provider-answers.ts';
-import { chat, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
-let world: World;
-beforeAll(async () => { world = await startWorld(); });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+let stack: TestStack;
+beforeAll(async () => { stack = await startTestStack(); });
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 const count = (model: string, body: object = { messages: [{
   role: 'user', content: 'hello world',
 }] }, headers: Record<string, string> = {}): Promise<Answer> =>
-  post(world, '/v1/messages/count_tokens', { model, ...body }, headers);
+  post(stack, '/v1/messages/count_tokens', { model, ...body }, headers);
 const tokensOf = async (body: object): Promise<number> => (await count('gpt-model', body)).json().input_tokens;
 
 describe('an estimate', () => {
@@ -26,7 +26,7 @@ describe('an estimate', () => {
     const answer =
       await count('gpt-model', { messages: [{ role: 'user', content: 'internationalization '.repeat(500) }] });
     assert.equal(answer.headers.get('x-modelgateway-usage'), 'estimated');
-    // two tokens each, where its bytes would say five
+    // two tokens each, although its bytes suggest five
     assert.ok(answer.json().input_tokens > 990 && answer.json().input_tokens < 1100, answer.text);
   });
   it('counts everything that a model reads', async () => {
@@ -85,14 +85,14 @@ describe('a provider that fails to count', () => {
     ['breaks off', 'reset', { beforeHead: [RESET], steps: [] }],
   ] as const) {
     it(`because it ${what} is replaced by an estimate, and reported in log and metrics`, async () => {
-      world.anthropic.script(reply);
+      stack.anthropic.script(reply);
       const answer = await count('claude-model');
       assert.deepEqual([answer.status, answer.headers.get('x-modelgateway-usage')], [200, 'estimated']);
-      const line = world.gateway.logs.map((text) => JSON.parse(text)).find(({ request_id: id }) =>
+      const line = stack.gateway.logs.map((text) => JSON.parse(text)).find(({ request_id: id }) =>
         id === answer.headers.get('x-request-id'));
       assert.deepEqual(line.attempts.map(({ channel, outcome: said }: { channel: string; outcome: string }) =>
         [channel, said]), [['anthropic/direct', outcome]]);
-      const metrics = await (await fetch(`${world.gateway.adminUrl}/metrics`)).text();
+      const metrics = await (await fetch(`${stack.gateway.adminUrl}/metrics`)).text();
       assert.match(
         metrics,
         new RegExp(`modelgateway_upstream_attempts_total\\{channel="anthropic/direct",outcome="${outcome}"\\} \\d`),
@@ -100,7 +100,7 @@ describe('a provider that fails to count', () => {
     });
   }
   it('has a response that differs from one that counts', async () => {
-    world.anthropic.script(json({ input_tokens: 42 }));
+    stack.anthropic.script(json({ input_tokens: 42 }));
     const answer = await count('claude-model');
     assert.deepEqual([answer.json(), answer.headers.get('x-modelgateway-usage')], [{ input_tokens: 42 }, null]);
   });
@@ -109,9 +109,9 @@ describe('a provider that fails to count', () => {
 describe('a key\'s threshold', () => {
   it('limits token counting with every provider', async () => {
     const holding = gate();
-    world.openai.script({ beforeHead: [holding], steps: ['{"choices":[]}'] });
-    const running = post(world, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.serial });
-    await world.openai.request(0);
+    stack.openai.script({ beforeHead: [holding], steps: ['{"choices":[]}'] });
+    const running = post(stack, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.serial });
+    await stack.openai.request(0);
     for (const model of ['gpt-model', 'claude-model']) {
       const answer = await count(model, undefined, { 'x-api-key': KEYS.serial });
       assert.deepEqual([answer.status, answer.json().error.type], [429, 'rate_limit_error']);

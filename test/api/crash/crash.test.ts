@@ -1,6 +1,5 @@
 /**
- * kill -9: what a client saw the end of is billed exactly, what was cut short at its last progress, and nothing stays
- * behind.
+ * After kill -9, calls whose end the client got are billed exactly, others at their last progress, and nothing leaks.
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
@@ -28,7 +27,7 @@ describe('a gateway that is killed right after the client got the end', () => {
       const call = numberedCall(n);
       const first = await scene.home.start();
       let killed: Promise<unknown> | undefined;
-      // a stream: in the very turn in which its last event came
+      // a stream: in the same turn of the event loop as its last event
       const seen = await ask(first.url, { ...call, key: keyOf('one'), onText: (text) => {
         if (/data: \[DONE\]|event: message_stop/.test(text)) killed ??= first.kill();
       } });
@@ -50,7 +49,7 @@ describe('a gateway that is killed at any moment under 100 concurrent calls', ()
   const CALLS = 100;
   let scene: Scene;
   beforeAll(async () => {
-    // Refuse: the provider does not know of a lowered output limit
+    // whenShort is Refuse, since the provider does not know lowered output limits
     scene = await createScene({ keys: [
       { name: 'one', spec: 'quota: {limitUsd: "0.2", whenShort: Refuse}' },
       { name: 'two', spec: 'quota: {limitUsd: "10", whenShort: Refuse}' },
@@ -85,8 +84,7 @@ describe('a gateway that is killed at any moment under 100 concurrent calls', ()
   const keyName = (n: number): 'one' | 'two' => n % 3 === 0 ? 'one' : 'two';
 
   /**
-   * A hundred calls at once; as soon as so many of them are over, the process stands still for longer than a hold may
-   * wait; and is killed.
+   * A hundred concurrent calls; after some of them, the process is stopped for longer than a hold may wait, and killed.
    */
   async function crowd(gateway: GatewayProcess, round: number, {
     stopAfter, killAfter,
@@ -111,8 +109,8 @@ describe('a gateway that is killed at any moment under 100 concurrent calls', ()
   }
 
   /**
-   * Against the provider's own log: one record for each request that it had, none twice, none for what it never saw the
-   * end of.
+   * Compares with the provider's log: one record for each request that it got, none twice, none complete without its
+   * end.
    */
   function assertReconciled(books: BooksOnDisk): void {
     assertBalanced(books);
@@ -156,7 +154,7 @@ async function assertBilled(gateway: GatewayProcess, keyName: string, call: Numb
   );
 }
 
-/** The client saw a beginning: input at least is owed. */
+/** The client got the beginning, so at least the input is billed. */
 async function assertCutShort(gateway: GatewayProcess, n: number, seen: Seen): Promise<void> {
   const { status, body } = await usage(gateway.url, keyOf(n % 3 === 0 ? 'one' : 'two'), seen.id);
   assert.equal(status, 200, `call ${n} was begun, and is lost`);
@@ -193,7 +191,7 @@ describe('a gateway that is killed within a stream', () => {
     await waiting.reached;
     const recorded = await eventually('the progress of the stream is on disk', () =>
       readBooks(scene.home.dataDir).holds.find(({ output }) => output === 200));
-    // the money is held for the one call, and its key has one slot
+    // there is money for one call only, and its key has one slot
     const refused = await ask(first.url, call);
     assert.equal(refused.status, 429);
     await first.kill();

@@ -1,4 +1,4 @@
-/** The data folder belongs to one process at a time, and outlives it. */
+/** The data folder is locked by one process at a time, and survives it. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { assertBalanced, readBooks } from '../../support/api/books.ts';
@@ -25,7 +25,7 @@ describe('a data folder', () => {
       return true;
     });
     assert.equal((await ask(first.url, { ...numberedCall(0), key: KEY })).status, 200);
-    // however its owner ends, the next one gets it
+    // whatever ends its owner, the next process gets the lock
     await first.kill();
     await (await scene.home.start()).terminate();
   });

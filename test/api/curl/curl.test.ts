@@ -1,4 +1,4 @@
-/** curl as a newcomer types it, without a content-type: every line here could stand in a README. */
+/** curl as newcomers use it, without a content-type: every line here could be in a README. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { chat, message, startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, message, startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { gate } from '../../support/mock-provider.ts';
 import { need } from '../../support/needs.ts';
@@ -20,9 +20,7 @@ import { Books, CLAUDE, free, GPT, paid } from '../../support/api/sdk.ts';
 const curl = await need('curl');
 const MAX_BODY_BYTES = 4_000_000;
 
-/**
- * Runs curl with these arguments; what it wrote, and its exit code. No configuration file of the machine, and no proxy.
- */
+/** Runs curl with these arguments; returns its output and exit code. It uses no configuration file and no proxy. */
 async function run(...args: readonly string[]): Promise<{ exitCode: unknown; out: string; err: string }> {
   const child = spawn(curl.path, ['-q', '-sS', '--noproxy', '*', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const closed = once(child, 'close');
@@ -31,7 +29,7 @@ async function run(...args: readonly string[]): Promise<{ exitCode: unknown; out
   return { exitCode, out, err };
 }
 
-/** The same where it must have worked: the answer, with its status line and headers where -i asks for them. */
+/** Runs curl, which must succeed; returns the response, with status line and headers if -i is given. */
 async function ok(...args: readonly string[]): Promise<string> {
   const { exitCode, out, err } = await run(...args);
   assert.equal(exitCode, 0, err);
@@ -39,19 +37,19 @@ async function ok(...args: readonly string[]): Promise<string> {
 }
 
 describe.skipIf(curl.skip)('curl', () => {
-  let world: World;
+  let stack: TestStack;
   let books: Books;
   let folder: string;
   let url: string;
 
   beforeAll(async () => {
-    world = await startWorld({ maxBodyBytes: MAX_BODY_BYTES });
-    books = new Books(world);
+    stack = await startTestStack({ maxBodyBytes: MAX_BODY_BYTES });
+    books = new Books(stack);
     folder = await mkdtemp(join(tmpdir(), 'mgw-curl-'));
-    ({ url } = world.gateway);
+    ({ url } = stack.gateway);
   });
   afterAll(async () => {
-    await world.stop();
+    await stack.stop();
     await rm(folder, { recursive: true, force: true });
   });
   beforeEach(() => books.open());
@@ -63,20 +61,20 @@ describe.skipIf(curl.skip)('curl', () => {
   const SMALL_MESSAGE = 10n * CLAUDE.input + CLAUDE.output;
 
   it('-d without a content-type sends JSON', async () => {
-    world.openai.script(openaiChat());
-    world.anthropic.script(anthropicMessage());
+    stack.openai.script(openaiChat());
+    stack.anthropic.script(anthropicMessage());
     assert.equal(
       JSON.parse(await ok(`${url}/v1/chat/completions`, ...KEY, '-d', CHAT)).choices[0].message.content, 'hello',
     );
     assert.equal(JSON.parse(await ok(
       `${url}/v1/messages`, '-H', `x-api-key: ${KEYS.main}`, '-d', JSON.stringify(message()),
     )).content[0].text, 'hello');
-    assert.equal((await world.openai.request(0)).headers['content-type'], 'application/json');
-    assert.equal((await world.anthropic.request(0)).headers['content-type'], 'application/json');
+    assert.equal((await stack.openai.request(0)).headers['content-type'], 'application/json');
+    assert.equal((await stack.anthropic.request(0)).headers['content-type'], 'application/json');
     await books.check(paid(SMALL_CHAT), paid(SMALL_MESSAGE));
   });
   it('--json works, and so does a content-type with a charset or in capitals', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     for (const args of [['--json', CHAT], [
       '-d', CHAT, '-H', 'Content-Type: application/json; charset=utf-8',
     ], ['-d', CHAT, '-H', 'CONTENT-TYPE: Application/JSON'], ['-d', CHAT, '-H', 'Content-Type:']])
@@ -94,7 +92,7 @@ describe.skipIf(curl.skip)('curl', () => {
   });
   it('-N prints a stream as it arrives', async () => {
     const waiting = gate();
-    world.openai.script(insertAt(openaiStream(['first', 'second']), 2, waiting));
+    stack.openai.script(insertAt(openaiStream(['first', 'second']), 2, waiting));
     const child = spawn(curl.path, [
       '-q', '-sSN', '--noproxy', '*', `${url}/v1/chat/completions`, ...KEY, '-d',
       JSON.stringify(chat('gpt-model', { stream: true })),
@@ -115,25 +113,25 @@ describe.skipIf(curl.skip)('curl', () => {
     await writeFile(file, JSON.stringify(chat('gpt-model', { messages: [{ role: 'user', content: [{
       type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(3_000_000)}` },
     }] }] }), null, 1));
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     const answer =
       await ok('-i', `${url}/v1/chat/completions`, ...KEY, '-H', 'Expect: 100-continue', '--data-binary', `@${file}`);
     assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
-    const { headers, body } = await world.openai.request(0);
+    const { headers, body } = await stack.openai.request(0);
     assert.equal(headers.expect, undefined);
     assert.ok(body.length > 3_000_000);
     await books.check(paid(SMALL_CHAT));
   });
   it('sends a chunked body without a content-length', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     assert.match(
       await ok(`${url}/v1/chat/completions`, ...KEY, '-H', 'Transfer-Encoding: chunked', '-d', CHAT), /"hello"/,
     );
     await books.check(paid(SMALL_CHAT));
   });
   it('gets responses by HTTP/1.0, and a stream that ends with the connection', async () => {
-    world.openai.script(openaiChat(), openaiStream());
-    world.anthropic.script(anthropicStream());
+    stack.openai.script(openaiChat(), openaiStream());
+    stack.anthropic.script(anthropicStream());
     assert.match(await ok('-0', `${url}/v1/chat/completions`, ...KEY, '-d', CHAT), /"hello"/);
     const stream = await ok(
       '-0', '-i', `${url}/v1/chat/completions`, ...KEY, '-d', JSON.stringify(chat('gpt-model', { stream: true })),
@@ -146,7 +144,7 @@ describe.skipIf(curl.skip)('curl', () => {
     await books.check(paid(SMALL_CHAT), paid(SMALL_CHAT + GPT.output), paid(SMALL_MESSAGE + CLAUDE.output));
   });
   it('--compressed accepts an uncompressed response', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     assert.match(await ok('--compressed', `${url}/v1/chat/completions`, ...KEY, '-d', CHAT), /"hello"/);
     await books.check(paid(SMALL_CHAT));
   });

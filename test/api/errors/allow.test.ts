@@ -5,12 +5,12 @@ import { keyManifest } from '../../support/manifests.ts';
 import { anthropicMessage, openaiChat } from '../../support/provider-answers.ts';
 import { startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider, Reply } from '../../support/mock-provider.ts';
-import { chat, message, nothingLeaks, post, startWorld } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, message, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 const KEY = 'sk-test-filtered-00000000000000000000000000';
-let world: World;
+let stack: TestStack;
 let providers: MockProvider[] = [];
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
     `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`).join(', ');
   const model = (name: string): string =>
     `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000, allow: [ServiceTiers, FileReferences, ServerTools]}`;
-  world = await startWorld({ files: () => ({
+  stack = await startTestStack({ files: () => ({
     'four.yaml': `${HEAD}ModelRoute
 metadata: {name: four}
 spec: {models: [${model('four-model')}, ${model('hidden-model')}], channels: [${channels('OpenAI', '/v1')}]}
@@ -41,19 +41,19 @@ ${keyManifest('filtered', KEY, 'groupRef: {name: filtered}')}`,
   }) });
 });
 afterAll(async () => {
-  await world.stop();
+  await stack.stop();
   await Promise.all(providers.map((provider) => provider.stop()));
 });
 afterEach(() => {
   for (const provider of providers) provider.clear();
-  assert.ok(nothingLeaks(world));
+  assert.ok(nothingLeaks(stack));
 });
 
-/** Each channel's answer, in the order in which they are tried. */
+/** Each channel's response, in the order of the attempts. */
 const script = (...replies: readonly Reply[]): void =>
   replies.forEach((reply, index) => providers[index]?.script(reply));
 const call = (more = {}, headers = {}): Promise<Answer> =>
-  post(world, '/v1/chat/completions', chat('four-model', more), headers);
+  post(stack, '/v1/chat/completions', chat('four-model', more), headers);
 
 describe('a feature that the model\'s allow names', () => {
   it('is passed on, and refused for models that do not name it', async () => {
@@ -65,7 +65,7 @@ describe('a feature that the model\'s allow names', () => {
     ];
     for (const more of asks) {
       assert.equal((await call(more)).status, 200, JSON.stringify(more));
-      const refused = await post(world, '/v1/chat/completions', chat('gpt-model', more));
+      const refused = await post(stack, '/v1/chat/completions', chat('gpt-model', more));
       assert.deepEqual([refused.status, refused.json().error.code], [400, 'not_allowed'], JSON.stringify(more));
       assert.match(
         refused.json().error.message, /ask the platform team to allow (ServiceTiers|FileReferences|ServerTools)/,
@@ -78,8 +78,8 @@ describe('a feature that the model\'s allow names', () => {
         role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }],
       }] },
     ]) {
-      assert.equal((await post(world, '/v1/messages', message('messages-model', more))).status, 200);
-      const refused = await post(world, '/v1/messages', message('claude-model', more));
+      assert.equal((await post(stack, '/v1/messages', message('messages-model', more))).status, 200);
+      const refused = await post(stack, '/v1/messages', message('claude-model', more));
       assert.deepEqual([refused.status, refused.json().error.type], [400, 'invalid_request_error']);
       assert.match(refused.json().error.message, /ask the platform team to allow (FileReferences|ServerTools)/);
     }

@@ -1,9 +1,9 @@
-/** Errors that clients act on or hide: their statuses, headers and words. */
+/** Errors to which clients react or that they hide: statuses, headers and messages. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { chat, get, message, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, get, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { anthropicMessage, json, openaiChat } from '../../support/provider-answers.ts';
 
@@ -26,19 +26,21 @@ spec:
   - {name: long-model, vendor: V, quotaType: Token, modelRatio: "0.001"}
 `;
 
-let world: World;
+let stack: TestStack;
 beforeAll(async () => {
-  world = await startWorld({ files: ({ anthropicUrl }) => ({ 'million.yaml': MILLION.replace('URL', anthropicUrl) }) });
+  stack = await startTestStack({
+    files: ({ anthropicUrl }) => ({ 'million.yaml': MILLION.replace('URL', anthropicUrl) }),
+  });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 describe('a refusal that a retry cannot change', () => {
   it('tells the client not to retry: a wrong key, and an empty account', async () => {
-    const wrong = await post(world, '/v1/messages', message(), { 'x-api-key': 'sk-wrong' });
+    const wrong = await post(stack, '/v1/messages', message(), { 'x-api-key': 'sk-wrong' });
     assert.deepEqual([wrong.status, wrong.headers.get('x-should-retry')], [401, 'false']);
     const messages = [{ role: 'user', content: 'x'.repeat(5000) }];
-    const poor = await post(world, '/v1/chat/completions', chat('gpt-model', { messages }), {
+    const poor = await post(stack, '/v1/chat/completions', chat('gpt-model', { messages }), {
       authorization: `Bearer ${KEYS.poor}`,
     });
     assert.deepEqual([poor.status, poor.headers.get('x-should-retry')], [402, 'false']);
@@ -49,20 +51,20 @@ describe('a provider\'s 404', () => {
   const notFound = (error: object): ReturnType<typeof json> => json({ error }, { status: 404 });
 
   it('about something in the request reaches the client with its message', async () => {
-    world.openai.script(notFound({
+    stack.openai.script(notFound({
       message: 'Item with id \'rs_1\' not found.', type: 'invalid_request_error', param: 'input', code: null,
     }));
-    const answer = await post(world, '/v1/responses', { model: 'gpt-model', input: 'hi' });
+    const answer = await post(stack, '/v1/responses', { model: 'gpt-model', input: 'hi' });
     assert.equal(answer.status, 404);
     assert.equal(answer.json().error.message, 'Item with id \'rs_1\' not found.');
     assert.equal(answer.json().error.param, 'input');
   });
 
   it('about a file reaches the client too, in its dialect', async () => {
-    world.anthropic.script(json(
+    stack.anthropic.script(json(
       { type: 'error', error: { type: 'not_found_error', message: 'File not found: f_1' } }, { status: 404 },
     ));
-    const answer = await post(world, '/v1/messages', message());
+    const answer = await post(stack, '/v1/messages', message());
     assert.deepEqual([answer.status, answer.json().error.type], [404, 'not_found_error']);
     assert.match(answer.json().error.message, /File not found/);
   });
@@ -73,8 +75,8 @@ describe('a provider\'s 404', () => {
       { message: 'The model does not exist', type: 'invalid_request_error', param: 'x', code: 'model_not_found' },
       { message: 'Not found', type: 'not_found_error' }, { message: 'Invalid URL', type: 'invalid_request_error' },
     ]) {
-      world.openai.script(notFound(error));
-      const answer = await post(world, '/v1/chat/completions', chat());
+      stack.openai.script(notFound(error));
+      const answer = await post(stack, '/v1/chat/completions', chat());
       assert.deepEqual([answer.status, answer.json().error.code], [502, 'upstream_error'], error.message);
     }
   });
@@ -82,29 +84,29 @@ describe('a provider\'s 404', () => {
 
 describe('the beta flag for a context of a million tokens', () => {
   it('is ignored for a provider of another protocol', async () => {
-    world.openai.script(openaiChat({ content: 'ok' }));
-    const answer = await post(world, '/v1/messages', message('gpt-model'), { 'x-api-key': KEYS.main, ...LONG_CONTEXT });
+    stack.openai.script(openaiChat({ content: 'ok' }));
+    const answer = await post(stack, '/v1/messages', message('gpt-model'), { 'x-api-key': KEYS.main, ...LONG_CONTEXT });
     assert.equal(answer.status, 200);
-    assert.equal((await world.openai.request(0)).headers['anthropic-beta'], undefined);
+    assert.equal((await stack.openai.request(0)).headers['anthropic-beta'], undefined);
   });
 
   it('requires a route with that context, and the error says so', async () => {
-    const answer = await post(world, '/v1/messages', message(), { 'x-api-key': KEYS.main, ...LONG_CONTEXT });
+    const answer = await post(stack, '/v1/messages', message(), { 'x-api-key': KEYS.main, ...LONG_CONTEXT });
     assert.equal(answer.status, 400);
     assert.match(answer.json().error.message, /context-1m-2025-08-07.*1000000 tokens.*contextTokens 100000/);
-    world.anthropic.script(anthropicMessage());
-    const long = await post(world, '/v1/messages', message('long-model'), { 'x-api-key': KEYS.main, ...LONG_CONTEXT });
+    stack.anthropic.script(anthropicMessage());
+    const long = await post(stack, '/v1/messages', message('long-model'), { 'x-api-key': KEYS.main, ...LONG_CONTEXT });
     assert.equal(long.status, 200);
-    assert.match(String((await world.anthropic.request(0)).headers['anthropic-beta']), /context-1m/);
+    assert.match(String((await stack.anthropic.request(0)).headers['anthropic-beta']), /context-1m/);
   });
 });
 
 describe('a path that the gateway does not serve', () => {
   it('with /v1 twice gets 400, because clients hide a 404', async () => {
-    const answer = await post(world, '/v1/v1/messages', message());
+    const answer = await post(stack, '/v1/v1/messages', message());
     assert.equal(answer.status, 400);
     assert.match(answer.json().error.message, /\/v1 twice/);
-    assert.equal((await get(world, '/v1/v1/models')).status, 400);
+    assert.equal((await get(stack, '/v1/v1/models')).status, 400);
   });
 
   it('gets 404 with one sentence of advice', async () => {
@@ -114,7 +116,7 @@ describe('a path that the gateway does not serve', () => {
       ['/v1/completions', /chat\/completions/], ['/v1/complete', /\/v1\/messages/],
       ['/v1/assistants', /your side/],
     ] as const) {
-      const answer = await post(world, path, {});
+      const answer = await post(stack, path, {});
       assert.equal(answer.status, 404, path);
       assert.match(answer.json().error.message, advice, path);
       assert.equal(answer.json().error.message.match(/\.(?:\s|$)/g)?.length, 1, path);
@@ -123,9 +125,9 @@ describe('a path that the gateway does not serve', () => {
 });
 
 describe('a client that waits before it sends its body', () => {
-  /** The first line of what comes back to a head alone. */
+  /** The status line of the response to headers without a body. */
   const firstLine = (key: string): Promise<string> => new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(world.gateway.url);
+    const { hostname, port } = new URL(stack.gateway.url);
     const socket = connect(Number(port), hostname, () => socket.write(
       `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\n`
         + 'content-length: 20\r\nexpect: 100-continue\r\n\r\n',
@@ -144,14 +146,14 @@ describe('a client that waits before it sends its body', () => {
 
 describe('the record of a call', () => {
   it('distinguishes five-minute and one-hour cache writes', async () => {
-    world.anthropic.script(anthropicMessage({ usage: {
+    stack.anthropic.script(anthropicMessage({ usage: {
       input_tokens: 10, output_tokens: 2, cache_creation_input_tokens: 300,
       cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
     } }));
-    const answer = await post(world, '/v1/messages', message('claude-model', {
+    const answer = await post(stack, '/v1/messages', message('claude-model', {
       system: [{ type: 'text', text: 'S'.repeat(500), cache_control: { type: 'ephemeral', ttl: '1h' } }],
     }));
-    const usage = (await get(world, `/v1/usage/${answer.headers.get('request-id')}`)).json();
+    const usage = (await get(stack, `/v1/usage/${answer.headers.get('request-id')}`)).json();
     const { cache_write_tokens: all, cache_write_5m_tokens: short, cache_write_1h_tokens: long } = usage;
     assert.deepEqual([all, short, long], [300, 100, 200]);
   });

@@ -1,4 +1,4 @@
-/** Errors beside the rows of troubleshooting.test.ts: other endpoints, variants, and what log and status say. */
+/** Errors in addition to troubleshooting.test.ts: other endpoints, variants, and the entries in log and status. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
@@ -6,13 +6,13 @@ import { KEYS, PROVIDER_KEYS } from '../../support/manifests.ts';
 import {
   openaiChat, openaiError, anthropicError, anthropicMessage,
 } from '../../support/provider-answers.ts';
-import { chat, get, message, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, get, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
-let world: World;
-beforeAll(async () => { world = await startWorld({ maxBodyBytes: 100_000 }); });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+let stack: TestStack;
+beforeAll(async () => { stack = await startTestStack({ maxBodyBytes: 100_000 }); });
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 interface Expected {
   readonly status: number;
@@ -20,7 +20,7 @@ interface Expected {
   readonly anthropic: string;
 }
 
-/** The envelope of the path's dialect, with ids, and nothing of the other's. */
+/** Asserts the envelope of the path's dialect, with ids, and nothing of the other's. */
 function assertError(answer: Answer, path: string, expected: Expected): string {
   assert.equal(answer.status, expected.status, answer.text);
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
@@ -39,7 +39,7 @@ function assertError(answer: Answer, path: string, expected: Expected): string {
     assert.deepEqual([body.error.type, body.error.code], expected.openai);
   }
   assert.ok(body.error.message.length > 10);
-  for (const secret of [...Object.values(KEYS), ...Object.values(PROVIDER_KEYS), world.openai.url, world.anthropic.url])
+  for (const secret of [...Object.values(KEYS), ...Object.values(PROVIDER_KEYS), stack.openai.url, stack.anthropic.url])
     assert.ok(!answer.text.includes(secret), 'the message holds a secret');
   return body.error.message;
 }
@@ -56,8 +56,8 @@ describe('keys', () => {
   };
   it('are required on paths without a body too, and must not be empty', async () => {
     for (const path of ['/v1/models', '/v1/models/gpt-model', '/v1/key', '/v1/usage/req_1']) {
-      assertError(await get(world, path, { 'no-key': '1' }), path, row);
-      assertError(await get(world, path, { 'x-api-key': '' }), path, row);
+      assertError(await get(stack, path, { 'no-key': '1' }), path, row);
+      assertError(await get(stack, path, { 'x-api-key': '' }), path, row);
     }
   });
 
@@ -66,26 +66,26 @@ describe('keys', () => {
     headers.append('x-api-key', KEYS.main);
     headers.append('x-api-key', KEYS.small);
     const response =
-      await fetch(`${world.gateway.url}/v1/messages`, { method: 'POST', headers, body: JSON.stringify(message()) });
+      await fetch(`${stack.gateway.url}/v1/messages`, { method: 'POST', headers, body: JSON.stringify(message()) });
     assert.equal(response.status, 401);
     assert.match(await response.text(), /more than once/);
   });
 
   it('may be the same in both headers', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     const answer = await post(
-      world, '/v1/chat/completions', chat(), { authorization: `Bearer ${KEYS.main}`, 'x-api-key': KEYS.main },
+      stack, '/v1/chat/completions', chat(), { authorization: `Bearer ${KEYS.main}`, 'x-api-key': KEYS.main },
     );
     assert.equal(answer.status, 200);
   });
 
   it('are accepted in either header on either path', async () => {
-    world.openai.script(openaiChat());
-    world.anthropic.script(anthropicMessage());
+    stack.openai.script(openaiChat());
+    stack.anthropic.script(anthropicMessage());
     for (const headers of [
       { authorization: `Bearer ${KEYS.main}` }, { authorization: `bearer ${KEYS.main}` }, { 'x-api-key': KEYS.main },
     ] as Record<string, string>[])
-      for (const path of PATHS) assert.equal((await post(world, path, BODIES[path]!(), headers)).status, 200);
+      for (const path of PATHS) assert.equal((await post(stack, path, BODIES[path]!(), headers)).status, 200);
   });
 });
 
@@ -95,27 +95,27 @@ describe('a model that cannot be called', () => {
   };
   for (const path of PATHS) {
     it(`unknown, without a route, or not for this key gets the same 404 on ${path}`, async () => {
-      const unknown = assertError(await post(world, path, BODIES[path]!('no-such-model')), path, row);
+      const unknown = assertError(await post(stack, path, BODIES[path]!('no-such-model')), path, row);
       const notMine =
-        assertError(await post(world, path, BODIES[path]!('gpt-model'), { 'x-api-key': KEYS.narrow }), path, row);
-      const shelf = assertError(await post(world, path, BODIES[path]!('shelf-model')), path, row);
+        assertError(await post(stack, path, BODIES[path]!('gpt-model'), { 'x-api-key': KEYS.narrow }), path, row);
+      const shelf = assertError(await post(stack, path, BODIES[path]!('shelf-model')), path, row);
       const shape = (text: string): string => text.replace(/"[^"]*"/, '"…"');
       assert.equal(new Set([unknown, notMine, shelf].map(shape)).size, 1, 'they can be told apart');
     });
   }
   it('gets 404 at GET /v1/models/{id} too', async () => {
-    assertError(await get(world, '/v1/models/no-such-model'), '/v1/models/x', row);
-    assertError(await get(world, '/v1/models/unpriced-model'), '/v1/models/x', row);
+    assertError(await get(stack, '/v1/models/no-such-model'), '/v1/models/x', row);
+    assertError(await get(stack, '/v1/models/unpriced-model'), '/v1/models/x', row);
   });
 });
 
 describe('paths and methods', () => {
   const row: Expected = { status: 404, openai: ['invalid_request_error', 'not_found'], anthropic: 'not_found_error' };
   it('return 404 outside of /v1', async () => {
-    assertError(await get(world, '/v2/nothing'), '/v2/nothing', row);
+    assertError(await get(stack, '/v2/nothing'), '/v2/nothing', row);
   });
   it('accept GET and HEAD for lists', async () => {
-    const models = await post(world, '/v1/models', {});
+    const models = await post(stack, '/v1/models', {});
     assert.equal(models.status, 405);
     assert.equal(models.headers.get('allow'), 'GET, HEAD');
   });
@@ -127,7 +127,7 @@ describe('bad requests', () => {
   for (const path of PATHS) {
     it(`return 400 for malformed JSON on ${path}`, async () => {
       for (const body of ['{"model": ', 'not json', '[]', '"text"', 'null', ''])
-        assertError(await post(world, path, body), path, row('invalid_json'));
+        assertError(await post(stack, path, body), path, row('invalid_json'));
     });
     it(`name the missing or wrong field on ${path}`, async () => {
       const param = (answer: Answer): unknown => answer.json().error.param;
@@ -138,7 +138,7 @@ describe('bad requests', () => {
         ], [{ ...BODIES[path]!(), stream: 'yes' }, 'stream'], [{ ...BODIES[path]!(), max_tokens: -1 }, 'max_tokens'],
       ];
       for (const [body, name] of cases) {
-        const answer = await post(world, path, body);
+        const answer = await post(stack, path, body);
         const said = assertError(answer, path, row('invalid_value'));
         if (path !== '/v1/messages') assert.equal(param(answer), name);
         assert.ok(said.includes(name), `${said} names ${name}`);
@@ -149,16 +149,16 @@ describe('bad requests', () => {
 
 describe('responses of providers', () => {
   const both = [
-    ['/v1/chat/completions', () => world.openai, openaiError] as const,
-    ['/v1/messages', () => world.anthropic, (status: number, text?: string): ReturnType<typeof anthropicError> =>
+    ['/v1/chat/completions', () => stack.openai, openaiError] as const,
+    ['/v1/messages', () => stack.anthropic, (status: number, text?: string): ReturnType<typeof anthropicError> =>
       anthropicError(status, 'api_error', text)] as const,
   ];
   for (const [path, provider, error] of both) {
     it(`that refuse the gateway's credential or model on ${path} are reported in log and status`, async () => {
       provider().script(error(404, `Incorrect API key provided: ${PROVIDER_KEYS.openai}`));
-      assert.equal((await post(world, path, BODIES[path]!())).status, 502);
-      assert.ok(world.gateway.logs.some((line) => line.includes('refuses the gateway')));
-      const statuses = await world.gateway.operator.statuses();
+      assert.equal((await post(stack, path, BODIES[path]!())).status, 502);
+      assert.ok(stack.gateway.logs.some((line) => line.includes('refuses the gateway')));
+      const statuses = await stack.gateway.operator.statuses();
       const route = statuses.find(({ kind, name }) => kind === 'ModelRoute' &&
         name === (path === '/v1/messages' ? 'anthropic' : 'openai'));
       const warning = route?.status.conditions.find(({ type }) => type === 'UpstreamRefused');
@@ -167,7 +167,7 @@ describe('responses of providers', () => {
     });
     it(`that are not JSON become 502 on ${path}`, async () => {
       provider().script({ steps: ['<html>oops</html>'] });
-      assertError(await post(world, path, BODIES[path]!()), path, {
+      assertError(await post(stack, path, BODIES[path]!()), path, {
         status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error',
       });
     });
@@ -176,7 +176,7 @@ describe('responses of providers', () => {
 
 describe('spaces around a header\'s value', () => {
   it('are stripped by HTTP, so the key is accepted', async () => {
-    const { host, hostname, port } = new URL(world.gateway.url);
+    const { host, hostname, port } = new URL(stack.gateway.url);
     const socket = connect(Number(port), hostname);
     socket.end(`GET /v1/key HTTP/1.1\r\nHost: ${host}\r\nx-api-key:   ${KEYS.main}  \r\nConnection: close\r\n\r\n`);
     const chunks: Buffer[] = [];

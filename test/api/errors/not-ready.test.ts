@@ -1,4 +1,4 @@
-/** A process that has no configuration yet: it asks to be tried again, and never says that a key is unknown. */
+/** A process without a configuration asks clients to retry, and never calls a key unknown. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,14 +1,14 @@
 /**
- * What callers are told where money is short: used up, held by running calls, or too little for this call, with
- * figures, what would fit and where more can be had.
+ * Errors for lack of money: used up, held by running calls, or too little for this call, with amounts, what would fit
+ * and where to get more.
  */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../../support/manifests.ts';
 import { anthropicMessage, gated, openaiChat } from '../../support/provider-answers.ts';
 import { pattern } from '../../support/pattern.ts';
-import { chat, message, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 23, 12);
 const KEY = (name: string): string => `sk-test-${name}-`.padEnd(43, '0');
@@ -37,7 +37,7 @@ function accountRemedy(name: string): string {
   return `${GRANT}https://console.example/wallet/team/${name} or spec.grants of Account team/${name}.`;
 }
 
-let world: World;
+let stack: TestStack;
 beforeAll(async () => {
   const keys = Object.entries(SPECS).map(([name, spec]) => keyManifest(name, KEY(name), spec)).join('');
   const accounts = Object.entries(ACCOUNTS).map(([name, usd]) => `
@@ -46,18 +46,18 @@ kind: Account
 metadata: {name: ${name}, namespace: team}
 spec: {grants: [{name: start, usd: "${usd}"}]}
 ---`).join('');
-  world = await startWorld({
+  stack = await startTestStack({
     nowMs: () => NOW_MS, consoleUrl: () => 'https://console.example', files: () => ({ 'short.yaml': keys + accounts }),
   });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 const ask = (key: string, body: Record<string, unknown> = chat()): Promise<Answer> =>
-  post(world, '/v1/chat/completions', body, { 'x-api-key': KEY(key) });
+  post(stack, '/v1/chat/completions', body, { 'x-api-key': KEY(key) });
 const draw = async (key: string): Promise<Answer> => {
-  world.openai.script({ steps: ['{"created":1,"data":[{"url":"x"}]}'] });
-  return post(world, '/v1/images/generations', { model: 'image-model', prompt: 'x' }, { 'x-api-key': KEY(key) });
+  stack.openai.script({ steps: ['{"created":1,"data":[{"url":"x"}]}'] });
+  return post(stack, '/v1/images/generations', { model: 'image-model', prompt: 'x' }, { 'x-api-key': KEY(key) });
 };
 
 /** Status and code of a refusal, and its message. */
@@ -95,7 +95,7 @@ describe('a quota that is too small for the call', () => {
     ).exec(text) ?? assert.fail(text);
     assert.ok(Number(cost) > 0.04 && Number(cost) < 0.05, cost);
     assert.ok(text.endsWith(keyRemedy('little')), text);
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     assert.equal((await ask('little', chat('gpt-model', { max_tokens: Number(limit) }))).status, 200, 'it does fit');
   });
   it('is reported as too small even for the input', async () => {
@@ -104,21 +104,21 @@ describe('a quota that is too small for the call', () => {
   });
   it('is reported with the thinking budget that would fit', async () => {
     const body = message('claude-model', { max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: 3000 } });
-    const answer = await post(world, '/v1/messages', body, { 'x-api-key': KEY('thinker') });
+    const answer = await post(stack, '/v1/messages', body, { 'x-api-key': KEY('thinker') });
     assert.deepEqual([answer.status, answer.json().error.type], [429, 'rate_limit_error']);
     assert.match(answer.json().error.message, / of \d+ would fit, with a thinking budget below that\. /);
   });
   it('is reported without advice on output for images', async () => {
     assert.match(refusal(await draw('little'))[2],
       /^This call may cost up to \$0\.04, and \$0\.00\d+ is left of [^.]*\$0\.01 for November[^.]*\(UTC\)\. The owner/);
-    world.openai.clear();
+    stack.openai.clear();
   });
 });
 
 describe('a quota that running calls hold', () => {
   it('is reported with the held and the free amount', async () => {
     const { reply, gate } = gated(openaiChat());
-    world.openai.script(reply);
+    stack.openai.script(reply);
     const running = ask('busy', chat('gpt-model', { max_tokens: 3900 }));
     await gate.reached;
     const [status, code, text] = refusal(await ask('busy', chat('gpt-model', { max_tokens: 3000 })));
@@ -139,7 +139,7 @@ describe('an account', () => {
     assert.equal((await draw('broke')).status, 200);
     assert.deepEqual(refusal(await ask('broke')), [402, 'credit_balance_exhausted',
       `The account team/broke of this key has used up its credit of $0.04. ${accountRemedy('broke')}`]);
-    const answer = await post(world, '/v1/messages', message(), { 'x-api-key': KEY('broke') });
+    const answer = await post(stack, '/v1/messages', message(), { 'x-api-key': KEY('broke') });
     assert.deepEqual([answer.status, answer.json().error.type], [402, 'billing_error']);
     assert.match(
       answer.json().error.message, /The account team\/broke of this key has used up its credit of \$0\.04\./,
@@ -151,14 +151,14 @@ describe('an account', () => {
   });
   it('that is too small for a call, or held by other calls, is reported as such', async () => {
     const { reply, gate } = gated(anthropicMessage());
-    world.anthropic.script(reply);
-    const running = post(world, '/v1/messages', message('claude-model', { max_tokens: 2000 }), {
+    stack.anthropic.script(reply);
+    const running = post(stack, '/v1/messages', message('claude-model', { max_tokens: 2000 }), {
       'x-api-key': KEY('brokebusy'),
     });
     await gate.reached;
     const held = refusal(await draw('brokebusy'));
-    world.openai.clear();
-    const small = refusal(await post(world, '/v1/images/generations', { model: 'image-model', prompt: 'x', n: 2 }, {
+    stack.openai.clear();
+    const small = refusal(await post(stack, '/v1/images/generations', { model: 'image-model', prompt: 'x', n: 2 }, {
       'x-api-key': KEY('brokebusy'),
     }));
     gate.open();

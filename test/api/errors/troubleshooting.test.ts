@@ -1,6 +1,6 @@
 /**
- * Each row of the table of errors as callers meet it: status, type, code and words, in both dialects, over HTTP and
- * through both official SDKs, streaming or not. A refusal costs nothing and leaves no hold and no slot behind.
+ * Each row of the table of errors: status, type, code and message, in both dialects, over HTTP and through both
+ * official SDKs, streaming or not. A refusal costs nothing and leaves no hold and no slot behind.
  */
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
@@ -11,8 +11,8 @@ import { KEYS, keyManifest, PROVIDER_KEYS } from '../../support/manifests.ts';
 import type { MockProvider } from '../../support/mock-provider.ts';
 import { pattern } from '../../support/pattern.ts';
 import { anthropicClient, caught, openaiClient } from '../../support/api/sdk.ts';
-import { chat, message, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, message, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import {
   anthropicError, anthropicMessage, gated, json, openaiChat, openaiError,
 } from '../../support/provider-answers.ts';
@@ -49,17 +49,17 @@ type ByDialect<T> = Readonly<Record<Dialect, T>>;
 
 /** A request as both an HTTP client and an SDK can send it. */
 interface Ask {
-  /** Of the key `main` and a model of the dialect's own provider, unless told otherwise. */
+  /** By default of the key `main`, and of a model of the dialect's own provider. */
   readonly key?: string;
   readonly model?: string;
   readonly more?: Readonly<Record<string, unknown>>;
-  /** What is sent instead of JSON, which no SDK does. */
+  /** A body that is not JSON, which no SDK sends. */
   readonly text?: string;
   /** null: the header is not sent. */
   readonly headers?: Readonly<Record<string, string | null>>;
-  /** Another request than a chat. */
+  /** A request other than a chat. */
   readonly at?: { readonly method: 'GET' | 'POST'; readonly path: string };
-  /** What follows the address in the base URL that the SDK is given; by default what it should be. */
+  /** The path of the base URL that the SDK gets; by default the correct one. */
   readonly base?: string;
 }
 
@@ -69,35 +69,35 @@ interface Row {
   readonly openai: readonly [type: string, code: string | null, param?: string];
   readonly anthropic: string;
   readonly says: string | RegExp | ByDialect<string>;
-  /** What the answer tells the SDKs; absent: they go by the status. */
+  /** The header by which SDKs decide on a retry; absent: they use the status. */
   readonly retry?: 'never' | 'later';
   readonly headers?: Readonly<Record<string, string>>;
   readonly ask?: Ask | ByDialect<Ask>;
-  /** Brings the situation about; its result ends it. */
+  /** Creates the situation; disposing of the result ends it. */
   readonly given?: (dialect: Dialect) => Promise<() => unknown> | (() => unknown);
 }
 
-let world: World;
+let stack: TestStack;
 beforeAll(async () => {
-  world = await startWorld({
+  stack = await startTestStack({
     maxBodyBytes: MAX_BODY_BYTES, nowMs: () => NOW_MS, consoleUrl: () => CONSOLE,
     files: () => ({ 'troubles.yaml': MANIFESTS }),
   });
-  // what their quota and their account have, to the last nano-dollar
-  world.openai.script({ steps: ['{"created":1,"data":[{"url":"x"}]}'] });
+  // the rest of their quota and account, to the last nano-dollar
+  stack.openai.script({ steps: ['{"created":1,"data":[{"url":"x"}]}'] });
   for (const name of ['monthly', 'broke']) {
-    const drawn = await post(world, '/v1/images/generations', { model: 'image-model', prompt: 'x' }, {
+    const drawn = await post(stack, '/v1/images/generations', { model: 'image-model', prompt: 'x' }, {
       'x-api-key': key(name),
     });
     assert.equal(drawn.status, 200, drawn.text);
   }
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 const PATHS: ByDialect<string> = { OpenAI: '/v1/chat/completions', Anthropic: '/v1/messages' };
 const MODELS: ByDialect<string> = { OpenAI: 'gpt-model', Anthropic: 'claude-model' };
-const providerOf = (dialect: Dialect): MockProvider => dialect === 'OpenAI' ? world.openai : world.anthropic;
+const providerOf = (dialect: Dialect): MockProvider => dialect === 'OpenAI' ? stack.openai : stack.anthropic;
 const of = <T>(value: T | ByDialect<T>, dialect: Dialect): T =>
   typeof value === 'object' && value !== null && 'OpenAI' in value ? value[dialect] : value;
 const inEach = <T>(make: (dialect: Dialect) => T): ByDialect<T> =>
@@ -107,18 +107,18 @@ function bodyOf({ model, more }: Ask, dialect: Dialect): Record<string, unknown>
   return (dialect === 'OpenAI' ? chat : message)(model ?? MODELS[dialect], more);
 }
 
-/** The provider answers all calls of the test with this status and text. */
+/** The provider responds to all calls of the test with this status and text. */
 const providerSays = (status: number, text?: string) => (dialect: Dialect): (() => void) => {
   const reply = dialect === 'OpenAI' ? openaiError(status, text) : anthropicError(status, 'api_error', text);
   providerOf(dialect).script(reply);
   return () => undefined;
 };
 
-/** A call of this key is running. */
+/** Runs a call of this key. */
 const busy = (of: string) => async (dialect: Dialect): Promise<() => Promise<void>> => {
   const waiting = gated(dialect === 'OpenAI' ? openaiChat() : anthropicMessage());
   providerOf(dialect).script(waiting.reply);
-  const running = post(world, PATHS[dialect], bodyOf({}, dialect), { 'x-api-key': of });
+  const running = post(stack, PATHS[dialect], bodyOf({}, dialect), { 'x-api-key': of });
   await waiting.gate.reached;
   return async () => {
     waiting.gate.open();
@@ -127,7 +127,7 @@ const busy = (of: string) => async (dialect: Dialect): Promise<() => Promise<voi
 };
 
 function ledgerGone(): () => void {
-  const { ledger } = world.gateway;
+  const { ledger } = stack.gateway;
   const hold = ledger.hold.bind(ledger);
   Object.assign(ledger, { hold: () => Promise.reject(new LedgerUnavailable('gone')) });
   return () => Object.assign(ledger, { hold });
@@ -148,14 +148,14 @@ const NO_CREDIT = {
 } as const;
 const UPSTREAM = { status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error' } as const;
 
-/** Headers that take the place of the SDK's own. */
+/** Headers that replace the SDK's own. */
 const WITHOUT_KEY = { 'authorization': null, 'x-api-key': null };
 const QUOTA_REMEDY = (name: string): string =>
   `The owner of the key can raise it or set it to Unlimited: ${CONSOLE}/keys/team/${name} or spec.quota of ApiKey `
     + `team/${name}.`;
 const CREDIT_REMEDY = (name: string): string =>
   `Whoever manages the account can grant more: ${CONSOLE}/wallet/team/${name} or spec.grants of Account team/${name}.`;
-/** With these, an output limit is not lowered to what can be paid. */
+/** With tools and a schema, an output limit is not lowered. */
 const TOOLS: ByDialect<unknown> = {
   OpenAI: [{ type: 'function', function: { name: 'f' } }],
   Anthropic: [{ name: 'f', input_schema: { type: 'object' } }],
@@ -363,14 +363,14 @@ const ROWS: readonly Row[] = [
 
 const REQUEST_ID = /^req_[0-9a-f]{32}$/;
 
-/** The answer over HTTP: the envelope of the dialect, with ids and advice on retries, and no secret in it. */
+/** Checks the response over HTTP: the envelope of the dialect, with ids and retry headers, and no secret in it. */
 async function checkHttp(row: Row, dialect: Dialect): Promise<void> {
   const ask = of(row.ask ?? {}, dialect);
   const headers = new Headers({ 'content-type': 'application/json', ...keyHeader(ask, dialect) });
   for (const [name, value] of Object.entries(ask.headers ?? {}))
     if (value === null) headers.delete(name);
     else headers.set(name, value);
-  const response = await fetch(world.gateway.url + (ask.base ?? '') + (ask.at?.path ?? PATHS[dialect]), {
+  const response = await fetch(stack.gateway.url + (ask.base ?? '') + (ask.at?.path ?? PATHS[dialect]), {
     method: ask.at?.method ?? 'POST', headers,
     ...ask.at?.method === 'GET' ? {} : { body: ask.text ?? JSON.stringify(bodyOf(ask, dialect)) },
   });
@@ -391,7 +391,7 @@ async function checkHttp(row: Row, dialect: Dialect): Promise<void> {
   assert.equal(response.headers.get('x-should-retry'), row.retry === 'never' ? 'false' : null);
   assert.equal(response.headers.has('retry-after'), row.retry === 'later');
   for (const [name, value] of Object.entries(row.headers ?? {})) assert.equal(response.headers.get(name), value);
-  for (const secret of [...Object.values(KEYS), ...Object.values(PROVIDER_KEYS), world.openai.url, world.anthropic.url])
+  for (const secret of [...Object.values(KEYS), ...Object.values(PROVIDER_KEYS), stack.openai.url, stack.anthropic.url])
     assert.ok(!text.includes(secret), 'the answer holds a secret');
 }
 
@@ -405,7 +405,7 @@ function assertSays(text: string, { says }: Row, dialect: Dialect): void {
   else assert.equal(text, expected);
 }
 
-/** The error as the SDK raises it: its class, its fields, and one request where trying again does not help. */
+/** Checks the SDK's error: its class, its fields, and a single request if a retry is useless. */
 async function checkSdk(row: Row, dialect: Dialect, stream: boolean): Promise<void> {
   const ask = of(row.ask ?? {}, dialect);
   let requests = 0;
@@ -431,8 +431,8 @@ interface SdkCall {
 }
 
 async function checkOpenAi(row: Row, { ask, options, stream }: SdkCall): Promise<void> {
-  const client = openaiClient(world, {
-    ...options, ...ask.base !== undefined && { baseURL: `${world.gateway.url}/v1${ask.base}` },
+  const client = openaiClient(stack, {
+    ...options, ...ask.base !== undefined && { baseURL: `${stack.gateway.url}/v1${ask.base}` },
   });
   const body = { ...bodyOf(ask, 'OpenAI'), stream } as OpenAI.ChatCompletionCreateParams;
   const path = ask.at?.path.slice('/v1'.length) ?? '';
@@ -455,8 +455,8 @@ const OPENAI_CLASSES: Readonly<Record<number, OpenAiError>> = {
 };
 
 async function checkAnthropic(row: Row, { ask, options, stream }: SdkCall): Promise<void> {
-  const client = anthropicClient(world, {
-    ...options, ...ask.base !== undefined && { baseURL: world.gateway.url + ask.base },
+  const client = anthropicClient(stack, {
+    ...options, ...ask.base !== undefined && { baseURL: stack.gateway.url + ask.base },
   });
   const body = { ...bodyOf(ask, 'Anthropic'), stream } as Anthropic.MessageCreateParams;
   const call = ask.at === undefined
@@ -479,7 +479,7 @@ const ANTHROPIC_CLASSES: Readonly<Record<number, AnthropicError>> = {
 
 describe.for(ROWS)('$when', (row) => {
   it.for(DIALECTS)('returns the documented error in the dialect of %s', async (dialect) => {
-    const before = await spending(world);
+    const before = await spending(stack);
     const end = await row.given?.(dialect);
     try {
       await checkHttp(row, dialect);
@@ -488,12 +488,12 @@ describe.for(ROWS)('$when', (row) => {
     } finally {
       await end?.();
     }
-    if (!row.when.includes('limit of calls')) assert.deepEqual(await spending(world), before);
+    if (!row.when.includes('limit of calls')) assert.deepEqual(await spending(stack), before);
   });
 });
 
 it('logs neither keys nor providers\' credentials', () => {
-  const text = world.gateway.logs.join('');
+  const text = stack.gateway.logs.join('');
   for (const secret of [...Object.values(KEYS), ...Object.values(PROVIDER_KEYS)]) assert.ok(!text.includes(secret));
-  assert.ok(world.gateway.logs.length > ROWS.length);
+  assert.ok(stack.gateway.logs.length > ROWS.length);
 });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
-import { chat, message, nothingLeaks, post, startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, message, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 
 const VIDEO_ROUTE = `
 apiVersion: modelgateway.dev/v1alpha1
@@ -30,9 +30,9 @@ const EMBEDDINGS = 'embed-model makes embeddings: POST /v1/embeddings';
 const VIDEOS = 'film-model makes videos: POST /v1/videos';
 
 describe('a model on an endpoint that is not its own', () => {
-  let world: World;
-  beforeAll(async () => { world = await startWorld({ files: () => ({ 'films.yaml': VIDEO_ROUTE }) }); });
-  afterAll(() => world.stop());
+  let stack: TestStack;
+  beforeAll(async () => { stack = await startTestStack({ files: () => ({ 'films.yaml': VIDEO_ROUTE }) }); });
+  afterAll(() => stack.stop());
 
   for (const [path, body, expected] of [
     ['/v1/chat/completions', chat('image-model'), IMAGES],
@@ -47,7 +47,7 @@ describe('a model on an endpoint that is not its own', () => {
     ['/v1/videos', { model: 'image-model', prompt: 'x' }, IMAGES],
   ] as const) {
     it(`gets 400 wrong_endpoint: ${String(body.model)} on ${path}`, async () => {
-      const answer = await post(world, path, body);
+      const answer = await post(stack, path, body);
       assert.deepEqual([answer.status, answer.json()], [400, {
         error: { message: expected, type: 'invalid_request_error', param: 'model', code: 'wrong_endpoint' },
       }]);
@@ -56,17 +56,17 @@ describe('a model on an endpoint that is not its own', () => {
   for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
     it(`gets invalid_request_error on ${path}`, async () => {
       for (const [model, expected] of [['image-model', IMAGES], ['embed-model', EMBEDDINGS], ['film-model', VIDEOS]]) {
-        const answer = await post(world, path, message(model));
+        const answer = await post(stack, path, message(model));
         assert.equal(answer.status, 400);
         assert.deepEqual(answer.json().error, { type: 'invalid_request_error', message: expected });
       }
     });
   }
   it('gets 404 for a key that may not call the model', async () => {
-    const answer = await post(world, '/v1/chat/completions', chat('image-model'), { 'x-api-key': KEYS.narrow });
+    const answer = await post(stack, '/v1/chat/completions', chat('image-model'), { 'x-api-key': KEYS.narrow });
     assert.deepEqual([answer.status, answer.json().error.code], [404, 'model_not_found']);
   });
   it('leaves no hold and no slot behind', () => {
-    assert.ok(nothingLeaks(world));
+    assert.ok(nothingLeaks(stack));
   });
 });

@@ -1,4 +1,4 @@
-/** A proxy that no operator has answered for too long takes no calls: their keys may have been revoked. */
+/** A proxy without an operator for too long refuses calls: their keys may have been revoked. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { testDistribution } from '../../unit/operator/xds/support.ts';
 const HOUR_MS = 3_600_000;
 const LISTEN = { host: '127.0.0.1', port: 0 };
 
-/** Asks again until it holds; the test's own time limit ends it. */
+/** Polls until it is true; the test's timeout ends it. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!await holds()) await new Promise((resolve) => { setTimeout(resolve, 10); });
 }

@@ -1,8 +1,8 @@
-/** Refusals from the head alone: no byte of these bodies is waited for. */
+/** Refusals by the headers alone, without waiting for a byte of the body. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { BROKE_KEY, brokeManifest, requestHead, send } from './support.ts';
 
@@ -12,13 +12,13 @@ const LARGE = 'Content-Length: 1000000';
 const OWN_KEY = `Authorization: Bearer ${KEYS.main}`;
 
 describe('the headers of a request are enough:', () => {
-  let world: World;
-  beforeAll(async () => { world = await startWorld({ files: () => ({ 'broke.yaml': brokeManifest() }) }); });
-  afterAll(() => world.stop());
+  let stack: TestStack;
+  beforeAll(async () => { stack = await startTestStack({ files: () => ({ 'broke.yaml': brokeManifest() }) }); });
+  afterAll(() => stack.stop());
 
-  /** The status of a request whose body never comes. */
+  /** Returns the status of a request whose body is never sent. */
   async function statusOf(headers: readonly string[], version?: string): Promise<string> {
-    const { socket, response } = await send(world.gateway.url, requestHead(CHAT, headers, version));
+    const { socket, response } = await send(stack.gateway.url, requestHead(CHAT, headers, version));
     const text = await response;
     socket.destroy();
     return `${text.slice(9, 12)} ${/"code":"?(\w+)/.exec(text)?.[1] ?? ''}`;
@@ -39,8 +39,8 @@ describe('the headers of a request are enough:', () => {
 
   it('to limit a key\'s uploads by its slots', async () => {
     const key = `Authorization: Bearer ${KEYS.serial}`;
-    const first = await send(world.gateway.url, requestHead(CHAT, [HOST, key, LARGE, 'Expect: 100-continue']));
-    // 100 Continue: the first body is being read
+    const first = await send(stack.gateway.url, requestHead(CHAT, [HOST, key, LARGE, 'Expect: 100-continue']));
+    // 100 Continue means that the first body is being read
     await new Promise<void>((resolve) => { first.socket.once('data', () => resolve()); });
     assert.equal(await statusOf([HOST, key, LARGE]), '429 rate_limit_exceeded');
     first.socket.destroy();

@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { chat, message, post, startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, message, post, startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 
 const COMPLETION = JSON.stringify({
   id: 'x', object: 'chat.completion', created: 1, model: 'gpt-model',
@@ -20,24 +20,24 @@ const MESSAGE = JSON.stringify({
 const LONG = 'lorem ipsum '.repeat(40_000);
 
 describe('a large body', () => {
-  let world: World;
-  beforeAll(async () => { world = await startWorld(); });
-  afterAll(() => world.stop());
+  let stack: TestStack;
+  beforeAll(async () => { stack = await startTestStack(); });
+  afterAll(() => stack.stop());
 
   it('passes its messages through unchanged', async () => {
-    world.openai.script({ steps: [{ kind: 'send', bytes: COMPLETION, tokens: 1 }] });
+    stack.openai.script({ steps: [{ kind: 'send', bytes: COMPLETION, tokens: 1 }] });
     const body = chat('gpt-model', { messages: [{ role: 'user', content: LONG }], max_completion_tokens: 10 });
-    assert.equal((await post(world, '/v1/chat/completions', body)).status, 200);
-    const sent: unknown = JSON.parse(world.openai.requests.at(-1)?.body.toString() ?? '');
+    assert.equal((await post(stack, '/v1/chat/completions', body)).status, 200);
+    const sent: unknown = JSON.parse(stack.openai.requests.at(-1)?.body.toString() ?? '');
     assert.deepEqual((sent as { messages: unknown }).messages, [{ role: 'user', content: LONG }]);
   });
 
   it('is converted like a small one', async () => {
     for (const content of ['short', LONG]) {
-      world.anthropic.script({ steps: [{ kind: 'send', bytes: MESSAGE, tokens: 1 }] });
+      stack.anthropic.script({ steps: [{ kind: 'send', bytes: MESSAGE, tokens: 1 }] });
       const body = chat('claude-model', { messages: [{ role: 'user', content }], max_completion_tokens: 10 });
-      assert.equal((await post(world, '/v1/chat/completions', body)).status, 200);
-      const sent = JSON.parse(world.anthropic.requests.at(-1)?.body.toString() ?? '') as { messages: unknown };
+      assert.equal((await post(stack, '/v1/chat/completions', body)).status, 200);
+      const sent = JSON.parse(stack.anthropic.requests.at(-1)?.body.toString() ?? '') as { messages: unknown };
       assert.deepEqual(sent.messages, [{ role: 'user', content }]);
     }
   });
@@ -51,7 +51,7 @@ describe('a large body', () => {
     for (const [text, code] of pairs) {
       const [small, large] = [text, `${text}${' '.repeat(300_000)}`];
       const answers =
-        [await post(world, '/v1/chat/completions', small), await post(world, '/v1/chat/completions', large)];
+        [await post(stack, '/v1/chat/completions', small), await post(stack, '/v1/chat/completions', large)];
       for (const answer of answers) assert.deepEqual([answer.status, answer.json().error.code], [400, code]);
       assert.equal(answers[0]?.json().error.message, answers[1]?.json().error.message);
     }
@@ -59,18 +59,18 @@ describe('a large body', () => {
 
   it('has its tokens counted by the gateway\'s own tokenizer', async () => {
     const body = message('text-model', { messages: [{ role: 'user', content: LONG }] });
-    const answer = await post(world, '/v1/messages/count_tokens', body);
+    const answer = await post(stack, '/v1/messages/count_tokens', body);
     assert.equal(answer.status, 200);
     assert.ok(answer.json().input_tokens > 50_000);
   });
 
   it('is refused if it contains more than 100,000 JSON values', async () => {
     const values = (count: number): unknown => chat('gpt-model', { metadata: Array.from({ length: count }, () => 0) });
-    const refused = await post(world, '/v1/chat/completions', values(100_001));
+    const refused = await post(stack, '/v1/chat/completions', values(100_001));
     assert.deepEqual([refused.status, refused.json().error.code], [400, 'invalid_json']);
     assert.match(refused.json().error.message, /100000 values/);
-    world.openai.script({ steps: [{ kind: 'send', bytes: COMPLETION, tokens: 1 }] });
-    assert.equal((await post(world, '/v1/chat/completions', values(90_000))).status, 200);
+    stack.openai.script({ steps: [{ kind: 'send', bytes: COMPLETION, tokens: 1 }] });
+    assert.equal((await post(stack, '/v1/chat/completions', values(90_000))).status, 200);
   });
 
   it('is refused if the arguments of a tool call contain more than that', async () => {
@@ -79,7 +79,7 @@ describe('a large body', () => {
       { role: 'user', content: 'x' }, { role: 'assistant', tool_calls: [call] },
       { role: 'tool', tool_call_id: 'a', content: 'x' },
     ];
-    const refused = await post(world, '/v1/chat/completions', chat('claude-model', { messages }));
+    const refused = await post(stack, '/v1/chat/completions', chat('claude-model', { messages }));
     assert.deepEqual([refused.status, refused.json().error.code], [400, 'invalid_json']);
   });
 });

@@ -1,4 +1,4 @@
-/** Walks over a body are linear: each value is visited a bounded number of times, however they nest. */
+/** Traversals of a body are linear: each value is visited a bounded number of times, at any nesting. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { readChatFacts as readAnthropic } from '../../../dataplane/protocol/anthropic/facts.ts';
@@ -9,7 +9,7 @@ import { findImageField } from '../../../dataplane/protocol/image-inputs.ts';
 const NO_BYTES = Buffer.alloc(0);
 const PLAN = { upstreamModel: 'm', maxOutputTokens: 10, outputLimitField: 'max_tokens' } as const;
 
-/** Blocks within blocks, each with a member that counts how often it is read. */
+/** Nested blocks, each with a member that counts its reads. */
 function nestedBlocks(depth: number, name: string): { readonly block: object; readonly reads: () => number } {
   let reads = 0;
   let block: object = { type: 'unknown' };
@@ -52,7 +52,7 @@ describe('traversals of a body', () => {
   });
 
   it('find an image field by a name with many brackets', () => {
-    // a regular expression took the square of this name's length
+    // a regular expression took quadratic time in the length of this name
     assert.equal(findImageField({ [`${'['.repeat(60_000)}\n`]: 'x' }), undefined);
     assert.equal(findImageField({ 'image[0]': 'x' }), 'image[0]');
   });

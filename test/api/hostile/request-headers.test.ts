@@ -2,20 +2,20 @@
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { anthropicMessage, openaiChat } from '../../support/provider-answers.ts';
-import { chat, message, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { routeManifest } from './route-world.ts';
 
-let world: World;
+let stack: TestStack;
 beforeAll(async () => {
-  world = await startWorld({ files: ({ openaiUrl }) => ({
+  stack = await startTestStack({ files: ({ openaiUrl }) => ({
     'allowed.yaml': routeManifest('allowed', openaiUrl, {
       channel: 'allow: {headers: [X-Title, x-team-*, x-api-key]}',
     }),
   }) });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 const HOSTILE: Readonly<Record<string, string>> = {
   'x-amzn-bedrock-service-tier': 'priority', 'x-amzn-bedrock-performanceconfig-latency': 'optimized',
@@ -27,7 +27,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'openai-organization': 'org', 'x-ms-region': 'west', 'x-litellm-tags': 'a', 'x-openrouter-provider': 'dear',
   'x-own': '1',
 };
-/** What official SDKs and clients send, and traces. */
+/** Headers of official SDKs and clients, and of tracing. */
 const KEPT: Readonly<Record<string, string>> = {
   'user-agent': 'OpenAI/JS 6.1.0', 'x-stainless-lang': 'js', 'x-stainless-retry-count': '0', 'idempotency-key': 'k',
   'x-client-request-id': 'c', traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=b',
@@ -35,26 +35,26 @@ const KEPT: Readonly<Record<string, string>> = {
 
 describe('headers of a request', () => {
   it('reach an OpenAI provider only if its SDKs send them', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     const own = { 'openai-beta': 'responses=v1', originator: 'codex_cli_rs', session_id: 's' };
-    await post(world, '/v1/chat/completions', chat(), { ...HOSTILE, ...KEPT, ...own, 'anthropic-beta': 'b' });
-    const { headers } = await world.openai.request(0);
+    await post(stack, '/v1/chat/completions', chat(), { ...HOSTILE, ...KEPT, ...own, 'anthropic-beta': 'b' });
+    const { headers } = await stack.openai.request(0);
     for (const [name, value] of Object.entries({ ...KEPT, ...own })) assert.equal(headers[name], value, name);
     for (const name of [...Object.keys(HOSTILE), 'anthropic-beta']) assert.ok(!(name in headers), name);
   });
   it('reach an Anthropic provider only if its SDKs send them', async () => {
-    world.anthropic.script(anthropicMessage());
+    stack.anthropic.script(anthropicMessage());
     const own = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'unknown-2030-01-01,b', 'x-app': 'cli' };
-    await post(world, '/v1/messages', message(), { ...HOSTILE, ...KEPT, ...own, 'openai-beta': 'b' });
-    const { headers } = await world.anthropic.request(0);
+    await post(stack, '/v1/messages', message(), { ...HOSTILE, ...KEPT, ...own, 'openai-beta': 'b' });
+    const { headers } = await stack.anthropic.request(0);
     for (const [name, value] of Object.entries({ ...KEPT, ...own })) assert.equal(headers[name], value, name);
     for (const name of [...Object.keys(HOSTILE), 'openai-beta']) assert.ok(!(name in headers), name);
   });
   it('reach a provider whose channel allows them, but no credential does', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     const asked = { 'x-title': 'app', 'x-team-name': 'a', 'x-other': '1' };
-    await post(world, '/v1/chat/completions', chat('allowed-model'), asked);
-    const { headers } = await world.openai.request(0);
+    await post(stack, '/v1/chat/completions', chat('allowed-model'), asked);
+    const { headers } = await stack.openai.request(0);
     assert.deepEqual([headers['x-title'], headers['x-team-name'], headers['x-other']], ['app', 'a', undefined]);
     assert.equal(headers['x-api-key'], undefined);
   });

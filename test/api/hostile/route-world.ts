@@ -1,15 +1,15 @@
-/** Support of the attacks: one gateway over two scripted providers, and a client that leaves its stream. */
+/** Support: one gateway over two scripted providers, and a client that disconnects from its stream. */
 import assert from 'node:assert/strict';
 import { KEYS } from '../../support/manifests.ts';
-import { get, nothingLeaks } from '../../support/api/world.ts';
-import type { Json, World } from '../../support/api/world.ts';
+import { get, nothingLeaks } from '../../support/api/test-stack.ts';
+import type { Json, TestStack } from '../../support/api/test-stack.ts';
 
-/** Reads a stream until `text` has come, leaves, and resolves with the request id. */
+/** Reads a stream until `text`, disconnects, and resolves with the request id. */
 export async function leaveAfter(
-  world: World, text: string, body: unknown, path = '/v1/chat/completions',
+  stack: TestStack, text: string, body: unknown, path = '/v1/chat/completions',
 ): Promise<string> {
   const leaving = new AbortController();
-  const response = await fetch(world.gateway.url + path, {
+  const response = await fetch(stack.gateway.url + path, {
     method: 'POST', signal: leaving.signal, body: JSON.stringify(body),
     headers: { authorization: `Bearer ${KEYS.main}`, 'content-type': 'application/json' },
   });
@@ -25,24 +25,24 @@ export async function leaveAfter(
   return response.headers.get('x-request-id') ?? '';
 }
 
-/** The usage record of a call, once no call holds money any more. */
-export async function settledUsage(world: World, id: string): Promise<Json> {
-  while (!nothingLeaks(world)) await new Promise((resolve) => { setImmediate(resolve); });
-  return (await get(world, `/v1/usage/${id}`)).json();
+/** Returns the usage record of a call, once no call holds money. */
+export async function settledUsage(stack: TestStack, id: string): Promise<Json> {
+  while (!nothingLeaks(stack)) await new Promise((resolve) => { setImmediate(resolve); });
+  return (await get(stack, `/v1/usage/${id}`)).json();
 }
 
-/** The value of a metric; 0: there is no such series. */
-export async function metric(world: World, series: string): Promise<number> {
-  const text = await (await fetch(`${world.gateway.adminUrl}/metrics`)).text();
+/** Returns the value of a metric; 0 without such a series. */
+export async function metric(stack: TestStack, series: string): Promise<number> {
+  const text = await (await fetch(`${stack.gateway.adminUrl}/metrics`)).text();
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));
   return line === undefined ? 0 : Number(line.slice(series.length + 1));
 }
 
 export interface RouteOptions {
-  /** Of the first model, in YAML's flow style. */
+  /** The first model's fields, in YAML's flow style. */
   readonly model?: string;
   readonly channel?: string;
-  /** Further lines of the spec. */
+  /** Additional lines of the spec. */
   readonly spec?: string;
   readonly quota?: string;
 }

@@ -1,4 +1,4 @@
-/** What the hostile tests share: raw connections, which can send what no HTTP client would. */
+/** Support of the hostile tests: raw connections, which can send what no HTTP client would. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -18,7 +18,7 @@ spec: {grants: []}
 
 export interface RawConnection {
   readonly socket: Socket;
-  /** Resolves with the response so far, once it has its head and a body that ends with its JSON. */
+  /** Resolves with the response so far, once it has headers and a complete JSON body. */
   readonly response: Promise<string>;
   write(bytes: string | Uint8Array): void;
 }
@@ -47,7 +47,7 @@ function isWhole(text: string): boolean {
   return body !== undefined && length !== undefined && body.length >= Number(length);
 }
 
-/** The head of a request; `headers` are whole lines. */
+/** The headers of a request; `headers` are whole lines. */
 export function requestHead(path: string, headers: readonly string[], version = '1.1'): string {
   return [`POST ${path} HTTP/${version}`, ...headers, '', ''].join('\r\n');
 }

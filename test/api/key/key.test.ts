@@ -1,20 +1,20 @@
-/** GET /v1/key: what a key is told about itself (docs/http.md). */
+/** GET /v1/key: a key's description of itself (docs/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../../support/manifests.ts';
 import { gated, openaiChat } from '../../support/provider-answers.ts';
-import { chat, get, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, get, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 
 const KEY = (name: string): string => `sk-test-${name}-`.padEnd(43, '0');
 const as = (name: string): Record<string, string> => ({ 'x-api-key': KEY(name) });
 /** A Tuesday afternoon, UTC. */
 const NOW = Date.parse('2026-03-31T15:00:00Z');
 let nowMs = NOW;
-let world: World;
+let stack: TestStack;
 
 beforeAll(async () => {
-  world = await startWorld({
+  stack = await startTestStack({
     nowMs: () => nowMs,
     files: () => ({
       'monthly.yaml': keyManifest('monthly', KEY('monthly'), `quota: {limitUsd: "5.5", period: Monthly}
@@ -23,30 +23,30 @@ models: [text-model, gpt-model]`),
     }),
   });
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 afterEach(() => {
   nowMs = NOW;
-  tidyUp(world);
+  tidyUp(stack);
 });
 
-/** A body that can have 1000 tokens. */
+/** A body of at most 1000 tokens. */
 const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
 
 describe('GET /v1/key', () => {
   it('describes the calling key, with its hold while a call runs', async () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 1000, completion_tokens: 100 } }));
-    world.openai.script(waiting.reply);
+    stack.openai.script(waiting.reply);
     const call =
-      post(world, '/v1/chat/completions', chat('text-model', { max_tokens: 100, messages: LONG }), as('monthly'));
+      post(stack, '/v1/chat/completions', chat('text-model', { max_tokens: 100, messages: LONG }), as('monthly'));
     await waiting.gate.reached;
-    const running = (await get(world, '/v1/key', as('monthly'))).json();
+    const running = (await get(stack, '/v1/key', as('monthly'))).json();
     assert.ok(Number(running.held_usd) >= 0.001, running.held_usd);
     assert.deepEqual(
       [running.spent_usd, running.remaining_usd], ['0.00', '5.50'], 'remaining is limit less spent, whatever is held',
     );
     waiting.gate.open();
     await call;
-    const { balance_usd: balance, ...rest } = (await get(world, '/v1/key', as('monthly'))).json();
+    const { balance_usd: balance, ...rest } = (await get(stack, '/v1/key', as('monthly'))).json();
     assert.match(balance, /^999\.9\d+$/);
     assert.deepEqual(rest, {
       object: 'key', namespace:
@@ -58,11 +58,11 @@ describe('GET /v1/key', () => {
     });
   });
   it('refuses a key from the moment it expires', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     nowMs = Date.parse('2026-12-31T23:59:59.999Z');
-    assert.equal((await post(world, '/v1/chat/completions', chat(), as('monthly'))).status, 200);
+    assert.equal((await post(stack, '/v1/chat/completions', chat(), as('monthly'))).status, 200);
     nowMs = Date.parse('2027-01-01T00:00:00Z');
-    const answer = await post(world, '/v1/chat/completions', chat(), as('monthly'));
+    const answer = await post(stack, '/v1/chat/completions', chat(), as('monthly'));
     assert.equal(answer.status, 401);
     assert.match(answer.json().error.message, /expired/);
   });

@@ -1,6 +1,6 @@
 /**
  * A full disk. Under the ledger of one machine, nothing is admitted and nothing is billed wrongly. With Valkey, calls
- * go on, and the journal is written later.
+ * continue, and the journal is written later.
  */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'vitest';
@@ -19,7 +19,7 @@ import type { Scene } from '../../support/api/scene.ts';
 const KEY = keyOf('one');
 const LIMITED = keyOf('limited');
 const STREAM = numberedCall(0);
-/** None at all, and for less than the header of the journal's next segment, whose write is cut short. */
+/** No space at all, and less than the header of the journal's next segment, whose write is cut short. */
 const ROOM = [0, 10] as const;
 
 let scene: Scene;
@@ -36,7 +36,7 @@ function assertUnavailable(path: string, { status, text }: Seen): void {
   else assert.equal(error.code, 'ledger_unavailable');
 }
 
-/** A call that the provider does not finish before the gate is open. */
+/** A call that the provider completes only when the gate opens. */
 async function startCall(gateway: GatewayProcess) {
   const waiting = gate();
   scene.provider.script((call) => insertAt(answerNumbered(call), 2, waiting));
@@ -46,7 +46,7 @@ async function startCall(gateway: GatewayProcess) {
   return { waiting, running };
 }
 
-/** First those that wait for the disk, then those that are refused because it is known to be full. */
+/** First calls that wait for the disk, then calls that are refused because it is known to be full. */
 async function refuseAll(gateway: GatewayProcess): Promise<Seen[]> {
   const before = scene.provider.requests.length;
   const refused: Seen[] = [];

@@ -1,13 +1,13 @@
 /**
- * A ledger that cannot promise: nothing is admitted, nothing is finished unbilled, and what was finished is billed once
+ * A ledger that cannot write: nothing is admitted, nothing completes unbilled, and completed calls are billed once
  * later.
  */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { FAULT } from '#ledger/embedded/faults.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { chat, get, message, nothingLeaks, post, spending, startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, get, message, nothingLeaks, post, spending, startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { gate } from '../../support/mock-provider.ts';
 import {
@@ -18,10 +18,10 @@ import { ask, nanoUsd } from '../../support/api/client.ts';
 import type { Usage } from '../../support/api/client.ts';
 import { eventually } from '../../support/api/process.ts';
 
-/** Time as the test says: the clock of leases, all ticks, and a settlement's timeout. */
+/** A clock that the test controls: for leases, ticks, and a settlement's timeout. */
 class Time {
   monotonicMs = 1_000_000;
-  /** Of everybody who waits for the ledger now: how long, and how to end that. */
+  /** The timeouts of all waiting operations, and functions that end them. */
   waiting: { readonly ms: number; readonly expire: () => void }[] = [];
   readonly #ticks: (() => void)[] = [];
 
@@ -37,7 +37,7 @@ class Time {
     if (ms === 0) setImmediate(expire);
   });
 
-  /** Lets so much time pass, in steps of the renewals' interval. */
+  /** Advances the clock, in steps of the renewals' interval. */
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 1_000) {
       this.monotonicMs += 1_000;
@@ -49,22 +49,22 @@ class Time {
 
 const time = new Time();
 const faults = new Int32Array(new SharedArrayBuffer(4));
-let world: World;
+let stack: TestStack;
 
 beforeAll(async () => {
-  world = await startWorld({
+  stack = await startTestStack({
     faults, monotonicMs: () => time.monotonicMs, timers: { every: time.every, withTimeout: time.withTimeout },
   });
 });
-afterAll(() => (world as World | undefined)?.stop());
+afterAll(() => (stack as TestStack | undefined)?.stop());
 beforeEach(() => { time.waiting = []; });
 afterEach(async () => {
   setFault(FAULT.none);
-  await eventually('the ledger works again, and nothing is left', () => nothingLeaks(world) &&
-    readBooks(world.gateway.dataDir).holds.length === 0);
-  assertBalanced(readBooks(world.gateway.dataDir));
-  world.openai.clear();
-  world.anthropic.clear();
+  await eventually('the ledger works again, and nothing is left', () => nothingLeaks(stack) &&
+    readBooks(stack.gateway.dataDir).holds.length === 0);
+  assertBalanced(readBooks(stack.gateway.dataDir));
+  stack.openai.clear();
+  stack.anthropic.clear();
 });
 
 function setFault(fault: number): void {
@@ -91,39 +91,39 @@ function assertUnavailable(path: string, answer: { status: number; headers: Head
 }
 
 async function usageOf(id: string): Promise<Usage> {
-  return (await get(world, `/v1/usage/${id}`)).json();
+  return (await get(stack, `/v1/usage/${id}`)).json();
 }
 
 describe('a ledger whose file cannot be written', () => {
   for (const fault of ['commitFails', 'stalls'] as const)
     it(`makes every call get 503 with retry-after in both dialects, without a provider (${fault})`, async () => {
-      const before = await spending(world);
+      const before = await spending(stack);
       setFault(FAULT[fault]);
-      // at once: holds that come late, and then holds that are refused because the ledger is known to fail
+      // at once: late holds, and then holds that are refused because the ledger is known to fail
       for (let round = 0; round < 2; round++)
         for (const [index, answer] of (await Promise.all(CALLS.map(({ path, body }) =>
-          post(world, path, body)))).entries()) assertUnavailable(CALLS[index]!.path, answer);
-      assert.equal(world.openai.requests.length + world.anthropic.requests.length, 0);
+          post(stack, path, body)))).entries()) assertUnavailable(CALLS[index]!.path, answer);
+      assert.equal(stack.openai.requests.length + stack.anthropic.requests.length, 0);
       setFault(FAULT.none);
-      world.openai.script(openaiChat({ usage: USAGE }));
+      stack.openai.script(openaiChat({ usage: USAGE }));
       await eventually('calls are taken again', async () =>
-        (await post(world, '/v1/chat/completions', chat())).status === 200);
-      assert.deepEqual(await spending(world), { spent: before.spent + COST, held: 0n });
+        (await post(stack, '/v1/chat/completions', chat())).status === 200);
+      assert.deepEqual(await spending(stack), { spent: before.spent + COST, held: 0n });
     });
 
   it('that does not respond causes no 401', async () => {
-    const { ledger } = world.gateway;
+    const { ledger } = stack.gateway;
     const down = (): Promise<never> => Promise.reject(new LedgerUnavailable('down'));
     // in the place of its class's methods
     const answers = { hold: down, takeSlots: down, readKey: down, readAccount: down, readUsage: down };
     Object.assign(ledger, answers);
     try {
-      for (const { path, body } of CALLS) assertUnavailable(path, await post(world, path, body));
-      for (const path of ['/v1/key', '/v1/usage/req_1']) assertUnavailable(path, await get(world, path));
+      for (const { path, body } of CALLS) assertUnavailable(path, await post(stack, path, body));
+      for (const path of ['/v1/key', '/v1/usage/req_1']) assertUnavailable(path, await get(stack, path));
       assertUnavailable(
-        '/v1/chat/completions', await post(world, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.serial }),
+        '/v1/chat/completions', await post(stack, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.serial }),
       );
-      assert.equal((await get(world, '/v1/models')).status, 200, 'what needs no ledger goes on');
+      assert.equal((await get(stack, '/v1/models')).status, 200, 'what needs no ledger goes on');
     } finally {
       for (const name of Object.keys(answers)) Reflect.deleteProperty(ledger, name);
     }
@@ -132,11 +132,11 @@ describe('a ledger whose file cannot be written', () => {
 
 describe('a settlement that cannot be committed', () => {
   it('replaces the end of a stream by an error event, and the call is billed once later', async () => {
-    const before = await spending(world);
+    const before = await spending(stack);
     const waiting = gate();
-    world.openai.script(insertAt(openaiStream(['hel', 'lo'], { usage: USAGE }), 2, waiting));
+    stack.openai.script(insertAt(openaiStream(['hel', 'lo'], { usage: USAGE }), 2, waiting));
     const asked = ask(
-      world.gateway.url, { path: '/v1/chat/completions', key: KEYS.main, body: chat('gpt-model', { stream: true }) },
+      stack.gateway.url, { path: '/v1/chat/completions', key: KEYS.main, body: chat('gpt-model', { stream: true }) },
     );
     await waiting.reached;
     setFault(FAULT.commitFails);
@@ -153,9 +153,9 @@ describe('a settlement that cannot be committed', () => {
   });
   it('does the same in Anthropic\'s dialect', async () => {
     const waiting = gate();
-    world.anthropic.script(insertAt(anthropicStream(), 2, waiting));
+    stack.anthropic.script(insertAt(anthropicStream(), 2, waiting));
     const asked =
-      ask(world.gateway.url, { path: '/v1/messages', key: KEYS.main, body: message('claude-model', { stream: true }) });
+      ask(stack.gateway.url, { path: '/v1/messages', key: KEYS.main, body: message('claude-model', { stream: true }) });
     await waiting.reached;
     setFault(FAULT.stalls);
     waiting.open();
@@ -165,10 +165,10 @@ describe('a settlement that cannot be committed', () => {
     assert.ok(!seen.text.includes('message_stop'));
   });
   it('becomes 503 with retry-after for a whole response, and the call is billed once later', async () => {
-    const before = await spending(world);
+    const before = await spending(stack);
     const waiting = gated(openaiChat({ usage: USAGE }));
-    world.openai.script(waiting.reply);
-    const asked = post(world, '/v1/chat/completions', chat());
+    stack.openai.script(waiting.reply);
+    const asked = post(stack, '/v1/chat/completions', chat());
     await waiting.gate.reached;
     setFault(FAULT.commitFails);
     waiting.gate.open();
@@ -177,13 +177,13 @@ describe('a settlement that cannot be committed', () => {
     assertUnavailable('/v1/chat/completions', answer);
     setFault(FAULT.none);
     await billedOnce(answer.headers.get('x-request-id') ?? '', before.spent);
-    await eventually('the log tells what it came to', () => world.gateway.logs.some((line) =>
+    await eventually('the log tells what it came to', () => stack.gateway.logs.some((line) =>
       line.includes('"billed late"') && line.includes(answer.headers.get('x-request-id') ?? '?')));
   });
   it('does not affect the client if it is committed before the timeout', async () => {
     const waiting = gated(anthropicMessage());
-    world.anthropic.script(waiting.reply);
-    const asked = post(world, '/v1/messages', message());
+    stack.anthropic.script(waiting.reply);
+    const asked = post(stack, '/v1/messages', message());
     await waiting.gate.reached;
     setFault(FAULT.commitFails);
     waiting.gate.open();
@@ -196,21 +196,21 @@ describe('a settlement that cannot be committed', () => {
 
   async function billedOnce(id: string, spentBefore: bigint): Promise<void> {
     await eventually('the settlement is in the file', () =>
-      readBooks(world.gateway.dataDir).records.some((record) => record.id === id));
+      readBooks(stack.gateway.dataDir).records.some((record) => record.id === id));
     const usage = await usageOf(id);
     assert.deepEqual([usage.status, nanoUsd(usage.cost_usd)], ['Succeeded', COST]);
-    assert.deepEqual(await spending(world), { spent: spentBefore + COST, held: 0n });
+    assert.deepEqual(await spending(stack), { spent: spentBefore + COST, held: 0n });
   }
 });
 
 describe('holds that cannot be renewed', () => {
   it('for 20 s end running streams with an error at once, billed for their output so far', async () => {
     const stopping = gate();
-    world.openai.script(insertAt(openaiStream(['x'.repeat(40), 'never'], { usage: USAGE }), 2, stopping));
-    world.anthropic.script(insertAt(anthropicStream(['x'.repeat(40), 'never']), 3, stopping));
+    stack.openai.script(insertAt(openaiStream(['x'.repeat(40), 'never'], { usage: USAGE }), 2, stopping));
+    stack.anthropic.script(insertAt(anthropicStream(['x'.repeat(40), 'never']), 3, stopping));
     const streams = [CALLS[1], CALLS[3]].map(({ path, body }) => {
       const begun = Promise.withResolvers<void>();
-      const ended = ask(world.gateway.url, { path, body, key: KEYS.main, onText: (text) => { if (text.includes('xxx'))
+      const ended = ask(stack.gateway.url, { path, body, key: KEYS.main, onText: (text) => { if (text.includes('xxx'))
         begun.resolve(); } });
       return { begun: begun.promise, ended };
     });
@@ -227,13 +227,13 @@ describe('holds that cannot be renewed', () => {
     assert.match(openai!.text, /data: \{"error":\{.*"code":"ledger_unavailable"/);
     assert.match(anthropic!.text, /event: error\ndata: \{"type":"error","error":\{"type":"api_error"/);
     assert.ok(!openai!.text.includes('[DONE]') && !anthropic!.text.includes('message_stop'));
-    for (const provider of [world.openai, world.anthropic]) {
+    for (const provider of [stack.openai, stack.anthropic]) {
       const request = await provider.request(0);
       await request.over;
       assert.ok(request.clientGone, 'the provider was not stopped');
     }
     setFault(FAULT.none);
-    await eventually('both are in the books', () => nothingLeaks(world));
+    await eventually('both are in the books', () => nothingLeaks(stack));
     for (const { id } of [openai!, anthropic!]) {
       const usage = await usageOf(id);
       assert.deepEqual([usage.usage_source, usage.output_tokens], ['Partial', 10]);
@@ -242,8 +242,8 @@ describe('holds that cannot be renewed', () => {
   });
   it('for less than 20 s let running streams continue', async () => {
     const waiting = gate();
-    world.openai.script(insertAt(openaiStream(['a', 'b'], { usage: USAGE }), 2, waiting));
-    const asked = ask(world.gateway.url, { path: '/v1/chat/completions', key: KEYS.main, body: CALLS[1].body });
+    stack.openai.script(insertAt(openaiStream(['a', 'b'], { usage: USAGE }), 2, waiting));
+    const asked = ask(stack.gateway.url, { path: '/v1/chat/completions', key: KEYS.main, body: CALLS[1].body });
     await waiting.reached;
     setFault(FAULT.commitFails);
     await failedRenewal();
@@ -251,7 +251,7 @@ describe('holds that cannot be renewed', () => {
     setFault(FAULT.none);
     await eventually('the ledger works again', async () => {
       await time.pass(0);
-      return world.gateway.ledger.recordProgress(new Map()).then(() => true, () => false);
+      return stack.gateway.ledger.recordProgress(new Map()).then(() => true, () => false);
     });
     const renewals = await renewalCount('ok');
     await eventually('the holds are renewed', async () => { time.monotonicMs -=
@@ -261,16 +261,16 @@ describe('holds that cannot be renewed', () => {
     assert.ok((await asked).ended);
   });
 
-  /** Once the ledger knows that it fails, which a call finds out, renewals are refused at once. */
+  /** After a call has shown that the ledger fails, renewals are refused at once. */
   async function failedRenewal(): Promise<void> {
-    assert.equal((await post(world, '/v1/chat/completions', chat())).status, 503);
+    assert.equal((await post(stack, '/v1/chat/completions', chat())).status, 503);
     const failed = await renewalCount('unavailable');
     await time.pass(1_000);
     await eventually('a renewal has failed', async () => await renewalCount('unavailable') > failed);
   }
 
   async function renewalCount(outcome: string): Promise<number> {
-    const text = await (await fetch(`${world.gateway.adminUrl}/metrics`)).text();
+    const text = await (await fetch(`${stack.gateway.adminUrl}/metrics`)).text();
     const line = text.split('\n').find((each) =>
       /ledger.*_count\{/.test(each) && each.includes('operation="progress"') && each.includes(`outcome="${outcome}"`));
     return Number(line?.split(' ').at(-1) ?? 0);

@@ -1,15 +1,15 @@
-/** The lists of models, in both dialects, and how a model's name is taken (docs/http.md). */
+/** The lists of models, in both dialects, and the comparison of names (docs/http.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../../support/manifests.ts';
 import { openaiChat } from '../../support/provider-answers.ts';
-import { chat, get, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, Json, World } from '../../support/api/world.ts';
+import { chat, get, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
 const TWO_MODELS = 'sk-test-two-models-000000000000000000000000';
-let world: World;
+let stack: TestStack;
 beforeAll(async () => {
-  world = await startWorld({ files: ({ anthropicUrl }) => ({
+  stack = await startTestStack({ files: ({ anthropicUrl }) => ({
     'slashed.yaml': `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
@@ -30,8 +30,8 @@ spec: {models: [{name: vendor/model-1.0, vendor: Slash, quotaType: Token, modelR
     'two-models.yaml': keyManifest('two-models', TWO_MODELS, 'models: [text-model, gpt-model]'),
   }) });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 describe('GET /v1/models', () => {
   const priced = [
@@ -41,14 +41,14 @@ describe('GET /v1/models', () => {
   const ids = (answer: Answer): string[] => answer.json().data.map(({ id }: Json) => id);
 
   it('lists the models that this key can call, without unpriced models and prices without a route', async () => {
-    const answer = await get(world, '/v1/models');
+    const answer = await get(stack, '/v1/models');
     assert.equal(answer.json().object, 'list');
     assert.deepEqual(ids(answer), priced);
-    assert.deepEqual(ids(await get(world, '/v1/models', { 'x-api-key': KEYS.narrow })), ['text-model']);
-    assert.deepEqual(ids(await get(world, '/v1/models', { 'x-api-key': TWO_MODELS })), ['gpt-model', 'text-model']);
+    assert.deepEqual(ids(await get(stack, '/v1/models', { 'x-api-key': KEYS.narrow })), ['text-model']);
+    assert.deepEqual(ids(await get(stack, '/v1/models', { 'x-api-key': TWO_MODELS })), ['gpt-model', 'text-model']);
   });
   it('has OpenAI\'s format, with the vendor as owner, also for a single model', async () => {
-    const [first] = (await get(world, '/v1/models')).json().data;
+    const [first] = (await get(stack, '/v1/models')).json().data;
     assert.deepEqual({
       ...first, created: typeof first.created,
     }, {
@@ -56,12 +56,12 @@ describe('GET /v1/models', () => {
       endpoints: ['/v1/chat/completions', '/v1/messages'], input_modalities: ['text', 'image'],
       output_modalities: ['text'], context_length: 100_000, max_output_tokens: 4000,
     });
-    assert.deepEqual((await get(world, '/v1/models/claude-model')).json(), first);
-    assert.equal((await get(world, '/v1/models/vendor/model-1.0')).json().owned_by, 'Slash');
-    assert.equal((await get(world, '/v1/models/vendor%2Fmodel-1.0')).json().id, 'vendor/model-1.0');
+    assert.deepEqual((await get(stack, '/v1/models/claude-model')).json(), first);
+    assert.equal((await get(stack, '/v1/models/vendor/model-1.0')).json().owned_by, 'Slash');
+    assert.equal((await get(stack, '/v1/models/vendor%2Fmodel-1.0')).json().id, 'vendor/model-1.0');
   });
   it('describes inputs, outputs and endpoints of each model', async () => {
-    const list = (await get(world, '/v1/models')).json().data;
+    const list = (await get(stack, '/v1/models')).json().data;
     const factsOf = (model: string): Json => {
       const { endpoints, input_modalities: inputs, output_modalities: outputs, context_length: context,
         max_output_tokens: output } = list.find(({ id }: Json) => id === model);
@@ -70,41 +70,41 @@ describe('GET /v1/models', () => {
     assert.deepEqual(factsOf('embed-model'), [['/v1/embeddings'], ['text'], ['embedding'], 8192, null]);
     assert.deepEqual(factsOf('image-model'), [['/v1/images/generations'], ['text'], ['image'], null, null]);
     const version = { 'anthropic-version': '2023-06-01' };
-    const seen = (await get(world, '/v1/models/claude-model', version)).json().capabilities;
-    const blind = (await get(world, '/v1/models/text-model', version)).json().capabilities;
+    const seen = (await get(stack, '/v1/models/claude-model', version)).json().capabilities;
+    const blind = (await get(stack, '/v1/models/text-model', version)).json().capabilities;
     assert.deepEqual([seen.image_input.supported, blind.image_input.supported], [true, false]);
     assert.deepEqual([seen.citations.supported, blind.citations.supported], [true, false]);
   });
   it('has Anthropic\'s format if the request has anthropic-version', async () => {
     const version = { 'anthropic-version': '2023-06-01' };
-    const page = (await get(world, '/v1/models?limit=2', version)).json();
+    const page = (await get(stack, '/v1/models?limit=2', version)).json();
     assert.deepEqual([
       page.data.map(({ id }: Json) => id), page.has_more, page.first_id, page.last_id,
     ], [priced.slice(0, 2), true, 'claude-model', 'embed-model']);
     assert.equal(page.data[0].type, 'model');
-    const next = (await get(world, `/v1/models?limit=20&after_id=${page.last_id}`, version)).json();
+    const next = (await get(stack, `/v1/models?limit=20&after_id=${page.last_id}`, version)).json();
     assert.deepEqual([next.data.map(({ id }: Json) => id), next.has_more], [priced.slice(2), false]);
-    const one = (await get(world, '/v1/models/vendor/model-1.0', version)).json();
+    const one = (await get(stack, '/v1/models/vendor/model-1.0', version)).json();
     assert.deepEqual(
       [one.type, one.id, one.max_input_tokens, one.max_tokens], ['model', 'vendor/model-1.0', 200_000, 64_000],
     );
   });
   it('answers HEAD without a body', async () => {
     const response =
-      await fetch(`${world.gateway.url}/v1/models`, { method: 'HEAD', headers: { 'x-api-key': KEYS.main } });
+      await fetch(`${stack.gateway.url}/v1/models`, { method: 'HEAD', headers: { 'x-api-key': KEYS.main } });
     assert.deepEqual([response.status, await response.text()], [200, '']);
     assert.match(response.headers.get('x-request-id') ?? '', /^req_/);
-    assert.equal((await fetch(`${world.gateway.url}/v1/models`, { method: 'HEAD' })).status, 401);
+    assert.equal((await fetch(`${stack.gateway.url}/v1/models`, { method: 'HEAD' })).status, 401);
   });
 });
 
 describe('a model\'s name', () => {
   it('is compared exactly', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     for (const name of ['GPT-model', ' gpt-model', 'gpt-model ', 'openai/gpt-model', 'gpt-model-latest']) {
-      assert.equal((await post(world, '/v1/chat/completions', chat(name))).status, 404, name);
-      assert.equal((await get(world, `/v1/models/${encodeURIComponent(name)}`)).status, 404, name);
+      assert.equal((await post(stack, '/v1/chat/completions', chat(name))).status, 404, name);
+      assert.equal((await get(stack, `/v1/models/${encodeURIComponent(name)}`)).status, 404, name);
     }
-    assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model'))).status, 200);
+    assert.equal((await post(stack, '/v1/chat/completions', chat('gpt-model'))).status, 200);
   });
 });

@@ -1,21 +1,21 @@
 /** The end of a response is sent only once its settlement is in the ledger. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { chat, get, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, get, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { openaiChat, openaiStream } from '../../support/provider-answers.ts';
 
-let world: World;
-beforeAll(async () => { world = await startWorld(); });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+let stack: TestStack;
+beforeAll(async () => { stack = await startTestStack(); });
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
-/** Runs the work while settlements wait; `asked` resolves when the first of them is made. */
+/** Runs the work while settlements wait; `asked` resolves at the first of them. */
 async function withSettlementsHeld(
   work: (asked: Promise<void>, release: () => void) => Promise<void>,
 ): Promise<void> {
-  const { ledger } = world.gateway;
+  const { ledger } = stack.gateway;
   const settle = ledger.settle.bind(ledger);
   const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   ledger.settle = async (settlement) => { asked.resolve(); await released.promise; return settle(settlement); };
@@ -29,8 +29,8 @@ async function withSettlementsHeld(
 
 describe('before its settlement is in the ledger', () => {
   it('the end of a stream is not sent', () => withSettlementsHeld(async (asked, release) => {
-    world.openai.script(openaiStream(['hel', 'lo']));
-    const response = await fetch(`${world.gateway.url}/v1/chat/completions`, {
+    stack.openai.script(openaiStream(['hel', 'lo']));
+    const response = await fetch(`${stack.gateway.url}/v1/chat/completions`, {
       method: 'POST', headers: { authorization: `Bearer ${KEYS.main}` },
       body: JSON.stringify(chat('gpt-model', { stream: true })),
     });
@@ -47,13 +47,13 @@ describe('before its settlement is in the ledger', () => {
 
   for (const [what, size] of [['that is not a stream', 10], ['over 8 MiB', 9 * 2 ** 20]] as const)
     it(`an answer ${what} is not completed`, () => withSettlementsHeld(async (asked, release) => {
-      world.openai.script(openaiChat({ content: 'x'.repeat(size) }));
+      stack.openai.script(openaiChat({ content: 'x'.repeat(size) }));
       let whole = false;
       const running =
-        post(world, '/v1/chat/completions', chat()).then((answer) => { whole = true; return answer; });
+        post(stack, '/v1/chat/completions', chat()).then((answer) => { whole = true; return answer; });
       await asked;
-      // whatever was sent already has come by the time another call on this machine has
-      await get(world, '/v1/models');
+      // everything that was sent before has arrived by the time another call on this machine has ended
+      await get(stack, '/v1/models');
       assert.equal(whole, false);
       release();
       const answer = await running;

@@ -1,17 +1,17 @@
-/** Prices of channels: the hold is for the dearest that may serve, the bill for the one that did. */
+/** Prices of channels: the hold uses the most expensive one, and the bill the one that served. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { gated, openaiChat, openaiError } from '../../support/provider-answers.ts';
 import { KEYS } from '../../support/manifests.ts';
-import { chat, get, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, get, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
-let world: World;
+let stack: TestStack;
 
 beforeAll(async () => {
   const model = (name: string): string => `{name: ${name}, contextTokens: 100000, maxOutputTokens: 4000}`;
-  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => ({ 'channels.yaml': `${HEAD}ModelRoute
+  stack = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) => ({ 'channels.yaml': `${HEAD}ModelRoute
 metadata: {name: channels}
 spec:
   models: [${model('gpt-both')}, ${model('gpt-dear')}]
@@ -31,20 +31,20 @@ spec:
   - {name: gpt-dear, vendor: V, quotaType: Token, usdPerMillion: {input: "10", output: "20"}}
 ` }) });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 const PATH = '/v1/chat/completions';
 const USAGE = { usage: { prompt_tokens: 10, completion_tokens: 100 } };
 const ask = (model: string, key: keyof typeof KEYS = 'main', limit = 100): Promise<Answer> =>
-  post(world, PATH, chat(model, { max_tokens: limit }), { authorization: `Bearer ${KEYS[key]}` });
+  post(stack, PATH, chat(model, { max_tokens: limit }), { authorization: `Bearer ${KEYS[key]}` });
 
 async function heldFor(model: string): Promise<bigint> {
   const { reply, gate } = gated(openaiChat(USAGE));
-  world.openai.script(reply);
+  stack.openai.script(reply);
   const call = ask(model);
   await Promise.race([gate.reached, call]);
-  const { held } = await spending(world);
+  const { held } = await spending(stack);
   gate.open();
   assert.equal((await call).status, 200);
   return held;
@@ -53,27 +53,27 @@ async function heldFor(model: string): Promise<bigint> {
 describe('a call that a cheap or an expensive channel can serve', () => {
   it('has a hold for the expensive one, and is billed at the price of the channel that served it', async () => {
     assert.equal(await heldFor('gpt-both'), await heldFor('gpt-dear'));
-    world.openai.script(openaiChat(USAGE));
+    stack.openai.script(openaiChat(USAGE));
     const cheap = await ask('gpt-both');
     assert.equal(cheap.headers.get('x-modelgateway-cost-usd'), '0.00021'); // 10 at $1 and 100 at $2 per million
-    world.openai.script(openaiError(500, 'down'));
-    world.anthropic.script(openaiChat(USAGE));
+    stack.openai.script(openaiError(500, 'down'));
+    stack.anthropic.script(openaiChat(USAGE));
     const dear = await ask('gpt-both');
     assert.equal(dear.headers.get('x-modelgateway-cost-usd'), '0.0021');
-    const usage = await get(world, `/v1/usage/${dear.headers.get('x-request-id')}`);
+    const usage = await get(stack, `/v1/usage/${dear.headers.get('x-request-id')}`);
     const { channel, lines } = usage.json();
     assert.equal(channel, 'channels/dear');
     assert.deepEqual(lines.map((line: { rate_usd: string }) => line.rate_usd), ['10', '20']);
   });
 
   it('has one hold, whichever channel serves it', async () => {
-    const { ledger } = world.gateway;
+    const { ledger } = stack.gateway;
     const hold = ledger.hold.bind(ledger);
     let holds = 0;
     ledger.hold = (request) => { holds++; return hold(request); };
     try {
-      world.openai.script(openaiError(500, 'down'));
-      world.anthropic.script(openaiChat(USAGE));
+      stack.openai.script(openaiError(500, 'down'));
+      stack.anthropic.script(openaiChat(USAGE));
       assert.equal((await ask('gpt-both')).status, 200);
       assert.equal(holds, 1);
     } finally {
@@ -82,28 +82,28 @@ describe('a call that a cheap or an expensive channel can serve', () => {
   });
 
   it('is served by the cheap channel if the quota is too small for the other, and not retried there', async () => {
-    world.openai.script(openaiChat(USAGE)); // 1000 tokens are $0.002 or $0.02; the quota is $0.01
+    stack.openai.script(openaiChat(USAGE)); // 1000 tokens are $0.002 or $0.02; the quota is $0.01
     assert.equal((await ask('gpt-both', 'refuse', 1000)).status, 200);
-    world.openai.script(openaiError(500, 'down'));
+    stack.openai.script(openaiError(500, 'down'));
     const failed = await ask('gpt-both', 'refuse', 1000);
     assert.equal(failed.status, 502, failed.text);
-    assert.equal(world.anthropic.requests.length, 0);
-    assert.equal((await spending(world, 'refuse')).spent, 210_000n);
+    assert.equal(stack.anthropic.requests.length, 0);
+    assert.equal((await spending(stack, 'refuse')).spent, 210_000n);
   });
 
   it('never spends more than its quota, whatever fails, however many run at once', async () => {
     const CALLS = 24;
     const full = { usage: { prompt_tokens: 10, completion_tokens: 400 } };
     for (let index = 0; index < CALLS; index++)
-      world.openai.script(index % 3 === 0 ? openaiChat(full) : openaiError(503, 'overloaded'));
-    for (let index = 0; index < CALLS; index++) world.anthropic.script(openaiChat(full));
+      stack.openai.script(index % 3 === 0 ? openaiChat(full) : openaiError(503, 'overloaded'));
+    for (let index = 0; index < CALLS; index++) stack.anthropic.script(openaiChat(full));
     const answers = await Promise.all(Array.from({ length: CALLS }, () => ask('gpt-both', 'small', 400)));
     assert.ok(answers.some(({ status }) => status === 200));
-    const { spent, held } = await spending(world, 'small');
+    const { spent, held } = await spending(stack, 'small');
     assert.ok(spent <= 10_000_000n, `spent ${spent}`);
     assert.equal(held, 0n);
     const records = await Promise.all(answers.map(({ headers }) => (
-      world.gateway.ledger.readUsage('team/small', headers.get('x-request-id') ?? ''))));
+      stack.gateway.ledger.readUsage('team/small', headers.get('x-request-id') ?? ''))));
     const billed = records.reduce((sum, record) => sum + (record?.costNanoUsd ?? 0n), 0n);
     assert.equal(billed, spent);
     assert.ok(records.every((record) => (record?.unbilledNanoUsd ?? 0n) === 0n));

@@ -1,10 +1,10 @@
-/** What a call holds while it runs, and how far its output limit is lowered (docs/concepts/money.md). */
+/** The hold of a running call, and the lowering of its output limit (docs/concepts/money.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../../support/manifests.ts';
 import { anthropicMessage, gated, openaiChat, openaiImages, openaiStream } from '../../support/provider-answers.ts';
-import { chat, message, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, message, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 // gpt-model, nano-USD per token: input $2.50 a million, as a five-minute cache write 1.25 times that, output $10 a
 // million
@@ -12,10 +12,10 @@ const INPUT = 3_125n;
 const OUTPUT = 10_000n;
 const KEY = (name: string): string => `sk-test-${name}-`.padEnd(43, '0');
 const QUOTAS = { afford300: '0.0045', afford200: '0.0028', afford3000: '0.034', affordlittle: '0.0028' } as const;
-let world: World;
+let stack: TestStack;
 
 beforeAll(async () => {
-  world = await startWorld({ files: () => ({
+  stack = await startTestStack({ files: () => ({
     'dear.yaml': `
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
@@ -28,18 +28,18 @@ ${Object.entries(QUOTAS).map(([name, usd]) => keyManifest(name.toLowerCase(), KE
   .join('')}`,
   }) });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
-/** What a key holds while this call, its only one, is at the provider. */
+/** A key's hold while this call, its only one, is at the provider. */
 async function held(path: string, body: unknown, name = 'main'): Promise<bigint> {
   const reply = gated(path === '/v1/messages'
     ? anthropicMessage()
     : path === '/v1/images/generations' ? openaiImages(1) : openaiChat());
-  (path === '/v1/messages' ? world.anthropic : world.openai).script(reply.reply);
-  const call = post(world, path, body, name === 'main' ? {} : { 'x-api-key': KEY(name) });
+  (path === '/v1/messages' ? stack.anthropic : stack.openai).script(reply.reply);
+  const call = post(stack, path, body, name === 'main' ? {} : { 'x-api-key': KEY(name) });
   await Promise.race([reply.gate.reached, call]);
-  const { held: amount } = await spending(world, name);
+  const { held: amount } = await spending(stack, name);
   reply.gate.open();
   const answer = await call;
   assert.equal(answer.status, 200, answer.text);
@@ -102,12 +102,12 @@ describe('the hold', () => {
     );
   });
   it('uses the limit that is sent: the requested one, or the model\'s own if that is lower', async () => {
-    world.openai.script(openaiChat());
-    await post(world, '/v1/chat/completions', chat('gpt-model', { max_completion_tokens: 999_999_999 }));
-    await post(world, '/v1/chat/completions', chat('gpt-model'));
-    await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 7 }));
-    await post(world, '/v1/chat/completions', chat('old-field-model', { max_completion_tokens: 7 }));
-    const sent = await Promise.all([0, 1, 2, 3].map(async (index) => (await world.openai.request(index)).json()));
+    stack.openai.script(openaiChat());
+    await post(stack, '/v1/chat/completions', chat('gpt-model', { max_completion_tokens: 999_999_999 }));
+    await post(stack, '/v1/chat/completions', chat('gpt-model'));
+    await post(stack, '/v1/chat/completions', chat('gpt-model', { max_tokens: 7 }));
+    await post(stack, '/v1/chat/completions', chat('old-field-model', { max_completion_tokens: 7 }));
+    const sent = await Promise.all([0, 1, 2, 3].map(async (index) => (await stack.openai.request(index)).json()));
     const limits = sent.map(({ max_tokens: old, max_completion_tokens: current }) => [old, current]);
     assert.deepEqual(limits, [[undefined, 4000], [undefined, 4000], [undefined, 7], [7, undefined]]);
   });
@@ -116,9 +116,9 @@ describe('the hold', () => {
 describe('a limit that is lowered', () => {
   const ask = (name: keyof typeof QUOTAS, more: Record<string, unknown>, path:
     | '/v1/chat/completions' | '/v1/messages' = '/v1/chat/completions'): Promise<Answer> => {
-    world.openai.script(openaiChat());
-    world.anthropic.script(anthropicMessage());
-    return post(world, path, path === '/v1/messages'
+    stack.openai.script(openaiChat());
+    stack.anthropic.script(anthropicMessage());
+    return post(stack, path, path === '/v1/messages'
       ? message('claude-model', more)
       : chat('gpt-model', more), { 'x-api-key': KEY(name) });
   };
@@ -127,7 +127,7 @@ describe('a limit that is lowered', () => {
     const limit = Number(lowered.headers.get('x-modelgateway-max-tokens'));
     assert.ok(lowered.status === 200 && limit >= 16 && limit <= 450, `${lowered.status} ${limit}`);
     assert.ok(BigInt(limit) * OUTPUT <= 4_500_000n, 'the limit costs at most the quota');
-    assert.equal((await world.openai.request(0)).json()['max_completion_tokens'], limit);
+    assert.equal((await stack.openai.request(0)).json()['max_completion_tokens'], limit);
     const short = await ask('afford200', {});
     assert.deepEqual([short.status, short.headers.get('x-modelgateway-max-tokens')], [429, null]);
     const little = await ask('affordlittle', {});
@@ -149,23 +149,23 @@ describe('a limit that is lowered', () => {
   it('is not lowered for tools or an output schema, nor with Refuse', async () => {
     const headers = { 'x-api-key': KEY('afford300') };
     const tools = { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }] };
-    assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model', tools), headers)).status, 429);
+    assert.equal((await post(stack, '/v1/chat/completions', chat('gpt-model', tools), headers)).status, 429);
     assert.equal((await post(
-      world, '/v1/chat/completions', chat('gpt-model', { response_format: { type: 'json_object' } }), headers,
+      stack, '/v1/chat/completions', chat('gpt-model', { response_format: { type: 'json_object' } }), headers,
     )).status, 429);
-    assert.equal((await post(world, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.refuse })).status, 429);
+    assert.equal((await post(stack, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.refuse })).status, 429);
   });
   it('is reported in streams and in Anthropic\'s dialect too', async () => {
-    world.openai.script(openaiStream());
-    world.anthropic.script(anthropicMessage());
+    stack.openai.script(openaiStream());
+    stack.anthropic.script(anthropicMessage());
     for (const answer of [
-      await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }), { 'x-api-key': KEYS.small }),
-      await post(world, '/v1/messages', message('claude-model', { max_tokens: 4000 }), { 'x-api-key': KEYS.small }),
+      await post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true }), { 'x-api-key': KEYS.small }),
+      await post(stack, '/v1/messages', message('claude-model', { max_tokens: 4000 }), { 'x-api-key': KEYS.small }),
     ]) {
       assert.equal(answer.status, 200, answer.text);
       const told = Number(answer.headers.get('x-modelgateway-max-tokens'));
       assert.ok(told >= 16 && told < 4000, String(told));
     }
-    assert.equal((await world.anthropic.request(0)).json()['max_tokens'] as number < 4000, true);
+    assert.equal((await stack.anthropic.request(0)).json()['max_tokens'] as number < 4000, true);
   });
 });

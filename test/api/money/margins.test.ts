@@ -1,16 +1,18 @@
-/** What a channel costs the platform: in records and metrics, in no answer to a key, and in no hold, bill or quota. */
+/**
+ * A channel's cost for the platform: in records and metrics, in no response to a key, and in no hold, bill or quota.
+ */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { gated, openaiChat, openaiError } from '../../support/provider-answers.ts';
-import { chat, get, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, get, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
-let world: World;
+let stack: TestStack;
 
 beforeAll(async () => {
-  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => ({ 'margins.yaml': `${HEAD}ModelRoute
+  stack = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) => ({ 'margins.yaml': `${HEAD}ModelRoute
 metadata: {name: margins}
 spec:
   models: [{name: gpt-cost, contextTokens: 100000, maxOutputTokens: 4000},
@@ -40,8 +42,8 @@ spec:
   - {name: only-a-cost, vendor: V, quotaType: Token, modelRatio: "1"}
 ` }) });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 const PATH = '/v1/chat/completions';
 const BODY = chat('gpt-cost', { max_tokens: 500, messages: [{ role: 'user', content: 'word '.repeat(2000) }] });
@@ -50,38 +52,38 @@ const ANSWER = { usage: {
 } } as const;
 
 async function recordOf(answer: Answer): Promise<UsageRecord> {
-  const record = await world.gateway.ledger.readUsage('team/main', answer.headers.get('x-request-id') ?? '');
+  const record = await stack.gateway.ledger.readUsage('team/main', answer.headers.get('x-request-id') ?? '');
   return record ?? assert.fail('the call has no record');
 }
 
 describe('a channel with a cost', () => {
   it('has it in the record of each call, by the dimensions that were billed', async () => {
-    world.openai.script(openaiChat(ANSWER));
-    const standard = await post(world, PATH, BODY);
+    stack.openai.script(openaiChat(ANSWER));
+    const standard = await post(stack, PATH, BODY);
     assert.equal(standard.status, 200, standard.text);
     const { costNanoUsd, upstreamCostNanoUsd } = await recordOf(standard);
     // 1000 at $2 and 200 at $10 per million; 600 at $1, 400 at $0.1 and 200 at $4
     assert.deepEqual([costNanoUsd, upstreamCostNanoUsd], [4_000_000n, 1_440_000n]);
-    world.openai.script(openaiChat({ ...ANSWER, extra: { service_tier: 'priority' } }));
-    const priority = await recordOf(await post(world, PATH, BODY));
+    stack.openai.script(openaiChat({ ...ANSWER, extra: { service_tier: 'priority' } }));
+    const priority = await recordOf(await post(stack, PATH, BODY));
     assert.deepEqual([priority.costNanoUsd, priority.upstreamCostNanoUsd], [4_000_000n, 2_880_000n]);
   });
 
   it('has the same bills and holds as one without, also at a loss on the channel of a retry', async () => {
     const amounts = [];
     for (const model of ['gpt-list', 'gpt-cost']) {
-      world.anthropic.clear();
+      stack.anthropic.clear();
       const reply = gated(openaiError(500, 'down'));
-      world.openai.script(reply.reply);
-      world.anthropic.script(openaiChat(ANSWER));
-      const before = await spending(world);
-      const running = post(world, PATH, { ...BODY, model });
+      stack.openai.script(reply.reply);
+      stack.anthropic.script(openaiChat(ANSWER));
+      const before = await spending(stack);
+      const running = post(stack, PATH, { ...BODY, model });
       await Promise.race([reply.gate.reached, running]);
-      const { held } = await spending(world);
+      const { held } = await spending(stack);
       reply.gate.open();
       const answer = await running;
       assert.equal(answer.status, 200, answer.text);
-      const { spent } = await spending(world);
+      const { spent } = await spending(stack);
       const { upstreamCostNanoUsd, channel } = await recordOf(answer);
       amounts.push({ held, spent: spent - before.spent, upstreamCostNanoUsd, channel });
     }
@@ -93,27 +95,27 @@ describe('a channel with a cost', () => {
   });
 
   it('costs nothing if the provider refuses the call', async () => {
-    world.openai.script(openaiError(400, 'no such parameter'));
-    const { costNanoUsd, upstreamCostNanoUsd, status } = await recordOf(await post(world, PATH, BODY));
+    stack.openai.script(openaiError(400, 'no such parameter'));
+    const { costNanoUsd, upstreamCostNanoUsd, status } = await recordOf(await post(stack, PATH, BODY));
     assert.deepEqual([costNanoUsd, upstreamCostNanoUsd, status], [0n, 0n, 'Failed']);
   });
 
   it('is never shown to a key: in a response, its headers, usage or the price list', async () => {
-    world.openai.script(openaiChat(ANSWER));
-    const answer = await post(world, PATH, BODY);
-    const usage = await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`);
+    stack.openai.script(openaiChat(ANSWER));
+    const answer = await post(stack, PATH, BODY);
+    const usage = await get(stack, `/v1/usage/${answer.headers.get('x-request-id')}`);
     assert.equal(usage.json().cost_usd, '0.004');
     const told = [
-      answer.text, JSON.stringify([...answer.headers]), usage.text, (await get(world, '/v1/key')).text,
-      (await get(world, '/pricing.json')).text, (await get(world, '/v1/models')).text,
+      answer.text, JSON.stringify([...answer.headers]), usage.text, (await get(stack, '/v1/key')).text,
+      (await get(stack, '/pricing.json')).text, (await get(stack, '/v1/models')).text,
     ].join('\n');
     assert.doesNotMatch(told, /upstream_cost|margin_usd|0\.00144|only-a-cost|"costs/);
-    const unpriced = await post(world, PATH, chat('only-a-cost'));
+    const unpriced = await post(stack, PATH, chat('only-a-cost'));
     assert.equal(unpriced.status, 404, 'a catalog of costs prices no model');
   });
 
   it('is exported as a metric by channel and model, beside the billed amount', async () => {
-    const { text } = await fetch(`${world.gateway.adminUrl}/metrics`).then(async (response) => (
+    const { text } = await fetch(`${stack.gateway.adminUrl}/metrics`).then(async (response) => (
       { text: await response.text() }));
     const labels = '\\{channel="margins/second",model="gpt-cost"\\}';
     assert.match(text, new RegExp(`modelgateway_channel_cost_usd_total${labels} 0\\.01512`));

@@ -1,4 +1,4 @@
-/** What calls cost, what is held, and what is never lost (docs/pricing.md, docs/concepts/money.md). */
+/** Costs and holds of calls, and their guarantees (docs/pricing.md, docs/concepts/money.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../../support/manifests.ts';
@@ -8,11 +8,13 @@ import {
 } from '../../support/provider-answers.ts';
 import { CUT, gate } from '../../support/mock-provider.ts';
 import type { Reply } from '../../support/mock-provider.ts';
-import { chat, get, message, nothingLeaks, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, Json, World } from '../../support/api/world.ts';
+import {
+  chat, get, message, nothingLeaks, post, spending, startTestStack, tidyUp,
+} from '../../support/api/test-stack.ts';
+import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
 const CROWD_KEY = 'sk-test-crowd-00000000000000000000000000000';
-let world: World;
+let stack: TestStack;
 
 function groupsManifest(openaiUrl: string): string {
   return `
@@ -53,22 +55,22 @@ spec:
 }
 
 beforeAll(async () => {
-  world = await startWorld({ files: ({ openaiUrl }) => ({
+  stack = await startTestStack({ files: ({ openaiUrl }) => ({
     'groups.yaml': groupsManifest(openaiUrl),
     'more-keys.yaml': keyManifest('cheap', 'sk-test-cheap-00000000000000000000000000000', 'groupRef: {name: cheap}')
       + keyManifest('dear', 'sk-test-dear-000000000000000000000000000000', 'groupRef: {name: dear}')
       + keyManifest('crowd', CROWD_KEY, 'quota: {limitUsd: "1", whenShort: Refuse}'),
   }) });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 const CHEAP = { authorization: 'Bearer sk-test-cheap-00000000000000000000000000000' };
 const DEAR = { authorization: 'Bearer sk-test-dear-000000000000000000000000000000' };
 
-/** The record of a call, by the id in its answer. */
+/** Returns the record of a call, by the id in its response. */
 async function usageOf(answer: Answer, headers: Record<string, string> = {}): Promise<Json> {
-  return (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`, headers)).json();
+  return (await get(stack, `/v1/usage/${answer.headers.get('x-request-id')}`, headers)).json();
 }
 
 describe('the check values of the price formula', () => {
@@ -78,11 +80,11 @@ describe('the check values of the price formula', () => {
     4000, system: [{ type: 'text', text: 'x'.repeat(30000), cache_control: { type: 'ephemeral', ttl: '1h' } }] });
 
   it('$3/$15 with cache reads and writes cost $0.03375, streamed or not', async () => {
-    world.anthropic.script(anthropicMessage({ usage: anthropicUsage }));
-    const whole = await post(world, '/v1/messages', asks);
+    stack.anthropic.script(anthropicMessage({ usage: anthropicUsage }));
+    const whole = await post(stack, '/v1/messages', asks);
     assert.equal(whole.headers.get('x-modelgateway-cost-usd'), '0.03375');
-    world.anthropic.script(anthropicStream(['a', 'b'], { usage: anthropicUsage }));
-    const streamed = await post(world, '/v1/messages', { ...asks, stream: true });
+    stack.anthropic.script(anthropicStream(['a', 'b'], { usage: anthropicUsage }));
+    const streamed = await post(stack, '/v1/messages', { ...asks, stream: true });
     assert.equal(streamed.status, 200);
     const usage = await usageOf(streamed);
     assert.equal(usage.cost_usd, '0.03375');
@@ -93,27 +95,27 @@ describe('the check values of the price formula', () => {
   });
   it('$2.5/$10 with cached input at group ratio 0.8 cost $0.0204', async () => {
     const usage = { prompt_tokens: 12000, completion_tokens: 800, prompt_tokens_details: { cached_tokens: 10000 } };
-    world.openai.script(openaiChat({ usage }));
+    stack.openai.script(openaiChat({ usage }));
     const body = chat('gpt-model', { messages: [{ role: 'user', content: 'x'.repeat(20000) }] });
     assert.equal(
-      (await post(world, '/v1/chat/completions', body, CHEAP)).headers.get('x-modelgateway-cost-usd'), '0.0204',
+      (await post(stack, '/v1/chat/completions', body, CHEAP)).headers.get('x-modelgateway-cost-usd'), '0.0204',
     );
-    world.openai.script(openaiStream(['a', 'b'], { usage }));
-    const streamed = await post(world, '/v1/chat/completions', { ...body, stream: true }, CHEAP);
+    stack.openai.script(openaiStream(['a', 'b'], { usage }));
+    const streamed = await post(stack, '/v1/chat/completions', { ...body, stream: true }, CHEAP);
     assert.equal((await usageOf(streamed, CHEAP)).cost_usd, '0.0204');
   });
   it('a price per request at group ratio 1.5 costs $0.06, times n', async () => {
-    world.openai.script(openaiImages());
-    const one = await post(world, '/v1/images/generations', { model: 'image-model', prompt: 'a cat' }, DEAR);
+    stack.openai.script(openaiImages());
+    const one = await post(stack, '/v1/images/generations', { model: 'image-model', prompt: 'a cat' }, DEAR);
     assert.equal(one.status, 200, one.text);
     assert.equal(one.headers.get('x-modelgateway-cost-usd'), '0.06');
-    world.openai.script(openaiImages(3));
-    const three = await post(world, '/v1/images/generations', { model: 'image-model', prompt: 'a cat', n: 3 }, DEAR);
+    stack.openai.script(openaiImages(3));
+    const three = await post(stack, '/v1/images/generations', { model: 'image-model', prompt: 'a cat', n: 3 }, DEAR);
     assert.equal(three.headers.get('x-modelgateway-cost-usd'), '0.18');
   });
   it('embeddings cost their input', async () => {
-    world.openai.script(openaiEmbeddings([[0.1, 0.2]], 1000));
-    const answer = await post(world, '/v1/embeddings', { model: 'embed-model', input: 'x'.repeat(4000) });
+    stack.openai.script(openaiEmbeddings([[0.1, 0.2]], 1000));
+    const answer = await post(stack, '/v1/embeddings', { model: 'embed-model', input: 'x'.repeat(4000) });
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.00002');
   });
@@ -121,9 +123,9 @@ describe('the check values of the price formula', () => {
 
 describe('the money of a call', () => {
   it('has cost and remaining money in response headers, and in a usage record for its own key only', async () => {
-    world.openai.script(openaiChat({ usage: { prompt_tokens: 100, completion_tokens: 50 } }));
+    stack.openai.script(openaiChat({ usage: { prompt_tokens: 100, completion_tokens: 50 } }));
     const headers = { 'x-api-key': KEYS.small };
-    const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers);
+    const answer = await post(stack, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300 }), headers);
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.00075');
     assert.equal(answer.headers.get('x-modelgateway-remaining-usd'), '0.00925');
@@ -133,33 +135,33 @@ describe('the money of a call', () => {
     assert.deepEqual([
       usage.model, usage.group, usage.channel, usage.cost_usd, usage.unbilled_usd,
     ], ['gpt-model', 'Main', 'openai/direct', '0.00075', '0.00']);
-    assert.equal((await get(world, `/v1/usage/${usage.id}`)).status, 404, 'another key reads it');
-    const key = (await get(world, '/v1/key', headers)).json();
+    assert.equal((await get(stack, `/v1/usage/${usage.id}`)).status, 404, 'another key reads it');
+    const key = (await get(stack, '/v1/key', headers)).json();
     assert.deepEqual([key.spent_usd, key.remaining_usd, key.held_usd], ['0.00075', '0.00925', '0.00']);
   });
   it('is shown as Unlimited for an unlimited key', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     assert.equal(
-      (await post(world, '/v1/chat/completions', chat())).headers.get('x-modelgateway-remaining-usd'), 'Unlimited',
+      (await post(stack, '/v1/chat/completions', chat())).headers.get('x-modelgateway-remaining-usd'), 'Unlimited',
     );
   });
   it('is estimated, marked and never zero if the provider reports no usage', async () => {
-    world.openai.script(openaiChat({ content: 'x'.repeat(400), usage: null }));
-    const answer = await post(world, '/v1/chat/completions', chat());
+    stack.openai.script(openaiChat({ content: 'x'.repeat(400), usage: null }));
+    const answer = await post(stack, '/v1/chat/completions', chat());
     assert.equal(answer.headers.get('x-modelgateway-usage'), 'estimated');
     const usage = await usageOf(answer);
     assert.equal(usage.usage_source, 'Estimated');
     assert.equal(usage.output_tokens, 100);
     assert.ok(usage.input_tokens > 0);
-    world.anthropic.script(anthropicStream(['x'.repeat(40), 'y'.repeat(40)], { usage: null }));
-    const streamed = await usageOf(await post(world, '/v1/messages', message('claude-model', { stream: true })));
+    stack.anthropic.script(anthropicStream(['x'.repeat(40), 'y'.repeat(40)], { usage: null }));
+    const streamed = await usageOf(await post(stack, '/v1/messages', message('claude-model', { stream: true })));
     assert.equal(streamed.usage_source, 'Estimated');
     assert.equal(streamed.output_tokens, 20);
   });
   it('is not in the headers of streams and refusals', async () => {
-    world.openai.script(openaiStream());
-    const streamed = await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }));
-    const refused = await post(world, '/v1/chat/completions', chat('no-model'));
+    stack.openai.script(openaiStream());
+    const streamed = await post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true }));
+    const refused = await post(stack, '/v1/chat/completions', chat('no-model'));
     for (const { headers } of [streamed, refused]) {
       assert.equal(headers.get('x-modelgateway-cost-usd'), null);
       assert.equal(headers.get('x-modelgateway-max-tokens'), null);
@@ -177,14 +179,14 @@ describe('too little money for the worst case', () => {
     assert.ok(bound(2950) < 0.05 && bound(2950) * 21 > 1);
     const waiting = gate();
     const usage = { prompt_tokens: 700, completion_tokens: 4000 };
-    world.openai.script({ ...openaiChat({ usage }), beforeHead: [waiting] });
+    stack.openai.script({ ...openaiChat({ usage }), beforeHead: [waiting] });
     const calls =
-      Array.from({ length: 200 }, () => post(world, '/v1/chat/completions', body, { 'x-api-key': CROWD_KEY }));
+      Array.from({ length: 200 }, () => post(stack, '/v1/chat/completions', body, { 'x-api-key': CROWD_KEY }));
     const settled: Promise<Answer>[] = calls;
-    await world.openai.request(17);
-    // everybody has been decided once 200 less those in flight have been answered
+    await stack.openai.request(17);
+    // all calls are decided when 200 less those in flight have a response
     const refused = await firstRefusals(settled, 180);
-    const { held, spent } = await spending(world, 'crowd');
+    const { held, spent } = await spending(stack, 'crowd');
     assert.ok(held + spent <= 1_000_000_000n, `held ${held}`);
     waiting.open();
     const answers = await Promise.all(settled);
@@ -192,14 +194,14 @@ describe('too little money for the worst case', () => {
     assert.ok(ok.length >= 18 && ok.length <= 20, `${ok.length} succeeded`);
     assert.ok(refused >= 180);
     assert.ok(answers.every(({ status }) => status === 200 || status === 429));
-    const after = await spending(world, 'crowd');
+    const after = await spending(stack, 'crowd');
     assert.equal(after.spent, BigInt(ok.length) * (700n * 2_500n + 4000n * 10_000n));
     assert.ok(after.spent <= 1_000_000_000n);
-    assert.equal(world.openai.requests.length, ok.length, 'a refused call reached the provider');
+    assert.equal(stack.openai.requests.length, ok.length, 'a refused call reached the provider');
   });
 });
 
-/** Resolves once so many of the calls have been answered. */
+/** Resolves when this many of the calls have a response. */
 function firstRefusals(calls: readonly Promise<Answer>[], count: number): Promise<number> {
   return new Promise((resolve) => {
     let done = 0;
@@ -209,34 +211,34 @@ function firstRefusals(calls: readonly Promise<Answer>[], count: number): Promis
 
 describe('a provider that reports more output than allowed', () => {
   it('is billed from the free money; the rest is written off and never overspent', async () => {
-    await world.gateway.write(
+    await stack.gateway.write(
       'liar.yaml', keyManifest('liar', 'sk-test-liar-000000000000000000000000000000', 'quota: {limitUsd: "0.01"}'),
     );
     const headers = { 'x-api-key': 'sk-test-liar-000000000000000000000000000000' };
-    world.openai.script(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 1_000_000 } }));
-    // a search has no bound, so that the provider's figures are believed
+    stack.openai.script(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 1_000_000 } }));
+    // a web search has no bound, so the provider's usage is believed
     const answer = await post(
-      world, '/v1/chat/completions', chat('tools-model', { max_tokens: 300, web_search_options: {} }), headers,
+      stack, '/v1/chat/completions', chat('tools-model', { max_tokens: 300, web_search_options: {} }), headers,
     );
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get('x-modelgateway-remaining-usd'), '0.00');
     const usage = await usageOf(answer, headers);
     assert.equal(usage.cost_usd, '0.01');
     assert.equal(usage.unbilled_usd, '9.990025');
-    assert.deepEqual(await spending(world, 'liar'), { spent: 10_000_000n, held: 0n });
-    assert.equal((await post(world, '/v1/chat/completions', chat(), headers)).status, 429);
+    assert.deepEqual(await spending(stack, 'liar'), { spent: 10_000_000n, held: 0n });
+    assert.equal((await post(stack, '/v1/chat/completions', chat(), headers)).status, 429);
   });
   it('is billed under a limit that was lowered meanwhile', async () => {
     const key = 'sk-test-lowered-0000000000000000000000000000';
-    await world.gateway.write('lowered.yaml', keyManifest('lowered', key, 'quota: {limitUsd: "20"}'));
+    await stack.gateway.write('lowered.yaml', keyManifest('lowered', key, 'quota: {limitUsd: "20"}'));
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 1_000_000 } }));
-    world.openai.script(waiting.reply);
+    stack.openai.script(waiting.reply);
     const call = post(
-      world, '/v1/chat/completions', chat('tools-model', { max_tokens: 300, web_search_options: {} }),
+      stack, '/v1/chat/completions', chat('tools-model', { max_tokens: 300, web_search_options: {} }),
       { 'x-api-key': key },
     );
     await waiting.gate.reached;
-    await world.gateway.write('lowered.yaml', keyManifest('lowered', key, 'quota: {limitUsd: "5"}'));
+    await stack.gateway.write('lowered.yaml', keyManifest('lowered', key, 'quota: {limitUsd: "5"}'));
     waiting.gate.open();
     const usage = await usageOf(await call, { 'x-api-key': key });
     assert.deepEqual([usage.cost_usd, usage.unbilled_usd], ['5.00', '5.000025']);
@@ -246,16 +248,16 @@ describe('a provider that reports more output than allowed', () => {
 
 describe('a call that ends early', () => {
   it('is billed for its input and the output so far if the provider cuts the stream off', async () => {
-    world.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y'.repeat(40), 'z']), 3, CUT));
-    const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }));
+    stack.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y'.repeat(40), 'z']), 3, CUT));
+    const answer = await post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true }));
     assert.equal(answer.status, 200);
     assert.match(answer.text, /"error":\{"message":"The provider broke off/);
     assert.ok(!answer.text.includes('[DONE]'));
     const usage = await usageOf(answer);
     assert.deepEqual([usage.usage_source, usage.output_tokens], ['Partial', 20]);
     assert.ok(usage.input_tokens > 0);
-    world.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y'.repeat(40)]), 4, CUT));
-    const other = await post(world, '/v1/messages', message('claude-model', { stream: true }));
+    stack.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y'.repeat(40)]), 4, CUT));
+    const other = await post(stack, '/v1/messages', message('claude-model', { stream: true }));
     assert.match(other.text, /event: error\ndata: \{"type":"error"/);
     assert.ok(!other.text.includes('message_stop'));
     const cut = await usageOf(other);
@@ -263,27 +265,27 @@ describe('a call that ends early', () => {
     assert.equal(cut.input_tokens, 10);
   });
   it('is stopped under Cancel when the client disconnects, and billed for the output so far', async () => {
-    const before = await spending(world);
+    const before = await spending(stack);
     const waiting = gate();
-    world.openai.script(insertAt(openaiStream([TEN_TOKENS, TEN_TOKENS, 'z']), 3, waiting));
+    stack.openai.script(insertAt(openaiStream([TEN_TOKENS, TEN_TOKENS, 'z']), 3, waiting));
     const id = await leaveAfter(TEN_TOKENS, chat('cancel-model', { stream: true }));
-    const request = await world.openai.request(0);
+    const request = await stack.openai.request(0);
     await request.over;
     assert.equal(request.clientGone, true, 'the provider was not stopped');
     const usage = await settledUsage(id);
     assert.equal(usage.usage_source, 'Partial');
     assert.ok(usage.output_tokens >= 10 && usage.output_tokens <= 20);
-    assert.ok((await spending(world)).spent > before.spent);
+    assert.ok((await spending(stack)).spent > before.spent);
   });
   it('is read to its exact usage under Drain, the default', async () => {
     for (const [index, model] of ['drain-model', 'gpt-model'].entries()) {
       const waiting = gate();
-      world.openai.script(insertAt(
+      stack.openai.script(insertAt(
         openaiStream(['aa', 'bb', 'cc'], { usage: { prompt_tokens: 11, completion_tokens: 33 } }), 2, waiting,
       ));
       const id = await leaveAfter('aa', chat(model, { stream: true }));
       waiting.open();
-      const request = await world.openai.request(index);
+      const request = await stack.openai.request(index);
       await request.over;
       assert.equal(request.clientGone, false);
       const usage = await settledUsage(id);
@@ -292,39 +294,39 @@ describe('a call that ends early', () => {
   });
   it('is billed its exact usage if it does not stream and the client disconnects', async () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 11, completion_tokens: 33 } }));
-    world.openai.script(waiting.reply);
+    stack.openai.script(waiting.reply);
     const leaving = new AbortController();
-    const call = fetch(`${world.gateway.url}/v1/chat/completions`, { method: 'POST', signal:
+    const call = fetch(`${stack.gateway.url}/v1/chat/completions`, { method: 'POST', signal:
       leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify(chat()) });
     const gone = assert.rejects(call);
     await waiting.gate.reached;
-    const before = await spending(world);
+    const before = await spending(stack);
     leaving.abort();
     await gone;
     waiting.gate.open();
-    await (await world.openai.request(0)).over;
+    await (await stack.openai.request(0)).over;
     await settlement();
-    assert.equal((await spending(world)).spent - before.spent, 11n * 2_500n + 33n * 10_000n);
+    assert.equal((await spending(stack)).spent - before.spent, 11n * 2_500n + 33n * 10_000n);
   });
   it('costs nothing if the provider fails before any output', async () => {
-    const before = await spending(world);
+    const before = await spending(stack);
     for (const reply of [
       openaiError(500), { beforeHead: [CUT], steps: [] } satisfies Reply, json({}, { status: 404 }),
     ]) {
-      world.openai.script(reply);
-      assert.equal((await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }))).status, 502);
+      stack.openai.script(reply);
+      assert.equal((await post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true }))).status, 502);
     }
-    assert.deepEqual(await spending(world), before);
+    assert.deepEqual(await spending(stack), before);
   });
 });
 
-/** Of the tokenizer's vocabulary. */
+/** A text of the tokenizer's vocabulary. */
 const TEN_TOKENS = 'The quick brown fox jumps over the lazy dog.';
 
-/** Streams until `text` has come, then leaves; returns the request id. */
+/** Streams until `text`, then disconnects; returns the request id. */
 async function leaveAfter(text: string, body: unknown): Promise<string> {
   const leaving = new AbortController();
-  const response = await fetch(`${world.gateway.url}/v1/chat/completions`, { method:
+  const response = await fetch(`${stack.gateway.url}/v1/chat/completions`, { method:
     'POST', signal: leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify(body) });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   for (let seen = ''; !seen.includes(text);) {
@@ -339,22 +341,22 @@ async function leaveAfter(text: string, body: unknown): Promise<string> {
 
 /** Resolves once no call holds money any more. */
 async function settlement(): Promise<void> {
-  while (!nothingLeaks(world)) await new Promise((resolve) => { setImmediate(resolve); });
+  while (!nothingLeaks(stack)) await new Promise((resolve) => { setImmediate(resolve); });
 }
 
 async function settledUsage(id: string): Promise<Json> {
   await settlement();
-  return (await get(world, `/v1/usage/${id}`)).json();
+  return (await get(stack, `/v1/usage/${id}`)).json();
 }
 
 describe('an account', () => {
   it('without a grant pays for nothing', async () => {
-    await world.gateway.write('broke.yaml', keyManifest(
+    await stack.gateway.write('broke.yaml', keyManifest(
       'broke', 'sk-test-broke-00000000000000000000000000000', 'accountRef: {name: broke}',
     )
       + 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: broke, namespace: team}\nspec: {}\n');
     assert.equal((await post(
-      world, '/v1/chat/completions', chat(), { 'x-api-key': 'sk-test-broke-00000000000000000000000000000' },
+      stack, '/v1/chat/completions', chat(), { 'x-api-key': 'sk-test-broke-00000000000000000000000000000' },
     )).status, 402);
   });
 });

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { chat, get, nothingLeaks, post, startWorld } from '../../support/api/world.ts';
-import type { Answer, Json, World } from '../../support/api/world.ts';
+import { chat, get, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
+import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 import { gated, openaiChat } from '../../support/provider-answers.ts';
 import { assertBalanced, readBooks } from '../../support/api/books.ts';
 import { keyOf, sharedKeys } from '../../support/api/scene.ts';
@@ -16,35 +16,35 @@ const KEYS =
   { daily: 'Daily', monthly: 'Monthly', never: 'Never', 'late-daily': 'Daily', 'late-monthly': 'Monthly' } as const;
 type KeyName = keyof typeof KEYS;
 let nowMs = 0;
-let world: World;
+let stack: TestStack;
 
 beforeAll(async () => {
   nowMs = Date.parse('2026-12-30T12:00:00Z');
-  world = await startWorld({
+  stack = await startTestStack({
     nowMs: () => nowMs,
     files: () => ({ 'periods.yaml': sharedKeys(Object.entries(KEYS).map(([name, period]) =>
       ({ name, spec: `quota: {limitUsd: "0.01", period: ${period}, whenShort: Refuse}` })), '100') }),
   });
-  world.openai.script(FULL);
+  stack.openai.script(FULL);
 });
-afterAll(() => (world as World | undefined)?.stop());
+afterAll(() => (stack as TestStack | undefined)?.stop());
 afterEach(() => {
-  assert.ok(nothingLeaks(world));
-  assertBalanced(readBooks(world.gateway.dataDir));
+  assert.ok(nothingLeaks(stack));
+  assertBalanced(readBooks(stack.gateway.dataDir));
 });
 
-/** 900 tokens at $10 a million: with such a call spent, no other one is affordable. */
+/** 900 tokens at $10 a million: after such a call, no other one is affordable. */
 const FULL = openaiChat({ usage: { prompt_tokens: 0, completion_tokens: 900 } });
 const PERIODS = ['daily', 'monthly', 'never'] as const;
 
 const headersOf = (name: KeyName): Record<string, string> => ({ 'x-api-key': keyOf(name) });
 const call = (name: KeyName): Promise<Answer> =>
-  post(world, '/v1/chat/completions', chat('gpt-model', { max_tokens: 900 }), headersOf(name));
-const keyView = async (name: KeyName): Promise<Json> => (await get(world, '/v1/key', headersOf(name))).json();
+  post(stack, '/v1/chat/completions', chat('gpt-model', { max_tokens: 900 }), headersOf(name));
+const keyView = async (name: KeyName): Promise<Json> => (await get(stack, '/v1/key', headersOf(name))).json();
 const statuses = async (): Promise<number[]> => (await Promise.all(PERIODS.map(call))).map(({ status }) => status);
 const at = (time: string): void => { nowMs = Date.parse(time); };
 
-/** What each key has spent in its period. */
+/** The spending of each key in its period. */
 async function spent(): Promise<unknown[]> {
   return Promise.all(PERIODS.map(async (period) => (await keyView(period)).spent_usd));
 }
@@ -86,7 +86,7 @@ describe('periods', () => {
     const late = ['late-daily', 'late-monthly'] as const;
     at('2027-01-31T23:59:59.999Z');
     const waiting = gated(FULL);
-    world.openai.script(waiting.reply);
+    stack.openai.script(waiting.reply);
     const running = late.map(call);
     await Promise.all(late.map(holding));
     for (const name of late) assert.equal((await call(name)).status, 429, 'its hold does not count');
@@ -99,14 +99,14 @@ describe('periods', () => {
     const answers = await Promise.all(running);
     for (const [index, answer] of answers.entries()) {
       assert.equal(answer.status, 200);
-      // of the old period, whose limit it was measured against
+      // it belongs to the old period, by whose limit it was admitted
       assert.equal(answer.headers.get('x-modelgateway-remaining-usd'), '0.001');
       const usage =
-        (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`, headersOf(late[index]!))).json();
+        (await get(stack, `/v1/usage/${answer.headers.get('x-request-id')}`, headersOf(late[index]!))).json();
       assert.equal(usage.created_at, '2027-01-31T23:59:59.999Z');
       assert.equal((await keyView(late[index]!)).spent_usd, '0.00', 'the new period was charged');
     }
-    world.openai.script(FULL);
+    stack.openai.script(FULL);
     for (const name of late) assert.deepEqual(
       [(await call(name)).status, (await call(name)).status], [200, 429], 'the new period is not whole',
     );
@@ -115,15 +115,15 @@ describe('periods', () => {
   });
   it('keep many calls over midnight apart, and overspend neither day', async () => {
     at('2027-02-01T23:59:59.999Z');
-    world.openai.script(() => {
+    stack.openai.script(() => {
       nowMs += 1;
       return FULL;
     });
     const answers: number[] = [];
-    // each call that is admitted moves the clock: the second one is in the next day
+    // each admitted call advances the clock: the second one is in the next day
     for (let n = 0; n < 4; n++) answers.push((await call('daily')).status);
     assert.deepEqual(answers, [200, 200, 429, 429]);
-    world.openai.script(FULL);
+    stack.openai.script(FULL);
     nowMs += DAY_MS;
     assert.deepEqual((await Promise.all(Array.from({ length: 20 }, () => call('daily')))).filter(({ status }) =>
       status === 200).length, 1);

@@ -1,11 +1,8 @@
-/**
- * Never overspent: many calls of all kinds at once on keys that share a small account, with everything that can go
- * wrong.
- */
+/** No overspending: many concurrent calls of all kinds on keys of a small account, with all kinds of failures. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { chat, message, nothingLeaks, startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, message, nothingLeaks, startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { CUT, gate, RESET } from '../../support/mock-provider.ts';
 import type { RecordedRequest, Reply } from '../../support/mock-provider.ts';
 import {
@@ -20,13 +17,13 @@ import { keyOf, randomFrom, seedOfRun, sharedKeys } from '../../support/api/scen
 
 const USD = 1_000_000_000n;
 const CREDIT = 4n * USD / 10n;
-/** Of keys: their limits, null: Unlimited. */
+/** The limits of keys; null is Unlimited. */
 const LIMITS = { small: USD / 20n, middle: USD / 8n, smart: USD / 5n, free: null } as const;
 type KeyName = keyof typeof LIMITS;
 const NAMES = Object.keys(LIMITS) as KeyName[];
 const CALLS = 300;
 
-/** An Automatic group whose members become dearer: what fails on the one is held for again on the other. */
+/** An Automatic group with increasingly expensive members: a failure on one takes a new hold for the next. */
 const manifest = (url: string): string => `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
@@ -53,31 +50,31 @@ metadata: {name: smart}
 spec: {type: Automatic, members: [{name: cheap}, {name: dear}], allowedNamespaces: {from: All}}
 `;
 
-let world: World;
+let stack: TestStack;
 beforeAll(async () => {
   const limit = (name: KeyName): string =>
     LIMITS[name] === null ? '' : `quota: {limitUsd: "${Number(LIMITS[name]) / 1e9}"}`;
-  world = await startWorld({ files: ({ openaiUrl }) => ({
+  stack = await startTestStack({ files: ({ openaiUrl }) => ({
     'storm.yaml': manifest(openaiUrl),
     'keys.yaml': sharedKeys(NAMES.map((name) =>
       ({ name, spec: `${limit(name)}${name === 'smart' ? '\ngroupRef: {name: smart}' : ''}`.trim() })), '0.4'),
   }) });
 });
-afterAll(() => (world as World | undefined)?.stop());
+afterAll(() => (stack as TestStack | undefined)?.stop());
 
 describe('a storm on one small account', () => {
   const seed = seedOfRun();
   it(`never exceeds a limit, and its balance is the sum of its calls (SEED=${seed})`, async () => {
     const random = randomFrom(seed);
-    world.openai.script((request) => openaiFate(request, random));
-    world.anthropic.script((request) => anthropicFate(request, random));
+    stack.openai.script((request) => openaiFate(request, random));
+    stack.anthropic.script((request) => anthropicFate(request, random));
     const watch = watchLimits();
     const seen = await Promise.all(Array.from({ length: CALLS }, (_, n) => oneCall(NAMES[n % NAMES.length]!, random)));
-    await eventually('all calls are over', () => nothingLeaks(world));
+    await eventually('all calls are over', () => nothingLeaks(stack));
     const { samples, mostHeld } = watch.stop();
     assert.ok(samples > 100 && mostHeld > CREDIT / 10n, `${samples} samples, at most ${mostHeld} held: hardly a storm`);
 
-    const books = readBooks(world.gateway.dataDir);
+    const books = readBooks(stack.gateway.dataDir);
     assert.deepEqual(books.holds, []);
     assertBalanced(books);
     assert.ok((books.accounts.get('team/shared') ?? 0n) <= CREDIT);
@@ -86,7 +83,7 @@ describe('a storm on one small account', () => {
     assertOutcomes(seen, books.records);
   });
 
-  /** Every call that a client saw the end of has its record; what was refused has none. */
+  /** Every call that a client saw end has its record; refused ones have none. */
   function assertOutcomes(seen: readonly Seen[], records: readonly BookRecord[]): void {
     const byId = new Map(records.map((record) => [record.id, record]));
     const count = new Map<number, number>();
@@ -107,9 +104,9 @@ describe('a storm on one small account', () => {
   }
 });
 
-/** Asks the ledger for everything, again and again, between any two things that happen. */
+/** Reads the whole ledger continuously, between other events. */
 function watchLimits(): { stop(): { samples: number; mostHeld: bigint } } {
-  const { ledger } = world.gateway;
+  const { ledger } = stack.gateway;
   const stopping = new AbortController();
   let [samples, mostHeld] = [0, 0n];
   let broken: Error | undefined;
@@ -155,7 +152,7 @@ async function oneCall(name: KeyName, random: () => number): Promise<Seen> {
     : random() < 0.3 ? chat('tools-model', { ...more, web_search_options: {} }) : chat(model, more);
   const leaving = new AbortController();
   if (random() < 0.2) void turns(random() * 200).then(() => leaving.abort());
-  return ask(world.gateway.url, {
+  return ask(stack.gateway.url, {
     path: anthropic ? '/v1/messages' : '/v1/chat/completions', key: keyOf(name), body, signal: leaving.signal,
   });
 }
@@ -164,7 +161,7 @@ async function turns(count: number): Promise<void> {
   for (let left = count; left > 0; left--) await new Promise(setImmediate);
 }
 
-/** As told, more than allowed, or not at all; never more than 900 of the first. */
+/** The output: as requested, more than allowed, or not reported; never more than 900 of the first. */
 function outputTokens(request: RecordedRequest, random: () => number): number | null {
   const { max_tokens: old, max_completion_tokens: current } = request.json();
   const limit = Number(current ?? old);

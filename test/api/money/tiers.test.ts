@@ -1,15 +1,15 @@
-/** Context tiers, service tiers and audio: what a call holds, what it is refused for, and what it is billed. */
+/** Context tiers, service tiers and audio: holds, refusals and bills. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { anthropicMessage, gated, openaiChat } from '../../support/provider-answers.ts';
-import { chat, get, message, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, get, message, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
-let world: World;
+let stack: TestStack;
 
 beforeAll(async () => {
-  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => ({ 'tiers.yaml': `${HEAD}ModelRoute
+  stack = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) => ({ 'tiers.yaml': `${HEAD}ModelRoute
 metadata: {name: tiers}
 spec:
   models: [{name: gpt-tiers, contextTokens: 400000, maxOutputTokens: 4000},
@@ -45,18 +45,18 @@ spec:
     regions: {us: "1.5"}
 ` }) });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 const PATH = '/v1/chat/completions';
 const ask = (more: Record<string, unknown>): Record<string, unknown> => chat('gpt-tiers', { max_tokens: 100, ...more });
 
 async function held(body: unknown): Promise<bigint> {
   const reply = gated(openaiChat());
-  world.openai.script(reply.reply);
-  const call = post(world, PATH, body);
+  stack.openai.script(reply.reply);
+  const call = post(stack, PATH, body);
   await Promise.race([reply.gate.reached, call]);
-  const { held: amount } = await spending(world, 'main');
+  const { held: amount } = await spending(stack, 'main');
   reply.gate.open();
   const answer = await call;
   assert.equal(answer.status, 200, answer.text);
@@ -73,7 +73,7 @@ interface Line {
 
 async function linesOf(answer: Answer): Promise<unknown> {
   assert.equal(answer.status, 200, answer.text);
-  const usage = await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`);
+  const usage = await get(stack, `/v1/usage/${answer.headers.get('x-request-id')}`);
   const { lines } = usage.json() as unknown as { readonly lines: readonly Line[] };
   return lines.map(({ dimension, quantity, rate_usd: rate, service_tier: tier, context_above: above }) =>
     [dimension, quantity, rate, tier, above]);
@@ -85,7 +85,7 @@ describe('a service tier', () => {
   it('has a hold at the most expensive tier that may serve it, unless it asks for standard', async () => {
     const standard = await held(ask({ service_tier: 'default' }));
     const chosen = await held(ask({}));
-    // the field itself is 25 bytes of the request that asks for it
+    // the field itself adds 25 bytes to the request
     assert.ok(chosen > standard * 3n / 2n && chosen <= standard * 2n, `${chosen} for ${standard}`);
     const flex = await held(ask({ service_tier: 'flex' }));
     assert.ok(flex <= standard && flex > standard * 9n / 10n, 'flex may be short, and then the standard one serves');
@@ -97,8 +97,8 @@ describe('a service tier', () => {
       ['flex', 'flex', '1', '5', 'flex'], [undefined, 'priority', '4', '20', 'priority'],
       [undefined, undefined, '2', '10', null], [undefined, 'flex', '2', '10', null],
     ] as const) {
-      world.openai.script(openaiChat({ usage: USAGE, extra: { service_tier: served } }));
-      const answer = await post(world, PATH, ask({
+      stack.openai.script(openaiChat({ usage: USAGE, extra: { service_tier: served } }));
+      const answer = await post(stack, PATH, ask({
         messages: [{ role: 'user', content: 'x'.repeat(2000) }], ...asked && { service_tier: asked },
       }));
       assert.deepEqual(await linesOf(answer), [
@@ -108,21 +108,21 @@ describe('a service tier', () => {
   });
   it('of Anthropic includes the speed', async () => {
     for (const [speed, rate, tier] of [['fast', '12', 'fast'], ['standard', '2', null]] as const) {
-      world.anthropic.script(anthropicMessage({ usage: { input_tokens: 5, output_tokens: 0, speed } }));
-      assert.deepEqual(await linesOf(await post(world, '/v1/messages', message('claude-tiers', { speed: 'fast' }))), [
+      stack.anthropic.script(anthropicMessage({ usage: { input_tokens: 5, output_tokens: 0, speed } }));
+      assert.deepEqual(await linesOf(await post(stack, '/v1/messages', message('claude-tiers', { speed: 'fast' }))), [
         ['input', 5, rate, tier, null],
       ]);
     }
   });
   it('without a price is refused by name', async () => {
     for (const [model, tier] of [['gpt-tiers', 'scale'], ['gpt-model', 'priority']] as const) {
-      const answer = await post(world, PATH, chat(model, { service_tier: tier }));
+      const answer = await post(stack, PATH, chat(model, { service_tier: tier }));
       assert.deepEqual([answer.status, answer.json().error.code, answer.json().error.param], [
         400, 'not_allowed', 'service_tier',
       ]);
       assert.ok(answer.json().error.message.includes(`the service tier "${tier}", which has no price for "${model}"`));
     }
-    assert.equal(world.openai.requests.length, 0);
+    assert.equal(stack.openai.requests.length, 0);
   });
 });
 
@@ -140,10 +140,10 @@ describe('a context tier', () => {
     for (const [tokens, input, output, step] of [
       [20_000, '2', '10', null], [20_001, '4', '15', 20_000],
     ] as const) {
-      world.openai.script(openaiChat({
+      stack.openai.script(openaiChat({
         extra: { service_tier: 'default' }, usage: { prompt_tokens: tokens, completion_tokens: 10 },
       }));
-      assert.deepEqual(await linesOf(await post(world, PATH, long(30_000))), [
+      assert.deepEqual(await linesOf(await post(stack, PATH, long(30_000))), [
         ['input', tokens, input, null, step], ['output', 10, output, null, step],
       ]);
     }
@@ -158,10 +158,10 @@ describe('audio', () => {
   });
 
   it('is billed and held for at its own rate', async () => {
-    world.openai.script(openaiChat({ usage: {
+    stack.openai.script(openaiChat({ usage: {
       prompt_tokens: 300, completion_tokens: 10, prompt_tokens_details: { audio_tokens: 290 },
     } }));
-    assert.deepEqual(await linesOf(await post(world, PATH, sound('gpt-sound'))), [
+    assert.deepEqual(await linesOf(await post(stack, PATH, sound('gpt-sound'))), [
       ['audioInput', 290, '40', null, null], ['input', 10, '2', null, null], ['output', 10, '10', null, null],
     ]);
     assert.ok(await held(sound('gpt-sound', { max_tokens: 1 })) > 400n * 40_000n);
@@ -171,12 +171,12 @@ describe('audio', () => {
       [sound('gpt-tiers'), 'messages[0].content[0]', 'usdPerMillion.audioInput'],
       [chat('gpt-sound', { modalities: ['text', 'audio'] }), 'modalities', 'usdPerMillion.audioOutput'],
     ] as const) {
-      const answer = await post(world, PATH, body);
+      const answer = await post(stack, PATH, body);
       const { code, param: named, message: text } = answer.json().error;
       assert.deepEqual([answer.status, code, named], [400, 'not_allowed', param]);
       assert.ok(text.includes(field), text);
     }
-    assert.equal(world.openai.requests.length, 0);
+    assert.equal(stack.openai.requests.length, 0);
   });
 });
 
@@ -188,10 +188,10 @@ describe('a search by the provider', () => {
   it('is billed by use, and held for with the input of each request that it causes', async () => {
     const usage = { input_tokens: 5, output_tokens: 0, server_tool_use: { web_search_requests: 2 } };
     const reply = gated(anthropicMessage({ usage }));
-    world.anthropic.script(reply.reply);
-    const call = post(world, '/v1/messages', search(2));
+    stack.anthropic.script(reply.reply);
+    const call = post(stack, '/v1/messages', search(2));
     await Promise.race([reply.gate.reached, call]);
-    const { held: amount } = await spending(world, 'main');
+    const { held: amount } = await spending(stack, 'main');
     reply.gate.open();
     // three requests of a full context at $2.50 a million (a cache write), 100 tokens of output at $2, two searches;
     // the provider may choose the region and the speed: 1.5 times the tokens
@@ -201,10 +201,10 @@ describe('a search by the provider', () => {
     ]);
   });
   it('is billed at most as often as the request allows, whatever the response reports', async () => {
-    world.anthropic.script(anthropicMessage({
+    stack.anthropic.script(anthropicMessage({
       usage: { input_tokens: 5, output_tokens: 0, server_tool_use: { web_search_requests: 900 } },
     }));
-    assert.deepEqual(await linesOf(await post(world, '/v1/messages', search(2))), [
+    assert.deepEqual(await linesOf(await post(stack, '/v1/messages', search(2))), [
       ['input', 5, '2', null, null], ['webSearch', 2, '0.01', null, null],
     ]);
   });
@@ -213,19 +213,19 @@ describe('a search by the provider', () => {
       [search(), /tools that run at the provider, whose price has no bound for "claude-tiers"/],
       [{ ...search(2), model: 'claude-model' }, /searches of the web, which has no price .*perUse\.webSearchUsd/],
     ] as const) {
-      const answer = await post(world, '/v1/messages', body);
+      const answer = await post(stack, '/v1/messages', body);
       assert.equal(answer.status, 400);
       assert.match(answer.json().error.message, words);
     }
-    assert.equal(world.anthropic.requests.length, 0);
+    assert.equal(stack.anthropic.requests.length, 0);
   });
 });
 
 describe('a region', () => {
   it('is billed as the response names it', async () => {
     for (const [served, rate] of [['us', '3'], ['global', '2']] as const) {
-      world.anthropic.script(anthropicMessage({ usage: { input_tokens: 5, output_tokens: 0, inference_geo: served } }));
-      assert.deepEqual(await linesOf(await post(world, '/v1/messages', message('claude-tiers', {
+      stack.anthropic.script(anthropicMessage({ usage: { input_tokens: 5, output_tokens: 0, inference_geo: served } }));
+      assert.deepEqual(await linesOf(await post(stack, '/v1/messages', message('claude-tiers', {
         inference_geo: 'us',
       }))), [['input', 5, rate, null, null]]);
     }

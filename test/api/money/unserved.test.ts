@@ -1,13 +1,13 @@
 /**
- * What nobody served costs nothing, also where the client left meanwhile; what a provider may be at work on costs its
+ * Unserved calls cost nothing, also if the client disconnected; a call that the provider may have begun costs its
  * input.
  */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { chat, get, nothingLeaks, spending, startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, get, nothingLeaks, spending, startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { CUT, gate } from '../../support/mock-provider.ts';
 import { gated, openaiChat, openaiError } from '../../support/provider-answers.ts';
@@ -43,11 +43,11 @@ spec:
   - {name: silent-model, vendor: V, quotaType: Token, modelRatio: "1.25"}
 `;
 
-/** Accepts connections, and never says a word: a TLS handshake with it does not end. */
+/** Accepts connections and sends nothing: a TLS handshake with it does not end. */
 let silent: Server;
 const sockets = new Set<Socket>();
 const connected = Promise.withResolvers<void>();
-let world: World;
+let stack: TestStack;
 
 beforeAll(async () => {
   silent = createServer((socket) => {
@@ -56,49 +56,49 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => { silent.listen(0, '127.0.0.1', resolve); });
   const { port } = silent.address() as AddressInfo;
-  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) =>
+  stack = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) =>
     ({ 'pair.yaml': manifest(openaiUrl, anthropicUrl, `https://127.0.0.1:${port}`) }) });
 });
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
   silent.close();
-  await (world as World | undefined)?.stop();
+  await (stack as TestStack | undefined)?.stop();
 });
 afterEach(() => {
-  assert.ok(nothingLeaks(world));
-  assertBalanced(readBooks(world.gateway.dataDir));
-  world.openai.clear();
-  world.anthropic.clear();
+  assert.ok(nothingLeaks(stack));
+  assertBalanced(readBooks(stack.gateway.dataDir));
+  stack.openai.clear();
+  stack.anthropic.clear();
 });
 
 interface Leaving {
-  /** Resolves when the gateway has heard of it: a later request has been there and back. */
+  /** Resolves when the gateway has noticed: a later request has had its response. */
   leave(): Promise<void>;
-  /** The call's record, once it is over. */
+  /** Returns the call's record, once it has ended. */
   record(): Promise<BookRecord>;
 }
 
-/** A call whose client leaves when told. */
+/** A call whose client disconnects on request. */
 function leavingCall(model: string, stream: boolean): Leaving {
-  const known = new Set(readBooks(world.gateway.dataDir).records.map(({ id }) => id));
+  const known = new Set(readBooks(stack.gateway.dataDir).records.map(({ id }) => id));
   const leaving = new AbortController();
-  const asked = ask(world.gateway.url, {
+  const asked = ask(stack.gateway.url, {
     path: '/v1/chat/completions', key: KEYS.main, body: chat(model, { stream }), signal: leaving.signal,
   });
   return {
     async leave() {
       leaving.abort();
-      for (let n = 0; n < 2; n++) assert.equal((await get(world, '/v1/models')).status, 200);
+      for (let n = 0; n < 2; n++) assert.equal((await get(stack, '/v1/models')).status, 200);
     },
     async record() {
       assert.equal((await asked).status, 0);
       return eventually('the call is in the books', () =>
-        readBooks(world.gateway.dataDir).records.find(({ id }) => !known.has(id)));
+        readBooks(stack.gateway.dataDir).records.find(({ id }) => !known.has(id)));
     },
   };
 }
 
-/** What a client that left before any answer is charged for. */
+/** Returns the cost for a client that disconnected before any response. */
 async function charged(
   call: Leaving,
 ): Promise<{ readonly status: string; readonly owesInput: boolean; readonly output: number }> {
@@ -112,18 +112,18 @@ describe('a client that disconnects before any response', () => {
   ] as const)
     it(`pays nothing if the provider then ${name} the call`, async () => {
       const waiting = gated(failure);
-      world.openai.script(waiting.reply);
+      stack.openai.script(waiting.reply);
       const call = leavingCall('pair-model', false);
       await waiting.gate.reached;
       await call.leave();
       waiting.gate.open();
       assert.deepEqual(await charged(call), { status: 'ClientClosed', owesInput: false, output: 0 });
-      assert.equal(world.anthropic.requests.length, 0, 'the next channel was tried for nobody');
+      assert.equal(stack.anthropic.requests.length, 0, 'the next channel was tried for nobody');
     });
 
   it('pays nothing while the next channel is being admitted', async () => {
-    world.openai.script(openaiError(500));
-    const { ledger } = world.gateway;
+    stack.openai.script(openaiError(500));
+    const { ledger } = stack.gateway;
     const takeSlots = ledger.takeSlots.bind(ledger);
     const second = gate();
     ledger.takeSlots = async (id, slots) => {
@@ -136,7 +136,7 @@ describe('a client that disconnects before any response', () => {
       await call.leave();
       second.open();
       assert.deepEqual(await charged(call), { status: 'ClientClosed', owesInput: false, output: 0 });
-      assert.deepEqual([world.openai.requests.length, world.anthropic.requests.length], [1, 0]);
+      assert.deepEqual([stack.openai.requests.length, stack.anthropic.requests.length], [1, 0]);
     } finally {
       Reflect.deleteProperty(ledger, 'takeSlots');
     }
@@ -151,7 +151,7 @@ describe('a client that disconnects before any response', () => {
 
   it('pays the input of a stream that the provider may have begun', async () => {
     const waiting = gated(openaiChat());
-    world.openai.script(waiting.reply);
+    stack.openai.script(waiting.reply);
     const call = leavingCall('pair-model', true);
     await waiting.gate.reached;
     await call.leave();
@@ -159,16 +159,16 @@ describe('a client that disconnects before any response', () => {
   });
 
   it('pays nothing while its hold is being taken, and is not served', async () => {
-    const { ledger } = world.gateway;
+    const { ledger } = stack.gateway;
     const hold = ledger.hold.bind(ledger);
     const asked = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     ledger.hold = async (request) => { asked.resolve(); await release.promise; return hold(request); };
-    const closed = (): number => world.gateway.logs.filter((line) => line.includes('"status":499')).length;
-    const [before, closedBefore] = [await spending(world), closed()];
+    const closed = (): number => stack.gateway.logs.filter((line) => line.includes('"status":499')).length;
+    const [before, closedBefore] = [await spending(stack), closed()];
     try {
       const leaving = new AbortController();
-      const call = fetch(`${world.gateway.url}/v1/chat/completions`, {
+      const call = fetch(`${stack.gateway.url}/v1/chat/completions`, {
         method: 'POST', signal: leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body:
           JSON.stringify(chat('pair-model', { stream: true })),
       });
@@ -176,14 +176,14 @@ describe('a client that disconnects before any response', () => {
       await asked.promise;
       leaving.abort();
       await gone;
-      // the server has heard of it when later requests have been there and back
-      for (let n = 0; n < 2; n++) assert.equal((await get(world, '/v1/models')).status, 200);
+      // the server has noticed when later requests have had their responses
+      for (let n = 0; n < 2; n++) assert.equal((await get(stack, '/v1/models')).status, 200);
     } finally {
       ledger.hold = hold;
       release.resolve();
     }
     await eventually('the call is logged', () => closed() > closedBefore);
-    assert.equal(world.openai.requests.length, 0);
-    assert.deepEqual(await spending(world), before);
+    assert.equal(stack.openai.requests.length, 0);
+    assert.deepEqual(await spending(stack), before);
   });
 });

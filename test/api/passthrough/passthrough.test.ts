@@ -1,7 +1,4 @@
-/**
- * The same protocol on both sides: what the provider gets and what the client gets, byte for byte where nothing must
- * change.
- */
+/** The same protocol on both sides: requests and responses are equal byte for byte, except for necessary changes. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
@@ -10,13 +7,13 @@ import {
   anthropicMessage, anthropicStream, json, openaiChat, openaiStream, sse,
 } from '../../support/provider-answers.ts';
 import type { Reply } from '../../support/mock-provider.ts';
-import { chat, message, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 
-let world: World;
-beforeAll(async () => { world = await startWorld(); });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+let stack: TestStack;
+beforeAll(async () => { stack = await startTestStack(); });
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 /** A body that a re-encoder would change: spaces, escapes, big and precise numbers, unknown and nested fields. */
 const ODD_CHAT = '{ "model":"gpt-model",\n "unknown_field": {"deep": [1.0, 1e2, 12345678901234567890, ' +
@@ -31,37 +28,37 @@ const ODD_MESSAGE = '{"max_tokens":77, "model" : "claude-model", ' +
 
 describe('requests', () => {
   it('reach the provider byte for byte where nothing must change', async () => {
-    world.openai.script(openaiChat());
-    world.anthropic.script(anthropicMessage());
-    await post(world, '/v1/chat/completions', ODD_CHAT);
-    await post(world, '/v1/messages', ODD_MESSAGE);
-    assert.equal((await world.openai.request(0)).body.toString(), ODD_CHAT);
-    assert.equal((await world.anthropic.request(0)).body.toString(), ODD_MESSAGE);
-    assert.equal((await world.openai.request(0)).path, '/v1/chat/completions');
-    assert.equal((await world.anthropic.request(0)).path, '/v1/messages');
+    stack.openai.script(openaiChat());
+    stack.anthropic.script(anthropicMessage());
+    await post(stack, '/v1/chat/completions', ODD_CHAT);
+    await post(stack, '/v1/messages', ODD_MESSAGE);
+    assert.equal((await stack.openai.request(0)).body.toString(), ODD_CHAT);
+    assert.equal((await stack.anthropic.request(0)).body.toString(), ODD_MESSAGE);
+    assert.equal((await stack.openai.request(0)).path, '/v1/chat/completions');
+    assert.equal((await stack.anthropic.request(0)).path, '/v1/messages');
   });
   it('change only the model\'s name, the output limit and the request for usage', async () => {
-    world.openai.script(openaiStream());
-    await post(world, '/v1/chat/completions', '{"stream":true, "messages":[{"role":"user","content":"1.0"}] ' +
+    stack.openai.script(openaiStream());
+    await post(stack, '/v1/chat/completions', '{"stream":true, "messages":[{"role":"user","content":"1.0"}] ' +
       ',"model":"renamed-model","x":1.0}');
-    const sent = (await world.openai.request(0)).body.toString();
+    const sent = (await stack.openai.request(0)).body.toString();
     assert.ok(sent.startsWith('{"stream":true, "messages":[{"role":"user","content":"1.0"}] ' +
       ',"model":"upstream-name-7","x":1.0'), sent);
     assert.deepEqual({ ...JSON.parse(sent), messages: 0 }, { stream: true, messages:
       0, model: 'upstream-name-7', x: 1, max_completion_tokens: 4000, stream_options: { include_usage: true } });
   });
   it('have the provider\'s credential and only the protocol\'s client headers', async () => {
-    world.openai.script(openaiChat());
-    world.anthropic.script(anthropicMessage());
+    stack.openai.script(openaiChat());
+    stack.anthropic.script(anthropicMessage());
     const headers = {
       cookie: 'session=1', 'x-forwarded-for': '10.0.0.1', 'openai-organization': 'org-x', 'x-custom': 'stays',
       'idempotency-key': 'kept', 'anthropic-beta': 'some-beta-2025',
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     };
-    await post(world, '/v1/chat/completions', chat(), headers);
-    await post(world, '/v1/messages', message(), { ...headers, 'x-api-key': KEYS.main });
-    const openai = (await world.openai.request(0)).headers;
-    const anthropic = (await world.anthropic.request(0)).headers;
+    await post(stack, '/v1/chat/completions', chat(), headers);
+    await post(stack, '/v1/messages', message(), { ...headers, 'x-api-key': KEYS.main });
+    const openai = (await stack.openai.request(0)).headers;
+    const anthropic = (await stack.anthropic.request(0)).headers;
     assert.equal(openai.authorization, `Bearer ${PROVIDER_KEYS.openai}`);
     assert.equal(anthropic['x-api-key'], PROVIDER_KEYS.anthropic);
     assert.equal(anthropic.authorization, undefined);
@@ -84,8 +81,8 @@ describe('responses that do not stream', () => {
       '"unknown":12345678901234567890}';
     const reply: Reply = { steps: [body], headers: { 'x-request-id': 'req_of_provider', 'openai-organization':
       'org-secret', 'set-cookie': 'a=b', 'x-ratelimit-remaining-requests': '9', 'x-provider-says': 'hello' } };
-    world.openai.script(reply);
-    const answer = await post(world, '/v1/chat/completions', chat());
+    stack.openai.script(reply);
+    const answer = await post(stack, '/v1/chat/completions', chat());
     assert.equal(answer.text, body);
     assert.equal(answer.headers.get('x-provider-says'), 'hello');
     assert.match(answer.headers.get('x-request-id') ?? '', /^req_[0-9a-f]{32}$/);
@@ -94,8 +91,8 @@ describe('responses that do not stream', () => {
   });
   it('are decompressed if the provider compresses them unasked', async () => {
     const body = '{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}';
-    world.openai.script({ steps: [gzipSync(body)], headers: { 'content-encoding': 'gzip' } });
-    const answer = await post(world, '/v1/chat/completions', chat());
+    stack.openai.script({ steps: [gzipSync(body)], headers: { 'content-encoding': 'gzip' } });
+    const answer = await post(stack, '/v1/chat/completions', chat());
     assert.equal(answer.text, body);
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.0000275');
   });
@@ -103,20 +100,20 @@ describe('responses that do not stream', () => {
     const body = `{"choices":[{"index":0,"message":{"role":"assistant","content":"${'x'.repeat(
       50_000_000,
     )}"}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`;
-    world.openai.script({ steps: [body] });
-    const answer = await post(world, '/v1/chat/completions', chat());
+    stack.openai.script({ steps: [body] });
+    const answer = await post(stack, '/v1/chat/completions', chat());
     assert.equal(answer.text.length, body.length);
     assert.ok(answer.text === body);
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), null);
     const usage = (await (await fetch(
-      `${world.gateway.url}/v1/usage/${answer.headers.get('x-request-id')}`, { headers: { 'x-api-key': KEYS.main } },
+      `${stack.gateway.url}/v1/usage/${answer.headers.get('x-request-id')}`, { headers: { 'x-api-key': KEYS.main } },
     )).json()) as { cost_usd: string; usage_source: string };
     assert.deepEqual([usage.cost_usd, usage.usage_source], ['0.0000275', 'Provider']);
   });
   it('keep the model\'s name of the provider', async () => {
-    world.openai.script(openaiChat({ model: 'upstream-name-7-2026' }));
+    stack.openai.script(openaiChat({ model: 'upstream-name-7-2026' }));
     assert.equal(
-      (await post(world, '/v1/chat/completions', chat('renamed-model'))).json().model, 'upstream-name-7-2026',
+      (await post(stack, '/v1/chat/completions', chat('renamed-model'))).json().model, 'upstream-name-7-2026',
     );
   });
 });
@@ -129,8 +126,8 @@ describe('streams', () => {
     const reply = anthropicStream(['h\u00e9l', 'lo']);
     const steps = [...reply.steps.slice(0, 2), 'event: ping\ndata: {"type": ' +
       '"ping"}\n\n', 'event: brand_new\ndata: {"type":"brand_new","x":1.0}\n\n', ...reply.steps.slice(2)];
-    world.anthropic.script({ ...reply, steps });
-    const answer = await post(world, '/v1/messages', message('claude-model', { stream: true }));
+    stack.anthropic.script({ ...reply, steps });
+    const answer = await post(stack, '/v1/messages', message('claude-model', { stream: true }));
     assert.equal(answer.text, bytesOf({ steps }));
     assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
   });
@@ -144,25 +141,25 @@ describe('streams', () => {
       chunk({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 1 } }),
       'data: [DONE]\n\n',
     ];
-    world.openai.script({ headers: { 'content-type': 'text/event-stream' }, steps });
+    stack.openai.script({ headers: { 'content-type': 'text/event-stream' }, steps });
     const answer = await post(
-      world, '/v1/chat/completions', chat('gpt-model', { stream: true, stream_options: { include_usage: true } }),
+      stack, '/v1/chat/completions', chat('gpt-model', { stream: true, stream_options: { include_usage: true } }),
     );
     assert.equal(answer.text, steps.join(''));
   });
   it('of OpenAI lose the usage that only the gateway asked for', async () => {
-    world.openai.script(openaiStream(['hel', 'lo']));
-    const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }));
+    stack.openai.script(openaiStream(['hel', 'lo']));
+    const answer = await post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true }));
     assert.ok(!answer.text.includes('usage'), answer.text);
     assert.ok(answer.text.includes('"hel"') && answer.text.endsWith('data: [DONE]\n\n'));
-    assert.deepEqual((await world.openai.request(0)).json()['stream_options'], { include_usage: true });
+    assert.deepEqual((await stack.openai.request(0)).json()['stream_options'], { include_usage: true });
   });
   it('arrive as they are produced, not only at the end', async () => {
     const { gate } = await import('../../support/mock-provider.ts');
     const { insertAt } = await import('../../support/provider-answers.ts');
     const waiting = gate();
-    world.openai.script(insertAt(openaiStream(['first', 'second']), 2, waiting));
-    const response = await fetch(`${world.gateway.url}/v1/chat/completions`, {
+    stack.openai.script(insertAt(openaiStream(['first', 'second']), 2, waiting));
+    const response = await fetch(`${stack.gateway.url}/v1/chat/completions`, {
       method: 'POST', headers: { 'x-api-key': KEYS.main }, body: JSON.stringify(chat('gpt-model', { stream: true })),
     });
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -175,25 +172,25 @@ describe('streams', () => {
   });
   it('end with the provider\'s own error', async () => {
     const reply = anthropicStream(['hello']);
-    world.anthropic.script({ ...reply, steps: [...reply.steps.slice(
+    stack.anthropic.script({ ...reply, steps: [...reply.steps.slice(
       0, 3,
     ), 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n'] });
-    const answer = await post(world, '/v1/messages', message('claude-model', { stream: true }));
+    const answer = await post(stack, '/v1/messages', message('claude-model', { stream: true }));
     assert.match(answer.text, /event: error\ndata: \{"type":"error"/);
     assert.ok(!answer.text.includes('message_stop'));
-    world.openai.script({
+    stack.openai.script({
       headers: { 'content-type': 'text/event-stream' },
       steps: [sse({ data: { error: { message: 'it broke', type: 'server_error', code: null, param: null } } })],
     });
-    const other = await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }));
+    const other = await post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true }));
     assert.match(other.text, /it broke/);
     assert.equal(other.status, 502, 'nothing had been sent, so that the status can still tell');
   });
   it('may be answered by the provider as a whole JSON response', async () => {
-    world.openai.script(json({
+    stack.openai.script(json({
       choices: [{ index: 0, message: { content: 'hi' } }], usage: { prompt_tokens: 1, completion_tokens: 1 },
     }));
-    const answer = await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }));
+    const answer = await post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true }));
     assert.equal(answer.json().choices[0].message.content, 'hi');
   });
 });

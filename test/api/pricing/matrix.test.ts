@@ -1,13 +1,13 @@
 /**
- * Recorded answers through a running gateway, whole and streamed: context tiers, service tiers, cache classes,
- * modalities, iterations, groups and channels. The fixture has each figure as computed by hand.
+ * Recorded responses through a running gateway, whole and streamed: context tiers, service tiers, cache classes,
+ * modalities, iterations, groups and channels. The fixture has each cost as computed by hand.
  */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { stringify } from 'yaml';
 import { parseDecimal } from '#snapshot/decimal.ts';
-import { chat, get, message, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, get, message, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 import { accountsManifest, keyManifest } from '../../support/manifests.ts';
 import type { Reply } from '../../support/mock-provider.ts';
 import {
@@ -26,9 +26,9 @@ const groupOf = ({ channel = 'any', groupRatio = '1' }: PriceCase): string =>
   `${channel}-${groupRatio}`.replaceAll(/[/.]/g, '-');
 const keyOf = (each: PriceCase): string => `sk-test-${groupOf(each).padEnd(35, '0')}`;
 
-let world: World;
+let stack: TestStack;
 beforeAll(async () => {
-  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => ({
+  stack = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) => ({
     'keys.yaml': keysAndGroups(),
     'platform.yaml': [
       routeManifest('openai', `protocol: OpenAI, baseUrl: "${openaiUrl}/v1"`),
@@ -36,8 +36,8 @@ beforeAll(async () => {
     ].join('---\n'),
   }) });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 function keysAndGroups(): string {
   const byGroup = new Map(cases.map((each) => [groupOf(each), each]));
@@ -67,7 +67,7 @@ spec:
 `;
 }
 
-/** Such a call has the input that its answer counts; only tools of the provider cause several requests. */
+/** Such a call has the input of its response; only provider tools cause several requests. */
 function bodyOf(
   { model, protocol, asked, answer: { usage }, lines }: PriceCase, stream: boolean,
 ): Record<string, unknown> {
@@ -106,14 +106,14 @@ interface ShownLine {
 }
 
 async function check(each: PriceCase, stream: boolean): Promise<void> {
-  const provider = each.protocol ? world.anthropic : world.openai;
+  const provider = each.protocol ? stack.anthropic : stack.openai;
   provider.script(replyOf(each, stream));
   const authorization = { authorization: `Bearer ${keyOf(each)}` };
-  const before = await spending(world, groupOf(each));
+  const before = await spending(stack, groupOf(each));
   const path = each.protocol ? '/v1/messages' : '/v1/chat/completions';
-  const answer = await post(world, path, bodyOf(each, stream), authorization);
+  const answer = await post(stack, path, bodyOf(each, stream), authorization);
   assert.equal(answer.status, 200, answer.text);
-  const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`, authorization)).json();
+  const usage = (await get(stack, `/v1/usage/${answer.headers.get('x-request-id')}`, authorization)).json();
   const shown = usage.lines as readonly ShownLine[];
   assert.deepEqual(shown.map((line) => [line.dimension, line.quantity, line.rate_usd]), each.lines);
   assert.deepEqual(
@@ -126,12 +126,12 @@ async function check(each: PriceCase, stream: boolean): Promise<void> {
   assert.deepEqual([usage.usage_source, usage.status], ['Provider', 'Succeeded']);
   assert.equal(parseDecimal(String(usage.cost_usd)), BigInt(each.cost));
   assert.equal(parseDecimal(String(usage.unbilled_usd)), 0n);
-  const { spent } = await spending(world, groupOf(each));
+  const { spent } = await spending(stack, groupOf(each));
   assert.equal(spent - before.spent, BigInt(each.cost), 'the ledger has taken the same from the key');
   assertHeader(answer, stream, each);
 }
 
-/** A stream's head leaves before its cost is known. */
+/** A stream's headers are sent before its cost is known. */
 function assertHeader({ headers }: Answer, stream: boolean, { cost }: PriceCase): void {
   if (stream) return;
   assert.equal(parseDecimal(headers.get('x-modelgateway-cost-usd') ?? ''), BigInt(cost));

@@ -1,19 +1,19 @@
 /** The public price list through the running server (docs/pricing.md). */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { get, startWorld } from '../../support/api/world.ts';
+import { get, startTestStack } from '../../support/api/test-stack.ts';
 import { KEYS, keyManifest } from '../../support/manifests.ts';
 import { pattern } from '../../support/pattern.ts';
-import type { Json, World } from '../../support/api/world.ts';
+import type { Json, TestStack } from '../../support/api/test-stack.ts';
 
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 /** The list is public. */
 const NO_KEY = { 'no-key': '1' };
 const PARTNER = 'sk-test-partner-00000000000000000000000000000';
-let world: World;
+let stack: TestStack;
 
 beforeAll(async () => {
-  world = await startWorld({ files: ({ openaiUrl }) => ({ 'groups.yaml': `${HEAD}Group
+  stack = await startTestStack({ files: ({ openaiUrl }) => ({ 'groups.yaml': `${HEAD}Group
 metadata: {name: vip}
 spec: {displayName: V<i>P, priceRatio: "2.50", allowedNamespaces: {from: All},
   routes: [{routeRef: {name: openai}, models: [gpt-model, image-model, unpriced-model]}]}
@@ -42,7 +42,7 @@ spec:
     cacheWrite1hRatio: "7"}, {name: "a/two  spaces", vendor: V, quotaType: Request, requestUsd: "0.5"}]
 ` }) });
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 
 const rowOf = (list: Json, model: string): Json => list.data.find(({ model_name: name }: Json) => name === model);
 const cells = (html: string, tag: 'td' | 'th'): string[] => [...html.matchAll(new RegExp(
@@ -58,22 +58,22 @@ describe('/pricing.json', () => {
   it('shows groups that are not open to all only to their own keys', async () => {
     for (const path of ['/pricing.json', '/pricing', '/pricing?group=partners', '/pricing/models/more-model'])
       for (const headers of [NO_KEY, { authorization: `Bearer ${KEYS.main}` }, { 'x-api-key': 'sk-nobody' }]) {
-        const { status, text } = await get(world, path, headers);
+        const { status, text } = await get(stack, path, headers);
         assert.equal(status, 200, path);
         assert.doesNotMatch(text, /partners|0\.25/, path);
       }
-    const list = (await get(world, '/pricing.json', { 'x-api-key': PARTNER })).json();
+    const list = (await get(stack, '/pricing.json', { 'x-api-key': PARTNER })).json();
     assert.deepEqual(list.groups.find(({ name }: Json) => name === 'partners'), {
       name: 'partners', display_name: 'Our partners', type: 'Direct', price_ratio: '0.25', members: null,
     });
     assert.deepEqual(rowOf(list, 'more-model').enabled_groups, ['Main', 'Our partners']);
-    const page = await get(world, '/pricing', { authorization: `Bearer ${PARTNER}` });
+    const page = await get(stack, '/pricing', { authorization: `Bearer ${PARTNER}` });
     assert.match(page.text, /Our partners/);
     assert.match(page.headers.get('vary') ?? '', /Authorization/);
   });
 
   it('has the documented fields, exact decimals, and null where a field does not apply', async () => {
-    const answer = await get(world, '/pricing.json', NO_KEY);
+    const answer = await get(stack, '/pricing.json', NO_KEY);
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
     const list = answer.json();
     assert.deepEqual(Object.keys(list), ['object', 'currency', 'groups', 'data']);
@@ -108,7 +108,7 @@ describe('/pricing.json', () => {
     assert.deepEqual([input, output, cache], ['0.01', null, null], 'embeddings have no output tokens');
   });
   it('lists a price without a route with no group, and no model without a price', async () => {
-    const list = (await get(world, '/pricing.json', NO_KEY)).json();
+    const list = (await get(stack, '/pricing.json', NO_KEY)).json();
     assert.deepEqual(rowOf(list, 'shelf-model').enabled_groups, []);
     assert.equal(rowOf(list, 'unpriced-model'), undefined);
   });
@@ -116,7 +116,7 @@ describe('/pricing.json', () => {
 
 describe('/pricing', () => {
   it('is a public page with the documented columns', async () => {
-    const page = await get(world, '/pricing', { ...NO_KEY, accept: 'text/html' });
+    const page = await get(stack, '/pricing', { ...NO_KEY, accept: 'text/html' });
     assert.equal(page.status, 200);
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
     assert.deepEqual(cells(page.text, 'th').slice(0, 7), [
@@ -135,25 +135,25 @@ describe('/pricing', () => {
   });
   it('is the JSON of /pricing.json for clients that ask for JSON', async () => {
     const [asked, own] = await Promise.all([get(
-      world, '/pricing', { ...NO_KEY, accept: 'application/json' },
-    ), get(world, '/pricing.json', { ...NO_KEY, accept: 'text/html' })]);
+      stack, '/pricing', { ...NO_KEY, accept: 'application/json' },
+    ), get(stack, '/pricing.json', { ...NO_KEY, accept: 'text/html' })]);
     assert.equal(asked.text, own.text);
   });
   it('shows no channels, providers and keys', async () => {
     for (const path of ['/pricing', '/pricing.json']) {
-      const { text } = await get(world, path, NO_KEY);
-      for (const secret of [world.openai.url, 'sk-', 'direct', 'upstream-name-7'])
+      const { text } = await get(stack, path, NO_KEY);
+      for (const secret of [stack.openai.url, 'sk-', 'direct', 'upstream-name-7'])
         assert.ok(!text.includes(secret), secret);
     }
   });
   it('follows the catalog', async () => {
-    await world.gateway.write('new.yaml', `${HEAD}PriceCatalog\nmetadata: {name: new}\nspec: {models: [{name: ` +
+    await stack.gateway.write('new.yaml', `${HEAD}PriceCatalog\nmetadata: {name: new}\nspec: {models: [{name: ` +
       `new-model, vendor: V, quotaType: Request, requestUsd: "1.10"}]}\n`);
-    assert.equal(rowOf((await get(world, '/pricing.json', NO_KEY)).json(), 'new-model').request_usd, '1.1');
-    assert.ok((await get(world, '/pricing', NO_KEY)).text.includes('new-model'));
+    assert.equal(rowOf((await get(stack, '/pricing.json', NO_KEY)).json(), 'new-model').request_usd, '1.1');
+    assert.ok((await get(stack, '/pricing', NO_KEY)).text.includes('new-model'));
   });
   it('answers HEAD', async () => {
-    const response = await fetch(`${world.gateway.url}/pricing`, { method: 'HEAD' });
+    const response = await fetch(`${stack.gateway.url}/pricing`, { method: 'HEAD' });
     assert.deepEqual([response.status, await response.text()], [200, '']);
   });
 });
@@ -162,7 +162,7 @@ describe('/pricing/models/{name}', () => {
   const text = (page: string): string => page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
 
   it('is a public page with a model\'s description, prices in each group, and example calls', async () => {
-    const page = await get(world, '/pricing/models/gpt-model', { ...NO_KEY, accept: 'text/html' });
+    const page = await get(stack, '/pricing/models/gpt-model', { ...NO_KEY, accept: 'text/html' });
     assert.equal(page.status, 200);
     assert.match(page.headers.get('content-security-policy') ?? '', /script-src 'self'/);
     assert.match(page.text, /<h1><bdi id="model-name" class="model-name">gpt-model<\/bdi>/);
@@ -173,7 +173,7 @@ describe('/pricing/models/{name}', () => {
     // its catalog states no cache writes
     assert.match(text(page.text), /Base price group ratio 1 \$2\.50 \$10\.00 \$1\.25 — — /);
     assert.match(text(page.text), /V&lt;i&gt;P × 2\.5 \$6\.25 \$25\.00 \$3\.125 — — /);
-    assert.match(page.text, new RegExp(`curl &#39;${world.gateway.url}/v1/chat/completions&#39;`));
+    assert.match(page.text, new RegExp(`curl &#39;${stack.gateway.url}/v1/chat/completions&#39;`));
     for (const sdk of ['OpenAI', 'Anthropic'])
       for (const language of ['Python', 'TypeScript'])
         assert.ok(page.text.includes(`${sdk} SDK, ${language}`), language);
@@ -181,9 +181,9 @@ describe('/pricing/models/{name}', () => {
     assert.match(page.text, /<button type="button" class="button small" data-copy="model-name" hidden>/);
   });
   it('has example calls that fit the model, with its exact name', async () => {
-    const list = await get(world, '/pricing', { ...NO_KEY, accept: 'text/html' });
+    const list = await get(stack, '/pricing', { ...NO_KEY, accept: 'text/html' });
     assert.ok(list.text.includes('href="pricing/models/a%2Ftwo%20%20spaces"'));
-    const page = await get(world, '/pricing/models/a%2Ftwo%20%20spaces', NO_KEY);
+    const page = await get(stack, '/pricing/models/a%2Ftwo%20%20spaces', NO_KEY);
     assert.equal(page.status, 200);
     assert.ok(page.text.includes('<bdi id="model-name" class="model-name">a/two  spaces</bdi>'));
     assert.match(text(page.text), /POST \/v1\/videos Takes text image Makes video /);
@@ -192,14 +192,14 @@ describe('/pricing/models/{name}', () => {
   });
   it('uses the request\'s host for its example calls, and ignores invalid hosts', async () => {
     const page = async (headers: Record<string, string>): Promise<string> =>
-      (await get(world, '/pricing/models/gpt-model', { ...NO_KEY, ...headers })).text;
+      (await get(stack, '/pricing/models/gpt-model', { ...NO_KEY, ...headers })).text;
     assert.match(await page({ 'x-forwarded-proto': 'https' }), /&quot;https:\/\/127\.0\.0\.1:\d+\/v1&quot;/);
     assert.doesNotMatch(await page({ 'x-forwarded-proto': 'javascript' }), /javascript:/);
   });
   it('is 404 for a model without a price, and 304 for a client that has the page', async () => {
-    assert.equal((await get(world, '/pricing/models/unpriced-model', NO_KEY)).status, 404);
-    assert.equal((await get(world, '/pricing/models/%ff', NO_KEY)).status, 400);
-    const etag = (await get(world, '/pricing/models/gpt-model', NO_KEY)).headers.get('etag') ?? '';
-    assert.equal((await get(world, '/pricing/models/gpt-model', { ...NO_KEY, 'if-none-match': etag })).status, 304);
+    assert.equal((await get(stack, '/pricing/models/unpriced-model', NO_KEY)).status, 404);
+    assert.equal((await get(stack, '/pricing/models/%ff', NO_KEY)).status, 400);
+    const etag = (await get(stack, '/pricing/models/gpt-model', NO_KEY)).headers.get('etag') ?? '';
+    assert.equal((await get(stack, '/pricing/models/gpt-model', { ...NO_KEY, 'if-none-match': etag })).status, 304);
   });
 });

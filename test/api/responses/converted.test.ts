@@ -9,8 +9,8 @@ import { KEYS } from '../../support/manifests.ts';
 import {
   anthropicMessage, anthropicStream, breakAt, openaiChat, openaiError, openaiStream, sse,
 } from '../../support/provider-answers.ts';
-import { post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, Json, World } from '../../support/api/world.ts';
+import { post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
 /** Nano-USD per token of chat-model. */
 const PRICE = { input: 2_500n, cached: 1_250n, output: 10_000n };
@@ -27,8 +27,10 @@ const CALLS = [
   { id: 'call_3', name: 'mcp__list', arguments: '{}' },
 ];
 
-let world: World;
-beforeAll(async () => { world = await startWorld({ files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }) }); });
+let world: TestStack;
+beforeAll(async () => {
+  world = await startTestStack({ files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }) });
+});
 afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 

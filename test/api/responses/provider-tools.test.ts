@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
-import { post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 import type { MockProvider } from '../../support/mock-provider.ts';
 import { anthropicMessage, openaiChat } from '../../support/provider-answers.ts';
 import { openaiResponse } from '../../support/response-answers.ts';
@@ -11,9 +11,9 @@ import { openaiResponse } from '../../support/response-answers.ts';
 const DROPPED = 'x-modelgateway-dropped';
 const OWN = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} } };
 
-let world: World;
+let world: TestStack;
 beforeAll(async () => {
-  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => {
+  world = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) => {
     const models = (kind: string): string => ['Refuse', 'Drop', 'Allow'].map((policy) =>
       `{name: ${kind}-${policy.toLowerCase()}, contextTokens: 100000, maxOutputTokens: 1000, providerTools: ${policy}, `
         + `allow: [ServerTools]}`).join(', ');

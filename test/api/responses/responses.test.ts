@@ -9,8 +9,8 @@ import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { openaiError } from '../../support/provider-answers.ts';
 import { openaiResponse, openaiResponseStream } from '../../support/response-answers.ts';
-import { get, post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { get, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 
 /** Nano-USD per token of gpt-model. */
@@ -18,8 +18,8 @@ const PRICE = { input: 2_500n, cached: 1_250n, output: 10_000n };
 const USAGE = { input_tokens: 100, cached: 40, output_tokens: 7 };
 const COST = 60n * PRICE.input + 40n * PRICE.cached + 7n * PRICE.output;
 
-let world: World;
-beforeAll(async () => { world = await startWorld(); });
+let world: TestStack;
+beforeAll(async () => { world = await startTestStack(); });
 afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 

@@ -5,15 +5,17 @@ import { chatModelsManifest } from '../../support/chat-models.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { json, openaiError } from '../../support/provider-answers.ts';
 import { openaiResponse } from '../../support/response-answers.ts';
-import { post, spending, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, Json, World } from '../../support/api/world.ts';
+import { post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
 /** Nano-USD per token of renamed-model, in and out. */
 const PRICE = 2_000n;
 const ITEM = { id: 'cmp_1', type: 'compaction', encrypted_content: 'gAAAA-own' };
 
-let world: World;
-beforeAll(async () => { world = await startWorld({ files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }) }); });
+let world: TestStack;
+beforeAll(async () => {
+  world = await startTestStack({ files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }) });
+});
 afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 

@@ -4,17 +4,17 @@ import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../../support/manifests.ts';
 import { gate } from '../../support/mock-provider.ts';
 import { openaiChat, openaiError } from '../../support/provider-answers.ts';
-import { chat, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 
 const MOVING = 'sk-test-moving-0000000000000000000000000000';
 const TWICE = 'sk-test-twice-00000000000000000000000000000';
 const movingKey = (account: string): string =>
   keyManifest('moving', MOVING, `groupRef: {name: twice}\naccountRef: {name: ${account}}`);
-let world: World;
+let stack: TestStack;
 
 beforeAll(async () => {
-  world = await startWorld({ files: ({ openaiUrl, anthropicUrl }) => ({
+  stack = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) => ({
     'moving.yaml': movingKey('team'),
     'twice.yaml': `${keyManifest('twice', TWICE, 'groupRef: {name: smart}')}
 apiVersion: modelgateway.dev/v1alpha1
@@ -62,38 +62,38 @@ spec:
 `,
   }) });
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 describe('a retry', () => {
   it('after the key moved to another account is refused, and leaves both accounts unchanged', async () => {
     const waiting = gate();
-    world.openai.script({ ...openaiError(500), beforeHead: [waiting] });
-    world.anthropic.script(openaiChat());
-    const call = post(world, '/v1/chat/completions', chat('flat-model', { max_tokens: 50 }), { 'x-api-key': MOVING });
+    stack.openai.script({ ...openaiError(500), beforeHead: [waiting] });
+    stack.anthropic.script(openaiChat());
+    const call = post(stack, '/v1/chat/completions', chat('flat-model', { max_tokens: 50 }), { 'x-api-key': MOVING });
     await waiting.reached;
-    await world.gateway.write('moving.yaml', movingKey('rich'));
+    await stack.gateway.write('moving.yaml', movingKey('rich'));
     waiting.open();
-    // one price for both channels: nothing has to be held again, or else it is refused
+    // one price for both channels, so that no new hold is needed
     assert.ok([200, 401].includes((await call).status));
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     assert.equal(
-      (await post(world, '/v1/chat/completions', chat('gpt-model'))).status, 200, 'the old account is locked out',
+      (await post(stack, '/v1/chat/completions', chat('gpt-model'))).status, 200, 'the old account is locked out',
     );
-    await world.gateway.write('moving.yaml', movingKey('team'));
+    await stack.gateway.write('moving.yaml', movingKey('team'));
   });
   it('uses no channel twice, although two members share it', async () => {
-    world.openai.script(openaiError(500));
+    stack.openai.script(openaiError(500));
     const answer =
-      await post(world, '/v1/chat/completions', chat('shared-model', { max_tokens: 50 }), { 'x-api-key': TWICE });
+      await post(stack, '/v1/chat/completions', chat('shared-model', { max_tokens: 50 }), { 'x-api-key': TWICE });
     assert.equal(answer.status, 502);
-    assert.equal(world.openai.requests.length, 1);
+    assert.equal(stack.openai.requests.length, 1);
   });
   it('is sent with the next model\'s own output limit', async () => {
-    world.openai.script(openaiError(500));
-    world.anthropic.script(openaiChat());
-    assert.equal((await post(world, '/v1/chat/completions', chat('flat-model'), { 'x-api-key': MOVING })).status, 200);
-    assert.equal((await world.openai.request(0)).json()['max_completion_tokens'], 100);
-    assert.equal((await world.anthropic.request(0)).json()['max_completion_tokens'], 8000);
+    stack.openai.script(openaiError(500));
+    stack.anthropic.script(openaiChat());
+    assert.equal((await post(stack, '/v1/chat/completions', chat('flat-model'), { 'x-api-key': MOVING })).status, 200);
+    assert.equal((await stack.openai.request(0)).json()['max_completion_tokens'], 100);
+    assert.equal((await stack.anthropic.request(0)).json()['max_completion_tokens'], 8000);
   });
 });

@@ -5,12 +5,12 @@ import { keyManifest } from '../../support/manifests.ts';
 import { anthropicError, json, openaiChat, openaiError, openaiStream } from '../../support/provider-answers.ts';
 import { startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider, Reply } from '../../support/mock-provider.ts';
-import { chat, message, nothingLeaks, post, spending, startWorld } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, message, nothingLeaks, post, spending, startTestStack } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 const KEY = 'sk-test-filtered-00000000000000000000000000';
-let world: World;
+let stack: TestStack;
 let providers: MockProvider[] = [];
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
     `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`).join(', ');
   const model = (name: string): string =>
     `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000, allow: [ServiceTiers, FileReferences, ServerTools]}`;
-  world = await startWorld({ files: () => ({
+  stack = await startTestStack({ files: () => ({
     'four.yaml': `${HEAD}ModelRoute
 metadata: {name: four}
 spec: {models: [${model('four-model')}, ${model('hidden-model')}], channels: [${channels('OpenAI', '/v1')}]}
@@ -41,19 +41,19 @@ ${keyManifest('filtered', KEY, 'groupRef: {name: filtered}')}`,
   }) });
 });
 afterAll(async () => {
-  await world.stop();
+  await stack.stop();
   await Promise.all(providers.map((provider) => provider.stop()));
 });
 afterEach(() => {
   for (const provider of providers) provider.clear();
-  assert.ok(nothingLeaks(world));
+  assert.ok(nothingLeaks(stack));
 });
 
-/** Each channel's answer, in the order in which they are tried. */
+/** Each channel's response, in the order of the attempts. */
 const script = (...replies: readonly Reply[]): void =>
   replies.forEach((reply, index) => providers[index]?.script(reply));
 const call = (more = {}, headers = {}): Promise<Answer> =>
-  post(world, '/v1/chat/completions', chat('four-model', more), headers);
+  post(stack, '/v1/chat/completions', chat('four-model', more), headers);
 const asked = (): number[] => providers.map(({ requests }) => requests.length);
 const limited = (seconds?: number): Reply => json({ error: { message: 'slow down' } }, {
   status: 429, headers: seconds === undefined ? {} : { 'retry-after': String(seconds) },
@@ -66,11 +66,11 @@ describe('retries', () => {
     assert.deepEqual(asked(), [1, 1, 1, 0]);
   });
   it('also apply to streams before the first byte, and the call is billed once', async () => {
-    const before = await spending(world);
+    const before = await spending(stack);
     script(openaiError(500), openaiStream(['hi'], { usage: { prompt_tokens: 100, completion_tokens: 0 } }));
     const answer = await call({ stream: true });
     assert.match(answer.text, /"hi".*\[DONE\]/s);
-    assert.equal((await spending(world)).spent - before.spent, 200_000n);
+    assert.equal((await spending(stack)).spent - before.spent, 200_000n);
   });
 });
 
@@ -81,7 +81,7 @@ describe('the error that the client gets', () => {
     script(openaiError(529), openaiError(529), openaiError(500));
     assert.equal((await call()).status, 502);
     script(anthropicError(500), anthropicError(500), anthropicError(529, 'overloaded_error'));
-    const answer = await post(world, '/v1/messages', message('messages-model'));
+    const answer = await post(stack, '/v1/messages', message('messages-model'));
     assert.deepEqual([answer.status, answer.json().error.type], [529, 'overloaded_error']);
   });
   it('is a rate limit only if every channel reported one, with the shortest retry-after', async () => {

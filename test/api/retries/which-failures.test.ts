@@ -1,14 +1,14 @@
-/** Which failures of a channel another channel is tried after, and which not (docs/concepts/routing.md). */
+/** Failures of a channel after which another channel is tried, and others (docs/concepts/routing.md). */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../../support/manifests.ts';
 import { refusingUrl, startMockProvider, RESET, STALL } from '../../support/mock-provider.ts';
 import type { MockProvider } from '../../support/mock-provider.ts';
 import { openaiChat, openaiError, openaiStream } from '../../support/provider-answers.ts';
-import { chat, nothingLeaks, post, startWorld } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
-let world: World;
+let stack: TestStack;
 const providers: Record<'first' | 'second' | 'third', MockProvider> = {} as never;
 const KEY = (name: string): string => `sk-test-${name}-`.padEnd(40, '0');
 
@@ -72,26 +72,26 @@ ${['tiers', 'weights', 'limited', 'dead', 'slow', 'once'].map((name) =>
 beforeAll(async () => {
   for (const name of ['first', 'second', 'third'] as const) providers[name] = await startMockProvider();
   const dead = await refusingUrl();
-  world = await startWorld({ files: () => ({
+  stack = await startTestStack({ files: () => ({
     'routing.yaml': manifest(dead),
     'routing-keys.yaml':
       ['smart', 'capped', 'vip'].map((name) => keyManifest(name, KEY(name), `groupRef: {name: ${name}}`)).join(''),
   }) });
 });
 afterAll(async () => {
-  await world.stop();
+  await stack.stop();
   for (const provider of Object.values(providers)) await provider.stop();
 });
 afterEach(() => {
   for (const provider of Object.values(providers)) provider.clear();
-  assert.ok(nothingLeaks(world));
+  assert.ok(nothingLeaks(stack));
 });
 
 const ok = (content: string): ReturnType<typeof openaiChat> =>
   openaiChat({ content, usage: { prompt_tokens: 1000, completion_tokens: 1000 } });
 const call = (
   model: string, headers: Record<string, string> = {}, more: Record<string, unknown> = {},
-): Promise<Answer> => post(world, '/v1/chat/completions', chat(model, more), headers);
+): Promise<Answer> => post(stack, '/v1/chat/completions', chat(model, more), headers);
 const said = (answer: Answer): unknown => answer.json().choices[0].message.content;
 
 describe('channels', () => {

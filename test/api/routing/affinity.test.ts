@@ -1,26 +1,26 @@
 /**
- * Agents over three accounts of one model: an account reads only the reasoning that it encrypted itself, and refuses a
- * request with any other. Conversations stay where they are, leave while their account is cut, and return.
+ * Agents with three accounts of one model: an account can read only the reasoning that it encrypted, and refuses a
+ * request with any other. Conversations stay on their account, move while it fails, and return.
  */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider, RecordedRequest, Reply } from '../../support/mock-provider.ts';
 import { json, openaiChat, openaiError } from '../../support/provider-answers.ts';
-import { chat, message, nothingLeaks, post, startWorld } from '../../support/api/world.ts';
-import type { Answer, Json, World } from '../../support/api/world.ts';
+import { chat, message, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
+import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
 const ACCOUNTS = ['one', 'two', 'three'] as const;
 type Account = (typeof ACCOUNTS)[number];
 
-let world: World;
+let stack: TestStack;
 const providers: Record<Account, MockProvider> = {} as never;
 
 beforeAll(async () => {
   for (const account of ACCOUNTS) providers[account] = await startMockProvider();
   const channels = ACCOUNTS.map((account) =>
     `{name: ${account}, protocol: OpenAI, baseUrl: ${providers[account].url}/v1, endpoints: [Chat, Responses]}`);
-  world = await startWorld({ files: () => ({ 'agents.yaml': `
+  stack = await startTestStack({ files: () => ({ 'agents.yaml': `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: agents}
@@ -35,15 +35,15 @@ spec: {models: [{name: agent-model, vendor: V, quotaType: Token, modelRatio: "0.
 ` }) });
 });
 afterAll(async () => {
-  await world.stop();
+  await stack.stop();
   for (const provider of Object.values(providers)) await provider.stop();
 });
 afterEach(() => {
   for (const provider of Object.values(providers)) provider.clear();
-  assert.ok(nothingLeaks(world));
+  assert.ok(nothingLeaks(stack));
 });
 
-/** Answers with reasoning that only this account reads; 400, as OpenAI says it, for that of another. */
+/** Responds with reasoning that only this account can read; with OpenAI's 400 for that of another. */
 function answerOf(account: Account): (request: RecordedRequest) => Reply {
   return (request) => {
     const { input } = request.json() as { input: readonly Json[] };
@@ -70,7 +70,7 @@ interface Conversation {
 
 async function takeTurn({ cacheKey, input, served }: Conversation, turn: number): Promise<Answer> {
   input.push({ role: 'user', content: `turn ${turn} of ${cacheKey ?? 'a conversation without a name'}` });
-  const answer = await post(world, '/v1/responses', {
+  const answer = await post(stack, '/v1/responses', {
     model: 'agent-model', input, store: false, include: ['reasoning.encrypted_content'],
     ...cacheKey !== undefined && { prompt_cache_key: cacheKey },
   });
@@ -124,7 +124,7 @@ describe('agents', () => {
     const { id, output: [{ encrypted_content: sealed }] } = JSON.parse(text);
     assert.match(id, /^mgw1_response_/);
     assert.match(sealed, /^mgw1_encrypted_/);
-    const dump = await (await fetch(`${world.gateway.adminUrl}/config_dump`)).text();
+    const dump = await (await fetch(`${stack.gateway.adminUrl}/config_dump`)).text();
     const [route] = JSON.parse(dump).snapshot.routes;
     assert.equal(route.sealing, '[redacted]', 'and the key is shown nowhere');
     const [home] = conversation.served;
@@ -146,11 +146,11 @@ describe('a session', () => {
       const served = new Set<unknown>();
       for (let n = 0; n < 12; n++) {
         const text = `call ${n}`;
-        const said = await post(world, '/v1/chat/completions', chat('agent-model', {
+        const said = await post(stack, '/v1/chat/completions', chat('agent-model', {
           messages: [{ role: 'user', content: text }],
         }), { [header]: 'session-1' });
         served.add(said.json().choices[0].message.content);
-        const spoken = await post(world, '/v1/messages', message('agent-model', {
+        const spoken = await post(stack, '/v1/messages', message('agent-model', {
           messages: [{ role: 'user', content: text }],
         }), { [header]: 'session-1' });
         served.add(spoken.json().content[0].text);

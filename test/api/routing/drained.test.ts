@@ -1,8 +1,8 @@
 /** A drained channel: no new calls, running ones end normally, and it serves again when it is taken from the list. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, it } from 'vitest';
-import { chat, nothingLeaks, post, startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { chat, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { gated, openaiChat } from '../../support/provider-answers.ts';
 
 const manifest = (first: string, second: string, drained: string): string => `
@@ -21,34 +21,34 @@ metadata: {name: pair}
 spec: {models: [{name: pair-model, vendor: V, quotaType: Token, modelRatio: "1.25"}]}
 `;
 
-let world: World;
+let stack: TestStack;
 
 beforeAll(async () => {
-  world = await startWorld({
+  stack = await startTestStack({
     files: ({ openaiUrl, anthropicUrl }) => ({ 'pair.yaml': manifest(openaiUrl, anthropicUrl, '') }),
   });
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 
 it('gets no new calls, and completes running ones', async () => {
-  const { openai: first, anthropic: second, gateway } = world;
+  const { openai: first, anthropic: second, gateway } = stack;
   const drain = (names: string): Promise<void> => gateway.write('pair.yaml', manifest(first.url, second.url, names));
   const { reply, gate } = gated(openaiChat());
   first.script(reply);
-  const running = post(world, '/v1/chat/completions', chat('pair-model'));
+  const running = post(stack, '/v1/chat/completions', chat('pair-model'));
   await gate.reached;
   await drain('first, gone');
   second.script(openaiChat());
-  assert.equal((await post(world, '/v1/chat/completions', chat('pair-model'))).status, 200);
+  assert.equal((await post(stack, '/v1/chat/completions', chat('pair-model'))).status, 200);
   assert.deepEqual([first.requests.length, second.requests.length], [1, 1]);
   gate.open();
   assert.equal((await running).status, 200);
 
   await drain('first, second');
-  assert.equal((await post(world, '/v1/chat/completions', chat('pair-model'))).status, 404);
+  assert.equal((await post(stack, '/v1/chat/completions', chat('pair-model'))).status, 404);
   await drain('');
   first.script(openaiChat());
-  assert.equal((await post(world, '/v1/chat/completions', chat('pair-model'))).status, 200);
+  assert.equal((await post(stack, '/v1/chat/completions', chat('pair-model'))).status, 200);
   assert.deepEqual([first.requests.length, second.requests.length], [2, 1]);
-  assert.ok(nothingLeaks(world));
+  assert.ok(nothingLeaks(stack));
 });

@@ -1,16 +1,16 @@
-/** A group that has only some of a route's models and channels. */
+/** A group with only some of a route's models and channels. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../../support/manifests.ts';
 import { openaiChat } from '../../support/provider-answers.ts';
 import { startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider, Reply } from '../../support/mock-provider.ts';
-import { chat, get, nothingLeaks, post, startWorld } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, get, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 const KEY = 'sk-test-filtered-00000000000000000000000000';
-let world: World;
+let stack: TestStack;
 let providers: MockProvider[] = [];
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
     `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`).join(', ');
   const model = (name: string): string =>
     `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000, allow: [ServiceTiers, FileReferences, ServerTools]}`;
-  world = await startWorld({ files: () => ({
+  stack = await startTestStack({ files: () => ({
     'four.yaml': `${HEAD}ModelRoute
 metadata: {name: four}
 spec: {models: [${model('four-model')}, ${model('hidden-model')}], channels: [${channels('OpenAI', '/v1')}]}
@@ -41,26 +41,26 @@ ${keyManifest('filtered', KEY, 'groupRef: {name: filtered}')}`,
   }) });
 });
 afterAll(async () => {
-  await world.stop();
+  await stack.stop();
   await Promise.all(providers.map((provider) => provider.stop()));
 });
 afterEach(() => {
   for (const provider of providers) provider.clear();
-  assert.ok(nothingLeaks(world));
+  assert.ok(nothingLeaks(stack));
 });
 
-/** Each channel's answer, in the order in which they are tried. */
+/** Each channel's response, in the order of the attempts. */
 const script = (...replies: readonly Reply[]): void =>
   replies.forEach((reply, index) => providers[index]?.script(reply));
 const call = (more = {}, headers = {}): Promise<Answer> =>
-  post(world, '/v1/chat/completions', chat('four-model', more), headers);
+  post(stack, '/v1/chat/completions', chat('four-model', more), headers);
 
 describe('a group\'s filters', () => {
   it('hide models and channels', async () => {
     script(openaiChat({ content: '0' }), openaiChat({ content: '1' }), openaiChat({ content: '2' }));
     assert.equal((await call({}, { 'x-api-key': KEY })).json().choices[0].message.content, '2');
-    assert.equal((await post(world, '/v1/chat/completions', chat('hidden-model'), { 'x-api-key': KEY })).status, 404);
-    assert.deepEqual((await get(world, '/v1/models', { 'x-api-key': KEY })).json().data.map(({ id }: { id: string }) =>
+    assert.equal((await post(stack, '/v1/chat/completions', chat('hidden-model'), { 'x-api-key': KEY })).status, 404);
+    assert.deepEqual((await get(stack, '/v1/models', { 'x-api-key': KEY })).json().data.map(({ id }: { id: string }) =>
       id), ['four-model']);
   });
 });

@@ -1,14 +1,14 @@
-/** Which channel serves a call: priorities, weights, thresholds, Automatic groups. */
+/** The choice of the channel: priorities, weights, thresholds, Automatic groups. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { keyManifest } from '../../support/manifests.ts';
 import { refusingUrl, startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider } from '../../support/mock-provider.ts';
 import { gated, openaiChat, openaiError, openaiStream } from '../../support/provider-answers.ts';
-import { chat, get, nothingLeaks, post, spending, startWorld } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { chat, get, nothingLeaks, post, spending, startTestStack } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
-let world: World;
+let stack: TestStack;
 const providers: Record<'first' | 'second' | 'third', MockProvider> = {} as never;
 const KEY = (name: string): string => `sk-test-${name}-`.padEnd(40, '0');
 const header = (name: string): Record<string, string> => ({ 'x-api-key': KEY(name) });
@@ -77,28 +77,28 @@ ${['tiers', 'weights', 'drawn', 'limited', 'dead', 'slow', 'once'].map((name) =>
 beforeAll(async () => {
   for (const name of ['first', 'second', 'third'] as const) providers[name] = await startMockProvider();
   const dead = await refusingUrl();
-  world = await startWorld({ files: () => ({
+  stack = await startTestStack({ files: () => ({
     'routing.yaml': manifest(dead),
     'routing-keys.yaml':
       ['smart', 'capped', 'vip'].map((name) => keyManifest(name, KEY(name), `groupRef: {name: ${name}}`)).join(''),
   }) });
 });
 afterAll(async () => {
-  await world.stop();
+  await stack.stop();
   for (const provider of Object.values(providers)) await provider.stop();
 });
 afterEach(() => {
   for (const provider of Object.values(providers)) provider.clear();
-  assert.ok(nothingLeaks(world));
+  assert.ok(nothingLeaks(stack));
 });
 
-/** A body that can have 1000 tokens. */
+/** A body of at most 1000 tokens. */
 const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
 const ok = (content: string): ReturnType<typeof openaiChat> =>
   openaiChat({ content, usage: { prompt_tokens: 1000, completion_tokens: 1000 } });
 const call = (
   model: string, headers: Record<string, string> = {}, more: Record<string, unknown> = {},
-): Promise<Answer> => post(world, '/v1/chat/completions', chat(model, { messages: LONG, ...more }), headers);
+): Promise<Answer> => post(stack, '/v1/chat/completions', chat(model, { messages: LONG, ...more }), headers);
 const said = (answer: Answer): unknown => answer.json().choices[0].message.content;
 
 describe('channels', () => {
@@ -154,21 +154,21 @@ describe('an Automatic group', () => {
     providers.first.script(ok('a'));
     const answer = await call('tiers-model', header('smart'));
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.012');
-    const usage = (await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`, header('smart'))).json();
+    const usage = (await get(stack, `/v1/usage/${answer.headers.get('x-request-id')}`, header('smart'))).json();
     assert.deepEqual([usage.group, usage.member], ['Smart · 智能', 'VIP']);
   });
   it('is named in headers by its displayName with the serving member, also for streams', async () => {
     const smart = 'Smart %C2%B7 %E6%99%BA%E8%83%BD';
     providers.first.script(ok('a'), openaiStream(['a']));
     const named = async (body: Record<string, unknown>, key: string): Promise<readonly unknown[]> => {
-      const { headers } = await post(world, '/v1/chat/completions', body, header(key));
+      const { headers } = await post(stack, '/v1/chat/completions', body, header(key));
       return [headers.get('x-modelgateway-group'), headers.get('x-modelgateway-member')];
     };
     assert.deepEqual(await named(chat('tiers-model'), 'smart'), [smart, 'VIP']);
     assert.deepEqual(await named(chat('tiers-model', { stream: true }), 'smart'), [smart, 'VIP']);
     providers.first.script(ok('a'));
     assert.deepEqual(await named(chat('tiers-model'), 'vip'), ['VIP', null]);
-    assert.equal((await get(world, '/v1/key', header('smart'))).json().group, 'Smart · 智能');
+    assert.equal((await get(stack, '/v1/key', header('smart'))).json().group, 'Smart · 智能');
   });
   it('uses the next member if the first has no free slot', async () => {
     const waiting = gated(ok('a'));
@@ -187,7 +187,7 @@ describe('an Automatic group', () => {
     providers.second.script(ok('b'));
     const answer = await call('tiers-model', header('smart'));
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.006');
-    const { held } = await spending(world, 'smart');
+    const { held } = await spending(stack, 'smart');
     assert.equal(held, 0n);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The Vercel AI SDK with both of its providers on both kinds of model: a streamed conversation that uses a tool, and
- * what goes with it.
+ * The Vercel AI SDK with both of its providers on both kinds of model: a streamed conversation with a tool, and related
+ * features.
  */
 import assert from 'node:assert/strict';
 import { createAnthropic } from '@ai-sdk/anthropic';
@@ -8,8 +8,8 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai';
 import type { LanguageModel } from 'ai';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import type { RecordedRequest, Reply } from '../../support/mock-provider.ts';
 import {
@@ -17,20 +17,20 @@ import {
 } from '../../support/provider-answers.ts';
 import { Books, CLAUDE, free, GPT, paid } from '../../support/api/sdk.ts';
 
-let world: World;
+let stack: TestStack;
 let books: Books;
 
 beforeAll(async () => {
-  world = await startWorld();
-  books = new Books(world);
+  stack = await startTestStack();
+  books = new Books(stack);
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 
 const CLIENTS: Readonly<Record<string, (model: string) => LanguageModel>> = {
-  'createOpenAI().chat': (model) => createOpenAI({ baseURL: `${world.gateway.url}/v1`, apiKey: KEYS.main }).chat(model),
-  'createAnthropic()': (model) => createAnthropic({ baseURL: `${world.gateway.url}/v1`, apiKey: KEYS.main })(model),
+  'createOpenAI().chat': (model) => createOpenAI({ baseURL: `${stack.gateway.url}/v1`, apiKey: KEYS.main }).chat(model),
+  'createAnthropic()': (model) => createAnthropic({ baseURL: `${stack.gateway.url}/v1`, apiKey: KEYS.main })(model),
 };
 
 interface Kind {
@@ -42,7 +42,7 @@ interface Kind {
   readonly says: (text: string) => Reply;
   readonly overloaded: () => Reply;
   readonly breaks: () => Reply;
-  /** Of its answer to the tool's result: what the second request must show it. */
+  /** The response after the tool's result, which the second request must contain. */
   readonly seesResult: (body: Record<string, unknown>) => unknown;
   readonly cost: bigint;
 }
@@ -51,8 +51,8 @@ const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 
 const KINDS: Readonly<Record<string, Kind>> = {
   'an OpenAI provider': {
     model: 'gpt-model',
-    script: (...replies) => world.openai.script(...replies),
-    request: (index) => world.openai.request(index),
+    script: (...replies) => stack.openai.script(...replies),
+    request: (index) => stack.openai.request(index),
     callsTool: () => openaiStream(
       ['Let me see.'], { toolCalls: [{ id: 'call_1', name: 'get_weather', arguments: '{"city":"São Paulo"}' }] },
     ),
@@ -68,8 +68,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   'an Anthropic provider': {
     model: 'claude-model',
-    script: (...replies) => world.anthropic.script(...replies),
-    request: (index) => world.anthropic.request(index),
+    script: (...replies) => stack.anthropic.script(...replies),
+    request: (index) => stack.anthropic.request(index),
     callsTool: () => anthropicStream(
       ['Let me see.'], { toolUses: [{ id: 'call_1', name: 'get_weather', input: { city: 'São Paulo' } }] },
     ),
@@ -153,7 +153,7 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
         const parts = await Array.fromAsync(fullStream);
         assert.ok(parts.some(({ type }) => type === 'error'), JSON.stringify(parts));
         const refused = kind.model === 'gpt-model' ? 502 : client.startsWith('createOpenAI') ? 503 : 529;
-        // no figures came from the first: its input is estimated from the body that the client made
+        // the first reported no usage: its input is estimated from the body that the client sent
         const cost = kind.model === 'gpt-model' ? await costOfLast() : kind.cost + output;
         assert.ok(cost >= output);
         await books.check(free(refused), { status: 200, costNanoUsd: cost, source: 'Partial' });
@@ -162,10 +162,10 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
   }
 }
 
-/** What the gateway's log says of the last call, once it has ended. */
+/** The gateway's log line of the last call, once it has ended. */
 async function costOfLast(): Promise<bigint> {
   for (;;) {
-    const calls = world.gateway.logs.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ endpoint }) =>
+    const calls = stack.gateway.logs.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ endpoint }) =>
       endpoint === 'chat_completions' || endpoint === 'messages');
     const last = calls.at(-1);
     if (last?.['status'] === 200) return BigInt(Math.round(Number(last['cost_usd']) * 1e9));

@@ -1,6 +1,6 @@
 /**
- * The Vercel AI SDK on responses (its OpenAI provider's default): a conversation with a tool, streaming, and what it
- * must be told.
+ * The Vercel AI SDK on Responses (its OpenAI provider's default): a conversation with a tool, streaming, and required
+ * settings.
  */
 import assert from 'node:assert/strict';
 import { createOpenAI } from '@ai-sdk/openai';
@@ -8,8 +8,8 @@ import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool }
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { startDemoProvider } from '../../../demo/provider.ts';
 import type { DemoProvider } from '../../../demo/provider.ts';
-import { nothingLeaks, startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { nothingLeaks, startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 
 const DEMO = (url: string): string => `
@@ -27,13 +27,13 @@ spec: {models: [{name: demo-model, vendor: Demo, quotaType: Token, modelRatio: "
 `;
 
 let provider: DemoProvider;
-let world: World;
+let stack: TestStack;
 beforeAll(async () => {
   provider = await startDemoProvider({ host: '127.0.0.1', port: 0, tokenMs: 0 });
-  world = await startWorld({ files: () => ({ 'demo.yaml': DEMO(provider.url) }) });
+  stack = await startTestStack({ files: () => ({ 'demo.yaml': DEMO(provider.url) }) });
 });
 afterAll(async () => {
-  await world.stop();
+  await stack.stop();
   await provider.stop();
 });
 
@@ -44,12 +44,12 @@ const weather = tool({
   execute: ({ city }) => Promise.resolve(`rain in ${city}`),
 });
 
-/** It refers to earlier items at the provider, unless it is told that nothing is kept there. */
+/** It refers to earlier items at the provider, unless it is told that nothing is stored there. */
 const KEEPS_NOTHING = { openai: { store: false } };
 
 describe('the AI SDK\'s responses', () => {
   const model = (): ReturnType<ReturnType<typeof createOpenAI>['responses']> =>
-    createOpenAI({ apiKey: KEYS.main, baseURL: `${world.gateway.url}/v1` }).responses('demo-model');
+    createOpenAI({ apiKey: KEYS.main, baseURL: `${stack.gateway.url}/v1` }).responses('demo-model');
 
   it('converse with a tool', async () => {
     const { text, steps, totalUsage } = await generateText({ model:
@@ -57,7 +57,7 @@ describe('the AI SDK\'s responses', () => {
     assert.match(text, /The tool says: .*rain in Paris/);
     assert.equal(steps.length, 2);
     assert.ok((totalUsage.outputTokens ?? 0) > 0);
-    assert.ok(nothingLeaks(world));
+    assert.ok(nothingLeaks(stack));
   });
   it('stream, with a tool as well', async () => {
     const result = streamText({ model:

@@ -1,13 +1,11 @@
-/**
- * The official Anthropic client, unchanged, against models of an Anthropic provider: what a user of it does every day.
- */
+/** The official Anthropic client, unchanged, with models of an Anthropic provider: common tasks. */
 import assert from 'node:assert/strict';
 import type Anthropic from '@anthropic-ai/sdk';
 import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS, PROVIDER_KEYS } from '../../support/manifests.ts';
 import { gate } from '../../support/mock-provider.ts';
 import {
@@ -18,16 +16,16 @@ import {
   Books, CLAUDE, TEN_TOKENS, anthropicClient, cancelManifest, caught, collect, free, paid,
 } from '../../support/api/sdk.ts';
 
-let world: World;
+let stack: TestStack;
 let client: Anthropic;
 let books: Books;
 
 beforeAll(async () => {
-  world = await startWorld();
-  client = anthropicClient(world);
-  books = new Books(world);
+  stack = await startTestStack();
+  client = anthropicClient(stack);
+  books = new Books(stack);
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 
@@ -35,7 +33,7 @@ const HELLO = { model: 'claude-model', max_tokens: 100, messages: [{ role: 'user
 const WEATHER: Anthropic.Tool = { name: 'get_weather', description: 'The weather of a city.', input_schema: {
   type: 'object', properties: { city: { type: 'string' } }, required: ['city'],
 } };
-/** 10 tokens of input and one of output: what the scripted answers report where nothing else is said. */
+/** 10 tokens of input and one of output: the default of scripted responses. */
 const SMALL = 10n * CLAUDE.input + CLAUDE.output;
 
 describe('models', () => {
@@ -67,7 +65,7 @@ describe('messages', () => {
       input_tokens: 100, cache_read_input_tokens: 2000, cache_creation_input_tokens: 400,
       cache_creation: { ephemeral_5m_input_tokens: 300, ephemeral_1h_input_tokens: 100 }, output_tokens: 20,
     };
-    world.anthropic.script(anthropicMessage({ content: 'Good day.', usage }));
+    stack.anthropic.script(anthropicMessage({ content: 'Good day.', usage }));
     const system = [
       { type: 'text' as const, text: 'Be brief. '.repeat(300), cache_control: {
         type: 'ephemeral' as const, ttl: '1h' as const,
@@ -77,7 +75,7 @@ describe('messages', () => {
     const { data, response, request_id: id } = await client.messages.create({ ...HELLO, system }).withResponse();
     assert.deepEqual(data.content, [{ type: 'text', text: 'Good day.' }]);
     assert.deepEqual(data.usage, usage);
-    assert.deepEqual((await world.anthropic.request(0)).json(), { ...HELLO, system });
+    assert.deepEqual((await stack.anthropic.request(0)).json(), { ...HELLO, system });
     assert.equal(response.headers.get('x-modelgateway-cost-usd'), '0.002925');
     const [call] = await books.check(paid(100n * CLAUDE.input + 2000n * CLAUDE.cached + 300n * CLAUDE.write5m +
       100n * CLAUDE.write1h + 20n * CLAUDE.output));
@@ -85,21 +83,21 @@ describe('messages', () => {
     assert.equal((data as Anthropic.Message & { _request_id?: string })._request_id, id);
   });
   it('accept a key in either header', async () => {
-    world.anthropic.script(anthropicMessage());
+    stack.anthropic.script(anthropicMessage());
     await client.messages.create(HELLO);
-    await anthropicClient(world, { apiKey: null, authToken: KEYS.main }).messages.create(HELLO);
+    await anthropicClient(stack, { apiKey: null, authToken: KEYS.main }).messages.create(HELLO);
     for (const index of [0, 1]) {
-      const { headers } = await world.anthropic.request(index);
+      const { headers } = await stack.anthropic.request(index);
       assert.deepEqual([headers['x-api-key'], headers.authorization], [PROVIDER_KEYS.anthropic, undefined]);
     }
     await books.check(paid(SMALL), paid(SMALL));
   });
   it('pass on the version, the betas and the parameters of a beta', async () => {
-    world.anthropic.script(anthropicMessage());
+    stack.anthropic.script(anthropicMessage());
     await client.beta.messages.create({
       ...HELLO, betas: ['interleaved-thinking-2025-05-14', 'context-management-2025-06-27'], metadata: { user_id: 'u' },
     });
-    const request = await world.anthropic.request(0);
+    const request = await stack.anthropic.request(0);
     const { headers, path } = request;
     assert.match(String(headers['anthropic-version']), /^20\d\d-\d\d-\d\d$/);
     assert.equal(headers['anthropic-beta'], 'interleaved-thinking-2025-05-14,context-management-2025-06-27');
@@ -115,7 +113,7 @@ describe('messages', () => {
       { type: 'redacted_thinking' as const, data: `Ci${'9+/a'.repeat(50)}=` },
       { type: 'text' as const, text: 'Hi.' },
     ];
-    world.anthropic.script(anthropicMessage({ extra: { content: thought } }), anthropicMessage());
+    stack.anthropic.script(anthropicMessage({ extra: { content: thought } }), anthropicMessage());
     const thinking = { type: 'enabled' as const, budget_tokens: 1024 };
     const first = await client.messages.create({ ...HELLO, max_tokens: 2000, thinking });
     assert.deepEqual(first.content, thought);
@@ -123,7 +121,7 @@ describe('messages', () => {
       ...HELLO.messages, { role: 'assistant', content: first.content }, { role: 'user', content: 'And?' },
     ] });
     assert.ok(
-      (await world.anthropic.request(1)).body.includes(JSON.stringify(thought)), 'a thinking block was written anew',
+      (await stack.anthropic.request(1)).body.includes(JSON.stringify(thought)), 'a thinking block was written anew',
     );
     await books.check(paid(SMALL), paid(SMALL));
   });
@@ -134,25 +132,25 @@ describe('messages', () => {
       { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' }, title: 'a.pdf' },
       { type: 'text', text: 'What are these?' },
     ] }];
-    world.anthropic.script(anthropicMessage({ usage: { input_tokens: 3000, output_tokens: 7 } }));
+    stack.anthropic.script(anthropicMessage({ usage: { input_tokens: 3000, output_tokens: 7 } }));
     await client.messages.create({ ...HELLO, messages });
-    assert.deepEqual((await world.anthropic.request(0)).json()['messages'], messages);
+    assert.deepEqual((await stack.anthropic.request(0)).json()['messages'], messages);
     await books.check(paid(3000n * CLAUDE.input + 7n * CLAUDE.output));
   });
   it('are parsed by their schema', async () => {
     const format = jsonSchemaOutputFormat({
       type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false,
     });
-    world.anthropic.script(anthropicMessage({ content: '{"city":"Oslo"}' }));
+    stack.anthropic.script(anthropicMessage({ content: '{"city":"Oslo"}' }));
     const message = await client.messages.parse({ ...HELLO, output_config: { format } });
     assert.deepEqual(message.parsed_output, { city: 'Oslo' });
     await books.check(paid(SMALL));
   });
   it('reuse connections, also after refusals and streams', async () => {
-    const proxy = await openConnections(world.gateway.url);
+    const proxy = await openConnections(stack.gateway.url);
     try {
-      const through = anthropicClient(world, { baseURL: proxy.url });
-      world.anthropic.script(anthropicMessage(), anthropicMessage(), anthropicStream(), anthropicMessage());
+      const through = anthropicClient(stack, { baseURL: proxy.url });
+      stack.anthropic.script(anthropicMessage(), anthropicMessage(), anthropicStream(), anthropicMessage());
       // node's fetch opens a second one on its second call, whatever the server does
       for (let calls = 0; calls < 2; calls++) await through.messages.create(HELLO);
       const { accepted } = proxy;
@@ -160,7 +158,7 @@ describe('messages', () => {
       await through.messages.stream(HELLO).finalMessage();
       await through.messages.create(HELLO);
       assert.equal(proxy.accepted, accepted, 'the gateway was connected to anew');
-      assert.ok(world.anthropic.connections <= 1, 'the provider was connected to anew');
+      assert.ok(stack.anthropic.connections <= 1, 'the provider was connected to anew');
       await books.check(paid(SMALL), paid(SMALL), free(404), paid(SMALL + CLAUDE.output), paid(SMALL));
     } finally {
       await proxy.close();
@@ -171,7 +169,7 @@ describe('messages', () => {
 describe('streams', () => {
   it('keep the order of events, including unknown ones and pings', async () => {
     const reply = anthropicStream(['Hel', 'lo 🗼']);
-    world.anthropic.script(insertAt(reply, 2, sse({ event: 'ping', data: { type: 'ping' } }), sse({
+    stack.anthropic.script(insertAt(reply, 2, sse({ event: 'ping', data: { type: 'ping' } }), sse({
       event: 'brand_new', data: { type: 'brand_new', x: 1 },
     })));
     const { data: stream, request_id: id } = await client.messages.create({ ...HELLO, stream: true }).withResponse();
@@ -185,7 +183,7 @@ describe('streams', () => {
     assert.equal(id, call?.request_id);
   });
   it('of the stream() helper add up to a message', async () => {
-    world.anthropic.script(anthropicStream(['Good ', 'day.'], { usage: {
+    stack.anthropic.script(anthropicStream(['Good ', 'day.'], { usage: {
       input_tokens: 50, cache_read_input_tokens: 1000, cache_creation_input_tokens: 0, output_tokens: 9,
     } }));
     const texts: string[] = [];
@@ -205,7 +203,7 @@ describe('streams', () => {
     const named = (type: string, more: object): { event: string; data: object } =>
       ({ event: type, data: { type, ...more } });
     const signature = 'aB3+/='.repeat(80);
-    world.anthropic.script(sseReply(
+    stack.anthropic.script(sseReply(
       named('message_start', { message: {
         id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null,
         stop_sequence: null, usage: { input_tokens: 20, output_tokens: 1 },
@@ -231,9 +229,9 @@ describe('streams', () => {
   });
   for (const leave of ['by breaking out of the loop', 'by abort()'] as const) {
     it(`are aborted ${leave}: with Cancel the provider is stopped, and the output so far is billed`, async () => {
-      await world.gateway.write('cancel.yaml', cancelManifest('Anthropic', world.anthropic.url));
+      await stack.gateway.write('cancel.yaml', cancelManifest('Anthropic', stack.anthropic.url));
       const waiting = gate();
-      world.anthropic.script(insertAt(
+      stack.anthropic.script(insertAt(
         anthropicStream([TEN_TOKENS, 'never'], { usage: { input_tokens: 25, output_tokens: 99 } }), 3, waiting,
       ));
       const stream = client.messages.stream({ ...HELLO, model: 'claude-cancel' });
@@ -248,24 +246,24 @@ describe('streams', () => {
         assert.match(String(error), /abort/i);
       }
       await failure;
-      const request = await world.anthropic.request(0);
+      const request = await stack.anthropic.request(0);
       await request.over;
       assert.equal(request.clientGone, true);
-      // the input was told at the start
+      // the input was reported at the start
       await books.check({ status: 200, costNanoUsd: 25n * CLAUDE.input + 10n * CLAUDE.output, source: 'Partial' });
-      await world.gateway.write('cancel.yaml', '# nothing\n');
+      await stack.gateway.write('cancel.yaml', '# nothing\n');
     });
   }
   it('and whole responses that the user aborts are billed exactly', async () => {
     const waiting = gated(anthropicMessage({ usage: { input_tokens: 11, output_tokens: 33 } }));
-    world.anthropic.script(waiting.reply);
+    stack.anthropic.script(waiting.reply);
     const leaving = new AbortController();
     const failure = caught(client.messages.create(HELLO, { signal: leaving.signal }), Error);
     await waiting.gate.reached;
     leaving.abort();
     assert.match((await failure).message, /abort/i);
     waiting.gate.open();
-    await (await world.anthropic.request(0)).over;
+    await (await stack.anthropic.request(0)).over;
     await books.check({ status: undefined, costNanoUsd: 11n * CLAUDE.input + 33n * CLAUDE.output });
   });
 });
@@ -276,7 +274,7 @@ describe('tools', () => {
   }];
 
   it('reach the provider unchanged, and so do their calls and results', async () => {
-    world.anthropic.script(
+    stack.anthropic.script(
       anthropicMessage({ content: 'Let me see.', toolUses: uses }), anthropicMessage({ content: 'Cold and warm.' }),
     );
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'Weather?' }];
@@ -286,7 +284,7 @@ describe('tools', () => {
     };
     const first = await client.messages.create(asks);
     assert.deepEqual(
-      (await world.anthropic.request(0)).json(), { ...asks, messages: [{ role: 'user', content: 'Weather?' }] },
+      (await stack.anthropic.request(0)).json(), { ...asks, messages: [{ role: 'user', content: 'Weather?' }] },
     );
     assert.equal(first.stop_reason, 'tool_use');
     assert.deepEqual(first.content.slice(1), uses.map((use) => ({ type: 'tool_use', ...use })));
@@ -297,7 +295,7 @@ describe('tools', () => {
       },
     ] });
     assert.deepEqual((await client.messages.create(asks)).content, [{ type: 'text', text: 'Cold and warm.' }]);
-    assert.deepEqual((await world.anthropic.request(1)).json()['messages'], messages);
+    assert.deepEqual((await stack.anthropic.request(1)).json()['messages'], messages);
     await books.check(paid(10n * CLAUDE.input + 3n * CLAUDE.output), paid(SMALL));
   });
   it('are reassembled from the fragments of a stream', async () => {
@@ -311,7 +309,7 @@ describe('tools', () => {
       ...whole.slice(0, 2), ...fragments(0, ['', '{"ci', 'ty": "Os', 'lo"}']), whole[3]!, whole[4]!,
       ...fragments(1, ['{"city"', ':"São Paulo"}']), ...whole.slice(6),
     ];
-    world.anthropic.script({ ...anthropicStream(), steps });
+    stack.anthropic.script({ ...anthropicStream(), steps });
     const pieces: string[] = [];
     const message = await client.messages.stream({ ...HELLO, tools: [WEATHER] }).on('inputJson', (piece) =>
       pieces.push(piece)).finalMessage();
@@ -324,7 +322,7 @@ describe('tools', () => {
   for (const stream of [false, true]) {
     it(`are run by toolRunner()${stream ? ', streaming' : ''}`, async () => {
       const [one] = uses;
-      world.anthropic.script(...(stream
+      stack.anthropic.script(...(stream
         ? [anthropicStream([], { toolUses: [one!] }), anthropicStream(['It is ', 'cold.'])]
         : [anthropicMessage({ toolUses: [one!] }), anthropicMessage({ content: ['It is ', 'cold.'] })]));
       const asked: unknown[] = [];
@@ -337,10 +335,10 @@ describe('tools', () => {
       const message = await runner.runUntilDone();
       assert.deepEqual(message.content.map((block) => block.type === 'text' && block.text), ['It is cold.']);
       assert.deepEqual(asked, [{ city: 'Oslo' }]);
-      // it first asks the provider to keep the conversation, whose price has no bound; refused that, it sends the whole
+      // it first asks the provider to store the conversation, whose price has no bound; after the refusal, it sends all
       // of it
       const asks =
-        (await Promise.all([0, 1].map((index) => world.anthropic.request(index)))).map((request) => request.json());
+        (await Promise.all([0, 1].map((index) => stack.anthropic.request(index)))).map((request) => request.json());
       assert.deepEqual(asks.map(({ thread, messages }) =>
         [thread, (messages as unknown[]).length]), [[undefined, 1], [undefined, 3]]);
       await books.check(free(400), paid(SMALL), paid(SMALL + CLAUDE.output));
@@ -350,12 +348,12 @@ describe('tools', () => {
 
 describe('countTokens', () => {
   it('calls an Anthropic provider, and costs nothing', async () => {
-    world.anthropic.script(json({ input_tokens: 2095 }));
+    stack.anthropic.script(json({ input_tokens: 2095 }));
     const { max_tokens: _, ...body } = HELLO;
     assert.equal(
       (await client.messages.countTokens({ ...body, system: 'Be brief.', tools: [WEATHER] })).input_tokens, 2095,
     );
-    const request = await world.anthropic.request(0);
+    const request = await stack.anthropic.request(0);
     assert.equal(request.path, '/v1/messages/count_tokens');
     assert.deepEqual(request.json(), { ...body, system: 'Be brief.', tools: [WEATHER] });
     await books.check(free());
@@ -365,7 +363,7 @@ describe('countTokens', () => {
       model: 'gpt-model', messages: [{ role: 'user', content: 'word '.repeat(1000) }],
     });
     assert.ok(tokens >= 1000 && tokens < 1100, String(tokens));
-    assert.equal(world.openai.requests.length, 0);
+    assert.equal(stack.openai.requests.length, 0);
     await books.check(free());
   });
 });

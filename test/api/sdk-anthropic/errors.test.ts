@@ -1,12 +1,12 @@
 /**
- * Errors of the official Anthropic client besides the rows that test/api/errors/troubleshooting.test.ts has: retries,
- * errors within streams, and those of other endpoints.
+ * Errors of the official Anthropic client in addition to test/api/errors/troubleshooting.test.ts: retries, errors
+ * within streams, and those of other endpoints.
  */
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { CUT } from '../../support/mock-provider.ts';
 import {
@@ -16,17 +16,17 @@ import { anthropicClient, Books, caught, CLAUDE, free, paid } from '../../suppor
 
 const MAX_BODY_BYTES = 1_000_000;
 
-let world: World;
+let stack: TestStack;
 /** With the SDK's own number of retries. */
 let client: Anthropic;
 let books: Books;
 
 beforeAll(async () => {
-  world = await startWorld({ maxBodyBytes: MAX_BODY_BYTES });
-  client = anthropicClient(world);
-  books = new Books(world);
+  stack = await startTestStack({ maxBodyBytes: MAX_BODY_BYTES });
+  client = anthropicClient(stack);
+  books = new Books(stack);
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 
@@ -35,7 +35,7 @@ const SMALL = 10n * CLAUDE.input + CLAUDE.output;
 
 type ErrorClass = new (...args: never[]) => InstanceType<typeof Anthropic.APIError>;
 
-/** What a user reads off an error: its class, its fields, and an id that the gateway knows. */
+/** The parts of an error that users read: its class, its fields, and an id that the gateway knows. */
 async function assertRaises(
   call: PromiseLike<unknown>, type: ErrorClass,
   expected: { status: number; type: string; message: RegExp; errorCode?: string },
@@ -54,11 +54,11 @@ describe('AuthenticationError', () => {
   it('is raised for a token that is not a key, and for a provider\'s key when counting', async () => {
     const expected = { status: 401, type: 'authentication_error' };
     await assertRaises(
-      anthropicClient(world, { apiKey: null, authToken: 'eyJhbGciOi.eyJzdWIi.c2ln' }).messages.create(HELLO),
+      anthropicClient(stack, { apiKey: null, authToken: 'eyJhbGciOi.eyJzdWIi.c2ln' }).messages.create(HELLO),
       Anthropic.AuthenticationError, { ...expected, message: /start with "sk-"/ },
     );
     await assertRaises(
-      anthropicClient(world, { apiKey: 'sk-ant-api03-0000000000000000000000000000000' }).messages.countTokens({
+      anthropicClient(stack, { apiKey: 'sk-ant-api03-0000000000000000000000000000000' }).messages.countTokens({
         model: 'claude-model', messages: HELLO.messages,
       }), Anthropic.AuthenticationError, { ...expected, message: /unknown/ },
     );
@@ -85,11 +85,11 @@ describe('BadRequestError', () => {
     await books.check(free(400));
   });
   it('is raised for the provider\'s own refusal, with its message and code', async () => {
-    world.anthropic.script(anthropicError(400, 'invalid_request_error', 'max_tokens: too many'));
+    stack.anthropic.script(anthropicError(400, 'invalid_request_error', 'max_tokens: too many'));
     await assertRaises(
       client.messages.create(HELLO), Anthropic.BadRequestError, { ...expected, message: /^max_tokens: too many$/ },
     );
-    world.anthropic.script(json({ type: 'error', error: { type:
+    stack.anthropic.script(json({ type: 'error', error: { type:
       'invalid_request_error', message: 'No.', details: { error_code: 'tool_name_conflict' } } }, { status: 400 }));
     await assertRaises(client.messages.create(HELLO), Anthropic.BadRequestError, {
       ...expected, message: /^No\.$/, errorCode: 'tool_name_conflict',
@@ -101,11 +101,11 @@ describe('BadRequestError', () => {
 describe('a full key', () => {
   it('is retried by the SDK: the call succeeds once the slot is free', async () => {
     const waiting = gated(anthropicMessage());
-    world.anthropic.script(waiting.reply, anthropicMessage());
-    const running = anthropicClient(world, { apiKey: KEYS.serial }).messages.create(HELLO);
+    stack.anthropic.script(waiting.reply, anthropicMessage());
+    const running = anthropicClient(stack, { apiKey: KEYS.serial }).messages.create(HELLO);
     await waiting.gate.reached;
     let refusals = 0;
-    const patient = anthropicClient(world, {
+    const patient = anthropicClient(stack, {
       apiKey: KEYS.serial,
       fetch: async (...args) => {
         const response = await fetch(...args);
@@ -124,20 +124,20 @@ describe('a full key', () => {
 
 describe('a provider that fails', () => {
   it('is retried by the SDK, and only the successful call is billed', async () => {
-    world.anthropic.script(anthropicError(529, 'overloaded_error'), anthropicStream());
+    stack.anthropic.script(anthropicError(529, 'overloaded_error'), anthropicStream());
     assert.equal(await client.messages.stream(HELLO).finalText(), 'hello');
     await books.check(free(529), paid(SMALL + CLAUDE.output));
   });
 });
 
 describe('an error within a stream', () => {
-  // the input was told at the start; 40 bytes of output are estimated as ten tokens
+  // the input was reported at the start; 40 bytes of output are estimated as ten tokens
   const seen = { status: 200, costNanoUsd: 10n * CLAUDE.input + 10n * CLAUDE.output, source: 'Partial' } as const;
 
   it('is raised with the provider\'s type, after the events before it', async () => {
     const error =
       sse({ event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } } });
-    world.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y']), 3, error));
+    stack.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y']), 3, error));
     const texts: string[] = [];
     const raised = await caught(
       client.messages.stream(HELLO).on('text', (text) => texts.push(text)).finalMessage(), Anthropic.APIError,
@@ -149,7 +149,7 @@ describe('an error within a stream', () => {
     await books.check(seen);
   });
   it('is raised for a stream that is cut off', async () => {
-    world.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y']), 3, CUT));
+    stack.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y']), 3, CUT));
     const raised = await caught(client.messages.stream(HELLO).finalMessage(), Anthropic.APIError);
     assert.deepEqual([raised.type, raised.status], ['api_error', undefined]);
     assert.match(raised.apiMessage ?? '', /broke off/);

@@ -5,27 +5,27 @@ import { KEYS } from '../../support/manifests.ts';
 import {
   anthropicMessage, anthropicStream, breakAt, openaiChat, openaiStream, sse,
 } from '../../support/provider-answers.ts';
-import { get, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, Json, World } from '../../support/api/world.ts';
+import { get, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
-let world: World;
-beforeAll(async () => { world = await startWorld(); });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+let stack: TestStack;
+beforeAll(async () => { stack = await startTestStack(); });
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 const HELLO = { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] };
 const ask = (
   method: string, body: object = HELLO, headers: Record<string, string> = {}, model = 'gpt-model',
-): Promise<Answer> => post(world, `/v1beta/models/${model}:${method}`, body, headers);
+): Promise<Answer> => post(stack, `/v1beta/models/${model}:${method}`, body, headers);
 const reasonOf = (answer: Answer): string => answer.json().error.details[0].reason;
 
 describe('keys', () => {
   it('are accepted in x-goog-api-key and as a bearer token', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     assert.equal((await ask('generateContent', HELLO, { 'no-key': '', 'x-goog-api-key': KEYS.main })).status, 200);
     assert.equal((await ask('generateContent')).status, 200);
-    assert.equal((await get(world, '/v1beta/models', { 'no-key': '', 'x-goog-api-key': KEYS.main })).status, 200);
-    assert.equal((await get(world, '/v1/models', { 'no-key': '', 'x-goog-api-key': KEYS.main })).status, 200);
+    assert.equal((await get(stack, '/v1beta/models', { 'no-key': '', 'x-goog-api-key': KEYS.main })).status, 200);
+    assert.equal((await get(stack, '/v1/models', { 'no-key': '', 'x-goog-api-key': KEYS.main })).status, 200);
   });
   it('that differ or are in the URL are refused, and not repeated', async () => {
     const both = await ask('generateContent', HELLO, { 'x-goog-api-key': KEYS.small });
@@ -34,7 +34,7 @@ describe('keys', () => {
     const inUrl = await ask(`generateContent?key=${KEYS.main}`, HELLO, { 'no-key': '' });
     assert.deepEqual([inUrl.status, inUrl.json().error.status], [401, 'UNAUTHENTICATED']);
     assert.ok(!`${both.text}${inUrl.text}`.includes('sk-test'));
-    assert.ok(!world.gateway.logs.join('').includes(KEYS.main));
+    assert.ok(!stack.gateway.logs.join('').includes(KEYS.main));
   });
 });
 
@@ -51,24 +51,24 @@ describe('paths', () => {
       ['/v1beta/models/gpt-model:embedContent', 405], ['/v1beta/models/gpt-model', 405], ['/v1beta/files', 404],
       ['/v1beta', 404], ['/v1beta/models', 405],
     ] as const) {
-      const answer = await post(world, path, HELLO);
+      const answer = await post(stack, path, HELLO);
       assert.deepEqual([answer.status, answer.json().error.code], [status, status], path);
     }
   });
   it('below /v1 work too, beside those of other dialects', async () => {
-    world.openai.script(openaiChat());
-    assert.equal((await post(world, '/v1/models/gpt-model:generateContent', HELLO)).json().modelVersion, 'mock-model');
-    const wrong = await post(world, '/v1/models/gpt-model', HELLO);
+    stack.openai.script(openaiChat());
+    assert.equal((await post(stack, '/v1/models/gpt-model:generateContent', HELLO)).json().modelVersion, 'mock-model');
+    const wrong = await post(stack, '/v1/models/gpt-model', HELLO);
     assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD']);
-    assert.equal((await get(world, '/v1/models/gpt-model')).json().object, 'model');
-    const ofGoogle = await get(world, '/v1/models/gpt-model', { 'x-goog-api-client': 'x' });
+    assert.equal((await get(stack, '/v1/models/gpt-model')).json().object, 'model');
+    const ofGoogle = await get(stack, '/v1/models/gpt-model', { 'x-goog-api-client': 'x' });
     assert.equal(ofGoogle.json().name, 'models/gpt-model');
   });
 });
 
 describe('a stream', () => {
   it('is server-sent events with alt=sse', async () => {
-    world.openai.script(openaiStream(['Hel', 'lo.']));
+    stack.openai.script(openaiStream(['Hel', 'lo.']));
     const answer = await ask('streamGenerateContent?alt=sse');
     assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
     const events = answer.text.split('\n\n').filter((event) => event !== '');
@@ -76,7 +76,7 @@ describe('a stream', () => {
     assert.equal(events.length, 3);
   });
   it('is a JSON array without alt=sse', async () => {
-    world.openai.script(openaiStream(['Hel', 'lo.']));
+    stack.openai.script(openaiStream(['Hel', 'lo.']));
     const answer = await ask('streamGenerateContent');
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
     const chunks: Json[] = answer.json();
@@ -84,10 +84,10 @@ describe('a stream', () => {
     assert.equal(chunks[2].usageMetadata.totalTokenCount, 12);
   });
   it('that fails as an array ends with the error, and stays valid JSON', async () => {
-    world.openai.script(breakAt(openaiStream(['four', 'four']), 2, sse({ data: { error: { message: 'no more' } } })));
+    stack.openai.script(breakAt(openaiStream(['four', 'four']), 2, sse({ data: { error: { message: 'no more' } } })));
     const failed: Json[] = (await ask('streamGenerateContent')).json();
     assert.deepEqual([failed.length, failed[1].error.message], [2, 'no more']);
-    world.anthropic.script(breakAt(anthropicStream(['four', 'four']), 3, { kind: 'cut' }));
+    stack.anthropic.script(breakAt(anthropicStream(['four', 'four']), 3, { kind: 'cut' }));
     const cut: Json[] = (await ask('streamGenerateContent', HELLO, {}, 'claude-model')).json();
     assert.equal(cut[1].error.code, 500);
     assert.match(cut[1].error.message, /broke off/);
@@ -96,13 +96,13 @@ describe('a stream', () => {
 
 describe('a request', () => {
   it('in the other spelling of fields is equivalent', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     await ask('generateContent', {
       contents: [{ parts: [{ inline_data: { mime_type: 'text/plain', data: Buffer.from('hi').toString('base64') } }] }],
       system_instruction: { parts: [{ text: 'Be brief.' }] },
       generation_config: { max_output_tokens: 77, stop_sequences: ['X'] },
     });
-    const sent: Json = (await world.openai.request(0)).json();
+    const sent: Json = (await stack.openai.request(0)).json();
     assert.deepEqual([sent.max_completion_tokens, sent.stop, sent.messages], [77, ['X'], [
       { role: 'system', content: 'Be brief.' }, { role: 'user', content: 'hi' },
     ]]);
@@ -128,22 +128,22 @@ describe('a request', () => {
       const violation = error.details.find((detail: Json) => detail['@type'].endsWith('BadRequest'));
       assert.equal(violation?.fieldViolations[0].field, field, error.message);
     }
-    assert.equal(world.openai.requests.length, 0);
+    assert.equal(stack.openai.requests.length, 0);
   });
   it('keeps numbers that a double cannot represent', async () => {
-    world.anthropic.script(anthropicMessage());
+    stack.anthropic.script(anthropicMessage());
     const body = '{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":'
       + '{"id":12345678901234567890}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":'
       + '{"id":12345678901234567890}}}]}]}';
-    await post(world, '/v1beta/models/claude-model:generateContent', body);
-    assert.equal((await world.anthropic.request(0)).body.toString().split('12345678901234567890').length, 3);
+    await post(stack, '/v1beta/models/claude-model:generateContent', body);
+    assert.equal((await stack.anthropic.request(0)).body.toString().split('12345678901234567890').length, 3);
   });
   it('keeps other such numbers that OpenAI\'s protocol supports', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     const body = '{"contents":[{"role":"user","parts":[{"text":"x"}]},'
       + '{"role":"model","parts":[{"functionCall":{"name":"f","args":{"id":12345678901234567890}}}]}]}';
-    await post(world, '/v1beta/models/gpt-model:generateContent', body);
-    assert.match((await world.openai.request(0)).body.toString(), /12345678901234567890/);
+    await post(stack, '/v1beta/models/gpt-model:generateContent', body);
+    assert.match((await stack.openai.request(0)).body.toString(), /12345678901234567890/);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Google's official client, unchanged, against models of providers that speak OpenAI's and Anthropic's protocols: what
- * a user of it does every day.
+ * Google's official client, unchanged, with models of providers that use OpenAI's and Anthropic's protocols: common
+ * tasks.
  */
 import assert from 'node:assert/strict';
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI, Modality, Type } from '@google/genai';
@@ -14,21 +14,21 @@ import {
   anthropicMessage, anthropicStream, breakAt, json, openaiChat, openaiError, openaiStream, sse, sseReply,
 } from '../../support/provider-answers.ts';
 import { CLAUDE, GPT } from '../../support/api/sdk.ts';
-import { spending, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Json, World } from '../../support/api/world.ts';
+import { spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Json, TestStack } from '../../support/api/test-stack.ts';
 
-let world: World;
+let stack: TestStack;
 let client: GoogleGenAI;
 
 beforeAll(async () => {
-  world = await startWorld();
+  stack = await startTestStack();
   client = clientOf('main');
 });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
 const clientOf = (key: KeyName): GoogleGenAI =>
-  new GoogleGenAI({ apiKey: KEYS[key], httpOptions: { baseUrl: world.gateway.url } });
+  new GoogleGenAI({ apiKey: KEYS[key], httpOptions: { baseUrl: stack.gateway.url } });
 
 async function collect<T>(items: Promise<AsyncGenerator<T>>): Promise<T[]> {
   const all: T[] = [];
@@ -37,12 +37,12 @@ async function collect<T>(items: Promise<AsyncGenerator<T>>): Promise<T[]> {
 }
 
 async function costOf<T>(call: () => Promise<T>): Promise<{ answer: T; cost: bigint }> {
-  const { spent } = await spending(world);
+  const { spent } = await spending(stack);
   const answer = await call();
-  return { answer, cost: (await spending(world)).spent - spent };
+  return { answer, cost: (await spending(stack)).spent - spent };
 }
 
-/** The error that a call ends with, as the SDK gives it. */
+/** Returns the SDK's error of a call. */
 async function faultOf(call: Promise<unknown>): Promise<{ status: number; error: Json }> {
   const fault: unknown = await call.then(() => undefined, (error: unknown) => error);
   assert.ok(fault instanceof ApiError, String(fault));
@@ -54,14 +54,14 @@ const WEATHER: FunctionDeclaration = {
   name: 'get_weather', description: 'The weather of a city.',
   parameters: { type: Type.OBJECT, properties: { city: { type: Type.STRING, nullable: true } }, required: ['city'] },
 };
-/** Enough for the usage that the providers report. */
+/** Enough money for the usage that the providers report. */
 const LONG = 'hello '.repeat(500);
 const TOOLS = [{ functionDeclarations: [WEATHER] }];
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 describe('an answer', () => {
   it('of a provider of OpenAI\'s protocol has its text, its usage and its cost', async () => {
-    world.openai.script(openaiChat({ content: 'Good day.', usage: {
+    stack.openai.script(openaiChat({ content: 'Good day.', usage: {
       prompt_tokens: 100, completion_tokens: 20, prompt_tokens_details: { cached_tokens: 40 },
       completion_tokens_details: { reasoning_tokens: 5 },
     } }));
@@ -79,7 +79,7 @@ describe('an answer', () => {
       totalTokenCount: 120,
     });
     assert.equal(cost, 60n * GPT.input + 40n * GPT.cached + 20n * GPT.output);
-    assert.deepEqual((await world.openai.request(0)).json(), {
+    assert.deepEqual((await stack.openai.request(0)).json(), {
       model: 'gpt-model', max_completion_tokens: 50, temperature: 1.5, top_p: 0.5, stop: ['X'],
       messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'hello' }],
     });
@@ -91,7 +91,7 @@ describe('an answer', () => {
     const usage = {
       input_tokens: 100, cache_read_input_tokens: 2000, cache_creation_input_tokens: 300, output_tokens: 20,
     };
-    world.anthropic.script(anthropicMessage({ content: 'Good day.', usage }));
+    stack.anthropic.script(anthropicMessage({ content: 'Good day.', usage }));
     const { answer, cost } = await costOf(() => client.models.generateContent({
       model: 'claude-model', contents: LONG, config: { maxOutputTokens: 90, topK: 5 },
     }));
@@ -100,7 +100,7 @@ describe('an answer', () => {
       promptTokenCount: 2400, cachedContentTokenCount: 2000, candidatesTokenCount: 20, totalTokenCount: 2420,
     });
     assert.equal(cost, 100n * CLAUDE.input + 2000n * CLAUDE.cached + 300n * CLAUDE.write5m + 20n * CLAUDE.output);
-    const sent = await world.anthropic.request(0);
+    const sent = await stack.anthropic.request(0);
     assert.deepEqual([sent.path, sent.json()], ['/v1/messages', {
       model: 'claude-model', max_tokens: 90, top_k: 5, messages: [{ role: 'user', content: LONG }],
     }]);
@@ -109,12 +109,12 @@ describe('an answer', () => {
   it('sees images', async () => {
     const parts = [{ text: 'what?' }, { inlineData: { mimeType: 'image/png', data: PNG } }];
     const contents = [{ role: 'user', parts }];
-    world.openai.script(openaiChat());
-    world.anthropic.script(anthropicMessage());
+    stack.openai.script(openaiChat());
+    stack.anthropic.script(anthropicMessage());
     await client.models.generateContent({ model: 'gpt-model', contents });
     await client.models.generateContent({ model: 'claude-model', contents });
-    const toOpenai: Json = (await world.openai.request(0)).json();
-    const toAnthropic: Json = (await world.anthropic.request(0)).json();
+    const toOpenai: Json = (await stack.openai.request(0)).json();
+    const toAnthropic: Json = (await stack.anthropic.request(0)).json();
     assert.deepEqual(toOpenai.messages[0].content[1], {
       type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` },
     });
@@ -124,7 +124,7 @@ describe('an answer', () => {
     assert.equal(error.details[1].fieldViolations[0].field, 'contents[0].parts[1].inlineData');
   });
   it('is held to a schema', async () => {
-    world.openai.script(openaiChat({ content: '{"a":"b"}' }));
+    stack.openai.script(openaiChat({ content: '{"a":"b"}' }));
     const answer = await client.models.generateContent({
       model: 'gpt-model', contents: 'hello', config: {
         responseMimeType: 'application/json',
@@ -132,11 +132,11 @@ describe('an answer', () => {
       },
     });
     assert.equal(answer.text, '{"a":"b"}');
-    const { response_format: format }: Json = (await world.openai.request(0)).json();
+    const { response_format: format }: Json = (await stack.openai.request(0)).json();
     assert.deepEqual(format.json_schema.schema, { type: 'object', properties: { a: { type: 'string' } } });
   });
   it('names what was left out, and refuses what cannot be', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     const { sdkHttpResponse } = await client.models.generateContent({
       model: 'gpt-model', contents: 'hello',
       config: { presencePenalty: 0.5, tools: [...TOOLS, { googleSearch: {} }] },
@@ -162,8 +162,8 @@ describe('an answer', () => {
 describe('a stream', () => {
   for (const model of ['gpt-model', 'claude-model'])
     it(`of ${model} comes in pieces, and ends with its usage and cost`, async () => {
-      world.openai.script(openaiStream(['Hel', 'lo.']));
-      world.anthropic.script(anthropicStream(['Hel', 'lo.']));
+      stack.openai.script(openaiStream(['Hel', 'lo.']));
+      stack.anthropic.script(anthropicStream(['Hel', 'lo.']));
       const { answer: chunks, cost } = await costOf(() => collect(client.models.generateContentStream({
         model, contents: 'hello',
       })));
@@ -176,7 +176,7 @@ describe('a stream', () => {
       assert.equal(cost, 10n * price.input + 2n * price.output);
     });
   it('of an error that the provider sends is one', async () => {
-    world.openai.script(breakAt(openaiStream(['four', 'four']), 2, sse({
+    stack.openai.script(breakAt(openaiStream(['four', 'four']), 2, sse({
       data: { error: { message: 'no more', type: 'x', code: 'rate_limit_exceeded' } },
     })));
     const { answer, cost } = await costOf(() => faultOf(collect(client.models.generateContentStream({
@@ -187,7 +187,7 @@ describe('a stream', () => {
     assert.ok(cost >= GPT.output);
   });
   it('that breaks off is an error, and is billed by what was seen', async () => {
-    world.anthropic.script(breakAt(anthropicStream(['four', 'four']), 4, { kind: 'cut' }));
+    stack.anthropic.script(breakAt(anthropicStream(['four', 'four']), 4, { kind: 'cut' }));
     const { answer, cost } = await costOf(() => faultOf(collect(client.models.generateContentStream({
       model: 'claude-model', contents: 'hello',
     }))));
@@ -195,7 +195,7 @@ describe('a stream', () => {
     assert.ok(cost >= 2n * CLAUDE.output);
   });
   it('that breaks off in thoughts that are not shown is billed for them', async () => {
-    world.anthropic.script(sseReply(
+    stack.anthropic.script(sseReply(
       { event: 'message_start', data: { type: 'message_start', message: { usage: { input_tokens: 10 } } } },
       { event: 'x', data: {
         type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' },
@@ -223,14 +223,14 @@ describe('tools', () => {
   ];
 
   it('are called, and answered in the next turn, on OpenAI\'s protocol', async () => {
-    world.openai.script(openaiChat({ toolCalls: [call] }), openaiChat({ content: 'Sunny.' }));
+    stack.openai.script(openaiChat({ toolCalls: [call] }), openaiChat({ content: 'Sunny.' }));
     const config = { tools: TOOLS, toolConfig: { functionCallingConfig: {
       mode: FunctionCallingConfigMode.ANY, allowedFunctionNames: ['get_weather'],
     } } };
     const first = await client.models.generateContent({ model: 'gpt-model', contents: 'hello', config });
     assert.deepEqual(first.functionCalls, [{ id: 'call_1', name: 'get_weather', args: { city: 'Paris' } }]);
     assert.equal(first.candidates?.[0]?.finishReason, 'STOP');
-    const sent: Json = (await world.openai.request(0)).json();
+    const sent: Json = (await stack.openai.request(0)).json();
     assert.deepEqual(sent.tools[0].function.parameters, {
       type: 'object', properties: { city: { type: ['string', 'null'] } }, required: ['city'],
     });
@@ -239,7 +239,7 @@ describe('tools', () => {
       model: 'gpt-model', contents: answered(first), config: { tools: TOOLS },
     });
     assert.equal(last.text, 'Sunny.');
-    const { messages }: Json = (await world.openai.request(1)).json();
+    const { messages }: Json = (await stack.openai.request(1)).json();
     assert.deepEqual(messages.slice(1), [
       { role: 'assistant', content: null, tool_calls: [{
         id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Paris"}' },
@@ -248,7 +248,7 @@ describe('tools', () => {
     ]);
   });
   it('are called in a stream, each once it is whole', async () => {
-    world.openai.script(openaiStream([], { toolCalls: [call, { ...call, id: 'call_2' }] }));
+    stack.openai.script(openaiStream([], { toolCalls: [call, { ...call, id: 'call_2' }] }));
     const chunks = await collect(client.models.generateContentStream({
       model: 'gpt-model', contents: 'hello', config: { tools: TOOLS },
     }));
@@ -258,7 +258,7 @@ describe('tools', () => {
   it('keep the thinking that Anthropic signed, sealed in a signature, although thoughts are dropped', async () => {
     const thinking = { type: 'thinking', thinking: 'I call it.', signature: 'signed' };
     const use = { type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: { city: 'Paris' } };
-    world.anthropic.script(
+    stack.anthropic.script(
       anthropicMessage({ extra: { content: [thinking, use], stop_reason: 'tool_use' } }),
       anthropicMessage({ content: 'Sunny.' }),
     );
@@ -273,13 +273,13 @@ describe('tools', () => {
       ...role !== undefined && { role }, parts: all.filter(({ thought }) => !thought),
     }));
     await client.models.generateContent({ model: 'claude-model', contents, config });
-    const { messages, thinking: wish }: Json = (await world.anthropic.request(1)).json();
+    const { messages, thinking: wish }: Json = (await stack.anthropic.request(1)).json();
     assert.deepEqual(messages[1].content, [thinking, use]);
     assert.equal(wish.type, 'adaptive');
   });
   it('go on for several turns in a chat, streamed', async () => {
     const use = { id: 'toolu_1', name: 'get_weather', input: { city: 'Paris' } };
-    world.anthropic.script(
+    stack.anthropic.script(
       anthropicStream(['Let me ', 'see.'], { toolUses: [use] }),
       anthropicStream(['Sunny.']), anthropicStream(['Bye.']),
     );
@@ -292,7 +292,7 @@ describe('tools', () => {
     } }] }));
     const last = await collect(chats.sendMessageStream({ message: 'thanks' }));
     assert.equal(last.map(({ text }) => text).join(''), 'Bye.');
-    const { messages }: Json = (await world.anthropic.request(2)).json();
+    const { messages }: Json = (await stack.anthropic.request(2)).json();
     assert.deepEqual(messages.map(({ role }: Json) => role), ['user', 'assistant', 'user', 'assistant', 'user']);
     assert.deepEqual(messages[1].content, [
       { type: 'text', text: 'Let me see.' }, { type: 'tool_use', ...use },
@@ -325,10 +325,10 @@ describe('free requests', () => {
   });
 
   it('is the provider\'s where it counts, of what a call would send', async () => {
-    world.anthropic.script(json({ input_tokens: 42 }));
+    stack.anthropic.script(json({ input_tokens: 42 }));
     const { totalTokens } = await client.models.countTokens({ model: 'claude-model', contents: 'one two three four' });
     assert.equal(totalTokens, 42);
-    const sent = await world.anthropic.request(0);
+    const sent = await stack.anthropic.request(0);
     assert.deepEqual([sent.path, Object.keys(sent.json())], ['/v1/messages/count_tokens', ['model', 'messages']]);
   });
 
@@ -356,7 +356,7 @@ describe('a refusal', () => {
       assert.deepEqual([status, error.status, error.details[0].reason], expected);
       assert.equal(error.code, status);
     }
-    assert.equal(world.openai.requests.length, 0);
+    assert.equal(stack.openai.requests.length, 0);
   });
   it('of a quota says that waiting does not help, as Gemini CLI reads it', async () => {
     const { error } = await hello('refuse');
@@ -364,12 +364,12 @@ describe('a refusal', () => {
     assert.match(quota.violations[0].quotaId, /PerDay/);
   });
   it('of the provider is told with its message', async () => {
-    world.openai.script(openaiError(400, 'too long', { code: 'context_length_exceeded' }));
+    stack.openai.script(openaiError(400, 'too long', { code: 'context_length_exceeded' }));
     const { status, error } = await hello('main');
     assert.deepEqual([status, error.message, error.status], [400, 'too long', 'INVALID_ARGUMENT']);
   });
   it('of a key that is lowered names its limit', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     const { sdkHttpResponse } = await clientOf('small').models.generateContent({ model: 'gpt-model', contents: 'hi' });
     const lowered = Number(sdkHttpResponse?.headers?.['x-modelgateway-max-tokens']);
     assert.ok(lowered >= 256 && lowered < 1000);

@@ -1,12 +1,12 @@
 /**
- * Errors of the official OpenAI client besides the rows that test/api/errors/troubleshooting.test.ts has: retries,
- * errors within streams, and those of other endpoints.
+ * Errors of the official OpenAI client in addition to test/api/errors/troubleshooting.test.ts: retries, errors within
+ * streams, and those of other endpoints.
  */
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { CUT } from '../../support/mock-provider.ts';
 import { breakAt, gated, json, openaiChat, openaiError, openaiStream, sse } from '../../support/provider-answers.ts';
@@ -14,20 +14,20 @@ import { Books, caught, free, GPT, openaiClient, paid } from '../../support/api/
 
 const MAX_BODY_BYTES = 1_000_000;
 
-let world: World;
+let stack: TestStack;
 /** With the SDK's own number of retries. */
 let client: OpenAI;
-/** For answers that the SDK would rightly try again. */
+/** For responses that the SDK would rightly retry. */
 let once: OpenAI;
 let books: Books;
 
 beforeAll(async () => {
-  world = await startWorld({ maxBodyBytes: MAX_BODY_BYTES });
-  client = openaiClient(world);
-  once = openaiClient(world, { maxRetries: 0 });
-  books = new Books(world);
+  stack = await startTestStack({ maxBodyBytes: MAX_BODY_BYTES });
+  client = openaiClient(stack);
+  once = openaiClient(stack, { maxRetries: 0 });
+  books = new Books(stack);
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 
@@ -35,7 +35,7 @@ const HELLO = { model: 'gpt-model', messages: [{ role: 'user' as const, content:
 
 type ErrorClass = new (...args: never[]) => InstanceType<typeof OpenAI.APIError>;
 
-/** What a user reads off an error: its class, its fields, and an id that the gateway knows. */
+/** The parts of an error that users read: its class, its fields, and an id that the gateway knows. */
 async function assertRaises(
   call: PromiseLike<unknown>, type: ErrorClass,
   expected: { status: number; type: string; code: string | null; param?: string | null; message: RegExp },
@@ -53,11 +53,11 @@ describe('AuthenticationError', () => {
   it('is raised for another provider\'s key, and for an unknown key when listing models', async () => {
     const expected = { status: 401, type: 'invalid_request_error', code: 'invalid_api_key' };
     await assertRaises(
-      openaiClient(world, { apiKey: 'AIzaSyA-1234567890123456789012345678' }).chat.completions.create(HELLO),
+      openaiClient(stack, { apiKey: 'AIzaSyA-1234567890123456789012345678' }).chat.completions.create(HELLO),
       OpenAI.AuthenticationError, { ...expected, message: /start with "sk-"/ },
     );
     await assertRaises(
-      openaiClient(world, { apiKey: KEYS.main.slice(0, -3) }).models.list(), OpenAI.AuthenticationError,
+      openaiClient(stack, { apiKey: KEYS.main.slice(0, -3) }).models.list(), OpenAI.AuthenticationError,
       { ...expected, message: /unknown/ },
     );
     await books.check(free(401), free(401));
@@ -74,7 +74,7 @@ describe('NotFoundError', () => {
   });
   it('is raised for a base URL without /v1, with that reason', async () => {
     const expected = { status: 404, type: 'invalid_request_error', code: 'not_found' };
-    const never = openaiClient(world, { baseURL: world.gateway.url });
+    const never = openaiClient(stack, { baseURL: stack.gateway.url });
     await assertRaises(
       never.chat.completions.create(HELLO), OpenAI.NotFoundError, { ...expected, message: /base URL.*\/v1/ },
     );
@@ -98,7 +98,7 @@ describe('BadRequestError', () => {
     await books.check(free(400));
   });
   it('is raised for the provider\'s own refusal, with its message', async () => {
-    world.openai.script(json({ error: { message: 'Temperature must be at most 2.', type:
+    stack.openai.script(json({ error: { message: 'Temperature must be at most 2.', type:
       'invalid_request_error', param: 'temperature', code: 'decimal_above_max_value' } }, { status: 400 }));
     await assertRaises(client.chat.completions.create({ ...HELLO, temperature: 9 }), OpenAI.BadRequestError,
       { ...expected, code:
@@ -111,11 +111,11 @@ describe('a full key', () => {
   it('is retried by the SDK: the call succeeds once the slot is free', async () => {
     const cost = 10n * GPT.input + GPT.output;
     const waiting = gated(openaiChat());
-    world.openai.script(waiting.reply, openaiChat());
-    const running = openaiClient(world, { apiKey: KEYS.serial }).chat.completions.create(HELLO);
+    stack.openai.script(waiting.reply, openaiChat());
+    const running = openaiClient(stack, { apiKey: KEYS.serial }).chat.completions.create(HELLO);
     await waiting.gate.reached;
     let refusals = 0;
-    const patient = openaiClient(world, {
+    const patient = openaiClient(stack, {
       apiKey: KEYS.serial,
       fetch: async (...args) => {
         const response = await fetch(...args);
@@ -134,14 +134,14 @@ describe('a full key', () => {
 
 describe('InternalServerError', () => {
   it('is raised for a provider that responds with something other than JSON', async () => {
-    world.openai.script({ steps: ['<html>'] });
+    stack.openai.script({ steps: ['<html>'] });
     await assertRaises(once.chat.completions.create(HELLO), OpenAI.InternalServerError, {
       status: 502, type: 'server_error', code: 'upstream_error', message: /not JSON/,
     });
     await books.check(free(502));
   });
   it('is retried by the SDK, and only the successful call is billed', async () => {
-    world.openai.script(openaiError(500), openaiChat());
+    stack.openai.script(openaiError(500), openaiChat());
     assert.equal((await client.chat.completions.create(HELLO)).choices.length, 1);
     await books.check(free(502), paid(10n * GPT.input + GPT.output));
   });
@@ -155,7 +155,7 @@ describe('an error within a stream', () => {
   it('is raised with the provider\'s fields, after the chunks before it', async () => {
     const error =
       sse({ data: { error: { message: 'The server had an error.', type: 'server_error', param: null, code: null } } });
-    world.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y']), 2, error));
+    stack.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y']), 2, error));
     const seen: string[] = [];
     const stream = await client.chat.completions.create({ ...HELLO, stream: true });
     const raised = await caught((async () => { for await (const chunk of stream)
@@ -168,14 +168,14 @@ describe('an error within a stream', () => {
     await books.check({ status: 200, costNanoUsd: input + output, source: 'Partial' });
   });
   it('is raised for a stream that is cut off', async () => {
-    world.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y']), 2, CUT));
+    stack.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y']), 2, CUT));
     const raised = await caught(client.chat.completions.stream(HELLO).finalChatCompletion(), OpenAI.APIError);
     assert.deepEqual([raised.type, raised.code], ['server_error', 'upstream_error']);
     assert.match(raised.message, /broke off/);
     await books.check({ status: 200, costNanoUsd: input + output, source: 'Partial' });
   });
   it('has a response of its own with a status before the first chunk', async () => {
-    world.openai.script({
+    stack.openai.script({
       headers: { 'content-type': 'text/event-stream' },
       steps: [sse({ data: { error: { message: 'Overloaded', type: 'server_error', code: 'server_is_overloaded' } } })],
     });
@@ -198,7 +198,7 @@ describe('a body that is too large', () => {
   it('raises status 401 for a client with an unknown key', async () => {
     const messages = [{ role: 'user' as const, content: 'x'.repeat(20 * MAX_BODY_BYTES) }];
     await assertRaises(openaiClient(
-      world, { apiKey: 'sk-nobody-has-this-key-00000000000000000000' },
+      stack, { apiKey: 'sk-nobody-has-this-key-00000000000000000000' },
     ).chat.completions.create({ model: 'gpt-model', messages }), OpenAI.AuthenticationError,
       { status: 401, type: 'invalid_request_error', code: 'invalid_api_key', message: /unknown/ });
     await books.check(free(401));

@@ -1,10 +1,10 @@
-/** The official OpenAI client, unchanged, against models of an OpenAI provider: what a user of it does every day. */
+/** The official OpenAI client, unchanged, with models of an OpenAI provider: common tasks. */
 import assert from 'node:assert/strict';
 import type OpenAI from 'openai';
 import { makeParseableResponseFormat } from 'openai/lib/parser';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { gate } from '../../support/mock-provider.ts';
 import {
@@ -15,11 +15,11 @@ import {
   Books, EMBEDDING_TOKEN, GPT, IMAGE, TEN_TOKENS, cancelManifest, caught, collect, free, openaiClient, paid,
 } from '../../support/api/sdk.ts';
 
-let world: World;
+let stack: TestStack;
 let client: OpenAI;
 let books: Books;
 
-/** A model whose name has what must be escaped in a path. */
+/** A model whose name must be escaped in a path. */
 const SLASHED = `
 apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
@@ -35,11 +35,11 @@ spec:
 `;
 
 beforeAll(async () => {
-  world = await startWorld({ files: () => ({ 'slashed.yaml': SLASHED }) });
-  client = openaiClient(world);
-  books = new Books(world);
+  stack = await startTestStack({ files: () => ({ 'slashed.yaml': SLASHED }) });
+  client = openaiClient(stack);
+  books = new Books(stack);
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 
@@ -71,7 +71,7 @@ describe('models', () => {
 
 describe('chat completions', () => {
   it('return id, usage and cost', async () => {
-    world.openai.script(openaiChat({ content: 'Good day.', usage: {
+    stack.openai.script(openaiChat({ content: 'Good day.', usage: {
       prompt_tokens: 100, completion_tokens: 20, prompt_tokens_details: { cached_tokens: 40 },
     } }));
     const { data, response, request_id: id } = await client.chat.completions.create(HELLO).withResponse();
@@ -97,23 +97,23 @@ describe('chat completions', () => {
         { role: 'user' as const, content: 'Go on.', name: 'anna' },
       ],
     };
-    world.openai.script(openaiChat({ extra: { system_fingerprint: 'fp_1', new_field: [1] } }));
+    stack.openai.script(openaiChat({ extra: { system_fingerprint: 'fp_1', new_field: [1] } }));
     const answer = await client.chat.completions.create(body);
-    assert.deepEqual((await world.openai.request(0)).json(), body);
+    assert.deepEqual((await stack.openai.request(0)).json(), body);
     assert.deepEqual({ ...answer }['new_field' as 'id'], [1]);
     await books.check(paid(10n * GPT.input + GPT.output));
   });
   it('reach a model that has another name at its provider', async () => {
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     await client.chat.completions.create({ ...HELLO, model: 'renamed-model' });
-    assert.equal((await world.openai.request(0)).json()['model'], 'upstream-name-7');
+    assert.equal((await stack.openai.request(0)).json()['model'], 'upstream-name-7');
     await books.check(paid(11n * 2_000n));
   });
   it('reuse connections, also after refusals and streams', async () => {
-    const proxy = await openConnections(world.gateway.url);
+    const proxy = await openConnections(stack.gateway.url);
     try {
-      const through = openaiClient(world, { baseURL: `${proxy.url}/v1` });
-      world.openai.script(openaiChat(), openaiChat(), openaiStream(), openaiChat());
+      const through = openaiClient(stack, { baseURL: `${proxy.url}/v1` });
+      stack.openai.script(openaiChat(), openaiChat(), openaiStream(), openaiChat());
       // node's fetch opens a second one on its second call, whatever the server does
       for (let calls = 0; calls < 2; calls++) await through.chat.completions.create(HELLO);
       const { accepted } = proxy;
@@ -122,7 +122,7 @@ describe('chat completions', () => {
       await through.models.list();
       await through.chat.completions.create(HELLO);
       assert.equal(proxy.accepted, accepted, 'the gateway was connected to anew');
-      assert.ok(world.openai.connections <= 1, 'the provider was connected to anew');
+      assert.ok(stack.openai.connections <= 1, 'the provider was connected to anew');
       const cost = 10n * GPT.input + GPT.output;
       await books.check(paid(cost), paid(cost), free(404), paid(cost + GPT.output), free(), paid(cost));
     } finally {
@@ -133,7 +133,7 @@ describe('chat completions', () => {
 
 describe('streams', () => {
   it('arrive chunk by chunk, without usage that was not requested', async () => {
-    world.openai.script(openaiStream(['Hel', 'lo ', '🗼']));
+    stack.openai.script(openaiStream(['Hel', 'lo ', '🗼']));
     const { data: stream, request_id: id } =
       await client.chat.completions.create({ ...HELLO, stream: true }).withResponse();
     const chunks = await collect(stream);
@@ -144,7 +144,7 @@ describe('streams', () => {
     assert.equal(id, call?.request_id);
   });
   it('end with usage if it was requested', async () => {
-    world.openai.script(openaiStream(
+    stack.openai.script(openaiStream(
       ['a', 'b'], { usage: { prompt_tokens: 30, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 10 } } },
     ));
     const chunks = await collect(await client.chat.completions.create({
@@ -155,7 +155,7 @@ describe('streams', () => {
     await books.check(paid(20n * GPT.input + 10n * GPT.cached + 9n * GPT.output));
   });
   it('of the stream() helper add up to a completion', async () => {
-    world.openai.script(openaiStream(['Good ', 'day.']));
+    stack.openai.script(openaiStream(['Good ', 'day.']));
     const deltas: string[] = [];
     const runner = client.chat.completions.stream({ ...HELLO, stream_options: { include_usage: true } })
       .on('content', (delta) => deltas.push(delta));
@@ -167,10 +167,10 @@ describe('streams', () => {
   });
   for (const leave of ['by breaking out of the loop', 'by its controller', 'by a signal'] as const) {
     it(`are aborted ${leave}: with Cancel the provider is stopped, and the output so far is billed`, async () => {
-      await world.gateway.write('cancel.yaml', cancelManifest('OpenAI', world.openai.url));
+      await stack.gateway.write('cancel.yaml', cancelManifest('OpenAI', stack.openai.url));
       const asks = { ...HELLO, model: 'gpt-cancel' };
       const waiting = gate();
-      world.openai.script(insertAt(openaiStream([TEN_TOKENS, 'never']), 2, waiting));
+      stack.openai.script(insertAt(openaiStream([TEN_TOKENS, 'never']), 2, waiting));
       const leaving = new AbortController();
       const stream = await client.chat.completions.create({ ...asks, stream: true }, { signal: leaving.signal });
       for await (const chunk of stream) {
@@ -179,19 +179,19 @@ describe('streams', () => {
         if (leave === 'by its controller') stream.controller.abort();
         else leaving.abort();
       }
-      const request = await world.openai.request(0);
+      const request = await stack.openai.request(0);
       await request.over;
       assert.equal(request.clientGone, true);
       // "hello" in its wrapping is ceil(bytes / 4) + 3
       const [call] = await books.check({ status: 200, costNanoUsd: estimated(asks) * GPT.input +
         10n * GPT.output, source: 'Partial' });
       assert.equal(call?.endpoint, 'chat_completions');
-      await world.gateway.write('cancel.yaml', '# nothing\n');
+      await stack.gateway.write('cancel.yaml', '# nothing\n');
     });
   }
   it('and whole responses that the user aborts are billed exactly', async () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 11, completion_tokens: 33 } }));
-    world.openai.script(waiting.reply);
+    stack.openai.script(waiting.reply);
     const leaving = new AbortController();
     const call = client.chat.completions.create(HELLO, { signal: leaving.signal });
     const failure = caught(call, Error);
@@ -199,7 +199,7 @@ describe('streams', () => {
     leaving.abort();
     assert.match((await failure).message, /abort/i);
     waiting.gate.open();
-    await (await world.openai.request(0)).over;
+    await (await stack.openai.request(0)).over;
     await books.check({ status: undefined, costNanoUsd: 11n * GPT.input + 33n * GPT.output });
   });
 });
@@ -218,13 +218,13 @@ describe('tools', () => {
   }];
 
   it('reach the provider unchanged, and so do their calls and results', async () => {
-    world.openai.script(openaiChat({ toolCalls: calls }), openaiChat({ content: 'Cold and warm.' }));
+    stack.openai.script(openaiChat({ toolCalls: calls }), openaiChat({ content: 'Cold and warm.' }));
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Weather?' }];
     const asks = {
       model: 'gpt-model', messages, tools: [WEATHER], tool_choice: 'auto' as const, parallel_tool_calls: true,
     };
     const first = await client.chat.completions.create(asks);
-    assert.deepEqual((await world.openai.request(0)).json(), {
+    assert.deepEqual((await stack.openai.request(0)).json(), {
       ...asks, messages: [{ role: 'user', content: 'Weather?' }], max_completion_tokens: 4000,
     });
     const [choice] = first.choices;
@@ -235,7 +235,7 @@ describe('tools', () => {
       choice.message, ...calls.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: '{"c":-3}' })),
     );
     assert.equal((await client.chat.completions.create(asks)).choices[0]?.message.content, 'Cold and warm.');
-    assert.deepEqual((await world.openai.request(1)).json()['messages'], JSON.parse(JSON.stringify(messages)));
+    assert.deepEqual((await stack.openai.request(1)).json()['messages'], JSON.parse(JSON.stringify(messages)));
     await books.check(paid(10n * GPT.input + 2n * GPT.output), paid(10n * GPT.input + GPT.output));
   });
   it('are reassembled from the interleaved fragments of a stream', async () => {
@@ -244,7 +244,7 @@ describe('tools', () => {
       choices: [{ index: 0, delta, finish_reason: finish }],
     } });
     const piece = (index: number, more: object): { data: object } => chunk({ tool_calls: [{ index, ...more }] });
-    world.openai.script(sseReply(
+    stack.openai.script(sseReply(
       chunk({ role: 'assistant', content: null }),
       piece(0, { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '' } }),
       piece(0, { function: { arguments: '{"ci' } }),
@@ -269,7 +269,7 @@ describe('tools', () => {
   for (const stream of [false, true]) {
     it(`are run by runTools()${stream ? ', streaming' : ''}`, async () => {
       const [one] = calls;
-      world.openai.script(...(stream
+      stack.openai.script(...(stream
         ? [openaiStream([], { toolCalls: [one!] }), openaiStream(['It is ', 'cold.'])]
         : [openaiChat({ toolCalls: [one!] }), openaiChat({ content: ['It is ', 'cold.'] })]));
       const asked: unknown[] = [];
@@ -282,7 +282,7 @@ describe('tools', () => {
         stream ? client.chat.completions.runTools({ ...body, stream: true }) : client.chat.completions.runTools(body);
       assert.equal(await runner.finalContent(), 'It is cold.');
       assert.deepEqual(asked, [{ city: 'Oslo' }]);
-      const messages = (await world.openai.request(1)).json()['messages'] as { role: string; content: unknown }[];
+      const messages = (await stack.openai.request(1)).json()['messages'] as { role: string; content: unknown }[];
       assert.deepEqual(messages.map(({ role }) => role), ['user', 'assistant', 'tool']);
       assert.equal(messages[2]?.content, '{"celsius":-3}');
       await books.check(paid(10n * GPT.input + GPT.output), paid(10n * GPT.input + 2n * GPT.output));
@@ -297,9 +297,9 @@ describe('images in messages', () => {
       { type: 'image_url', image_url: { url: 'https://example.com/cat.png', detail: 'low' } },
       { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(200_000)}` } },
     ] }];
-    world.openai.script(openaiChat({ usage: { prompt_tokens: 1500, completion_tokens: 4 } }));
+    stack.openai.script(openaiChat({ usage: { prompt_tokens: 1500, completion_tokens: 4 } }));
     await client.chat.completions.create({ model: 'gpt-model', messages });
-    assert.deepEqual((await world.openai.request(0)).json()['messages'], messages);
+    assert.deepEqual((await stack.openai.request(0)).json()['messages'], messages);
     await books.check(paid(1500n * GPT.input + 4n * GPT.output));
   });
 });
@@ -316,10 +316,10 @@ describe('structured output', () => {
   const answer = ['{"city":"Oslo",', '"celsius":-3}'];
 
   it('is parsed by parse() and by stream()', async () => {
-    world.openai.script(openaiChat({ content: answer }), openaiStream(answer));
+    stack.openai.script(openaiChat({ content: answer }), openaiStream(answer));
     const whole = await client.chat.completions.parse({ ...HELLO, response_format: FORMAT });
     assert.deepEqual(whole.choices[0]?.message.parsed, { city: 'Oslo', celsius: -3 });
-    assert.deepEqual((await world.openai.request(0)).json()['response_format'], {
+    assert.deepEqual((await stack.openai.request(0)).json()['response_format'], {
       type: 'json_schema', json_schema: { name: 'weather', strict: true, schema: SCHEMA },
     });
     const streamed = await client.chat.completions.stream({ ...HELLO, response_format: FORMAT }).finalChatCompletion();
@@ -332,17 +332,17 @@ describe('structured output', () => {
 describe('embeddings', () => {
   it('are returned in base64, the SDK\'s default', async () => {
     const base64 = Buffer.from(new Float32Array([0.5, -2, 0.25]).buffer).toString('base64');
-    world.openai.script(json({
+    stack.openai.script(json({
       object: 'list', model: 'm', data: [{ object: 'embedding', index: 0, embedding: base64 }],
       usage: { prompt_tokens: 1000, total_tokens: 1000 },
     }));
     const { data } = await client.embeddings.create({ model: 'embed-model', input: 'hello '.repeat(200) });
     assert.deepEqual(data[0]?.embedding, [0.5, -2, 0.25]);
-    assert.equal((await world.openai.request(0)).json()['encoding_format'], 'base64');
+    assert.equal((await stack.openai.request(0)).json()['encoding_format'], 'base64');
     await books.check(paid(1000n * EMBEDDING_TOKEN));
   });
   it('are returned as numbers, for several texts or for tokens', async () => {
-    world.openai.script(openaiEmbeddings([[0.1, 0.2], [0.3, 0.4]], 7), openaiEmbeddings([[0.5]], 3));
+    stack.openai.script(openaiEmbeddings([[0.1, 0.2], [0.3, 0.4]], 7), openaiEmbeddings([[0.5]], 3));
     const { data, usage } = await client.embeddings.create({
       model: 'embed-model', input: ['one', 'two'], encoding_format: 'float', dimensions: 2,
     });
@@ -355,13 +355,13 @@ describe('embeddings', () => {
 
 describe('images', () => {
   it('are generated n at a time, and billed by number', async () => {
-    world.openai.script(openaiImages(3), openaiImages());
+    stack.openai.script(openaiImages(3), openaiImages());
     const { data } = await client.images.generate({
       model: 'image-model', prompt: 'a cat', n: 3, size: '1024x1024', response_format: 'b64_json',
     });
     assert.deepEqual(data?.map(({ b64_json: image }) =>
       Buffer.from(image ?? '', 'base64').subarray(1, 4).toString()), ['PNG', 'PNG', 'PNG']);
-    assert.deepEqual((await world.openai.request(0)).json(), {
+    assert.deepEqual((await stack.openai.request(0)).json(), {
       model: 'image-model', prompt: 'a cat', n: 3, size: '1024x1024', response_format: 'b64_json',
     });
     const { response } = await client.images.generate({ model: 'image-model', prompt: 'a dog' }).withResponse();
@@ -369,7 +369,7 @@ describe('images', () => {
     await books.check(paid(3n * IMAGE), paid(IMAGE));
   });
   it('stream with partial images', async () => {
-    world.openai.script(sseReply(
+    stack.openai.script(sseReply(
       { event: 'image_generation.partial_image', data: {
         type: 'image_generation.partial_image', b64_json: 'AA==', partial_image_index: 0,
       } },
@@ -387,8 +387,8 @@ describe('images', () => {
 
 describe('the key', () => {
   it('shows its remaining money, through the SDK\'s own get()', async () => {
-    world.openai.script(openaiChat({ usage: { prompt_tokens: 100, completion_tokens: 50 } }));
-    const small = openaiClient(world, { apiKey: KEYS.small });
+    stack.openai.script(openaiChat({ usage: { prompt_tokens: 100, completion_tokens: 50 } }));
+    const small = openaiClient(stack, { apiKey: KEYS.small });
     await small.chat.completions.create({ ...HELLO, max_tokens: 300 });
     const key = await small.get<{ spent_usd: string; remaining_usd: string }>('/key');
     assert.deepEqual([key.spent_usd, key.remaining_usd], ['0.00075', '0.00925']);

@@ -1,4 +1,4 @@
-/** The official OpenAI client, unchanged: responses of models whose provider has none. */
+/** The official OpenAI client, unchanged: Responses of models whose provider does not serve them. */
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 import { makeParseableTextFormat } from 'openai/lib/parser';
@@ -10,8 +10,8 @@ import {
   anthropicMessage, anthropicStream, breakAt, openaiChat, openaiStream,
 } from '../../support/provider-answers.ts';
 import { Books, caught, CLAUDE, GPT, openaiClient, paid } from '../../support/api/sdk.ts';
-import { startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 
 const SCHEMA = {
   type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false,
@@ -21,16 +21,16 @@ const TOOL = {
 };
 const CALL = { id: 'call_1', name: 'get_weather', arguments: '{"city":"Oslo"}' };
 
-let world: World;
+let stack: TestStack;
 let client: OpenAI;
 let books: Books;
 
 beforeAll(async () => {
-  world = await startWorld({ files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }) });
-  client = openaiClient(world);
-  books = new Books(world);
+  stack = await startTestStack({ files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }) });
+  client = openaiClient(stack);
+  books = new Books(stack);
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 
@@ -47,7 +47,7 @@ interface Provider {
 const PROVIDERS: Record<string, Provider> = {
   'chat completions': {
     model: 'chat-model', cost: 10n * GPT.input + GPT.output,
-    script: (...replies) => world.openai.script(...replies),
+    script: (...replies) => stack.openai.script(...replies),
     whole: (content) => openaiChat({ content }),
     stream: (...pieces) => openaiStream(pieces, { usage: { prompt_tokens: 10, completion_tokens: 1 } }),
     calls: (kind) => (kind === 'whole'
@@ -56,7 +56,7 @@ const PROVIDERS: Record<string, Provider> = {
   },
   messages: {
     model: 'claude-model', cost: 10n * CLAUDE.input + CLAUDE.output,
-    script: (...replies) => world.anthropic.script(...replies),
+    script: (...replies) => stack.anthropic.script(...replies),
     whole: (content) => anthropicMessage({ content }),
     stream: (...pieces) => anthropicStream(pieces, { usage: { input_tokens: 10, output_tokens: 1 } }),
     calls: (kind) => {
@@ -115,7 +115,7 @@ for (const [name, provider] of Object.entries(PROVIDERS)) {
 }
 
 it('fails a stream that is cut off, with its output so far', async () => {
-  world.openai.script(breakAt(openaiStream(['four', 'four']), 3, CUT));
+  stack.openai.script(breakAt(openaiStream(['four', 'four']), 3, CUT));
   const response = await client.responses.stream({ model: 'chat-model', input: 'hello' }).finalResponse();
   assert.deepEqual([response.status, response.error?.code], ['failed', 'server_error']);
   const body = JSON.stringify({ model: 'chat-model', input: 'hello', stream: true });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { openaiResponse, openaiResponseStream } from '../../support/response-answers.ts';
 import { filmOf, serveVideos } from '../../support/video-provider.ts';
 import type { VideoJobs } from '../../support/video-provider.ts';
@@ -24,22 +24,22 @@ metadata: {name: films}
 spec: {models: [{name: film-model, vendor: Films, quotaType: Request, requestUsd: "0.12"}]}
 `;
 
-let world: World;
+let stack: TestStack;
 let client: OpenAI;
 let books: Books;
 let jobs: VideoJobs;
 
 beforeAll(async () => {
-  // jobs are looked at only where the test's client asks
-  world = await startWorld({
+  // jobs are polled only when the test's client asks
+  stack = await startTestStack({
     files: ({ openaiUrl }) => ({ 'films.yaml': FILMS(openaiUrl) }), timers: { every: () => () => undefined },
   });
-  client = openaiClient(world);
-  books = new Books(world);
+  client = openaiClient(stack);
+  books = new Books(stack);
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 beforeEach(() => {
-  jobs = serveVideos(world.openai);
+  jobs = serveVideos(stack.openai);
   return books.open();
 });
 afterEach(() => books.assertChecked());
@@ -48,7 +48,7 @@ describe('videos', () => {
   it('are created, polled, downloaded and deleted', async () => {
     const made = await client.videos.create({ model: 'film-model', prompt: 'a river', seconds: '8', size: '1280x720' });
     assert.equal(made.status, 'queued');
-    assert.match((await world.openai.request(0)).headers['content-type'] ?? '', /^multipart\/form-data/);
+    assert.match((await stack.openai.request(0)).headers['content-type'] ?? '', /^multipart\/form-data/);
     assert.equal((await client.videos.retrieve(made.id)).status, 'queued');
     jobs.set(made.id, 'completed');
     assert.equal((await client.videos.retrieve(made.id)).status, 'completed');
@@ -65,8 +65,8 @@ describe('videos', () => {
     await client.videos.create({
       model: 'film-model', prompt: 'a river', input_reference: { image_url: 'https://example.com/a.png' },
     });
-    assert.match((await world.openai.request(0)).body.toString(), /name="input_reference"; filename="a\.png"/);
-    assert.match((await world.openai.request(1)).body.toString(), /name="input_reference\[image_url\]"/);
+    assert.match((await stack.openai.request(0)).body.toString(), /name="input_reference"; filename="a\.png"/);
+    assert.match((await stack.openai.request(1)).body.toString(), /name="input_reference\[image_url\]"/);
     await books.check(paid(FILM), paid(FILM));
   });
   it('that fail are refunded', async () => {
@@ -94,13 +94,13 @@ describe('responses', () => {
   const HELLO = { model: 'gpt-model', input: 'hello' };
 
   it('are created', async () => {
-    world.openai.script(openaiResponse('Hello there.', { input_tokens: 100, cached: 40, output_tokens: 7 }));
+    stack.openai.script(openaiResponse('Hello there.', { input_tokens: 100, cached: 40, output_tokens: 7 }));
     const response = await client.responses.create(HELLO);
     assert.equal(response.output_text, 'Hello there.');
     await books.check(paid(60n * GPT.input + 40n * GPT.cached + 7n * GPT.output));
   });
   it('stream, as events and as one response', async () => {
-    world.openai.script(openaiResponseStream());
+    stack.openai.script(openaiResponseStream());
     const events = await collect(await client.responses.create({ ...HELLO, stream: true }));
     assert.equal(events.filter((event) => event.type === 'response.output_text.delta').map(({ delta }) => delta)
       .join(''), 'hello');
@@ -110,7 +110,7 @@ describe('responses', () => {
     await books.check(paid(cost), paid(cost));
   });
   it('that fail or are cut off raise errors', async () => {
-    world.openai.script(openaiResponseStream(
+    stack.openai.script(openaiResponseStream(
       ['four'], { end: 'failed', usage: { input_tokens: 10, output_tokens: 1 } },
     ), openaiResponseStream(['four'], { end: 'error' }), openaiResponseStream(['four'], { end: 'cut' }));
     const failed = await collect(await client.responses.create({ ...HELLO, stream: true }));

@@ -1,4 +1,4 @@
-/** A gateway that drains serves connections from before, and applies configuration until its last call has ended. */
+/** A draining gateway serves existing connections, and applies configuration until its last call has ended. */
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';

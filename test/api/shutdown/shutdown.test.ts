@@ -1,10 +1,10 @@
-/** SIGTERM: no new calls, running ones end, all of it is in the books, exit code 0; a second signal ends at once. */
+/** SIGTERM: no new calls, running ones end and are recorded, exit code 0; a second signal exits at once. */
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, it, vi } from 'vitest';
-import { startWorld } from '../../support/api/world.ts';
+import { startTestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { gate } from '../../support/mock-provider.ts';
 import { gated, insertAt, openaiChat } from '../../support/provider-answers.ts';
@@ -51,7 +51,7 @@ describe('SIGTERM', () => {
     for (const each of waiting) each.open();
     const seen = await Promise.all(running);
     for (const each of seen) assert.ok(each.ended && each.status === 200, each.text);
-    // connections that clients keep open do not keep the process
+    // idle connections of clients do not delay the exit
     assert.equal(await gateway.exited, 0);
     const books = readBooks(scene.home.dataDir);
     assert.deepEqual(books.holds, []);
@@ -141,7 +141,7 @@ describe('SIGTERM', () => {
     await waiting.reached;
     let ended = false;
     void first.exited.then(() => { ended = true; });
-    // Ctrl-C reaches a process twice: what comes within half a second is one wish
+    // Ctrl-C reaches a process twice: signals within half a second count as one
     await eventually('the second signal ends it', () => {
       if (!ended) first.signal('SIGTERM');
       return ended;
@@ -157,7 +157,7 @@ describe('SIGTERM', () => {
     await second.terminate();
   });
 
-  /** A call that does not stream, by an agent's connection. */
+  /** A call that does not stream, on an agent's connection. */
   function whole(
     gateway: GatewayProcess, agent: Agent,
   ): Promise<{ status: number | undefined; connection: string | undefined }> {
@@ -171,7 +171,7 @@ describe('SIGTERM', () => {
     });
   }
 
-  /** A call whose answer's head has come, and of whose body nothing was read. */
+  /** A call whose response's headers have arrived, and whose body is unread. */
   function untilHead(gateway: GatewayProcess, body: unknown): Promise<{ answer: IncomingMessage; id: unknown }> {
     return new Promise((resolve, reject) => {
       const sent = request(`${gateway.url}/v1/chat/completions`, {
@@ -191,14 +191,14 @@ describe('SIGTERM', () => {
 
 describe('draining', () => {
   it('takes as long as the running calls', async () => {
-    const world = await startWorld();
+    const stack = await startTestStack();
     const waiting = gate();
-    world.openai.script((request) => insertAt(answerNumbered(request), 2, waiting));
+    stack.openai.script((request) => insertAt(answerNumbered(request), 2, waiting));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const asked = ask(world.gateway.url, { ...OPENAI_STREAM, key: KEYS.main });
+    const asked = ask(stack.gateway.url, { ...OPENAI_STREAM, key: KEYS.main });
     await waiting.reached;
-    const drained = world.gateway.dataplane.drain();
-    // whatever would give up on closing gets a minute to do so; the provider may be silent for longer
+    const drained = stack.gateway.dataplane.drain();
+    // timeouts of closing get a minute; the provider may be silent for longer
     for (let second = 0; second < 60; second++) {
       vi.advanceTimersByTime(1_000);
       await new Promise(setImmediate);
@@ -208,6 +208,6 @@ describe('draining', () => {
     assert.ok(seen.ended, seen.text);
     await drained;
     vi.useRealTimers();
-    await world.stop();
+    await stack.stop();
   });
 });

@@ -1,13 +1,12 @@
 /**
- * A text-only model gets no image, wherever one may hide: in every dialect, in results of tools, in documents, in what
- * a model answered before, in fields of compatible providers. The same request to a model that takes images is not
- * refused for it.
+ * A text-only model gets no image at any place: in every dialect, in tool results, in documents, in earlier answers, in
+ * fields of compatible providers. The same request to a model with image input is not refused for it.
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
-import { post, startWorld } from '../../support/api/world.ts';
-import type { Answer, World } from '../../support/api/world.ts';
+import { post, startTestStack } from '../../support/api/test-stack.ts';
+import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const DATA_URL = `data:image/png;base64,${PNG}`;
@@ -170,11 +169,11 @@ const RESPONSE_PLACES: Readonly<Record<string, Place>> = {
   'an item of a new type': responsePlace({ type: 'sketch', layers: [{ image_url: DATA_URL }] }, 'input[1].layers[0]'),
 };
 
-let world: World;
+let stack: TestStack;
 beforeAll(async () => {
-  world = await startWorld({ files: ({ openaiUrl }) => ({ 'makers.yaml': PLATFORM(openaiUrl) }) });
+  stack = await startTestStack({ files: ({ openaiUrl }) => ({ 'makers.yaml': PLATFORM(openaiUrl) }) });
 });
-afterAll(() => world.stop());
+afterAll(() => stack.stop());
 
 function assertRefused(answer: Answer, param: string): void {
   assert.equal(answer.status, 400, answer.text);
@@ -191,8 +190,8 @@ for (const [name, places] of [
   describe(`an image in ${name}`, () => {
     for (const [what, { path, body, param }] of Object.entries(places)) {
       it(`is refused as ${what}`, async () => {
-        assertRefused(await post(world, path, { model: 'chat-text', ...body }), param);
-        assert.doesNotMatch((await post(world, path, { model: 'chat-any', ...body })).text, /takes text only/);
+        assertRefused(await post(stack, path, { model: 'chat-text', ...body }), param);
+        assert.doesNotMatch((await post(stack, path, { model: 'chat-any', ...body })).text, /takes text only/);
       });
     }
   });
@@ -201,7 +200,7 @@ for (const [name, places] of [
 describe('counting tokens', () => {
   it('refuses what a call would refuse', async () => {
     assertRefused(
-      await post(world, '/v1/messages/count_tokens', { model: 'chat-text', messages: [user([BLOCK])] }), '',
+      await post(stack, '/v1/messages/count_tokens', { model: 'chat-text', messages: [user([BLOCK])] }), '',
     );
   });
 });
@@ -215,11 +214,11 @@ describe('an image to start from', () => {
   for (const [path, maker] of [['/v1/videos', 'video'], ['/v1/images/generations', 'image']] as const) {
     for (const [field, value] of Object.entries(fields)) {
       it(`is refused for ${maker}s in the field ${field}`, async () => {
-        const answer = await post(world, path, { model: `text-to-${maker}`, prompt: 'a cat', [field]: value });
+        const answer = await post(stack, path, { model: `text-to-${maker}`, prompt: 'a cat', [field]: value });
         assert.deepEqual([answer.status, answer.json().error.code], [400, 'unsupported_image'], answer.text);
         assert.ok(String(answer.json().error.param).startsWith(field));
         assert.doesNotMatch((await post(
-          world, path, { model: `any-to-${maker}`, prompt: 'a cat', [field]: value },
+          stack, path, { model: `any-to-${maker}`, prompt: 'a cat', [field]: value },
         )).text, /takes text only/);
       });
     }
@@ -230,14 +229,14 @@ describe('an image to start from', () => {
       form.set('model', model);
       form.set('prompt', 'a cat');
       form.set('input_reference', new Blob([Buffer.from(PNG, 'base64')], { type: 'image/png' }), 'a.png');
-      const response = await fetch(`${world.gateway.url}/v1/videos`, {
+      const response = await fetch(`${stack.gateway.url}/v1/videos`, {
         method: 'POST', headers: { authorization: `Bearer ${KEYS.main}` }, body: form,
       });
       assert.equal((await response.text()).includes('unsupported_image'), refused);
     }
   });
   it('is not assumed if only the prompt mentions one', async () => {
-    const answer = await post(world, '/v1/videos', { model: 'text-to-video', prompt:
+    const answer = await post(stack, '/v1/videos', { model: 'text-to-video', prompt:
       `image_url: ${DATA_URL}`, image: null, images: [], mask: 3, image_url: '', size: '1280x720' });
     assert.doesNotMatch(answer.text, /unsupported_image/);
   });

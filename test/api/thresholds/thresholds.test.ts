@@ -1,11 +1,11 @@
 /**
- * Concurrency thresholds of key, group × channel and channel under a storm: never exceeded at the provider, nothing
- * left behind.
+ * Concurrency thresholds of key, group × channel and channel under load: never exceeded at the provider, and no slot
+ * leaks.
  */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { nothingLeaks, startWorld } from '../../support/api/world.ts';
-import type { World } from '../../support/api/world.ts';
+import { nothingLeaks, startTestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
 import { keyManifest } from '../../support/manifests.ts';
 import { CUT, gate, RESET, startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider, RecordedRequest, Reply } from '../../support/mock-provider.ts';
@@ -16,13 +16,13 @@ import type { Seen } from '../../support/api/client.ts';
 import { eventually } from '../../support/api/process.ts';
 import { keyOf, randomFrom, seedOfRun } from '../../support/api/scene.ts';
 
-/** What may be in flight at once: at a channel, of a group on it, of a key anywhere. */
+/** The limits of calls in flight: on a channel, of a group on it, of a key. */
 const LIMITS: Readonly<Record<string, number>> = {
   'channel a': 6, 'channel b': 4, 'group capped on a': 3, 'group capped on b': 3, 'key lone': 2,
 };
-/** Calls that both channels take together. */
+/** The number of calls that both channels serve together. */
 const CAPACITY = 10;
-/** How calls may end in a storm; 0: no answer came. */
+/** The possible results of calls; 0: no response. */
 const FATES = [0, 200, 429, 502];
 /** Keys and their groups. */
 const GROUPS = { wide: 'wide', lone: 'wide', first: 'capped', second: 'capped' } as const;
@@ -59,29 +59,29 @@ ${NAMES.map((name) => keyManifest(name, keyOf(name), `groupRef: {name: ${GROUPS[
   ? `\nmaxConcurrency: ${LIMITS['key lone']}`
   : ''}`)).join('')}`;
 
-let world: World;
+let stack: TestStack;
 let providers: { readonly a: MockProvider; readonly b: MockProvider };
-/** In flight at the providers now, and at most so far, by what is limited. */
+/** Calls in flight at the providers, now and at most so far, by limit. */
 let now: Record<string, number> = {};
 let most: Record<string, number> = {};
 
 beforeAll(async () => {
   providers = { a: await startMockProvider(), b: await startMockProvider() };
-  world = await startWorld({ files: () => ({ 'narrow.yaml': manifest(providers.a.url, providers.b.url) }) });
+  stack = await startTestStack({ files: () => ({ 'narrow.yaml': manifest(providers.a.url, providers.b.url) }) });
 });
 afterAll(async () => {
-  // undefined where it did not start
-  await (world as World | undefined)?.stop();
+  // undefined if it did not start
+  await (stack as TestStack | undefined)?.stop();
   await providers.a.stop();
   await providers.b.stop();
 });
 afterEach(async () => {
-  await eventually('nothing is left behind', () => nothingLeaks(world));
+  await eventually('nothing is left behind', () => nothingLeaks(stack));
   now = {};
   most = {};
 });
 
-/** Has the providers answer so, and counts what is in flight there. */
+/** Scripts the providers, and counts the calls in flight there. */
 function scriptBoth(reply: (request: RecordedRequest) => Reply): void {
   for (const channel of ['a', 'b'] as const)
     providers[channel].script(async (request) => {
@@ -91,7 +91,7 @@ function scriptBoth(reply: (request: RecordedRequest) => Reply): void {
         : []), ...(name === 'lone' ? ['key lone'] : [])];
       for (const what of counted) now[what] = (now[what] ?? 0) + 1;
       void request.over.then(() => { for (const what of counted) now[what]!--; });
-      // what has ended before this one came may be heard of in the same turn, after it
+      // calls that ended before this one arrived may be noticed in the same turn, after it
       for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
       for (const what of counted) most[what] = Math.max(most[what] ?? 0, now[what]!);
       return reply(request);
@@ -101,7 +101,7 @@ function scriptBoth(reply: (request: RecordedRequest) => Reply): void {
 function call(name: KeyName, {
   stream = false, signal, onText,
 }: { stream?: boolean; signal?: AbortSignal; onText?: (text: string) => void } = {}): Promise<Seen> {
-  return ask(world.gateway.url, {
+  return ask(stack.gateway.url, {
     path: '/v1/chat/completions', key: keyOf(name), body: {
       model: 'narrow-model', stream, max_tokens: 100, messages: [{ role: 'user', content: `key ${name}` }],
     },
@@ -109,9 +109,7 @@ function call(name: KeyName, {
   });
 }
 
-/**
- * As many calls as both channels can take, none of which is answered before all have arrived or one of them is refused.
- */
+/** As many calls as both channels can serve; responses start when all have arrived or one of them is refused. */
 async function takeAll(): Promise<readonly Seen[]> {
   const waiting = gate();
   let arrived = 0;
@@ -143,11 +141,11 @@ describe('thresholds', () => {
     };
     const lone = crowd('lone', 5);
     await eventually('three of the key\'s five are refused', () => lone.over() === 3);
-    // two of six on channel a are taken: the group has three of them, then three on b
+    // two of six slots on channel a are taken: the group has three of them, then three on b
     const first = crowd('first', 4);
     const second = crowd('second', 4);
     await eventually('two of the group\'s eight are refused', () => first.over() + second.over() === 2);
-    // one is left on a, one on b
+    // one slot is left on a, one on b
     const wide = crowd('wide', 5);
     await eventually('three of five are refused', () => wide.over() === 3);
     await eventually('the others have arrived', () =>
@@ -189,21 +187,21 @@ describe('thresholds', () => {
         statuses.set(seen.status, (statuses.get(seen.status) ?? 0) + 1);
       }
     };
-    // chance decides what becomes of a call: as many storms as it takes to see all of it
+    // outcomes are random: as many rounds as it takes to see all of them
     for (let storm = 0; storm < 20 && !FATES.every((status) => statuses.has(status)); storm++) {
       await Promise.all(Array.from({ length: 30 }, client));
-      await eventually('nothing is left behind', () => nothingLeaks(world));
+      await eventually('nothing is left behind', () => nothingLeaks(stack));
       assertWithin();
     }
     for (const [what, limit] of Object.entries(LIMITS))
       assert.ok((most[what] ?? 0) >= limit - 1, `${what} was hardly tried: ${most[what]} of ${limit}`);
     assert.deepEqual([...statuses.keys()].sort((a, b) => a - b), FATES);
-    // what was taken is free again: all of it can be had once more
+    // all slots are free again: all of them can be taken once more
     let answers: readonly Seen[] = [];
     for (let tries = 0; tries < 5 && !(answers.length > 0 && answers.every(({ status }) => status === 200)); tries++)
       answers = await takeAll();
     assert.deepEqual(answers.map(({ status, text }) =>
       (status === 200 ? 200 : { status, text })), Array.from({ length: CAPACITY }, () => 200));
-    assertBalanced(readBooks(world.gateway.dataDir));
+    assertBalanced(readBooks(stack.gateway.dataDir));
   });
 });

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { breakAt, openaiChat, openaiError, openaiStream, anthropicMessage } from '../../support/provider-answers.ts';
 import { CUT } from '../../support/mock-provider.ts';
-import { chat, get, message, post, startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Answer, Json, World } from '../../support/api/world.ts';
+import { chat, get, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
-let world: World;
-beforeAll(async () => { world = await startWorld({ nowMs: () => Date.parse('2026-03-31T15:00:00Z') }); });
-afterAll(() => world.stop());
-afterEach(() => tidyUp(world));
+let stack: TestStack;
+beforeAll(async () => { stack = await startTestStack({ nowMs: () => Date.parse('2026-03-31T15:00:00Z') }); });
+afterAll(() => stack.stop());
+afterEach(() => tidyUp(stack));
 
-const usageOf = async (id: string | null): Promise<Json> => (await get(world, `/v1/usage/${id}`)).json();
+const usageOf = async (id: string | null): Promise<Json> => (await get(stack, `/v1/usage/${id}`)).json();
 
 describe('GET /v1/usage/{id}', () => {
   it('returns every call that had a hold, however it ended', async () => {
@@ -19,19 +19,19 @@ describe('GET /v1/usage/{id}', () => {
       const { status: ended, cost_usd: cost, usage_source: source } = await usageOf(answer.headers.get('x-request-id'));
       return [ended, Number(cost) > 0, source];
     };
-    world.openai.script(openaiChat());
-    assert.deepEqual(await status(await post(world, '/v1/chat/completions', chat())), ['Succeeded', true, 'Provider']);
-    world.openai.script(openaiError(500));
-    assert.deepEqual(await status(await post(world, '/v1/chat/completions', chat())), ['Failed', false, 'Provider']);
-    world.openai.script(breakAt(openaiStream(['a', 'b']), 2, CUT));
-    assert.deepEqual(await status(await post(world, '/v1/chat/completions', chat('gpt-model', { stream: true }))), [
+    stack.openai.script(openaiChat());
+    assert.deepEqual(await status(await post(stack, '/v1/chat/completions', chat())), ['Succeeded', true, 'Provider']);
+    stack.openai.script(openaiError(500));
+    assert.deepEqual(await status(await post(stack, '/v1/chat/completions', chat())), ['Failed', false, 'Provider']);
+    stack.openai.script(breakAt(openaiStream(['a', 'b']), 2, CUT));
+    assert.deepEqual(await status(await post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true }))), [
       'ProviderCut', true, 'Partial',
     ]);
   });
   it('has exactly the documented fields', async () => {
-    world.anthropic.script(anthropicMessage({ usage: { input_tokens:
+    stack.anthropic.script(anthropicMessage({ usage: { input_tokens:
       5, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 } }));
-    const answer = await post(world, '/v1/messages', message());
+    const answer = await post(stack, '/v1/messages', message());
     const { duration_ms: duration, ...rest } = await usageOf(answer.headers.get('x-request-id'));
     assert.equal(typeof duration, 'number');
     assert.deepEqual(rest, {
@@ -52,13 +52,13 @@ describe('GET /v1/usage/{id}', () => {
   });
   it('names the session that an agent sends', async () => {
     for (const [header, session] of [['x-claude-code-session-id', 'claude-1'], ['session_id', 'codex-1']] as const) {
-      world.anthropic.script(anthropicMessage());
-      const answer = await post(world, '/v1/messages', message(), { [header]: session });
+      stack.anthropic.script(anthropicMessage());
+      const answer = await post(stack, '/v1/messages', message(), { [header]: session });
       assert.equal((await usageOf(answer.headers.get('x-request-id'))).session, session);
     }
   });
   it('returns 404 not_found for an unknown call', async () => {
-    const answer = await get(world, '/v1/usage/req_00000000000000000000000000000000');
+    const answer = await get(stack, '/v1/usage/req_00000000000000000000000000000000');
     assert.deepEqual([answer.status, answer.json().error.code], [404, 'not_found']);
   });
 });

@@ -1,4 +1,4 @@
-/** The calculator in a real Chromium: it counts as one types what the server would count, and works without scripts. */
+/** The calculator in a real Chromium: its script computes what the server would, and it works without scripts. */
 import assert from 'node:assert/strict';
 import type { BrowserContextOptions, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
@@ -17,7 +17,7 @@ const snapshot = sampleSnapshot({
   ], ['dear', 'Odd', '9999999999', '9999999999', '1', '9999999999.999999999'], ['steps', 'Odd', '0', '0', '0.1']],
   routed: [...REALISTIC.routed ?? [], 'odd', 'dear', 'steps'],
 });
-/** A model with a price in each dimension that a request by tokens can have. */
+/** A model with a price in each dimension of a token request. */
 const state = compile({ ...snapshot, catalogs: snapshot.catalogs.map((catalog) => ({
   ...catalog, models: catalog.models.map((price) => (price.name === 'steps' ? {
     ...price, usdPerMillion: { input: e9('2'), output: e9('10'), audioInput: e9('6') },
@@ -27,7 +27,7 @@ const state = compile({ ...snapshot, catalogs: snapshot.catalogs.map((catalog) =
   } : price)),
 })) });
 
-/** Chooses another model, and types while it is asked for; what is given lets the answer come. */
+/** Chooses another model, and types while it loads; the given function lets the response arrive. */
 async function typeWhileAsking(page: Page, answer: (route: Route) => Promise<void>): Promise<() => void> {
   const typed = Promise.withResolvers<undefined>();
   await page.route('**part=calculation*', async (route) => {
@@ -54,7 +54,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     return page;
   }
 
-  /** The result's text as the server writes it for these counts. */
+  /** The result's text as the server renders it for these counts. */
   async function rendered(page: Page, query: Record<string, string>): Promise<string> {
     const text = await page.evaluate<string>(`fetch('/pricing?${new URLSearchParams({
       ...query, part: 'calculation',
@@ -72,7 +72,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
       for (const counts of [{
         input: '1', cached: '', write5m: '0', write1h: '7', output: '3',
       }, { input: '123,456', cached: '999999999999999', write5m: '3000', write1h: '1000', output: '0' }]) {
-        // a model has no field for what its catalog states no price of
+        // a model has no field for a price that its catalog does not have
         for (const [name, value] of Object.entries(counts))
           for (const field of await page.locator(`#calc-${name}`).all()) await field.fill(value);
         assert.equal(await page.locator('#estimate').innerText(), await rendered(page, { calc: model, at, ...counts }));

@@ -1,6 +1,6 @@
 /**
- * The console of a cluster as people with different rights go through it: a real API server, `mgw operator --console`,
- * a proxy and the fleet's ledger, and one Chromium for all of them.
+ * The console of a cluster for people with different rights: a real API server, `mgw operator --console`, a proxy, the
+ * fleet's ledger, and one Chromium for all of them.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     return program;
   }
 
-  /** Everything that runs in a cluster, on free ports, with a month of calls in the ledger. */
+  /** All processes of a cluster, on free ports, with a month of calls in the ledger. */
   async function startFleet(): Promise<void> {
     const [, demoUrl = ''] =
       await run(['demo-provider', '--listen', '127.0.0.1:0']).until(/the demo provider answers on (\S+)/);
@@ -53,7 +53,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     const uids = new Map((await cluster.list('ApiKey')).map(({ metadata: { namespace, name, uid } }: Live) =>
       [`${namespace}/${name}`, String(uid)]));
     const ledger = await openValkeyLedger({ url: store.url, dataDir: undefined, over: PATIENT });
-    // by the store's own clock all of it is spent today: only the calls' moments are of the month before
+    // by the store's clock all of it is spent today: only the calls' times are of the last month
     await fillLedger(ledger, { clock: { nowMs: 0 }, uidOf: (namespace, name) => uids.get(`${namespace}/${name}`) ??
       '', nowMs: Date.now() });
     const [xds, operatorAdmin, web, sdk, proxyAdmin] =
@@ -98,7 +98,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     }
   });
 
-  /** Somebody at the page, signed in with their own token. */
+  /** A person at the page, signed in with their own token. */
   async function enter(name: string, path = '/keys'): Promise<Visitor> {
     const visitor = await stage.visitor();
     await visitor.page.goto(url + path);

@@ -1,7 +1,4 @@
-/**
- * The console of one machine, all of its stories, as its admin goes through them: `mgw run`, a real Chromium, calls by
- * a real SDK.
- */
+/** All tasks at the console of one machine: `mgw run`, a real Chromium, and calls by a real SDK. */
 import assert from 'node:assert/strict';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -221,7 +218,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
 
   test('disables a key, and enables it again', async () => {
     await page.goto(`${url}/keys?q=from-browser`);
-    // the switch moves before it
+    // the switch moves before the response
     const answered = page.waitForResponse((response) => response.request().method() === 'POST');
     await rowOf(page, 'from-browser').getByRole('switch').click();
     await answered;

@@ -16,9 +16,9 @@ export interface Machine {
 }
 
 interface Content {
-  /** Manifests by team, beside those of the platform. */
+  /** Manifests by team, in addition to those of the platform. */
   readonly teams: Readonly<Record<string, string>>;
-  /** More manifests of the platform, for models at the demo provider's address. */
+  /** Additional manifests of the platform, for models at the demo provider's address. */
   readonly platform?: (demoUrl: string) => string;
   /** Fills the data folder before the gateway starts. */
   readonly fill?: (dataFolder: string) => Promise<void>;

@@ -1,4 +1,4 @@
-/** What each role comes for, in a real Chromium, with the number of clicks that it takes; typing is no click. */
+/** The tasks of each role in a real Chromium, with the number of clicks that they take; typing does not count. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { keysOfResources } from '../../../console/access/key-access.ts';
 import { loadAssets } from '../../../console/assets.ts';
-import { createWorld } from '../../support/console-access.ts';
+import { createConsoleFixture } from '../../support/console-access.ts';
 import { need } from '../../support/needs.ts';
 import {
   ACCOUNT, ANNA, BOTH, keysStand, PLATFORM, READER, resourcesOf, TENANTS,
@@ -42,8 +42,10 @@ describe.skipIf(chromium.skip)('tasks of each role', () => {
   });
 
   /** A console over these objects. */
-  async function serve(manifests: readonly unknown[]): Promise<{ url: string; world: ReturnType<typeof createWorld> }> {
-    const world = createWorld([...PLATFORM, ...manifests]);
+  async function serve(
+    manifests: readonly unknown[],
+  ): Promise<{ url: string; world: ReturnType<typeof createConsoleFixture> }> {
+    const world = createConsoleFixture([...PLATFORM, ...manifests]);
     const usage = usageBook([...world.objects.values()].filter(({ kind }) => kind === 'ApiKey')
       .map(({ metadata }) => call(`req_${metadata.name}`, metadata.uid ?? '', { account: 'team-a/team-a' })));
     const { app } =
@@ -53,7 +55,7 @@ describe.skipIf(chromium.skip)('tasks of each role', () => {
     return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, world };
   }
 
-  /** Somebody who is signed in, and counts clicks from there. */
+  /** A person who is signed in, with clicks counted from there. */
   async function enter(url: string, token: string): Promise<Visitor & { clicks: () => number }> {
     const visitor = await stage.visitor();
     let clicks = 0;
@@ -91,7 +93,7 @@ describe.skipIf(chromium.skip)('tasks of each role', () => {
     const { page, press, inspect } = await enter(url, ANNA.name);
     await page.goto(`${url}/keys/new`);
     await inspect('role-no-account');
-    world.put({ ...createWorld([ACCOUNT]).objects.get('Account team-a/team-a')!, metadata: {
+    world.put({ ...createConsoleFixture([ACCOUNT]).objects.get('Account team-a/team-a')!, metadata: {
       namespace: 'team-b', name: 'team-b', uid: 'b', generation: 1,
     } });
     await page.getByRole('link', { name: 'Create account' }).click();

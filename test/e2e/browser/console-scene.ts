@@ -1,7 +1,6 @@
 /**
- * What the console's browser tests look at: two teams with accounts and keys, prices of several groups, and a month of
- * calls in a real ledger, made by the ledger itself with a clock that goes along. The same every time but for the day
- * it is.
+ * The data of the console's browser tests: two teams with accounts and keys, prices of several groups, and a month of
+ * calls in a real ledger, written with a clock that advances. Only the date differs between runs.
  */
 import type { Ledger } from '#ledger/ledger.ts';
 import type { CallOrigin, CallStatus } from '#ledger/usage-record.ts';
@@ -75,9 +74,9 @@ interface ScenicKey {
   readonly more?: string;
   readonly models: readonly string[];
   readonly callsADay: number;
-  /** Of one call, in the mean. */
+  /** The average cost of one call. */
   readonly costUsd: number;
-  /** Of the last call, before today. */
+  /** The age of the last call, before today. */
   readonly endedDays?: number;
 }
 
@@ -102,7 +101,7 @@ export const KEYS: readonly ScenicKey[] = [
     '{limitUsd: "30.00"}', more: ', enabled: false', models: ['gpt-4o'], callsADay: 1, costUsd: 0.3, endedDays: 12 },
 ];
 
-/** Of one team: its account, with a comment that must stay, and its keys. */
+/** One team's account, with a comment that must be kept, and its keys. */
 export function teamManifests(team: string): string {
   const keys = KEYS.filter(({ namespace }) =>
     namespace === team).map(({ namespace, name, group, quota, more = '' }) => `---
@@ -130,7 +129,7 @@ interface PlannedCall {
   readonly tokens: { readonly input: number; readonly cached: number; readonly output: number };
 }
 
-/** A month of calls up to `nowMs`, oldest first. Weekends are quiet. */
+/** A month of calls until `nowMs`, oldest first. Weekends are quiet. */
 function planCalls(uidOf: (namespace: string, name: string) => string, nowMs: number): PlannedCall[] {
   const next = sequence();
   const calls: PlannedCall[] = [];
@@ -168,7 +167,7 @@ function planCall({ namespace, group, models, costUsd }: ScenicKey, { uid, atMs,
   };
 }
 
-/** Between 0 and 1, in the same order every time. */
+/** Numbers between 0 and 1, in the same order every time. */
 function sequence(): () => number {
   let state = 20_261_121;
   return () => {
@@ -178,13 +177,13 @@ function sequence(): () => number {
 }
 
 interface Filling {
-  /** Where the ledger takes the time from. */
+  /** The ledger's clock. */
   readonly clock: { nowMs: number };
   readonly uidOf: (namespace: string, name: string) => string;
   readonly nowMs: number;
 }
 
-/** Writes the month into a ledger that nobody else writes yet, call by call at its own time, and closes it. */
+/** Writes the month into a new ledger, each call at its own time, and closes it. */
 export async function fillLedger(ledger: Ledger, { clock, uidOf, nowMs }: Filling): Promise<void> {
   try {
     for (const { origin, costNanoUsd, status, durationMs, tokens } of planCalls(uidOf, nowMs)) {

@@ -1,8 +1,7 @@
 /**
- * A real Chromium for the console's tests: one browser for a suite, a context for each person, and one inspection that
- * every page passes, in both themes and two widths: nothing for axe to find, nothing wider than the screen, and a
- * picture in the folder that MGW_SCREENSHOTS names. Whatever the browser complains of (errors, refused content, failed
- * requests) is collected.
+ * A real Chromium for the console's tests: one browser for a suite, a context for each person, and one inspection of
+ * every page, in both themes and two widths: no violation by axe, no horizontal overflow, and a screenshot in the
+ * folder MGW_SCREENSHOTS. The browser's errors (scripts, refused content, failed requests) are collected.
  */
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
@@ -10,7 +9,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { axeFaults, isOfHaste, openBrowser, overflow, themeOf } from '../../support/browser.ts';
 
-/** Two cores may be busy with other suites. */
+/** Other suites may keep both cores busy. */
 export const PATIENCE_MS = 60_000;
 const DESK = { width: 1280, height: 860 };
 const PHONE = { width: 390, height: 844 };
@@ -20,17 +19,17 @@ const THEMES = ['light', 'dark'] as const;
 export interface Visitor {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Looks at the page that is open. `name` is of its pictures. */
+  /** Inspects the open page. `name` is for its screenshots. */
   readonly inspect: (name: string) => Promise<void>;
-  /** Submits the form whose button is called so. */
+  /** Submits the form with this button. */
   readonly press: (name: string) => Promise<void>;
-  /** The browser writes a line for each answer of 400 and above: this one is meant to be. */
+  /** Accepts an expected status of 400 or above, for which the browser logs an error. */
   readonly expectStatus: (status: number) => void;
 }
 
 export interface Stage {
   visitor(options?: BrowserContextOptions): Promise<Visitor>;
-  /** Fails where a browser has complained. */
+  /** Fails if a browser has logged an error. */
   close(): Promise<void>;
 }
 
@@ -73,7 +72,7 @@ function listen(page: Page, complaints: string[], expected: number[]): void {
   page.on('pageerror', (error) => note(error.message));
   page.on('requestfailed', (request) => {
     const why = request.failure()?.errorText ?? '';
-    // a poll that the next page interrupts, and a file that is saved instead of shown
+    // a poll that navigation interrupts, and a file that is saved instead of shown
     if (why !== 'net::ERR_ABORTED') note(`failed: ${request.url()} ${why}`);
   });
 }

@@ -1,4 +1,4 @@
-/** What people do with a key, in the browser and with an SDK; the same on one machine and in a cluster. */
+/** Tasks with a key, in the browser and with an SDK, for one machine and for a cluster. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import type { Visitor } from './console-stage.ts';
 
 const LOOK_AGAIN_MS = 200;
 
-/** One call, as a program makes it. Resolves with the model's words. */
+/** Makes a call as a program does. Resolves with the model's text. */
 export async function call(sdkUrl: string, apiKey: string): Promise<string> {
   const client = new OpenAI({ apiKey, baseURL: `${sdkUrl}/v1`, maxRetries: 0 });
   const { choices } =
@@ -17,13 +17,13 @@ export async function call(sdkUrl: string, apiKey: string): Promise<string> {
   return choices[0]?.message.content ?? '';
 }
 
-/** Looks again until it is so. */
+/** Polls until the condition is true. */
 export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (const deadline = performance.now() + PATIENCE_MS; !await holds(); await delay(LOOK_AGAIN_MS))
     assert.ok(performance.now() < deadline, `${what}: not in time`);
 }
 
-/** Proxies learn of a change a moment after the console has answered. */
+/** Proxies learn of a change a moment after the console has responded. */
 export function untilTaken(sdkUrl: string, key: string): Promise<void> {
   return eventually('calls with the key are taken', () => isTaken(sdkUrl, key));
 }
@@ -32,7 +32,7 @@ export function untilRefused(sdkUrl: string, key: string): Promise<void> {
   return eventually('calls with the key are refused', async () => !await isTaken(sdkUrl, key));
 }
 
-/** Whether a call with the key is answered at this moment. */
+/** Whether a call with the key is served now. */
 export async function isTaken(sdkUrl: string, key: string): Promise<boolean> {
   try {
     return await call(sdkUrl, key) !== '';
@@ -47,13 +47,13 @@ export function rowOf(page: Page, name: string): Locator {
   return page.locator('#keys-table tbody tr', { hasText: name });
 }
 
-/** On whatever page one is sent to the sign-in from. */
+/** Signs in, on the page from which one is redirected to the sign-in. */
 export async function showToken({ page, press }: Visitor, label: string, token: string): Promise<void> {
   await page.getByLabel(label).fill(token);
   await press('Sign in');
 }
 
-/** The key that is shown on the page after it was made. */
+/** Returns the key that is shown on the page after its creation. */
 export async function shownKey({ page }: Visitor): Promise<string> {
   const text = await page.locator('#key-text').innerText();
   assert.match(text, /^sk-\w{48}$/);
@@ -61,7 +61,7 @@ export async function shownKey({ page }: Visitor): Promise<string> {
   return text;
 }
 
-/** Rotates it with nothing left of the old one. Resolves with the new one. */
+/** Rotates the key without an overlap. Resolves with the new one. */
 export async function rotate(visitor: Visitor, keyUrl: string): Promise<string> {
   const { page, press } = visitor;
   await page.goto(keyUrl);
@@ -72,7 +72,7 @@ export async function rotate(visitor: Visitor, keyUrl: string): Promise<string> 
   return shownKey(visitor);
 }
 
-/** Deletes it, with a wrong name first. */
+/** Deletes the key, after a wrong name. */
 export async function remove(visitor: Visitor, keyUrl: string, name: string): Promise<void> {
   const { page, press } = visitor;
   await page.goto(`${keyUrl}/delete`);
@@ -87,7 +87,7 @@ export async function remove(visitor: Visitor, keyUrl: string, name: string): Pr
   assert.equal(await rowOf(page, name).count(), 0);
 }
 
-/** What the CSV link of a page of calls gives, without its head. */
+/** Returns the CSV of a page of calls, without its header. */
 export async function downloadCsv(page: Page): Promise<readonly string[]> {
   const [download] =
     await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download as CSV' }).click()]);

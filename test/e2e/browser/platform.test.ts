@@ -1,4 +1,4 @@
-/** Overview, groups, routes and YAML in a real Chromium: light and dark, on a desk and on a phone. */
+/** Overview, groups, routes and YAML in a real Chromium: light and dark, on a desktop and on a phone. */
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** The playground in a real Chromium: `mgw run`, the demo provider, and a key that pays. */
+/** The playground in a real Chromium: `mgw run`, the demo provider, and a key with credit. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     return answer().locator('.pg-facts').innerText();
   }
 
-  /** The ledger's record, as the key's holder reads it. */
+  /** Returns the usage record as the key's holder gets it. */
   async function read(path: string): Promise<Record<string, unknown>> {
     const response = await fetch(sdkUrl + path, { headers: { authorization: `Bearer ${key}` } });
     return await response.json() as Record<string, unknown>;

@@ -1,7 +1,4 @@
-/**
- * The price page as people meet it: in a real Chromium, with and without scripts, light and dark, on a phone and on a
- * desk.
- */
+/** The price page in a real Chromium, with and without scripts, light and dark, on a phone and on a desktop. */
 import assert from 'node:assert/strict';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest';
@@ -35,7 +32,7 @@ let state: State = realistic;
 let server: PriceServer;
 let browser: SuiteBrowser;
 
-/** A page at `path`; whatever the browser complains of is collected. */
+/** Opens a page at `path`; the browser's errors are collected. */
 async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await browser.open({ viewport: DESK, ...options });
   const { complaints } = browser;
@@ -52,7 +49,7 @@ function visibleModels(page: Page): Promise<string[]> {
   return page.locator('tbody tr:not([hidden]) > th bdi').allTextContents();
 }
 
-/** As the server itself arranges this view. */
+/** Returns the rows in the server's order for this view. */
 async function renderedModels(page: Page, query: string): Promise<string[]> {
   const other = await page.context().newPage();
   await other.goto(`${server.url}/pricing${query}`);

@@ -1,4 +1,4 @@
-/** Signing in and out in a real Chromium, light and dark, on a phone and on a desk, with and without scripts. */
+/** Signing in and out in a real Chromium, light and dark, on a phone and on a desktop, with and without scripts. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -131,7 +131,7 @@ describe.skipIf(chromium.skip)('signing in with a browser', () => {
       await page.goto(evil);
       await page.getByRole('button', { name: 'attack' }).click();
       await page.getByText('This form came from another site').waitFor();
-      // that nothing frames it is the point
+      // the test is that no page can frame it
       const others = browser.complaints.splice(0).filter((text) => !text.includes('frame-ancestors'));
       assert.deepEqual(others, []);
     } finally {

@@ -1,4 +1,4 @@
-/** What became of calls, in a real Chromium: each page light and dark, on a desk and on a phone. */
+/** Usage and calls in a real Chromium: each page light and dark, on a desktop and on a phone. */
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, test } from 'vitest';

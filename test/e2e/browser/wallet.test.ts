@@ -1,4 +1,6 @@
-/** The Wallet and the prices in a real Chromium: light and dark, on a phone and on a desk, with and without scripts. */
+/**
+ * The Wallet and the prices in a real Chromium: light and dark, on a phone and on a desktop, with and without scripts.
+ */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';

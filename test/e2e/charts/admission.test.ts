@@ -1,7 +1,4 @@
-/**
- * Who may write what, on a real API server: the chart's policies, with the rights of two tenants and of the platform
- * team.
- */
+/** The chart's admission policies on a real API server, with the rights of two tenants and of the platform team. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -54,7 +51,7 @@ describe.skipIf(missing)('admission', () => {
       await post(admin, `/apis/${object.apiVersion}/${object.kind === 'ValidatingAdmissionPolicy'
         ? 'validatingadmissionpolicies'
         : `${object.kind.toLowerCase()}s`}`, object);
-    // tenants whose Roles are as wide as they get, in their own namespaces
+    // tenants with all rights in their own namespaces
     for (const team of ['team-a', 'team-b']) await person(team, team, TENANT);
     const platform =
       rendered.find(({ kind, metadata }) => kind === 'ClusterRole' && /platform/.test(metadata.name))?.metadata.name;
@@ -340,7 +337,7 @@ describe.skipIf(missing)('admission', () => {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'collector' },
       subjects: [{ kind: 'ServiceAccount', name: 'collector', namespace: NAMESPACE }],
     });
-    // its ApiKeys are still there: only a namespace that ends takes Accounts along before them
+    // its ApiKeys still exist: only the deletion of a namespace deletes Accounts before them
     assert.equal((await as('collector').call('DELETE', at('team-a', 'accounts'))).status, FORBIDDEN);
     assert.equal((await admin.call('DELETE', '/api/v1/namespaces/team-a')).body.status.phase, 'Terminating');
     const { status, body } = await until('the API server knows that it ends', () =>

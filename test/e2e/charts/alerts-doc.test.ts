@@ -1,4 +1,4 @@
-/** Every alert of the chart has its heading in docs/operations.md, by which runbook_url finds it, and what to do. */
+/** Every alert of the chart has a heading in docs/operations.md, where runbook_url leads, with what to do. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * What the charts render, before a real API server: every object is taken strictly (server-side dry run, unknown fields
+ * The charts' objects on a real API server: every object is accepted strictly (server-side dry run, unknown fields
  * refused), and every pod is admitted to a namespace that enforces the restricted Pod Security Standard.
  */
 import assert from 'node:assert/strict';
@@ -17,7 +17,7 @@ import { kubeApiserverMissing, startKubeApiserver } from '../../support/kube-api
 import type { KubeApiserver } from '../../support/kube-apiserver.ts';
 import { CRDS_CHART, NAMESPACE, podTemplates, readSituations, renderAll } from './situations.ts';
 
-/** Definitions of others whose objects the chart renders, from their projects' Go modules. */
+/** Definitions of other projects whose objects the chart renders, from their Go modules. */
 const FOREIGN = [
   {
     module: 'sigs.k8s.io/gateway-api@v1.4.0', files: ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
@@ -28,7 +28,7 @@ const FOREIGN = [
 ] as const;
 const RESTRICTED =
   Object.fromEntries(['enforce', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']));
-/** Plurals that are not the kind in lower case with an s. */
+/** Plurals that are not the kind in lower case followed by s. */
 const PLURALS: Readonly<Record<string, string>> = {
   NetworkPolicy: 'networkpolicies', ValidatingAdmissionPolicy: 'validatingadmissionpolicies', Ingress: 'ingresses',
 };

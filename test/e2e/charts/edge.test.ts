@@ -1,5 +1,5 @@
 /**
- * The edge's Envoys are given the bootstrap of docs/examples/kubernetes/edge.yaml, which the tests of
+ * The edge's Envoys have the bootstrap configuration of docs/examples/kubernetes/edge.yaml, which the tests of
  * operator/xds/envoy run.
  */
 import assert from 'node:assert/strict';
@@ -28,7 +28,7 @@ function filesOf(objects: readonly Rendered[], name: string): Record<string, unk
 
 const situation = (name: string) => ({ name, valuesFile: join(TESTDATA, `${name}.values.yaml`), only: [] });
 
-/** Stands in for Envoy's admin port. */
+/** A fake of Envoy's admin port. */
 async function adminServer(onRequest: (
   method: string, url: string,
 ) => string): Promise<AsyncDisposable & { readonly port: number }> {
@@ -48,7 +48,7 @@ async function adminServer(onRequest: (
   };
 }
 
-/** Asks as the kubelet does, once the container listens. */
+/** Sends the hook's request as the kubelet does, once the container listens. */
 async function openHook(port: number): Promise<{ readonly answer: Promise<string> }> {
   for (;;) {
     const socket = connect({ port, host: '127.0.0.1' });
@@ -108,7 +108,7 @@ describe.skipIf(helm.skip)('the edge', () => {
     const objects = await renderAll(helm, situation('edge-with-tls'));
     const { terminationGracePeriodSeconds, containers: [{ lifecycle }, { ports }] } =
       objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'llm-edge').spec.template.spec;
-    // as a number: the kubelet looks for a name only among the ports of the hook's own container
+    // a number: the kubelet looks for a name only among the ports of the hook's own container
     assert.deepEqual(lifecycle.preStop.httpGet, { path: '/drained', port: 9902 });
     assert.deepEqual(ports, [{ name: 'drained', containerPort: 9902 }]);
     assert.ok(terminationGracePeriodSeconds > 1800);

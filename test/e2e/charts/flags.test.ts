@@ -1,5 +1,5 @@
 /**
- * What the chart tells the programs is what their command lines take: flags, environment variables and their values.
+ * The arguments in the chart are valid for the programs' command lines: flags, environment variables and their values.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
@@ -13,7 +13,7 @@ const helm = await needHelm();
 const situations = await readSituations();
 const COMMANDS = { operator: operatorCommand, dataplane: dataplaneCommand } as const;
 
-/** What Kubernetes would put in for what it takes from elsewhere, and for $(NAME). */
+/** The values that Kubernetes would insert for references and for $(NAME). */
 function environmentOf(container: Rendered): Record<string, string> {
   const entries: Record<string, string> = {};
   for (const { name, value, valueFrom } of container.env) {
@@ -25,7 +25,7 @@ function environmentOf(container: Rendered): Record<string, string> {
   return entries;
 }
 
-/** The options as the program would have them; throws where it would end with a usage error. */
+/** Parses the options as the program does; throws for a usage error. */
 function parsed(
   name: keyof typeof COMMANDS, args: readonly string[], env: Readonly<Record<string, string>>,
 ): Record<string, unknown> {

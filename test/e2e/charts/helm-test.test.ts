@@ -1,4 +1,4 @@
-/** What `helm test` runs, against a real gateway: it finds all right, and says what is wrong. */
+/** The script of `helm test` against a real gateway: it passes, and reports what is wrong. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -59,7 +59,7 @@ describe('the test of the chart', () => {
       ''), 'utf8')) as { data?: { apiKey: string }; stringData?: { apiKey: string } };
     const key = secret.stringData?.apiKey ?? Buffer.from(secret.data?.apiKey ?? '', 'base64').toString();
     const { code, output } = await runTest({ KEY: key });
-    assert.match(output, /ok {4}models of the key: \S.*\nok {4}what the key may spend: [\d.]+ USD\n$/);
+    assert.match(output, /ok {4}models of the key: \S.*\nok {4}remaining money of the key: [\d.]+ USD\n$/);
     assert.equal(code, 0);
     assert.ok(!output.includes(key));
   });

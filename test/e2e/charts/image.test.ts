@@ -1,6 +1,6 @@
 /**
- * The Dockerfile, which is not built here: what Hadolint says, what an image must be, and whether the programs start
- * from exactly the files that it copies.
+ * The Dockerfile, which is not built here: Hadolint's findings, the properties of the image, and whether the programs
+ * start from exactly the files that it copies.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -18,7 +18,7 @@ const run = promisify(execFile);
 const hadolint = await needHadolint();
 const dockerfile = await readDockerfile(ROOT);
 const { text, instructions, lastStage, copied, reachesBuild, compileScript } = dockerfile;
-/** What /app may have at most: Node.js alone is 150 MB. Whoever raises it says why. */
+/** The largest size of /app: Node.js alone is 150 MB. Raising it needs a reason. */
 const MOST_BYTES = 215_000_000;
 
 it.skipIf(hadolint.skip)('Hadolint finds nothing', async () => {
@@ -39,18 +39,18 @@ it('base images have versions, and the project\'s own has the package\'s', async
   assert.equal(bases.length, 2);
   for (const line of bases) {
     const [, name = ''] = /^FROM \$\{(\w+_BASE)\}(?: AS \w+)?$/.exec(line) ?? [];
-    // a release adds the digest: the tag stays, for who reads it
+    // a release adds the digest; the tag stays for readers
     assert.match(text, new RegExp(`^ARG ${name}=[\\w./-]+:(?!latest)[\\w.-]+$`, 'm'));
   }
   assert.ok(text.includes(`org.opencontainers.image.version="${version}"`));
   assert.ok(text.includes(`docker build --tag model-gateway:${version} .`));
 });
 
-// only on Linux are they listed
+// they are listed only on Linux
 it.skipIf(process.platform !== 'linux')('contains every library that Node.js is linked with', async () => {
   const { stdout } = await run('ldd', [process.execPath]);
   const needed = [...stdout.matchAll(/^\s*(?:\/\S*\/)?([\w+-]+)\.so/gm)].map(([, name = '']) => name);
-  // of the last stage's base: the packages libc6, libgcc-s1 and libstdc++6
+  // in the base of the last stage: the packages libc6, libgcc-s1 and libstdc++6
   const base = [
     'linux-vdso', 'ld-linux-x86-64', 'ld-linux-aarch64', 'libc', 'libdl', 'libm', 'libpthread', 'libgcc_s', 'libstdc++',
   ];
@@ -98,7 +98,7 @@ describe('with exactly these files', () => {
   });
 
   it('the tokenizer has its vocabulary', async () => {
-    // a file: a worker takes over the options of a script on the command line
+    // a file, since a worker inherits the options of a script on the command line
     const script = join(folder, 'count.mjs');
     await writeFile(script, `
       const { createTokenizer } = await import(${JSON.stringify(join(folder, 'dataplane/tokenizer/tokenizer.ts'))});
@@ -106,7 +106,7 @@ describe('with exactly these files', () => {
       console.log(await tokenizer.count('key', ['tokenization']));
       await tokenizer.close();`);
     const { stdout } = await node(script);
-    // a quarter of its bytes would be 3
+    // a quarter of its bytes would give 3
     assert.equal(stdout, '2\n');
   });
 

@@ -1,4 +1,4 @@
-/** What a linter says of every rendered chart: nothing that lint.yaml does not explain. */
+/** A linter finds nothing in any rendered chart that lint.yaml does not explain. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

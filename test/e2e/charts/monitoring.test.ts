@@ -1,4 +1,4 @@
-/** Every metric that an alert or a dashboard names is one that the gateway has, with the labels that it has. */
+/** Alerts and dashboards use only metrics and labels that the gateway has. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ interface Metric {
 }
 
 const METRICS_BY_NAME: Readonly<Record<string, Metric>> = { ...METRICS, ...OPERATOR_METRICS };
-/** What Prometheus adds to each series. */
+/** The labels that Prometheus adds to each series. */
 const TARGET_LABELS = ['namespace', 'pod', 'le'];
 
 const alerts = parse(await readFile(join(CHART, 'alerts.yaml'), 'utf8')) as Alert[];
@@ -32,7 +32,7 @@ const dashboard = JSON.parse(await readFile(join(CHART, 'dashboards/model-gatewa
   }[];
 };
 
-/** Of a name in PromQL: a histogram's series have endings. */
+/** Resolves a name in PromQL: a histogram's series have suffixes. */
 function metricOf(name: string): Metric | undefined {
   const whole = METRICS_BY_NAME[name];
   if (whole !== undefined) return whole.type === 'histogram' ? undefined : whole;
@@ -40,7 +40,7 @@ function metricOf(name: string): Metric | undefined {
   return histogram?.type === 'histogram' ? histogram : undefined;
 }
 
-/** What is wrong with an expression; the labels that it groups by must be those of each metric in it. */
+/** Returns what is wrong with an expression; the labels that it groups by must be those of each metric in it. */
 function wrongIn(expr: string): string[] {
   const bare = expr.replace(/"[^"]*"/g, '""');
   const balanced =
@@ -60,7 +60,7 @@ function wrongIn(expr: string): string[] {
   return [...balanced ? [] : ['brackets do not match'], ...series.length === 0 ? ['it names no metric'] : [], ...wrong];
 }
 
-/** Labels that a text shows. */
+/** The labels that a text shows. */
 function shownLabels(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map(([, label = '']) => label);
 }

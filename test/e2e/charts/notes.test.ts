@@ -1,6 +1,6 @@
 /**
- * What Helm prints after an installation. test/e2e/node runs the commands of the first call; here they are
- * compared with the manifests of docs/kubernetes.md, so that neither grows stale.
+ * The notes that Helm prints after an installation. test/e2e/node runs the commands of the first call; here they are
+ * compared with the manifests of docs/kubernetes.md, so that both stay current.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

@@ -122,7 +122,7 @@ describe.skipIf(missing)('a release', () => {
   });
 
   it('keeps definitions and objects when it is uninstalled', async () => {
-    // no node is there on which the Job could run
+    // there is no node on which the Job could run
     await helmDoes('uninstall', 'model-gateway', '--no-hooks');
     await helmDoes('uninstall', 'model-gateway-crds');
     assert.equal(await statusOf(`/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway`), 404);

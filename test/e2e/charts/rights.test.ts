@@ -1,6 +1,6 @@
 /**
- * The operator's rights are those of docs/examples/kubernetes, with which test/e2e/cluster runs it and finds that it
- * needs no others; people's roles give tenants their keys and nothing of the platform's.
+ * The operator's rights equal those of docs/examples/kubernetes, with which test/e2e/cluster runs it and shows that it
+ * needs no others; the roles for people let tenants manage keys and nothing of the platform's.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ interface Rule {
   readonly resourceNames?: readonly string[];
 }
 
-/** What the operator's ServiceAccount may do, by where it may do it. */
+/** The rights of the operator's ServiceAccount, by namespace. */
 function grantsOf(objects: readonly Rendered[], account: string): Record<string, string[]> {
   const grants: Record<string, string[]> = {};
   for (const binding of objects) {

@@ -1,6 +1,6 @@
 /**
- * The parts of the sidecar's installation fit together: what the operator is told, where the API server asks, where
- * pods call.
+ * The parts of the sidecar's installation fit together: the operator's arguments, the webhook's address, and the
+ * address that pods call.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
@@ -59,7 +59,7 @@ describe.skipIf(helm.skip)('the sidecar\'s chart', () => {
   });
 });
 
-/** Where a Service's only port leads in a container. */
+/** The container port that a Service's only port leads to. */
 function portOf(container: Rendered, service: Rendered): number {
   return container.ports.find((each: Rendered) => each.name === service.spec.ports[0].targetPort).containerPort;
 }

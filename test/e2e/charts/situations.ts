@@ -19,11 +19,11 @@ export const NAMESPACE = 'model-gateway';
 export interface Situation {
   readonly name: string;
   readonly valuesFile: string;
-  /** Templates that the golden shows; empty: all. */
+  /** Templates in the golden file; empty: all. */
   readonly only: readonly string[];
 }
 
-/** All of them, by name. */
+/** All situations, by name. */
 export async function readSituations(): Promise<Situation[]> {
   const files = (await Array.fromAsync(glob('*.values.yaml', { cwd: TESTDATA }))).sort();
   return files.map((file) => {
@@ -35,7 +35,7 @@ export async function readSituations(): Promise<Situation[]> {
 
 const renderings = new Map<string, Promise<string>>();
 
-/** What Helm renders of the gateway's chart, with hooks, as text; once for each situation. */
+/** The rendered chart of the gateway, with hooks, as text; rendered once per situation. */
 export function renderText(helm: Needed, situation: Situation): Promise<string> {
   const known = renderings.get(situation.name) ?? render(helm, situation);
   renderings.set(situation.name, known);
@@ -49,18 +49,18 @@ function render(helm: Needed, situation: Situation): Promise<string> {
   );
 }
 
-/** The same as objects. */
+/** The rendered chart as objects. */
 export async function renderAll(helm: Needed, situation: Situation): Promise<Rendered[]> {
   return renderedObjects(await renderText(helm, situation));
 }
 
-/** A pod template and whose it is. */
+/** A pod template and its workload. */
 interface PodTemplate {
   readonly owner: string;
   readonly template: Rendered;
 }
 
-/** Those of all workloads among the objects, and what is a pod itself. */
+/** The pod templates of all workloads, and pods. */
 export function podTemplates(objects: readonly Rendered[]): PodTemplate[] {
   return objects.map((object) => ({
     owner: `${object.kind}/${object.metadata.name}`, template: object.kind === 'Pod' ? object : object.spec?.template,

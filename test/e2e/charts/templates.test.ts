@@ -1,6 +1,4 @@
-/**
- * What the charts render: goldens, one per situation, rewritten by GOLDEN=write; helm lint; values that are refused.
- */
+/** The rendered charts: golden files, one per situation, rewritten by GOLDEN=write; helm lint; refused values. */
 import assert from 'node:assert/strict';
 import { glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +16,7 @@ import type { Situation } from './situations.ts';
 const helm = await needHelm();
 const situations = await readSituations();
 
-/** Only what the situation is about; a password or certificate that is made is another one each time. */
+/** Only the relevant part; generated passwords and certificates are masked. */
 function shown(text: string, { only }: Situation): string {
   const made = /(\n {2}(?:password|ca\.crt|tls\.crt|tls\.key): )[A-Za-z0-9+/=]{56,}(?=\n)/g;
   const parts = text.replace(made, '$1MADE').split(/^---\n/m)
@@ -112,7 +110,7 @@ describe.skipIf(helm.skip)('docs/helm.md', async () => {
   const values = readValues(await readFile(join(CHART, 'values.yaml'), 'utf8'));
 
   it('has values that the chart accepts', async () => {
-    // manifests are no values
+    // manifests are not values
     const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, block = '']) => block).filter((block) =>
       !block.startsWith('apiVersion:'));
     assert.ok(blocks.length >= 4);

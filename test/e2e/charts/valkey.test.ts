@@ -1,6 +1,4 @@
-/**
- * The bundled Valkey's start, as its container runs it, with a real server: password, persistence and what it refuses.
- */
+/** The bundled Valkey's start as in its container, with a real server: password, persistence and refusals. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * The workflow files, which are not run here: what actionlint says of them, what they may do, and whether the release
- * fits the charts.
+ * The workflow files, which are not run here: actionlint's findings, their permissions, and whether the release matches
+ * the charts.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -103,7 +103,7 @@ describe('a release', () => {
     const script = stepsOf('release.yml').find(({ name }) => name === 'Pin the bases by digest')?.run;
     const build = stepsOf('release.yml').find(({ name }) => name === 'Build and push the image')?.run ?? '';
     assert.ok(script !== undefined);
-    // stands in for Docker: the digest of any image is sha256:0
+    // a fake of Docker: the digest of any image is sha256:0
     await mkdir(join(folder, 'bin'));
     await writeFile(join(folder, 'bin/docker'), '#!/bin/sh\necho sha256:0\n', { mode: 0o755 });
     await cp(join(ROOT, 'Dockerfile'), join(folder, 'Dockerfile'));

@@ -1,4 +1,4 @@
-/** Compiled modules are kept for the next start, and a place that cannot keep them stops nobody. */
+/** Compiled modules are cached for the next start, and a read-only place does not prevent a start. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,5 @@
 /**
- * `mgw dataplane`, as its own process against an operator's server: not ready, ready, enforcing, cut off, and ended in
- * order.
+ * `mgw dataplane` as a process with an operator's server: not ready, ready, applying edits, disconnected, and drained.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -61,7 +60,7 @@ describe('mgw dataplane', { timeout: 60_000 }, () => {
     const { exitCode, stdout, stderr } = await cli.finished;
     assert.equal(exitCode, 0, stderr);
     assert.ok(!stdout.includes(API_KEY) && !stdout.includes('secret-of-one'));
-    // started again without an operator, it serves what it had
+    // restarted without an operator, it serves its last configuration
     await using again = startMgw(flags, { env: { MGW_XDS: `127.0.0.1:${server.port}` } });
     const restarted = await addresses(again);
     await eventually(`${restarted.sdk}/v1/models`, 200);

@@ -1,4 +1,4 @@
-/** `mgw doctor` on channels that serve and channels that are wrong, each at a fake. */
+/** `mgw doctor` on channels that work and channels that fail, each at a fake. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { mgw, tempFolder } from '../../support/cli.ts';

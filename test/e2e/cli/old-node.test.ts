@@ -1,7 +1,4 @@
-/**
- * Who starts the program with another Node than the one that comes with it is told which, and not what that one could
- * not parse.
- */
+/** A start with a too old Node is refused with a clear message, not with a syntax error. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

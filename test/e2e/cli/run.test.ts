@@ -1,4 +1,4 @@
-/** `mgw run` as a newcomer and as an operator of machines has it: what it prints, what it refuses, how it ends. */
+/** `mgw run` for newcomers and for operators of machines: its output, its refusals and its end. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -15,7 +15,7 @@ const QUICKSTART = join(ROOT, 'docs', 'examples', 'quickstart');
 const ANSWERS = /"address":"(http:\S+?)","admin":"(http:\S+?)"/;
 const execute = promisify(execFile);
 
-/** Ports that no other test has. */
+/** Ports that no other test uses. */
 const FREE_PORTS = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
 
 /** A copy of the quickstart whose routes lead to this provider. */
@@ -56,7 +56,7 @@ const chat = (
     : {}),
 });
 
-/** The key in a file of the data folder; output that is not a terminal never has it. */
+/** Reads the key from a file of the data folder; output that is not a terminal never contains it. */
 async function keyOf(path: string): Promise<string> {
   return /sk-\w{48}/.exec(await readFile(path, 'utf8'))?.[0] ?? '';
 }
@@ -97,7 +97,7 @@ describe('mgw run --hello', () => {
     assert.equal(await end(demo.cli), 0);
   });
 
-  /** Runs the calls exactly as they were printed. */
+  /** Runs the calls exactly as printed. */
   async function tryPrinted(printed: string, cwd: string): Promise<void> {
     const unindented = printed.replaceAll(/^ {2}/gm, '');
     const [curl = '', spending = ''] = unindented.match(/^curl (?:\\\n|[^\n])*/gm) ?? [];
@@ -125,12 +125,12 @@ describe('mgw run --hello', () => {
     const [, url = ''] = await cli.until(/SDKs +(http:\S+)\/v1/);
     await pointTo(folder.path, 'http://127.0.0.1:4010', demoUrl);
     let text = '';
-    // An edit is in force within a second; until then the call fails, since nothing answers at the address of before.
+    // An edit is in force within a second; until then the call fails, since nothing listens at the old address.
     for (const startMs = performance.now(); !text.includes('[DONE]') && performance.now() - startMs < 10_000;)
       text = await (await chat(url, key, 'say: new')).text();
     assert.match(text, /"content":"new"/);
     assert.equal(await end(cli), 0);
-    // Without --data: beside the manifests, and never to be committed.
+    // Without --data, the folder is beside the manifests, and must not be committed.
     assert.deepEqual((await readdir(join(folder.path, 'manifests.mgw-data'))).filter((name) =>
       !name.startsWith('ledger')), ['.gitignore', 'activity.db', 'gateway-key', 'secrets']);
   });
@@ -169,7 +169,7 @@ describe('mgw run --console', () => {
     await using folder = await tempFolder();
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
     const taken = createServer();
-    // or another program has it already
+    // or another program uses it already
     await new Promise<void>((resolve) => { taken.once('error', () => resolve()).listen(8081, '127.0.0.1', resolve); });
     try {
       await using cli =
@@ -375,8 +375,7 @@ describe('mgw run, while it runs', () => {
     await response.body?.getReader().read();
     cli.kill('SIGINT');
     await cli.until(/no new calls; waiting for the running ones/);
-    // What comes within half a second is the same Ctrl-C, handed on by npm; so the second wish is repeated until it
-    // counts.
+    // A signal within half a second counts as the same Ctrl-C, passed on by npm; so the second one is repeated.
     const repeated = setInterval(() => cli.kill('SIGINT'), 100);
     assert.equal((await cli.finished).exitCode, 1);
     clearInterval(repeated);

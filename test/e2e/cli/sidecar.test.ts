@@ -1,4 +1,4 @@
-/** `mgw dataplane --sidecar` as a pod runs it: the key in a folder that Kubernetes would mount, its pages, its end. */
+/** `mgw dataplane --sidecar` as in a pod: the key in a folder as Kubernetes mounts it, its admin pages, its end. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ async function startFleet(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(fleet.address() as AddressInfo).port}`;
 }
 
-/** As the kubelet does: a new folder beside the old one, and one link swapped. */
+/** Replaces the key as the kubelet does: a new folder beside the old one, and one link swapped. */
 async function mount(folder: string, version: number, key: string | undefined): Promise<void> {
   await mkdir(join(folder, `..${version}`));
   if (key !== undefined) await writeFile(join(folder, `..${version}`, 'apiKey'), key);

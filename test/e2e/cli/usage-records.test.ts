@@ -59,7 +59,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-/** A file has it within seconds of the settlement. */
+/** The file has the record within seconds of the settlement. */
 async function whenThere(flags: readonly string[]): Promise<Line[]> {
   const untilMs = performance.now() + DEADLINE_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-/** Help, and command lines that are wrong: exit code 64, with a message that says what would be right. */
+/** Help, and wrong command lines: exit code 64, with a message that says what is valid. */
 import assert from 'node:assert/strict';
 import { InvalidArgumentError } from 'commander';
 import { describe, it } from 'vitest';

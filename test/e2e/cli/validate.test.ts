@@ -1,4 +1,4 @@
-/** `mgw validate` on folders that are right and folders that are not. */
+/** `mgw validate` on valid and invalid folders. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';

@@ -8,8 +8,8 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { startWorld, tidyUp } from '../../support/api/world.ts';
-import type { Json, World } from '../../support/api/world.ts';
+import { startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import type { Json, TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import type { RecordedRequest, Reply } from '../../support/mock-provider.ts';
 import { anthropicStream, openaiStream, sseReply } from '../../support/provider-answers.ts';
@@ -49,12 +49,12 @@ interface Seen {
 const installed = await installClients();
 
 describe.skipIf(installed.skip)('an agent', () => {
-  const worlds: Partial<Record<Kind, World>> = {};
+  const worlds: Partial<Record<Kind, TestStack>> = {};
   let root: string;
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'mgw-agents-'));
     for (const kind of ['Responses', 'Chat', 'Anthropic'] as const)
-      worlds[kind] = await startWorld({ files: (urls) => ({ 'agents.yaml': manifests(channelOf(kind, urls)) }) });
+      worlds[kind] = await startTestStack({ files: (urls) => ({ 'agents.yaml': manifests(channelOf(kind, urls)) }) });
   });
   afterAll(async () => {
     for (const world of Object.values(worlds)) await world.stop();
@@ -64,7 +64,7 @@ describe.skipIf(installed.skip)('an agent', () => {
     for (const world of Object.values(worlds)) tidyUp(world);
   });
 
-  const worldOf = (kind: Kind): World => {
+  const worldOf = (kind: Kind): TestStack => {
     const world = worlds[kind];
     if (!world) throw new Error('it was not started');
     return world;
@@ -159,7 +159,7 @@ spec: {models: [{name: ${MODEL}, vendor: V, quotaType: Token, modelRatio: "0.001
 }
 
 /** Answers each turn as far as the conversation has come, and collects what it was sent. */
-function script({ openai, anthropic }: World, kind: Kind, turns: readonly Turn[], tool: string): readonly Seen[] {
+function script({ openai, anthropic }: TestStack, kind: Kind, turns: readonly Turn[], tool: string): readonly Seen[] {
   const seen: Seen[] = [];
   (kind === 'Anthropic' ? anthropic : openai).script((request) => {
     const said = READERS[kind](request.json(), tool);

@@ -1,6 +1,4 @@
-/**
- * A thousand objects made, changed and deleted: all statuses right in the end, no more writes than changes call for.
- */
+/** A thousand objects created, changed and deleted: all statuses are correct in the end, with no unneeded writes. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { inParallel } from '../../support/in-parallel.ts';
@@ -11,7 +9,7 @@ import type { Cluster, Live, Running } from './support.ts';
 const missing = await kubeApiserverMissing();
 const KEYS = 1000;
 const AT_ONCE = 24;
-/** A machine that is busy with a thousand objects renews late. */
+/** A busy machine renews leases late. */
 const LEASE = { durationMs: 15_000, renewWithinMs: 10_000, retryMs: 500 };
 const PATH = '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys';
 const MERGE = 'application/merge-patch+json';

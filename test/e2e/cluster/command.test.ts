@@ -1,4 +1,4 @@
-/** `mgw operator` where there is no API server: it says so where people look, and ends when it is told to. */
+/** `mgw operator` without an API server: it reports that, and exits on a signal. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,7 +1,4 @@
-/**
- * Every condition and every reason of the API, as a live object of a real API server has them, each from what leads to
- * it.
- */
+/** Every condition and every reason of the API on live objects of a real API server, each from its cause. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { CONDITIONS } from '#crds/conditions.ts';
@@ -18,15 +15,15 @@ const missing = await kubeApiserverMissing();
 const MERGE = 'application/merge-patch+json';
 const NANO = 1_000_000_000n;
 
-/** What cannot come about on a server that validates, or that no object keeps for long enough to be seen. */
+/** Reasons that cannot occur on a validating server, or not for long enough to be seen. */
 const NOT_HERE: ReadonlySet<string> = new Set([
   // no operator writes them
   'Accepted Pending', 'ResolvedRefs Pending', 'Reconciling Pending',
   'Accepted SecretNotFound', 'Accepted SecretInvalid', 'Accepted SecretTaken', 'Accepted SecretPending',
   'Accepted RouteNotFound', 'Accepted RouteNotAccepted',
-  // each keeps an object from being Ready, not from being Accepted
+  // each prevents Ready, but not Accepted
   'Accepted ModelNotFound', 'Accepted ChannelNotFound',
-  // a Direct group that the schema takes is accepted
+  // a Direct group that the schema accepts is accepted
   'Accepted MemberNotAccepted', 'Ready MemberNotAccepted', 'Stalled MemberNotAccepted',
   'Ready NotAccepted', 'Stalled SecretPending', // they have a reason of their own
   'Stalled PartiallyConflicted',
@@ -95,7 +92,7 @@ const situations = (): string => [
     `kind: ApiKey\nmetadata: {name: ${name}, namespace: team-a}\nspec: {${spec}}\n`),
 ].join('---\n');
 
-/** Kind, name and what its conditions must come to have; all in team-a or the gateway's namespace. */
+/** The kind, the name and the expected conditions; all objects are in team-a or the gateway's namespace. */
 const EXPECTED: readonly [Kind, string, ...string[]][] = [
   [
     'ApiKey', 'no-group', 'Accepted=False GroupNotFound', 'Ready=False GroupNotFound', 'Programmed=False NotAccepted',

@@ -1,4 +1,4 @@
-/** `mgw operator --console`: replicas share the key of their sessions, and a new key ends them all. */
+/** `mgw operator --console`: replicas share the key of their sessions, and a new key ends all sessions. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -73,7 +73,7 @@ describe.skipIf(missing)('mgw operator --console', () => {
       '').filter((each) => !each.endsWith('=')).join('; ') };
   }
 
-  /** 200 where the start page shows the overview, else where it redirects to: the sign-in. */
+  /** 200 if the start page shows the overview, else the target of its redirect: the sign-in. */
   const startOf = async ({ console: port }: Replica, cookie: string): Promise<string> => {
     const answer = await fetch(`http://localhost:${port}/`, { headers: { cookie }, redirect: 'manual' });
     await answer.text();
@@ -87,7 +87,7 @@ describe.skipIf(missing)('mgw operator --console', () => {
     const { status, cookie } = await signIn(first, cluster.server.token);
     assert.equal(status, 303);
     assert.ok(!cookie.includes(cluster.server.token));
-    // cookies of plain http are told apart by their port, so the browser of this test carries it over
+    // cookies of plain http differ by port, so this test's browser carries them over
     const atSecond = cookie.replaceAll(`-${first.console}`, `-${second.console}`);
     assert.deepEqual([await startOf(first, cookie), await startOf(second, atSecond)], ['200', '200']);
     const { body } = await cluster.admin.call('GET', `${SECRETS}/model-gateway-console`);

@@ -1,6 +1,5 @@
 /**
- * Sessions of two tenants against a real API server: whoever forges, swaps or keeps one gets nothing that is not
- * theirs.
+ * Sessions of two tenants on a real API server: a forged, swapped or kept session gives no access to others' objects.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -22,7 +21,7 @@ const missing = await kubeApiserverMissing();
 const TEAM_B =
   SCENE.slice(SCENE.indexOf('kind: Account')).replaceAll('team-a', 'team-b').replaceAll('name: ci', 'name: bot');
 const HOUR_MS = 3_600_000;
-/** What a browser would not let a page set, and a program does. */
+/** Headers that a browser would not let a page set, but a program can. */
 const ESCALATIONS: readonly OutgoingHttpHeaders[] = [
   {
     'impersonate-user': 'admin', 'impersonate-group': 'system:masters',
@@ -88,7 +87,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
 
   const origin = ({ port }: ConsoleServer = server): string => `http://localhost:${port}`;
 
-  /** With every header as it is given: fetch would not send them all. */
+  /** Sends every header as given: fetch would not send all of them. */
   async function ask({ path, cookie, headers = {}, form }: Asked, at = server): Promise<Reply> {
     const own = { host: `localhost:${at.port}`, ...cookie !== undefined && { cookie }, ...form &&
       { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin', origin: origin(at) } };
@@ -165,7 +164,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
     const { uid } = before.metadata;
     const off = { to: `off ${uid}`, view: '/keys' };
     const at = '/keys/team-a/ci/enabled';
-    // with anna's token of forms in ben's session, and the other way round
+    // with anna's form token in ben's session, and vice versa
     assert.equal((await ask({ path: at, cookie: ben, form: { ...off, csrf: await csrfOf(anna) } })).status, 403);
     assert.equal((await ask({ path: at, cookie: anna, form: { ...off, csrf: await csrfOf(ben) } })).status, 403);
     assert.equal((await ask({ path: at, cookie: ben, form: { ...off, csrf: await csrfOf(ben) } })).status, 403);
@@ -197,7 +196,7 @@ describe.skipIf(missing)('sessions of tenants', () => {
     assert.equal((await ask({ path: '/keys', cookie: gone })).status, 200);
     await removePerson(cluster, 'gone');
     const { uid } = (await cluster.get('ApiKey', 'team-b', 'bot')).metadata;
-    // a change asks the API server itself, so it is refused at once, or as soon as the server knows
+    // a change is checked by the API server itself, so it is refused as soon as the server knows
     const change = async (): Promise<number> => (await ask({
       path: '/keys/team-b/bot/enabled', cookie: gone, form: { to: `off ${uid}`, view: '', csrf },
     })).status;

@@ -1,4 +1,4 @@
-/** What the replicas of a console remember together, on a real API server. */
+/** The shared state of a console's replicas, on a real API server. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { AccessError } from '../../../console/access/access.ts';

@@ -1,6 +1,6 @@
 /**
- * Two tenants of one cluster and all pages of the console: neither address, form nor header leads from one to the
- * other.
+ * Two tenants of one cluster on all pages of the console: no address, form or header gives access to the other's
+ * objects.
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
@@ -17,7 +17,7 @@ import type { Cluster, Live, Running } from './support.ts';
 
 const missing = await kubeApiserverMissing();
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
-/** What only team-a's objects say. */
+/** Texts that only team-a's objects contain. */
 const THEIRS = { limit: '31337.42', grant: 'only-for-team-a' };
 const OBJECTS = ['a', 'b'].map((team) => `
 kind: Account
@@ -43,7 +43,7 @@ describe.skipIf(missing)('tenants at the console', () => {
   let server: ConsoleServer;
   const tokens = new Map<string, string>();
   const asked: string[] = [];
-  /** Of team-a's key. */
+  /** The hash of team-a's key. */
   let prefix = '';
   const usage: UsageStore = {
     sums: async (query) =>
@@ -138,7 +138,7 @@ describe.skipIf(missing)('tenants at the console', () => {
     assert.ok(ofObjects.length >= 10);
     for (const { path } of ofObjects.filter(({ method }) => method === 'GET')) {
       const { status } = await visit('ben', pathTo(path, 'team-b', nameIn(path, 'b')));
-      // the account has no call, so that the page of one says so
+      // the account has no call, so a call's page reports that
       assert.ok((path.endsWith('/calls/:id') ? [404] : [200, 303]).includes(status), `${path}: ${status}`);
     }
     assert.match((await visit('anna', '/keys')).text, new RegExp(THEIRS.limit.replace(/\B(?=(\d{3})+\b\.)/g, ',?')));

@@ -1,4 +1,4 @@
-/** The console's hands in a cluster: whatever a person does, the API server decides by that person's own rights. */
+/** The console's access in a cluster: the API server decides on every action by the person's own rights. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ const BINDING = {
   metadata: { name: 'small-limits' }, spec: { policyName: 'small-limits', validationActions: ['Deny'] },
 };
 
-/** The Role that docs/console.md tells people to make. */
+/** The Role that docs/console.md documents. */
 async function documentedRules(): Promise<readonly Rule[]> {
   const page = await readFile(join(import.meta.dirname, '../../../docs/console.md'), 'utf8');
   const [, block = ''] = /```yaml\n(apiVersion: rbac[\s\S]*?)```/.exec(page) ?? [];
@@ -77,7 +77,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     assert.ok(answer.status < 300, answer.body.message);
   }
 
-  /** Somebody with a token of their own and, by roles in namespaces ("" for all), these rights. */
+  /** A person with a token and, by roles in namespaces ("" for all), these rights. */
   async function person(name: string, roles: Readonly<Record<string, readonly Rule[]>>): Promise<void> {
     await admin('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name } });
     for (const [namespace, rules] of Object.entries(roles)) {
@@ -211,7 +211,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     await assert.rejects(anna.create('ApiKey', at, SPEC), refused('AlreadyExists'));
     const text = await until('the key', () => anna.readKeyText(at), (found) => found !== undefined);
     assert.match(text ?? '', /^sk-[A-Za-z0-9]{48}$/);
-    // its status moves meanwhile, which is no change of what she saw
+    // its status changes meanwhile, which is no conflict
     const { uid = '', generation = 0 } = made.metadata;
     const changed = await anna.change('ApiKey', at, { uid, generation, patch: {
       spec: { enabled: false, quota: { limitUsd: '7.50' } }, metadata: { annotations: { note: 'hers' } },
@@ -244,7 +244,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
       'ApiKey', at, { uid, generation, patch: { spec: { maxConcurrency: 9 } } },
     ), refused('Conflict', /changed by somebody else/));
     assert.equal((await cluster.get('ApiKey', 'team-a', 'bot')).spec.maxConcurrency, 3);
-    // many at once: each that is told to be done is done, and none of the others
+    // many at once: each that reports success is done, and none of the others
     const now = await anna.get('ApiKey', at);
     const outcomes = await Promise.allSettled([1, 2, 3, 4].map((maxConcurrency) => anna.change('ApiKey', at, {
       uid, generation: now?.metadata.generation ?? 0, patch: { spec: { maxConcurrency: 10 + maxConcurrency } },
@@ -347,7 +347,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
     const anna = await as('anna');
     cluster.server.freeze();
     try {
-      // a busy machine may let it answer once more
+      // a busy machine may let it respond once more
       const failure = await until('it is frozen', () => anna.get('ApiKey', { namespace: 'team-a', name: 'ci' })
         .then(() => undefined, (error: unknown) => error), (error) => error !== undefined);
       refused('Unavailable', /does not answer/)(failure);

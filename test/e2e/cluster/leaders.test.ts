@@ -1,4 +1,4 @@
-/** Several replicas and interrupted ones: one writes, another goes on, and no step is lost or done twice. */
+/** Several replicas, some killed: one writes, another continues, and no step is lost or done twice. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, it } from 'vitest';
@@ -8,7 +8,7 @@ import { SCENE, isReady, runOperator, startCluster, until, fingerprintOf } from 
 import type { Cluster, Live, RunOptions, Running } from './support.ts';
 
 const missing = await kubeApiserverMissing();
-/** More writes than one key needs from its making to its rotation. */
+/** More writes than one key needs from its creation to its rotation. */
 const MOST_WRITES = 25;
 
 describe.skipIf(missing)('replicas on a Kubernetes API server', () => {
@@ -39,7 +39,7 @@ describe.skipIf(missing)('replicas on a Kubernetes API server', () => {
     await handOver(first, second);
   });
 
-  /** The leader ends in order, then its successor is killed. */
+  /** The leader exits normally, then its successor is killed. */
   async function handOver(first: Running, second: Running): Promise<void> {
     const stoppedMs = performance.now();
     await first.stop();
@@ -74,7 +74,7 @@ describe.skipIf(missing)('replicas on a Kubernetes API server', () => {
   });
 
   /**
-   * Kills an operator at its nth write, before the request or after it but before the answer, and lets another go on.
+   * Kills an operator at its nth write, before the request or between request and response, and lets another continue.
    */
   async function killedAt(point: number, answered: boolean): Promise<boolean> {
     const namespace = `kill-${point}-${answered ? 'after' : 'before'}`;

@@ -12,7 +12,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PEOPLE = '/api/v1/namespaces/default/serviceaccounts';
 const API = ['modelgateway.dev'];
 
-/** The Role that docs/console.md tells people to make. */
+/** The Role that docs/console.md documents. */
 export const EDITS_KEYS: readonly Rule[] = [
   { apiGroups: API, resources: ['apikeys'], verbs: ['get', 'list', 'create', 'patch', 'delete'] },
   { apiGroups: API, resources: ['accounts'], verbs: ['get', 'list'] },
@@ -22,7 +22,7 @@ export const SEES_KEYS: readonly Rule[] = [{ apiGroups: API, resources: ['apikey
 export const DOES_ALL: readonly Rule[] =
   [{ apiGroups: API, resources: ['*'], verbs: ['*'] }, { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
 
-/** Makes somebody with these rights by namespace ("" for all). Resolves with a token of theirs. */
+/** Creates a person with these rights by namespace ("" for all). Resolves with their token. */
 export async function makePerson(
   { admin }: Cluster, name: string, roles: Readonly<Record<string, readonly Rule[]>>,
 ): Promise<string> {
@@ -44,7 +44,7 @@ export async function makePerson(
   return (await post(`${PEOPLE}/${name}/token`, { spec: {} })).status.token;
 }
 
-/** Takes somebody away: their tokens are worth nothing from then on. */
+/** Deletes a person: their tokens become invalid. */
 export async function removePerson({ admin }: Cluster, name: string): Promise<void> {
   const { status, body } = await admin.call('DELETE', `${PEOPLE}/${name}`);
   assert.ok(status < 300, body.message);

@@ -1,6 +1,5 @@
 /**
- * What goes wrong between operator and API server: conflicts, forgotten versions, restarts, silence. In the end all is
- * right.
+ * Faults between operator and API server: conflicts, expired versions, restarts, silence. The final state is correct.
  */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What people see once a gateway was uninstalled, and once it is back: `mgw retire` on a real API server. */
+/** The statuses after a gateway was uninstalled, and after it is back: `mgw retire` on a real API server. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { mgw } from '../../support/cli.ts';
@@ -7,7 +7,7 @@ import { conditionsOf, isReady, runOperator, SCENE, startCluster, until } from '
 import type { Cluster, Live } from './support.ts';
 
 const missing = await kubeApiserverMissing();
-/** Of another gateway, whose statuses are its own. */
+/** An object of another gateway, which writes its own statuses. */
 const FOREIGN = `kind: ApiKey
 metadata: {name: foreign, namespace: team-b}
 spec: {groupRef: {name: main}, accountRef: {name: team}, gatewayNamespace: other}

@@ -1,6 +1,6 @@
 /**
- * The manifests of docs/examples/kubernetes grant all that the operator does, and `mgw operator` runs with them as it
- * stands.
+ * The manifests of docs/examples/kubernetes grant all the rights that the operator uses, and `mgw operator` runs with
+ * them.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -75,7 +75,7 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
       run = undefined;
     });
 
-    /** A proxy with the token and the authority of its pod: TLS, and a review of the token by the API server. */
+    /** A proxy with the token and the CA of its pod: TLS, and a token review by the API server. */
     async function proxyConnects(xds: number, authority: string): Promise<void> {
       const folder = `${kubeconfig}.proxy`;
       await mkdir(folder);

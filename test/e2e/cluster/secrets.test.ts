@@ -1,6 +1,4 @@
-/**
- * Keys and credentials in Secrets: made, awaited, rotated, deleted, in the way; and never read where they need not be.
- */
+/** Keys and credentials in Secrets: created, awaited, rotated, deleted, conflicting; and not read without need. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, it } from 'vitest';

@@ -1,6 +1,4 @@
-/**
- * What the tests on a real API server share: the server with our kinds in it, an operator with its client, and waiting.
- */
+/** The fixture of tests on a real API server: the server with our kinds, an operator with its client, and polling. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +14,7 @@ import { createKubeClient } from '../../../operator/kube/client.ts';
 import type { KubeClient, KubeRequest } from '../../../operator/kube/client.ts';
 import { startClusterManager } from '../../../operator/cluster/manager.ts';
 import type { ClusterManager, ClusterManagerOptions } from '../../../operator/cluster/manager.ts';
-import type { Meter } from '../../../operator/metrics.ts';
+import type { MetricsRecorder } from '../../../operator/metrics.ts';
 import { kubeClient } from '../../support/kube/client.ts';
 import type { KubeAnswer, KubeClient as Admin } from '../../support/kube/client.ts';
 import { installCrds } from '../../support/kube/install-crds.ts';
@@ -29,15 +27,15 @@ export const GATEWAY_NAMESPACE = 'model-gateway';
 const WITHIN_MS = 120_000;
 const POLL_MS = 20;
 
-/** An object as the server has it. */
+/** An object of the server. */
 export type Live = KubeAnswer['body'];
 
 export interface Cluster {
   readonly server: KubeApiserver;
-  /** Somebody who may do everything. */
+  /** An administrator. */
   readonly admin: Admin;
   readonly kubeconfig: string;
-  /** Creates or replaces the objects of a YAML text, as kubectl apply does; rejects with the server's words. */
+  /** Creates or replaces the objects of a YAML text, as kubectl apply does; rejects with the server's message. */
   apply(text: string): Promise<void>;
   get(kind: Kind | 'Secret', namespace: string, name: string): Promise<Live>;
   list(kind: Kind, namespace?: string): Promise<Live[]>;
@@ -45,10 +43,7 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/**
- * A server with the definitions installed (others than today's where they are given, as YAML texts) and some
- * namespaces.
- */
+/** Starts a server with the definitions (today's, or the given YAML texts) and some namespaces. */
 export async function startCluster(
   namespaces: readonly string[] = ['team-a', 'team-b'], definitions?: readonly string[],
 ): Promise<Cluster> {
@@ -110,7 +105,7 @@ export function pathOf(kind: Kind | 'Secret', namespace: string | undefined, nam
     : `/namespaces/${namespace}`}/${plural}${name === '' ? '' : `/${name}`}`;
 }
 
-/** Looks again and again; rejects with what it saw last. */
+/** Polls; rejects with the last value. */
 export async function until<T>(what: string, look: () => Promise<T> | T, holds: (seen: T) => boolean): Promise<T> {
   const deadline = Date.now() + WITHIN_MS;
   let seen = await look();
@@ -123,7 +118,7 @@ export async function until<T>(what: string, look: () => Promise<T> | T, holds: 
   return seen;
 }
 
-/** "Ready=True Ready" and so on, for the present generation. */
+/** "Ready=True Ready" and so on, for the current generation. */
 export function conditionsOf(object: Live): string[] {
   const conditions: Condition[] = object?.status?.conditions ?? [];
   return conditions.map(({ type, status, reason, observedGeneration }) =>
@@ -135,7 +130,7 @@ export function isReady(object: Live): boolean {
 }
 
 /** Counts by "metric label label". */
-export function countingMeter(): Meter & { count(name: string, ...labels: string[]): number } {
+export function countingMeter(): MetricsRecorder & { count(name: string, ...labels: string[]): number } {
   const counts = new Map<string, number>();
   const keyOf = (name: string, labels: Readonly<Record<string, string>>): string =>
     [name, ...Object.values(labels)].join(' ');
@@ -153,32 +148,32 @@ export interface Running {
   readonly fleet: FakeFleet;
   readonly meter: ReturnType<typeof countingMeter>;
   readonly logs: unknown[];
-  /** What was written, in order: "POST path". */
+  /** The writes in order: "POST path". */
   readonly writes: string[];
   stop(): Promise<void>;
-  /** Ends it as a kill does: nothing more reaches the server, the Lease stays as it is. */
+  /** Stops it as a kill does: nothing more reaches the server, and the Lease stays. */
   kill(): Promise<void>;
 }
 
 export interface RunOptions extends Partial<Omit<ClusterManagerOptions, 'client' | 'lease'>> {
   readonly proxies?: FakeFleet;
   readonly lease?: Partial<ClusterManagerOptions['lease']>;
-  /** Asked before each request that writes; to throw is to lose the request, or its answer if it was sent. */
+  /** Called before each write; if it throws, the request is lost, or its response if it was sent. */
   readonly onWrite?: (request: KubeRequest, send: () => Promise<unknown>) => Promise<unknown>;
   readonly kubeconfig?: string;
 }
 
-/** Of all replicas of these tests. */
+/** Shared by all replicas of these tests. */
 const GATEWAY_KEY = Buffer.alloc(32, 'k');
 
-/** What a status says of a key in force. */
+/** The part of a status about the current key. */
 export function fingerprintOf(key: string): string {
   return productFingerprint(key, deriveKey(GATEWAY_KEY, 'fingerprint'));
 }
 
 let replicas = 0;
 
-/** An operator against this cluster, with quick elections. */
+/** Runs an operator on this cluster, with quick elections. */
 export function runOperator(
   cluster: Cluster, { proxies, lease, onWrite, kubeconfig, ...options }: RunOptions = {},
 ): Running {
@@ -220,7 +215,7 @@ export function runOperator(
   };
 }
 
-/** What a platform team writes: a route with its credential, a price, a group for all. */
+/** The platform team's objects: a route with its credential, a price, a group for all. */
 export const PLATFORM = `
 apiVersion: v1
 kind: Secret
@@ -243,7 +238,7 @@ metadata: {name: main}
 spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
 `;
 
-/** What a team has of it: an account and a key. `more` goes into the key's spec. */
+/** A team's objects: an account and a key. `more` is added to the key's spec. */
 export function teamManifest(namespace: string, more = ''): string {
   return `
 kind: Account
@@ -256,5 +251,5 @@ spec: {groupRef: {name: main}, accountRef: {name: team}${more && `, ${more}`}}
 `;
 }
 
-/** A whole little gateway. */
+/** The objects of a whole small gateway. */
 export const SCENE = `${PLATFORM}---${teamManifest('team-a')}`;

@@ -1,7 +1,7 @@
 /**
- * The webhook on a real API server, as `mgw operator` runs it: pods that ask for a sidecar get one, as the restricted
- * Pod Security Standard wants it, others are left alone, and the certificates that the API server trusts are kept
- * right. There are no nodes: what is looked at is what would be started.
+ * The webhook of `mgw operator` on a real API server: pods that ask for a sidecar get one that satisfies the restricted
+ * Pod Security Standard, others are unchanged, and the trusted certificates are maintained. There are no nodes: the
+ * tests inspect the pods' specs.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -78,7 +78,7 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
     assert.equal(status, 201, body.message);
   }
 
-  /** The chart's, but for the Service, which nothing serves here. */
+  /** The chart's objects, except the Service, which nothing serves here. */
   function atThisMachine(configuration: Rendered): Rendered {
     assert.ok(configuration);
     return { ...configuration, webhooks: configuration.webhooks.map((each: Rendered) =>

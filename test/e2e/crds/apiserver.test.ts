@@ -1,7 +1,6 @@
 /**
- * The CustomResourceDefinitions on a real Kubernetes API server: they install with room to spare, and the server's
- * verdict on every manifest, those of testdata/ and random ones, is that of admit. Rules about changes are the server's
- * alone and tested here.
+ * The CustomResourceDefinitions on a real Kubernetes API server: they install within the cost limits, and the server's
+ * verdict on every manifest, from testdata/ or random, equals that of admit. Transition rules are tested only here.
  */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
@@ -244,19 +243,19 @@ async function store(client: KubeClient, schema: KindSchema, object: JsonObject)
   return answer.body;
 }
 
-/** Equal but for metadata, which the server adds to. */
+/** Equal except for metadata, to which the server adds. */
 function assertSameObject(fromServer: JsonObject, own: JsonObject): void {
   const { metadata: _, status: ___, ...theirs } = fromServer; // the schema's default, shown until an operator answers
   const { metadata: __, ...ours } = own;
   assert.deepEqual(ours, theirs);
 }
 
-/** What the server names, as paths and messages; its remark that rules were not checked is left out. */
+/** The server's errors as paths and messages, without its remark that rules were not checked. */
 function causesOf(body: KubeAnswer['body']): ExpectedError[] {
   const unknown = [...String(body.message).matchAll(/unknown field "([^"]+)"/g)].map(([, path = '']) =>
     ({ path, message: 'unknown field' }));
   const causes: readonly { field: string; message: string }[] = body.details?.causes ?? [];
-  // a server writes a map's members as tiers[flex] or tiers.flex, depending on what found the mistake
+  // a server writes a map's members as tiers[flex] or tiers.flex, depending on the check
   const named = causes.map(({ field, message }) => (
     { path: field === '<nil>' ? '' : field.replaceAll(/\[([a-z]\w*)\]/gi, '.$1'), message }));
   return [...unknown, ...named.filter(({ message }) => !NOT_CHECKED.test(message))];
@@ -267,8 +266,8 @@ const COULD_NOT_JUDGE = / evaluating rule: /;
 const ONLY_UNKNOWN_FIELDS = /strict decoding error/;
 
 /**
- * The server says what is expected, and nothing else. Of unknown fields it says nothing more; after a mistake of shape
- * it leaves rules unchecked, or says in its own words that it could not judge them.
+ * Asserts that the server reports exactly what is expected. After unknown fields it reports nothing more; after a
+ * structural error it skips rules, or reports that it could not evaluate them.
  */
 function assertExpectedCauses(body: KubeAnswer['body'], expected: readonly ExpectedError[]): void {
   const causes = causesOf(body).filter((cause) =>
@@ -281,7 +280,7 @@ function assertExpectedCauses(body: KubeAnswer['body'], expected: readonly Expec
   assert.deepEqual({ surplus, notSaid }, { surplus: [], notSaid: [] });
 }
 
-/** The server names Go's number types where the schema has a format. */
+/** The server uses Go's number types for a schema with a format. */
 function sameMessage(theirs: string, part: string): boolean {
   return theirs.replace('of type int32: "float64"', 'of type integer: "number"').includes(part);
 }
@@ -292,7 +291,7 @@ function enlarged<T>(value: T, times: number): T {
     (/^max(Items|Properties)$/.test(key) && typeof item === 'number' ? item * times : item)) as T;
 }
 
-/** Under another name, so that a dry run does not meet the installed one. */
+/** Under another name, so that a dry run does not conflict with the installed one. */
 function renamed(definition: Definition): Definition {
   const { names } = definition.spec;
   const other = { plural:

@@ -1,4 +1,4 @@
-/** What people read of a field: every one is described, and `kubectl explain` of a real API server shows it. */
+/** Every field has a description, and `kubectl explain` on a real API server shows it. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -31,7 +31,7 @@ interface Field {
   readonly description: string;
 }
 
-/** All fields of a schema but metadata, which is Kubernetes' own. */
+/** All fields of a schema except metadata, which is Kubernetes' own. */
 function fieldsOf({ properties = {}, items }: Schema, path: string): Field[] {
   const own = Object.entries(properties).filter(([name]) => name !== 'metadata').flatMap(([name, schema]) => {
     const at = `${path}.${name}`;
@@ -61,7 +61,7 @@ describe.skipIf(skip)('kubectl explain', { timeout: 120_000 }, () => {
   let home: string;
   beforeAll(async () => {
     cluster = await startCluster([]);
-    // the server tells of new kinds a moment after it takes them, and kubectl keeps in its home what it was told
+    // the server lists new kinds a moment after it accepts them, and kubectl caches the list
     for (let tries = 1; ; tries++) {
       home = await mkdtemp(join(tmpdir(), 'mgw-explain-'));
       const answers = await Promise.allSettled(definitions.map(({ plural }) => explain(plural)));
@@ -79,7 +79,7 @@ describe.skipIf(skip)('kubectl explain', { timeout: 120_000 }, () => {
   const explain = async (...args: string[]): Promise<string> => (await run(
     kubectl.path, ['explain', ...args], { env: { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home } },
   )).stdout;
-  /** As it is broken into lines. */
+  /** The text as it is wrapped. */
   const flat = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
   for (const { plural, kind, description, fields } of definitions) it(`shows every field of ${kind}`, async () => {

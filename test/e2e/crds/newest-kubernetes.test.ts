@@ -1,5 +1,5 @@
 /**
- * The newest supported Kubernetes takes the CustomResourceDefinitions too: its limits are not those of the older one.
+ * The newest supported Kubernetes accepts the CustomResourceDefinitions too: its limits differ from the older one's.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

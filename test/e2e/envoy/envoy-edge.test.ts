@@ -1,6 +1,6 @@
 /**
- * A real Envoy in front of real data planes, configured by what the operator builds for it: the official SDKs call
- * through it, streams stay open, proxies come and go, and what Envoy does by itself leaves no trace in a call.
+ * A real Envoy in front of real data planes, configured by the operator's code: the official SDKs call through it,
+ * streams stay open, proxies start and stop, and Envoy itself changes nothing in a call.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

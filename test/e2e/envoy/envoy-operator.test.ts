@@ -23,7 +23,7 @@ import { edgePort, eventually, upstream } from './envoy-support.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const envoy = await needEnvoy();
-/** EndpointSlices take no loopback addresses. */
+/** EndpointSlices do not accept loopback addresses. */
 const address =
   Object.values(networkInterfaces()).flat().find((each) => each?.family === 'IPv4' && !each.internal)?.address;
 const skip = await kubeApiserverMissing() ?? (envoy.skip || (address === undefined && 'no address but loopback ones'));
@@ -99,7 +99,7 @@ describe.skipIf(skip)('an edge that the operator configures', { timeout: 120_000
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** As the kubelet does it: a new file takes the old one's place. */
+  /** Replaces a file as the kubelet does. */
   const putToken = async (token: string): Promise<void> => {
     await writeFile(join(folder, 'next'), token);
     await rename(join(folder, 'next'), join(folder, 'token/token'));

@@ -1,4 +1,4 @@
-/** Support: an Envoy that takes everything from our server, what its admin port says, and whom it leads to. */
+/** Support: an Envoy that is configured by our server, its admin port, and its endpoints. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +7,7 @@ import type { RunningEnvoy } from '../../support/envoy.ts';
 const WITHIN_MS = 30_000;
 const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
-/** The smallest bootstrap there is: neither TLS nor a token. */
+/** The smallest bootstrap configuration: without TLS or a token. */
 export function edgeBootstrap(port: number): object {
   const ads = { ads: {}, resource_api_version: 'V3' };
   return {
@@ -38,18 +38,18 @@ interface Listeners { readonly listener_statuses?: readonly { readonly name: str
   readonly socket_address: { readonly port_value: number };
 } }[] }
 
-/** The port of a listener; undefined: it has none of this name. */
+/** The port of a listener; undefined if there is none of this name. */
 export async function portOf(running: RunningEnvoy, name: string): Promise<number | undefined> {
   const { listener_statuses: statuses = [] } = await adminJson<Listeners>(running, '/listeners?format=json');
   return statuses.find((each) => each.name === name)?.local_address.socket_address.port_value;
 }
 
-/** Where the edge's listener is, once there is one. */
+/** The port of the edge's listener, once there is one. */
 export function edgePort(running: RunningEnvoy): Promise<number> {
   return eventually(() => portOf(running, 'model-gateway'));
 }
 
-/** Somebody behind the edge who says the same to all. */
+/** A server behind the edge with a fixed response. */
 export async function upstream(
   words: string, host = '127.0.0.1',
 ): Promise<AsyncDisposable & { readonly port: number }> {
@@ -65,7 +65,7 @@ export async function upstream(
   };
 }
 
-/** Looks again and again; what is looked at may fail meanwhile. */
+/** Polls; the function may fail meanwhile. */
 export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
   const deadline = Date.now() + WITHIN_MS;
   let error: unknown = 'it never held';

@@ -1,6 +1,6 @@
 /**
- * A real Envoy takes listeners, routes, clusters and endpoints over incremental aggregated discovery from the server
- * that also configures our own proxies: it serves traffic, refuses what is wrong, and comes back after a restart of the
+ * A real Envoy gets listeners, routes, clusters and endpoints by incremental aggregated discovery from the server that
+ * also configures our proxies: it serves traffic, refuses invalid resources, and reconnects after a restart of the
  * server.
  */
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/** What fuzzing has found, each by itself: odd requests and odd providers, and what their answers are. */
+/** Cases that fuzzing has found: unusual requests and providers, and the responses to them. */
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Server } from 'node:http';
@@ -32,7 +32,7 @@ function call(path: string, body: Record<string, unknown> = {}, headers = ''): s
     `application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 }
 
-/** Sends this, leaves after so many answers or when the server closes, and says what came. */
+/** Sends this, disconnects after some responses or when the server closes, and returns what was received. */
 async function send(
   text: string, count = 1,
 ): Promise<{ answers: readonly HttpAnswer[]; text: string; closed: boolean }> {
@@ -141,7 +141,7 @@ describe('unusual requests', () => {
     await both.promise;
     socket.write('CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n');
     await new Promise((resolve) => { socket.once('close', resolve); });
-    // scene.calm sees that nothing is held and no answer is open
+    // scene.calm checks that nothing is held and no response is open
   });
 
   it('have no body read without a known key, whatever the path', async () => {
@@ -208,7 +208,7 @@ describe('clients that are deliberately slow', () => {
       const { socket } = message as { socket: Socket & { server?: Server } };
       if (socket.localPort !== scene.port || !socket.server) return;
       server.resolve(socket.server);
-      // what Node does once its time is over
+      // Node's behaviour after its timeout
       setImmediate(() => socket.server?.emit(
         'clientError', Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket,
       ));

@@ -1,7 +1,4 @@
-/**
- * Each fuzzer for a moment: from a seed that stays, and from one that is new every time (not with CI). `npm run fuzz`
- * has longer runs.
- */
+/** Runs each fuzzer briefly: from a fixed seed, and, except in CI, from a new one. `npm run fuzz` has longer runs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { decodeCases, fuzz, replay } from '../../../tools/fuzz/fuzzer.ts';

@@ -1,6 +1,6 @@
 /**
- * What a gateway holds in memory: per stream, per idle connection, for slow readers, for bodies that come all at once
- * or byte by byte.
+ * The memory of a gateway: per stream, per idle connection, for slow readers, for bodies that arrive all at once or
+ * byte by byte.
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -19,7 +19,7 @@ const MAX_BUFFERED = 32 * MIB;
 
 let provider: RawProvider;
 let gateway: Measured;
-/** Streams stop after their first events until this is called. */
+/** Streams pause after their first events until this is called. */
 let finish: () => void;
 let finished: Promise<void>;
 
@@ -34,7 +34,7 @@ afterAll(async () => {
   await gateway.stop();
 });
 
-/** Every connection of a test, also of one that fails. */
+/** All connections of a test, also of one that fails. */
 const sockets = new Set<Socket>();
 afterEach(() => {
   for (const socket of sockets) socket.destroy();
@@ -53,7 +53,7 @@ async function answer(request: ProviderRequest): Promise<ProviderAnswer> {
   return honestAnswer(request);
 }
 
-/** The first half, and no more: the raw provider leaves the connection open. */
+/** Sends only the first half: the raw provider leaves the connection open. */
 function heldStream(request: ProviderRequest): Uint8Array[] {
   const bytes = answerBytes(honestReply(request));
   return [bytes.subarray(0, bytes.indexOf('"content":"lo"') - 200)];
@@ -88,7 +88,7 @@ function chatOf(user: string, content: string, stream = true): Record<string, un
   return { user, stream, messages: [{ role: 'user', content }] };
 }
 
-/** A connection that has sent this; resolves with its first bytes of answer. */
+/** Opens a connection that has sent this; resolves with the first bytes of the response. */
 function opened(bytes: Buffer): Promise<{ socket: Socket; first: string }> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port: gateway.port, host: '127.0.0.1' });
@@ -105,7 +105,7 @@ async function close(open: readonly Socket[]): Promise<void> {
     assert.ok(performance.now() < endMs, 'something is still held');
 }
 
-/** Opened in groups, so that neither a backlog nor the room for bodies is full. */
+/** Opened in groups, so that neither the backlog nor the budget for bodies is full. */
 const GROUP = 50;
 
 async function streams(count: number, content: string): Promise<Socket[]> {
@@ -173,7 +173,7 @@ describe('memory is bounded', () => {
       const { held } = await gateway.memory();
       const each = (held - start.held) / readers.length;
       console.info(`a reader that stopped holds ${kib(each)}`);
-      // an answer is held as far as 8 MiB before it passes, a stream not at all
+      // a response is buffered up to 8 MiB, a stream not at all
       assert.ok(each < (stream ? 4 : 12) * MIB, kib(each));
       const [{ socket: reader, first } = assert.fail()] = readers;
       let size = first.length;

@@ -1,6 +1,6 @@
 /**
- * A GitOps repository against a real API server: what was applied stays as it is whatever runs, so that a diff is empty
- * after traffic; and definitions of an older release are brought up to date under the objects that they have.
+ * A GitOps repository on a real API server: applied objects stay unchanged under traffic, so that a diff is empty; and
+ * definitions of an older release are upgraded while their objects exist.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -23,7 +23,7 @@ const OLDER = join(import.meta.dirname, 'testdata/older-crds');
 
 const NANO_USD = 1_000_000_000n;
 
-/** A ledger in which every key has spent two dollars. */
+/** A ledger where every key has spent two dollars. */
 const SPENT: LedgerReader = {
   readKey: async () => ({ spentNanoUsd: 2n * NANO_USD, heldNanoUsd:
     0n, totalSpentNanoUsd: 2n * NANO_USD, periodStartMs: null, resetsMs: null, lastUsedMs: Date.UTC(2026, 10, 21) }),
@@ -138,10 +138,10 @@ describe.skipIf(skip)('definitions of an older release', { timeout: 180_000 }, (
         [name, storage]), [['v1alpha1', true]]);
     }
     assert.deepEqual(await schema(), wanted.schema);
-    // the server takes a moment to serve the new definition; its defaults are all that is new
+    // the server takes a moment to serve the new definition; only its defaults are new
     const after = await until('the new defaults', objects, (all) => JSON.stringify(all).includes('clientDisconnect'));
     assert.partialDeepStrictEqual(after, before);
-    // and valid by the new one: to write them as they are is accepted
+    // and valid by the new definition: writing them unchanged is accepted
     for (const object of await live()) {
       const { status, body: { message } } = await cluster.admin.call(
         'PUT',
@@ -176,7 +176,7 @@ function manifests(scene: string): string {
     .replaceAll(/^metadata: \{(?!.*namespace)/gm, 'metadata: {namespace: model-gateway, ');
 }
 
-/** Those of today, but for the ones that are kept from an older release. */
+/** Today's definitions, except those that are kept from an older release. */
 async function olderDefinitions(): Promise<string[]> {
   const names = (await readdir(join(ROOT, 'crds'))).filter((name) => name.endsWith('.yaml')).toSorted();
   const kept = await readdir(OLDER);

@@ -1,6 +1,6 @@
 /**
- * What GitOps tools make of every state of an object: Argo CD by the health script of docs/examples/gitops, run by a
- * real Lua, and Flux by its own kstatus library and by the expressions of its Kustomization there. The golden has one
+ * The health of an object's states in GitOps tools: Argo CD by the health script of docs/examples/gitops, run by a real
+ * Lua, and Flux by its own kstatus library and by the expressions of its Kustomization there. The golden file has one
  * line for each; GOLDEN=write rewrites it.
  */
 import assert from 'node:assert/strict';
@@ -72,7 +72,7 @@ const refused = (reason: Reason): Partial<Findings> =>
 const notReady = (reason: Reason): Partial<Findings> =>
   ({ notReady: { reason, message: REASONS[reason] } as NonNullable<Findings['notReady']> });
 
-/** Every condition and every reason that makes an object not Ready, for some kind that can have it. */
+/** Every condition and every reason that makes an object not Ready, for a kind that can have it. */
 function states(): State[] {
   const kindOf = (type: ConditionType, reason: Reason): Kind => reason.startsWith('Member') || reason.startsWith(
     'Route',
@@ -121,7 +121,7 @@ async function argoHealth(path: string, script: string, objects: readonly unknow
   return stdout.trimEnd().split('\n');
 }
 
-/** What Flux would do with the expressions, in its order. */
+/** Evaluates the expressions in Flux's order. */
 function byExpressions({
   current, failed, inProgress,
 }: Readonly<Record<string, string>>, { metadata, status }: State['object']): string {

@@ -1,4 +1,6 @@
-/** The books on the release's Valkey, read beside whoever writes them, against what callers and the provider saw. */
+/**
+ * Reads the ledger on the release's Valkey while it is in use, and compares it with what clients and the provider saw.
+ */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
@@ -9,22 +11,23 @@ import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { NAMESPACE } from '../charts/situations.ts';
 import type { Call } from './traffic.ts';
-import type { World } from './world.ts';
+import type { ClusterRelease } from './cluster-release.ts';
 
 export interface Books {
   readonly records: readonly UsageRecord[];
-  /** In the order of the uids asked for. */
+  /** In the order of the requested uids. */
   readonly keys: readonly KeySpending[];
   readonly account: AccountSpending;
 }
 
-/** Of an account and its keys. */
-export async function readBooks(world: World, account: string, keyUids: readonly string[]): Promise<Books> {
-  const { spec: { clusterIP } } = await world.get(`/api/v1/namespaces/${NAMESPACE}/services/model-gateway-valkey`);
+/** The balances of an account and its keys. */
+export async function readBooks(release: ClusterRelease, account: string, keyUids: readonly string[]): Promise<Books> {
+  const { spec: { clusterIP } } = await release.get(`/api/v1/namespaces/${NAMESPACE}/services/model-gateway-valkey`);
   const { data: { password } } =
-    await world.get(`/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-password`);
-  const certificate = await world.get(`/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-tls`);
-  const [passwordFile, caFile] = [join(world.node.folder, 'valkey-password'), join(world.node.folder, 'valkey-ca.crt')];
+    await release.get(`/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-password`);
+  const certificate = await release.get(`/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-tls`);
+  const { folder } = release.node;
+  const [passwordFile, caFile] = [join(folder, 'valkey-password'), join(folder, 'valkey-ca.crt')];
   await writeFile(passwordFile, Buffer.from(password, 'base64'), { mode: 0o600 });
   await writeFile(caFile, Buffer.from(certificate.data['ca.crt'], 'base64'));
   // the certificate is for names and 127.0.0.1, not for a Service's address
@@ -42,7 +45,7 @@ export async function readBooks(world: World, account: string, keyUids: readonly
   }
 }
 
-/** A port of this machine that leads to an address. */
+/** Opens a port of this machine that leads to an address. */
 async function forward(host: string, to: number): Promise<AsyncDisposable & { readonly port: number }> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
@@ -66,7 +69,7 @@ async function forward(host: string, to: number): Promise<AsyncDisposable & { re
   };
 }
 
-/** What is wrong with them, in words; `asked` is how many calls the provider was asked to answer. */
+/** Returns what is wrong; `asked` is the number of calls that the provider received. */
 export function reconcile({ records, keys, account }: Books, calls: readonly Call[], asked: number): string[] {
   const sum = records.reduce((total, { costNanoUsd }) => total + costNanoUsd, 0n);
   const byId = new Map(records.map((record) => [record.callId, record]));
@@ -88,10 +91,7 @@ export function reconcile({ records, keys, account }: Books, calls: readonly Cal
   ];
 }
 
-/**
- * A call whose end was seen is billed for what its answer says; one of which something was seen is billed for
- * something.
- */
+/** A call whose end was seen is billed by its usage; one that was seen in part is billed for something. */
 function billed({ id, status, ended, costNanoUsd, text }: Call, record: UsageRecord | undefined): string[] {
   if (status !== 200) return record ? [`${id} was refused with ${status}, and billed`] : [];
   if (!record) return [`${id} was answered and is in no book: ${text.slice(-200)}`];

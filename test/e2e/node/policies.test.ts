@@ -1,4 +1,4 @@
-/** What a test node makes of NetworkPolicies: packet filter rules that say the same. */
+/** The packet filter rules that a test node derives from NetworkPolicies. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { compilePolicies } from '../../support/kube-node/policies.ts';

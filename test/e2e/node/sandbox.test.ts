@@ -1,6 +1,6 @@
 /**
- * A test node leaves nothing behind: not when it is stopped, and after a kill of the test nothing that the next one
- * does not remove.
+ * A test node leaves nothing behind when it is stopped, and nothing that the next one does not remove when the test is
+ * killed.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -11,12 +11,12 @@ import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { openSandbox } from '../../support/kube-node/sandbox.ts';
 import { kubeNodeMissing } from '../../support/kube-node.ts';
-import { eventually } from './world.ts';
+import { eventually } from './cluster-release.ts';
 
 const missing = await kubeNodeMissing();
 const SANDBOX = join(import.meta.dirname, '../../support/kube-node/sandbox.ts');
 
-/** What is there of a sandbox on this machine, in words. */
+/** Returns what exists of a sandbox on this machine. */
 async function remains(folder: string): Promise<string[]> {
   const name = folder.slice(folder.lastIndexOf('/') + 1);
   const mounts = (await readFile('/proc/self/mounts', 'utf8')).split('\n');

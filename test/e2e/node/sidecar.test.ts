@@ -8,16 +8,18 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { CHART, NAMESPACE } from '../charts/situations.ts';
-import { eventually, installDefinitions, makeFirstCall, openWorld, RELEASE, VALUES, worldMissing } from './world.ts';
-import type { World } from './world.ts';
+import {
+  clusterReleaseMissing, eventually, installDefinitions, makeFirstCall, openClusterRelease, RELEASE, VALUES,
+} from './cluster-release.ts';
+import type { ClusterRelease } from './cluster-release.ts';
 
-const missing = await worldMissing();
+const missing = await clusterReleaseMissing();
 const IMAGE = 'model-gateway:0.1.0';
 const ONE_REPLICA = [
   'sidecar.enabled=true', 'edge.enabled=false', 'dataplane.replicas=1', 'operator.replicas=1',
 ].flatMap((each) => ['--set', each]);
 
-/** An app: it says what it is answered, and whether it sees the key. */
+/** An app that prints its responses, and whether it can see the key. */
 const CALL = `
 const key = await import('node:fs').then(({ existsSync }) =>
   existsSync('/var/run/secrets/modelgateway.dev/key/apiKey'));
@@ -61,42 +63,42 @@ function podTemplate(script: string, restartPolicy: string): object {
 }
 
 describe.skipIf(missing)('sidecars on a node', () => {
-  let world: World;
+  let release: ClusterRelease;
   beforeAll(async () => {
-    world = await openWorld();
-    await installDefinitions(world);
-    await world.helm(
+    release = await openClusterRelease();
+    await installDefinitions(release);
+    await release.helm(
       'install', RELEASE, CHART, '--values', VALUES, ...ONE_REPLICA, '--wait', '--timeout', '120s',
     ).catch(async (error: unknown) => {
       const said = await Promise.all([['get', 'pods', '-o', 'wide'], [
         'get', 'events', '--field-selector', 'type!=Normal',
       ], ['logs', '--tail=20', '--prefix', '-l', 'app.kubernetes.io/name=model-gateway']]
-        .map((args) => world.node.kubectl(...args, '--namespace', NAMESPACE).catch(String)));
+        .map((args) => release.node.kubectl(...args, '--namespace', NAMESPACE).catch(String)));
       throw new Error([String(error), ...said].join('\n'), { cause: error });
     });
-    await makeFirstCall(world);
-    await world.node.kubectl('label', 'namespace', 'team-a', 'pod-security.kubernetes.io/enforce=restricted');
+    await makeFirstCall(release);
+    await release.node.kubectl('label', 'namespace', 'team-a', 'pod-security.kubernetes.io/enforce=restricted');
   });
   afterAll(async () => {
-    await world?.close();
+    await release?.close();
   });
 
   async function apply(object: object): Promise<void> {
-    const file = join(world.node.folder, 'object.json');
+    const file = join(release.node.folder, 'object.json');
     await writeFile(file, JSON.stringify(object));
-    await world.node.kubectl('apply', '-f', file);
+    await release.node.kubectl('apply', '-f', file);
   }
 
   const logs = (what: string, container: string): Promise<string> =>
-    world.node.kubectl('logs', '--namespace', 'team-a', what, '--container', container);
+    release.node.kubectl('logs', '--namespace', 'team-a', what, '--container', container);
 
   it('serve a Job without a key, and let it complete', async () => {
     await apply({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name:
       'once', namespace: 'team-a' }, spec: { backoffLimit: 0, template: podTemplate(CALL, 'Never') } });
-    await world.node.kubectl(
+    await release.node.kubectl(
       'wait', '--for', 'condition=Complete', 'job/once', '--namespace', 'team-a', '--timeout=45s',
     )
-      .catch(async (error: unknown) => assert.fail(`${String(error)}\n${await world.node.kubectl(
+      .catch(async (error: unknown) => assert.fail(`${String(error)}\n${await release.node.kubectl(
         'describe', 'pods', '--namespace', 'team-a',
       )}\n${await logs('job/once', 'app')
         .catch(String)}\n${await logs('job/once', 'model-gateway-sidecar').catch(String)}`));
@@ -109,10 +111,10 @@ describe.skipIf(missing)('sidecars on a node', () => {
   it('start before their app, become ready with it, and use a new key without a restart', async () => {
     await apply({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'caller', namespace:
       'team-a' }, spec: { selector: { matchLabels: { app: 'caller' } }, template: podTemplate(ASK_AGAIN, 'Always') } });
-    await world.node.kubectl('rollout', 'status', 'deployment/caller', '--namespace', 'team-a', '--timeout=45s');
+    await release.node.kubectl('rollout', 'status', 'deployment/caller', '--namespace', 'team-a', '--timeout=45s');
     const [, first = ''] = /^200 (\S+)$/m.exec(await eventually('an answer', () =>
       logs('deployment/caller', 'app'), (said) => /^200 /m.test(said))) ?? [];
-    await world.node.kubectl(
+    await release.node.kubectl(
       'patch', 'apikey', 'first', '--namespace', 'team-a', '--type=merge', '--patch',
       '{"spec": {"key": {"rotation": 2, "overlapSeconds": 600}}}',
     );
@@ -120,11 +122,13 @@ describe.skipIf(missing)('sidecars on a node', () => {
       logs('deployment/caller', 'app'), (all) => all.trim().split('\n').at(-1) !== `200 ${first}`);
     assert.deepEqual(said.trim().split('\n').filter((line) => !line.startsWith('200 ')), []);
     const { items: [pod] } =
-      await world.get('/api/v1/namespaces/team-a/pods?labelSelector=app%3Dcaller&fieldSelector=status.phase%3DRunning');
+      await release.get(
+        '/api/v1/namespaces/team-a/pods?labelSelector=app%3Dcaller&fieldSelector=status.phase%3DRunning',
+      );
     assert.deepEqual([...pod.status.initContainerStatuses, ...pod.status.containerStatuses].map((
       each: { name: string; restartCount: number; ready: boolean },
     ) => [each.name, each.restartCount, each.ready]), [['model-gateway-sidecar', 0, true], ['app', 0, true]]);
-    await world.node.kubectl(
+    await release.node.kubectl(
       'delete', 'deployment/caller', '--namespace', 'team-a', '--cascade=foreground', '--timeout=20s',
     );
   });
@@ -135,8 +139,10 @@ describe.skipIf(missing)('sidecars on a node', () => {
       annotations: { 'modelgateway.dev/api-key':
         'first', 'modelgateway.dev/sidecar-port': '4500', 'modelgateway.dev/sidecar-admin-port': '4501' },
     } });
-    await world.node.kubectl('wait', '--for', 'condition=Ready', 'pod/seen', '--namespace', 'team-a', '--timeout=45s');
-    const { status } = await world.get('/api/v1/namespaces/team-a/pods/seen');
+    await release.node.kubectl(
+      'wait', '--for', 'condition=Ready', 'pod/seen', '--namespace', 'team-a', '--timeout=45s',
+    );
+    const { status } = await release.get('/api/v1/namespaces/team-a/pods/seen');
     const metrics = await eventually(
       'requests are counted', () => fetch(`http://${status.podIP}:4501/metrics`).then((answer) => answer.text()),
       (text) => /modelgateway_sidecar_requests_total\{result="answered",status="200"\} [1-9]/.test(text),

@@ -1,39 +1,39 @@
 /**
- * Calls without a pause between them, in both dialects and by both ways in. Whatever fails is seen: nothing is tried
- * again but what the gateway puts off because its ledger did not answer within 200 ms, which may be where a dozen pods
- * share two cores. Such a call is sent again when its answer says, as the SDKs do.
+ * Continuous calls in both dialects and by both entrances. Every failure is recorded. Calls are retried only if the
+ * gateway defers them because its ledger did not respond within 200 ms, which happens when a dozen pods share two
+ * cores; they are sent again as the SDKs do.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ask } from '../../support/api/client.ts';
 import type { Seen } from '../../support/api/client.ts';
-import { ENTRANCES } from './world.ts';
-import type { Entrance } from './world.ts';
+import { ENTRANCES } from './cluster-release.ts';
+import type { Entrance } from './cluster-release.ts';
 
 export interface Call extends Seen {
   readonly via: Entrance;
   readonly dialect: 'OpenAI' | 'Anthropic';
   readonly sentMs: number;
   readonly overMs: number;
-  /** What it costs by the usage that the answer reports; undefined: it reports none. */
+  /** The cost by the usage in the response; undefined if there is none. */
   readonly costNanoUsd: bigint | undefined;
-  /** It was put off, and sent again. */
+  /** It was deferred, and sent again. */
   readonly again: boolean;
 }
 
 export interface Traffic {
-  /** Calls that are over, so far. */
+  /** The number of ended calls so far. */
   readonly calls: readonly Call[];
-  /** No new calls; resolves when the running ones are over. */
+  /** Starts no new calls; resolves when the running ones have ended. */
   stop(): Promise<readonly Call[]>;
 }
 
 interface TrafficOptions {
   readonly urls: Readonly<Record<Entrance, string>>;
-  /** Of which each lane has one. */
+  /** The keys; each lane uses one. */
   readonly keys: readonly string[];
-  /** Calls at a time. */
+  /** Concurrent calls. */
   readonly lanes: number;
-  /** Of an answer; the demo provider says a word in 12 ms. */
+  /** The number of words in an answer; the demo provider produces one in 12 ms. */
   readonly words: number;
 }
 
@@ -80,7 +80,7 @@ function question(dialect: Call['dialect'], content: string): { readonly path: s
     : { path: '/v1/messages', body: { ...body, max_tokens: 1000 } };
 }
 
-/** By the last figures in the stream, of either dialect. */
+/** By the last usage in the stream, of either dialect. */
 function costOf(text: string): bigint | undefined {
   const last = (pattern: RegExp): bigint | undefined =>
     [...text.matchAll(pattern)].map(([, digits = '']) => BigInt(digits)).at(-1);
@@ -98,7 +98,7 @@ export function isSpent({ status, headers }: Call): boolean {
   return status === 429 && headers.get('x-should-retry') === 'false';
 }
 
-/** Calls that a user would say have failed, in words. */
+/** Returns the calls that failed for a user, with reasons. */
 export function failures(calls: readonly Call[]): string[] {
   return calls.filter((call) => !call.again && !isSpent(call) &&
     (call.status !== 200 || !call.ended || /event: error|"error":\{/.test(call.text)))

@@ -1,7 +1,4 @@
-/**
- * What docs/operations.md says of "Another cluster" on a real API server: which keys are as they were, and which are
- * new.
- */
+/** "Another cluster" of docs/operations.md on a real API server: which keys stay, and which are new. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
@@ -13,11 +10,11 @@ import { blockWith, commandsBelow } from './documented.ts';
 const missing = await kubeApiserverMissing();
 const SECRETS = '/api/v1/namespaces/team-a/secrets';
 const PROVIDED = `sk-${'p'.repeat(40)}`;
-/** Those whose Secrets are restored as documented, and those of which one thing is done otherwise. */
+/** Keys whose Secrets are restored as documented, and keys with one deviation each. */
 const OLD = ['given', 'made', 'rotated'];
 const NEW = ['owned', 'plain'];
 const KEYS = [...OLD, ...NEW];
-/** What is not as it is by default. */
+/** Values that differ from the default. */
 const KEY_SPECS: Readonly<Record<string, string>> = {
   given: 'type: Provided', rotated: 'rotation: 3', plain: 'rotation: 3',
 };
@@ -49,7 +46,7 @@ describe.skipIf(missing)('another cluster', () => {
     await first.stop();
     const backup = new Map<string, Live>();
     for (const name of KEYS) backup.set(name, await secretOf(name));
-    // what is another cluster to all of them: nothing is there, and what is applied has other uids
+    // another cluster for all of them: nothing exists, and applied objects get other uids
     for (const name of KEYS) await cluster.remove('ApiKey', 'team-a', name);
     for (const name of KEYS) await cluster.remove('Secret', 'team-a', `${name}-key`);
 

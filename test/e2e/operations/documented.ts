@@ -1,6 +1,6 @@
 /**
- * Commands of a page of docs/, run by a shell as they stand there. Only what is the reader's own is put in their place:
- * folders by replacing their paths, programs by others of the same name that come first on the PATH.
+ * Runs commands of a page of docs/ in a shell as written. Only the reader's own parts are replaced: folders by other
+ * paths, programs by others of the same name that come first on the PATH.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -23,7 +23,7 @@ export function commandsBelow(page: string, heading: string): string[] {
     block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
 }
 
-/** The one block that has all of these words. */
+/** The one block that contains all of these words. */
 export function blockWith(blocks: readonly string[], ...words: readonly string[]): string {
   const [found, ...more] = blocks.filter((block) => words.every((word) => block.includes(word)));
   if (found === undefined || more.length > 0)
@@ -32,16 +32,16 @@ export function blockWith(blocks: readonly string[], ...words: readonly string[]
 }
 
 export interface Shell {
-  /** Resolves with what was printed; rejects where the last command fails. */
+  /** Resolves with the output; rejects if the last command fails. */
   run(script: string): Promise<string>;
 }
 
 interface ShellOptions {
-  /** Where the commands are run, and programs are kept. */
+  /** The folder where the commands are run, and that of the programs. */
   readonly folder: string;
-  /** Paths in the text, and where they are here. */
+  /** Paths in the text, with their replacements. */
   readonly paths: Readonly<Record<string, string>>;
-  /** Scripts by the name of the program that they stand for. */
+  /** Scripts by the name of the program that they replace. */
   readonly programs?: Readonly<Record<string, string>>;
 }
 

@@ -1,6 +1,5 @@
 /**
- * Backups of a ledger in a file, taken from a gateway under load and restored, by the commands that docs/operations.md
- * tells.
+ * Backups of a ledger in a file, taken from a gateway under load and restored, by the commands of docs/operations.md.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -26,15 +25,15 @@ const onOneMachine = commandsBelow('running-on-one-machine.md', '## The data fol
 const RESTORE = blockWith(commands, 'rm ', 'cp ');
 
 interface Gateway extends AsyncDisposable {
-  /** Takes one answer of so many words to its end. */
+  /** Reads one answer of this many words to its end. */
   call(words: number): Promise<void>;
-  /** What the key has spent, as it is told. */
+  /** The key's spending, as /v1/key returns it. */
   spent(): Promise<bigint>;
   stop(): Promise<void>;
   kill(): Promise<void>;
 }
 
-/** What a ledger's file has: nobody may have it open, or its journal is left out. */
+/** The content of a ledger's file, which nobody may have open, since its journal is ignored. */
 interface Books {
   readonly key: bigint;
   readonly account: bigint;
@@ -68,7 +67,7 @@ function booksIn(path: string): Books {
   }
 }
 
-/** Of the gateway's records, as `mgw usage` tells them. */
+/** The gateway's records, as `mgw usage` prints them. */
 async function costsOf(data: string): Promise<bigint[]> {
   const { exitCode, stdout, stderr } = await mgw(['usage', '--data', data, '--account', ACCOUNT, '--format', 'json']);
   assert.equal(exitCode, 0, stderr);
@@ -112,7 +111,7 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
   }
 }
 
-/** Restores this copy into the folder as documented, and checks that the gateway goes on from it. */
+/** Restores this copy as documented, and checks that the gateway continues from it. */
 async function goesOnFrom(copy: string, data: string): Promise<void> {
   const had = booksIn(copy);
   await using gateway = await start(data);
@@ -146,9 +145,7 @@ describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the docume
     await folder?.[Symbol.asyncDispose]();
   });
 
-  /**
-   * Of a gateway that is under load all the time: one by each of the documented ways, and the whole folder at the end.
-   */
+  /** Copies of a gateway under continuous load: one by each documented way, and the whole folder at the end. */
   async function takeBackups(): Promise<void> {
     await using gateway = await start(at('data'));
     const load = { on: true, calls: 0 };
@@ -243,7 +240,7 @@ describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the docume
     ));
     assert.doesNotMatch(stderr, /choose another place/i);
     assert.doesNotMatch(stderr, /\n {4}at /);
-    // as it says
+    // as the message says
     await mkdir(at('moved'));
     for (const path of journal()) await rename(path, at('moved', basename(path)));
     await goesOnFrom(copy, data);

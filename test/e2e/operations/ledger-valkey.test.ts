@@ -1,7 +1,7 @@
 /**
- * Backups of the bundled Valkey and what is restored from them, by the commands that docs/operations.md tells, against
- * a real server with the bundled one's settings. `kubectl exec` runs its command here; there is no pod, but a folder,
- * and a server on it.
+ * Backups of the bundled Valkey and their restoration, by the commands of docs/operations.md, on a real server with the
+ * bundled one's settings. `kubectl exec` runs its command here; instead of a pod, there is a folder with a server on
+ * it.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -30,9 +30,9 @@ type Event = Parameters<NonNullable<ValkeyLedgerOptions['onEvent']>>[0];
 
 const PASSWORD = 'correct-horse-battery-staple';
 const DEADLINE_MS = 60_000;
-/** A busy machine must not refuse what is about something else. */
+/** A long timeout, since a busy machine must not refuse calls here. */
 const PATIENT = { timeoutMs: 30_000 };
-/** Nobody else is there to be waited for. */
+/** No other process has to be waited for. */
 const ALONE = { over: { refillMs: 0 } };
 const [ACCOUNT, OTHER] = ['team-a/team-a', 'team-b/team-b'];
 
@@ -74,7 +74,7 @@ case "$pod" in
 esac
 exec "$@"
 `,
-    // what is waited for a second is mostly there at once
+    // waits of a second are mostly shorter
     'sleep': '#!/bin/sh\nexec env PATH=/usr/bin:/bin sleep 0.02\n',
     'valkey-cli': `#!/bin/sh\nexec '${cli}' -p "$POD_PORT" "$@"\n`,
     'valkey-server': `#!/bin/sh\nexec '${valkey.path}' --port "$POD_PORT" "$@"\n`,
@@ -94,7 +94,7 @@ async function open(journal: string | undefined, options: Partial<ValkeyLedgerOp
 
 const isReady = (ledger: Ledger): boolean => ledger.health?.().ok === true;
 
-/** How much each has put back into a store that had begun anew. */
+/** How much each process has restored into a new store. */
 const putBack = ({ events }: Opened): number[] =>
   events.flatMap((event) => (event.kind === 'Emptied' ? [event.putBack] : []));
 
@@ -116,14 +116,14 @@ async function spend(ledger: Ledger, account: string, id: string, cost: bigint):
   assert.equal((await settle(ledger, account, id, cost)).record.costNanoUsd, cost);
 }
 
-/** Spent and held of an account and of its key, which must agree. */
+/** The spent and held money of an account and of its key, which must agree. */
 async function booksOf(ledger: Ledger, account: string): Promise<{ spent: bigint; held: bigint }> {
   const [whole, key] = await Promise.all([ledger.readAccount(account), ledger.readKey(account, 'Monthly')]);
   assert.deepEqual([key.totalSpentNanoUsd, key.heldNanoUsd], [whole.spentNanoUsd, whole.heldNanoUsd]);
   return { spent: whole.spentNanoUsd, held: whole.heldNanoUsd };
 }
 
-/** As documented, and then the server is what the StatefulSet starts. */
+/** Restores as documented; then the server is started as by the StatefulSet. */
 async function restore(way: Way): Promise<void> {
   await server.kill();
   await shell.run(TO_POD);
@@ -179,7 +179,7 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await spend(second, ACCOUNT, 'kept-2', 20n);
     await spend(gone, OTHER, 'kept-3', 3_000n);
     await hold(first, ACCOUNT, 'across', 50n);
-    // a snapshot is refused meanwhile; the delay is of the child that is made now
+    // a second snapshot is refused meanwhile; the delay is for this child process
     await server.command('CONFIG', 'SET', 'rdb-key-save-delay', '100000');
     await server.command('BGREWRITEAOF');
     await server.command('CONFIG', 'SET', 'rdb-key-save-delay', '0');
@@ -188,7 +188,7 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await spend(second, ACCOUNT, 'lost-2', 5n);
     await settle(first, ACCOUNT, 'across', 40n);
     await hold(second, ACCOUNT, 'streaming', 30n);
-    // of a gateway that is no more: only a status has it
+    // of a gateway that no longer exists: only a status has it
     await spend(gone, OTHER, 'lost-3', 4_000n);
     known.spent = (await booksOf(gone, OTHER)).spent;
     await gone.close();
@@ -217,7 +217,7 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await until('it is ready', () => isReady(ledger));
     assert.deepEqual(await booksOf(ledger, ACCOUNT), { spent: 120n, held: 50n });
     assert.deepEqual(await booksOf(ledger, OTHER), { spent: 3_000n, held: 0n });
-    // the one that had it is not heard of any more
+    // the gateway that had it is silent
     const { ledger: later } = await open('later', { over: { refillMs: 0, leaseMs: 1 } });
     await until('it is billed', async () => (await booksOf(later, ACCOUNT)).held === 0n);
     assert.deepEqual(await booksOf(later, ACCOUNT), { spent: 121n, held: 0n });

@@ -1,4 +1,4 @@
-/** Reads the ledger on disk while the gateway writes it: its content is what a crash leaves. */
+/** Reads the ledger on disk while the gateway writes it, as a crash would leave it. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { CallOrigin, CallProgress } from '#ledger/usage-record.ts';
@@ -19,7 +19,7 @@ export interface BookRecord {
 interface BookHold {
   readonly id: string;
   readonly key: string;
-  /** Last recorded progress: what it costs if its process dies now. */
+  /** The last recorded progress: the cost of the call if its process dies now. */
   readonly costNanoUsd: bigint;
   readonly heldNanoUsd: bigint;
   readonly input: number;
@@ -29,7 +29,7 @@ interface BookHold {
 export interface BooksOnDisk {
   readonly records: readonly BookRecord[];
   readonly holds: readonly BookHold[];
-  /** Spent in total, by key uid and by account. */
+  /** The total spending by key uid and by account. */
   readonly keys: ReadonlyMap<string, bigint>;
   readonly accounts: ReadonlyMap<string, bigint>;
 }
@@ -53,7 +53,7 @@ function callOf({ callId, keyUid, account, model }: CallOrigin, { costNanoUsd, t
   return { id: callId, key: keyUid, account, model, costNanoUsd, input: tokens.input, output: tokens.output };
 }
 
-/** To the nano-dollar: what keys and accounts have spent is the sum of their records, and nothing is negative. */
+/** Asserts, to the nano-dollar, that spending equals the sum of the records, and that nothing is negative. */
 export function assertBalanced({ records, keys, accounts }: BooksOnDisk): void {
   const sum = (part: 'key' | 'account', name: string): bigint =>
     records.reduce((total, record) => record[part] === name ? total + record.costNanoUsd : total, 0n);

@@ -1,28 +1,28 @@
-/** A client that notices how far an answer came: a connection that breaks is a result, not an error. */
+/** A client that records how much of a response arrived: a broken connection is a result, not an error. */
 
 export interface Ask {
   readonly path: string;
   readonly key: string;
   readonly body: unknown;
   readonly signal?: AbortSignal;
-  /** Told of the text so far, with each piece that comes. */
+  /** Called with the text so far, at each chunk. */
   readonly onText?: (text: string) => void;
 }
 
 export interface Seen {
-  /** The request id; '' where no head came. */
+  /** The request id; '' without response headers. */
   readonly id: string;
-  /** 0: no head came. */
+  /** 0 without response headers. */
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The client saw the whole answer: all of its bytes, or of a stream its last event. */
+  /** True if the response was complete: all bytes, or the last event of a stream. */
   readonly ended: boolean;
-  /** How the connection broke; '' where it did not. */
+  /** The error of a broken connection, or ''. */
   readonly broken: string;
 }
 
-/** Never rejects for a connection that is refused or breaks. */
+/** Does not reject if the connection is refused or breaks. */
 export async function ask(url: string, { path, key, body, signal, onText }: Ask): Promise<Seen> {
   let [id, status, text, ended, headers, broken] = ['', 0, '', false, new Headers(), ''];
   try {
@@ -51,7 +51,7 @@ function isStreamEnd(text: string): boolean {
   return text.endsWith('data: [DONE]\n\n') || text.includes('event: message_stop\ndata: {"type":"message_stop"}\n\n');
 }
 
-/** GET /v1/usage/{id} as its key sees it. */
+/** Returns GET /v1/usage/{id} as the key gets it. */
 export async function usage(url: string, key: string, id: string): Promise<{ status: number; body: Usage }> {
   const response = await fetch(`${url}/v1/usage/${id}`, { headers: { authorization: `Bearer ${key}` } });
   return { status: response.status, body: await response.json() as Usage };
@@ -67,7 +67,7 @@ export interface Usage {
   readonly unbilled_usd: string;
 }
 
-/** A decimal of USD in nano-USD. */
+/** Converts a decimal in USD to nano-USD. */
 export function nanoUsd(decimal: string): bigint {
   const [whole = '0', fraction = ''] = decimal.split('.');
   return BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));

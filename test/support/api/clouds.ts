@@ -1,6 +1,6 @@
 /**
- * Clouds for tests: a gateway with one channel at each, fakes of their token services, and binary event streams made by
- * AWS's own codec. Each fake refuses what its cloud would refuse.
+ * Fake clouds: a gateway with a channel to each, fakes of their token services, and binary event streams encoded by
+ * AWS's own library. Each fake refuses what its cloud would refuse.
  */
 import { generateKeyPairSync, verify } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,13 +10,13 @@ import { EventStreamCodec } from '@smithy/core/event-streams';
 import { startMockProvider } from '../mock-provider.ts';
 import type { MockProvider, RecordedRequest, Reply } from '../mock-provider.ts';
 import { json } from '../provider-answers.ts';
-import { startWorld } from './world.ts';
-import type { World } from './world.ts';
+import { startTestStack } from './test-stack.ts';
+import type { TestStack } from './test-stack.ts';
 
-export interface Clouds extends World {
-  /** Where the channels of all clouds are. */
+export interface Clouds extends TestStack {
+  /** The address of the channels of all clouds. */
   readonly cloud: MockProvider;
-  /** Where their tokens come from. */
+  /** The address of their token services. */
   readonly tokens: MockProvider;
 }
 
@@ -35,7 +35,7 @@ export function serviceAccount(tokenUri: string): string {
   });
 }
 
-/** The claims of a signed assertion; throws where its signature is wrong. */
+/** Returns the claims of a signed assertion; throws if its signature is invalid. */
 export function readAssertion(assertion: string): Record<string, unknown> {
   const [head = '', claims = '', signature = ''] = assertion.split('.');
   if (!verify('RSA-SHA256', Buffer.from(`${head}.${claims}`), publicKey, Buffer.from(signature, 'base64url')))
@@ -47,7 +47,7 @@ export function formOf(request: RecordedRequest | undefined): Record<string, str
   return Object.fromEntries(new URLSearchParams(request?.body.toString()));
 }
 
-/** An answer of OAuth's token endpoints. */
+/** A response of OAuth's token endpoint. */
 export function token(value: string, seconds = 3600): Reply {
   return json({ token_type: 'Bearer', access_token: value, expires_in: seconds });
 }
@@ -83,7 +83,7 @@ interface Channel {
   readonly lines: string;
 }
 
-/** A route, a model and a price of this name. */
+/** A route, a model and a price with this name. */
 export function cloudRoute(name: string, { upstream, protocol, lines }: Channel): string {
   return ROUTE.replaceAll('NAME', name).replace('UPSTREAM', JSON.stringify(upstream)).replace('PRICE', PRICES[protocol])
     .replace('CHANNEL', `protocol: ${protocol}\n    ${lines}`);
@@ -110,14 +110,14 @@ export async function startClouds({ env, manifest, nowMs }: CloudsOptions): Prom
   const tokenFile = join(folder, 'token');
   await writeFile(tokenFile, `${FEDERATED_TOKEN}\n`);
   const urls = { cloudUrl: cloud.url, tokensUrl: tokens.url };
-  const world = await startWorld({
+  const stack = await startTestStack({
     files: () => ({ 'clouds.yaml': manifest(urls) }), ...nowMs && { nowMs },
     ...env && { env: env({ tokensUrl: tokens.url, tokenFile }) },
   });
   return {
-    ...world, cloud, tokens,
+    ...stack, cloud, tokens,
     async stop() {
-      await Promise.all([cloud.stop(), tokens.stop(), world.stop(), rm(folder, { recursive: true })]);
+      await Promise.all([cloud.stop(), tokens.stop(), stack.stop(), rm(folder, { recursive: true })]);
     },
   };
 }
@@ -133,7 +133,7 @@ function frame(headers: Readonly<Record<string, string>>, body: unknown): Buffer
   }));
 }
 
-/** A model's event as InvokeModelWithResponseStream frames it. */
+/** Encodes a model's event as InvokeModelWithResponseStream does. */
 export function chunkFrame(event: unknown): Buffer {
   return frame(
     { ':message-type': 'event', ':event-type': 'chunk', ':content-type': 'application/json' },
@@ -141,7 +141,7 @@ export function chunkFrame(event: unknown): Buffer {
   );
 }
 
-/** An event of ConverseStream. */
+/** Encodes an event of ConverseStream. */
 export function eventFrame(name: string, event: unknown): Buffer {
   return frame({ ':message-type': 'event', ':event-type': name, ':content-type': 'application/json' }, event);
 }
@@ -152,7 +152,7 @@ export function exceptionFrame(name: string, message: string): Buffer {
   );
 }
 
-/** An event stream in pieces of this size, or in one. */
+/** An event stream in chunks of this size, or in one. */
 export function eventStreamReply(frames: readonly Buffer[], pieceBytes = Number.MAX_SAFE_INTEGER): Reply {
   const bytes = Buffer.concat(frames);
   const steps: Buffer[] = [];

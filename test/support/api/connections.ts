@@ -1,15 +1,15 @@
-/** A door in front of a server that counts who comes in: shows whether a client keeps its connection. */
+/** A TCP proxy that counts connections: it shows whether a client reuses its connection. */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
 interface CountedConnections {
   readonly url: string;
-  /** Connections so far. */
+  /** The number of connections so far. */
   readonly accepted: number;
   close(): Promise<void>;
 }
 
-/** Listens on a free port and hands every byte on to `target`, and back. */
+/** Listens on a free port and forwards all bytes to `target` and back. */
 export async function openConnections(target: string): Promise<CountedConnections> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();

@@ -1,7 +1,6 @@
 /**
- * A gateway as users run it: `mgw run` in a process of its own, on a folder of manifests and a data folder that outlive
- * it, so that it can be killed, stopped and started again. Ports are free ones; nothing waits by time, everything by
- * what is to be seen.
+ * A gateway as users run it: `mgw run` in a process, with folders for manifests and data that survive it, so that it
+ * can be killed, stopped and started again. Waits for events, never for a time.
  */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startMgw } from '../cli.ts';
 import type { RunningCli } from '../cli.ts';
 
-/** Generous: machines that run tests are busy with other tests. */
+/** Long, because the machine may be busy with other tests. */
 const DEADLINE_MS = 30_000;
 const ANSWERS = /"address":"(http:\S+?)","admin":"(http:\S+?)"/;
 
@@ -26,17 +25,17 @@ export interface GatewayProcess {
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
   terminate(): Promise<number | null>;
-  /** All that it has written so far, to both streams. */
+  /** Its output so far, of both streams. */
   output(): string;
 }
 
 export interface GatewayHome {
   readonly dataDir: string;
-  /** Writes a file of manifests, whole at once. */
+  /** Replaces a file of manifests atomically. */
   write(file: string, yaml: string): Promise<void>;
-  /** Resolves once the process is ready for calls. Rejects with its output where it ends instead. */
+  /** Resolves when the process is ready for calls; rejects with its output if it exits. */
   start(...flags: readonly string[]): Promise<GatewayProcess>;
-  /** Kills what still runs and removes the folders. */
+  /** Kills running processes and removes the folders. */
   remove(): Promise<void>;
 }
 
@@ -88,7 +87,7 @@ async function whenReady(cli: RunningCli): Promise<GatewayProcess> {
   };
 }
 
-/** Rejects with all that a process has said that does not begin to answer; one that ends is no matter of this. */
+/** Rejects with the output of a process that does not become ready; a process that exits is handled elsewhere. */
 async function silent(cli: RunningCli): Promise<never> {
   const ended = new AbortController();
   void cli.finished.then(() => ended.abort());
@@ -96,7 +95,10 @@ async function silent(cli: RunningCli): Promise<never> {
   throw new Error(`not in ${DEADLINE_MS} ms: the gateway answers. It said:\n${cli.stdout()}${cli.stderr()}`);
 }
 
-/** The first result that is not false or undefined; rejects when it does not come, or when looking for it fails. */
+/**
+ * Returns the first result that is neither false nor undefined; rejects if there is none in time, or the function
+ * fails.
+ */
 export async function eventually<T>(what: string, look: () =>
   | T | undefined | false | Promise<T | undefined | false>): Promise<T> {
   const untilMs = performance.now() + DEADLINE_MS;

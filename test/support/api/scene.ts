@@ -1,6 +1,6 @@
 /**
- * What the tests of whole processes share: keys with limits on one account, and a provider whose usage tells which call
- * it was.
+ * The fixture of tests with whole processes: limited keys on one account, and a provider whose usage identifies the
+ * call.
  */
 import { keyManifest, platformManifest } from '../manifests.ts';
 import { startMockProvider } from '../mock-provider.ts';
@@ -9,14 +9,14 @@ import { anthropicMessage, anthropicStream, openaiChat, openaiStream } from '../
 import { createHome } from './process.ts';
 import type { GatewayHome } from './process.ts';
 
-/** A key's string by its name. */
+/** Returns a key's string by its name. */
 export function keyOf(name: string): string {
   return `sk-promise-${name}-`.padEnd(43, '0');
 }
 
 interface KeySpec {
   readonly name: string;
-  /** Further lines of the spec. */
+  /** Additional lines of the spec. */
   readonly spec?: string;
 }
 
@@ -61,7 +61,7 @@ spec: {grants: [{name: start, usd: "${creditUsd}"}]}
 export const KINDS = ['openai stream', 'openai whole', 'anthropic stream', 'anthropic whole'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A call that is known again by the tokens that the provider reports for it. */
+/** A call that is identified by the token counts that the provider reports. */
 export interface NumberedCall {
   readonly n: number;
   readonly kind: Kind;
@@ -73,7 +73,7 @@ export interface NumberedCall {
 }
 
 const MAX_TOKENS = 300;
-/** So much text that the reported input stays below the call's bound. */
+/** Enough text to keep the reported input below the call's bound. */
 const TEXT = 'x'.repeat(1200);
 
 /** `n` from 0 to 999. */
@@ -90,12 +90,12 @@ export function numberedCall(n: number): NumberedCall {
   };
 }
 
-/** Which call a request is. */
+/** Returns the number of the call that a request belongs to. */
 export function numberIn(request: RecordedRequest): number {
   return Number(/call (\d+) /.exec(request.body.toString())?.[1]);
 }
 
-/** The provider's answer to a numbered call. */
+/** The provider's response to a numbered call. */
 export function answerNumbered(request: RecordedRequest): Reply {
   const { kind, inputTokens, outputTokens } = numberedCall(numberIn(request));
   const openai = { usage: { prompt_tokens: inputTokens, completion_tokens: outputTokens } };
@@ -119,12 +119,12 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** With this seed, chaos once found a failure that was reported too late. */
+/** A seed that once found a failure that was reported too late. */
 const STEADY_SEED = 276_542;
 
 /**
- * The seed of this run: SEED if it is set, to repeat a failure. In CI it is always the same, so that a failure is the
- * change's fault; otherwise it is new, to find more.
+ * The seed of this run: SEED if it is set, to reproduce a failure. In CI it is constant, so that a failure is caused by
+ * the change; otherwise it is random, to find more.
  */
 export function seedOfRun(): number {
   return Number(process.env['SEED'] ?? (process.env['CI'] ? STEADY_SEED : Date.now() % 1_000_000));

@@ -1,7 +1,6 @@
 /**
- * What the SDK suites share: a gateway, clients as a user makes them (default fetch, default retries), and the books.
- * The books say after each test which requests the gateway saw and what each of them cost: nothing more, nothing less,
- * and nothing held.
+ * The fixture of the SDK suites: a gateway, clients as a user creates them (default fetch and retries), and Books,
+ * which checks after each test which requests the gateway got, what each cost, and that nothing is held.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,33 +9,33 @@ import type { ClientOptions as AnthropicOptions } from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import type { ClientOptions as OpenAIOptions } from 'openai';
 import { formatDecimal } from '../../../dataplane/snapshot/decimal.ts';
-import { get, nothingLeaks } from './world.ts';
-import type { World } from './world.ts';
+import { get, nothingLeaks } from './test-stack.ts';
+import type { TestStack } from './test-stack.ts';
 import { KEYS } from '../manifests.ts';
 import type { KeyName } from '../manifests.ts';
 
-/** A client of OpenAI's SDK with the main key, as its README makes one. */
-export function openaiClient(world: World, options: OpenAIOptions = {}): OpenAI {
+/** A client of OpenAI's SDK with the main key, created as in the SDK's README. */
+export function openaiClient(stack: TestStack, options: OpenAIOptions = {}): OpenAI {
   return new OpenAI({
-    apiKey: KEYS.main, baseURL: `${world.gateway.url}/v1`, organization: null, project: null, ...options,
+    apiKey: KEYS.main, baseURL: `${stack.gateway.url}/v1`, organization: null, project: null, ...options,
   });
 }
 
 /** A client of Anthropic's SDK with the main key. */
-export function anthropicClient(world: World, options: AnthropicOptions = {}): Anthropic {
-  return new Anthropic({ apiKey: KEYS.main, authToken: null, baseURL: world.gateway.url, ...options });
+export function anthropicClient(stack: TestStack, options: AnthropicOptions = {}): Anthropic {
+  return new Anthropic({ apiKey: KEYS.main, authToken: null, baseURL: stack.gateway.url, ...options });
 }
 
-/** The test prices in nano-USD per token, as test/support/manifests.ts has them in ratios. */
+/** The test prices in nano-USD per token; test/support/manifests.ts has them as ratios. */
 export const GPT = { input: 2_500n, cached: 1_250n, output: 10_000n } as const;
 export const CLAUDE = { input: 3_000n, cached: 300n, write5m: 3_750n, write1h: 6_000n, output: 15_000n } as const;
 export const EMBEDDING_TOKEN = 20n;
 export const IMAGE = 40_000_000n;
 
-/** A text of ten tokens of the tokenizer's vocabulary, by which a client that leaves is billed. */
+/** A text of ten tokens in the tokenizer's vocabulary, for the bills of disconnected clients. */
 export const TEN_TOKENS = 'The quick brown fox jumps over the lazy dog.';
 
-/** A route that stops its provider when a client leaves, at the test prices: gpt-cancel or claude-cancel. */
+/** A route that cancels its provider when a client disconnects, at the test prices: gpt-cancel or claude-cancel. */
 export function cancelManifest(protocol: 'OpenAI' | 'Anthropic', url: string): string {
   const [name, baseUrl, price] = protocol === 'OpenAI'
     ? ['gpt-cancel', `${url}/v1`, 'modelRatio: "1.25", completionRatio: "4"']
@@ -57,9 +56,9 @@ spec: {models: [{name: ${name}, vendor: Test, quotaType: Token, ${price}}]}
 `;
 }
 
-/** One request as the gateway saw it. `source` is asked for where the call cost something; default Provider. */
+/** A request as the gateway got it. `source` is checked for calls with a cost; default Provider. */
 export interface Expected {
-  /** Undefined: whether its status went out before the client left is a matter of chance. */
+  /** Undefined if it depends on timing whether the status was sent before the client disconnected. */
   readonly status: number | undefined;
   readonly costNanoUsd?: bigint;
   readonly source?: 'Provider' | 'Estimated' | 'Partial';
@@ -75,37 +74,37 @@ export interface LoggedCall {
   readonly cost_usd?: string;
 }
 
-/** A call that was answered at this cost. */
+/** A call with a response, at this cost. */
 export function paid(costNanoUsd: bigint): Expected {
   return { status: 200, costNanoUsd };
 }
 
-/** A call that was answered, or refused, and cost nothing. */
+/** A call with a response or a refusal, at no cost. */
 export function free(status = 200): Expected {
   return { status };
 }
 
-/** A call that has not ended after this time is a fault. With Cancel the gateway waits 2 s for a provider's figures. */
+/** A call that has not ended by then is an error. With Cancel, the gateway waits 2 s for the provider's usage. */
 const SETTLED_WITHIN_MS = 20_000;
 
 export class Books {
-  readonly #world: World;
+  readonly #stack: TestStack;
   #linesBefore = 0;
   #spentBefore = 0n;
   #closed = true;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(stack: TestStack) {
+    this.#stack = stack;
   }
 
-  /** Before each test. */
+  /** Called before each test. */
   async open(): Promise<void> {
-    this.#linesBefore = this.#world.gateway.logs.length;
+    this.#linesBefore = this.#stack.gateway.logs.length;
     this.#spentBefore = await this.#spent();
     this.#closed = false;
   }
 
-  /** Once no call is running: the requests since open(), in the order in which they ended. */
+  /** Waits until no call is running, and checks the requests since open() in the order in which they ended. */
   async check(...expected: readonly Expected[]): Promise<readonly LoggedCall[]> {
     this.#closed = true;
     await this.#settled(expected.length);
@@ -119,47 +118,47 @@ export class Books {
     return calls;
   }
 
-  /** After each test: a test that did not look into the books says nothing. */
+  /** Called after each test: fails if the test has not checked its requests. */
   assertChecked(): void {
-    this.#world.openai.clear();
-    this.#world.anthropic.clear();
+    this.#stack.openai.clear();
+    this.#stack.anthropic.clear();
     assert.ok(this.#closed, 'the test did not check what its calls cost');
-    assert.ok(nothingLeaks(this.#world), 'a hold or a slot was left behind');
+    assert.ok(nothingLeaks(this.#stack), 'a hold or a slot was left behind');
   }
 
   async #checkRecord(call: LoggedCall, { costNanoUsd = 0n, source = 'Provider' }: Expected): Promise<void> {
     assert.equal(call.cost_usd ?? '0', formatDecimal(costNanoUsd), `cost of ${call.endpoint}`);
     if (costNanoUsd === 0n) return;
     const key = KEYS[call.key?.replace('team/', '') as KeyName];
-    const record = (await get(this.#world, `/v1/usage/${call.request_id}`, { 'x-api-key': key })).json();
+    const record = (await get(this.#stack, `/v1/usage/${call.request_id}`, { 'x-api-key': key })).json();
     assert.equal(record.cost_usd, formatDecimal(costNanoUsd, 2));
     assert.equal(record.usage_source, source);
     assert.equal(record.unbilled_usd, '0.00');
   }
 
-  /** Calls whose client left end a little later. */
+  /** Calls whose client has disconnected end a little later. */
   async #settled(calls: number): Promise<void> {
     for (const startMs = performance.now(); performance.now() - startMs < SETTLED_WITHIN_MS;) {
-      if (nothingLeaks(this.#world) && this.#calls().length >= calls) return;
+      if (nothingLeaks(this.#stack) && this.#calls().length >= calls) return;
       await delay(2);
     }
   }
 
-  /** Reading a usage record is not what is tested here. */
+  /** Requests for usage records are not counted. */
   #calls(): LoggedCall[] {
-    return this.#world.gateway.logs.slice(this.#linesBefore)
+    return this.#stack.gateway.logs.slice(this.#linesBefore)
       .map((line): LoggedCall => JSON.parse(line))
       .filter(({ request_id: id, endpoint }) => id !== undefined && endpoint !== undefined && endpoint !== 'usage');
   }
 
   async #spent(): Promise<bigint> {
-    const { ledger } = this.#world.gateway;
+    const { ledger } = this.#stack.gateway;
     const [team, poor] = await Promise.all([ledger.readAccount('team/team'), ledger.readAccount('team/poor')]);
     return team.spentNanoUsd + poor.spentNanoUsd;
   }
 }
 
-/** The error that a call fails with, of the class that its user catches. */
+/** Returns the error of a call, which must have the class that users catch. */
 export async function caught<E extends Error>(
   call: PromiseLike<unknown>, type: abstract new (...args: never[]) => E,
 ): Promise<E> {

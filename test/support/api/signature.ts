@@ -1,4 +1,4 @@
-/** Checks a request's signature as AWS does, by the text of its documentation and without a library. */
+/** Verifies a request's AWS signature as documented, without a library. */
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import type { RecordedRequest } from '../mock-provider.ts';
@@ -12,7 +12,7 @@ export interface Signer {
   readonly service: string;
 }
 
-/** The access key's id. Throws AssertionError where AWS would refuse the signature. */
+/** Returns the access key's id; throws AssertionError if AWS would refuse the signature. */
 export function checkSignature(request: RecordedRequest, { secretAccessKey, region, service }: Signer): string {
   const pattern = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/([^,]+), ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/;
   const found = pattern.exec(request.headers.authorization ?? '') ?? [];

@@ -1,24 +1,24 @@
-/** What the architecture rules look at in one file. source.ts reads it from text, rules.ts judges it. */
+/** The facts that the architecture rules use, for one file. source.ts extracts them, rules.ts checks them. */
 
-/** A file as the rules take it: the path is relative to the repository, with forward slashes. */
+/** A file: its path is relative to the repository, with forward slashes. */
 export interface Source {
   readonly path: string;
   readonly text: string;
 }
 
 export interface Import {
-  /** As written; undefined: computed at run time. */
+  /** As written; undefined if it is computed at run time. */
   readonly specifier: string | undefined;
-  /** Path of the file, where it is one of the repository's. */
+  /** The path of the file, if it is one of the repository's. */
   readonly file: string | undefined;
   readonly typeOnly: boolean;
-  /** What is imported, by its own name; empty: the whole module, or only for its effects. */
+  /** The imported names; empty if the whole module is imported, or only for its side effects. */
   readonly names: readonly string[];
   readonly line: number;
 }
 
 export interface FunctionFacts {
-  /** Empty: a callback or another function without a name of its own. */
+  /** Empty for a callback or another function without a name. */
   readonly name: string;
   readonly line: number;
   readonly lines: number;
@@ -39,9 +39,9 @@ export interface Use {
 
 /** A call of a function or method. */
 export interface Call {
-  /** `Object.defineProperty`, `app.server.on`; what is not a name is left out: `createRequire(url)('x')` has "". */
+  /** `Object.defineProperty`, `app.server.on`; other parts are left out: `createRequire(url)('x')` has "". */
   readonly callee: string;
-  /** The first argument: a text as it is, a name such as `Pool.prototype`; undefined: anything else. */
+  /** The first argument if it is a string literal, or a name such as `Pool.prototype`. */
   readonly argument: string | undefined;
   readonly line: number;
 }
@@ -55,15 +55,16 @@ export interface FileFacts {
   readonly functions: readonly FunctionFacts[];
   readonly uses: readonly Use[];
   readonly calls: readonly Call[];
-  /** Names that the file declares itself: parameters, variables, functions, classes. */
+  /** The names that the file declares: parameters, variables, functions, classes. */
   readonly declared: ReadonlySet<string>;
-  /** Lines of `any` in a type, without a comment beside or above that says why. */
+  /** The lines of `any` in a type without a comment beside or above it. */
   readonly bareAny: readonly number[];
 }
 
 export interface Violation {
   readonly rule:
-    | 'folder' | 'arrow' | 'package' | 'cycle' | 'barrel' | 'size' | 'median' | 'purity' | 'wiring' | 'any' | 'private';
+    | 'folder' | 'arrow' | 'package' | 'cycle' | 'barrel' | 'size' | 'median' | 'small' | 'purity' | 'wiring' | 'any'
+    | 'private';
   readonly path: string;
   readonly line: number;
   readonly message: string;

@@ -1,20 +1,19 @@
 /**
- * The layout as a table: which part may import which, and which npm packages. A part is a folder or a single file; a
- * file belongs to the longest entry that begins its path. What is not listed here is not allowed, so a new folder needs
- * a line.
+ * The layout as a table: which part can import which parts and npm packages. A part is a folder or a single file; a
+ * file belongs to the longest matching entry. Everything else is forbidden, so a new folder needs a line.
  */
 
 export interface Part {
   /**
-   * Parts, folders ("crds") or single files ("dataplane/ledger/ledger.ts") that it may import besides itself. A file
-   * that is named here may be imported although its folder is not.
+   * The parts, folders ("crds") or single files ("dataplane/ledger/ledger.ts") that it can import besides itself. A
+   * listed file can be imported although its folder cannot.
    */
   readonly may: readonly string[];
-  /** npm packages; node: modules are free, except in pure files. */
+  /** npm packages; node: modules are allowed, except in pure files. */
   readonly packages?: readonly string[];
 }
 
-/** The ledger as others see it: its interface and what it speaks of, not its implementation. */
+/** The ledger's interface and its types, without the implementation. */
 export const LEDGER_CONTRACT =
   [
     'dataplane/ledger/ledger.ts', 'dataplane/ledger/usage-record.ts', 'dataplane/ledger/price.ts',
@@ -155,8 +154,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     packages: ['fastify'],
   },
   'dataplane/polled-files.ts': { may: [] },
-  // of the server only what every HTTP server of ours says and does; nothing that knows of calls, money or
-  // configuration
+  // of the server only the parts that every HTTP server here needs, none that know calls, money or configuration
   'dataplane/sidecar': {
     may: [
       'dataplane/admin', 'dataplane/clock.ts', 'dataplane/polled-files.ts', 'dataplane/errors.ts',
@@ -223,17 +221,17 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/body-worker': 'the thread that reads expensive bodies',
 };
 
-/** The composition roots, which put the parts together: only the command line and one another import them. */
+/** The composition roots, which wire the parts together: only the command line and each other can import them. */
 export const WIRING = [
   'bin', 'operator/file.ts', 'operator/file-console.ts', 'operator/cluster.ts', 'dataplane/main.ts',
   'dataplane/proxy.ts',
   'dataplane/sidecar/main.ts',
 ] as const;
 
-/** Who may touch `process`: the command line, and the ledger's thread for its own end. */
+/** The users of `process`: the command line, and the ledger's thread to exit. */
 export const PROCESS_OWNERS = ['bin', 'dataplane/ledger/embedded/faults.ts'] as const;
 
-/** [P]: no IO, clock, randomness, timers or process; all that they use at run time is pure as well. */
+/** Pure files [P]: no I/O, clock, randomness, timers or process, and only pure imports at run time. */
 export const PURE: readonly RegExp[] = [
   /^crds\/schema\/(?!load\.ts$)/,
   /^operator\/translate\//,
@@ -259,10 +257,7 @@ export const PURE: readonly RegExp[] = [
   /^web\//,
 ];
 
-/**
- * What a pure file may import although it is not the repository's: pure functions only. An empty list: everything in
- * it.
- */
+/** Imports of pure files from outside of the repository: pure functions only. An empty list allows the whole module. */
 export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'node:buffer': [],
   'node:crypto': ['createHash', 'createHmac', 'hash', 'hkdfSync', 'timingSafeEqual'],
@@ -273,12 +268,21 @@ export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'js-yaml': [],
 };
 
+/** Families of files that stay separate however small they are: each is one of its kind, and is found by its name. */
+export const ONE_FILE_EACH: Readonly<Record<string, RegExp>> = {
+  'page of the console': /^console\/pages\//,
+  'route of the public port': /^dataplane\/server\/routes\//,
+  'endpoint of the pipeline': /^dataplane\/pipeline\/endpoints\//,
+  'pair of protocols': /^dataplane\/protocol\/[a-z]+-[a-z]+\.ts$/,
+  'task in a protocol\'s folder': /^dataplane\/protocol\/(?:anthropic|converse|gemini|openai)\//,
+};
+
 export const LIMITS = {
-  fileLines: 400, medianFileLines:
-    150, functionLines: 80, medianFunctionLines: 15, complexity: 10, parameters: 4, routeFileLines: 60,
+  fileLines: 400, medianFileLines: 150, smallFileLines: 25, routeFileLines: 60,
+  functionLines: 80, medianFunctionLines: 15, complexity: 10, parameters: 4,
 } as const;
 
-/** The part that a file belongs to; undefined: none. */
+/** Returns the part that a file belongs to, or undefined. */
 export function partOf(path: string): string | undefined {
   return Object.keys(LAYOUT).filter((part) => isWithin(path, part)).sort((a, b) => b.length - a.length)[0];
 }

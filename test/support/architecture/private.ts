@@ -1,11 +1,10 @@
 /**
- * Only public parts of packages and of Node: no module from inside a package, no symbol that another package made, no
- * listener taken off a server, no property put on a prototype. An update of a dependency is then a change of its
- * version.
+ * Allows only public parts of packages and of Node: no module from inside a package, no symbol of another package, no
+ * removal of a server's listeners, no property on a prototype. Then a dependency can be updated by its version alone.
  */
 import type { Call, FileFacts, Violation } from './facts.ts';
 
-/** Modules below a package's root that its documentation names, with what they are. */
+/** Documented modules below a package's root, with their purpose. */
 const PUBLIC_MODULES: Readonly<Record<string, string>> = {
   '@bufbuild/protobuf/wire': 'the binary format, which generated code uses',
   '@smithy/core/event-streams': 'a documented entry; @smithy/eventstream-codec is deprecated in its favour',

@@ -1,11 +1,11 @@
 /**
- * Purity of the [P] files: whatever they run is pure, so that the same arguments always give the same result. What they
- * import for use at run time is followed; types are not.
+ * The purity of [P] files: the same arguments always give the same result. Imports for use at run time are followed;
+ * types are not.
  */
 import type { FileFacts, Use, Violation } from './facts.ts';
 import { PURE, PURE_IMPORTS } from './layout.ts';
 
-/** Globals that reach outside, whatever is done with them. */
+/** Globals with effects, however they are used. */
 const IMPURE = new Set([
   'process', 'globalThis', 'console', 'performance', 'crypto', 'fetch', 'setTimeout', 'setInterval', 'setImmediate',
   'queueMicrotask', 'require',
@@ -16,7 +16,7 @@ const IMPURE_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   Math: ['random'], Date: ['now'], AbortSignal: ['timeout'], Atomics: ['wait', 'waitAsync'],
 };
 
-/** Violations of pure files and of all that they draw in. */
+/** Violations of pure files and of their imports. */
 export function checkPurity(files: ReadonlyMap<string, FileFacts>): Violation[] {
   const found: Violation[] = [];
   for (const [path, via] of drawnIn(files)) {
@@ -29,7 +29,7 @@ export function checkPurity(files: ReadonlyMap<string, FileFacts>): Violation[] 
   return found;
 }
 
-/** Pure files and what they import for use at run time, each with the pure file that it is reached from. */
+/** Pure files and their imports at run time, each with the pure file that leads to it. */
 function drawnIn(files: ReadonlyMap<string, FileFacts>): Map<string, string> {
   const reached = new Map<string, string>();
   const queue =

@@ -8,10 +8,14 @@ import { readSource } from './source.ts';
 /** One endpoint, or one page with its forms. */
 const ROUTE_FILE = /^dataplane\/server\/routes\//;
 
-/** All violations in these sources; they are the whole product, so that cycles and purity can be followed. */
+/** Returns all violations in these sources, which are the whole product, so that imports can be followed. */
 export function checkSources(sources: readonly Source[]): Violation[] {
-  const files = new Map(sources.map((source) => [source.path, readSource(source)]));
-  const all = [...files.values()];
+  return checkFiles(sources.map(readSource));
+}
+
+/** The same for sources that are parsed already. */
+export function checkFiles(all: readonly FileFacts[]): Violation[] {
+  const files = new Map(all.map((file) => [file.path, file]));
   return [
     ...all.flatMap(
       checkArrows,
@@ -20,7 +24,7 @@ export function checkSources(sources: readonly Source[]): Violation[] {
   ];
 }
 
-/** Every import against the table. */
+/** Checks every import against the table. */
 function checkArrows(file: FileFacts): Violation[] {
   const own = partOf(file.path);
   const part = own === undefined ? undefined : LAYOUT[own];
@@ -45,7 +49,7 @@ function packageOf(specifier: string): string {
   return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** Cycles of imports, those of types included; each is reported once, from its first file. */
+/** Finds cycles of imports, including type imports; each is reported once, from its first file. */
 function checkCycles(files: ReadonlyMap<string, FileFacts>): Violation[] {
   const done = new Set<string>();
   const trail: string[] = [];
@@ -93,7 +97,7 @@ function checkSizes(file: FileFacts): Violation[] {
 function checkMedians(files: readonly FileFacts[]): Violation[] {
   const own = files.filter((file) => !isGenerated(file.path));
   const fileMedian = median(own.map((file) => file.lines));
-  // Callbacks would make any median small: only functions with a name count.
+  // Callbacks would lower the median, so only named functions count.
   const functionMedian =
     median(own.flatMap((file) => file.functions).filter((each) => each.name !== '').map((each) => each.lines));
   const found: Violation[] = [];
@@ -110,7 +114,9 @@ function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
-/** Composition roots are for the command line and one another, and `process` is the command line's. */
+/**
+ * Only the command line and composition roots can import composition roots, and only the command line uses `process`.
+ */
 function checkWiring(file: FileFacts): Violation[] {
   const found: Violation[] = [];
   if (!WIRING.some((place) => isWithin(file.path, place))) {

@@ -1,4 +1,4 @@
-/** Source text → FileFacts. Parsing is oxc's; nothing here knows a rule. */
+/** Parses source text into FileFacts, with oxc. It knows no rules. */
 import { dirname, join } from 'node:path/posix';
 import { parseSync } from 'oxc-parser';
 import type { FileFacts, Import, Source } from './facts.ts';
@@ -10,7 +10,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   '#crds/': 'crds/schema/', '#snapshot/': 'dataplane/snapshot/', '#ledger/': 'dataplane/ledger/', '#web/': 'web/',
 };
 
-/** @throws SyntaxError where the text does not parse. */
+/** @throws SyntaxError if the text does not parse. */
 export function readSource({ path, text }: Source): FileFacts {
   const { program, module, comments, errors } = parseSync(path, text);
   const [error] = errors;
@@ -43,7 +43,7 @@ export function readSource({ path, text }: Source): FileFacts {
   };
 }
 
-/** Where a specifier leads within the repository; undefined: a package. */
+/** Resolves a specifier within the repository; undefined for a package. */
 function resolveFile(from: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return join(dirname(from), specifier);
   for (const [alias, folder] of Object.entries(ALIASES)) if (specifier.startsWith(alias))
@@ -51,13 +51,13 @@ function resolveFile(from: string, specifier: string): string | undefined {
   return undefined;
 }
 
-/** A directive to a tool is no reason, unless it gives one after "--". */
+/** A directive to a tool is a reason only if it gives one after "--". */
 function saysWhy(comment: string): boolean {
   const text = comment.trim();
   return /^(?:oxlint|eslint)-/.test(text) ? /--\s*\S/.test(text) : text.length > 0;
 }
 
-/** Offset → line, from 1. */
+/** Returns a function from offset to line, starting at 1. */
 function lineCounter(text: string): (offset: number) => number {
   const starts = [0, ...[...text.matchAll(/\n/g)].map((match) => match.index + 1)];
   return (offset) => {

@@ -1,6 +1,6 @@
 /**
- * Walks a parsed file (ESTree) and gathers functions, uses of names, calls, declarations, computed imports and places
- * of `any`.
+ * Walks a parsed file (ESTree) and collects functions, uses of names, calls, declarations, computed imports and uses of
+ * `any`.
  */
 import type { Call, FunctionFacts, Use } from './facts.ts';
 
@@ -27,7 +27,7 @@ const BRANCHES = new Set([
 ]);
 const LOGICAL_ASSIGNMENTS = new Set(['&&=', '||=', '??=']);
 
-/** Gathers from a whole program; `lineOf` turns an offset into a line. */
+/** Collects from a whole program; `lineOf` converts an offset to a line. */
 export function gather(program: Node, lineOf: (offset: number) => number): Gathered {
   const functions: FunctionFacts[] = [];
   const uses: Use[] = [];
@@ -92,7 +92,7 @@ function functionName(node: Node, parent: Node | undefined): string {
   return parent.type === 'MethodDefinition' || parent.type === 'Property' ? nameOf(parent['key']) : '';
 }
 
-/** Branches of a function without those of functions within it. */
+/** Counts a function's branches, without those of functions within it. */
 function branchesOf(node: Node): number {
   let count = 0;
   for (const child of childrenOf(node)) {
@@ -105,13 +105,13 @@ function branchesOf(node: Node): number {
   return count;
 }
 
-/** Parents whose other children are names: which of their fields holds a value. */
+/** Parents whose other children are names, with the fields that contain values. */
 const VALUE_FIELDS: Readonly<Record<string, string>> = {
   MemberExpression: 'object', Property: 'value', MethodDefinition: 'value', PropertyDefinition: 'value',
   TSAsExpression: 'expression', TSSatisfiesExpression: 'expression', TSNonNullExpression: 'expression',
 };
 
-/** Whether an identifier stands for a value: not a member's name, a key, a type or a declaration. */
+/** Whether an identifier is a value: not a member's name, a key, a type or a declaration. */
 function isValue(node: Node, parent: Node | undefined): boolean {
   if (parent === undefined) return false;
   const field = VALUE_FIELDS[parent.type];
@@ -138,7 +138,7 @@ function callOf(node: Node, line: number): Call {
   return { callee: dotted(node['callee']), argument: literal(first) ?? (dotted(first) || undefined), line };
 }
 
-/** `a.b["c"]` → a.b.c; empty where it does not begin with a name. */
+/** Returns `a.b.c` for `a.b["c"]`; empty if it does not begin with a name. */
 function dotted(node: unknown): string {
   if (!isNode(node)) return '';
   if (node.type === 'ThisExpression') return 'this';
@@ -148,7 +148,7 @@ function dotted(node: unknown): string {
     '' : nameOf(node['property'])}`;
 }
 
-/** Names that a node declares; patterns are taken apart. */
+/** Returns the names that a node declares, including those in patterns. */
 function declaredBy(node: Node): string[] {
   if (node.type === 'VariableDeclarator' || node.type === 'ClassDeclaration') return namesIn(node['id']);
   if (node.type === 'CatchClause') return namesIn(node['param']);

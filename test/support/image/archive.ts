@@ -14,11 +14,11 @@ import type { ImageConfig } from './dockerfile.ts';
 
 const run = promisify(execFile);
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
-/** Archives of earlier states of an image that are kept: another checkout may be at work with one. */
+/** The number of kept archives of earlier states: another checkout may use one. */
 const KEPT = 2;
 
 export interface Image {
-  /** With its tag, as a pod names it. */
+  /** The name with the tag, as in a pod's spec. */
   readonly name: string;
   readonly archive: string;
 }
@@ -26,13 +26,13 @@ export interface Image {
 interface ImageRecipe {
   readonly name: string;
   readonly config: ImageConfig;
-  /** Changes with whatever the file system is made of. */
+  /** A key that changes with the contents of the file system. */
   readonly key: string;
-  /** Makes the file system in an empty folder, owners and modes included. */
+  /** Creates the file system in an empty folder, with owners and modes. */
   readonly fill: (root: string) => Promise<void>;
 }
 
-/** The image, made anew only where the cache has none of this key. */
+/** Returns the image, which is built only if the cache has none with this key. */
 export async function makeImage({ name, config, key, fill }: ImageRecipe): Promise<Image> {
   const folder = cacheFolder(process.env, 'images');
   const stem = name.replace(/[^\w.-]/g, '_');
@@ -105,7 +105,7 @@ async function digestOf(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Removes all archives of an image but the newest. */
+/** Removes all archives of an image except the newest. */
 async function forget(folder: string, stem: string): Promise<void> {
   const files = (await readdir(folder)).filter((file) => file.startsWith(`${stem}-`) && file.endsWith('.tar'));
   const dated = await Promise.all(files.map(async (file) => ({ file, ms: (await stat(join(folder, file))).mtimeMs })));

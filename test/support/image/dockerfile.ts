@@ -1,11 +1,11 @@
 /**
- * What the Dockerfile says, for tests that build nothing with it: which files of the repository it takes, and how its
- * last stage is run. The test node's image is made from this, so that the two cannot differ.
+ * Reads the Dockerfile: which files of the repository it copies, and how its last stage is run. The test node's image
+ * is built from this, so that the two cannot differ.
  */
 import { readFile } from 'node:fs/promises';
 import { join, matchesGlob } from 'node:path';
 
-/** How a container of an image is started, in the words of the OCI image configuration. */
+/** The start of a container, in the terms of the OCI image configuration. */
 export interface ImageConfig {
   readonly Entrypoint: readonly string[];
   readonly Cmd?: readonly string[];
@@ -19,15 +19,15 @@ export interface Dockerfile {
   /** One line each. */
   readonly instructions: readonly string[];
   readonly lastStage: readonly string[];
-  /** Files and folders of the repository that the image takes. */
+  /** Files and folders of the repository that the image copies. */
   readonly copied: readonly string[];
-  /** The commands that remove from node_modules what no program loads; they run in the folder that has it. */
+  /** The commands that remove unused files from node_modules, run in its parent folder. */
   readonly pruneScript: string;
-  /** The program that compiles everything once while the image is made. */
+  /** The program that compiles all modules while the image is built. */
   readonly compileScript: string;
-  /** Where it keeps what is compiled. */
+  /** The folder of the compiled modules. */
   readonly compileCache: string;
-  /** Whether a file of the repository reaches the build at all. */
+  /** Whether a file of the repository is in the build context. */
   readonly reachesBuild: (path: string) => boolean;
 }
 
@@ -55,7 +55,7 @@ function reaches(path: string, patterns: readonly string[]): boolean {
   const above = path.split('/').map((_, index, parts) => parts.slice(0, index + 1).join('/'));
   return patterns.reduce((sofar, line) => {
     const pattern = line.replace(/^!/, '');
-    // Docker's * takes names that begin with a dot too
+    // Docker's * matches names that begin with a dot too
     return pattern === '*' || above.some((each) => matchesGlob(each, pattern)) ? line.startsWith('!') : sofar;
   }, true);
 }

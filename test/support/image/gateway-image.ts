@@ -18,10 +18,10 @@ import { addBase, addFile, librariesOf } from './root-folder.ts';
 const run = promisify(execFile);
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const OF_THIS = ['archive.ts', 'dockerfile.ts', 'gateway-image.ts', 'root-folder.ts'];
-/** In the Dockerfile they come from a package, and lie beside the program; the rest is in its base. */
+/** In the Dockerfile, a package provides these libraries; the base image has the others. */
 const BESIDE = /\/libatomic\.so/;
 const USER = 65532;
-/** By its path: the environment is that of the image. */
+/** By its path, since the environment is the image's. */
 const CHROOT = '/usr/sbin/chroot';
 
 /** `model-gateway:<version of package.json>`; of another checkout where one is named. */
@@ -37,7 +37,7 @@ export async function makeGatewayImage(root: string = REPOSITORY): Promise<Image
     imageConfig(dockerfile), key: key.digest('hex'), fill: (target) => fill(root, target, { dockerfile, sources }) });
 }
 
-/** The files of the repository that the image takes. */
+/** The files of the repository that the image copies. */
 async function sourcesOf(root: string, { copied, reachesBuild }: Dockerfile): Promise<string[]> {
   const found = await Promise.all([...copied, 'LICENSE'].map((path) =>
     Array.fromAsync(glob([path, `${path}/**`], { cwd: root, withFileTypes: true }))));
@@ -71,7 +71,7 @@ async function fill(root: string, target: string, {
   await run('chown', ['--recursive', 'root:root', kept]);
 }
 
-/** Fills node_modules with what the image has of it: packages for production, without what no program loads. */
+/** Copies the production packages into node_modules, without unused files. */
 export async function addModules(root: string, app: string, { pruneScript }: Dockerfile): Promise<void> {
   await copyModules(root, app);
   await run('sh', ['-ec', pruneScript], { cwd: app, env: {
@@ -83,13 +83,13 @@ interface LockedPackage {
   readonly dev?: boolean;
 }
 
-/** What `npm ci --omit=dev` would install, out of what is installed. */
+/** The packages that `npm ci --omit=dev` would install, out of the installed ones. */
 async function copyModules(root: string, app: string): Promise<void> {
   const { packages } =
     JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as { packages: Record<string, LockedPackage> };
   const kept = new Set(Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev).map(([path]) => path));
   const isPackage = (path: string): boolean => path in packages;
-  // a package within another may be another's only while it is developed
+  // a nested package may be needed only by a development dependency
   for (const path of kept) {
     const filter = (source: string): boolean => source === join(root, path) || !isPackage(relative(root, source));
     await cp(

@@ -1,7 +1,4 @@
-/**
- * Images of Valkey, Envoy and a pod's sandbox, made of the programs that the tests use, under the names that the chart
- * has.
- */
+/** Images of Valkey, Envoy and a pod's sandbox, built from the programs that the tests use, under the chart's names. */
 import { createHash } from 'node:crypto';
 import { access, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -32,7 +29,7 @@ async function keyOf(paths: readonly string[]): Promise<string> {
 }
 
 /**
- * A shell and the server, as in the image of the chart: `server` is valkey-server or redis-server, its client beside
+ * A shell and the server, as in the chart's image: `server` is valkey-server or redis-server, with its client beside
  * it.
  */
 export async function makeValkeyImage(server: string): Promise<Image> {
@@ -53,7 +50,7 @@ export async function makeValkeyImage(server: string): Promise<Image> {
   });
 }
 
-/** As the distroless image: Envoy alone. */
+/** Envoy alone, as in the distroless image. */
 export async function makeEnvoyImage(envoy: string): Promise<Image> {
   return makeImage({
     name: await nameOf('edge'), key: await keyOf([envoy]), config: { Entrypoint: ['/usr/local/bin/envoy'], Cmd: [
@@ -68,7 +65,7 @@ export async function makeEnvoyImage(envoy: string): Promise<Image> {
 
 export const PAUSE_IMAGE = 'localhost/pause:1';
 
-/** What holds a pod's namespaces. */
+/** The process that holds a pod's namespaces. */
 export async function makePauseImage(pause: string): Promise<Image> {
   return makeImage({
     name:

@@ -1,6 +1,6 @@
 /**
- * A folder that becomes an image's file system, made from programs of this machine: each with the libraries and the
- * loader that `ldd` names, and with what a base image has besides: users, name service, certificate authorities, /tmp.
+ * A folder that becomes an image's file system, with programs of this machine, the libraries and the loader that `ldd`
+ * lists, and the files of a base image: users, name service, certificate authorities, /tmp.
  */
 import { execFile } from 'node:child_process';
 import { access, chmod, copyFile, mkdir, realpath, writeFile } from 'node:fs/promises';
@@ -9,17 +9,17 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
-/** glibc loads it by itself, so ldd does not name it; newer ones have it within libc. */
+/** glibc loads it itself, so ldd does not list it; newer versions include it in libc. */
 const RESOLVER = ['/lib/x86_64-linux-gnu/libnss_dns.so.2', '/lib/aarch64-linux-gnu/libnss_dns.so.2'];
 
 /** The files that a program is linked with, by the paths at which its loader looks for them. */
 export async function librariesOf(program: string): Promise<string[]> {
-  // a static one has none, and ldd says so by failing
+  // ldd fails for a static program, which has none
   const { stdout } = await run('ldd', [program]).catch(() => ({ stdout: '' }));
   return [...stdout.matchAll(/^\s*(?:\S+ => )?(\/\S+) \(0x/gm)].map(([, path = '']) => path);
 }
 
-/** Copies a file to a path within the folder; symbolic links become what they point at. */
+/** Copies a file to a path within the folder; symbolic links are resolved. */
 export async function addFile(root: string, source: string, target: string = source): Promise<void> {
   const path = join(root, target);
   await mkdir(dirname(path), { recursive: true });
@@ -33,7 +33,7 @@ export async function addProgram(root: string, source: string, target: string): 
   for (const library of await librariesOf(source)) await addFile(root, library);
 }
 
-/** What every base image has. */
+/** The files of every base image. */
 export async function addBase(root: string): Promise<void> {
   for (const folder of ['etc', 'proc', 'sys', 'dev', 'run', 'var/run', 'tmp'])
     await mkdir(join(root, folder), { recursive: true });

@@ -1,4 +1,4 @@
-/** Keeps a test node's packet filter as its NetworkPolicies want it. */
+/** Keeps a test node's packet filter in line with its NetworkPolicies. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,12 +12,12 @@ const LISTS = {
 } as const;
 
 export interface Enforcement {
-  /** Why it does not work; undefined: it does. */
+  /** The reason why it does not work; undefined if it does. */
   failure(): string | undefined;
   stop(): Promise<void>;
 }
 
-/** Resolves once what there is now is enforced. */
+/** Resolves when the current policies are enforced. */
 export async function enforcePolicies(sandbox: Sandbox, client: KubeClient): Promise<Enforcement> {
   const stopping = new AbortController();
   const file = join(sandbox.folder, 'policies');
@@ -33,7 +33,7 @@ export async function enforcePolicies(sandbox: Sandbox, client: KubeClient): Pro
     inForce = text;
   };
   await look();
-  // to the node itself too, where the API server and the name server are
+  // to the node itself too, where the API server and the DNS server are
   for (const chain of ['FORWARD', 'INPUT'])
     await sandbox.run('iptables', ['--wait', '-I', chain, '1', '-j', 'MGW-POLICY']);
   const looking = (async () => {

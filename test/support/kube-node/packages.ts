@@ -1,7 +1,4 @@
-/**
- * What a node needs of the machine's distribution; installed where that is possible, as need() does for single
- * programs.
- */
+/** The distribution's packages that a node needs; installed where possible, as by need(). */
 import { delimiter, join } from 'node:path';
 import { installPackages, isExecutable } from '../needs.ts';
 
@@ -13,7 +10,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   unshare: 'util-linux', nsenter: 'util-linux', sysctl: 'procps',
 };
 
-/** Undefined where all are there, else what is missing. */
+/** Returns undefined if all are present, else what is missing. */
 export async function needNodePackages(): Promise<string | undefined> {
   const lacking = await lackingPackages();
   if (lacking.length === 0) return undefined;

@@ -1,15 +1,15 @@
 /**
- * NetworkPolicies of a test node, as packet filter rules: what a network plugin with policies would do, by looking
- * again a few times a second. What comes from the node or from this machine is let through; what has begun goes on.
+ * Translates NetworkPolicies of a test node to packet filter rules, like a network plugin with policies, and updates
+ * them a few times a second. Traffic from the node and this machine is allowed; established connections continue.
  */
 import type { KubeAnswer } from '../kube/client.ts';
 
-/** As the API server has them. */
-interface PolicyWorld {
+/** The objects of the API server. */
+interface PolicyState {
   readonly policies: readonly KubeAnswer['body'][];
   readonly pods: readonly KubeAnswer['body'][];
   readonly namespaces: readonly KubeAnswer['body'][];
-  /** Addresses whose packets are not looked at. */
+  /** Addresses whose packets are not filtered. */
   readonly exempt: readonly string[];
 }
 
@@ -26,23 +26,23 @@ interface Selector {
 }
 
 const ROOT_CHAIN = 'MGW-POLICY';
-/** Firewall marks of packets that an ipBlock admits, by direction; kube-proxy uses other marks. */
+/** Firewall marks of packets that an ipBlock allows, by direction; kube-proxy uses other marks. */
 const MARKS: Readonly<Record<Direction, string>> = { ingress: '0x10000/0x10000', egress: '0x20000/0x20000' };
 const TYPES: Readonly<Record<Direction, string>> = { ingress: 'Ingress', egress: 'Egress' };
 
-/** What `iptables-restore --noflush` takes: the chain, and those that it leads to. */
-export function compilePolicies(world: PolicyWorld): string {
+/** The input of `iptables-restore --noflush`: the chain, and the chains that it uses. */
+export function compilePolicies(state: PolicyState): string {
   const chains = new Map<string, string[]>();
   const root = [
-    ...world.exempt.map((address) => `-s ${address} -j RETURN`), '-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN',
+    ...state.exempt.map((address) => `-s ${address} -j RETURN`), '-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN',
   ];
-  for (const [index, pod] of world.pods.filter(isThere).entries()) {
+  for (const [index, pod] of state.pods.filter(isThere).entries()) {
     for (const direction of ['egress', 'ingress'] as const) {
-      const policies = world.policies.filter((policy) => concerns(policy, pod, direction));
+      const policies = state.policies.filter((policy) => concerns(policy, pod, direction));
       if (policies.length === 0) continue;
       const name = `MGW-${direction === 'egress' ? 'E' : 'I'}-${index}`;
       root.push(`${direction === 'egress' ? '-s' : '-d'} ${pod.status.podIP} -j ${name}`);
-      chains.set(name, [...policies.flatMap((policy) => rulesOf(world, { policy, pod, direction })), '-j DROP']);
+      chains.set(name, [...policies.flatMap((policy) => rulesOf(state, { policy, pod, direction })), '-j DROP']);
     }
   }
   const all = [[ROOT_CHAIN, root] as const, ...chains];
@@ -82,19 +82,19 @@ interface Concerned {
   readonly direction: Direction;
 }
 
-function rulesOf(world: PolicyWorld, concerned: Concerned): string[] {
+function rulesOf(state: PolicyState, concerned: Concerned): string[] {
   const { policy, direction } = concerned;
   const rules: Body[] = policy.spec[direction] ?? [];
   return rules.flatMap((rule) => {
     const peers: Body[] | undefined = direction === 'ingress' ? rule.from : rule.to;
     const ports = portsOf(rule.ports, concerned.pod);
     const matches =
-      peers === undefined || peers.length === 0 ? [[]] : peers.flatMap((peer) => peerMatches(world, peer, concerned));
+      peers === undefined || peers.length === 0 ? [[]] : peers.flatMap((peer) => peerMatches(state, peer, concerned));
     return matches.flatMap((match) => ports.flatMap((port) => allow(match, port, direction)));
   });
 }
 
-/** The match of a peer: nothing, an address, or ranges that are left out and then one that is let pass. */
+/** The match of a peer: none, an address, or excluded ranges followed by an allowed one. */
 type Match = readonly string[];
 
 function allow(match: Match, port: string, direction: Direction): string[] {
@@ -106,7 +106,7 @@ function allow(match: Match, port: string, direction: Direction): string[] {
     `${side} ${range} ${port}-j MARK --set-xmark 0x0/${mark.split('/')[1]}`), `-m mark --mark ${mark} -j RETURN`];
 }
 
-function peerMatches({ pods, namespaces }: PolicyWorld, peer: Body, { policy }: Concerned): Match[] {
+function peerMatches({ pods, namespaces }: PolicyState, peer: Body, { policy }: Concerned): Match[] {
   if (peer.ipBlock) return peer.ipBlock.cidr.includes(':') ? [] : [[peer.ipBlock.cidr, ...peer.ipBlock.except ?? []]];
   const known = new Set<string>(namespaces.filter(({ metadata }) => peer.namespaceSelector
     ? selects(peer.namespaceSelector, metadata.labels)
@@ -115,7 +115,7 @@ function peerMatches({ pods, namespaces }: PolicyWorld, peer: Body, { policy }: 
     selects(peer.podSelector ?? {}, pod.metadata.labels)).map((pod) => [pod.status.podIP]);
 }
 
-/** A name is that of a port of the pod that is called. */
+/** A name is the name of a port of the called pod. */
 function portsOf(ports: readonly Body[] | undefined, { spec }: Body): string[] {
   if (ports === undefined || ports.length === 0) return [''];
   const named: Body[] =

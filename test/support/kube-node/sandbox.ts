@@ -1,8 +1,8 @@
 /**
- * Where a test node lives: network, mounts and processes of its own, in kernel namespaces. With the first process of
- * the namespaces everything goes at once: pods, daemons, mounts, bridges, packet filters. Outside are only a pair of
- * network interfaces, which goes with them, a cgroup, and a folder; what a killed run left of these two, the next one
- * removes.
+ * The sandbox of a test node: network, mounts and processes in kernel namespaces. When the first process of the
+ * namespaces ends, all of it is gone: pods, daemons, mounts, bridges, packet filters. Outside are only a pair of
+ * network interfaces, which ends with it, a cgroup, and a folder; the next run removes what a killed one left of these
+ * two.
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -21,7 +21,7 @@ const SLOTS = 8;
 const REMOVED_WITHIN_MS = 120_000;
 const YOUNG_MS = 60_000;
 
-/** Addresses, none of which any other running sandbox has. */
+/** Addresses that no other running sandbox has. */
 export interface Network {
   readonly node: string;
   /** This machine's, as the node sees it. */
@@ -35,14 +35,14 @@ export interface Sandbox {
   readonly network: Network;
   /** The cgroup in which pods are, from the root of each hierarchy. */
   readonly cgroup: string;
-  /** Starts a program within, with its output in `<folder>/<name>.log`. */
+  /** Starts a program in it, with its output in `<folder>/<name>.log`. */
   start(name: string, path: string, args: readonly string[]): Process;
-  /** Runs one to its end, with a file as its input where one is named. */
+  /** Runs a program until it exits, with a file as its input if one is given. */
   run(path: string, args: readonly string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** What a first process does: mounts of its own where programs leave things behind that no option moves elsewhere. */
+/** The work of the first process: mounts for programs that write to fixed paths. */
 const BEGIN = `
 mount --make-rshared /
 for at in /run /var/log /var/lib/cni; do mkdir -p $at; mount -t tmpfs none $at; done
@@ -51,7 +51,7 @@ ip link set lo up
 echo ready
 exec sleep infinity`;
 
-/** Undefined where one can be opened, else why not. */
+/** Returns undefined if one can be opened, else the reason. */
 export async function sandboxMissing(): Promise<string | undefined> {
   const refused = await run(
     'unshare', ['--net', '--mount', '--pid', '--fork', '--mount-proc', 'ip', 'link', 'set', 'lo', 'up'],
@@ -75,7 +75,7 @@ export async function openSandbox(): Promise<Sandbox> {
   const unshared = spawn('unshare', [
     '--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', '-ec', BEGIN,
   ], { stdio: ['ignore', 'pipe', 'inherit'] });
-  // the folder stays for the next run's sweep where this process is killed
+  // the folder stays for the clean-up of the next run if this process is killed
   const unwatch = watchOver([{ name: 'unshare', child: unshared, log: '' }], join(folder, 'nothing'));
   const cgroup = `/${folder.slice(folder.lastIndexOf('/') + 1)}`;
   const stop = async (): Promise<void> => {
@@ -108,7 +108,10 @@ async function childOf({ pid }: ChildProcess): Promise<string> {
   return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim();
 }
 
-/** A cable between this machine and the node. Whoever makes an interface of a name first has its addresses. */
+/**
+ * A pair of interfaces between this machine and the node. Whoever creates an interface of a name first owns its
+ * addresses.
+ */
 async function connect(init: string): Promise<Network> {
   for (let slot = 0; slot < SLOTS; slot++) {
     const name = `${PREFIX}${slot}`;
@@ -119,7 +122,8 @@ async function connect(init: string): Promise<Network> {
     const inside = (...args: string[]): Promise<unknown> => run('nsenter', ['--target', init, '--net', 'ip', ...args]);
     await inside('addr', 'add', `${network.node}/30`, 'dev', 'eth0');
     await inside('link', 'set', 'eth0', 'up');
-    // the node's own processes call Services too: the API server its webhooks. Where it leads, kube-proxy changes
+    // the node's own processes call Services too, for example the API server its webhooks; kube-proxy translates the
+    // addresses
     await inside('route', 'add', network.services, 'dev', 'eth0');
     await run('nsenter', ['--target', init, '--net', '--pid', '--mount', 'sysctl', '-qw', 'net.ipv4.ip_forward=1']);
     await run('ip', ['addr', 'add', `${network.host}/30`, 'dev', name]);
@@ -136,18 +140,18 @@ async function cgroupRoots(type: 'cgroup' | 'cgroup2'): Promise<string[]> {
   return mounts.filter((mount) => mount[2] === type).map(([, path = '']) => path);
 }
 
-/** Where pods are: of version 1, if it is there at all. */
+/** The hierarchy of the pods: version 1, if it is mounted. */
 async function hierarchies(): Promise<string[]> {
   const first = await cgroupRoots('cgroup');
   return first.length > 0 ? first : cgroupRoots('cgroup2');
 }
 
 async function makeCgroup(name: string): Promise<void> {
-  // against each single process of the machine, all pods together would otherwise weigh as much as one
+  // otherwise all pods together would weigh as much as any one process of the machine
   const weights = { 'cpu.shares': '8192', 'cpu.weight': '800' };
   for (const root of await hierarchies()) {
     await mkdir(join(root, name));
-    // version 1 wants them before anything can be in it
+    // version 1 requires them before a process can join
     for (const file of ['cpuset.cpus', 'cpuset.mems']) {
       const inherited = await readFile(join(root, file), 'utf8').catch(() => '');
       if (inherited !== '') await writeFile(join(root, name, file), inherited).catch(() => undefined);
@@ -158,12 +162,12 @@ async function makeCgroup(name: string): Promise<void> {
 }
 
 async function removeCgroup(name: string): Promise<void> {
-  // where both versions are mounted, programs use the second one too
+  // if both versions are mounted, programs use the second one too
   for (const root of [...await cgroupRoots('cgroup'), ...await cgroupRoots('cgroup2')])
     await removeTree(join(root, name));
 }
 
-/** Cgroups can be removed once nothing is in them, which takes the kernel a moment after its last process. */
+/** Cgroups can be removed when they are empty, which takes the kernel a moment after the last process. */
 async function removeTree(path: string): Promise<void> {
   const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) if (entry.isDirectory()) await removeTree(join(path, entry.name));
@@ -176,7 +180,7 @@ async function removeTree(path: string): Promise<void> {
   }
 }
 
-/** Removes the cgroups and folders of runs that ended without doing so. */
+/** Removes the cgroups and folders of killed runs. */
 async function removeRemains(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(PREFIX)) continue;
@@ -188,7 +192,7 @@ async function removeRemains(): Promise<void> {
   }
 }
 
-/** Its owner may be just about to write its name. */
+/** Its owner may be about to write its name. */
 function isYoung(folder: string): Promise<boolean> {
   return stat(folder).then(({ mtimeMs }) => Date.now() - mtimeMs < YOUNG_MS, () => true);
 }

@@ -7,24 +7,24 @@ const ADMIN_TOKEN = 'test-admin';
 const API_PORT = 6443;
 const PROXY_HEALTH_PORT = 10256;
 
-export interface Place {
+export interface NodeResources {
   readonly folder: string;
   readonly cgroup: string;
   readonly network: Network;
 }
 
-export function apiUrl({ network }: Pick<Place, 'network'>): string {
+export function apiUrl({ network }: Pick<NodeResources, 'network'>): string {
   return `https://${network.node}:${API_PORT}`;
 }
 
-export function kubeProxyHealthUrl({ network }: Pick<Place, 'network'>): string {
+export function kubeProxyHealthUrl({ network }: Pick<NodeResources, 'network'>): string {
   return `http://${network.node}:${PROXY_HEALTH_PORT}/healthz`;
 }
 
 export const CREDENTIALS = { token: ADMIN_TOKEN, file: `${ADMIN_TOKEN},admin,admin,"system:masters"\n` } as const;
 
-/** For whoever may do everything, the daemons included. */
-export function kubeconfig(place: Place): string {
+/** The administrator, also for the daemons. */
+export function kubeconfig(place: NodeResources): string {
   return yaml({
     apiVersion: 'v1', kind: 'Config', 'current-context': 'node',
     clusters: [{
@@ -35,7 +35,7 @@ export function kubeconfig(place: Place): string {
   });
 }
 
-export function etcdArgs({ folder }: Place): string[] {
+export function etcdArgs({ folder }: NodeResources): string[] {
   const [client, peer] = ['http://127.0.0.1:2379', 'http://127.0.0.1:2380'];
   return [
     `--data-dir=${folder}/etcd`, '--unsafe-no-fsync', `--listen-client-urls=${client}`,
@@ -44,7 +44,7 @@ export function etcdArgs({ folder }: Place): string[] {
   ];
 }
 
-export function apiserverArgs({ folder, network }: Place): string[] {
+export function apiserverArgs({ folder, network }: NodeResources): string[] {
   return [
     '--etcd-servers=http://127.0.0.1:2379', `--cert-dir=${folder}/pki`, `--secure-port=${API_PORT}`,
     `--advertise-address=${network.node}`, `--bind-address=${network.node}`,
@@ -55,7 +55,7 @@ export function apiserverArgs({ folder, network }: Place): string[] {
   ];
 }
 
-export function controllerManagerArgs({ folder }: Place): string[] {
+export function controllerManagerArgs({ folder }: NodeResources): string[] {
   return [
     `--kubeconfig=${folder}/kubeconfig`, `--service-account-private-key-file=${folder}/sa.key`,
     `--root-ca-file=${folder}/pki/apiserver.crt`,
@@ -63,18 +63,18 @@ export function controllerManagerArgs({ folder }: Place): string[] {
   ];
 }
 
-export function schedulerArgs({ folder }: Place): string[] {
+export function schedulerArgs({ folder }: NodeResources): string[] {
   return [`--kubeconfig=${folder}/kubeconfig`, '--leader-elect=false', '--secure-port=0'];
 }
 
-export function kubeletArgs({ folder, network }: Place): string[] {
+export function kubeletArgs({ folder, network }: NodeResources): string[] {
   return [
     `--config=${folder}/kubelet.yaml`, `--kubeconfig=${folder}/kubeconfig`, `--root-dir=${folder}/kubelet`,
     `--hostname-override=${NODE_NAME}`, `--node-ip=${network.node}`,
   ];
 }
 
-export function kubeletConfig({ folder, cgroup, network }: Place): string {
+export function kubeletConfig({ folder, cgroup, network }: NodeResources): string {
   return yaml({
     apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration',
     failCgroupV1: false, cgroupDriver: 'cgroupfs', cgroupRoot: cgroup, failSwapOn: false,
@@ -85,32 +85,35 @@ export function kubeletConfig({ folder, cgroup, network }: Place): string {
       'cluster.local', clusterDNS: [network.node], resolvConf: `${folder}/resolv.conf`,
     podLogsDir: `${folder}/pod-logs`, localStorageCapacityIsolation:
       false, imageGCHighThresholdPercent: 100, volumeStatsAggPeriod: '0s',
-    // the disk is somebody else's and may be nearly full
+    // the disk is shared and may be nearly full
     evictionHard: { 'memory.available': '100Mi' },
   });
 }
 
-export function kubeProxyConfig({ folder, network }: Place): string {
+export function kubeProxyConfig({ folder, network }: NodeResources): string {
   return yaml({
     apiVersion: 'kubeproxy.config.k8s.io/v1alpha1', kind:
       'KubeProxyConfiguration', mode: 'iptables', hostnameOverride: NODE_NAME, clusterCIDR: network.pods,
     healthzBindAddress: `${network.node}:${PROXY_HEALTH_PORT}`,
-    // the machine's settings are not a sandbox's to change
+    // a sandbox must not change the machine's settings
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
     clientConnection: { kubeconfig: `${folder}/kubeconfig` },
   });
 }
 
-/** Each pod by a cable of its own, so that what goes between pods passes the packet filter as it does between nodes. */
-export function podNetwork({ folder, network }: Place): string {
+/**
+ * Each pod has an interface pair of its own, so that traffic between pods passes the packet filter as it does between
+ * nodes.
+ */
+export function podNetwork({ folder, network }: NodeResources): string {
   const ipam = {
     type: 'host-local', dataDir: `${folder}/ipam`, ranges: [[{ subnet: network.pods }]], routes: [{ dst: '0.0.0.0/0' }],
   };
   return JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'ptp', ipMasq: true, ipam }] });
 }
 
-/** In TOML. A machine may not let a process lower its oom_score_adj. */
-export function containerdConfig({ folder }: Place, pauseImage: string): string {
+/** In TOML. The machine may forbid a process to lower its oom_score_adj. */
+export function containerdConfig({ folder }: NodeResources, pauseImage: string): string {
   return `version = 2
 root = "${folder}/containerd/root"
 state = "${folder}/containerd/state"
@@ -125,7 +128,7 @@ state = "${folder}/containerd/state"
 `;
 }
 
-export function corefile({ folder, network }: Place): string {
+export function corefile({ folder, network }: NodeResources): string {
   return `.:53 {
   bind ${network.node}
   kubernetes cluster.local in-addr.arpa {

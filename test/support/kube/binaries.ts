@@ -1,6 +1,6 @@
 /**
- * Where etcd and kube-apiserver come from: the folder KUBEBUILDER_ASSETS, else a cache folder, into which they are
- * built from their Go modules at pinned versions the first time (some minutes; `go` is needed).
+ * Finds etcd and kube-apiserver: in the folder KUBEBUILDER_ASSETS, or in a cache folder, into which they are built once
+ * from their Go modules at pinned versions (some minutes; needs `go`).
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export const KUBERNETES_VERSION = '1.36.3';
 const ETCD_VERSION = '3.6.16';
 const BINARIES = ['etcd', 'kube-apiserver'] as const;
 
-/** Finds the binaries, building them if need be. */
+/** Finds the binaries, and builds them if needed. */
 export async function findBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
   const assets = env['KUBEBUILDER_ASSETS'];
   if (assets) return (await holdsAll(assets, BINARIES))
@@ -22,7 +22,7 @@ export async function findBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
     build(folder), withoutGo: 'install Go, or set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver' });
 }
 
-/** Where what is built is kept. */
+/** The folder of the built programs. */
 export function kubeFolder(env: NodeJS.ProcessEnv): string {
   return cacheFolder(env, `kube-${KUBERNETES_VERSION}`);
 }
@@ -47,14 +47,14 @@ export async function kubernetesProgram(name: string): Promise<GoProgram> {
   };
 }
 
-/** Kubernetes pins its own staging modules by relative path; the same ones are published as v0.<minor>.<patch>. */
+/** Kubernetes replaces its staging modules by relative paths; they are published as v0.<minor>.<patch>. */
 function stagingReplaces(goMod: string): string {
   const version = `v0.${KUBERNETES_VERSION.slice('1.'.length)}`;
   return [...goMod.matchAll(/^\s+(k8s\.io\/[a-z0-9.-]+) => /gm)].map(([, name]) =>
     `replace ${name} => ${name} ${version}\n`).join('');
 }
 
-/** The server learns its version from the linker, and what its features are from its version. */
+/** The linker sets the server's version, which determines its features. */
 function versionStamps(): string {
   const minor = KUBERNETES_VERSION.split('.')[1];
   return ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version']

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 
-/** How to reach an API server: what startKubeApiserver gives. */
+/** The connection to an API server, as startKubeApiserver returns it. */
 export interface KubeEndpoint {
   readonly url: string;
   readonly token: string;
@@ -23,11 +23,11 @@ interface KubeTable {
 }
 
 export interface KubeClient {
-  /** One request; `path` includes the query. The body is JSON, whatever `contentType` calls it. */
+  /** Sends a request; `path` includes the query. The body is JSON, whatever `contentType` says. */
   call(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown, contentType?: string,
   ): Promise<KubeAnswer>;
-  /** What `kubectl get` shows of a list or an object. */
+  /** The table that `kubectl get` shows for a list or an object. */
   table(path: string): Promise<KubeTable>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export function kubeClient(endpoint: KubeEndpoint): KubeClient {
   };
 }
 
-/** The PEM text of a certificate file that the server writes at its start. */
+/** The PEM text of a certificate file that the server writes when it starts. */
 export async function readCertificate(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch(() => undefined);
 }

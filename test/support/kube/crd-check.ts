@@ -1,7 +1,7 @@
 /**
- * Whether another release of Kubernetes would take a CustomResourceDefinition: its own validation, cost limits of rules
- * included, as a small program built from its Go module. A whole API server of a second release would be dearer and say
- * no more.
+ * Checks whether another release of Kubernetes accepts a CustomResourceDefinition: its own validation, including cost
+ * limits of rules, as a small program built from its Go module. A whole API server of a second release would be slower
+ * and show no more.
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ const MODULE_VERSION = '0.37.2';
 
 const run = promisify(execFile);
 
-/** The program's path, built if need be, or why it cannot be had. */
+/** Returns the program's path, built if needed, or the reason why there is none. */
 export function findCrdCheck(env: NodeJS.ProcessEnv): Promise<{
   readonly path: string;
 } | { readonly missing: string }> {
@@ -26,7 +26,7 @@ export function findCrdCheck(env: NodeJS.ProcessEnv): Promise<{
   return findOrBuildOne({ folder, name: 'crd-check', build });
 }
 
-/** What that release finds wrong with the definitions in some YAML files, one line for each mistake. */
+/** Returns that release's errors in YAML files, one line each. */
 export async function checkDefinitions(path: string, files: readonly string[]): Promise<string[]> {
   const { stdout } = await run(path, [...files]);
   return stdout.split('\n').filter(Boolean);

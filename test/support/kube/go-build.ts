@@ -13,18 +13,18 @@ const run = promisify(execFile);
 export interface GoProgram {
   /** The binary's name. */
   readonly name: string;
-  /** What is built: a package path, or "." for the files given below. */
+  /** The package to build, or "." for the files given below. */
   readonly package: string;
   /** `go get` arguments: modules with their versions. */
   readonly modules: readonly string[];
-  /** What the build's go.mod has besides its own name. */
+  /** The build's go.mod without its module line. */
   readonly goMod?: string;
   readonly ldflags?: string;
   /** Go files beside the go.mod, by name. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** The folder that holds programs, or why there is none. */
+/** The folder of the programs, or the reason why there is none. */
 export type Binaries = { readonly folder: string } | { readonly missing: string };
 
 export interface Programs {
@@ -35,7 +35,7 @@ export interface Programs {
   readonly withoutGo: string;
 }
 
-/** Finds programs in the cache folder, building them if need be. */
+/** Finds programs in the cache folder, and builds missing ones. */
 export async function findOrBuild({ folder, names, build, withoutGo }: Programs): Promise<Binaries> {
   const areThere = (): Promise<boolean> => holdsAll(folder, names);
   if (await areThere()) return { folder };
@@ -70,13 +70,13 @@ export async function hasGo(): Promise<boolean> {
   return run('go', ['version']).then(() => true, () => false);
 }
 
-/** The folder that `go mod download` keeps a module in. */
+/** The folder of a module that `go mod download` has downloaded. */
 export async function moduleFolder(module: string): Promise<string> {
   const { stdout } = await run('go', ['mod', 'download', '-json', module]);
   return (JSON.parse(stdout) as { Dir: string }).Dir;
 }
 
-/** Does `build` under a lock file that names this process, so that test files started together don't do it twice. */
+/** Runs `build` under a lock file with this process's id, so that concurrent test files do not run it twice. */
 export async function once(folder: string, isDone: () => Promise<boolean>, build: () => Promise<void>): Promise<void> {
   await mkdir(folder, { recursive: true });
   const lock = join(folder, '.lock');
@@ -114,17 +114,17 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** A file that keeps a program among the requirements of the build's go.mod. */
+/** A file that keeps a program required in the build's go.mod. */
 export function importing(path: string): string {
   return `//go:build tools\n\npackage build\n\nimport _ "${path}"\n`;
 }
 
-/** The last line of what a failed build said. */
+/** The last line of a failed build's output. */
 export function buildFailure(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).trimEnd().split('\n').at(-1) ?? '';
 }
 
-/** Builds a program into the folder; what is there already stays. */
+/** Builds a program into the folder, unless it exists. */
 export async function goBuild(folder: string, program: GoProgram): Promise<void> {
   if (await isExecutable(join(folder, program.name))) return;
   const cwd = join(folder, `.src-${program.name}`);

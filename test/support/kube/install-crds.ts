@@ -6,7 +6,7 @@ const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const POLL_MS = 50;
 const ESTABLISHED_WITHIN_MS = 120_000;
 
-/** What the server needs to know of a definition here; the rest goes to it as it is. */
+/** The fields of a definition that are used here; the rest is sent unchanged. */
 export interface Definition {
   readonly metadata: { readonly name: string };
   readonly spec: { readonly group: string; readonly names: {
@@ -14,7 +14,7 @@ export interface Definition {
   }; readonly versions: readonly { readonly name: string }[] };
 }
 
-/** Creates the definitions; the result is each as the server has it once it is served. */
+/** Creates the definitions; returns each as stored, once it is served. */
 export async function installCrds(
   client: KubeClient, definitions: readonly Definition[],
 ): Promise<KubeAnswer['body'][]> {

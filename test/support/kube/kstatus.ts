@@ -1,11 +1,11 @@
-/** What Flux makes of an object: its own kstatus library, as a small program built from its Go module. */
+/** Computes an object's status as Flux does: its own kstatus library, as a small program built from its Go module. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { cacheFolder, findOrBuildOne, goBuild } from './go-build.ts';
 
 const VERSION = '1.2.3';
 
-/** The program's path, built if need be, or why it cannot be had. */
+/** Returns the program's path, built if needed, or the reason why there is none. */
 export function findKstatus(env: NodeJS.ProcessEnv): Promise<{ readonly path: string } | { readonly missing: string }> {
   const folder = cacheFolder(env, `kstatus-${VERSION}`);
   const build = async (): Promise<void> => {

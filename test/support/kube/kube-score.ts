@@ -1,4 +1,4 @@
-/** What a linter of manifests says of objects: kube-score, built from its Go module. */
+/** Lints manifests by kube-score, which is built from its Go module. */
 import { execFile } from 'node:child_process';
 import { cacheFolder, findOrBuildOne, goBuild, importing } from './go-build.ts';
 
@@ -23,10 +23,10 @@ interface Scored {
   }[];
 }
 
-/** Grades from here on are fine. */
+/** Grades from here on are accepted. */
 const GOOD = 7;
 
-/** The program's path, built if need be, or why it cannot be had. */
+/** Returns the program's path, built if needed, or the reason why there is none. */
 export function findKubeScore(env: NodeJS.ProcessEnv): Promise<{
   readonly path: string;
 } | { readonly missing: string }> {
@@ -36,12 +36,12 @@ export function findKubeScore(env: NodeJS.ProcessEnv): Promise<{
   return findOrBuildOne({ folder, name: 'kube-score', build: () => goBuild(folder, program) });
 }
 
-/** Findings of all checks, optional ones included, for manifests in YAML. */
+/** Returns the findings of all checks, including optional ones, for manifests in YAML. */
 export async function lint(path: string, manifests: string, optional: readonly string[]): Promise<Finding[]> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const args =
     ['score', '--output-format', 'json', ...optional.flatMap((test) => ['--enable-optional-test', test]), '-'];
-  // it ends with 1 where there are findings
+  // it exits with 1 if there are findings
   const child = execFile(path, args, { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) =>
     stdout.startsWith('[') ? resolve(stdout) : reject(error ?? new Error(stderr)));
   child.stdin?.end(manifests);

@@ -1,9 +1,9 @@
-/** The pinned kubectl, from the cache folder of the other programs of Kubernetes; built the first time. */
+/** The pinned kubectl, built once into the cache folder of Kubernetes' programs. */
 import type { Needed } from '../needs.ts';
 import { kubeFolder, kubernetesProgram } from './binaries.ts';
 import { findOrBuildOne, goBuild } from './go-build.ts';
 
-/** Where it is, or why it cannot be had; with CI=true that is an error. */
+/** Returns the path, or the reason why there is none; throws instead if CI=true. */
 export async function needKubectl(env: NodeJS.ProcessEnv): Promise<Needed> {
   const folder = kubeFolder(env);
   const found = await findOrBuildOne({

@@ -1,7 +1,6 @@
 /**
- * The programs of a Kubernetes node beside etcd and kube-apiserver: built from their Go modules at pinned versions into
- * the same cache folder, the first time (some minutes, most of which a machine that has built kube-apiserver has behind
- * it).
+ * The programs of a Kubernetes node in addition to etcd and kube-apiserver: built once from their Go modules at pinned
+ * versions into the same cache folder (some minutes, less if kube-apiserver was built there).
  */
 import { mkdir } from 'node:fs/promises';
 import { kubeFolder, kubernetesProgram, KUBERNETES_VERSION } from './binaries.ts';
@@ -12,7 +11,7 @@ const COREDNS_VERSION = '1.14.5';
 const OF_KUBERNETES = ['kubectl', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'] as const;
 const ALL = [...OF_KUBERNETES, 'coredns', 'pause'] as const;
 
-/** What a pod's sandbox runs: it only waits for its end. */
+/** The program of a pod's sandbox: it only waits to be stopped. */
 const PAUSE = `package main
 
 import (
@@ -28,7 +27,7 @@ func main() {
 }
 `;
 
-/** With the plugins that a test node needs, and not the many for clouds' name services. */
+/** With the plugins that a test node needs, without those for clouds' DNS. */
 const COREDNS = `package main
 
 import (
@@ -43,7 +42,7 @@ func main() {
 }
 `;
 
-/** Finds them all, building them if need be. */
+/** Finds all of them, and builds missing ones. */
 export function findNodeBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
   const folder = kubeFolder(env);
   return findOrBuild({ folder, names: ALL, build: () => build(folder), withoutGo: 'install Go' });

@@ -1,6 +1,6 @@
 /**
- * A cluster that is there already, instead of an API server of the test's own: MGW_TEST_CLUSTER names a file with its
- * address, as test/support/test-cluster.ts writes it. What a test makes there is taken away at its end.
+ * An existing cluster, used instead of a test API server: MGW_TEST_CLUSTER names a file with its address, written by
+ * test/support/test-cluster.ts. Tests remove at their end what they create there.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import type { KubeClient, KubeEndpoint } from './client.ts';
 
 const GONE_WITHIN_MS = 120_000;
 const POLL_MS = 500;
-/** Cluster-wide things that tests make, the ones that hold others last. */
+/** Cluster-wide objects that tests create, in the order of deletion. */
 const KINDS = [
   '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
   '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
@@ -19,13 +19,13 @@ const KINDS = [
   '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', '/api/v1/namespaces',
 ] as const;
 
-/** Its address, where tests are to run on it. */
+/** Its address, if tests are to run on it. */
 export function otherCluster(env: NodeJS.ProcessEnv): KubeEndpoint | undefined {
   const file = env['MGW_TEST_CLUSTER'];
   return file ? JSON.parse(readFileSync(file, 'utf8')) as KubeEndpoint : undefined;
 }
 
-/** The cluster as if it were the test's own, but that it is neither frozen nor restarted. */
+/** The cluster with the interface of a test's own, except that it is neither frozen nor restarted. */
 export async function borrowCluster(endpoint: KubeEndpoint): Promise<KubeApiserver> {
   const client = kubeClient(endpoint);
   const before = new Map<string, ReadonlySet<string>>();

@@ -1,6 +1,6 @@
 /**
- * Starts child processes that never outlive the test. stop() ends them, and a watchdog does where this process dies in
- * any other way: the kernel then closes the watchdog's standard input.
+ * Starts child processes that never outlive the test. stop() ends them; if this process dies otherwise, the kernel
+ * closes the standard input of a watchdog, which then ends them.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -49,7 +49,7 @@ export async function stopProcess(process: Process): Promise<void> {
   clearTimeout(insist);
 }
 
-/** Kills the processes and removes the folder when this process dies. Returns a function that ends the watch. */
+/** Kills the processes and removes the folder when this process dies. Returns a function that stops the watchdog. */
 export function watchOver(processes: readonly Process[], folder: string): () => void {
   const pids = processes.flatMap((process) => (process.child.pid === undefined ? [] : [String(process.child.pid)]));
   const script = 'folder=$1; shift; cat > /dev/null; kill -9 "$@" 2> /dev/null; rm -rf "$folder"';

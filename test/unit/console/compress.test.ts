@@ -1,4 +1,4 @@
-/** Compressed answers: for whom, which, and that they hold the same. */
+/** Compressed responses: for which browsers, in which encoding, and with the same content. */
 import assert from 'node:assert/strict';
 import { gunzipSync } from 'node:zlib';
 import { describe, it } from 'vitest';

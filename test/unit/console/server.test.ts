@@ -1,4 +1,4 @@
-/** The console's edge: who gets in, what a form must carry, and what every answer says. */
+/** The console's HTTP server: authentication, form tokens, and headers of every response. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { html } from '#web/html.ts';
@@ -144,7 +144,7 @@ describe('signing in', () => {
       method: 'POST', url: '/sign-in', remoteAddress:
         '10.0.0.1', headers: { ...FORM_HEADERS, 'x-forwarded-for': forwarded }, payload: `token=${token}`,
     });
-    // what a client has written itself stands before what the proxy adds
+    // a client's own value comes before the one that the proxy adds
     for (let i = 0; i < 20; i++) assert.equal((await attempt('wrong', `198.51.100.${i}, 203.0.113.7`)).statusCode, 422);
     assert.equal((await attempt(ALICE, '198.51.100.99, 203.0.113.7')).statusCode, 429);
     assert.equal((await attempt(ALICE, '203.0.113.8')).statusCode, 303);

@@ -1,4 +1,4 @@
-/** A console without a cluster or a folder: two people, known by their tokens, and pages that tests bring along. */
+/** A console without a cluster or a folder: two people, identified by their tokens, and pages of the tests. */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { AccessError } from '../../../console/access/access.ts';
@@ -14,7 +14,7 @@ export const ORIGIN = `http://${HOST}`;
 export const ALICE = 'token-of-alice';
 export const BOB = 'token-of-bob';
 
-/** A person who has nothing. */
+/** A person without any rights. */
 export function somebody(name: string): PersonAccess {
   return {
     person: { name },
@@ -34,7 +34,7 @@ const NO_ASSETS: Assets = { href: (file) => `/assets/${file}`, find: () => undef
 export interface Stand {
   readonly app: FastifyInstance;
   readonly logged: { readonly level: string; readonly fields: unknown; readonly message: string }[];
-  /** Tokens that were asked about, in order. */
+  /** The tokens that were checked, in order. */
   readonly asked: string[];
   readonly clock: { nowMs: number };
 }
@@ -68,19 +68,19 @@ export function stand(options: StandOptions = {}): Stand {
   return { app, logged, asked, clock };
 }
 
-/** The Cookie header that a browser would send after this answer. */
+/** The Cookie header that a browser would send after this response. */
 export function cookiesOf(answer: LightMyRequestResponse): string {
   const header = answer.headers['set-cookie'];
   const all = Array.isArray(header) ? header : [header ?? ''];
   return all.filter((each) => !each.includes('Max-Age=0')).map((each) => each.split(';', 1)[0] ?? '').join('; ');
 }
 
-/** What a browser on a page of the console sends with each form. */
+/** The headers that a browser sends with each form. */
 export const FORM_HEADERS = {
   host: HOST, origin: ORIGIN, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded',
 } as const;
 
-/** Signs in and gives the Cookie header. */
+/** Signs in and returns the Cookie header. */
 export async function signIn(app: FastifyInstance, token: string): Promise<string> {
   const answer = await app.inject({
     method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: new URLSearchParams({ token }).toString(),

@@ -60,7 +60,7 @@ describe('TLS of the console', async () => {
   });
 });
 
-/** Until it has said what it found. */
+/** Resolves when it has logged its result. */
 async function lookAgain(look: () => void, told: readonly unknown[]): Promise<void> {
   const before = told.length;
   look();

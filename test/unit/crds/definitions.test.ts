@@ -1,6 +1,5 @@
 /**
- * `kubectl apply -f crds/` reads every .yaml, .yml and .json file of the folder: nothing but the definitions lies
- * there.
+ * `kubectl apply -f crds/` reads every .yaml, .yml and .json file of the folder, so that it contains only definitions.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';

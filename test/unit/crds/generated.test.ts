@@ -1,4 +1,4 @@
-/** What is generated is what its sources say, and what it promises can be relied on. */
+/** Generated files equal what their sources generate, and satisfy Kubernetes' rules. */
 import assert from 'node:assert/strict';
 import { it } from 'vitest';
 import { CONDITIONS, REASONS, type ConditionRow } from '#crds/conditions.ts';

@@ -1,7 +1,4 @@
-/**
- * Objects as large as the schemas let them be where rules have most to do, so that the cost limits of a real server are
- * met.
- */
+/** Objects at the bounds of the schemas where rules cost most, to test the cost limits of a real server. */
 import type { JsonObject } from '#crds/json.ts';
 
 const API_VERSION = 'modelgateway.dev/v1alpha1';

@@ -1,6 +1,6 @@
 /**
- * Random changes of a manifest, such as people make by mistake: fields left out, misspelt, doubled, of another type, at
- * and over a bound.
+ * Random changes of a manifest, like people's mistakes: fields missing, misspelt, duplicated, of another type, at and
+ * over a bound.
  */
 import * as fc from 'fast-check';
 import { isJsonObject, type Json, type JsonObject } from '#crds/json.ts';

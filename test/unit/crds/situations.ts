@@ -1,5 +1,5 @@
 /**
- * The manifests of testdata/, one situation each. Comments at a file's top say what becomes of it: `# accepted`, or a
+ * The manifests of testdata/, one situation each. Comments at a file's top give the expected result: `# accepted`, or a
  * line `# refused: <path>: <part of the message>` for each mistake.
  */
 import { readFile, readdir } from 'node:fs/promises';
@@ -12,7 +12,7 @@ export interface Situation {
   readonly name: string;
   readonly kind: string;
   readonly object: JsonObject;
-  /** Empty: accepted. */
+  /** Empty if it is accepted. */
   readonly expected: readonly ExpectedError[];
 }
 
@@ -37,7 +37,7 @@ function readSituation(name: string, text: string): Situation {
   };
 }
 
-/** A path has no spaces; what has them is a message about the object as a whole. */
+/** A path has no spaces; a text with spaces is a message about the whole object. */
 function expectedError(line: string): ExpectedError {
   const [, path = '', message = line] = /^(\S+): (.+)$/.exec(line) ?? [];
   return { path, message };

@@ -1,4 +1,4 @@
-/** Rules about a change: what may not become another. */
+/** Transition rules: forbidden changes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { JsonObject } from '#crds/json.ts';

@@ -1,10 +1,10 @@
-/** A worker thread in which keys take turns. */
+/** A worker thread that serves keys in turn. */
 import assert from 'node:assert/strict';
 import { describe, it, onTestFinished } from 'vitest';
 import { createFairWorker } from '../../../dataplane/fair-worker.ts';
 import type { FairWorker, FairWorkerOptions } from '../../../dataplane/fair-worker.ts';
 
-/** Answers each job with itself in capitals, and ends at the job "crash". */
+/** Responds to each job with its text in capitals, and exits at the job "crash". */
 const MODULE = new URL(`data:text/javascript,${encodeURIComponent(`
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', ({ job }) => {
@@ -28,7 +28,7 @@ describe('a fair worker', () => {
     };
     const hostile = Array.from({ length: 6 }, (_, index) => run('hostile', `h${index}`));
     await Promise.all([...hostile, run('a', 'a0'), run('b', 'b0'), run('a', 'a1')]);
-    // H0 began before the others came
+    // H0 started before the others arrived
     assert.deepEqual(order, ['H0', 'H1', 'A0', 'B0', 'H2', 'A1', 'H3', 'H4', 'H5']);
   });
 

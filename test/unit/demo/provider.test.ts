@@ -1,4 +1,4 @@
-/** The demo provider, called by the official SDKs without a gateway between: it must be a provider as they know one. */
+/** The demo provider, called by the official SDKs directly, behaves like a real provider. */
 import assert from 'node:assert/strict';
 import { inflateSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
@@ -73,7 +73,7 @@ describe('videos', () => {
       await quick.stop();
     }
   });
-  /** Asked for until it is over, as clients do. */
+  /** Polls until it has ended, as clients do. */
   async function ended(client: OpenAI, id = ''): Promise<OpenAI.Video> {
     for (;;) {
       const video = await client.videos.retrieve(id);

@@ -1,4 +1,4 @@
-/** The demo provider keeps JSON schemas, streams pictures and counts tools, so that every snippet of the docs works. */
+/** The demo provider follows JSON schemas, streams images and counts tools, so that every snippet of the docs works. */
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import Ajv from 'ajv';

@@ -1,7 +1,4 @@
-/**
- * Every example in docs/examples is right as `mgw validate` sees it, and so are the manifests that a page of the
- * documentation shows.
- */
+/** Every example in docs/examples passes `mgw validate`, and so do the manifests in the documentation's pages. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
@@ -15,12 +12,12 @@ import { mgw, tempFolder } from '../../support/cli.ts';
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../../..');
 const EXAMPLES = join(ROOT, 'docs', 'examples');
-/** Warnings that an example is meant to have: Secrets that belong beside it. */
+/** Expected warnings of an example: Secrets that users add. */
 const EXPECTED_WARNINGS: Readonly<Record<string, number>> =
   { 'openai-and-anthropic': 2, 'gitops/models': 2, 'clouds': 1 };
 
 describe('examples', () => {
-  // two hold manifests of other kinds too, beside a folder that is as the others are
+  // two also contain manifests of other kinds
   const folders = [...readdirSync(EXAMPLES).filter((name) => !name.endsWith('.mgw-data') &&
     name !== 'kubernetes' && name !== 'gitops'), 'kubernetes/first-call', 'gitops/models'];
   it('exist', () => assert.ok(folders.length >= 6 && folders.includes('quickstart')));
@@ -88,7 +85,7 @@ describe('manifests in the documentation', () => {
   }
 });
 
-/** The YAML blocks of a page that hold whole manifests. */
+/** The YAML blocks of a page that contain whole manifests. */
 function manifestsIn(page: string): string[] {
   const blocks =
     [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text);

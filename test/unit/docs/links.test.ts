@@ -16,7 +16,7 @@ describe('links in Markdown files', () => {
   });
 });
 
-/** Links of the page that lead nowhere. Addresses of other sites are not followed. */
+/** Returns the broken links of a page. Links to other sites are not followed. */
 function brokenLinks(page: string): readonly string[] {
   const text = withoutCode(readFileSync(join(ROOT, page), 'utf8'));
   const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
@@ -30,7 +30,7 @@ function resolves(page: string, link: string): boolean {
   return anchor === undefined || anchorsOf(target).has(anchor);
 }
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** The anchors of a page's headings, as GitHub generates them. */
 function anchorsOf(page: string): ReadonlySet<string> {
   const headings = withoutCode(readFileSync(join(ROOT, page), 'utf8')).matchAll(/^#{1,6} (.+)$/gm);
   return new Set([...headings].map(([, heading = '']) =>

@@ -1,9 +1,9 @@
-/** Time that passes only when a test says so. */
-import type { Clock } from '../../../operator/clock.ts';
+/** A clock that advances only when a test says so. */
+import type { OperatorClock } from '../../../operator/clock.ts';
 import { NOW_MS } from './support.ts';
 
-export interface FakeClock extends Clock {
-  /** Lets time pass, timer by timer, and everything settle in between. */
+export interface FakeClock extends OperatorClock {
+  /** Advances the clock, timer by timer, and settles promises in between. */
   pass(ms: number): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function fakeClock(): FakeClock {
   };
 }
 
-/** All promises that can be are resolved. */
+/** Resolves when no promise can make progress. */
 export async function settled(): Promise<void> {
   for (let i = 0; i < 12; i++) await new Promise((resolve) => { setImmediate(resolve); });
 }

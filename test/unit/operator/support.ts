@@ -1,4 +1,4 @@
-/** What the operator's tests share: manifests as Resources, and a temporary folder. */
+/** Support of the operator's tests: manifests as Resources, and a temporary folder. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
 
 const kinds = await loadApiKinds();
 
-/** A group for all, a route with one model, and its price. `more` goes into the route's channel. */
+/** A group for all, a route with one model, and its price. `more` is added to the route's channel. */
 export function platformManifest(more = ''): string {
   return `apiVersion: modelgateway.dev/v1alpha1
 kind: Group
@@ -50,12 +50,12 @@ export function resourcesOf(text: string): Resources {
   return resources;
 }
 
-/** A loader as startOperator makes it. */
+/** A loader like that of startOperator. */
 export function newLoader(startMs = 0): ReturnType<typeof createLoader> {
   return createLoader({ kinds, defaultNamespace: GATEWAY_NAMESPACE }, countGenerations(startMs));
 }
 
-/** A folder that is gone after the test. */
+/** A folder that is removed after the test. */
 export async function temporaryFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mgw-operator-'));
   t.onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -23,7 +23,8 @@ await run(async (model) => {
 
   const chat = client.chats.create({ model, config: { tools } });
   let call;
-  for await (const chunk of await chat.sendMessageStream({ message: 'use the tool' })) call ??= chunk.functionCalls?.[0];
+  for await (const chunk of await chat.sendMessageStream({ message: 'use the tool' }))
+    call ??= chunk.functionCalls?.[0];
   const response = { output: `20 C in ${String(call.args.city)}` };
   const told = await chat.sendMessage({ message: [{ functionResponse: { id: call.id, name: call.name, response } }] });
   check(told.text.includes('20 C'), 'the tool\'s result');

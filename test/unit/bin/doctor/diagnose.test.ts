@@ -1,4 +1,4 @@
-/** What answers of the clouds say about a channel. */
+/** The meaning of clouds' responses for a channel. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { diagnose, isFault } from '../../../../bin/doctor/diagnose.ts';

@@ -1,4 +1,4 @@
-/** A folder of manifests changed by its admin, with a real operator on a real folder. */
+/** Changes to a folder of manifests by its admin, with a real operator on a real folder. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { access, chmod, lstat, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -84,20 +84,18 @@ async function machine(t: TestContext, team = TEAM): Promise<Machine> {
     publish: () => ({ accepted: true }), onMinted: (key) => minted.push(key), onProblems: ignore,
   });
   t.onTestFinished(() => operator.stop());
-  const door = createFilesAccess({
+  const filesAccess = createFilesAccess({
     source: operator.manifests, kinds: await loadApiKinds(), log: { info: ignore }, isToken: (token) =>
       token === TOKEN, delay: async (ms) => { await setTimeout(ms); },
   });
-  const admin = await door.signIn({ token: TOKEN });
+  const admin = await filesAccess.signIn({ token: TOKEN });
   assert.ok(admin);
-  assert.equal(await door.signIn({ token: `${TOKEN}5` }), undefined);
+  assert.equal(await filesAccess.signIn({ token: `${TOKEN}5` }), undefined);
   const path = join(config, 'team.yaml');
   return { admin, config, data, team: path, text: () => readFile(path, 'utf8'), source: operator.manifests, minted };
 }
 
-/**
- * As long as it is not disposed of. Root may write whatever its permissions are, but not what is mounted to be read.
- */
+/** Read-only until it is disposed of. Root can write whatever the permissions are, but not on a read-only mount. */
 async function writeProtected(path: string): Promise<AsyncDisposable> {
   if (process.getuid?.() !== 0) {
     const { mode } = await stat(path);
@@ -115,12 +113,12 @@ async function seen(admin: PersonAccess, ref = CI): Promise<{ generation: number
   return { uid, generation };
 }
 
-/** What an edit keeps of a text: its lines, but not empty ones, nor how far a comment stands from what it is beside. */
+/** The parts of a text that an edit keeps: its lines, but not empty ones, nor the distance of a comment. */
 function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line !== '').map((line) => line.replace(/ +#/, ' #'));
 }
 
-/** Of the team's manifests, from 1. */
+/** The line in the team's manifests, from 1. */
 function lineOf(text: string): number {
   return TEAM.slice(0, TEAM.indexOf(text)).split('\n').length;
 }
@@ -161,7 +159,7 @@ describe('a change', () => {
       type === 'Accepted')?.observedGeneration, changed.metadata.generation);
     assert.deepEqual(linesOf(await text()), linesOf(TEAM.replace(
       '"2"     # not more!\n', '"30.50"     # not more!\n  maxConcurrency: 4\n',
-    )), 'what is so by default gets no line');
+    )), 'defaults get no line');
     assert.equal((await stat(team)).mode & 0o777, 0o640);
     const again = await admin.change(
       'ApiKey', CI, { ...await seen(admin), patch: { spec: { maxConcurrency: null, quota: { limitUsd: '2' } } } },
@@ -231,7 +229,7 @@ describe('a change', () => {
     ), refused('Invalid', new RegExp(`:${lineOf('&models')}: it has an anchor`)));
     await admin.change('ApiKey', alias, { ...await seen(admin, alias), patch: { spec: { maxConcurrency: 4 } } });
     assert.deepEqual(
-      linesOf(await text()), linesOf(TEAM.replace('maxConcurrency: 3', 'maxConcurrency: 4')), 'beside it all is well',
+      linesOf(await text()), linesOf(TEAM.replace('maxConcurrency: 3', 'maxConcurrency: 4')), 'the rest can be edited',
     );
   });
 
@@ -333,7 +331,7 @@ spec:
     limitUsd: "7"
 `);
     assert.equal(await admin.readKeyText(ref), minted.find(({ name }) =>
-      name === 'new')?.key, 'its key is there when it is answered');
+      name === 'new')?.key, 'the key exists when create() resolves');
     await assert.rejects(admin.create('ApiKey', ref, CI_SPEC), refused('AlreadyExists'));
     const account = { namespace: 'team', name: 'new' };
     await admin.create('Account', account, { grants: [] } as unknown as ObjectOf<'Account'>['spec']);

@@ -1,10 +1,10 @@
-/** Signing in with an API key: one key, to read only, and nothing of anybody else. */
+/** Signing in with an API key: one key, read-only, and no other objects. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, it } from 'vitest';
 import { keysOfResources } from '../../../../console/access/key-access.ts';
-import { createWorld } from '../../../support/console-access.ts';
-import type { ConsoleWorld } from '../../../support/console-access.ts';
+import { createConsoleFixture } from '../../../support/console-access.ts';
+import type { ConsoleFixture } from '../../../support/console-access.ts';
 import { keysStand, openBrowser, PLATFORM, resourcesOf, TENANTS } from '../keys/stand.ts';
 import type { Browser } from '../keys/stand.ts';
 import { FORM_HEADERS } from '../stand.ts';
@@ -14,7 +14,7 @@ const KEY = `sk-${'k'.repeat(48)}`;
 const OWN = '/keys/team-a/ci-bot';
 
 interface HolderStand {
-  readonly world: ConsoleWorld;
+  readonly world: ConsoleFixture;
   readonly app: ReturnType<typeof keysStand>['app'];
   readonly logged: ReturnType<typeof keysStand>['logged'];
   readonly clock: ReturnType<typeof keysStand>['clock'];
@@ -25,7 +25,7 @@ interface HolderStand {
 
 /** `KEY` is the text of team-a/ci-bot. */
 function holderStand(proxied = false): HolderStand {
-  const world = createWorld([...PLATFORM, ...TENANTS]);
+  const world = createConsoleFixture([...PLATFORM, ...TENANTS]);
   const ciBot = world.apiKey('team-a', 'ci-bot');
   world.put({ ...ciBot, status: { ...ciBot.status, keyHash: hash('sha256', KEY, 'hex') } });
   const uidOf = (name: string): string => world.apiKey('team-a', name).metadata.uid ?? '';
@@ -147,13 +147,13 @@ describe('a key that is not valid', () => {
 
   it('ends the session when it is rotated, disabled or deleted, at the next page', async () => {
     for (const end of [
-      (world: ConsoleWorld) => {
+      (world: ConsoleFixture) => {
         const apiKey = world.apiKey('team-a', 'ci-bot');
         world.put({ ...apiKey, status: { ...apiKey.status, keyHash: 'f'.repeat(64) } });
       },
-      (world: ConsoleWorld) =>
+      (world: ConsoleFixture) =>
         void world.edit('ApiKey', { namespace: 'team-a', name: 'ci-bot' }, (spec) => ({ ...spec, enabled: false })),
-      (world: ConsoleWorld) => void world.objects.delete('ApiKey team-a/ci-bot'),
+      (world: ConsoleFixture) => void world.objects.delete('ApiKey team-a/ci-bot'),
     ]) {
       const stand = holderStand();
       const holder = await stand.holder();

@@ -1,4 +1,4 @@
-/** What the API server refuses, in words for the person who asked. */
+/** Errors of the API server, in words for the person. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { accessErrorOf } from '../../../../console/access/kube-errors.ts';
@@ -9,7 +9,7 @@ interface Case {
   readonly reason?: string;
   readonly words: string;
   readonly causes?: readonly { readonly field: string; readonly message: string }[];
-  /** The fault, and its fields as "path: message". */
+  /** The error, and its fields as "path: message". */
   readonly says: readonly [fault: string, ...fields: string[]];
   readonly message?: RegExp;
 }

@@ -1,4 +1,4 @@
-/** What is asked of the API server about a person's rights, how often, and what follows from the answers. */
+/** Requests to the API server about a person's rights, how often they are sent, and the results. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { createRights, mapConcurrently } from '../../../../console/access/rights.ts';

@@ -1,7 +1,4 @@
-/**
- * The form of a key, without pages: what was typed → a spec, a patch of what differs, and two people's changes side by
- * side.
- */
+/** The form of a key, without pages: input → a spec, a patch of the differences, and concurrent edits. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';

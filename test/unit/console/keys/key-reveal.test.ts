@@ -1,18 +1,18 @@
-/** A key is shown once, whichever replicas are asked for it, and never where that cannot be said for sure. */
+/** A key is shown once, whichever replicas are asked, and never if that is uncertain. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { AccessError } from '../../../../console/access/access.ts';
 import { localState } from '../../../../console/access/shared-state.ts';
 import { claimReveal, isRevealed } from '../../../../console/keys/key-reveal.ts';
 import { ANNA, PLATFORM, TENANTS, keysStand } from './stand.ts';
-import { createWorld } from '../../../support/console-access.ts';
+import { createConsoleFixture } from '../../../support/console-access.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const hashOf = (number: number): string => String(number).padStart(64, '0').split('').toReversed().join('');
 
 describe('a generated key', () => {
   it('is shown by one of several replicas that are asked at once', async () => {
-    const [world, state] = [createWorld([...PLATFORM, ...TENANTS]), localState()];
+    const [world, state] = [createConsoleFixture([...PLATFORM, ...TENANTS]), localState()];
     const stands = Array.from({ length: 4 }, () => keysStand({ world, state }));
     const browsers = await Promise.all(stands.map(({ browser }) => browser(ANNA)));
     const { uid = '' } = world.apiKey('team-a', 'ci-bot').metadata;
@@ -55,7 +55,7 @@ describe('a generated key', () => {
       `?rotation=3&since=${clock.nowMs}`, `?rotation=x&since=${clock.nowMs}`, '?rotation=2&since=x',
     ])
       assert.ok(!(await anna.get(`${at}${query}`)).markup.includes(text), query);
-    // whoever still waits for the key of before is told, and does not take the next one's place
+    // a request that waits for the previous key gets an answer, and does not take the next one's place
     assert.match((await anna.get(`${at}?rotation=1&since=${clock.nowMs}`)).markup, /data-state="Over"/);
     assert.ok((await anna.get(location)).markup.includes(text));
   });

@@ -1,4 +1,4 @@
-/** The one status of keys and accounts: a table of situations, and what each is called. */
+/** The status of keys and accounts: a table of situations and their names. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
@@ -7,14 +7,14 @@ import type { KeyStatus, KeyStatusContext } from '../../../../console/keys/key-s
 import type { Shortage } from '../../../../console/wallet/shortages.ts';
 import { accountFacts } from '../../../../console/wallet/account-facts.ts';
 import { accountStatusOf } from '../../../../console/wallet/account-status.ts';
-import { condition, createWorld, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
+import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 
 const READY = condition('Ready', 'True', 'Ready', '');
 const LIMITED = { quota: { limitUsd: '25' } };
 const spent = (usd: string) => ({ spentUsd: usd, conditions: [READY] });
 
 function keyOf(spec: object, status?: object): ApiKey {
-  return createWorld([keyManifest('team-a', 'ci-bot', spec, status)]).apiKey('team-a', 'ci-bot');
+  return createConsoleFixture([keyManifest('team-a', 'ci-bot', spec, status)]).apiKey('team-a', 'ci-bot');
 }
 
 function accountOf(grants: readonly string[], status?: object): Account {
@@ -22,7 +22,7 @@ function accountOf(grants: readonly string[], status?: object): Account {
     apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Account', metadata: { namespace: 'team-a', name: 'team-a' },
     spec: { grants: grants.map((usd, index) => ({ name: `g${index}`, usd })) }, ...status && { status },
   };
-  const [account] = createWorld([manifest]).objects.values();
+  const [account] = createConsoleFixture([manifest]).objects.values();
   assert.ok(account?.kind === 'Account');
   return account;
 }

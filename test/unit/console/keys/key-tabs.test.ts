@@ -1,4 +1,4 @@
-/** The tabs of a key's page: who sees them, and what is in them. */
+/** The tabs of a key's page: their visibility and content. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { ANNA, keysStand, READER } from './stand.ts';

@@ -1,7 +1,4 @@
-/**
- * The list of keys: what is asked for, what is found, in which order, on which page; and what the page says where
- * nothing is.
- */
+/** The list of keys: queries, results, order and pages; and the page without results. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -10,12 +7,12 @@ import { readinessOf } from '../../../../console/keys/key-facts.ts';
 import { keyStatusOf } from '../../../../console/keys/key-status.ts';
 import { KEY_COLUMNS, keysPath, parseKeysQuery, sortedBy } from '../../../../console/keys/keys-query.ts';
 import { KEYS_PER_PAGE as PAGE_SIZE, selectKeys } from '../../../../console/keys/keys-query.ts';
-import { condition, createWorld, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
+import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import { ACCOUNT, ANNA, BLIND, BOTH, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './stand.ts';
 
 const queryOf = (text: string) => parseKeysQuery(new URLSearchParams(text));
 const apiKeys = (manifests: readonly unknown[]) =>
-  [...createWorld(manifests).objects.values()].filter((object): object is ApiKey => object.kind === 'ApiKey');
+  [...createConsoleFixture(manifests).objects.values()].filter((object): object is ApiKey => object.kind === 'ApiKey');
 const ROW = {
   groupNames: new Map([['auto-a', 'Auto-A'], ['economy', 'Cheap and slow']]),
   statusOf: (apiKey: ApiKey) => keyStatusOf(apiKey, {
@@ -110,7 +107,7 @@ describe('pages of the list', () => {
   });
   it('have links that keep the view', async () => {
     const { browser } = keysStand({ world:
-      createWorld(Array.from({ length: 350 }, (_, index) => keyManifest('team-a', `key-${index}`))) });
+      createConsoleFixture(Array.from({ length: 350 }, (_, index) => keyManifest('team-a', `key-${index}`))) });
     const { markup } = await (await browser(ANNA)).get('/keys?group=auto-a&sort=-used&page=2');
     assert.equal(rowsIn(markup).length, 100);
     assert.match(markup, /101–200 of 350 · page 2 of 4/);
@@ -166,7 +163,7 @@ describe('the page of keys', () => {
     assert.match(keysCsv([]), /^namespace,[a-z_,]+\r\n$/);
   });
   it('says what to do without keys, matches or rights', async () => {
-    const empty = keysStand({ world: createWorld(PLATFORM) });
+    const empty = keysStand({ world: createConsoleFixture(PLATFORM) });
     assert.match((await (await empty.browser(ANNA)).get('/keys')).markup, /id="no-keys"[\s\S]*href="\/keys\/new"/);
     assert.match(
       (await (await empty.browser(READER)).get('/keys')).markup,
@@ -205,7 +202,7 @@ describe('the page of keys', () => {
   });
   it('escapes names and messages', async () => {
     const hostile = '"><script>alert(1)</script><img src=x onerror=alert(1)>\u202E';
-    const world = createWorld([keyManifest('team-a', 'x', {}, {
+    const world = createConsoleFixture([keyManifest('team-a', 'x', {}, {
       keyHash: 'a', keyPrefix: hostile, keyRotation: 1, spentUsd: hostile, lastUsedTime: hostile, conditions: [
         condition('Ready', 'False', hostile, hostile), condition('QuotaLow', 'True', hostile, hostile),
       ],
@@ -229,7 +226,7 @@ describe('the page of keys', () => {
     const hostile = `<img src=x onerror="alert(1)">'`;
     const platform = (kind: string, name: string, spec: object): unknown =>
       ({ apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { namespace: 'model-gateway', name }, spec });
-    const world = createWorld([
+    const world = createConsoleFixture([
       platform('ModelRoute', 'r', { models: [{
         name: hostile, contextTokens: 1000, maxOutputTokens: 1000,
       }], channels: [{ name: 'c', protocol: 'OpenAI', baseUrl: 'https://p.example/v1' }] }),

@@ -1,9 +1,9 @@
 /** Creating a key without scripts, seeing it once, and the groups that can be chosen. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { createWorld, keyManifest } from '../../../support/console-access.ts';
+import { createConsoleFixture, keyManifest } from '../../../support/console-access.ts';
 import { nameOf } from '../../../../console/forms/api-key.ts';
-import { usualPayer } from '../../../../console/keys/payers.ts';
+import { defaultPayer } from '../../../../console/keys/payers.ts';
 import { ACCOUNT, ANNA, BLIND, BOTH, GATEWAY, keysStand, NOBODY, PLATFORM, READER, TENANTS } from './stand.ts';
 import type { Browser } from './stand.ts';
 
@@ -11,7 +11,7 @@ const NEW_KEY = {
   name: 'bot', group: 'auto-a', account: 'team-a', quota: 'Limited', limitUsd: '12.50', period: 'Daily',
 };
 
-/** Creates a key and gives the page that it leads to. */
+/** Creates a key and returns the page that follows. */
 async function create(browser: Browser, fields: Record<string, string | string[]> = {}): Promise<string> {
   await browser.get('/keys/new');
   const { status, location } = await browser.submit('key-form', { ...NEW_KEY, ...fields });
@@ -41,7 +41,7 @@ describe('creating a key', () => {
     );
     const text = world.mint('team-a', 'bot');
     assert.doesNotMatch(made, new RegExp(text));
-    // a look at the head alone is not the one showing
+    // a HEAD request does not show the key
     assert.equal(await anna.head(made), '');
     const shown = await anna.get(made);
     assert.match(shown.markup, new RegExp(`<code id="key-text">${text}</code>`));
@@ -190,12 +190,12 @@ describe('creating a key', () => {
   it('starts with the last choice, or the only account and the group with the most models', async () => {
     const checked = (markup: string) => /name="group" value="([^"]*)" required checked/.exec(markup)?.[1];
     const chosen = (markup: string) => /<option value="([^"]*)"[^>]* selected>[^<]* left</.exec(markup)?.[1];
-    const fresh = keysStand({ world: createWorld([...PLATFORM, ...TENANTS.slice(0, 2)]) });
+    const fresh = keysStand({ world: createConsoleFixture([...PLATFORM, ...TENANTS.slice(0, 2)]) });
     const first = (await (await fresh.browser(ANNA)).get('/keys/new')).markup;
     assert.deepEqual([checked(first), chosen(first)], ['auto-a', 'team-a/team-a']);
     const both = (await (await fresh.browser(BOTH)).get('/keys/new')).markup;
     assert.deepEqual([checked(both), chosen(both)], ['auto-a', undefined], 'of two accounts none is guessed');
-    const world = createWorld([...PLATFORM, ...TENANTS]);
+    const world = createConsoleFixture([...PLATFORM, ...TENANTS]);
     const put = (name: string, at: string): void => {
       const apiKey = world.apiKey('team-a', name);
       world.put({ ...apiKey, metadata: { ...apiKey.metadata, creationTimestamp: at } });
@@ -211,7 +211,7 @@ describe('creating a key', () => {
         type: 'Automatic', priceRatio: '2', allowedNamespaces: { from: 'All' }, members: [{ name: 'auto-a' }],
       },
     };
-    const { browser } = keysStand({ world: createWorld([...PLATFORM, automatic, ACCOUNT]) });
+    const { browser } = keysStand({ world: createConsoleFixture([...PLATFORM, automatic, ACCOUNT]) });
     const { markup } = await (await browser(ANNA)).get('/keys/new');
     assert.match(markup, /name="group" value="smart" required checked/);
   });
@@ -230,9 +230,9 @@ describe('creating a key', () => {
   });
   it('never chooses the gateway\'s own namespace where there is another', () => {
     const payer = (namespace: string) => ({ namespace, name: 'main', balanceNanoUsd: 1n });
-    assert.equal(usualPayer([payer(GATEWAY), payer('team-a')], undefined, GATEWAY)?.namespace, 'team-a');
-    assert.equal(usualPayer([payer(GATEWAY)], undefined, GATEWAY)?.namespace, GATEWAY);
-    assert.equal(usualPayer([payer('a'), payer('b')], undefined, GATEWAY), undefined);
+    assert.equal(defaultPayer([payer(GATEWAY), payer('team-a')], undefined, GATEWAY)?.namespace, 'team-a');
+    assert.equal(defaultPayer([payer(GATEWAY)], undefined, GATEWAY)?.namespace, GATEWAY);
+    assert.equal(defaultPayer([payer('a'), payer('b')], undefined, GATEWAY), undefined);
   });
   it('turns any name into a valid object name', async () => {
     const { browser, world } = keysStand();
@@ -263,12 +263,12 @@ describe('creating a key', () => {
   });
   it('leads to a new account if there is none, for people who can create one', async () => {
     const withoutAccounts = TENANTS.filter((each) => (each as { kind: string }).kind !== 'Account');
-    const world = createWorld([...PLATFORM, ...withoutAccounts]);
+    const world = createConsoleFixture([...PLATFORM, ...withoutAccounts]);
     const { browser } = keysStand({ world });
     const { markup } = await (await browser(ANNA)).get('/keys/new');
     assert.match(markup, /The namespace <b><bdi>team-a<\/bdi><\/b> has no account\./);
     assert.match(markup, /href="\/wallet\/new\?next=key">Create account</);
-    const one = createWorld([...PLATFORM, ...TENANTS.slice(0, 1)]);
+    const one = createConsoleFixture([...PLATFORM, ...TENANTS.slice(0, 1)]);
     const olga = (await (await keysStand({ world: one }).browser(BOTH)).get('/keys/new?namespace=team-b')).markup;
     assert.match(
       olga, /The namespace <bdi>team-b<\/bdi> has no account\. <a href="\/wallet\/new\?next=key&amp;namespace/,
@@ -299,7 +299,7 @@ describe('the groups to choose from', () => {
     assert.doesNotMatch(markup, /value="vip"|value="internal"|unpriced/);
   });
   it('are typed, like models, if there are none yet', async () => {
-    const { browser, world } = keysStand({ world: createWorld([ACCOUNT]) });
+    const { browser, world } = keysStand({ world: createConsoleFixture([ACCOUNT]) });
     const anna = await browser(ANNA);
     const { markup } = await anna.get('/keys/new?namespace=team-a');
     assert.match(markup, /<input id="f-group" name="group"[^>]*required/);
@@ -320,7 +320,7 @@ describe('the groups to choose from', () => {
       spec: { type: 'Automatic', priceRatio:
         '2', allowedNamespaces: { from: 'All' }, members: members.map((member) => ({ name: member })) },
     });
-    const { browser } = keysStand({ world: createWorld([
+    const { browser } = keysStand({ world: createConsoleFixture([
       ...PLATFORM, automatic('smart', ['auto-a', 'economy']), automatic('plain', ['economy']),
       keyManifest('team-a', 'k'), ACCOUNT,
     ]) });

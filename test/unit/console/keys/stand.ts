@@ -6,8 +6,8 @@ import type { Resource } from '#crds/types.gen.ts';
 import type { ConsoleAccess } from '../../../../console/access/access.ts';
 import { buildResources } from '../../../../operator/store/resources.ts';
 import type { Resources } from '../../../../operator/store/resources.ts';
-import { condition, createWorld, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
-import type { ConsoleWorld, Rights } from '../../../support/console-access.ts';
+import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
+import type { ConsoleFixture, Rights } from '../../../support/console-access.ts';
 import { csrfIn, FORM_HEADERS, HOST, signIn, stand } from '../stand.ts';
 import type { Stand, StandOptions } from '../stand.ts';
 
@@ -36,7 +36,7 @@ const route = (name: string, models: readonly object[], protocol: string): unkno
     'direct', protocol, baseUrl: protocol === 'OpenAI' ? 'https://provider.example/v1' : 'https://provider.example' }],
 });
 
-/** What the platform team has set up: four groups, of which team-a may name three. */
+/** The platform team's objects: four groups, of which team-a can use three. */
 export const PLATFORM: readonly unknown[] = [
   route('anthropic', [
     { name: 'claude-sonnet-4-5', ...CHAT }, { name: 'claude-haiku-4-5', ...CHAT }, { name: 'claude-opus-4-1', ...CHAT },
@@ -66,7 +66,7 @@ export const ACCOUNT: unknown = {
   spec: { grants: [{ name: '2026-11', usd: '250.00' }] }, status: { balanceUsd: '182.4312' },
 };
 
-/** Tenants' objects: enough that every state of a key is there. */
+/** Tenants' objects, with every state of a key. */
 export const TENANTS: readonly unknown[] = [
   ACCOUNT,
   { apiVersion: API, kind: 'Account', metadata: { namespace: 'team-b', name: 'team-b' }, spec: {} },
@@ -98,23 +98,23 @@ export const TENANTS: readonly unknown[] = [
   }),
 ];
 
-/** All that the operator has read, made of a world. */
-export function resourcesOf(world: ConsoleWorld): Resources {
+/** The operator's resources, from a fixture. */
+export function resourcesOf(world: ConsoleFixture): Resources {
   return buildResources({ objects: [...world.objects.values()].map((object): Resource =>
     structuredClone(object)), secrets: [], namespaces: new Map([['team-b', { tier: 'gold' }]]) });
 }
 
 interface KeysStand extends Stand {
-  readonly world: ConsoleWorld;
+  readonly world: ConsoleFixture;
   readonly access: ConsoleAccess;
   readonly app: FastifyInstance;
   readonly browser: (rights: Rights) => Promise<Browser>;
 }
 
-/** A console over this world, or over the two tenants'. */
+/** A console over this fixture, or over the two tenants'. */
 export function keysStand({
-  world = createWorld([...PLATFORM, ...TENANTS]), backend, ...options
-}: StandOptions & { readonly world?: ConsoleWorld; readonly backend?: ConsoleAccess['backend'] } = {}): KeysStand {
+  world = createConsoleFixture([...PLATFORM, ...TENANTS]), backend, ...options
+}: StandOptions & { readonly world?: ConsoleFixture; readonly backend?: ConsoleAccess['backend'] } = {}): KeysStand {
   const access = world.access(PEOPLE, backend);
   const base =
     stand({ access, resources: () => resourcesOf(world), gatewayUrl: 'https://models.example.com', ...options });
@@ -132,15 +132,15 @@ export interface Shown {
 
 export interface Browser {
   readonly get: (path: string) => Promise<Shown>;
-  /** The body, which there is none of. */
+  /** Returns the body, which must exist. */
   readonly head: (path: string) => Promise<string>;
   /** With the page's CSRF token. */
   readonly post: (path: string, fields: Readonly<Record<string, string | readonly string[]>>) => Promise<Shown>;
-  /** The form with this id on the last page, sent with these fields changed; null takes one out. */
+  /** Submits the form with this id on the last page, with these fields changed; null removes one. */
   readonly submit: (
     form: string, changes?: Readonly<Record<string, string | readonly string[] | null>>,
   ) => Promise<Shown>;
-  /** The page that a redirect leads to. */
+  /** Follows a redirect. */
   readonly follow: (shown: Shown) => Promise<Shown>;
 }
 
@@ -187,7 +187,7 @@ function unescape(text: string): string {
   return text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity);
 }
 
-/** What a browser would send of a form as it stands. */
+/** Returns the fields that a browser would send for a form. */
 function readForm(markup: string, id: string): { readonly action: string; readonly fields: URLSearchParams } {
   const [, head = '', body = ''] = new RegExp(`<form([^>]*id="${id}"[^>]*)>([\\s\\S]*?)</form>`).exec(markup) ?? [];
   if (head === '') throw new Error(`no form ${id}`);

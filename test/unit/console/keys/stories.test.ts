@@ -1,4 +1,4 @@
-/** What people do with keys, page by page, without scripts: edit, rotate, switch, delete. */
+/** Tasks with keys, page by page, without scripts: edit, rotate, switch, delete. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { AccessError } from '../../../../console/access/access.ts';

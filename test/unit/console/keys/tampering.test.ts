@@ -1,9 +1,7 @@
-/**
- * Whatever is put into addresses and forms: nobody reaches another tenant's keys, and nobody does what no form offers.
- */
+/** Forged addresses and forms give no access to another tenant's keys, and to nothing that no form offers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { createWorld, keyManifest } from '../../../support/console-access.ts';
+import { createConsoleFixture, keyManifest } from '../../../support/console-access.ts';
 import { ANNA, BEN, keysStand, PLATFORM, READER } from './stand.ts';
 
 const THEIRS = '/keys/team-b/secret-project';
@@ -169,7 +167,8 @@ describe('an address without a valid name', () => {
 
 describe('a key of another gateway', () => {
   it('is shown and changed only by that gateway\'s console', async () => {
-    const world = createWorld([...PLATFORM, keyManifest('team-a', 'other', { gatewayNamespace: 'second-gateway' })]);
+    const other = keyManifest('team-a', 'other', { gatewayNamespace: 'second-gateway' });
+    const world = createConsoleFixture([...PLATFORM, other]);
     const { browser } = keysStand({ world });
     const anna = await browser(ANNA);
     const { status, markup } = await anna.get('/keys/team-a/other/settings');

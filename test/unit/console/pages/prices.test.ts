@@ -9,7 +9,7 @@ import { pricingJson } from '#web/pricing/json.ts';
 import { compile } from '../../../../dataplane/state/compile.ts';
 import { compilePriceList, createPriceLists } from '../../../../console/pages/prices.ts';
 import { buildResources } from '../../../../operator/store/resources.ts';
-import { createWorld } from '../../../support/console-access.ts';
+import { createConsoleFixture } from '../../../support/console-access.ts';
 import { REALISTIC, sampleSnapshot } from '../../dataplane/server/pricing/sample.ts';
 import { walletStand } from '../wallet/stand.ts';
 
@@ -90,7 +90,7 @@ describe('the operator\'s price list', () => {
 
   test('is worked out again only when something has changed that prices come from', () => {
     const resources =
-      buildResources({ objects: createWorld(PRICES).objects.values(), secrets: [], namespaces: new Map() });
+      buildResources({ objects: createConsoleFixture(PRICES).objects.values(), secrets: [], namespaces: new Map() });
     const lists = createPriceLists('model-gateway');
     const first = lists(resources, 0);
     assert.deepEqual(first.pricing.rows.map(({ modelName }) => modelName), ['claude-sonnet-4-5', 'flux']);

@@ -1,10 +1,10 @@
-/** Overview, groups, routes and YAML: what each of them shows, and to whom; how a channel is drained. */
+/** Overview, groups, routes and YAML: their content for each person; draining a channel. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'vitest';
-import type { ChannelFigures, ProxyFigures } from '../../../../dataplane/activity/activity.ts';
+import type { ChannelStats, ProxyStats } from '../../../../dataplane/activity/activity.ts';
 import { LATENCY_CLASSES_MS } from '../../../../dataplane/activity/activity.ts';
 import { channelHealth, errorRate, latencyAt } from '../../../../console/platform/channel-health.ts';
-import { condition, createWorld, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
+import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import { activityOf, call, usageBook, walletStand } from '../wallet/stand.ts';
 import type { WalletStand } from '../wallet/stand.ts';
 
@@ -55,14 +55,14 @@ const MANIFESTS = [
 const durations = (counts: Readonly<Record<number, number>>): number[] =>
   [...LATENCY_CLASSES_MS, Infinity].map((end) => counts[end] ?? 0);
 
-const figures = (channel: string, more: Partial<ChannelFigures> = {}): ChannelFigures =>
+const figures = (channel: string, more: Partial<ChannelStats> = {}): ChannelStats =>
   ({ channel, inFlight: 0, attempts: 0, failed: 0, skipped: 0, latency: durations({}), ...more });
 
 function textOf(markup: string): string {
   return markup.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
 }
 
-let reports: ProxyFigures[] = [];
+let reports: ProxyStats[] = [];
 let stand: WalletStand;
 
 beforeEach(() => {
@@ -101,15 +101,15 @@ describe('the models', () => {
 });
 
 describe('the health of channels', () => {
-  const [route] = createWorld([ROUTE]).objects.values();
-  const healthOf = (told: readonly ProxyFigures[], drainedChannels?: readonly string[]) => {
+  const [route] = createConsoleFixture([ROUTE]).objects.values();
+  const healthOf = (told: readonly ProxyStats[], drainedChannels?: readonly string[]) => {
     assert.ok(route?.kind === 'ModelRoute');
     const spec = drainedChannels ? { ...route.spec, drainedChannels } : route.spec;
     return channelHealth([{ ...route, spec }], told);
   };
 
   it('adds up the reports of proxies', () => {
-    const proxy = (more: Partial<ChannelFigures>): ProxyFigures =>
+    const proxy = (more: Partial<ChannelStats>): ProxyStats =>
       ({ atMs: TEST_NOW_MS, channels: [figures('openai/one', more)] });
     const [one, two] = healthOf([
       proxy({ inFlight: 2, attempts: 9, failed: 1, latency: durations({ 500: 9 }) }),
@@ -188,7 +188,7 @@ describe('routes', () => {
   it('drain a channel, and use it again', async () => {
     assert.equal((await drain('one', 'yes')).location, '/routes?done=drained');
     assert.deepEqual(drained(), ['one']);
-    // the last one that takes calls comes with a warning
+    // the last channel in use gets a warning
     assert.match((await stand.see('petra', '/routes')).body, /No other channel of this route takes calls/);
     await drain('two', 'yes');
     assert.deepEqual(drained(), ['one', 'two']);

@@ -1,4 +1,4 @@
-/** The playground's way to the gateway: whose key it takes, what it passes on, and what it never tells. */
+/** The playground's requests to the gateway: the key, what it forwards, and what it never reveals. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { keysOfResources } from '../../../../console/access/key-access.ts';
-import { createWorld } from '../../../support/console-access.ts';
+import { createConsoleFixture } from '../../../support/console-access.ts';
 import { ANNA, keysStand, PLATFORM, resourcesOf, TENANTS } from '../keys/stand.ts';
 import { cookiesOf, csrfIn, FORM_HEADERS, signIn } from '../stand.ts';
 
@@ -46,7 +46,7 @@ describe('the playground', () => {
   });
 
   function open(options: { readonly gatewayUrl?: string | undefined } = { gatewayUrl }) {
-    const world = createWorld([...PLATFORM, ...TENANTS]);
+    const world = createConsoleFixture([...PLATFORM, ...TENANTS]);
     const ciBot = world.apiKey('team-a', 'ci-bot');
     world.put({ ...ciBot, status: { ...ciBot.status, keyHash: hash('sha256', KEY, 'hex') } });
     return keysStand({ world, keys: keysOfResources(() => resourcesOf(world)), ...options });

@@ -140,7 +140,7 @@ describe('replicas that share revocations', () => {
     await assert.rejects(here.add(session('a', 1), NOW_MS), /away/);
     assert.deepEqual([here.has(session('a', 1)), there.has(session('a', 1))], [true, false]);
     away = false;
-    // those that come together are written together: the first begins at once
+    // concurrent revocations are written together; the first starts at once
     await Promise.all([2, 3, 4, 5].map((number) => here.add(session('a', number), NOW_MS)));
     assert.ok(writes <= 2, `${writes} writes`);
     for (const number of [1, 2, 3, 4, 5]) assert.ok(there.has(session('a', number)), `${number}`);

@@ -1,4 +1,4 @@
-/** Sessions as browsers keep them: sealed, bounded, and of no use to anybody who changes or moves them. */
+/** Sessions in browsers: sealed, bounded, and useless when changed or moved. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
@@ -20,7 +20,7 @@ const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const HTTPS = { secure: true, port: '' };
 const HERE = { secure: false, port: '8081' };
 
-/** Seals what it is given, and reads it again. */
+/** Seals a value, and opens it again. */
 interface Cookies {
   write(session: Session, scope?: CookieScope): Promise<string[]>;
   read(cookie: string | undefined, scope?: CookieScope): Promise<Session | undefined>;

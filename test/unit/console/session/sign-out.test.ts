@@ -1,4 +1,4 @@
-/** Signing out: at one of several replicas, after a restart, and where it cannot be told to the others. */
+/** Signing out: at one of several replicas, after a restart, and when it cannot be shared. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
@@ -19,7 +19,7 @@ async function isOpen(app: FastifyInstance, cookie: string): Promise<boolean> {
   return (await app.inject({ url: '/keys', headers: { host: HOST, cookie } })).statusCode === 200;
 }
 
-/** Where it leads. */
+/** The target of the redirect. */
 async function signOut(app: FastifyInstance, cookie: string): Promise<unknown> {
   const { body } = await app.inject({ url: '/keys', headers: { host: HOST, cookie } });
   const answer = await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie }, payload:

@@ -1,4 +1,4 @@
-/** Usage: its figures are the ledger's to the nano-dollar, its links open the calls behind them, and who sees what. */
+/** Usage: amounts equal the ledger's to the nano-dollar, links open the calls, and everybody sees only their own. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
@@ -6,8 +6,8 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { formatCompact, formatMark, roundUp, scaleEnd } from '../../../../console/charts/scale.ts';
 import type { SeriesSum } from '../../../../console/usage/usage.ts';
-import { monthFigures } from '../../../../console/usage-page/forecast.ts';
-import { madeBy } from '../../../../console/usage-page/made.ts';
+import { monthSummary } from '../../../../console/usage-page/forecast.ts';
+import { outputLabelOf } from '../../../../console/usage-page/output-label.ts';
 import { columnsOf, parseUsageQuery } from '../../../../console/usage-page/query.ts';
 import { measured, rank } from '../../../../console/usage-page/ranked.ts';
 import { buildResources } from '../../../../operator/store/resources.ts';
@@ -72,7 +72,7 @@ describe('the parts of a chart', () => {
       assert.equal(parts + measured(rest?.sum ?? assert.fail(), measure), measured(all, measure));
     }
     assert.deepEqual(rank(sums, 'cost').top.map(({ name }) => name), ['m11', 'm10', 'm9', 'm8', 'm7']);
-    // one that is left over has a color of its own
+    // the remaining one has a colour of its own
     assert.equal(rank(sums.slice(0, 12), 'cost').rest, undefined);
   });
 
@@ -103,12 +103,12 @@ describe('the forecast of the month', () => {
       ...Array.from({ length: 7 }, (_, at) => sum(Date.UTC(2026, 10, 14 + at), 'a', 24n)),
       sum(Date.UTC(2026, 10, 21), 'a', 7n), // today is not over
     ];
-    const { today, month, lastMonth, forecastNanoUsd, monthName } = monthFigures(days, NOW);
+    const { today, month, lastMonth, forecastNanoUsd, monthName } = monthSummary(days, NOW);
     assert.deepEqual([today.costNanoUsd, month.costNanoUsd, lastMonth.costNanoUsd], [7n, 275n, 5n]);
-    // nine days and three quarters are left
+    // nine and three quarter days remain
     assert.equal(forecastNanoUsd, 275n + 24n * 39n / 4n);
     assert.equal(monthName, 'November');
-    assert.equal(monthFigures([sum(Date.UTC(2026, 10, 1), 'a', 100n)], NOW).forecastNanoUsd, undefined);
+    assert.equal(monthSummary([sum(Date.UTC(2026, 10, 1), 'a', 100n)], NOW).forecastNanoUsd, undefined);
   });
 });
 
@@ -128,7 +128,7 @@ describe('the output of a call', () => {
     ] }),
     object('Group', 'vip', { priceRatio: '1.5' }),
   ] });
-  const made = madeBy({ resources: () => resources, gatewayNamespace: 'model-gateway' });
+  const made = outputLabelOf({ resources: () => resources, gatewayNamespace: 'model-gateway' });
   const none = { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 };
   const of = (more: Partial<UsageRecord>) =>
     made(call('req', 'key', { tokens: none, catalog: 'model-gateway/p@3', group: 'vip', ...more }));
@@ -164,7 +164,7 @@ describe('the page', () => {
   });
   afterAll(() => stand.app.close());
 
-  /** What the parts of the chart say together, in nano-USD, from their titles. */
+  /** The sum of the chart's parts, in nano-USD, from their titles. */
   function charted(markup: string): bigint {
     return [...markup.matchAll(/<title>[^<]*: \$([\d,]+)\.(\d+), [\d,]+ calls?<\/title>/g)].reduce(
       (total, [, whole = '', fraction = '']) =>
@@ -207,7 +207,7 @@ describe('the page', () => {
     assert.equal(await calls('alice', '&key=team-a/ci'), ofCi);
     assert.equal(await calls('alice', `&uid=${GONE}`), '1');
     assert.equal(await calls('alice', '&group=vip'), '1');
-    // ulla sees keys and no account: their calls, but not those of a key that is gone
+    // ulla sees keys but no account: their calls, but not those of a deleted key
     assert.equal(await calls('ulla'), String(records.filter(({ account }) => account === 'team-a/main').length - 1));
     assert.equal(await calls('ulla', `&uid=${GONE}`), '0');
     assert.equal(await calls('nobody'), 'none');

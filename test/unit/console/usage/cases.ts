@@ -1,4 +1,4 @@
-/** Records to fill a ledger with, questions to a book, and the answers by plain counting. */
+/** Records for a ledger, usage queries, and the results by plain counting. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
@@ -20,7 +20,7 @@ export interface PlannedCall {
   readonly createdMs: number;
   readonly costNanoUsd: bigint;
   readonly tokens: { readonly input: number; readonly cached: number; readonly output: number };
-  /** Its job fails later, and what it cost is given back. */
+  /** Its job fails later, and its cost is refunded. */
   readonly refunded: boolean;
 }
 
@@ -31,7 +31,7 @@ export const plannedCall: fc.Arbitrary<PlannedCall> = fc.record({
     fc.constantFrom(...KEYS), model: fc.constantFrom(...MODELS), status: fc.constantFrom(...SETTLED),
   // several calls in one millisecond too
   createdMs: fc.oneof(moment, fc.constantFrom(NOON_MS, NOON_MS - DAY_MS)),
-  // also one that no float can hold; many of them fit into 64 bits
+  // also one that no float can represent; many of them fit into 64 bits
   costNanoUsd: fc.oneof(fc.bigInt({ min: 0n, max: 5_000_000_000n }), fc.constant(20_000_000_000_000_001n)),
   tokens:
     fc.record({ input: fc.nat(200_000), cached: fc.nat(100_000), output: fc.nat(64_000) }), refunded: fc.boolean(),
@@ -77,7 +77,7 @@ const SERIES = [
   ['Group', ({ group }: UsageRecord) => group], ['Account', ({ account }: UsageRecord) => account],
 ] as const;
 
-/** Whether a book says of these records what counting them says. */
+/** Asserts that the queries' results equal the count of these records. */
 export async function checkBook(
   book: UsageStore, all: readonly UsageRecord[], asked: CallQuery, size: number,
 ): Promise<void> {

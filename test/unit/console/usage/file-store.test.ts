@@ -1,4 +1,4 @@
-/** The book over a ledger's file: as its writer leaves it, slice by slice. */
+/** Usage of a ledger's file while it is written, slice by slice. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -21,7 +21,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 const newPath = (): string => join(folder, `${files++}.db`);
 
-/** As a restore does it. */
+/** Replaces the file as a restore does. */
 function moveAway(path: string): void {
   renameSync(path, `${path}.old`);
   for (const part of ['-wal', '-shm']) rmSync(`${path}${part}`, { force: true });
@@ -33,7 +33,7 @@ function insert(
   db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`).run(...row);
 }
 
-/** What the ledger's thread does with a settled call, and with a job that has failed. */
+/** The ledger thread's writes for a settled call, and for a failed job. */
 function settle(db: DatabaseSync, record: UsageRecord): void {
   insert(db, 'usage', SETTLED_COLUMNS, settledRow({
     record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: NOON_MS,
@@ -76,7 +76,7 @@ describe('the usage of a ledger\'s file', () => {
             db.prepare('DELETE FROM usage WHERE seq <= (SELECT min(seq) - 1 + ? FROM usage)').run(gone.length);
             late = late.filter((record) => all.includes(record));
           }
-          // what is read ahead changes nothing, and is in nobody's way
+          // read-ahead changes nothing, and delays nobody
           if (drop % 2 === 1) book.prepare([...new Set(all.map(({ account }) => account))]);
           for (const each of [...asked, { accounts: ACCOUNTS }]) await checkBook(book, all, each, size);
           nowMs += 60_000;
@@ -124,7 +124,7 @@ describe('the usage of a ledger\'s file', () => {
     const descriptors = (): number => readdirSync('/proc/self/fd').length;
     await book.sums({ accounts: ['team-b/main'] });
     const open = descriptors();
-    // reads a part of a day in slices, and goes on after the file has gone
+    // reads a part of a day in slices, and continues after the file was removed
     const part = { accounts: ['team-a/main'], sinceMs: NOON_MS - 29_999 };
     const begun = book.sums(part);
     const alsoBegun = book.page({ ...part, model: 'claude' }, { size: 3 });
@@ -132,7 +132,7 @@ describe('the usage of a ledger\'s file', () => {
     db = openFile(path);
     settle(db, recordOf({ ...SOME, account: 'team-b/main', costNanoUsd: 3n }, 'other'));
     db.close();
-    // of the new file, and the old one goes on
+    // from the new file, and the old query continues
     assert.equal((await book.sums({ accounts: ['team-b/main'] })).all.costNanoUsd, 3n);
     assert.equal((await begun).all.calls, 30_000);
     assert.deepEqual((await alsoBegun).calls.map(({ callId }) => callId), ['call-0']);
@@ -160,7 +160,7 @@ describe('the usage of a ledger\'s file', () => {
     fill(2);
     for (let asked = 0; asked < 3; asked++) assert.equal(await count(), 2);
     assert.equal(opened(), 2);
-    // records that begin again in the same file need nothing
+    // records that restart in the same file need nothing
     const db = openFile(path);
     db.exec('DELETE FROM usage');
     settle(db, recordOf(SOME, 'one'));

@@ -16,7 +16,7 @@ const CALL = {
   costNanoUsd: 5n, tokens: { input: 1, cached: 2, output: 3 }, refunded: false,
 };
 
-/** A ledger's records in memory, and how many were read of each account. */
+/** An in-memory ledger, with the number of records that were read per account. */
 function ledgerOf(accounts: readonly string[], calls: number) {
   const streams = new Map(accounts.map((account) => [account, Array.from({ length: calls }, (_, at): StreamRecord => ({
     id: { ms: NOON_MS +
@@ -129,7 +129,7 @@ describe('the file of the usage mirror', () => {
 
   it('is used by one process: another one copies into a temporary file', async () => {
     const mirror = openUsageMirror(path);
-    // another thread has another connection, as another process would
+    // another thread has another connection, as another process would have
     const worker = new Worker(`
       const { parentPort, workerData } = require('node:worker_threads');
       import(workerData.module).then(({ openUsageMirror }) => {

@@ -1,4 +1,4 @@
-/** What a book over a shared ledger takes in and keeps of accounts with very many calls, and who waits for whom. */
+/** How much a console reads and keeps of a shared ledger's accounts with very many calls, and which queries wait. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
@@ -13,7 +13,7 @@ const SOME = {
 };
 const ROOM: MirrorBounds = { maxRows: 1_000_000, maxRowsPerAccount: 1_000_000 };
 
-/** So many calls of an account, a millisecond apart. */
+/** This many calls of an account, a millisecond apart. */
 function stream(account: string, calls: number): StreamRecord[] {
   return Array.from({ length: calls }, (_, at) => ({
     id: { ms: NOON_MS + at, seq: 0 },
@@ -21,7 +21,7 @@ function stream(account: string, calls: number): StreamRecord[] {
   }));
 }
 
-/** Streams in memory, and which of them were read from their beginning. */
+/** In-memory streams, with a record of which were read from their beginning. */
 function readerOf(streams: Map<string, StreamRecord[]>) {
   const begun: string[] = [];
   const gates = new Map<string, Promise<unknown>>();

@@ -1,4 +1,4 @@
-/** The book over the fleet's shared ledger, on a real server. */
+/** Usage of the fleet's shared ledger, on a real server. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Granting credit: for whom, with which refusals, and never over somebody else's change. */
+/** Granting credit: rights, errors, and concurrent changes. */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeEach, describe, test } from 'vitest';
 import type { Account } from '#crds/types.gen.ts';

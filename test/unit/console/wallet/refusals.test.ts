@@ -1,4 +1,4 @@
-/** Refused calls and the page of one call: what they show, to whom, and where the stores do not answer. */
+/** Refused calls and the page of one call: their content for each person, and without the stores. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';

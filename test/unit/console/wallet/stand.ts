@@ -3,15 +3,15 @@ import type { FastifyInstance } from 'fastify';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type { MarginSum } from '#ledger/usage-tables.ts';
 import type {
-  ActivityEntry, ActivityQuery, ActivityReader, ProxyFigures, RefusalCount,
+  ActivityEntry, ActivityQuery, ActivityReader, ProxyStats, RefusalCount,
 } from '../../../../dataplane/activity/activity.ts';
 import { SHORTAGE_CODES } from '../../../../dataplane/activity/activity.ts';
 import type { ChannelDoctor } from '../../../../console/route.ts';
 import { buildConsole } from '../../../../console/server.ts';
 import { buildResources } from '../../../../operator/store/resources.ts';
 import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../../console/usage/usage.ts';
-import { createWorld, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
-import type { ConsoleWorld } from '../../../support/console-access.ts';
+import { createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
+import type { ConsoleFixture } from '../../../support/console-access.ts';
 import { FORM_HEADERS, csrfIn, signIn } from '../stand.ts';
 
 const DAY_MS = 86_400_000;
@@ -23,7 +23,7 @@ export function accountManifest(namespace: string, name: string, grants: readonl
     'Account', metadata: { namespace, name }, spec: { grants }, ...(status === undefined ? {} : { status }) };
 }
 
-/** A book over a list. */
+/** A usage store over a list. */
 export function usageBook(
   records: readonly UsageRecord[], wholeSinceMs = 0,
 ): UsageStore & { readonly asked: CallQuery[]; readonly prepared: string[] } {
@@ -143,8 +143,8 @@ export function manyCalls(count: number, keyUids: readonly string[], account = '
 
 export interface WalletStand {
   readonly app: FastifyInstance;
-  readonly world: ConsoleWorld;
-  /** The page that somebody sees, by their token. */
+  readonly world: ConsoleFixture;
+  /** Returns a page for a person, by their token. */
   see(
     token: string, url: string,
   ): Promise<{ readonly status: number; readonly body: string; readonly headers: Readonly<Record<string, unknown>> }>;
@@ -154,7 +154,7 @@ export interface WalletStand {
   ): Promise<{ readonly status: number; readonly body: string; readonly location: string }>;
 }
 
-/** `rita` may only read in team-a, `ulla` sees keys of team-a and no account, `paul` may do everything. */
+/** `rita` can only read in team-a, `ulla` sees keys of team-a and no account, `paul` can do everything. */
 const PEOPLE = [
   { name: 'alice', namespaces: ['team-a'] },
   { name: 'bob', namespaces: ['team-b'] },
@@ -165,9 +165,9 @@ const PEOPLE = [
   { name: 'petra', namespaces: ['*'], kinds: ['ApiKey', 'Account', 'Group', 'ModelRoute', 'PriceCatalog'] },
 ] as const;
 
-/** Activity over lists. */
+/** An activity store over lists. */
 export function activityOf(
-  entries: readonly ActivityEntry[], counts: readonly RefusalCount[] = [], figures: readonly ProxyFigures[] = [],
+  entries: readonly ActivityEntry[], counts: readonly RefusalCount[] = [], figures: readonly ProxyStats[] = [],
 ): ActivityReader & { readonly asked: ActivityQuery[] } {
   const asked: ActivityQuery[] = [];
   const chosen = <T extends { account: string; keyUid: string }>(list: readonly T[], query: ActivityQuery): T[] => {
@@ -198,7 +198,7 @@ export function walletStand(
   usage: UsageStore | undefined, manifests: readonly unknown[] = [], activity?: ActivityReader,
   doctor?: ChannelDoctor,
 ): WalletStand {
-  const world = createWorld([
+  const world = createConsoleFixture([
     accountManifest('team-a', 'main', undefined, {
       observedGeneration: 1, creditUsd: '100', spentUsd: '23.4567', balanceUsd: '76.5433', heldUsd: '0.125',
       conditions: [{ type: 'Ready', status:

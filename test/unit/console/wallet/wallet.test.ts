@@ -1,4 +1,4 @@
-/** The Wallet's pages: what they show, to whom, and how much of it. */
+/** The Wallet's pages: their content for each person, and its limits. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
@@ -48,7 +48,7 @@ describe('the list of accounts', () => {
     const text = textOf(body);
     assert.match(text, /main team-a Active \$76\.54 \$100\.00 \$23\.46 \$0\.13 2/);
     assert.doesNotMatch(text, /team-b/);
-    // what is likely to be looked at next is read ahead, and no more than may be seen
+    // the next pages are read ahead, but only what the person may see
     assert.deepEqual(book.prepared, ['team-a/main']);
     assert.match(textOf((await stand.see('paul', '/wallet')).body), /2 accounts.*team-b Pending.*team-a Active/);
   });

@@ -1,8 +1,8 @@
-/** What a proxy keeps of finished calls, and that it stays bounded and loses nothing but its own. */
+/** The activity of finished calls in a proxy: bounded, and lossless except at the bounds. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { LATENCY_CLASSES_MS } from '../../../../dataplane/activity/activity.ts';
-import type { ActivityBatch, ProxyFigures } from '../../../../dataplane/activity/activity.ts';
+import type { ActivityBatch, ProxyStats } from '../../../../dataplane/activity/activity.ts';
 import { ChannelMonitor } from '../../../../dataplane/activity/channel-monitor.ts';
 import { entryOf } from '../../../../dataplane/activity/entry-of.ts';
 import { createActivityRecorder } from '../../../../dataplane/activity/recorder.ts';
@@ -17,7 +17,7 @@ const REFUSED = {
 function stand(write: (batch: ActivityBatch) => Promise<void>) {
   const ticks: (() => void)[] = [];
   const faults: unknown[] = [];
-  const figures: ProxyFigures[] = [];
+  const figures: ProxyStats[] = [];
   let closed = 0;
   const recorder = createActivityRecorder({
     writer: { write, writeChannels: async (told) => { figures.push(told); }, close: async () => { closed++; } },
@@ -133,7 +133,7 @@ describe('the report on channels', () => {
     const { lastFailure, attempts, failed, skipped } = of('openai/a');
     assert.deepEqual([lastFailure, attempts, failed, skipped], [{ atMs: NOON_MS, outcome: 'status_529' }, 1, 1, 1]);
     assert.equal(of('idle/one').inFlight, 1);
-    // five minutes after its first call only the second is told of, then nothing
+    // five minutes after its first call, only the second is reported, then nothing
     const later = monitor.figures(NOON_MS + 310_000, []);
     assert.equal(later.find(({ channel }) => channel === 'openai/direct')?.attempts, 3);
     assert.equal(later.find(({ channel }) => channel === 'openai/a')?.lastFailure?.outcome, 'status_529');

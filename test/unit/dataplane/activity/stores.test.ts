@@ -1,4 +1,4 @@
-/** Both stores of activity keep the same promises: the latest by key, counts by day and reason, bounds. */
+/** Both stores of activity have the same guarantees: the latest by key, counts by day and reason, bounds. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -79,7 +79,7 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
           refusedEntry('too long', { errorCode: 'context_length_exceeded', atMs: NOON_MS + 9 }),
           broke, refusedEntry('other', { keyUid: 'u3', errorCode: 'rate_limit_exceeded' }),
           refusedEntry('theirs', { account: 'team-b/main', keyUid: 'u4' }),
-          // it arrived before it was refused, and ended later
+          // it arrived before the refused one, and ended later
           servedEntry('long', { atMs: NOON_MS - 1 }),
         ],
         refusals: [
@@ -202,7 +202,7 @@ if (!valkey.skip) {
     });
   });
 
-  /** A connection is made in the background, and commands fail until it is there. */
+  /** A connection is established in the background, and commands fail until then. */
   async function answers(work: () => Promise<unknown>): Promise<void> {
     for (;;) {
       const done = await work().then(() => true, () => false);

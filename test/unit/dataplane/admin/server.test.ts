@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, it, test } from 'vitest';
 import { createAdmin } from '../../../../dataplane/admin/server.ts';
 import type { ReadinessCheck } from '../../../../dataplane/admin/server.ts';
-import { Secret } from '../../../../dataplane/upstream/upstream.ts';
+import { SecretValue } from '../../../../dataplane/upstream/upstream.ts';
 
 let checks: ReadinessCheck[] = [];
 let dump: () => unknown = () => ({});
@@ -39,7 +39,7 @@ test('serves metrics in their own content type', async () => {
 });
 
 test('dumps JSON with exact integers, and redacts secrets', async () => {
-  const targets = new Map([['r/c', { apiKey: new Secret('hidden') }]]);
+  const targets = new Map([['r/c', { apiKey: new SecretValue('hidden') }]]);
   dump = () => ({ money: 9_007_199_254_740_993n, targets, models: new Set(['m']) });
   const response = await fetch(`${base}/config_dump`);
   assert.match(response.headers.get('content-type') ?? '', /^application\/json/);

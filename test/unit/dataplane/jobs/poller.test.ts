@@ -1,4 +1,4 @@
-/** The poller with a clock and ticks of its own: when it looks, what it makes of what it sees, and when it stops. */
+/** The poller with a controlled clock and ticks: when it polls, how it reacts, and when it stops. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { pollIntervalAt, startPoller } from '../../../../dataplane/jobs/poller.ts';
@@ -11,7 +11,7 @@ function job(jobId: string, createdMs = 0, channel = 'route/channel'): JobRecord
   } };
 }
 
-/** A ledger of jobs as claimJobs promises it, and everything that the poller did. */
+/** A ledger of jobs with claimJobs' guarantees, and a log of the poller's actions. */
 class Scene {
   nowMs = 5_000;
   readonly looks: string[] = [];
@@ -30,7 +30,7 @@ class Scene {
     this.poller = this.start();
   }
 
-  /** Another replica of the same ledger. */
+  /** Another replica with the same ledger. */
   start(): Poller {
     return startPoller({
       ledger: { claimJobs: (nowMs, againMs, limit) => this.#claim(nowMs, againMs, limit) },
@@ -62,7 +62,7 @@ class Scene {
     return due;
   }
 
-  /** Second by second. */
+  /** Advances second by second. */
   async pass(seconds: number): Promise<void> {
     for (let second = 0; second < seconds; second++) {
       this.#tick();

@@ -1,11 +1,11 @@
-/** Like a Map, whatever comes and goes, and nothing is held on to. */
+/** Behaves like a Map, and keeps no reference to removed entries. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
 import { CallMap } from '#ledger/call-map.ts';
 
 test('behaves like a Map', () => {
-  // many ids share their end, and so their place
+  // many ids have the same end, and so the same position
   const id = fc.tuple(fc.nat({ max: 40 }), fc.constantFrom('', '-0123456789abcdef')).map(([n, end]) => `${n}${end}`);
   const step = fc.record({ id, value: fc.nat(), does: fc.constantFrom('set', 'set', 'delete', 'get') });
   fc.assert(fc.property(fc.array(step, { maxLength: 300 }), (steps) => {

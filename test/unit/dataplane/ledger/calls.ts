@@ -1,6 +1,4 @@
-/**
- * Calls, limits and clocks for the ledger's tests, with defaults for what a test does not care about.
- */
+/** Calls, limits and clocks for the ledger's tests, with defaults. */
 import type { HoldRequest, Limits, SlotLimit, Settlement } from '#ledger/ledger.ts';
 import type { CallOrigin, CallProgress } from '#ledger/usage-record.ts';
 
@@ -23,7 +21,7 @@ export function origin(callId: string, over: Partial<CallOrigin> = {}): CallOrig
   };
 }
 
-/** Limits far above everything, but for what is given. */
+/** Very high limits, except the given ones. */
 export function limits(over: Partial<Limits> = {}): Limits {
   return { keyLimitNanoUsd:
     null, period: 'Never', keyGeneration: 1n, accountCreditNanoUsd: 1_000_000n, accountGeneration: 1n, ...over };

@@ -1,6 +1,4 @@
-/**
- * What is left when a process ends, in whatever way.
- */
+/** The state after a process ends, in any way. */
 import assert from 'node:assert/strict';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement } from './calls.ts';

@@ -1,5 +1,5 @@
 /**
- * What jobs promise: charged and recorded in one step, looked at by one poller at a time, given back once if they fail.
+ * The contract of jobs: billed and recorded in one step, polled by one poller at a time, refunded once if they fail.
  */
 import assert from 'node:assert/strict';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
@@ -17,7 +17,7 @@ interface JobCall extends HoldOptions {
   readonly pollMs?: number;
 }
 
-/** A call that makes a job. */
+/** A call that creates a job. */
 async function make(
   ledger: Ledger, callId: string, cost: bigint, { jobId = `job-${callId}`, pollMs = DUE_MS, ...options }: JobCall = {},
 ): Promise<void> {

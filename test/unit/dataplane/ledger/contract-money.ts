@@ -1,6 +1,4 @@
-/**
- * What holds and settlements promise.
- */
+/** The contract of holds and settlements. */
 import assert from 'node:assert/strict';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { holdRequest, limits, origin, progress, settlement } from './calls.ts';
@@ -159,7 +157,7 @@ export function settleScenarios(scenario: AddScenario): void {
     // 40 are free in the account, 50 under the quota
     const { record, keySpentNanoUsd } = await ledger.settle(settlement('a', 75n));
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd, keySpentNanoUsd], [60n, 15n, 60n]);
-    // nothing is free: what b exceeds its hold by is unbilled
+    // nothing is free: the amount by which b exceeds its hold is unbilled
     const second = await ledger.settle(settlement('b', 31n));
     assert.deepEqual([second.record.costNanoUsd, second.record.unbilledNanoUsd], [30n, 1n]);
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 90n, heldNanoUsd: 0n });
@@ -250,7 +248,7 @@ export function settleScenarios(scenario: AddScenario): void {
     const lowered = limits({ ...before, keyLimitNanoUsd: 250n, keyGeneration: 2n });
     const { record } = await ledger.settle(settlement('a', 700n, { limits: lowered }));
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [150n, 550n]);
-    // an older edit than the one that was seen changes nothing
+    // an edit older than the last one changes nothing
     const stale =
       await ledger.settle(settlement('b', 700n, { limits: limits({ ...before, keyLimitNanoUsd: 9_000n }) }));
     assert.deepEqual([stale.record.costNanoUsd, stale.record.unbilledNanoUsd], [100n, 600n]);
@@ -262,7 +260,7 @@ export function settleScenarios(scenario: AddScenario): void {
     const { record } = await ledger.settle(settlement(
       'a', 700n, { limits: limits({ accountCreditNanoUsd: 40n, accountGeneration: 2n }) },
     ));
-    // the hold was granted under the credit of before
+    // the hold was granted under the earlier credit
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [100n, 600n]);
   });
 }

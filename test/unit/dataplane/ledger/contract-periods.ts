@@ -1,6 +1,4 @@
-/**
- * What quotas of a day or a month promise.
- */
+/** The contract of daily and monthly quotas. */
 import assert from 'node:assert/strict';
 import { DAY_MS, holdRequest, settlement } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';

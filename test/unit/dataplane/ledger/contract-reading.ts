@@ -1,6 +1,4 @@
-/**
- * What slots and readers promise.
- */
+/** The contract of slots and readers. */
 import assert from 'node:assert/strict';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot } from './calls.ts';
 import type { AddScenario } from './contract-scenario.ts';

@@ -1,16 +1,14 @@
-/**
- * What the scenarios of the contract are made of.
- */
+/** The steps of the contract's scenarios. */
 import type { Ledger } from '#ledger/ledger.ts';
 import type { TestClock } from './calls.ts';
 
 export interface LedgerUnderTest {
   readonly ledger: Ledger;
-  /** The process dies without closing anything, and the next one opens what it has left (and reaps it). */
+  /** The process dies without closing anything, and the next one opens its data (and reaps it). */
   crash(): Promise<LedgerUnderTest>;
   /** It is closed and opened again. */
   reopen(): Promise<LedgerUnderTest>;
-  /** Closes it, and those that came after it by a crash or a reopening. */
+  /** Closes it, and its successors after a crash or a reopening. */
   close(): Promise<void>;
 }
 

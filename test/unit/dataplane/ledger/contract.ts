@@ -1,6 +1,4 @@
-/**
- * What every ledger promises, as tests: called with a way to open one. Nothing here knows how it is kept.
- */
+/** The contract of every ledger, as tests: called with a function that opens one, independent of its storage. */
 import { describe, test } from 'vitest';
 import { testClock } from './calls.ts';
 import { endScenarios } from './contract-ends.ts';

@@ -53,7 +53,7 @@ export const ACCOUNTS = ['team-a/a', 'team-b/b'];
 export const PERIODS: readonly QuotaPeriod[] = ['Never', 'Daily', 'Monthly'];
 
 /** The configuration and the clock that a history goes through. Keys 0 and 1 share an account. */
-export class World {
+export class HistoryState {
   nowMs = NOON_MS;
   readonly #keys = KEYS.map(() => ({ limit: 120n as bigint | null, period: 'Never' as QuotaPeriod, generation: 1n }));
   readonly #accounts = ACCOUNTS.map(() => ({ credit: 300n, generation: 1n }));

@@ -6,14 +6,14 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { CallProgress } from '#ledger/usage-record.ts';
 import { progress } from './calls.ts';
 
-/** A keeper on a clock that only the test moves, and a ledger that answers as told. */
+/** A lease keeper with a controlled clock, and a ledger with scripted responses. */
 class Bench {
   readonly renewals: Map<string, CallProgress>[] = [];
   readonly outcomes: string[] = [];
   readonly lost: string[] = [];
   readonly keeper: LeaseKeeper;
   stopped = false;
-  /** What the ledger does with the next renewals. */
+  /** The ledger's behaviour at the next renewals. */
   answer: () => Promise<void> = async () => undefined;
   #nowMs = 1_000_000;
   #tick: () => void = () => undefined;
@@ -44,7 +44,7 @@ class Bench {
     this.keeper.track(callId, current, () => this.lost.push(callId));
   }
 
-  /** Ticks once after so much time, and lets what it began go on. */
+  /** Ticks once after this much time, and lets the started work continue. */
   async tick(afterMs = 1_000): Promise<void> {
     this.#nowMs += afterMs;
     this.#tick();

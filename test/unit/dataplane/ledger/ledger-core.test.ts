@@ -1,6 +1,6 @@
 /**
- * Histories in memory, against the model: with grants that wait for their commit, and with a disk that is written at
- * times.
+ * Random histories in memory, compared with the model: with holds that wait for their commit, and with a disk that is
+ * written at times.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -16,20 +16,20 @@ import {
 } from '#ledger/ledger-core.ts';
 import type { PendingHold } from '#ledger/ledger-core.ts';
 import { progress, settlement } from './calls.ts';
-import { ACCOUNTS, histories, KEYS, PERIODS, World } from './histories.ts';
+import { ACCOUNTS, histories, KEYS, PERIODS, HistoryState } from './histories.ts';
 import type { Step } from './histories.ts';
 import {
   accountSums, createModel, keySums, modelConfirm, modelCrash, modelHold, modelSettle, modelSpending, modelWithdraw,
 } from './model.ts';
 import type { Model } from './model.ts';
 
-/** A journal in memory: what is flushed is on disk. Settlements are remembered, as they are until the file has them. */
+/** A journal in memory: flushed entries are on disk. Settlements are kept until the file has them. */
 class Disk {
   readonly #segments: Buffer[] = [];
   #encoder = new JournalEncoder();
   #bytes = header(1);
 
-  /** Has the balances tell this disk of their movements. */
+  /** Connects the balances to this disk. */
   attach(balances: Balances): void {
     const recent = new Map<string, SettledCall>();
     const encoder = this.#encoder;
@@ -49,7 +49,7 @@ class Disk {
     this.#encoder.written();
   }
 
-  /** What was not flushed is lost; another segment begins. */
+  /** Drops unflushed entries, and starts another segment. */
   crash(nowMs: number): Balances {
     this.#segments.push(this.#bytes);
     this.#encoder = new JournalEncoder();
@@ -73,7 +73,7 @@ function header(number: number): Buffer {
 }
 
 class History {
-  readonly world = new World();
+  readonly world = new HistoryState();
   readonly disk = new Disk();
   balances = createBalances();
   model = createModel();
@@ -114,8 +114,8 @@ class History {
     this.#assertWithinLimits(request);
   }
 
-  /** The first promise of all, by the model's sums, as if the grant were confirmed already. */
-  #assertWithinLimits({ origin, limits }: ReturnType<World['request']>): void {
+  /** The main guarantee, by the model's sums, as if the hold were confirmed already. */
+  #assertWithinLimits({ origin, limits }: ReturnType<HistoryState['request']>): void {
     const confirmed = structuredClone(this.model);
     modelConfirm(confirmed, origin.callId);
     const { admittedMs } = confirmed.calls.get(origin.callId)!;
@@ -157,7 +157,7 @@ class History {
     const callId = this.world.previousCallId(slot);
     const again = settleCall(this.balances, settlement(callId, 999n), this.world.nowMs);
     const first = this.model.calls.get(callId)?.settled;
-    // what a dead process settled is answered from the file
+    // a dead process's settlement is answered from the file
     if (again) assert.equal(again.record.costNanoUsd, first?.billed);
   }
 
@@ -202,7 +202,7 @@ class History {
     }
   }
 
-  /** Everything ends: nothing may stay held, and no window beyond the few that are kept. */
+  /** Ends everything: nothing may stay held, and no window beyond those that are kept. */
   finish(): void {
     for (let slot = 0; slot < 7; slot++) this.#settle(slot, 1n);
     this.assertAgrees();

@@ -1,7 +1,4 @@
-/**
- * The ledger as slowly and plainly as it can be said: a list of calls, and sums over it. Periods are prefixes of ISO
- * dates.
- */
+/** The simplest possible ledger, as a model: a list of calls, and sums over it. Periods are prefixes of ISO dates. */
 import type { HoldRequest, HoldResult, KeySpending, Limits, QuotaPeriod } from '#ledger/ledger.ts';
 
 interface ModelCall {
@@ -11,7 +8,7 @@ interface ModelCall {
   limits: Limits;
   held: bigint;
   progress: bigint;
-  /** Not confirmed yet: what it replaces, which counts where it is larger. */
+  /** Not confirmed yet; the replaced hold counts if it is larger. */
   pending: { readonly held: bigint; readonly limits: Limits } | 'new' | undefined;
   settled: { readonly billed: bigint; readonly unbilled: bigint; readonly abandoned: boolean } | undefined;
 }
@@ -64,7 +61,7 @@ function headroom(
   };
 }
 
-/** What the ledger must answer; a grant stays pending. */
+/** The result that the ledger must return; a hold stays pending. */
 export function modelHold(model: Model, {
   origin, limits, amountNanoUsd, minimumNanoUsd, progress,
 }: HoldRequest, nowMs: number): HoldResult {
@@ -122,10 +119,7 @@ export function modelSettle(model: Model, callId: string, cost: bigint, abandone
   return call.settled;
 }
 
-/**
- * What the next process makes of what this one has left: generations are forgotten, running calls are settled in order
- * of id.
- */
+/** The state of the next process: generations are lost, running calls are settled in order of id. */
 export function modelCrash(model: Model): void {
   model.seenKeys = new Map();
   model.seenAccounts = new Map();
@@ -134,7 +128,7 @@ export function modelCrash(model: Model): void {
   for (const [callId, { progress }] of left) modelSettle(model, callId, progress, true);
 }
 
-/** The amounts that a reader must be told. */
+/** The amounts that a reader must get. */
 export function modelSpending(model: Model, keyUid: string, period: QuotaPeriod, nowMs: number): Pick<KeySpending,
   | 'spentNanoUsd' | 'heldNanoUsd' | 'totalSpentNanoUsd'> {
   const { spent, held } = keySums(model, keyUid, period, nowMs);

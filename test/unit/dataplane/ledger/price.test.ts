@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { imageRate } from '#ledger/generation-price.ts';
-import type { Made } from '#ledger/generation-price.ts';
+import type { GenerationAttributes } from '#ledger/generation-price.ts';
 import { affordableOutputTokens, billOf, costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
 import type { Consumption } from '#ledger/price.ts';
 import { compilePrice, isFree } from '#ledger/price-sheet.ts';
@@ -166,7 +166,7 @@ const anyTokens: fc.Arbitrary<TokenCounts> =
   fc.record({ input: count, cached: count, cacheWrite5m: count, cacheWrite1h: count, output: count });
 const groupRatioE18 = fc.oneof(ratio.map((e9) => e9 * E9), fc.tuple(ratio, ratio).map(([a, b]) => a * b));
 
-/** The contract's formula, term by term, on fractions that are never reduced. */
+/** The documented formula, term by term, on unreduced fractions. */
 function formula(
   price: CatalogPrice, groupE18: bigint, used: TokenCounts, generations: number,
 ): { over: bigint; under: bigint } {
@@ -220,7 +220,7 @@ describe('properties', () => {
       const worst =
         worstCaseNanoUsd(compiled, { inputTokens, outputTokens: used.output, oneHourCache, generations: 2 });
       assert.ok(worst >= costNanoUsd(compiled, { tokens: used, generations: 2 }));
-      // and it is no looser than its rounding: some split reaches it
+      // and it is tight up to its rounding: some split reaches it
       const { perToken } = compiled;
       const classes: (keyof TokenCounts)[] =
         oneHourCache ? ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h'] : ['input', 'cached', 'cacheWrite5m'];
@@ -273,7 +273,8 @@ describe('images by size and quality, videos by the second', () => {
   });
 
   test('an image whose size or quality the provider chooses holds for the dearest that fits', () => {
-    const hold = (made: Made): bigint => worstCaseNanoUsd(compiled, { ...bounds, generations: 2, made });
+    const hold = (made: GenerationAttributes): bigint =>
+      worstCaseNanoUsd(compiled, { ...bounds, generations: 2, made });
     assert.equal(hold({}), e9('0.75'));
     assert.equal(hold({ size: '1024x1024' }), e9('0.501'));
     assert.equal(hold({ quality: 'low' }), e9('0.75'));
@@ -299,7 +300,7 @@ describe('images by size and quality, videos by the second', () => {
     const rates = compilePrice({ ...pictures, perImage: [
       image('', '', '9'), image('', 'low', '2'), image('1x1', '', '3'), image('1x1', 'low', '1'),
     ] }, E9 * E9).perImage;
-    const usd = (made: Made): bigint | undefined => imageRate(rates, made)?.rate;
+    const usd = (made: GenerationAttributes): bigint | undefined => imageRate(rates, made)?.rate;
     assert.equal(usd({ size: '1x1', quality: 'low' }), e9('1') * E9 * E9);
     assert.equal(usd({ size: '2x2', quality: 'low' }), e9('2') * E9 * E9);
     assert.equal(usd({ size: '1x1', quality: 'high' }), e9('3') * E9 * E9);

@@ -11,7 +11,7 @@ import { holdRequest, NOON_MS, origin, settlement } from './calls.ts';
 const KEYS = ['key-1', 'key-2', 'key-3'];
 const ACCOUNTS = ['team/a', 'team/b'];
 
-/** Balances, and what somebody knows who reads only what he is told to. */
+/** Balances, and a reader that reads only reported changes. */
 function scene() {
   const balances = createBalances();
   const known = new Map<string, unknown>();
@@ -21,7 +21,7 @@ function scene() {
     const { spentNanoUsd = 0n, heldNanoUsd = 0n } = balances.accounts.get(id) ?? {};
     return { spentNanoUsd, heldNanoUsd };
   };
-  /** Asks who is to be read; what is given reads them, then or later. */
+  /** Gets the changes to read; the returned function reads them, now or later. */
   const ask = () => {
     const changes = changesSince(balances, mark);
     ({ mark } = changes);

@@ -1,4 +1,4 @@
-/** The tables that usage is read from: sums that triggers keep, the plans of queries, and files of earlier schemas. */
+/** The tables of usage: sums that triggers maintain, query plans, and files of earlier schemas. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
@@ -14,7 +14,7 @@ import { USAGE_QUERIES, UsageTables } from '#ledger/usage-tables.ts';
 import { NOON_MS, progress, origin } from './calls.ts';
 
 const DAY_MS = 86_400_000;
-/** What versions 4 and 5 of the schema add. */
+/** The additions of schema versions 4 and 5. */
 const UNDO_VERSION_4 = `DROP TRIGGER usage_added; DROP TRIGGER usage_changed; DROP TRIGGER usage_removed;
   DROP TABLE usage_days; DROP INDEX usage_by_account;
   ALTER TABLE usage DROP COLUMN upstream_cost_nano_usd; ALTER TABLE usage DROP COLUMN session;
@@ -82,7 +82,7 @@ function take(db: DatabaseSync, taken: Step): void {
   }
 }
 
-/** The sums that are kept are those of the records. */
+/** Asserts that the maintained sums equal those of the records. */
 function assertExact(db: DatabaseSync): void {
   const rows = (sql: string): unknown[] => {
     const statement = db.prepare(sql);

@@ -1,4 +1,4 @@
-/** The contract of every ledger, on a real server; and what only a shared one promises. */
+/** The contract of every ledger, on a real server, and the guarantees of a shared one. */
 import { afterAll, it } from 'vitest';
 import { startValkey, valkey } from '../../../support/valkey.ts';
 import { ledgerContract } from './contract.ts';

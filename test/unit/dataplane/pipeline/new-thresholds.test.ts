@@ -10,7 +10,7 @@ const KEY: SlotLimit = { scope: 'Key', id: 'key/uid', limit: 1 };
 const GROUP: SlotLimit = { scope: 'Group', id: 'group/g/r/c', limit: 2 };
 const CHANNEL: SlotLimit = { scope: 'Channel', id: 'channel/r/c', limit: 3 };
 
-/** A call that runs on r/c for group g, without any slots; what is in force has `slots`. */
+/** A call that runs on r/c for group g without slots; the state in force has `slots`. */
 function scene({ key, slots, offered = 'm', own = [] }: {
   readonly key?: SlotLimit;
   readonly offered?: string;

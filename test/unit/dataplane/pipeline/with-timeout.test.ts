@@ -1,4 +1,4 @@
-/** A bound on waiting for the ledger. */
+/** The timeout of waiting for the ledger. */
 import assert from 'node:assert/strict';
 import { test, vi } from 'vitest';
 import { LedgerUnavailable } from '../../../../dataplane/ledger/ledger.ts';

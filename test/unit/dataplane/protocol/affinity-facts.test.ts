@@ -1,4 +1,4 @@
-/** What tells the calls of one conversation from those of others, in all dialects. */
+/** The facts that identify a conversation, in all dialects. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { readAffinity } from '../../../../dataplane/protocol/affinity-facts.ts';

@@ -1,4 +1,4 @@
-/** Whatever a stream holds and however it is cut into pieces, its client and its meter see the same. */
+/** A stream's client and its meter see the same, whatever the stream contains and however it is chunked. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
@@ -10,7 +10,7 @@ import type { Protocol } from './replay.ts';
 
 const clientOf = (upstream: Protocol): Protocol => (upstream === 'OpenAI' ? 'Anthropic' : 'OpenAI');
 
-/** The texts of one run of events, most of which are alike. */
+/** The texts of a run of events, most of which are equal. */
 const run = (write: (value: string) => string): fc.Arbitrary<string> =>
   fc.array(text, { minLength: 1, maxLength: 6 }).map((texts) => texts.map(write).join(''));
 
@@ -49,7 +49,7 @@ const block = indexOfBlock.chain((index) => fc.tuple(
 )
   .map(([content, inner, stop]) =>
     anthropicEvent({ type: 'content_block_start', index, content_block: content }) + inner.join('') + stop));
-/** One block after the other, all with the same index. */
+/** Consecutive blocks, all with the same index. */
 const plainBlock = fc.constantFrom(
   [{ type: 'text', text: '' }, 'text_delta","text'], [
     { type: 'thinking', thinking: '' }, 'thinking_delta","thinking',
@@ -124,7 +124,7 @@ const conversations = {
     weight: 1, arbitrary: timed,
   }, { weight: 1, arbitrary: turns }, { weight: 2, arbitrary: call }, { weight: 1, arbitrary: openaiRest }),
 };
-/** What was held back until then comes out. */
+/** The output that was held back until then. */
 const ENDS = { Anthropic: anthropicEvent({ type: 'message_stop' }), OpenAI: 'data: [DONE]\n\n' };
 const notes = fc.constantFrom<ConversionNotes>({}, { customTools:
   new Set(['custom']) }, { legacyFunctions: true }, { toolNames: new Map([['renamed', 'of the client']]) });

@@ -1,10 +1,10 @@
-/** Streams as providers send them, and as they should not: mostly runs of events that are alike but for their text. */
+/** Streams as providers send them, valid or not: mostly runs of events that differ in their text only. */
 import fc from 'fast-check';
 import type { Protocol } from './replay.ts';
 
 export const DIALECTS: readonly Protocol[] = ['OpenAI', 'Anthropic'];
 
-/** The text of a JSON string as providers write it, and as they should not. */
+/** The text of a JSON string as providers write it, valid or not. */
 export const text = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('a', ' the', 'ü', '東京', '🗼', ' ', '') },
   { weight: 2, arbitrary: fc.constantFrom(
@@ -100,10 +100,10 @@ export const streams = {
   ),
 };
 
-/** Where a stream is cut into pieces. */
+/** The positions at which a stream is cut into chunks. */
 export const places = fc.array(fc.nat(3000), { maxLength: 8 });
 
-/** A few bytes changed, left out or put in. */
+/** Changes, removes or inserts a few bytes. */
 export const changes = fc.array(fc.tuple(fc.nat(), fc.constantFrom(
   0, 0x0a, 0x0d, 0x22, 0x5c, 0x20, 0x7b, 0x7d, 0x80, 0xc3, 0xed, 0xff, 0x30,
 ), fc.constantFrom('change', 'remove', 'insert')), { minLength: 1, maxLength: 4 });

@@ -1,5 +1,6 @@
 /**
- * Streams that lie, break and never end: no converter throws, none sends half an event, and the figures stay credible.
+ * Streams with false usage, broken or endless: no converter throws, none sends half an event, and usage stays
+ * plausible.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Where a converted request gets cache breakpoints, so that an agent's prompt is cached at Anthropic's providers. */
+/** The cache breakpoints of converted requests, with which an agent's prompt is cached at Anthropic's providers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';

@@ -1,4 +1,4 @@
-/** An example for each field of Anthropic's messages on their way to Bedrock's Converse. */
+/** An example for each field of Anthropic's messages that is converted to Bedrock's Converse. */
 import * as toConverse from '../../../../dataplane/protocol/anthropic-converse/table.ts';
 import type { Examples, Fields } from './field-examples.ts';
 

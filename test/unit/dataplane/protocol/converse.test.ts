@@ -1,4 +1,4 @@
-/** Streams of Converse that end otherwise than they should, and conversations that Converse would refuse. */
+/** Streams of Converse with unusual ends, and conversations that Converse would refuse. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';

@@ -1,4 +1,4 @@
-/** Requests and answers through every pair: goldens, and what passes through losslessly. */
+/** Requests and responses through every pair of protocols: golden files, and lossless passthrough. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ function inputs(kind: 'request' | 'response', dialect: Protocol): string[] {
   return readdirSync(folder).filter((file) => file.endsWith('.in.json')).map((file) => join(folder, file));
 }
 
-/** What passes through is kept to the byte; what was converted is indented, for people. */
+/** Passed-through bytes are kept; converted ones are indented for readers. */
 const written = (client: Protocol, upstream: Protocol, sent: string): string =>
   (client === upstream ? sent : indent(sent));
 const nameOf = (path: string): string => path.replace(/^.*\//, '').replace(/\.in\.json$/, '');

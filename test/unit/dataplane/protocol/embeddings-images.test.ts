@@ -1,4 +1,4 @@
-/** The other endpoints of OpenAI's shape. */
+/** OpenAI's other endpoints. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import {

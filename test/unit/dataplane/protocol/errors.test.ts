@@ -1,4 +1,4 @@
-/** Providers' errors, in whatever shape, and ours, in the dialect of the path. */
+/** Providers' errors, in any format, and the gateway's own, in the dialect of the path. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
@@ -132,7 +132,7 @@ test('a provider\'s error within a stream, in the other dialect', () => {
     told('Anthropic', 'OpenAI', openaiError('requests', 'rate_limit_exceeded')), /"type":"rate_limit_error"/,
   );
   assert.match(told('Anthropic', 'OpenAI', openaiError('server_error', '')), /"type":"api_error"/);
-  // the gateway's own credit is not the caller's
+  // the gateway's credit at the provider does not concern the client
   for (const client of ['OpenAI', 'Anthropic'] as const)
     assert.doesNotMatch(told(client, 'OpenAI', openaiError('insufficient_quota', 'insufficient_quota')), /quota|"m"/);
   assert.match(told('OpenAI', 'OpenAI', 'event: error\ndata: it all went wrong\n\n'), /it all went wrong/);

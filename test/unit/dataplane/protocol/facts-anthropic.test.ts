@@ -1,4 +1,4 @@
-/** What is read of a messages request. */
+/** The facts of a messages request. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { readChatFacts } from '../../../../dataplane/protocol/anthropic/facts.ts';

@@ -1,4 +1,4 @@
-/** What is read of a chat completion request. */
+/** The facts of a chat completion request. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { ChatFacts } from '../../../../dataplane/protocol/call-facts.ts';

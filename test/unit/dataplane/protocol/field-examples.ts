@@ -1,4 +1,4 @@
-/** What the tests of field tables need of each table. */
+/** The examples of each field table, for its tests. */
 import type { KindTable, ObjectTable } from '../../../../dataplane/protocol/field-table.ts';
 
 export type Fields = Record<string, unknown>;
@@ -12,7 +12,7 @@ export interface Examples {
   /** For each field one value, and what else the object needs for it. */
   readonly values: Record<string, unknown>;
   readonly beside?: Record<string, Fields>;
-  /** Fields that are converted although nothing of the request says so. */
+  /** Fields that are converted although they do not occur in the request. */
   readonly unseen?: readonly string[];
   readonly model?: string;
 }

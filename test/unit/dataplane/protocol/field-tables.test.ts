@@ -1,7 +1,7 @@
 /**
- * The tables keep their word: what they call converted changes what is sent, what they call left out does not, and what
- * they refuse is refused by name. Each field has an example here, and each field of the official SDKs' types has its
- * place in a table.
+ * The tables are correct: a field that is Converted changes the sent request, one that is Dropped does not, and one
+ * that is refused is refused by name. Each field has an example here, and each field of the official SDKs' types is in
+ * a table.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -258,7 +258,7 @@ interface Pair {
   readonly upstream: ProviderKind;
 }
 
-/** What is sent, what the answer's conversion is told of it (but not what it repeats), and what the answer names. */
+/** The sent request, the context of the response's conversion, and the fields that the response names. */
 function convert({ client, upstream }: Pair, fields: Fields, model = 'u'): string {
   // Responses have another limit, and Google's protocol has it among other settings
   const limit = client === 'OpenAI' || client === 'Anthropic' ? { max_tokens: 900 } : {};
@@ -305,7 +305,7 @@ for (const [pair, examples] of PAIRS) {
           const given = kinds
             ? { ...base, type: name, role: name, ...values[name] as Fields }
             : { ...without, [name]: values[name] };
-          // a word stands in the one member or the other
+          // a text is in one member or the other
           if (kinds) delete given[ROLES.has(table) ? 'type' : 'role'];
           const make = (): string => convert(pair, place(given), model);
           if (handling.action === 'Refused') {
@@ -340,7 +340,7 @@ for (const [pair, examples] of PAIRS) {
   });
 }
 
-/** What is sent, or nothing where it cannot be: an example may need the very field. */
+/** The sent request, or undefined if there is none: an example may need the field. */
 function convertOr(pair: Pair, fields: Fields, model: string | undefined): string {
   try {
     return convert(pair, fields, model);

@@ -1,4 +1,4 @@
-/** A conversation that began at Gemini and goes on at Anthropic's: what Gemini signed is left out. */
+/** A conversation that moves from Gemini to Anthropic: thinking with Gemini's signatures is left out. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { providerOf } from '../../../../dataplane/protocol/providers.ts';

@@ -1,4 +1,4 @@
-/** An example for each field of Google's protocol on its way to Anthropic's messages. */
+/** An example for each field of Google's protocol that is converted to Anthropic's messages. */
 import * as toMessages from '../../../../dataplane/protocol/gemini-anthropic/table.ts';
 import type { Examples, Fields } from './field-examples.ts';
 
@@ -16,7 +16,7 @@ const SERVER_TOOLS = [
 
 const user = (part: Fields): Fields => ({ contents: [HELLO, { role: 'user', parts: [part] }] });
 const config = (settings: Fields): Fields => ({ contents: [HELLO], generationConfig: settings });
-/** Calls stand in the model's contents, everything else in the user's. */
+/** Calls are in the model's contents, everything else in the user's. */
 const partIn = (part: Fields): Fields => ({ contents: [
   HELLO, CALLS, { role: 'functionCall' in part ? 'model' : 'user', parts: [part] },
 ] });

@@ -1,4 +1,4 @@
-/** An example for each field of Anthropic's messages on their way to Gemini's own API. */
+/** An example for each field of Anthropic's messages that is converted to Gemini's own API. */
 import * as toGemini from '../../../../dataplane/protocol/anthropic-gemini/table.ts';
 import type { Examples, Fields } from './field-examples.ts';
 

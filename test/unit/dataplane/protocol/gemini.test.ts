@@ -1,4 +1,4 @@
-/** Streams of Gemini that end otherwise than they should, its usage, and conversations that it would refuse. */
+/** Streams of Gemini with unusual ends, its usage, and conversations that it would refuse. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { readGeminiError } from '../../../../dataplane/protocol/gemini/errors.ts';

@@ -1,4 +1,4 @@
-/** Compares with a file, or writes it where GOLDEN=write. */
+/** Compares with a golden file, or writes it if GOLDEN=write. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -17,7 +17,7 @@ export function pretty(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** JSON text on many lines, with everything else in it as it is; any other text with a line end. */
+/** Formats JSON on several lines without other changes; adds a line end to any other text. */
 export function indent(text: string): string {
   if (!text.startsWith('{')) return `${text}\n`;
   let depth = 0;

@@ -1,4 +1,4 @@
-/** JSON at byte level: scanning, editing, refusing, and the numbers that a double cannot hold. */
+/** JSON at byte level: scanning, editing, refusing, and numbers that a double cannot represent. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';

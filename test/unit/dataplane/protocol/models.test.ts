@@ -1,4 +1,4 @@
-/** Goldens of conversions whose result depends on the model: what it does not take, and histories that are mended. */
+/** Golden files of conversions that depend on the model: unsupported features, and repaired histories. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

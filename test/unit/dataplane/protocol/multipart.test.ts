@@ -1,4 +1,4 @@
-/** Forms as SDKs send them, and forms that two readers could read in two ways. */
+/** Forms as SDKs send them, and ambiguous forms. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';

@@ -7,30 +7,30 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { providerOf, PROVIDERS } from '../../../../dataplane/protocol/providers.ts';
-import { startWorld } from '../../../support/api/world.ts';
-import type { World } from '../../../support/api/world.ts';
+import { startTestStack } from '../../../support/api/test-stack.ts';
+import type { TestStack } from '../../../support/api/test-stack.ts';
 import { anthropicClient, Books, caught, collect, free, GPT, openaiClient, paid } from '../../../support/api/sdk.ts';
 import type { Reply } from '../../../support/mock-provider.ts';
 import { parrot } from './parrot/provider.ts';
 
 const openaiProvider = providerOf('OpenAI');
 
-let world: World;
+let stack: TestStack;
 let books: Books;
 let openai: OpenAI;
 let anthropic: Anthropic;
 
-// it takes the place of another kind: its name is the only thing that the custom resources would have to learn
+// it replaces another kind, since a new name would need a change of the custom resources
 beforeAll(async () => {
   PROVIDERS.set('OpenAI', parrot);
-  world = await startWorld();
-  books = new Books(world);
-  openai = openaiClient(world, { maxRetries: 0 });
-  anthropic = anthropicClient(world, { maxRetries: 0 });
+  stack = await startTestStack();
+  books = new Books(stack);
+  openai = openaiClient(stack, { maxRetries: 0 });
+  anthropic = anthropicClient(stack, { maxRetries: 0 });
 });
 afterAll(async () => {
   PROVIDERS.set('OpenAI', openaiProvider);
-  await world.stop();
+  await stack.stop();
 });
 beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
@@ -44,7 +44,7 @@ const COST = 10n * GPT.input + 3n * GPT.output;
 
 describe('the sample provider Parrot', () => {
   it('answers an OpenAI client', async () => {
-    world.openai.script(WHOLE, STREAM);
+    stack.openai.script(WHOLE, STREAM);
     const asks = {
       model: 'gpt-model', messages: [{ role: 'user' as const, content: 'hello' }], max_completion_tokens: 20,
     };
@@ -52,7 +52,7 @@ describe('the sample provider Parrot', () => {
     assert.deepEqual([
       completion.choices[0]?.message.content, completion.model, completion.usage?.total_tokens,
     ], ['Hello back.', 'grey', 13]);
-    const sent = await world.openai.request(0);
+    const sent = await stack.openai.request(0);
     const { path, headers } = sent;
     assert.equal(path, '/v1/say');
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe('the sample provider Parrot', () => {
   });
 
   it('answers an Anthropic client', async () => {
-    world.openai.script(WHOLE, STREAM);
+    stack.openai.script(WHOLE, STREAM);
     const asks = {
       model: 'gpt-model', system: 'Be brief.', messages: [{ role: 'user' as const, content: 'hello' }], max_tokens: 20,
     };
@@ -73,7 +73,7 @@ describe('the sample provider Parrot', () => {
     assert.deepEqual([
       message.content, message.stop_reason, message.usage.input_tokens, message.usage.output_tokens,
     ], [[{ type: 'text', text: 'Hello back.' }], 'end_turn', 10, 3]);
-    assert.deepEqual((await world.openai.request(0)).json()['lines'], [
+    assert.deepEqual((await stack.openai.request(0)).json()['lines'], [
       { who: 'system', what: 'Be brief.' }, { who: 'user', what: 'hello' },
     ]);
     const streamed = await anthropic.messages.stream(asks).finalMessage();
@@ -87,11 +87,11 @@ describe('the sample provider Parrot', () => {
     const tools = [{ name: 'f', input_schema: { type: 'object' as const } }];
     const asks = { model: 'gpt-model', messages: [{ role: 'user' as const, content: 'hello' }], max_tokens: 20 };
     assert.match((await caught(anthropic.messages.create({ ...asks, tools }), Error)).message, /\\"tools\\"/);
-    world.openai.script({ status: 400, steps: ['{"message":"no seeds"}'] });
+    stack.openai.script({ status: 400, steps: ['{"message":"no seeds"}'] });
     assert.match((await caught(openai.chat.completions.create(asks), Error)).message, /no seeds/);
-    world.openai.script(events({ word: 'Hel' }, { squawk: { message: 'tired', type: 'overloaded_error' } }));
+    stack.openai.script(events({ word: 'Hel' }, { squawk: { message: 'tired', type: 'overloaded_error' } }));
     assert.match((await caught(anthropic.messages.stream(asks).finalMessage(), Error)).message, /tired/);
-    world.openai.script(events({ word: 'Hel' }));
+    stack.openai.script(events({ word: 'Hel' }));
     await caught(collect(await openai.chat.completions.create({ ...asks, stream: true })), Error);
     const input = (body: object): bigint => BigInt(Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 4) + 3);
     const cut = { ...asks, stream: true };

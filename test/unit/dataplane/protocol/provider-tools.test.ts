@@ -1,4 +1,4 @@
-/** Tools that the provider runs: what a route's providerTools makes of them, in each dialect and on each provider. */
+/** Tools that the provider runs under each value of providerTools, in each dialect and on each provider. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { readFacts } from '../../../../dataplane/protocol/body-kinds.ts';

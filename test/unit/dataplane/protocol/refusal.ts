@@ -1,8 +1,8 @@
-/** Support: what a request is refused with. */
+/** Support: the fault with which a request is refused. */
 import assert from 'node:assert/strict';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
 
-/** The fault that `read` ends with; it fails where there is none, or where it is another error. */
+/** Returns the fault that `read` throws; fails if there is none, or another error. */
 export function refusalOf(read: () => unknown): RequestFault {
   try {
     read();

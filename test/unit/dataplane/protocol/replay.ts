@@ -1,4 +1,4 @@
-/** Runs recorded streams through converters, in pieces of any size. */
+/** Runs recorded streams through converters, in chunks of any size. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { converterFor } from '../../../../dataplane/protocol/providers.ts';
 const FIXTURES = join(import.meta.dirname, '../../../fixtures');
 export const TESTDATA = join(import.meta.dirname, '../../../../dataplane/protocol/testdata');
 
-/** The protocols that are both a dialect and a provider's. */
+/** The protocols that are both a dialect and a provider's protocol. */
 export type Protocol = 'OpenAI' | 'Anthropic';
 
 const ANTHROPIC_PROVIDERS = new Set(['anthropic', 'bedrock-proxy']);
@@ -20,7 +20,7 @@ interface Recording {
   readonly bytes: Buffer;
 }
 
-/** Everything that a stream's client and its gateway get to see. */
+/** The output of a stream for its client and its gateway. */
 export interface Replay {
   readonly sent: string;
   readonly outcome: string;
@@ -55,7 +55,7 @@ export function openStream(
   return converterFor(client, upstream).stream({ ...STREAM_REQUEST, ...request });
 }
 
-/** As the pipeline does it: nothing is pushed any more once the terminal event was seen. */
+/** Like the pipeline: nothing is pushed after the terminal event. */
 export function replay(stream: StreamConverter, pieces: readonly Uint8Array[]): Replay {
   const sent: Buffer[] = [];
   for (const piece of pieces) {
@@ -72,7 +72,7 @@ export function replay(stream: StreamConverter, pieces: readonly Uint8Array[]): 
   };
 }
 
-/** Pieces that end at these places. */
+/** Chunks that end at these positions. */
 export function splitAt(bytes: Buffer, places: readonly number[]): Buffer[] {
   const cuts = [
     0, ...[...new Set(places)].filter((place) => place > 0 && place < bytes.length).sort((a, b) => a - b), bytes.length,
@@ -84,12 +84,12 @@ export function byteByByte(bytes: Buffer): Buffer[] {
   return Array.from(bytes, (_, index) => bytes.subarray(index, index + 1));
 }
 
-/** As a provider sends it: an event at a time. */
+/** Chunks of one event, as providers send them. */
 export function byEvent(bytes: Buffer): Buffer[] {
   return bytes.toString('latin1').split(/(?<=\n\r?\n)/).map((event) => Buffer.from(event, 'latin1'));
 }
 
-/** A stream gives the same however it is cut into pieces. */
+/** Asserts that a stream gives the same result in chunks of any size. */
 export function assertCutAlike(open: () => StreamConverter, bytes: Buffer, cuts: readonly number[]): void {
   const expected = replay(open(), byteByByte(bytes));
   assert.deepEqual(replay(open(), [bytes]), expected);

@@ -1,4 +1,4 @@
-/** What every stream of the Responses dialect must hold, as its clients read it. */
+/** Invariants of every stream of the Responses dialect, as its clients read it. */
 import assert from 'node:assert/strict';
 import type { StreamConverter } from '../../../../dataplane/protocol/converter.ts';
 import type { Replay } from './replay.ts';
@@ -26,7 +26,7 @@ export function eventsOf(text: string): Event[] {
 }
 
 const ENDS = /^response\.(?:completed|incomplete|failed)$/;
-/** The parts of an item that grow by deltas, by the event that says what they have become. */
+/** The parts of an item that grow by deltas, by the event with their final value. */
 const WHOLE: Readonly<Record<string, string>> = {
   'response.output_text': 'text', 'response.refusal': 'refusal', 'response.reasoning_summary_text': 'text',
   'response.function_call_arguments': 'arguments', 'response.custom_tool_call_input': 'input',
@@ -69,7 +69,7 @@ export function assertResponse(events: readonly Event[]): void {
   assert.deepEqual(response['output'], done);
 }
 
-/** The events of a stream, ended by the gateway where its provider broke it off. */
+/** Returns the events of a stream, which the gateway ends if its provider broke off. */
 export function wholeResponse(stream: StreamConverter, { sent, last, outcome }: Replay): readonly Event[] {
   const end = outcome === 'Cut'
     ? Buffer.from(stream.fail?.({ code: 'server_error', message: 'broken off' }) ?? '').toString('utf8')

@@ -1,4 +1,4 @@
-/** Encrypted content and ids of responses: sealed on their way out, the provider's own on their way in. */
+/** Encrypted content and ids of Responses: sealed for the client, and opened for the provider. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';

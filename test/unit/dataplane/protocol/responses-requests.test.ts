@@ -1,4 +1,4 @@
-/** Requests in the Responses dialect, converted: goldens, what is refused, and reasoning that comes back sealed. */
+/** Requests in the Responses dialect, converted: golden files, refusals, and reasoning that returns sealed. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Responses: what a request asks for, what is refused, and what each end of an answer is billed by. */
+/** Responses: the facts of requests, refusals, and the bill for each end of a response. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
@@ -181,7 +181,7 @@ describe('a stream', () => {
   const HEAD =
     [event('response.created', { response: { id: 'r', status: 'in_progress', output: [], usage: null } }), TEXT];
 
-  /** In pieces of a few bytes each. */
+  /** In chunks of a few bytes each. */
   function run(events: readonly Buffer[]): { sent: string; end: StreamEnd; converter: StreamConverter } {
     const converter = started();
     const bytes = Buffer.concat(events);

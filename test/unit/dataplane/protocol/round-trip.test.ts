@@ -1,7 +1,4 @@
-/**
- * What is said in one protocol, written in the other and read back, still says the same: conversations, settings and
- * answers.
- */
+/** A conversion to the other protocol and back keeps conversations, settings and answers. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
@@ -44,10 +41,10 @@ const toolsFor = <T>(all: readonly Round[], tools: readonly T[] | undefined, one
   tools ?? (all.some(({ calls }) => calls.length > 0) ? [one] : undefined);
 const NO_INPUT = { type: 'object', properties: {}, required: [] };
 const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
-/** What JSON makes of a request: fields that are not there are not there. */
+/** A request after JSON: undefined members are absent. */
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** A user speaks, the model answers and may call tools, whose results follow: as often as it likes. */
+/** Turns of a user and the model, which may call tools, whose results follow, repeated. */
 const rounds = fc.array(fc.record({
   user: fc.array(fc.oneof(fc.record({ text: said }), fc.record({ image:
     fc.oneof(base64, fc.webUrl()) }), fc.record({ pdf: base64, title: said })), { minLength: 1, maxLength: 3 }),
@@ -90,7 +87,7 @@ function anthropicBlock(piece: Piece): Fields {
   };
 }
 
-/** As Anthropic's protocol has them: those of other providers reach its clients rewritten. */
+/** As in Anthropic's protocol: ids of other providers are rewritten for its clients. */
 const legal = (given: string): string => given.replace(/[^a-zA-Z0-9_-]|^mgw_/g, 'x');
 
 function anthropicMessages(all: readonly Round[]): Fields[] {
@@ -123,7 +120,7 @@ test('an OpenAI conversation, to Anthropic\'s protocol and back', () => {
   fc.assert(fc.property(optional(said), rounds, settings, fc.constantFrom(
     undefined, 'auto', 'required', 'none', 'first',
   ), (system, all, { reasoning_effort: effort, ...rest }, choice) => {
-    // a model that thinks takes no sampling settings
+    // a thinking model accepts no sampling settings
     const tools = toolsFor(all, rest.tools, { type: 'function', function: {
       name: 't', description: undefined, parameters: NO_INPUT, strict: undefined,
     } });
@@ -134,7 +131,7 @@ test('an OpenAI conversation, to Anthropic\'s protocol and back', () => {
     const request = plain({
       model: 'm', messages: [
         ...(system === undefined ? [] : [{ role: 'system', content: system }]), ...openaiMessages(all),
-        // a model that thinks does not continue an answer
+        // a thinking model does not continue an answer
         ...(effort === undefined ? [] : [{ role: 'user', content: 'Go on.' }]),
       ], ...set,
       ...(set.tools && choice !== undefined
@@ -177,7 +174,7 @@ test('an Anthropic conversation, to OpenAI\'s protocol and back', () => {
 
 const CONTEXT = { id: 'x', createdSeconds: 0, estimatedInputTokens: 0 };
 
-/** An answer of a provider, for a client of the other protocol, whose client is of the first again. */
+/** A provider's response, converted for a client of the other protocol, and back. */
 function answerThereAndBack(upstream: Protocol, answer: Fields): Fields {
   const once = converterFor(other(upstream), upstream).response(Buffer.from(JSON.stringify(answer)), CONTEXT).body;
   return JSON.parse(Buffer.from(converterFor(upstream, other(upstream)).response(once, CONTEXT).body)

@@ -1,4 +1,4 @@
-/** The official clients read every complete recording, whichever protocol its provider speaks, to the same answer. */
+/** The official clients read the same answer from every complete recording, whichever protocol its provider uses. */
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -6,7 +6,7 @@ import { test } from 'vitest';
 import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { openStream, recording, recordings, replay } from './replay.ts';
 
-/** A fetch that answers with this stream. */
+/** A fetch that responds with this stream. */
 function answering(client: ChatDialect, name: string): typeof fetch {
   const { upstream, bytes } = recording(name);
   const { sent, last } = replay(openStream(client, upstream, { wantsStreamUsage: true }), [bytes]);
@@ -51,7 +51,7 @@ for (const name of complete.filter((candidate) => !/server-tool/.test(candidate)
   });
 }
 
-// a response has a refusal's explanation as a part, a message beside its content
+// a response has a refusal's explanation as a part; a message has it beside its content
 for (const name of complete.filter((candidate) => !/server-tool|refusal-explained/.test(candidate))) {
   test(`${name} is a response to OpenAI's client, and equals the message`, async () => {
     const [response, message] = await Promise.all([readResponse(name), readMessage(name)]);

@@ -1,4 +1,4 @@
-/** A seal that hides nothing: what is sealed in the protocol's tests can be read in their goldens. */
+/** A seal without encryption, so that golden files are readable. */
 import type { ChannelSeal } from '../../../../dataplane/protocol/sealed-values.ts';
 
 export function sealFor(channel: string): ChannelSeal {

@@ -1,4 +1,4 @@
-/** Server-sent events cut out of bytes. */
+/** Framing of server-sent events. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * Every recorded stream through every converter of its protocol: against its golden, and the same whatever the pieces.
+ * Every recorded stream through every converter of its protocol: compared with its golden file, in chunks of any size.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

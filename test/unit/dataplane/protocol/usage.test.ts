@@ -1,4 +1,4 @@
-/** Figures of providers, believed only where they can be true; and what takes their place. */
+/** Usage of providers, which is used only if it is plausible, and its estimates. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Requests for videos, and what providers say of the jobs. */
+/** Requests for videos, and providers' reports on the jobs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { isJobId, readVideosFacts, videoJobs } from '../../../../dataplane/protocol/openai/videos.ts';

@@ -1,4 +1,4 @@
-/** Request bodies: whole and exact, however they come, and within the limits of one and of all. */
+/** Request bodies: complete and unchanged, in any chunks, and within the limits of one and of all. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -15,7 +15,7 @@ import { bodyOf, createBodyReader } from '../../../../dataplane/server/body.ts';
 import { LARGE_BODY_BYTES } from '../../../../dataplane/server/body-budget.ts';
 import type { BodyReader } from '../../../../dataplane/server/body.ts';
 
-/** A request whose body comes in these pieces; `declared`: its content-length. */
+/** A request whose body arrives in these chunks; `declared`: its content-length. */
 function message(pieces: readonly Uint8Array[], declared?: number, encoding?: string): IncomingMessage {
   const headers = {
     ...declared !== undefined && { 'content-length': String(declared) },

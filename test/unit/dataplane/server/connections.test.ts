@@ -1,4 +1,4 @@
-/** Connections in all and by key. */
+/** Limits of connections, in total and by key. */
 import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { describe, it } from 'vitest';
@@ -24,7 +24,7 @@ describe('connections', () => {
     assert.deepEqual([first, second, third].map((socket) => connections.claim(socket, 'a')), [true, true, false]);
     assert.equal(connections.claim(first, 'a'), true);
     assert.equal(connections.claim(third, 'b'), true);
-    // the first connection goes over to another key, and makes room
+    // the first connection changes to another key, and makes room
     assert.equal(connections.claim(first, 'b'), true);
     assert.equal(connections.claim(third, 'a'), true);
     second.emit('close');

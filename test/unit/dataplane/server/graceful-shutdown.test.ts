@@ -1,4 +1,4 @@
-/** Clients leave a process that shuts down, and none is refused whose connection is older than the second step. */
+/** Clients leave a process that shuts down, and no connection that is older than the second step is refused. */
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import { createGracefulShutdown } from '../../../../dataplane/server/graceful-sh
 import { createInFlight } from '../../../../dataplane/server/in-flight.ts';
 
 const shutdown = createGracefulShutdown();
-/** Only what a request to an unknown path needs. */
+/** Only the parts that a request to an unknown path needs. */
 const deps = {
   shutdown,
   inFlight: createInFlight(),
@@ -29,7 +29,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** The status of an answer on this agent's connection, and whether the connection stays open. */
+/** The status of a response on this agent's connection, and whether the connection stays open. */
 function ask(agent: Agent | undefined, path: string): Promise<string> {
   const { port } = server.server.address() as AddressInfo;
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The way back to a client that does not read: it is given up, whole answers and streams alike. */
+/** Responses to a client that does not read: it is disconnected, for whole responses and streams alike. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** TLS files under a running proxy: a renewed pair is served, half a pair is told of and the one before stays. */
+/** TLS files of a running proxy: a renewed pair is used; half a pair is reported, and the previous one stays. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -34,7 +34,7 @@ async function write({ serving }: Certificates): Promise<void> {
   await writeFile(join(folder, 'tls.key'), serving.key);
 }
 
-/** The first line of the answer. */
+/** The first line of the response. */
 async function ask(authority: string, versions: { readonly maxVersion?: 'TLSv1.1' } = {}): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port: tls.port, servername: 'localhost', ca: authority, ...versions });
   await once(socket, 'secureConnect');

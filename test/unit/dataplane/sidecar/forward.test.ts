@@ -1,7 +1,4 @@
-/**
- * The sidecar before a fleet that does as it is told: what crosses, what does not, and what happens when one side
- * fails.
- */
+/** The sidecar in front of a scripted fleet: what is forwarded, what is not, and failures of one side. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
@@ -32,7 +29,7 @@ const echo: RequestListener = (request, response) => {
     response.end(JSON.stringify({ method: request.method, url: request.url, rawHeaders: request.rawHeaders, body })));
 };
 
-/** What a figure is when it has not moved for many turns of the event loop. */
+/** Returns a value once it has not changed for many turns of the event loop. */
 async function settled(read: () => Promise<number>): Promise<number> {
   let last = Number.NaN;
   for (let still = 0; still < 300; still++) {
@@ -300,7 +297,7 @@ describe('bodies', () => {
     const piece = Buffer.alloc(1024 * 1024);
     let given = 0;
     while (sent.write(piece) && ++given < 50);
-    // neither moves any more: the sidecar has sent on what sockets take, and no more
+    // both have stopped: the sidecar has forwarded what sockets accept, and no more
     const forwarded = await settled(() => sidecar.metric('modelgateway_sidecar_bytes_total{direction="to_fleet"}'));
     assert.ok(forwarded < SIZE / 2, `${forwarded} bytes went to a fleet that does not read`);
     read();

@@ -3,32 +3,33 @@ import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { nothingLeaks, spending, startWorld } from '../../../support/api/world.ts';
-import type { World } from '../../../support/api/world.ts';
+import { nothingLeaks, spending, startTestStack } from '../../../support/api/test-stack.ts';
+import type { TestStack } from '../../../support/api/test-stack.ts';
 import { KEYS, keyManifest } from '../../../support/manifests.ts';
 import { anthropicMessage, anthropicStream, openaiChat, openaiStream } from '../../../support/provider-answers.ts';
 import { makeCertificates, startTestSidecar } from './support.ts';
 import type { Certificates, TestSidecar } from './support.ts';
 
-/** What the webhook sets where an app has none. */
+/** The variables that the webhook sets if an app has none. */
 const DUMMY = 'model-gateway-sidecar';
 const certificates: Certificates = await makeCertificates();
-let world: World;
+let stack: TestStack;
 let sidecar: TestSidecar;
 let openai: OpenAI;
 let anthropic: Anthropic;
 
 beforeAll(async () => {
-  world = await startWorld({ tls: { certificate: certificates.serving.certificate, key: certificates.serving.key } });
+  const { certificate, key } = certificates.serving;
+  stack = await startTestStack({ tls: { certificate, key } });
   sidecar =
-    await startTestSidecar(`https://localhost:${world.gateway.dataplane.tls?.port}`, KEYS.main, certificates.authority);
+    await startTestSidecar(`https://localhost:${stack.gateway.dataplane.tls?.port}`, KEYS.main, certificates.authority);
   openai =
     new OpenAI({ apiKey: DUMMY, baseURL: `${sidecar.url}/v1`, organization: null, project: null, maxRetries: 0 });
   anthropic = new Anthropic({ apiKey: DUMMY, authToken: null, baseURL: sidecar.url, maxRetries: 0 });
 });
 afterAll(async () => {
   await sidecar.stop();
-  await world.stop();
+  await stack.stop();
 });
 
 const HELLO = { model: 'gpt-model', messages: [{ role: 'user' as const, content: 'hello' }] };
@@ -36,20 +37,20 @@ const MESSAGE = { model: 'claude-model', max_tokens: 100, messages: [{ role: 'us
 
 describe('OpenAI\'s SDK', () => {
   it('lists models and gets whole and streamed responses, billed to the pod\'s key', async () => {
-    const { spent } = await spending(world);
+    const { spent } = await spending(stack);
     assert.ok((await openai.models.list()).data.some(({ id }) => id === 'gpt-model'));
-    world.openai.script(openaiChat());
+    stack.openai.script(openaiChat());
     const { data, response } = await openai.chat.completions.create(HELLO).withResponse();
     assert.ok(data.choices[0]?.message.content);
     assert.ok(response.headers.get('x-request-id')?.startsWith('req_'));
     assert.ok(response.headers.get('x-modelgateway-cost-usd'));
-    world.openai.script(openaiStream());
+    stack.openai.script(openaiStream());
     let text = '';
     for await (const chunk of await openai.chat.completions.create({ ...HELLO, stream: true }))
       text += chunk.choices[0]?.delta.content ?? '';
     assert.ok(text.length > 0);
-    assert.ok((await spending(world)).spent > spent);
-    assert.ok(nothingLeaks(world));
+    assert.ok((await spending(stack)).spent > spent);
+    assert.ok(nothingLeaks(stack));
   });
 
   it('gets the gateway\'s own refusals', async () => {
@@ -60,9 +61,9 @@ describe('OpenAI\'s SDK', () => {
 
 describe('Anthropic\'s SDK', () => {
   it('gets whole and streamed responses', async () => {
-    world.anthropic.script(anthropicMessage());
+    stack.anthropic.script(anthropicMessage());
     assert.equal((await anthropic.messages.create(MESSAGE)).type, 'message');
-    world.anthropic.script(anthropicStream());
+    stack.anthropic.script(anthropicStream());
     const final = await anthropic.messages.stream(MESSAGE).finalMessage();
     assert.equal(final.role, 'assistant');
     await assert.rejects(anthropic.messages.create({ ...MESSAGE, model: 'unknown' }), Anthropic.NotFoundError);
@@ -75,7 +76,7 @@ describe('rotation', () => {
     await sidecar.writeKey(KEYS.serial);
     const between = await openai.get('/key') as { name: string };
     assert.deepEqual([before.name, between.name], ['main', 'serial']);
-    await world.gateway.write(
+    await stack.gateway.write(
       'keys-rotated.yaml', keyManifest('rotated', 'sk-test-rotated-00000000000000000000000000000', ''),
     );
     await sidecar.writeKey('sk-test-rotated-00000000000000000000000000000');
@@ -88,8 +89,8 @@ describe('rotation', () => {
 
 describe('TLS', () => {
   it('sends nothing to a fleet with an untrusted CA or another name', async () => {
-    const port = world.gateway.dataplane.tls?.port;
-    const logged = world.gateway.logs.length;
+    const port = stack.gateway.dataplane.tls?.port;
+    const logged = stack.gateway.logs.length;
     for (const [url, authority] of [[
       `https://localhost:${port}`, (await makeCertificates()).authority,
     ], [`https://127.0.0.1:${port}`, certificates.authority]] as const) {
@@ -101,11 +102,11 @@ describe('TLS', () => {
         await other.stop();
       }
     }
-    assert.equal(world.gateway.logs.length, logged);
+    assert.equal(stack.gateway.logs.length, logged);
   });
 
   it('follows a replaced certificate of the fleet, and ignores a faulty one', async () => {
-    const { tls } = world.gateway.dataplane;
+    const { tls } = stack.gateway.dataplane;
     const renewed = await makeCertificates();
     assert.throws(() => tls?.renew({ certificate: renewed.serving.certificate, key: certificates.serving.key }));
     assert.ok((await openai.models.list()).data.length > 0);

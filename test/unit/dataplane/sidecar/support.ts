@@ -1,6 +1,5 @@
 /**
- * What the sidecar's tests share: a sidecar in this process with its key in a file, certificates, and a fleet that does
- * as it is told.
+ * Support of the sidecar's tests: a sidecar in this process with its key in a file, certificates, and a scripted fleet.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -47,12 +46,12 @@ export interface TestSidecar {
   /** The value of a metric, by its name with labels. */
   metric(sample: string): Promise<number>;
   page(): Promise<string>;
-  /** Writes the key file, or removes it; resolves when the sidecar has seen it. */
+  /** Writes or removes the key file; resolves when the sidecar has noticed. */
   writeKey(text: string | undefined): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Before a fleet; undefined as a key: there is no file. */
+/** A sidecar in front of a fleet; without a key, there is no file. */
 export async function startTestSidecar(url: string, key: string | undefined, authority?: string): Promise<TestSidecar> {
   const folder = await mkdtemp(join(tmpdir(), 'mgw-sidecar-'));
   const keyFile = join(folder, 'apiKey');
@@ -91,7 +90,7 @@ export async function startTestSidecar(url: string, key: string | undefined, aut
 export interface ScriptedFleet {
   readonly url: string;
   readonly port: number;
-  /** Connections that were made. */
+  /** The number of connections. */
   readonly connections: Socket[];
   stop(): Promise<void>;
 }
@@ -118,7 +117,7 @@ export interface Reply {
   readonly text: string;
 }
 
-/** One request as an app makes it, without a library's opinions. */
+/** Sends one request as an app does, without a library's defaults. */
 export async function call(
   url: string, { body, ...options }: RequestOptions & { readonly body?: string | Buffer } = {},
 ): Promise<Reply> {
@@ -134,7 +133,7 @@ export async function replyTo(sent: ClientRequest): Promise<Reply> {
   return { status: message.statusCode ?? 0, message, text: Buffer.concat(chunks).toString() };
 }
 
-/** All of a message's body. */
+/** Reads all of a message's body. */
 export async function textOf(message: IncomingMessage): Promise<string> {
   let text = '';
   for await (const chunk of message.setEncoding('utf8')) text += String(chunk);

@@ -1,6 +1,4 @@
-/**
- * Support: snapshot objects that are valid as they are, with what a test wants otherwise.
- */
+/** Support: valid snapshot objects, with a test's changes. */
 import {
   ClientDisconnect, Endpoint, Input, OnTimeout, Period, Protocol, QuotaType, Reasoning, WhenShort,
 } from '../../../../dataplane/snapshot/snapshot.gen.ts';

@@ -1,4 +1,4 @@
-/** An edit of a state gives what compiling the whole would, whatever the edits and however many. */
+/** Edits of a state give the same result as compiling the whole. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
@@ -11,7 +11,7 @@ const keyChanges = fc.record({
   enabled: fc.boolean(), generation: fc.bigInt(1n, 9n), group: fc.constantFrom('a', 'b'),
   models: fc.option(fc.constantFrom({ names: ['x'] }, { names: ['x', 'y'] }), { nil: undefined }),
 });
-/** Which keys there are, and which string opens each: strings move from one key to another. */
+/** The keys, and the string of each: strings move from one key to another. */
 const keys = fc.uniqueArray(
   fc.record({ n: fc.nat(7), hash: fc.nat(9), changes: keyChanges }), { selector: ({ n }) => n },
 ).map((list) => {

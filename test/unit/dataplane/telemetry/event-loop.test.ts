@@ -9,7 +9,7 @@ describe('the lag of the event loop', () => {
     const lag = measureEventLoopLag((_ms, tick) => { endWindow = tick; return () => undefined; });
     onTestFinished(() => lag.close());
     assert.equal(lag.recentSeconds, 0);
-    // the monitor's own timer must have begun, and must tick again afterwards
+    // the monitor's own timer must have started, and must tick again afterwards
     const longest = (): number => lag.read().find(([quantile]) => quantile === '1')?.[1] ?? 0;
     let seen = 0;
     while (seen < 0.05) {

@@ -1,4 +1,4 @@
-/** Support: the report of a streamed call that went well, with what a test wants otherwise. */
+/** Support: the report of a successful streamed call, with a test's changes. */
 import type { AttemptReport, CallReport } from '../../../../dataplane/telemetry/call-report.ts';
 
 export function attemptOf(outcome: string, channel = 'openai/direct'): AttemptReport {

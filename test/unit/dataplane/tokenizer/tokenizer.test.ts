@@ -1,4 +1,4 @@
-/** Counting tokens in a thread: near to the library's own count, whole or in slices, and always with an answer. */
+/** Counting tokens in a thread: close to the library's own count, whole or in slices, and always with a result. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
@@ -33,7 +33,7 @@ describe('the tokenizer', () => {
     assert.ok(Math.abs(counted - exact) <= exact / 50, `${counted} instead of ${exact}`);
   });
   it('counts text that is made to be slow', async () => {
-    // whole, the library would take minutes for this
+    // the library would take minutes for the whole text
     const counted = await tokenizer.count('key', ['a'.repeat(900_000), ' '.repeat(900_000)]);
     assert.ok(counted > 1_000 && counted < 900_000, String(counted));
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { test } from 'vitest';
-import { Secret } from '../../../../dataplane/upstream/upstream.ts';
+import { SecretValue } from '../../../../dataplane/upstream/upstream.ts';
 import { failsWith, readAll, text, requestOf, startHttp, startRaw, startUpstreams, targetAt } from './provider.ts';
 
 test('gets a whole response with status, headers and body; sends credential, body and identity encoding', async () => {
@@ -36,7 +36,7 @@ test('sends a credential in another header, overridable default headers, or no c
   const seen: Record<string, string | string[] | undefined>[] = [];
   const base = await startHttp((request, response) => { seen.push(request.headers); response.end('{}'); });
   const upstreams = startUpstreams();
-  const credential = { header: 'x-api-key', value: new Secret('provider-secret') };
+  const credential = { header: 'x-api-key', value: new SecretValue('provider-secret') };
   const target = targetAt(base, { credential, defaultHeaders: { 'anthropic-version': '2023-06-01' } });
   for (const headers of [{}, { 'anthropic-version': '2024-10-22' }])
     await readAll((await upstreams.send(target, requestOf({ path: '/v1/messages', headers }))).body);
@@ -218,7 +218,7 @@ test('pauses the provider for a slow reader, with bounded memory and no loss', a
   const answer = await startUpstreams().send(targetAt(base), requestOf({ stream: true }));
   const iterator = answer.body[Symbol.asyncIterator]();
   let received = (await iterator.next()).value?.length ?? 0;
-  // the provider writes until all buffers on the way are full, and then stands still
+  // the provider writes until all buffers are full, and then stops
   for (let before = -1; before !== written;) {
     before = written;
     await new Promise((resolve) => setTimeout(resolve, 150));

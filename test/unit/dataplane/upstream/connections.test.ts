@@ -1,4 +1,4 @@
-/** What becomes of a channel's connections. */
+/** The life of a channel's connections. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { Socket } from 'node:net';
@@ -132,7 +132,7 @@ test('closes an idle connection before the provider does, and does not use one t
   const base = await startRaw((socket, request) => {
     if (!connections.has(socket)) socket.once('close', closed.resolve);
     connections.add(socket);
-    // undici takes two seconds off what the provider says
+    // undici subtracts two seconds from the provider's value
     const seconds = request.startsWith('POST /short') ? 2 : 3;
     socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 2\r\nkeep-alive: timeout=${seconds}\r\n\r\nok`);
   });

@@ -4,10 +4,10 @@ import { anthropic } from '../../../../dataplane/protocol/anthropic/provider.ts'
 import { openai } from '../../../../dataplane/protocol/openai/provider.ts';
 import { allowHeaders, requestHeaders, responseHeaders } from '../../../../dataplane/upstream/headers.ts';
 
-/** What the target of such a channel says. */
+/** The target of such a channel. */
 const OPENAI = allowHeaders(openai.clientHeaders);
 const ANTHROPIC = allowHeaders(anthropic.clientHeaders);
-/** What a channel allows whose team trusts its tenants. */
+/** The allow list of a channel whose team trusts its tenants. */
 const ALL = allowHeaders(['*']);
 
 test('to the provider: what its protocol needs, without hop-by-hop headers, credentials and proxies\' headers', () => {
@@ -86,7 +86,7 @@ test('a copy of the client\'s key in any other header is not forwarded', () => {
       'x-own': '1', 'user-agent': 'sdk/1',
     });
   }
-  // what only looks like one is somebody's own
+  // headers that only look similar are the client's own
   assert.deepEqual(
     requestHeaders({ authorization: 'Bearer sk-a', 'x-own': 'task-sk-a' }, ALL), { 'x-own': 'task-sk-a' },
   );

@@ -1,6 +1,4 @@
-/**
- * Support of these tests: providers on a local port that misbehave as told, and targets that point at them.
- */
+/** Support: local providers that misbehave on request, and targets that point to them. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttp } from 'node:http';
@@ -11,12 +9,12 @@ import { afterAll } from 'vitest';
 import { allowHeaders } from '../../../../dataplane/upstream/headers.ts';
 import { createUpstreams } from '../../../../dataplane/upstream/client.ts';
 import type { PooledUpstreams, UpstreamOptions } from '../../../../dataplane/upstream/client.ts';
-import { Secret, UpstreamFailure } from '../../../../dataplane/upstream/upstream.ts';
+import { SecretValue, UpstreamFailure } from '../../../../dataplane/upstream/upstream.ts';
 import type { UpstreamFailureKind, UpstreamRequest, UpstreamTarget } from '../../../../dataplane/upstream/upstream.ts';
 
 const TIMEOUTS = { connectMs: 2000, firstByteMs: 5000, wholeMs: 5000, idleMs: 5000 };
 
-/** A base URL at which an HTTP server answers; closed after the test file. */
+/** Returns the base URL of an HTTP server, which is closed after the test file. */
 export async function startHttp(listener: RequestListener, configure: (server: HttpServer) => void = () =>
   undefined): Promise<string> {
   const server = createHttp(listener);
@@ -25,7 +23,7 @@ export async function startHttp(listener: RequestListener, configure: (server: H
   return listen(server);
 }
 
-/** A base URL at which raw bytes are spoken. `onRequest` is called for each piece that a client sends. */
+/** Returns the base URL of a raw TCP server. `onRequest` is called for each chunk that a client sends. */
 export async function startRaw(onRequest: (
   socket: Socket, request: string, connection: number,
 ) => void): Promise<string> {
@@ -61,7 +59,7 @@ export function targetAt(baseUrl: string, changes: Partial<Omit<UpstreamTarget, 
 } = {}): UpstreamTarget {
   return {
     id: 'route/channel', protocol: 'OpenAI', credential: {
-      header: 'authorization', value: new Secret('Bearer provider-secret'),
+      header: 'authorization', value: new SecretValue('Bearer provider-secret'),
     },
     endpoints: new Set(['Chat']), defaultHeaders: {}, clientHeaders: allowHeaders([]), ...changes, baseUrl,
     timeouts: { ...TIMEOUTS, ...changes.timeouts },

@@ -1,6 +1,4 @@
-/**
- * The last good configuration on disk: it starts a proxy without an operator, and tells a thief of the disk nothing.
- */
+/** The last good configuration on disk: it starts a proxy without an operator, and is unreadable without the key. */
 import assert from 'node:assert/strict';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +11,7 @@ import { configOf, testProxy } from './support.ts';
 
 const CONFIG = configOf([1, 2, 3]);
 
-/** A folder with the cache of a proxy that has had CONFIG. */
+/** The folder of the cache of a proxy that has had CONFIG. */
 async function written(): Promise<AsyncDisposable & { readonly file: string; readonly keyFile: string }> {
   const folder = await tempFolder({ key: 'a secret that is long enough to be one' });
   const cache = { file: join(folder.path, 'cache'), keyFile: join(folder.path, 'key') };

@@ -1,4 +1,4 @@
-/** One stream of the proxy, message by message: order, answers, and what it does when the two sides have come apart. */
+/** One stream of the proxy, message by message: order, acknowledgements, and recovery when the two sides differ. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { Resource } from '../../../../dataplane/snapshot/discovery.gen.ts';
@@ -23,12 +23,12 @@ interface Scene {
   readonly sent: DeltaDiscoveryRequest[];
   readonly installed: ValidConfig[];
   readonly rounds: boolean[];
-  /** Runs what waits for the end of what has arrived. */
+  /** Runs the work that waits until all received messages are handled. */
   settle(): void;
   give(field: SnapshotField, objects: readonly Snapshot[SnapshotField][number][], removed?: readonly string[]): void;
-  /** The end of a round; by default it agrees with what has been given. */
+  /** The end of a round; by default it agrees with the sent resources. */
   end(wrong?: boolean): void;
-  /** Nonces that were answered, refused ones with an "!". */
+  /** The acknowledged nonces, rejected ones with an "!". */
   answers(): string[];
 }
 
@@ -69,7 +69,7 @@ function scene(inventory = new Inventory(), fresh = false): Scene {
   };
 }
 
-/** What a test adds to what is held, for the digest of the next end. */
+/** A test's additions to the held resources, for the digest of the next end. */
 let pending: { typeUrl: string; name: string; version: string }[] = [];
 
 function expectKeys(...objects: readonly Snapshot['keys'][number][]): void {

@@ -1,7 +1,4 @@
-/**
- * Support: proxies that compile what they are given, against a distribution in the same process; and a way to cut them
- * off.
- */
+/** Support: proxies with a distribution in the same process, and a way to disconnect them. */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { once } from 'node:events';
@@ -21,7 +18,7 @@ export interface TestProxy extends AsyncDisposable {
   /** Compiled by edits, as a proxy does. */
   state(): State | undefined;
   snapshot(): Snapshot | undefined;
-  /** How often something was put in force. */
+  /** The number of applied configurations. */
   installs(): number;
   readonly logs: readonly string[];
   stop(): Promise<void>;
@@ -69,7 +66,7 @@ export function numberedKey(n: number, changes: Partial<Snapshot['keys'][number]
 
 interface Cable extends AsyncDisposable {
   readonly port: number;
-  /** Bytes go nowhere any more, and nobody is told: as when a cable is cut. */
+  /** Drops all bytes without closing connections, like a cut cable. */
   cut(): void;
   /** New connections work again. */
   mend(): void;

@@ -1,4 +1,4 @@
-/** When an operator is ready, and what it says of what it misses. */
+/** The readiness of an operator, and its report of what is missing. */
 import assert from 'node:assert/strict';
 import { InvalidArgumentError } from 'commander';
 import { describe, it } from 'vitest';

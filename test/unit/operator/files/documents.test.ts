@@ -1,4 +1,4 @@
-/** Manifests as text: where documents end, where mistakes are, and what is no secret's business. */
+/** Manifests as text: documents, places of mistakes, and Secrets, which never appear in messages. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';

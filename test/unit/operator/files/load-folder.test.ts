@@ -1,7 +1,4 @@
-/**
- * A folder that is loaded again and again: what has not changed is the very same, so that nothing is worked out anew
- * from it.
- */
+/** A folder that is loaded repeatedly: unchanged objects keep their identity, so that nothing is computed again. */
 import assert from 'node:assert/strict';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -108,7 +105,7 @@ for (const isAway of [false, true]) test(`of a file that is edited again and aga
   assert.ok(typeof collect === 'function');
   const load = newLoader();
   const comment = `---\n${`#${'-'.repeat(98)}\n`.repeat(10_000)}`;
-  /** Each edit is of another object, and what stands around its metadata was not there before. */
+  /** Each edit changes another object, with new surroundings of its metadata. */
   const textAfter = (edits: number): string => Array.from({ length: 100 }, (_, index) => {
     const name = index < edits ? `somewhat-longer-name-${index}` : 'a-first-name-for-all-of-them';
     return `---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata:\n  name: ` +

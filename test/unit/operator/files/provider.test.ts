@@ -14,31 +14,31 @@ import { newLoader, temporaryFolder } from '../support.ts';
 const account = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
   `${name}, namespace: team}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n`;
 
-/** What the provider tells, one thing after the other. */
-interface Told {
+/** The provider's reports, in order. */
+interface Reports {
   readonly provider: FilesProvider;
-  /** The next resources or problems that were not asked for yet. */
+  /** Returns the next unread report: resources or problems. */
   next(): Promise<{ resources?: Resources; problems?: readonly Diagnostic[] }>;
-  /** How much was told and not asked for. */
+  /** The number of unread reports. */
   pending(): number;
 }
 
-async function provide(t: TestContext, folder: string, delay?: (ms: number) => Promise<void>): Promise<Told> {
-  const told: { resources?: Resources; problems?: readonly Diagnostic[] }[] = [];
+async function provide(t: TestContext, folder: string, delay?: (ms: number) => Promise<void>): Promise<Reports> {
+  const reports: { resources?: Resources; problems?: readonly Diagnostic[] }[] = [];
   let wake: () => void = () => undefined;
-  const tell = (what: (typeof told)[number]): void => {
-    told.push(what);
+  const report = (item: (typeof reports)[number]): void => {
+    reports.push(item);
     wake();
   };
   const provider = await provideFolder({ folder, load: newLoader(), onResources: (resources) =>
-    tell({ resources }), onProblems: (problems) => tell({ problems }), ...(delay && { delay }) });
+    report({ resources }), onProblems: (problems) => report({ problems }), ...(delay && { delay }) });
   t.onTestFinished(() => provider.stop());
   return {
     provider,
-    pending: () => told.length,
+    pending: () => reports.length,
     async next() {
-      while (told.length === 0) await new Promise<void>((resolve) => { wake = resolve; });
-      return told.shift() ?? {};
+      while (reports.length === 0) await new Promise<void>((resolve) => { wake = resolve; });
+      return reports.shift() ?? {};
     },
   };
 }
@@ -83,34 +83,34 @@ test('reports a missing folder', async (t) => {
 test('applies edits, new files and deletions', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
-  const told = await provide(t, folder);
+  const reports = await provide(t, folder);
   await writeFile(join(folder, 'a.yaml'), account('a', '2'));
-  assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['a=2']);
   await writeFile(join(folder, 'b.yaml'), account('b'));
-  assert.deepEqual(namesOf((await told.next()).resources), ['a=2', 'b=1']);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['a=2', 'b=1']);
   await rm(join(folder, 'a.yaml'));
-  assert.deepEqual(namesOf((await told.next()).resources), ['b=1']);
-  assert.deepEqual(namesOf(told.provider.resources), ['b=1']);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['b=1']);
+  assert.deepEqual(namesOf(reports.provider.resources), ['b=1']);
 });
 
 test('watches new folders', async (t) => {
   const folder = await temporaryFolder(t);
-  const told = await provide(t, folder);
+  const reports = await provide(t, folder);
   await mkdir(join(folder, 'new'));
   await writeFile(join(folder, 'new/a.yaml'), account('a'));
-  assert.deepEqual(namesOf((await told.next()).resources), ['a=1']);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['a=1']);
   await writeFile(join(folder, 'new/a.yaml'), account('a', '2'));
-  assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['a=2']);
 });
 
 test('handles an editor that writes a new file and renames it', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
-  const told = await provide(t, folder);
+  const reports = await provide(t, folder);
   for (const usd of ['2', '3']) {
     await writeFile(join(folder, '.a.yaml.swp'), account('a', usd));
     await rename(join(folder, '.a.yaml.swp'), join(folder, 'a.yaml'));
-    assert.deepEqual(namesOf((await told.next()).resources), [`a=${usd}`]);
+    assert.deepEqual(namesOf((await reports.next()).resources), [`a=${usd}`]);
   }
 });
 
@@ -118,16 +118,16 @@ test('keeps the last good state after a mistake, reports it, and applies the fix
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
   await writeFile(join(folder, 'b.yaml'), account('b'));
-  const told = await provide(t, folder);
+  const reports = await provide(t, folder);
   await writeFile(join(folder, 'a.yaml'), `${account('a', 'two')}---\n${account('c')}`);
-  const { problems } = await told.next();
+  const { problems } = await reports.next();
   assert.deepEqual(problems?.map(({ file, line, path, object }) => ({ file, line, path, object })), [{
     file: join(folder, 'a.yaml'), line: 4, path: 'spec.grants[0].usd', object: 'Account team/a',
   }]);
-  assert.deepEqual(namesOf(told.provider.resources), ['a=1', 'b=1']);
+  assert.deepEqual(namesOf(reports.provider.resources), ['a=1', 'b=1']);
   await writeFile(join(folder, 'a.yaml'), account('a', '2'));
-  assert.deepEqual((await told.next()).problems, []);
-  assert.deepEqual(namesOf((await told.next()).resources), ['a=2', 'b=1']);
+  assert.deepEqual((await reports.next()).problems, []);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['a=2', 'b=1']);
 });
 
 test('handles a mounted ConfigMap whose links are replaced', async (t) => {
@@ -140,10 +140,10 @@ test('handles a mounted ConfigMap whose links are replaced', async (t) => {
   };
   await publish('v1', '1');
   await symlink('..data/a.yaml', join(folder, 'a.yaml'));
-  const told = await provide(t, folder);
-  assert.deepEqual(namesOf(told.provider.resources), ['a=1']);
+  const reports = await provide(t, folder);
+  assert.deepEqual(namesOf(reports.provider.resources), ['a=1']);
   await publish('v2', '2');
-  assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['a=2']);
 });
 
 test('handles a folder that is a link and is replaced without an event', async (t) => {
@@ -153,44 +153,44 @@ test('handles a folder that is a link and is replaced without an event', async (
     await writeFile(join(root, version, 'a.yaml'), account('a', usd));
   }
   await symlink('v1', join(root, 'current'));
-  const told = await provide(t, join(root, 'current'));
+  const reports = await provide(t, join(root, 'current'));
   await symlink('v2', join(root, 'next'));
   await rename(join(root, 'next'), join(root, 'current'));
-  assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['a=2']);
   await writeFile(join(root, 'v2/a.yaml'), account('a', '3'));
-  assert.deepEqual(namesOf((await told.next()).resources), ['a=3']);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['a=3']);
 });
 
 test('waits for a file that an editor empties first', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
   let waited = 0;
-  const told = await provide(t, folder, async (ms) => {
+  const reports = await provide(t, folder, async (ms) => {
     waited += ms;
     await writeFile(join(folder, 'a.yaml'), account('a', '2'));
   });
   await truncate(join(folder, 'a.yaml'), 0);
-  assert.deepEqual(namesOf((await told.next()).resources), ['a=2']);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['a=2']);
   assert.ok(waited > 0 && waited < 1000);
 });
 
 test('accepts a file that stays empty', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
-  const told = await provide(t, folder, () => Promise.resolve());
+  const reports = await provide(t, folder, () => Promise.resolve());
   await truncate(join(folder, 'a.yaml'), 0);
-  assert.deepEqual(namesOf((await told.next()).resources), []);
+  assert.deepEqual(namesOf((await reports.next()).resources), []);
 });
 
 test('reports nothing if a file is touched', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'a.yaml'), account('a'));
-  const told = await provide(t, folder);
+  const reports = await provide(t, folder);
   await utimes(join(folder, 'a.yaml'), new Date(0), new Date(0));
   await chmod(join(folder, 'a.yaml'), 0o600);
   await writeFile(join(folder, 'b.yaml'), account('b'));
-  assert.deepEqual(namesOf((await told.next()).resources), ['a=1', 'b=1']);
-  assert.equal(told.pending(), 0);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['a=1', 'b=1']);
+  assert.equal(reports.pending(), 0);
 });
 
 test('keeps the last good state without the folder, and loads it when it is back', async (t) => {
@@ -198,14 +198,14 @@ test('keeps the last good state without the folder, and loads it when it is back
   const folder = join(root, 'config');
   await mkdir(folder);
   await writeFile(join(folder, 'a.yaml'), account('a'));
-  const told = await provide(t, folder);
+  const reports = await provide(t, folder);
   await rename(folder, join(root, 'away'));
-  const { problems } = await told.next();
+  const { problems } = await reports.next();
   assert.equal(problems?.[0]?.file, folder);
-  assert.deepEqual(namesOf(told.provider.resources), ['a=1']);
+  assert.deepEqual(namesOf(reports.provider.resources), ['a=1']);
   await rename(join(root, 'away'), folder);
   for (;;) {
-    const { problems: later, resources } = await told.next();
+    const { problems: later, resources } = await reports.next();
     if (resources) {
       assert.deepEqual(namesOf(resources), ['a=1']);
       break;

@@ -1,4 +1,4 @@
-/** A file that is written durably is there as a whole, or nothing of it is. */
+/** A durable write creates the whole file or nothing. */
 import assert from 'node:assert/strict';
 import { lstat, mkdir, readFile, readdir, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** YAML as manifests are written in, and as other tools read the same files. */
+/** YAML in manifests, read as by other tools. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ function valueOf(text: string): unknown {
   return document?.value;
 }
 
-/** As the package reads it that says where mistakes are and edits files. */
+/** As parsed by the package that locates mistakes and edits files. */
 function readByYaml(text: string): unknown[] {
   const lines = new LineCounter();
   const parsed = parseAllDocuments(text, { lineCounter: lines, merge: true, stringKeys: true, logLevel: 'silent' });

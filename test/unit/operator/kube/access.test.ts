@@ -1,4 +1,4 @@
-/** Credentials that a kubeconfig obtains from elsewhere: an exec plugin's, and an OpenID Connect provider's tokens. */
+/** Credentials that a kubeconfig obtains: from an exec plugin, and from an OpenID Connect provider. */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

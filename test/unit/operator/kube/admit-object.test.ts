@@ -1,4 +1,7 @@
-/** What an older or a newer schema let in: it is filled in, passed over or refused, and harms no other object. */
+/**
+ * Objects that an older or a newer schema admitted: defaults are filled in, fields are ignored or refused, and other
+ * objects are not affected.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { loadApiKinds } from '#crds/load.ts';
@@ -10,7 +13,7 @@ import { GATEWAY_NAMESPACE, NOW_MS } from '../support.ts';
 
 const admit = admitObjects(await loadApiKinds());
 
-/** As it lies in a cluster, whatever schema it was admitted by. */
+/** An object as stored in a cluster, whatever schema admitted it. */
 function object(kind: string, name: string, spec: unknown): Resource {
   const namespace = kind === 'Account' || kind === 'ApiKey' ? 'team-a' : GATEWAY_NAMESPACE;
   const metadata = { name, namespace, uid: `${kind}-${name}`, generation: 1, resourceVersion: '1', managedFields: [] };

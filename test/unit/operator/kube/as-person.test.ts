@@ -1,4 +1,4 @@
-/** Requests as somebody else: with their token, and with nothing of the operator's. */
+/** Requests as a person: with their token, and nothing of the operator's. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';

@@ -1,12 +1,12 @@
 /**
- * The election with time in hand: never two leaders, no clock compared with another's, a lead given back is free at
+ * Leader election with a controlled clock: never two leaders, no comparison of clocks, and a released lease is free at
  * once.
  */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { KubeError, KubeUnreachable } from '../../../../operator/kube/errors.ts';
 import type { KubeRequest } from '../../../../operator/kube/client.ts';
-import { startLease } from '../../../../operator/kube/lease.ts';
+import { startLeaderElection } from '../../../../operator/kube/lease.ts';
 import { NO_LOG, fakeClock } from '../fake-clock.ts';
 import type { FakeClock } from '../fake-clock.ts';
 
@@ -33,7 +33,7 @@ function fakeServer() {
 function candidate(clock: FakeClock, server: ReturnType<typeof fakeServer>, identity: string) {
   const told: string[] = [];
   let cut = false;
-  const lease = startLease({
+  const lease = startLeaderElection({
     clock, log: NO_LOG, namespace: 'n', name: 'l', identity, address: `${identity}:1`,
     client: { request: (request) => cut ? Promise.reject(new KubeUnreachable('cut off')) : server.request(request) },
     onChange: (leading, address) => told.push(leading ? 'leads' : `follows ${address ?? 'nobody'}`),

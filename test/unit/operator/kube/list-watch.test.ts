@@ -1,4 +1,4 @@
-/** The list-watch loop with time and the server in hand: where it goes on, when it lists anew, how long it waits. */
+/** The list-watch loop with a controlled clock and server: continuation, new lists, and backoff. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { WatchEvent } from '../../../../operator/kube/client.ts';
@@ -10,7 +10,7 @@ import { NO_LOG, NO_METER, fakeClock } from '../fake-clock.ts';
 const object = (name: string, resourceVersion: string) => ({ metadata: { name, resourceVersion } });
 const event = (type: string, name: string, version: string): WatchEvent => ({ type, object: object(name, version) });
 
-/** A server whose watches end when the test says how. */
+/** A server whose watches end on request. */
 function setUp(answers: readonly (() => unknown)[] = [], idleTimeoutMs = 90_000) {
   const clock = fakeClock();
   const requests: string[] = [];

@@ -141,7 +141,7 @@ const controller: ClusterController = new ClusterController({
   },
 });
 
-/** What an API server does: the object's next version is in the answer. */
+/** Responds as an API server: with the object's next version. */
 function written(target: StatusTarget, part: StatusBody): 'Written' {
   const answer: unknown = {
     apiVersion: API, kind: target.kind, metadata: { ...target, resourceVersion: String(++version) }, spec: {},
@@ -159,7 +159,7 @@ async function heapMiB(): Promise<number> {
   return process.memoryUsage().heapUsed / 2 ** 20;
 }
 
-/** The heap over so many groups of edits. */
+/** The heap after this many groups of edits. */
 async function churn(groups: number): Promise<number[]> {
   const samples: number[] = [];
   for (let group = 0; group < groups; group++) {

@@ -1,4 +1,7 @@
-/** The loop of a cluster with time in hand: publishing waits for nobody, and what is said follows what proxies say. */
+/**
+ * The reconcile loop of a cluster with a controlled clock: publishing waits for nothing, and conditions follow the
+ * proxies' reports.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';

@@ -1,4 +1,4 @@
-/** The loop, with time in hand: what is put together, what is answered, what is tried again. */
+/** The reconcile loop with a controlled clock: batching, statuses and retries. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
@@ -13,7 +13,7 @@ import { GATEWAY_NAMESPACE, NOW_MS, newLoader, resourcesOf } from '../support.ts
 
 const DEBOUNCE_MS = 20;
 
-/** Timers that go off only when time is moved. */
+/** Timers that fire only when the clock is advanced. */
 function fakeTimers() {
   let nowMs = NOW_MS;
   const pending = new Set<{ atMs: number; run: () => void }>();
@@ -37,7 +37,7 @@ function fakeTimers() {
   };
 }
 
-/** All promises that can be are resolved. */
+/** Resolves when no promise can make progress. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => { setImmediate(resolve); });
 }
@@ -226,7 +226,7 @@ stringData: {apiKey: sk-0000000000000000000000000000000000000000}
   assert.deepEqual(timers.next(), [5000]);
   await timers.pass(5000);
   assert.deepEqual(published.map(({ keys }) => keys[0]?.hashes.length), [2, 1]);
-  // two days less five seconds, in pieces: a timer does not count how long the machine slept
+  // two days less five seconds, in parts: a timer does not count the time of a suspended machine
   for (let slept = 0; published.length < 3; slept++) {
     assert.ok(slept <= 2 * 24 * 60, 'it sleeps as long as it can');
     const [ms = NaN] = timers.next();

@@ -1,4 +1,4 @@
-/** Keys whose Secrets cannot be written: nobody else waits for them, and the API server is not asked in a loop. */
+/** Keys whose Secrets cannot be written: other keys do not wait for them, and requests back off. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { KubeError, explainKubeError } from '../../../../operator/kube/errors.ts';

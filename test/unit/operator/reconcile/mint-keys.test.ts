@@ -1,4 +1,4 @@
-/** Generated keys: made once, durable before they are told, in files that only their owner reads. */
+/** Generated keys: created once, durable before they are printed, in files that only their owner can read. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import fs from 'node:fs';
@@ -219,7 +219,7 @@ test('two ApiKeys with one Secret get one key, for the first of them', async (t)
   assert.deepEqual(hashesOf(resources), [{ sha256: sha256(told[0]?.key) }]);
 });
 
-/** Paths of all files that are read by the work, whole and with promises. */
+/** The paths of all files that the work reads. */
 async function readBy(work: () => Promise<void>): Promise<unknown[]> {
   const read = vi.spyOn(fs.promises, 'readFile');
   syncBuiltinESMExports();

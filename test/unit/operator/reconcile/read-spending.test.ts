@@ -26,14 +26,14 @@ const findings = (kind: Findings['kind'], name: string): Findings =>
   ({ kind, namespace: 'team', name, uid: name, generation: 1, published: true, fields: {} });
 const OBSERVED = [findings('Account', 'team'), findings('ApiKey', 'one'), findings('ApiKey', 'two')];
 
-/** A ledger that can tell changes: of whom, and how often it was asked for whom. */
+/** A ledger that reports changes, and records which objects were requested. */
 interface Telling {
   readonly changed: { keys: string[] | undefined; accounts: string[] };
   readonly marks: (object | undefined)[];
   readonly asked: string[];
 }
 
-/** A tracker that counts what it is told, and a ledger whose figures can be set. */
+/** A tracker that counts reports, and a ledger with settable amounts. */
 function scene(telling?: Telling) {
   const tracker = createStatusTracker();
   const told: string[] = [];
@@ -77,7 +77,7 @@ describe('reading spending', () => {
     spent.set('team/two', { ...NOTHING, spentNanoUsd: 500_000_000n, totalSpentNanoUsd: 500_000_000n });
     assert.deepEqual(await read(resources), ['ApiKey team/two']);
     assert.equal(spentUsd('two')?.remainingUsd, '1.50');
-    // every field counts: a period may begin with nothing spent before and after
+    // every field counts: a period may begin with no spending before and after
     for (const change of [
       { lastUsedMs: 1 }, { periodStartMs: 2 }, { resetsMs: 3 }, { heldNanoUsd: 4n }, { totalSpentNanoUsd: 5n },
     ]) {
@@ -133,7 +133,7 @@ describe('reading from a ledger that reports changes', () => {
   const RESOURCES = resourcesOf(key('one', '2') + key('two', '2') + ACCOUNT);
   const ALL = ['team/one', 'team/two', 'account team/team'];
 
-  /** What is asked for by one more reading. */
+  /** The objects that one more read requests. */
   async function askedBy({ asked }: Telling, reading: () => Promise<unknown>): Promise<readonly string[]> {
     asked.length = 0;
     await reading();

@@ -1,4 +1,4 @@
-/** The loop's sense of time: machines that sleep, clocks that are set, and who waits until all is done. */
+/** The loop's timing: suspended machines, clocks that are set, and waiting for its end. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { ReconcileLoop } from '../../../../operator/reconcile/reconcile-loop.ts';
@@ -7,7 +7,7 @@ import type { RunResult } from '../../../../operator/reconcile/reconcile-loop.ts
 const DEBOUNCE_MS = 20;
 const HOUR_MS = 3_600_000;
 
-/** Timers count the time that the machine is awake; the clock says what it was set to. */
+/** Timers count the time that the machine is awake; the clock can be set. */
 function setUp(result: () => RunResult | Promise<RunResult>) {
   let awakeMs = 0;
   let aheadMs = 0;
@@ -30,7 +30,7 @@ function setUp(result: () => RunResult | Promise<RunResult>) {
   });
   return {
     loop, runs: () => runs,
-    /** The clock is set forward, as after a sleep, or back. */
+    /** Sets the clock forward, as after a suspension, or back. */
     setClock: (byMs: number): void => { aheadMs += byMs; },
     pass: async (ms: number): Promise<void> => {
       const untilMs = awakeMs + ms;
@@ -89,7 +89,7 @@ test('does with a change the run that time would have caused', async () => {
   await pass(90);
   loop.changed();
   await pass(DEBOUNCE_MS - 1);
-  // at 100 for the time; the change, too, was seen to by it
+  // at 100 because of the time; that run also handled the change
   assert.equal(runs(), 2);
   await pass(90);
   assert.equal(runs(), 2);

@@ -1,4 +1,4 @@
-/** A gatewayNamespace that nobody serves is told by every operator that sees the object. */
+/** A gatewayNamespace without an operator is reported by every operator that sees the object. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { findUnserved } from '../../../../operator/reconcile/unserved-objects.ts';

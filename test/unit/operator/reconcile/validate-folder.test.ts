@@ -1,4 +1,4 @@
-/** `mgw validate`: what the API server and the operator would say, each at the line of its object. */
+/** `mgw validate`: the errors that the API server and the operator would report, each at the line of its object. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Conditions over time, and what spending adds to them. */
+/** Conditions over time, and the conditions of spending. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import type { Condition } from '#crds/types.gen.ts';

@@ -1,4 +1,4 @@
-/** What a ModelRoute's status says of providers that refuse what it gives them. */
+/** A ModelRoute's status about providers that refuse the credential, the model or the address. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { freshRefusals, refusalConditions, REFUSAL_LASTS_MS } from '../../../../operator/status/refusals.ts';

@@ -1,6 +1,6 @@
 /**
- * The status writer with time and the server in hand: what is equal is not written, what fails is tried again, within
- * budgets.
+ * The status writer with a controlled clock and server: equal statuses are not written, failed writes are retried,
+ * within budgets.
  */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';

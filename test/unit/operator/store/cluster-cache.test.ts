@@ -1,6 +1,4 @@
-/**
- * What people see of the cluster: latest statuses beside the specs that they belong to, and their own writes at once.
- */
+/** The console's view of the cluster: latest statuses with their specs, and one's own writes at once. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { ApiKey } from '#crds/types.gen.ts';
@@ -77,7 +75,7 @@ describe('the cluster cache', () => {
   it('never returns a generation without its spec', () => {
     const { objects, seen } = setUp();
     objects.apply('w', apiKey({ resourceVersion: '1' }));
-    // the answer to a write of the status, which knows an edit that the watch has not told of yet
+    // the response to a write of the status, with an edit that the watch has not reported yet
     objects.written(apiKey({ resourceVersion: '9', generation: 2, enabled: false, spentUsd: '7' }));
     assert.deepEqual(seen(), [['ci', '9', 1, true, '7']]);
     objects.apply('w', apiKey({ resourceVersion: '8', generation: 2, enabled: false }));
@@ -133,7 +131,7 @@ describe('the cluster cache', () => {
     await removed;
     await cache.waitFor('ApiKey unwatched/ci', { uid: 'u', resourceVersion: '1' });
     assert.deepEqual([done, timers.length], [4, 0]);
-    // a watch that has stopped keeps nobody waiting for ever
+    // a stopped watch does not block readers for ever
     const late = wait({ uid: 'other', resourceVersion: '20' });
     timers[0]?.();
     await late;

@@ -1,4 +1,4 @@
-/** Keys derived from the gateway's own, and what they keep tenants from. */
+/** Keys that are derived from the gateway's own, and their protection against tenants. */
 import assert from 'node:assert/strict';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -79,7 +79,7 @@ describe('the gateway\'s own key', () => {
     assert.equal(await readFile(path, 'utf8'), 'short');
   });
 
-  /** An API server with this Secret; its answers fail as `faults` say, one after the other. */
+  /** An API server with this Secret, whose responses fail in the order of `faults`. */
   function server(faults: (KubeError | undefined)[] = []) {
     let stored: { readonly metadata: unknown; readonly data: Readonly<Record<string, string>> } | undefined;
     return {

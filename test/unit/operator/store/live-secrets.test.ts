@@ -1,4 +1,4 @@
-/** What watches and writes tell of Secrets, put together; what was given out before stays as it was. */
+/** Secrets merged from watches and writes; earlier results never change. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
@@ -41,7 +41,7 @@ const dropped = source.map((from): Step => (secrets, known) => {
   known.delete(from);
 });
 
-/** The newest that any source knows of each. */
+/** The newest version of each from any source. */
 function together(known: Known): Map<string, number> {
   const newest = new Map<string, number>();
   for (const those of known.values())

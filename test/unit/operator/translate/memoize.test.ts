@@ -1,4 +1,4 @@
-/** A translation after whatever edits is that of objects that were never seen before. */
+/** A translation after random edits equals that of new objects. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
 const name = fc.constantFrom(...NAMES);
 
-interface World {
+interface OperatorState {
   readonly objects: ReturnType<typeof openLiveObjects>;
   secrets: ReadonlyMap<string, SecretObject>;
   failures: ReadonlyMap<string, string>;
@@ -20,7 +20,7 @@ interface World {
   generation: number;
 }
 
-type Edit = (world: World) => void;
+type Edit = (state: OperatorState) => void;
 
 function manifest(kind: string, named: string, spec: object): Resource {
   const namespace = kind === 'ApiKey' || kind === 'Account' ? 'team-a' : GATEWAY_NAMESPACE;
@@ -32,13 +32,13 @@ function manifest(kind: string, named: string, spec: object): Resource {
   return object;
 }
 
-/** As the API server would tell it; faults make it one that today's schema refuses. */
+/** As the API server would return it; faults make it invalid for today's schema. */
 function apply(object: Resource, creationTimestamp: string, faulty: boolean): Edit {
-  return (world) => {
-    const generation = world.generation += 1;
+  return (state) => {
+    const generation = state.generation += 1;
     const metadata = { ...object.metadata, generation, resourceVersion:
       String(generation), creationTimestamp, labels: faulty ? { faulty: 'yes' } : {} };
-    world.objects.apply(object.kind, { ...object, metadata });
+    state.objects.apply(object.kind, { ...object, metadata });
   };
 }
 
@@ -79,18 +79,18 @@ const removed = fc.tuple(
 });
 const secret = fc.tuple(
   name, fc.constantFrom('1', '2', 'weak', undefined), fc.option(fc.constantFrom(1, 2), { nil: undefined }),
-).map(([owner, key, hours]): Edit => (world) => {
+).map(([owner, key, hours]): Edit => (state) => {
   const previous = hours === undefined ? {} : { 'modelgateway.dev/previous-keys':
     JSON.stringify([{ sha256: 'a'.repeat(64), notAfter: new Date(NOW_MS + hours * HOUR_MS).toISOString() }]) };
   const data = new Map([['apiKey', key === 'weak' ? 'sk-weak' : `sk-${String(key).padStart(40, '0')}`]]);
   const now: SecretObject = { namespace:
     'team-a', name: `${owner}-key`, labels: { 'modelgateway.dev/api-key': owner }, annotations: previous, data };
-  const others = [...world.secrets].filter(([id]) => id !== `team-a/${owner}-key`);
-  world.secrets = new Map(key === undefined ? others : [...others, [`team-a/${owner}-key`, now]]);
+  const others = [...state.secrets].filter(([id]) => id !== `team-a/${owner}-key`);
+  state.secrets = new Map(key === undefined ? others : [...others, [`team-a/${owner}-key`, now]]);
 });
-const time = fc.constantFrom(HOUR_MS, 2 * HOUR_MS, -HOUR_MS).map((ms): Edit => (world) => { world.nowMs += ms; });
+const time = fc.constantFrom(HOUR_MS, 2 * HOUR_MS, -HOUR_MS).map((ms): Edit => (state) => { state.nowMs += ms; });
 const failure = fc.option(name, { nil: undefined }).map((failing): Edit =>
-  (world) => { world.failures = new Map(failing === undefined ? [] : [[`team-a/${failing}`, 'disk full']]); });
+  (state) => { state.failures = new Map(failing === undefined ? [] : [[`team-a/${failing}`, 'disk full']]); });
 const edits = fc.array(fc.array(fc.oneof(
   { weight: 8, arbitrary: applied }, { weight: 2, arbitrary: removed }, { weight: 3, arbitrary: secret }, time, failure,
 ), { minLength: 1, maxLength: 4 }), { minLength: 3, maxLength: 25, size: 'max' });
@@ -103,7 +103,7 @@ const START: readonly Edit[] = ['a', 'b', 'c'].flatMap((named) => [
   ), '2026-01-01T00:00:00Z', false),
 ]);
 
-function resourcesOf({ objects, secrets }: World): Resources {
+function resourcesOf({ objects, secrets }: OperatorState): Resources {
   return {
     apiKeys: objects.ofKind('ApiKey'), accounts:
       objects.ofKind('Account'), groups: objects.ofKind('Group'), modelRoutes: objects.ofKind('ModelRoute'),
@@ -116,12 +116,12 @@ test('returns fresh results after random edits', () => {
   fc.assert(fc.property(edits, (steps) => {
     const objects = openLiveObjects({ onSpecs: () => undefined, onLive: () => undefined, admit: (object) =>
       ({ object, faults: object.metadata.labels?.['faulty'] === 'yes' ? ['spec: no good'] : [] }) });
-    const world: World = { objects, secrets: new Map(), failures: new Map(), nowMs: NOW_MS, generation: 0 };
-    for (const edit of START) edit(world);
+    const state: OperatorState = { objects, secrets: new Map(), failures: new Map(), nowMs: NOW_MS, generation: 0 };
+    for (const edit of START) edit(state);
     for (const step of steps) {
-      for (const edit of step) edit(world);
-      const resources = resourcesOf(world);
-      const options = { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: world.nowMs, mintFailures: world.failures };
+      for (const edit of step) edit(state);
+      const resources = resourcesOf(state);
+      const options = { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: state.nowMs, mintFailures: state.failures };
       const translation = translate(resources, options);
       assert.deepEqual(
         translation, translate(structuredClone({ ...resources, secrets: new Map(resources.secrets) }), options),

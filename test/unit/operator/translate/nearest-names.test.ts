@@ -1,4 +1,4 @@
-/** Wrong references are told with the names that were perhaps meant. */
+/** Wrong references are reported with suggestions. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { suggestNames } from '../../../../operator/translate/nearest-names.ts';

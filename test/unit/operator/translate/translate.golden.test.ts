@@ -43,7 +43,7 @@ function checkReasons(findings: Findings): void {
 const TIERS: ReadonlySet<unknown> =
   new Set(['sheets', 'contextTiers', 'serviceTiers', 'regions', 'channelPrices', 'channelRates', 'perImage']);
 
-/** Most prices have none; goldens show those that there are. */
+/** Most prices have none; golden files show those that exist. */
 function withoutEmptyTiers(key: unknown, value: unknown): unknown {
   return TIERS.has(key) && Array.isArray(value) && value.length === 0 ? undefined : value;
 }

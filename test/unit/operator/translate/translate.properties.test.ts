@@ -1,7 +1,4 @@
-/**
- * What holds for every world of admitted objects: no throw, a snapshot that proxies take, and no dependence on any
- * order.
- */
+/** Properties for any set of admitted objects: no throw, a snapshot that proxies accept, and no dependence on order. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
@@ -29,7 +26,7 @@ const selector = fc.constantFrom({}, { matchLabels: { tier: 'x' } }, { matchExpr
 }] }, { matchExpressions: [{ key: 'constructor', operator: 'Exists' }] });
 const creationTimestamp = fc.option(fc.constantFrom(...TIMES.slice(0, 2)), { nil: undefined });
 
-/** Mostly where the kind belongs. */
+/** Mostly in the namespaces where the kind belongs. */
 function object(kind: string, spec: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const home = kind === 'ApiKey' || kind === 'Account' ? 'team-a' : GATEWAY_NAMESPACE;
   const metadata = fc.record({
@@ -96,7 +93,7 @@ const secret = fc.record({
   }),
   stringData: fc.constantFrom(...KEYS).map((value) => ({ apiKey: value })),
 });
-/** A key whose Secret is there, so that it gets as far as the snapshot. */
+/** A key whose Secret exists, so that it reaches the snapshot. */
 const keyWithSecret = fc.tuple(
   apiKey, fc.constantFrom(...KEYS.slice(0, 2), 'sk-00000000000000000000000000000003'),
 ).map(([one, value]) => {

@@ -1,6 +1,6 @@
 /**
- * What holds for every pod: injecting twice is injecting once, what the pod says stays, the key is mounted in the
- * sidecar alone.
+ * Properties for every pod: injection is idempotent, the pod's own fields stay, and the key is mounted in the sidecar
+ * only.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

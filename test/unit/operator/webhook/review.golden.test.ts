@@ -1,4 +1,4 @@
-/** What becomes of a pod: operator/webhook/testdata/<situation>.in.yaml → .out.yaml, rewritten by GOLDEN=write. */
+/** The reviews of pods: operator/webhook/testdata/<situation>.in.yaml → .out.yaml, rewritten by GOLDEN=write. */
 import assert from 'node:assert/strict';
 import { glob, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

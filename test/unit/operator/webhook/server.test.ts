@@ -1,4 +1,4 @@
-/** The webhook's HTTPS server: AdmissionReviews in and out, certificates that change, and what is no question. */
+/** The webhook's HTTPS server: AdmissionReviews, replaced certificates, and invalid requests. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpsRequest } from 'node:https';

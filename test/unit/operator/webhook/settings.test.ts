@@ -1,4 +1,4 @@
-/** The settings that all sidecars share: what is taken, and what is said of what is not. */
+/** The settings of all sidecars: valid ones, and the errors of others. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { parseSidecarSettings, SettingsFault } from '../../../../operator/webhook/settings.ts';

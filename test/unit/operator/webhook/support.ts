@@ -1,4 +1,4 @@
-/** What the webhook's tests share: settings, ApiKeys in short, and JSON Patch as the API server applies it. */
+/** Support of the webhook's tests: settings, short ApiKeys, and JSON Patch as the API server applies it. */
 import assert from 'node:assert/strict';
 import type { ApiKey } from '#crds/types.gen.ts';
 import type { PatchOperation } from '../../../../operator/webhook/json-patch.ts';
@@ -10,7 +10,7 @@ export const SETTINGS = parseSidecarSettings('{"image": "registry.example/model-
   '"IfNotPresent"}', { fleet: 'https://model-gateway-tls.model-gateway.svc' });
 export const AUTHORITIES = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 
-/** An ApiKey in short. */
+/** A short ApiKey. */
 export interface ShortKey {
   readonly name: string;
   readonly secretName?: string;
@@ -46,7 +46,7 @@ export function contextWith(keys: readonly ShortKey[]): ReviewContext {
   };
 }
 
-/** RFC 6902, as far as it is used; a path that is not there is an error. */
+/** The used part of RFC 6902; a missing path is an error. */
 export function applied(pod: Pod, patch: readonly PatchOperation[]): Pod {
   const root: { pod: unknown } = { pod: structuredClone(pod) };
   for (const operation of patch) {

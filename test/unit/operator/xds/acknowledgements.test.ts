@@ -1,5 +1,6 @@
 /**
- * What the leader says of the fleet: proxies of all replicas, that come, refuse, hang and go, and leaders that change.
+ * The leader's view of the fleet: proxies of all replicas that connect, reject, hang and disconnect, and changes of the
+ * leader.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -32,7 +33,7 @@ async function proxies(server: TestDistribution, names: readonly string[]): Prom
   return started;
 }
 
-/** A proxy that holds everything, and answers nothing more. */
+/** A proxy that holds everything, and acknowledges nothing more. */
 async function silentProxy(server: TestDistribution): Promise<RawClient> {
   const client = rawClient(server.port);
   const types = [...RESOURCE_TYPES.map(({ typeUrl }) => typeUrl), CHECKPOINT_TYPE];
@@ -69,7 +70,7 @@ describe('progress', { timeout: 180_000 }, () => {
     assert.ok(convergedMs > 0 && convergedMs <= most, `${convergedMs}`);
     assert.ok(latencies.length >= 6 && latencies.every((each) => each >= 0 && each <= most), latencies.join());
     await one?.stop();
-    // comes back with everything: empty answers, which are answered too
+    // reconnects with everything: empty responses, which are acknowledged too
     await using _again = await testProxy(server.port, { nodeId: 'one' });
     await until(() => server.figures().connectedProxies === 1);
     assert.ok(latencies.every((each) => each <= performance.now() - began));
@@ -152,7 +153,7 @@ describe('with several replicas', { timeout: 180_000 }, () => {
     leader.onRefusal((refusal) => heard.push(refusal));
     there[0]?.client.reportRefusal({ route: 'main', channel: 'one', status: 401, connectError: '' });
     await until(() => heard.length === 1);
-    // each takes the other for the leader: what they hear is told once, not handed on in a circle
+    // each takes the other for the leader: reports are sent once, not in a circle
     leader.leaderAt(`127.0.0.1:${follower.port}`);
     await until(() => follower.figures().remoteProxies === 1);
     there[1]?.client.reportRefusal({ route: 'main', channel: 'two', status: 404, connectError: '' });

@@ -1,4 +1,4 @@
-/** The fleet's certificates are trusted by a pod for two years after it was made, whenever that was. */
+/** A pod trusts the fleet's certificates for two years after its creation, at any time. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { it } from 'vitest';
@@ -14,7 +14,7 @@ it('are replaced in time over thirty years', async () => {
   let stored = await renew(undefined, { ...naming, nowMs: start });
   assert.ok(stored);
   assert.match(new X509Certificate(stored.caCertificate).subject, /fleet authority/);
-  /** What pods were given, step by step. */
+  /** The authorities that pods got, step by step. */
   const given: X509Certificate[][] = [];
   const authorities = new Set<string>();
   for (let nowMs = start; nowMs < start + 30 * 365 * DAY_MS; nowMs += STEP_DAYS * DAY_MS) {

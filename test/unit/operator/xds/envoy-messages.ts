@@ -1,5 +1,5 @@
 /**
- * Support: the few Envoy messages that a test gives out, written field by field (numbers as in
+ * Support: the Envoy messages of the tests, written field by field (numbers as in
  * envoy/config/{cluster,endpoint,listener,route}/v3).
  */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';

@@ -14,7 +14,7 @@ const TYPE = 'type.googleapis.com/test.Thing';
 interface Scene extends AsyncDisposable {
   readonly server: TestDistribution;
   readonly client: RawClient;
-  /** Gives out exactly these: name → value. */
+  /** Publishes exactly these: name → value. */
   readonly set: (things: Record<string, string>) => void;
 }
 

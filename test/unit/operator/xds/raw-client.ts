@@ -1,11 +1,11 @@
-/** Support: a bare xDS client that says exactly what a test tells it to, and shows exactly what comes. */
+/** Support: a bare xDS client that sends exactly what a test says, and records exactly what arrives. */
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { ChannelCredentials, ChannelOptions, ServiceError } from '@grpc/grpc-js';
 import { Resource } from '../../../../dataplane/snapshot/discovery.gen.ts';
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../../dataplane/snapshot/discovery.gen.ts';
 import { DELTA_AGGREGATED_RESOURCES } from '../../../../dataplane/snapshot/services.ts';
 
-/** A response in words: resources as "name@value". */
+/** A response in short: resources as "name@value". */
 export interface Seen {
   readonly typeUrl: string;
   readonly nonce: string;
@@ -18,11 +18,11 @@ export interface RawClient extends AsyncDisposable {
   send(request: Partial<DeltaDiscoveryRequest>): void;
   ack(seen: Seen): void;
   nack(seen: Seen, message: string): void;
-  /** The next response; rejects where the stream ends first. */
+  /** Returns the next response; rejects if the stream ends first. */
   next(): Promise<Seen>;
-  /** That nothing comes: asks for a type that does not exist, whose answer would come after. */
+  /** Asserts that nothing arrives: requests an unknown type, whose response would come afterwards. */
   nothing(): Promise<void>;
-  /** Stops reading: what comes piles up in the connection. */
+  /** Stops reading, so that data accumulates in the connection. */
   pause(): void;
   resume(): void;
   readonly ended: Promise<ServiceError | undefined>;

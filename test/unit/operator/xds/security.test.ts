@@ -1,6 +1,4 @@
-/**
- * Who may have the configuration, and over what: tokens, certificates, and their rotation while proxies are connected.
- */
+/** Access to the configuration: tokens, certificates, and their rotation while proxies are connected. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -228,7 +226,7 @@ describe('certificates', { timeout: 120_000 }, () => {
     await until(() => proxy.client.figures().connected);
     await until(() => server.figures().connectedProxies === 1);
     const old = tls.current();
-    // nobody waits for a year: the authority is replaced as if its overlap had passed
+    // instead of a year's wait, the authority is replaced as if its overlap had passed
     const replaced = await renew(undefined, { serverNames: NAMES, nowMs: clock.nowMs });
     assert.ok(replaced);
     shared.stored = { ...replaced, previousCaCertificate: shared.stored?.caCertificate ?? '' };

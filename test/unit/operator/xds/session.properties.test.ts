@@ -1,7 +1,7 @@
 /**
- * Whatever is published, however slowly the client reads and answers, whatever it refuses and however often it comes
- * back: in the end it holds what is given out, no name came twice in one response, no round was closed before its end
- * or followed by one before it was answered, and the books agree.
+ * Properties of a session for any publications, slow reads, rejections and reconnections: the client ends with the
+ * published state, no response has a name twice, no round is closed early or followed before it is acknowledged, and
+ * the records agree.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { describe, it } from 'vitest';
 import { Resource } from '../../../../dataplane/snapshot/discovery.gen.ts';
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../../dataplane/snapshot/discovery.gen.ts';
 import { ResourceCache } from '../../../../operator/xds/resource-cache.ts';
-import { Session } from '../../../../operator/xds/session.ts';
+import { DiscoverySession } from '../../../../operator/xds/session.ts';
 
 const [A, B, LAST] = ['test/A', 'test/B', 'test/Last'];
 const TYPES = [A, B, LAST];
@@ -35,14 +35,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 class Model {
   readonly cache = new ResourceCache();
-  /** What the client holds: type → name → version; what it refused it does not hold. */
+  /** The client's resources: type → name → version, without rejected ones. */
   readonly holds = new Map(TYPES.map((typeUrl) => [typeUrl, new Map<string, string>()]));
-  session = new Session(this.cache, ORDER);
+  session = new DiscoverySession(this.cache, ORDER);
   unread: DeltaDiscoveryResponse[] = [];
   unanswered: DeltaDiscoveryResponse[] = [];
   rounds = 0;
 
-  /** A client of rounds answers nothing before the end of the round that it belongs to. */
+  /** A client of rounds acknowledges nothing before the end of the round. */
   readonly byRounds: boolean;
 
   constructor(byRounds: boolean) {
@@ -62,13 +62,13 @@ class Model {
   }
 
   connect(): void {
-    this.session = new Session(this.cache, ORDER);
+    this.session = new DiscoverySession(this.cache, ORDER);
     [this.unread, this.unanswered] = [[], []];
     for (const typeUrl of TYPES) this.request({ typeUrl, resourceNamesSubscribe: ['*'], initialResourceVersions:
       Object.fromEntries(this.holds.get(typeUrl) ?? []) });
   }
 
-  /** The connection takes so many responses. */
+  /** The connection accepts this many responses. */
   read(count: number): void {
     for (let n = 0; n < count; n += 1) {
       const response = this.session.next(0);

@@ -1,4 +1,4 @@
-/** From snapshot to snapshot: what is found to be different, and what overtakes the rest. */
+/** Changes between snapshots: what differs, and what is urgent. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { typeUrlOf } from '../../../../dataplane/snapshot/resources.ts';

@@ -15,7 +15,7 @@ export async function testDistribution(options: Partial<DistributionOptions> = {
   return Object.assign(distribution, { [Symbol.asyncDispose]: () => distribution.stop() });
 }
 
-/** Resolves once it holds; looked at in every turn of the event loop. */
+/** Resolves when the condition is true; checked in every turn of the event loop. */
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => { setTimeout(resolve, 2); });
 }

@@ -1,7 +1,4 @@
-/**
- * Whatever is edited, in whatever order: the text says what was wanted, and every comment of the rest is still there,
- * and the order.
- */
+/** Random sequences of edits: the text has the wanted values, and every other comment, in the same order. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { it } from 'vitest';
@@ -12,7 +9,7 @@ import { UneditableError, editYaml } from '../../../../../console/access/files/e
 import { mergePatch } from '../../../../../console/access/files/merge-patch.ts';
 import { readYaml } from '../../../../../operator/files/yaml.ts';
 
-/** A field with the lines that it is written in; comments tell whose they are. */
+/** A field with its lines; its comments identify it. */
 interface Field {
   readonly name: string;
   readonly lines: readonly string[];
@@ -28,7 +25,7 @@ const value: fc.Arbitrary<Json> = fc.letrec<{ value: Json }>((tie) => ({
   )),
 })).value;
 
-/** How a person might have written a field of a spec. */
+/** The ways in which a person may write a field of a spec. */
 function fieldOf(name: string): fc.Arbitrary<Field> {
   const mark = (at: string): string => `# ${name} ${at}`;
   return fc.constantFrom<readonly string[]>(
@@ -69,7 +66,7 @@ it('a sequence of edits makes its changes and keeps the rest', () => {
       const before: JsonObject = parse(text);
       const wanted = mergePatch(before, { spec });
       assert.ok(isJsonObject(wanted));
-      // a map without fields is no spec, and needs none of this
+      // a map without fields is not a spec
       if (!isJsonObject(wanted['spec']) || Object.keys(wanted['spec']).length === 0) continue;
       edits++;
       try {

@@ -1,4 +1,4 @@
-/** Edits of manifests: what changes is one value or line; comments, order and values of all else stay. */
+/** Edits of manifests: one value or line changes; comments, order and all other values stay. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { parse } from 'yaml';
@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '#crds/json.ts';
 import { UneditableError, editYaml } from '../../../../../console/access/files/edit-yaml.ts';
 import { mergePatch } from '../../../../../console/access/files/merge-patch.ts';
 
-/** Of the text after the patch: the lines that went (-) and came (+), in order. */
+/** The removed (-) and added (+) lines, in order. */
 function edited(text: string, patch: Json): string[] {
   const merged = mergePatch(parse(text, { merge: true }), patch);
   const result = editYaml(text, merged as JsonObject);
@@ -14,7 +14,7 @@ function edited(text: string, patch: Json): string[] {
   return difference(linesOf(text), linesOf(result));
 }
 
-/** Without empty lines, and without the spaces that set a comment off. */
+/** Removes empty lines, and the spaces before comments. */
 function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line !== '').map((line) => line.replace(/ +#/, ' #'));
 }

@@ -1,4 +1,4 @@
-/** What the console of one machine remembers: across restarts, in order, for its owner only. */
+/** The stored state of one machine's console: across restarts, in order, private to its owner. */
 import assert from 'node:assert/strict';
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

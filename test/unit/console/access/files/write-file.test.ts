@@ -1,10 +1,10 @@
-/** Files are written whole, over what was read, or not at all. */
+/** Files are written as a whole, over the content that was read, or not at all. */
 import assert from 'node:assert/strict';
 import { chmod, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { AccessError } from '../../../../../console/access/access.ts';
-import { createFile, whyReadOnly, removeFile, replaceFile } from '../../../../../console/access/files/write-file.ts';
+import { createFile, readOnlyReason, removeFile, replaceFile } from '../../../../../console/access/files/write-file.ts';
 import { temporaryFolder } from '../../../operator/support.ts';
 
 function isConflict(error: unknown): boolean {
@@ -52,8 +52,8 @@ describe('writing', () => {
 
   it('reports what prevents it', async (t) => {
     const folder = await temporaryFolder(t);
-    assert.equal(await whyReadOnly(folder), undefined);
-    assert.equal(await whyReadOnly(join(folder, 'none')), 'it cannot be written');
+    assert.equal(await readOnlyReason(folder), undefined);
+    assert.equal(await readOnlyReason(join(folder, 'none')), 'it cannot be written');
     await assert.rejects(createFile(join(folder, 'none'), ['a.yaml'], '1'), isConflict);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * A process that makes calls without end, and says of each step that it begins and that it was acknowledged, until it
- * is killed. It says so in a file, written at once, so that no line is lost and none has to wait for a reader.
+ * A process that makes calls until it is killed, and records when each step begins and is acknowledged. It writes the
+ * records synchronously to a file, so that none is lost or delayed.
  */
 import { openSync, writeSync } from 'node:fs';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';

@@ -8,13 +8,13 @@ import { DAY_MS, progress, settlement, testClock } from '../calls.ts';
 import type { TestClock } from '../calls.ts';
 import type { LedgerUnderTest } from '../contract-scenario.ts';
 import { openSubject } from './subject.ts';
-import { ACCOUNTS, histories, KEYS, PERIODS, World } from '../histories.ts';
+import { ACCOUNTS, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
 import type { Step } from '../histories.ts';
 import { accountSums, createModel, modelConfirm, modelCrash, modelHold, modelSettle, modelSpending } from '../model.ts';
 
 class History {
   readonly #clock: TestClock;
-  readonly #world = new World();
+  readonly #world = new HistoryState();
   readonly #model = createModel();
   readonly #settled = new Map<string, bigint>();
   #subject: LedgerUnderTest;

@@ -1,4 +1,4 @@
-/** Records of calls are found by their ids, in whichever block they are, and not after they have left. */
+/** Records of calls are found by their ids, in any block, until they are deleted. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -21,7 +21,7 @@ function inFolder(work: (path: string) => void): void {
   }
 }
 
-/** The file, as its thread has it, and closed after the work. */
+/** Opens the file as its thread does, and closes it after the work. */
 function opened(path: string, work: (file: LedgerFile, db: DatabaseSync) => void): void {
   const db = openFile(path);
   const file = new LedgerFile(db, { path, retention: { maxRecords: 1e6, maxAgeMs: 1e12 }, faults: undefined });
@@ -32,7 +32,7 @@ function opened(path: string, work: (file: LedgerFile, db: DatabaseSync) => void
   }
 }
 
-/** `count` records, `call-<from>` and on. */
+/** `count` records from `call-<from>` on. */
 function record(db: DatabaseSync, from: number, count: number): void {
   const insert = db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?')
     .join(', ')})`);

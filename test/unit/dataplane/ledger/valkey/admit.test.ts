@@ -39,7 +39,7 @@ if (valkey.skip) {
       await admit(holdRequest('a', 1n), [key, channel]);
       assert.deepEqual(await admit(holdRequest('b', 600n), [key, channel]), { outcome: 'Full', full: channel });
       assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 0n, heldNanoUsd: 1n });
-      // the key has room for one more: nothing of it was taken
+      // the key has room for one more: none of it was taken
       assert.deepEqual(await ledger.takeSlots('c', [key]), { outcome: 'Taken' });
     }));
 

@@ -1,6 +1,6 @@
 /**
- * For tests that decide where a server and its answers end: its append-only file, command by command, and a proxy in
- * front of it that keeps answers back.
+ * For tests that choose where a server's data and replies end: its append-only file, command by command, and a proxy in
+ * front of it that can hold replies back.
  */
 import { once } from 'node:events';
 import { readdir, readFile, truncate } from 'node:fs/promises';
@@ -9,11 +9,11 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { ValkeyServer } from '../../../../support/valkey.ts';
 
-/** One command, or what a server takes as a whole. */
+/** One command, or one transaction. */
 export interface Written {
   readonly from: number;
   readonly to: number;
-  /** Of each command: its end, and its words. */
+  /** The end and the arguments of each command. */
   readonly commands: readonly { readonly to: number; readonly words: readonly string[] }[];
 }
 
@@ -24,7 +24,7 @@ async function appendedPath({ dir }: ValkeyServer): Promise<string> {
   return join(folder, name);
 }
 
-/** What is in the file as the system has it, transaction by transaction; one that has no end yet is none. */
+/** The content of the file, transaction by transaction; an incomplete one is left out. */
 export async function readAppended(server: ValkeyServer): Promise<Written[]> {
   const bytes = await readFile(await appendedPath(server));
   const all: Written[] = [];
@@ -63,24 +63,22 @@ function lineAt(bytes: Buffer, from: number): { number: number; to: number } | u
   return end < 0 ? undefined : { number: Number(bytes.toString('latin1', from + 1, end)), to: end + 2 };
 }
 
-/**
- * Of a server that is killed: its file as a disk may have it that lost power, with what came after this place missing.
- */
+/** Truncates the file of a killed server, as a disk may have it after a power loss. */
 export async function cutAppended(server: ValkeyServer, bytes: number): Promise<void> {
   await truncate(await appendedPath(server), bytes);
 }
 
 export interface Muted {
   readonly url: string;
-  /** From now on no answer arrives, until `speak`; what is asked still does. */
+  /** Holds replies back until `speak`; requests still arrive. */
   mute(): void;
   speak(): void;
-  /** How many batches of the ledger have been answered with `ok`, completely. */
+  /** The number of the ledger's batches that got a complete `ok`. */
   answered(): number;
   close(): Promise<void>;
 }
 
-/** Before a server, on a port of its own; connections end with the server's. */
+/** A proxy in front of a server, on a port of its own; its connections end with the server's. */
 export async function muteable({ port }: ValkeyServer): Promise<Muted> {
   let silent = false;
   const passed: Buffer[] = [];
@@ -121,7 +119,7 @@ export async function muteable({ port }: ValkeyServer): Promise<Muted> {
 /** Ends each reply of a batch. */
 const REPLY_END = '\x1e';
 
-/** Of what one connection has received, by RESP: bulk strings that the ledger's script begins with `ok`. */
+/** Counts, in one connection's replies (RESP), the bulk strings of the script that begin with `ok`. */
 function countAnswers(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length;) {

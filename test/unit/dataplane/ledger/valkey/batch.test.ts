@@ -1,7 +1,6 @@
 /**
- * What operations do to one another in a batch: the same as one after the other, each in a batch of its own. And what
- * the usual call is done by: it comes to the same, word for word and byte for byte, where the script has nothing but
- * its general operations.
+ * Operations in a batch have the same effect as one after the other in batches of their own. And the fast path of usual
+ * calls has the same replies and data, byte for byte, as the script's general operations.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -25,7 +24,7 @@ const script = (source: string): string => `${source}\nreturn main(KEYS, ARGV)\n
 const WHOLE = script(SOURCE);
 const GENERAL = script(SOURCE.replace('usual[name]', 'nil'));
 
-/** All that a bucket's keys say, but for ids of records and whether ended leases are still there. */
+/** The data of a bucket's keys, except ids of records and expired leases. */
 const DUMP = `
   local lines = {}
   for _, name in ipairs(redis.call('KEYS', ARGV[1] .. '*')) do
@@ -74,13 +73,13 @@ const limits = fc.record({
 const plenty: Limits = { keyLimitNanoUsd:
   10n ** 18n, period: 'Monthly', keyGeneration: 1n, accountCreditNanoUsd: 10n ** 18n, accountGeneration: 1n };
 const little = { ...plenty, keyLimitNanoUsd: 8_000_000_000n };
-/** Those of most calls of a history: a usual call's are the same as those of the call before. */
+/** The limits of most calls of a history: a usual call has those of the call before. */
 const usualLimits = fc.constantFrom<Limits>(
   plenty, { ...plenty, keyLimitNanoUsd: null }, little, {
     ...little, period: 'Daily',
   }, { ...little, period: 'Never' }, { ...plenty, accountCreditNanoUsd: 8_000_000_000n },
 );
-/** A call is always of the same key. */
+/** A call always belongs to the same key. */
 const originOf = (id: string, model: string) =>
   origin(id, { keyUid: KEYS[id.charCodeAt(0) % 2] ?? '', account: 'team/a', model });
 
@@ -132,7 +131,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
     await server[Symbol.asyncDispose]();
   });
 
-  /** What the steps of one batch answer, as the general operations or as the whole script do them. */
+  /** The replies of a batch's steps, by the general operations or by the whole script. */
   const runner = (text: string, base: string) => {
     let seq = 0;
     return async ({ nowMs, instance, mode = '', operations, more = [] }: {
@@ -154,7 +153,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
     return run;
   };
 
-  /** Of one batch, the word that each operation is answered with. */
+  /** The reply of each operation of one batch. */
   const answers = async (
     base: string, ...operations: readonly Operation[]
   ): Promise<readonly (string | undefined)[]> => {
@@ -163,7 +162,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
     return replies.map((reply) => parseReply(reply)[0]);
   };
 
-  /** What all operations answer, and what is in the store then. */
+  /** The replies of all operations, and the resulting store. */
   const play = async (text: string, batches: readonly Batch[]): Promise<{ replies: string[]; store: string }> => {
     const base = `{${randomUUID()}}:`;
     let nowMs = NOON_MS;
@@ -239,7 +238,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
   const ending = { ...settlement('a', 5n), origin: originOf('a', 'm') };
   const settling = settleOperation(ending, []);
   const withJob = settleOperation({ ...ending, job: { jobId: 'job', pollMs: 0 } }, []);
-  /** As a journal has it that outlived a store. */
+  /** As in a journal that has outlived a store. */
   const refilling = (job: string): Operation => ({
     name: 'refill',
     args: [

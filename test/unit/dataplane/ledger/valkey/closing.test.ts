@@ -1,4 +1,6 @@
-/** What is under way when a ledger is closed, or when the server loses it: the next process delivers it, once. */
+/**
+ * Operations in flight when a ledger is closed, or when the server loses them: the next process delivers them, once.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -22,14 +24,14 @@ import { ALWAYS, dataFolder, endScene, eventually, open, OUTAGES, start } from '
 import { PATIENT } from './subject.ts';
 
 const ACCOUNT = 'team-a/team-a';
-/** So long a settlement waits before it is written to the journal in any case. */
+/** How long a settlement waits before it is written to the journal in any case. */
 const WAITING_MS = 100;
 
 function fault(error: unknown): never {
   throw new Error('the journal cannot be written', { cause: error });
 }
 
-/** A process of the fleet, whose closing is in the test's hands. `over`: its way to the server. */
+/** A process of the fleet, which the test closes. `over`: its connection to the server. */
 async function joinFleet(
   server: ValkeyServer, dataDir: string, over: (connection: ValkeyConnection) => Partial<ValkeyConnection> = () => ({}),
 ): Promise<Instance> {
@@ -48,21 +50,21 @@ async function joinFleet(
   return instance;
 }
 
-/** What the folder's next process is to deliver. */
+/** The settlements that the folder's next process must deliver. */
 async function leftIn(dataDir: string): Promise<readonly PendingSettlement[]> {
   const journal = await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: fault });
   await journal.close();
   return journal.undelivered;
 }
 
-/** The next process on the folder, once the call's record has its 50 nano-USD. */
+/** Opens the next process on the folder, once the call's record has its 50 nano-USD. */
 async function nextDelivers(server: ValkeyServer, dataDir: string): Promise<Ledger> {
   const { ledger } = await open(server, { dataDir });
   await eventually('it is delivered', async () => (await ledger.readUsage('key-1', 'a'))?.costNanoUsd === 50n);
   return ledger;
 }
 
-/** Closed at once, within the time that a settlement waits before it is written. */
+/** Closes at once, while the settlement still waits to be written. */
 async function closeAtOnce(instance: Instance, refused: Promise<unknown>): Promise<void> {
   const beganMs = performance.now();
   const closing = instance.close(0);

@@ -1,4 +1,7 @@
-/** The contract on a real Cluster of three; and that accounts are spread over it, and one node's end is one node's. */
+/**
+ * The contract on a real Cluster of three nodes; accounts are spread over it, and a node's failure affects only its
+ * own.
+ */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, it, test } from 'vitest';

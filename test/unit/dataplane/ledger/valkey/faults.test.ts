@@ -1,4 +1,4 @@
-/** A server that is away, hangs, restarts, is emptied, or comes back older than it was. */
+/** A server that is unavailable, hangs, restarts, is emptied, or returns with older data. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { holdRequest, origin, progress, settlement, slot } from '../calls.ts';
 import { HELD, SHORT } from '../contract-scenario.ts';
 import { ALWAYS, dataFolder, endScene, eventually, isReady, open, OUTAGES, start } from './scene.ts';
 
-/** Those that are there while refilling is tested have a second to notice. */
+/** Processes have a second to notice a refill. */
 const REFILL_MS = 1_500;
 const limits = { keyLimitNanoUsd: 100n };
 
@@ -27,7 +27,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
       await outage.begin(server);
       await assert.rejects(ledger.hold(holdRequest('first', 10n, { limits })), (error: unknown) =>
         error instanceof LedgerUnavailable && !/:\s*$/.test(error.message));
-      // from here on nobody waits
+      // from here on, no process waits
       assert.equal(ledger.health?.().ok, false);
       const beganMs = performance.now();
       for (let n = 0; n < 100; n++)
@@ -61,7 +61,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     await eventually('the money is free', async () => (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n);
     await eventually('the slot is free', async () =>
       (await ledger.takeSlots('c', [slot('Key', '1', 1)])).outcome === 'Taken');
-    // also where its hold comes later than that it is not wanted
+    // also if its hold arrives after its withdrawal
     await assert.rejects(ledger.hold(holdRequest('a', 60n, { limits })), LedgerUnavailable);
   });
 
@@ -79,14 +79,14 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const { record, keyRemainingNanoUsd } = await ledger.settle(settlement('a', 5n));
     assert.equal(record.channel, first.origin.channel);
     assert.deepEqual(await ledger.readUsage('key-1', 'a'), record);
-    // of the limit that the second one had: the server read it when it went on
+    // by the limit of the second one, which the server read when it continued
     assert.equal(keyRemainingNanoUsd, 195n);
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 5n, heldNanoUsd: 0n });
   });
 
   test('does the same for slots and money in one step', async () => {
     const server = await start();
-    // a lease that does not end by itself: what is left behind stays
+    // a lease that does not expire: leaked slots stay visible
     const { ledger } = await open(server, { over: { leaseMs: 1e12 } });
     const slots = [slot('Key', '1', 1), slot('Channel', 'r/c', 1)];
     const admit = async (callId: string) => ledger.admit?.(holdRequest(callId, 60n, { limits }), slots);
@@ -123,7 +123,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     await first.settle(settlement('b', 20n));
     await server.kill();
     const lost = first.settle(settlement('a', 50n));
-    // closing gives up on a server that is away, as the end of a process does
+    // closing gives up on an unavailable server, like the end of a process
     await Promise.all([assert.rejects(lost, LedgerUnavailable), first.close()]);
     await server.start();
     const { ledger: second } = await open(server, { dataDir });
@@ -155,7 +155,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
         ...settled.tokens, output: 30,
       }, status, durationMs, unbilledNanoUsd: 0n,
     });
-    // a call that was settled then answers as it did
+    // a repeated settlement gets the same reply
     assert.deepEqual(await ledger.settle(settlement('a', 99n)), {
       record: await ledger.readUsage('key-1', 'a'), keySpentNanoUsd: 30n, keyRemainingNanoUsd: 70n,
     });
@@ -291,7 +291,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const lost = first.settle(settlement('b', 5n, { origin: origin('b', { createdMs }) }));
     await Promise.all([assert.rejects(lost, LedgerUnavailable), first.close()]);
     await server.start();
-    // another server's epoch: as if this one had all of it, and had forgotten it since
+    // another server's epoch, as if this one had had all of it and lost it
     const { ledger: second } = await open(server);
     for (const [id, cost] of [['a', 60n], ['b', 5n]] as const) {
       await second.hold(holdRequest(id, cost, old));

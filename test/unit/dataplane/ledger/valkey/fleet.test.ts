@@ -1,7 +1,4 @@
-/**
- * What a shared ledger promises beyond the contract: many processes, those that die or stand still, and what is left of
- * them.
- */
+/** The guarantees of a shared ledger beyond the contract: many processes, and dead or suspended ones. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, test } from 'vitest';
@@ -14,14 +11,14 @@ import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot, testClock } from '../calls.ts';
 import { HELD, SHORT } from '../contract-scenario.ts';
 import { declareDead, PATIENT, urlOf } from './subject.ts';
-import type { Place } from './subject.ts';
+import type { StoreLocation } from './subject.ts';
 
 describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
   if (valkey.skip) return;
   const server = await startValkey();
   afterAll(() => server[Symbol.asyncDispose]());
-  const newPlace = (query = ''): Place => ({ server, prefix: `f${randomUUID().slice(0, 8)}`, query });
-  const open = (place: Place, over: ValkeyLedgerOptions['over'] = {}): Promise<Ledger> =>
+  const newPlace = (query = ''): StoreLocation => ({ server, prefix: `f${randomUUID().slice(0, 8)}`, query });
+  const open = (place: StoreLocation, over: ValkeyLedgerOptions['over'] = {}): Promise<Ledger> =>
     openValkeyLedger({ url: urlOf(place), over: { ...PATIENT, ...over } });
 
   test('never exceeds a quota or a credit with many processes, to the nano-dollar', async () => {
@@ -72,13 +69,13 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     assert.deepEqual([await reaper.readUsage('key-1', 'a'), await reaper.readUsage('key-1', 'b')].map((record) =>
       [record?.status, record?.costNanoUsd]), [['Abandoned', 20n], ['Abandoned', 8n]]);
     assert.deepEqual(await reaper.hold(holdRequest('c', 60n, { limits })), HELD(60n));
-    // it goes on: its hold is gone, and cannot be had again under the same call
+    // it continues: its hold is gone, and the same call cannot get it again
     await assert.rejects(stopped.hold(holdRequest('a', 70n, { limits })), LedgerUnavailable);
     const { record } = await stopped.settle(settlement('a', 55n, { durationMs: 9 }));
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd, record.status], [32n, 23n, 'Succeeded']);
     assert.deepEqual((await stopped.settle(settlement('a', 99n))).record, record);
     assert.deepEqual((await reaper.settle(settlement('a', 1n))).record, record);
-    // what the reaper billed too much is given back
+    // the reaper's excess is refunded
     assert.equal((await stopped.settle(settlement('b', 5n))).record.costNanoUsd, 5n);
     assert.deepEqual(await reaper.readAccount('team-a/team-a'), { spentNanoUsd: 37n, heldNanoUsd: 60n });
     assert.deepEqual(await reaper.hold(holdRequest('d', 10n, { limits })), SHORT('Key', 3n));

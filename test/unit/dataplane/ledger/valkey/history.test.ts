@@ -1,6 +1,6 @@
 /**
- * Random histories of several processes on one server, against the model that knows only one: whoever does what, the
- * answers and the balances are those of the calls in their order. Processes die and are reaped, and come back.
+ * Random histories of several processes on one server, compared with the model of a single one: replies and balances
+ * equal those of the calls in their order. Processes die, are reaped, and return.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -10,11 +10,11 @@ import type { Ledger } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { origin, progress, settlement, testClock } from '../calls.ts';
-import { ACCOUNTS, histories, KEYS, PERIODS, World } from '../histories.ts';
+import { ACCOUNTS, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
 import type { Step } from '../histories.ts';
 import { accountSums, createModel, modelConfirm, modelHold, modelSettle, modelSpending } from '../model.ts';
 import { declareDead, PATIENT, urlOf } from './subject.ts';
-import type { Place } from './subject.ts';
+import type { StoreLocation } from './subject.ts';
 
 const FLEET = 3;
 const SLOTS = 7;
@@ -25,17 +25,17 @@ interface Member {
 }
 
 class History {
-  readonly #place: Place;
+  readonly #place: StoreLocation;
   readonly #clock = testClock();
-  readonly #world = new World();
+  readonly #world = new HistoryState();
   readonly #model = createModel();
   readonly #members: Member[] = [];
-  /** Who holds a slot's call. */
+  /** The process of a slot's call. */
   readonly #owners = new Map<string, number>();
   readonly #settled = new Map<string, bigint>();
   #turn = 0;
 
-  constructor(place: Place) {
+  constructor(place: StoreLocation) {
     this.#place = place;
   }
 
@@ -77,7 +77,7 @@ class History {
     }
   }
 
-  /** A call stays with the process that it came to. */
+  /** A call stays with its process. */
   async #hold(step: Extract<Step, { kind: 'hold' }>): Promise<void> {
     const request = this.#world.request(step);
     const { callId } = request.origin;
@@ -106,7 +106,7 @@ class History {
     this.#world.endCall(slot);
   }
 
-  /** By anybody, at any time later. */
+  /** By any process, at any later time. */
   async #settleAgain(slot: number): Promise<void> {
     const callId = this.#world.previousCallId(slot);
     const first = this.#settled.get(callId);
@@ -118,7 +118,7 @@ class History {
     assert.equal(record.costNanoUsd, first);
   }
 
-  /** One process dies, and the next one finds that: what it held is settled in order of the calls' ids. */
+  /** One process dies, and the next one finds that: its calls are settled in order of their ids. */
   async #crash(index: number): Promise<void> {
     const { ledger, instance } = this.#member(index);
     await ledger.close();
@@ -133,7 +133,7 @@ class History {
         record?.status, record?.costNanoUsd, record?.unbilledNanoUsd,
       ], ['Abandoned', call.settled?.billed, call.settled?.unbilled]);
     }
-    // a late settlement of these is another test's
+    // another test covers late settlements of these
     for (let slot = 0; slot < SLOTS; slot++) if (left.some(([id]) => id === this.#world.callId(slot)))
       this.#world.endCall(slot);
   }

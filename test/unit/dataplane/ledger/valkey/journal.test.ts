@@ -1,4 +1,4 @@
-/** The journal of a process: what it still has to deliver, and what it can put back. */
+/** The journal of a process: what it must still deliver, and what it can restore. */
 import assert from 'node:assert/strict';
 import fs, { appendFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ const open = (): Promise<SettlementJournal> =>
   openJournal({ folder, onFault: (error) => faults.push(error), monotonicMs: () => nowMs });
 const pending = (callId: string): PendingSettlement =>
   ({ callId, account: 'team/a', adopt: { name: 'adopt', args: [callId] }, settle: { name: 'settle', args: [callId] } });
-/** As the script tells it. */
+/** As the script reports it. */
 const reply = (callId: string, account = 'team/a'): string[] => ['settled', account, callId, 'key-1', 'rest'];
 const refill = (callId: string, account = 'team/a') =>
   ({ name: 'refill', args: [callId, 'key-1', account, 'rest', 'job', '5', 'route/channel', ''] });
@@ -138,7 +138,7 @@ describe('the journal', () => {
     journal.beginEpoch('{mgw0}:', { id: 'epoch-2', start: 1 });
     void journal.addSettled(reply('c'), JOB);
     assert.deepEqual(await since(journal, {}), ['b', 'c']);
-    // a store that is restored goes on with an epoch of before
+    // a restored store continues with an earlier epoch
     journal.beginEpoch('{mgw0}:', { id: 'epoch-1', start: 1 });
     nowMs += 5 * 60_000 + 1;
     void journal.addSettled(reply('d'), JOB);
@@ -249,13 +249,13 @@ describe('the journal', () => {
     syncBuiltinESMExports();
     assert.ok(faults.splice(0).every((fault) => String(fault) === 'Error: the disk is full'));
     assert.deepEqual(await journal.refills(all), ['a', 'b', 'c'].map((id) => refill(id)));
-    // the turn that was due, and what is written after it
+    // the due rotation, and the writes after it
     await settle('d');
     await settle('e');
     assert.deepEqual(faults, []);
     assert.deepEqual(await journal.refills(all), ['a', 'b', 'c', 'd', 'e'].map((id) => refill(id)));
     assert.doesNotMatch(readFileSync(join(folder, 'current.jsonl'), 'utf8'), /"a"/);
-    // each later turn lets go of a file as ever
+    // each later rotation drops a file as usual
     nowMs += 5 * 60_000 + 1;
     await settle('f');
     assert.deepEqual((await journal.refills(all)).at(-1), refill('f'));

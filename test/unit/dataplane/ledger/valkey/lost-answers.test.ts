@@ -1,4 +1,4 @@
-/** Answers that are lost, and thresholds that are set, while gateway and store lose sight of one another. */
+/** Lost replies, and new thresholds, while gateway and store are disconnected. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';

@@ -1,4 +1,4 @@
-/** A store that loses everything twice while a gateway is away: nothing is forgotten, and nothing counts twice. */
+/** A store that loses everything twice while a gateway is away: nothing is lost, and nothing counts twice. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'vitest';
 import type { Ledger } from '#ledger/ledger.ts';
@@ -8,9 +8,9 @@ import { holdRequest, settlement } from '../calls.ts';
 import { dataFolder, endScene, eventually, open, start } from './scene.ts';
 
 const ACCOUNT = 'team-a/team-a';
-/** Long enough for all who have noticed. */
+/** Long enough for all processes that have noticed. */
 const REFILL_MS = 1_500;
-/** Long enough for all who are there. */
+/** Long enough for all running processes. */
 const LONG_REFILL_MS = 2_500;
 
 /** `key`: of a key that only this gateway serves. */
@@ -21,7 +21,7 @@ async function bill(ledger: Ledger, id: string, cost: bigint, key = 'key-1'): Pr
   await ledger.settle({ ...settlement(id, cost), origin });
 }
 
-/** Resolves when all of them have filled the store again. */
+/** Resolves when all of them have refilled the store. */
 async function loseEverything(server: ValkeyServer, ...ledgers: readonly Ledger[]): Promise<void> {
   await server.command('FLUSHALL');
   for (const ledger of ledgers) await eventually('it is filled again', () =>
@@ -46,7 +46,7 @@ async function assertBooks(ledger: Ledger, costs: Readonly<Record<string, bigint
 describe.skipIf(valkey.skip)('a store that loses everything twice', () => {
   afterEach(endScene);
 
-  /** One gateway that stays, and one that goes after it has billed what the other has not seen. */
+  /** One gateway that stays, and one that stops after it has billed calls that the other has not seen. */
   const twoGateways = async (refillMs = REFILL_MS) => {
     const server = await start();
     const over = { timeoutMs: 60_000, refillMs };

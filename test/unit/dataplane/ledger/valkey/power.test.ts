@@ -17,7 +17,7 @@ import type { Muted, Written } from './append-only-file.ts';
 import { endScene, eventually, isReady, open, start } from './scene.ts';
 import type { Event } from './scene.ts';
 
-/** Nothing is written anew in between, so that all of it is in one file. */
+/** No rewrite in between, so that all of it is in one file. */
 const KEPT = { settings: [
   ['appendonly', 'yes'], ['appendfsync', 'always'], ['aof-load-truncated', 'yes'], ['auto-aof-rewrite-percentage', '0'],
 ] } as const;
@@ -30,7 +30,7 @@ const SETTLING_MS = 20;
 
 let between: Muted | undefined;
 
-/** What is left of the file: all that was acknowledged is in front of `acknowledged`, and `rest` came after it. */
+/** The remaining file: acknowledged data is before `acknowledged`, followed by `rest`. */
 type Cut = (acknowledged: number, rest: readonly Written[]) => number;
 
 const CUTS: readonly (readonly [string, Cut])[] = [
@@ -70,13 +70,13 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when its machine loses power
 });
 
 interface Survived {
-  /** Acknowledged, with what they cost. */
+  /** The acknowledged calls with their costs. */
   readonly settled: ReadonlyMap<string, bigint>;
   readonly ledger: Ledger;
   readonly events: readonly Event[];
 }
 
-/** Calls until the account's credit is used up; in the middle of them the server loses what is behind the cut. */
+/** Makes calls until the account's credit is used up; meanwhile the server loses the data after the cut. */
 async function losePower(cut: Cut): Promise<Survived> {
   const server = await start(KEPT);
   between = await muteable(server);
@@ -84,7 +84,7 @@ async function losePower(cut: Cut): Promise<Survived> {
   const { held, settled, ended } = load(ledger);
   await eventually('there were some calls', () => settled.size >= BEFORE);
   between.mute();
-  // what had arrived by then is acknowledged yet, and nothing after it
+  // replies that had arrived count as acknowledged, and nothing later
   await sleep(SETTLING_MS);
   const end = await endOf(server, { answered: between.answered(), holds: [...held], calls: [...settled.keys()] });
   await eventually('more was written', async () => restOf(await readAppended(server), end).length > 0);
@@ -96,7 +96,7 @@ async function losePower(cut: Cut): Promise<Survived> {
   return { settled, ledger, events };
 }
 
-/** Each lane goes on until there is no credit left. What is acknowledged is noted at once. */
+/** Each lane continues until the credit is used up. Acknowledgements are recorded at once. */
 function load(
   ledger: Ledger,
 ): { held: ReadonlySet<string>; settled: ReadonlyMap<string, bigint>; ended: Promise<unknown> } {
@@ -119,19 +119,19 @@ function load(
     settled.set(id, record.costNanoUsd);
     return true;
   };
-  // at different paces, so that holds and settlements are on their way together
+  // at different speeds, so that holds and settlements are in flight together
   const ended = Promise.all(Array.from({ length: LANES }, async (_none, lane) => { while (await call(lane % 4)); }));
   return { held, settled, ended };
 }
 
 interface Acknowledged {
-  /** How many batches were answered. */
+  /** The number of batches with a reply. */
   readonly answered: number;
   readonly holds: readonly string[];
   readonly calls: readonly string[];
 }
 
-/** Where the last batch ends that was answered; what callers know of is in the file up to there. */
+/** The end of the last batch with a reply; everything that callers know is before it. */
 async function endOf(server: ValkeyServer, { answered, holds, calls }: Acknowledged): Promise<number> {
   const batches = (await readAppended(server)).filter(({ commands }) => commands.some(isBatch)).slice(0, answered);
   const missing = new Set([...holds.map((id) => `hold ${id}`), ...calls.map((id) => `record ${id}`)]);

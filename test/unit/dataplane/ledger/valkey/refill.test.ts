@@ -1,7 +1,4 @@
-/**
- * What is put back into a store that lost something: settlements from journals, what statuses say, and what was reaped
- * meanwhile.
- */
+/** Restoring a store that lost data: settlements from journals, amounts from statuses, and reaped calls. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, test } from 'vitest';
@@ -16,7 +13,7 @@ import { parseRecord } from '#ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, progress, settlement } from '../calls.ts';
 import { declareDead, PATIENT, urlOf } from './subject.ts';
-import type { Place } from './subject.ts';
+import type { StoreLocation } from './subject.ts';
 
 const ACCOUNT = 'team-a/team-a';
 const WINDOWS = ['20777', '24322'];
@@ -24,7 +21,7 @@ const WINDOWS = ['20777', '24322'];
 interface Known {
   readonly cost: number;
   readonly n: number;
-  /** Of account and key, after it. */
+  /** The amounts of account and key afterwards. */
   readonly spent: number;
   readonly since?: boolean;
   readonly status?: string;
@@ -51,16 +48,16 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
   if (valkey.skip) return;
   const server = await startValkey();
   afterAll(() => server[Symbol.asyncDispose]());
-  const place = (): Place => ({ server, prefix: `r${randomUUID().slice(0, 8)}`, query: '' });
+  const place = (): StoreLocation => ({ server, prefix: `r${randomUUID().slice(0, 8)}`, query: '' });
 
-  /** `told`: while it begins anew. */
+  /** `told`: the statuses' amounts during the refill. */
   const withBucket = async (
-    where: Place, told: readonly Operation[], work: (bucket: Bucket, instance: string) => Promise<void>,
+    where: StoreLocation, told: readonly Operation[], work: (bucket: Bucket, instance: string) => Promise<void>,
   ): Promise<void> => {
     const location = parseValkeyUrl(urlOf(where));
     const connection = openConnection(location);
     const instance = randomUUID();
-    // the clock stands still while it is filled
+    // the clock does not advance during the refill
     let nowMs = NOON_MS;
     const opened = Promise.withResolvers<void>();
     const bucket = new Bucket({
@@ -84,7 +81,7 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
     }
   };
 
-  /** Of account, key, day and month: all the same here. */
+  /** The amounts of account, key, day and month, which are equal here. */
   const spent = async (bucket: Bucket): Promise<number> => {
     const [, account] = await bucket.execute({ name: 'account', args: [ACCOUNT] });
     const [, , , total, , day, , month] = await bucket.execute({ name: 'key', args: ['key-1'] });
@@ -103,7 +100,7 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
     refill('a', { cost: 5, n: 10, spent: 95 }), refill('b', { cost: 5, n: 11, spent: 100 }),
   ], async (bucket) => {
     assert.equal(await spent(bucket), 100);
-    // a journal that comes late: one that is in there already, and one that is not
+    // a late journal: one settlement that is present already, and one that is not
     await bucket.execute(refill('c', { cost: 3, n: 9, spent: 90 }));
     assert.equal(await spent(bucket), 100);
     await bucket.execute(refill('d', { cost: 7, n: 12, spent: 107 }));
@@ -174,7 +171,7 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
         const [, told = ''] = await second.execute({ name: 'reap', args: ['10'] });
         assert.match(told, /Abandoned/);
         assert.equal(await spent(second), 20);
-        // what the reaper's own journal says of it is nothing new
+        // the reaper's own journal adds nothing new
         assert.deepEqual(
           await second.execute(refill('a', { cost: 20, n: 1, spent: 20, status: 'Abandoned' })), ['known'],
         );
@@ -190,4 +187,4 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
   });
 });
 
-/** An encoded step taken apart. */
+/** Decodes a step. */

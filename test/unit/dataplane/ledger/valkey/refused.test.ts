@@ -1,4 +1,4 @@
-/** A call that was refused costs nothing, whatever happens to its gateway; one that went on is billed. */
+/** A refused call costs nothing, whatever happens to its gateway; an admitted one is billed. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -24,7 +24,10 @@ import { PATIENT } from './subject.ts';
 const ACCOUNT = 'team-a/team-a';
 const NOTHING = { spentNanoUsd: 0n, heldNanoUsd: 0n };
 
-/** A way to the server that the test can cut: `mute` keeps answers back, `end` is what a killed gateway leaves. */
+/**
+ * A connection to the server that the test can cut: `mute` holds replies back, `end` leaves what a killed gateway
+ * leaves.
+ */
 async function openWay(server: ValkeyServer) {
   const sockets = new Set<Socket>();
   let muted = false;
@@ -44,7 +47,7 @@ async function openWay(server: ValkeyServer) {
     url: `valkey://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
     mute: () => { muted = true; },
     unmute: () => { muted = false; },
-    /** Ends the connections: what was kept back is lost. */
+    /** Closes the connections: held replies are lost. */
     cut: () => { for (const socket of sockets) socket.destroy(); },
     end: () => {
       proxy.close();
@@ -55,7 +58,7 @@ async function openWay(server: ValkeyServer) {
 
 const ended: (() => void)[] = [];
 
-/** A gateway's end of the ledger, behind a way of its own. Its process can only end as a killed one does. */
+/** A gateway's ledger, over a connection of its own. Its process can only end like a killed one. */
 async function joinFleet(server: ValkeyServer, timeoutMs = 200) {
   const way = await openWay(server);
   const location = parseValkeyUrl(way.url);
@@ -78,7 +81,7 @@ async function joinFleet(server: ValkeyServer, timeoutMs = 200) {
   return { instance, way, die, id: settings.instance };
 }
 
-/** Lets another gateway find it dead. */
+/** Makes another gateway find it dead. */
 async function reap(server: ValkeyServer, id: string, other: Ledger): Promise<void> {
   await server.command('HSET', '{mgw0}:i', id, `${Date.now() - 60_000},1000000`);
   await eventually('it is reaped', async () => (await other.readAccount(ACCOUNT)).heldNanoUsd === 0n);
@@ -152,7 +155,7 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
       String(await server.command('SISMEMBER', `{mgw0}:o:${id}`, 'a')) === '1';
     await eventually('it is confirmed', confirmed);
     await server.command('SMOVE', `{mgw0}:o:${id}`, `{mgw0}:u:${id}`, 'a');
-    // an older batch than the latest that was acknowledged
+    // a batch older than the latest acknowledged one
     await server.command('HSET', '{mgw0}:i', id, `${Date.now()},0`);
     await eventually('it is confirmed again', confirmed);
     await eventually('the other gateway follows', () => other.readAccount(ACCOUNT).then(() => true, () => false));
@@ -168,7 +171,7 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
       const { instance, way, id } = await joinFleet(server, 60_000);
       const limits = { accountCreditNanoUsd: credit };
       await hold(instance, holdRequest('a', 60n, { limits, progress: progress(5n) }));
-      // as if the store had never heard of the confirmation
+      // as if the store had never got the confirmation
       await eventually('it is confirmed', async () =>
         String(await server.command('SISMEMBER', `{mgw0}:o:${id}`, 'a')) === '1');
       way.mute();

@@ -1,4 +1,4 @@
-/** Servers, folders and ledgers of one test, all gone after it. */
+/** Servers, folders and ledgers of one test, which are removed after it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { ValkeyOptions, ValkeyServer } from '../../../../support/valkey.ts'
 
 export type Event = Parameters<NonNullable<ValkeyLedgerOptions['onEvent']>>[0];
 
-/** What is acknowledged is there after a kill. */
+/** Acknowledged data survives a kill. */
 export const ALWAYS: ValkeyOptions = { settings: [['appendonly', 'yes'], ['appendfsync', 'always']] };
 const DEADLINE_MS = 30_000;
 
@@ -43,7 +43,8 @@ export async function open(
 }
 
 /**
- * Ways of a server not to answer, and how each ends. One that hangs has what it was sent, and takes it when it goes on.
+ * Ways in which a server does not respond, and how each ends. A hanging one has received its requests, and handles them
+ * later.
  */
 export const OUTAGES = {
   killed: { begin: (server: ValkeyServer) => server.kill(), end: (server: ValkeyServer) => server.start() },

@@ -1,6 +1,4 @@
-/**
- * Operations as text, and a settlement that is answered only with what its process does not know: it comes to the same.
- */
+/** Operations as text, and short replies to settlements, which have the same effect as full ones. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
@@ -18,9 +16,9 @@ import type { Reply } from '#ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot } from '../calls.ts';
 import { PATIENT, urlOf } from './subject.ts';
-import type { Place } from './subject.ts';
+import type { StoreLocation } from './subject.ts';
 
-/** A batch taken apart, as the script does it: each operation must have as many arguments as it says. */
+/** Parses a batch as the script does: each operation must have as many arguments as it says. */
 function decode(batch: string): Operation[] {
   const words = batch.split(ARGUMENT_END);
   assert.equal(words.pop(), '');
@@ -43,7 +41,7 @@ function heldCall(request: HoldRequest, [day, month]: readonly [string, string])
   return { request, heldNanoUsd: request.amountNanoUsd, progress: request.progress, day, month, isUncertain: false };
 }
 
-/** What somebody else may have chosen. */
+/** Identifiers that others may have chosen. */
 const odd = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constantFrom(
   '"', '\\', '\n', '\x1e', '\0', 'a\0b\x1e', '\u2028', '\ud800', 'Zürich "1"', '模型',
 ));
@@ -126,7 +124,7 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
   const server = await startValkey();
   afterAll(() => server[Symbol.asyncDispose]());
 
-  const withBucket = async (test: (bucket: Bucket) => Promise<void>, place: Place = {
+  const withBucket = async (test: (bucket: Bucket) => Promise<void>, place: StoreLocation = {
     server, prefix: `b${randomUUID().slice(0, 8)}`, query: '',
   }): Promise<void> => {
     const location = parseValkeyUrl(urlOf(place));
@@ -234,7 +232,7 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
       await server.command('DEL', `${base}s:team-a/team-a`);
       assert.equal((await book(bucket, settlement('a', 30n)))[0], 'booked');
       assert.deepEqual(await bucket.execute({ name: 'account', args: ['team-a/team-a'] }), ['account', '30', '5']);
-      // a settled call is kept for a while, a hold as long as it lasts
+      // a settled call is kept for a while, a hold while it lasts
       assert.ok(Number(await server.command('PTTL', `${base}c:a`)) > 0);
       assert.equal(Number(await server.command('PTTL', `${base}c:b`)), -1);
     }, place);

@@ -1,4 +1,4 @@
-/** The slots of a gateway that stands still, or is cut off, for longer than its lease. */
+/** The slots of a gateway that is suspended or disconnected for longer than its lease. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'vitest';
 import type { Ledger } from '#ledger/ledger.ts';
@@ -15,7 +15,7 @@ const over = { leaseMs: 1_500 };
 
 const ends: (() => Promise<void>)[] = [];
 
-/** One gateway has the only slot of a key, and is silent from now on. */
+/** One gateway has the only slot of a key, and stays silent. */
 async function silence() {
   const server = await start();
   const between = await muteable(server);
@@ -62,7 +62,7 @@ describe.skipIf(valkey.skip)('a slot of a gateway that was silent for longer tha
     await speak();
     assert.deepEqual(await silent.takeSlots('c', [KEY]), FULL);
     assert.equal(await server.command('ZSCORE', '{mgw0}:z:key/1', 'a'), null);
-    // the call from before ends
+    // the earlier call ends
     silent.releaseSlots('a');
     assert.deepEqual(await silent.takeSlots('c', [KEY]), FULL);
     other.releaseSlots('b');

@@ -1,6 +1,6 @@
 /**
- * Ledgers on a real server. A crash is what the server sees of a killed process: it is not heard of any more, and what
- * it held is there until another one finds it dead.
+ * Ledgers on a real server. A crash is what the server sees of a killed process: it is silent, and its holds stay until
+ * another process finds it dead.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,14 +11,12 @@ import type { ValkeyServer } from '../../../../support/valkey.ts';
 import type { TestClock } from '../calls.ts';
 import type { LedgerUnderTest } from '../contract-scenario.ts';
 
-/**
- * A busy machine must not fail a test that is about something else; time that is turned by days must not end leases.
- */
+/** Long timeouts, since a busy machine must not fail other tests; advancing the clock by days must not end leases. */
 export const PATIENT = { timeoutMs: 60_000, refillMs: 0, leaseMs: 1e12, generationMs: 1e15 };
 
 type Options = Omit<ValkeyLedgerOptions, 'url'>;
 
-/** In keys of its own, so that tests can share a server. */
+/** With a key prefix of its own, so that tests can share a server. */
 export async function openSubject(server: Pick<ValkeyServer,
   | 'url' | 'command'>, clock: TestClock, options: Options = {}): Promise<LedgerUnderTest> {
   const prefix = `t${randomUUID().slice(0, 8)}`;
@@ -27,28 +25,28 @@ export async function openSubject(server: Pick<ValkeyServer,
   );
 }
 
-export interface Place {
+export interface StoreLocation {
   readonly server: Pick<ValkeyServer, 'url' | 'command'>;
   readonly prefix: string;
-  /** Further parameters of the URL, each with its `&`. */
+  /** Additional parameters of the URL, each with its `&`. */
   readonly query: string;
 }
 
-export function urlOf({ server, prefix, query }: Place): string {
+export function urlOf({ server, prefix, query }: StoreLocation): string {
   return `${server.url}?prefix=${prefix}${query}`;
 }
 
-/** As if nobody had heard of this instance for long, where these accounts are. */
-export async function declareDead(place: Place, instance: string, accounts = ['team-a/team-a']): Promise<void> {
+/** Makes this instance appear silent for long, in the buckets of these accounts. */
+export async function declareDead(place: StoreLocation, instance: string, accounts = ['team-a/team-a']): Promise<void> {
   const bases = bucketBases(parseValkeyUrl(urlOf(place)));
   for (const base of new Set(accounts.map((account) => bases[bucketOf(account, bases.length)]))) {
-    // a confirmation that is on its way would tell that it is alive
+    // a confirmation in flight would show that it is alive
     while (await place.server.command('EXISTS', `${base}u:${instance}`) !== 0) await sleep(5);
     await place.server.command('HSET', `${base}i`, instance, '0,0');
   }
 }
 
-async function openIn(place: Place, options: Options): Promise<LedgerUnderTest> {
+async function openIn(place: StoreLocation, options: Options): Promise<LedgerUnderTest> {
   const instance = randomUUID();
   const ledger = await openValkeyLedger({ ...options, url: urlOf(place), over: { ...options.over, instance } });
   let next: LedgerUnderTest | undefined;

@@ -1,4 +1,4 @@
-/** How long a call waits for the server is what the ledger's URL says. */
+/** The ledger's URL sets how long a call waits for the server. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';

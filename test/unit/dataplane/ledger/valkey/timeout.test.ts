@@ -1,4 +1,7 @@
-/** What is not answered in time is refused, once; time in which the process itself stood still does not count. */
+/**
+ * An operation without a reply in time is rejected, once; time in which the process itself was suspended does not
+ * count.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
@@ -8,7 +11,7 @@ import { PATIENT } from './subject.ts';
 
 const BEAT = { name: 'beat', args: [] };
 
-/** A bucket whose server answers each batch when it is told to; a batch without operations at once. */
+/** A bucket whose server replies to each batch on request, and to an empty batch at once. */
 async function withBucket(
   timeoutMs: number, work: (bucket: Bucket, batches: ((reply: string) => void)[]) => Promise<void>,
 ): Promise<void> {
@@ -37,7 +40,7 @@ async function withBucket(
   }
 }
 
-/** Nothing else of this process runs meanwhile. */
+/** Blocks this process. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -51,13 +54,13 @@ describe('a bucket', () => {
     const asked = bucket.execute(BEAT);
     await assert.rejects(asked, OutcomeUnknown);
     assert.equal(batches.length, 1);
-    // what comes then counts no more
+    // later replies are ignored
     batches[0]?.('ok\x1eok');
     await assert.rejects(asked, /does not answer/);
   }));
 
   it('rejects an operation that it never sent as not done', () => withBucket(50, async (bucket) => {
-    // two batches are on their way
+    // two batches are in flight
     for (let n = 0; n < 2; n++) {
       bucket.executeUntilAnswered(BEAT).catch(() => undefined);
       await turn();

@@ -1,4 +1,4 @@
-/** TLS, users and passwords; and what URLs of ledgers say. */
+/** TLS, users and passwords; and ledgers' URLs. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ const PASSWORD = 'a word/with: everything@';
 
 const openssl = await need('openssl');
 
-/** A certificate for 127.0.0.1 that is its own authority's. */
+/** A self-signed certificate for 127.0.0.1. */
 async function certificates(folder: string): Promise<{ ca: string; cert: string; key: string }> {
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   await promisify(execFile)(openssl.path, [
@@ -76,7 +76,7 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
   for (const [what, url, words] of [['a wrong password', urlFor('gateway:secret'), /WRONGPASS/], [
     'an authority that nobody trusts', urlFor('gateway:secret').replace(/\?ca-file=[^&]+/, ''), /self.signed/,
   ]] as const) {
-    // both wait for as long as a server is given to answer
+    // both wait for the server's full timeout
     test.concurrent(`${what}: is refused with a message that has no password`, async () => {
       const ledger = await openValkeyLedger({ url });
       const { ok, reason } = ledger.health?.() ?? { ok: true, reason: '' };

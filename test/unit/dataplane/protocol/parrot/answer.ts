@@ -1,6 +1,4 @@
-/**
- * The Parrot's answers as chat completions: whole ones, and streams of words that end with their figures.
- */
+/** Converts the Parrot's responses to chat completions: whole ones, and streams of words that end with their usage. */
 import type {
   ResponseContext, ConvertedResponse, Meter, StreamEnd, StreamRequest,
 } from '../../../../../dataplane/protocol/converter.ts';
@@ -15,7 +13,7 @@ import { writeEvent } from '../../../../../dataplane/protocol/sse.ts';
 import type { SseEvent } from '../../../../../dataplane/protocol/sse.ts';
 import { fillUsage, meterOf, UNREPORTED_USAGE, readTokenCount } from '../../../../../dataplane/protocol/usage.ts';
 
-/** Figures are not believed as they come: readTokenCount takes only those that a call can have. */
+/** Usage is checked: readTokenCount accepts only plausible counts. */
 function meter(counts: unknown, outputBytes: number): Meter {
   const { heard, said } = isRecord(counts) ? counts : {};
   return meterOf({ ...UNREPORTED_USAGE, input: readTokenCount(heard), output: readTokenCount(said) }, outputBytes);
@@ -26,7 +24,7 @@ function writeUsage(metered: Meter, estimatedInputTokens: number): JsonRecord {
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 
-/** Throws SyntaxError where it is no answer. */
+/** Throws SyntaxError if it is not a response. */
 export function convertResponse(body: Uint8Array, answer?: ResponseContext): ConvertedResponse {
   const { said, bird, counts } = parseObject(body);
   if (typeof said !== 'string') throw new SyntaxError('the answer says nothing');
@@ -41,7 +39,7 @@ export function convertResponse(body: Uint8Array, answer?: ResponseContext): Con
   return { body: Buffer.from(JSON.stringify(completion)), meter: metered };
 }
 
-/** `{"word"}` again and again, then `{"counts"}`, which is the end. */
+/** `{"word"}` repeatedly, then `{"counts"}`, which is the end. */
 export class WordsToChunks implements EventHandler {
   readonly #request: StreamRequest;
   #outputBytes = 0;
@@ -73,7 +71,7 @@ export class WordsToChunks implements EventHandler {
     return word === undefined ? [] : [this.#chunk({ role: 'assistant', content: word }, null)];
   }
 
-  /** Without its end it was cut. */
+  /** Without its end, the stream was cut off. */
   finish(): StreamEnd {
     return this.#end ?? { outcome: 'Cut' };
   }

@@ -31,6 +31,6 @@ export const parrot: Provider = {
   credential: (apiKey) => ['x-parrot-key', apiKey],
   defaultHeaders: { 'x-parrot-version': '1' },
   clientHeaders: [],
-  // any shape of error that has a message in it is understood
+  // any error format with a message is understood
   readError: readProviderError,
 };

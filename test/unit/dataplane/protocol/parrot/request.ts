@@ -1,6 +1,4 @@
-/**
- * A chat completion request as the Parrot's: lines that were said, and a limit. It takes text only.
- */
+/** Converts a chat completion request to the Parrot's: lines, and a limit. It supports text only. */
 import type { RequestPlan, UpstreamBody } from '../../../../../dataplane/protocol/converter.ts';
 import { converted, dropped, objectTable, readObject } from '../../../../../dataplane/protocol/field-table.ts';
 import { readMessages, stringOf } from '../../../../../dataplane/protocol/fields.ts';

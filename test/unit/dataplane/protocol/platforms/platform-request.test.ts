@@ -1,4 +1,4 @@
-/** Paths and bodies as each cloud has them. */
+/** The paths and bodies of each cloud. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { chooseBetas } from '../../../../../dataplane/protocol/platforms/betas.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import type { KeySpending } from '../../../../../dataplane/ledger/ledger.ts';
 import { keyView } from '../../../../../dataplane/server/views/key.ts';
-import type { KeyFacts } from '../../../../../dataplane/server/views/key.ts';
+import type { KeyViewData } from '../../../../../dataplane/server/views/key.ts';
 import { parseDecimal } from '../../../../../dataplane/snapshot/decimal.ts';
 import type { KeyState } from '../../../../../dataplane/state/state.ts';
 
@@ -20,8 +20,8 @@ const SPENDING: KeySpending = {
 };
 
 function facts(
-  key: Partial<KeyState> = {}, spending: Partial<KeySpending> = {}, more: Partial<KeyFacts> = {},
-): KeyFacts {
+  key: Partial<KeyState> = {}, spending: Partial<KeySpending> = {}, more: Partial<KeyViewData> = {},
+): KeyViewData {
   return {
     key: { ...KEY, ...key },
     state: {

@@ -1,4 +1,4 @@
-/** The libraries that sign are loaded with the first channel that needs them, and not before. */
+/** The signing libraries are loaded with the first channel that needs them, and not earlier. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { MockProvider } from '../../../../support/mock-provider.ts';
 import { openaiChat } from '../../../../support/provider-answers.ts';
 
 const ROOT = join(import.meta.dirname, '../../../../..');
-/** Puts the data plane together, makes one call, and prints what was loaded of these packages. */
+/** Starts the data plane, makes one call, and prints the loaded modules of these packages. */
 const script = (url: string, signIn: string): string => `
 import { registerHooks } from 'node:module';
 const loaded = new Set();
@@ -17,7 +17,7 @@ registerHooks({ load(url, context, next) { loaded.add(url); return next(url, con
 await import('./dataplane/main.ts');
 const { createUpstreams } = await import('./dataplane/upstream/client.ts');
 const { allowHeaders } = await import('./dataplane/upstream/headers.ts');
-const { Secret } = await import('./dataplane/upstream/upstream.ts');
+const { SecretValue } = await import('./dataplane/upstream/upstream.ts');
 const upstreams = createUpstreams();
 const { body } = await upstreams.send({
   id: 'r/c', protocol: 'OpenAI', baseUrl: ${JSON.stringify(url)}, endpoints: new Set(['Chat']), credential: undefined,
@@ -52,7 +52,7 @@ describe('the libraries that sign', () => {
     assert.deepEqual(await loadedWith('undefined'), []);
   });
   it('are loaded with the first one, and no cloud\'s own library is', async () => {
-    const key = `new Secret('{"accessKeyId":"a","secretAccessKey":"b"}')`;
+    const key = `new SecretValue('{"accessKeyId":"a","secretAccessKey":"b"}')`;
     const loaded = await loadedWith(`{ way: 'AwsSigV4', region: 'r', service: 's', credential: ${key} }`);
     assert.ok(loaded.includes('@smithy/signature-v4'));
     assert.ok(loaded.every((name) => name.startsWith('@smithy/')), loaded.join());

@@ -1,4 +1,4 @@
-/** Signatures, against vectors that another implementation of the specification has made. */
+/** Signatures, compared with vectors of another implementation of the specification. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { signRequest } from '../../../../../dataplane/upstream/sign-in/sigv4.ts';

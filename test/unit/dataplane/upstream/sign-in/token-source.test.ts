@@ -1,4 +1,4 @@
-/** When tokens are asked for, and what a failing token service does to calls. */
+/** The times of token requests, and the effect of a failing token service on calls. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { createTokenSource } from '../../../../../dataplane/upstream/sign-in/token-source.ts';

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { createAuthorizer } from '../../../../../dataplane/upstream/sign-in/authorizer.ts';
 import { requestEntraToken } from '../../../../../dataplane/upstream/sign-in/azure-entra.ts';
 import { requestGoogleToken } from '../../../../../dataplane/upstream/sign-in/google-oauth.ts';
-import { Secret } from '../../../../../dataplane/upstream/upstream.ts';
+import { SecretValue } from '../../../../../dataplane/upstream/upstream.ts';
 import { startMockProvider } from '../../../../support/mock-provider.ts';
 import type { MockProvider } from '../../../../support/mock-provider.ts';
 import { json } from '../../../../support/provider-answers.ts';
@@ -29,7 +29,7 @@ afterAll(async () => {
 afterEach(() => service.clear());
 
 const google = (fields: object): Parameters<typeof requestGoogleToken>[0] => ({
-  way: 'GoogleOAuth', credential: new Secret(JSON.stringify({
+  way: 'GoogleOAuth', credential: new SecretValue(JSON.stringify({
     type: 'external_account', audience: '//iam.googleapis.com/pool', token_url: `${service.url}/v1/token`,
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt', ...fields,
   })),
@@ -89,14 +89,15 @@ describe('Azure\'s managed identity', () => {
   it('is never redirected to another address', async () => {
     service.script({ status: 302, headers: { location: `${service.url}/elsewhere` }, steps: [] });
     await assert.rejects(requestEntraToken({
-      way: 'AzureEntra', credential: new Secret('s'), tenantId: 't', clientId: 'c', authority: service.url, scope: 'x',
+      way: 'AzureEntra', credential: new SecretValue('s'), tenantId: 't', clientId: 'c', scope: 'x',
+      authority: service.url,
     }, pod()), { code: 'HTTP_302' });
     assert.equal(service.requests.length, 1);
   });
 });
 
 describe('a signature for AWS', () => {
-  const KEY = new Secret(JSON.stringify({ accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' }));
+  const KEY = new SecretValue(JSON.stringify({ accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' }));
   const request = {
     method: 'POST', host: 'vpce-1.bedrock-runtime.us-west-2.vpce.amazonaws.com', path: '/model/m/converse',
     contentType: 'application/json', body: undefined,

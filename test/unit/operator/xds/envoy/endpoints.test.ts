@@ -1,4 +1,4 @@
-/** EndpointSlices of the fleet's Service → where an edge sends calls. */
+/** Derives the addresses for an edge from the EndpointSlices of the fleet's Service. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { endpointsOf } from '../../../../../operator/kube/parse-endpoints.ts';

@@ -1,4 +1,4 @@
-/** A node with a release of the chart on it, and what the tests ask of both. */
+/** A release of the chart on a test node, and what tests do with both. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CHART, CRDS_CHART, NAMESPACE } from '../charts/situations.ts';
@@ -16,9 +16,9 @@ import { need } from '../../support/needs.ts';
 
 export const RELEASE = 'model-gateway';
 export const VALUES = join(import.meta.dirname, 'values.yaml');
-/** Of the official image, which the chart's values name. */
+/** The user of the official image, which the chart's values name. */
 const VALKEY_USER = 999;
-/** Known beforehand, so that its pod need not wait for a second look of the scheduler's. */
+/** Created beforehand, so that its pod need not wait for another scheduling attempt. */
 const CLAIM = { namespace: NAMESPACE, name: 'data-model-gateway-valkey-0' };
 const WITHIN_MS = 120_000;
 const POLL_MS = 250;
@@ -34,23 +34,22 @@ export interface Pod {
   readonly ending: boolean;
 }
 
-export interface World {
+export interface ClusterRelease {
   readonly node: KubeNode;
   /**
-   * Where calls come in: the Envoys as callers outside the cluster reach them, and the proxies by a Service of their
-   * own.
+   * The URLs for calls: of the Envoys for clients outside the cluster, and of the proxies by a Service of their own.
    */
   urls(): Promise<Readonly<Record<Entrance, string>>>;
   helm(...args: readonly string[]): Promise<string>;
   install(): Promise<void>;
-  /** Of the gateway's namespace; of one component where it is named. */
+  /** The pods of the gateway's namespace, or of one component. */
   pods(component?: string): Promise<Pod[]>;
-  /** Resolves once so many pods of a component are ready, and no others are there. */
+  /** Resolves when a component has exactly this many ready pods. */
   settled(component: string, count: number): Promise<Pod[]>;
   get(path: string): Promise<KubeAnswer['body']>;
   /** The key of an ApiKey, by default of team-a. */
   key(name: string, namespace?: string): Promise<string>;
-  /** What containers of the gateway's namespace hold in memory, in MiB, by pod and container. */
+  /** The memory of containers in the gateway's namespace, in MiB, by pod and container. */
   memory(): Promise<readonly (readonly [container: string, mebibytes: number])[]>;
   close(): Promise<void>;
 }
@@ -58,14 +57,14 @@ export interface World {
 export type Entrance = 'edge' | 'direct';
 export const ENTRANCES = ['edge', 'direct'] as const;
 
-/** Undefined where the suite can run. */
-export async function worldMissing(): Promise<string | undefined> {
+/** Returns undefined if the suite can run, else the reason. */
+export async function clusterReleaseMissing(): Promise<string | undefined> {
   const needs = [await needHelm(), await needEnvoy(), await need('valkey')];
   return needs.map(({ skip }) => skip).find((skip) => skip !== false) || await kubeNodeMissing();
 }
 
-/** A node with all images and a namespace that lets in what is restricted; nothing is installed. */
-export async function openWorld(): Promise<World> {
+/** Starts a node with all images and a namespace for restricted pods; nothing is installed. */
+export async function openClusterRelease(): Promise<ClusterRelease> {
   const node = await startKubeNode(await images());
   try {
     await node.kubectl('create', 'namespace', NAMESPACE);
@@ -77,7 +76,7 @@ export async function openWorld(): Promise<World> {
         claimRef: CLAIM, hostPath: { path, type: 'Directory' },
       },
     });
-    return new ReleasedWorld(node, (await needHelm()).path);
+    return new InstalledRelease(node, (await needHelm()).path);
   } catch (error) {
     await node.stop();
     throw error;
@@ -90,13 +89,13 @@ async function images(): Promise<Image[]> {
 }
 
 /** The chart as the release workflow packages it, of this version. */
-export async function packagedChart(world: World, version: string): Promise<string> {
-  const { folder } = world.node;
-  await world.helm('package', CHART, '--version', version, '--app-version', version, '--destination', folder);
+export async function packagedChart(release: ClusterRelease, version: string): Promise<string> {
+  const { folder } = release.node;
+  await release.helm('package', CHART, '--version', version, '--app-version', version, '--destination', folder);
   return join(folder, `model-gateway-${version}.tgz`);
 }
 
-class ReleasedWorld implements World {
+class InstalledRelease implements ClusterRelease {
   readonly node: KubeNode;
   readonly #helm: string;
 
@@ -125,7 +124,7 @@ class ReleasedWorld implements World {
     }
   }
 
-  /** What pods and events say. */
+  /** Returns the state of pods and events. */
   async #say(): Promise<string[]> {
     const said = [];
     for (const args of [['get', 'pods', '-o', 'wide'], [
@@ -183,46 +182,46 @@ function podOf({ metadata, status }: KubeAnswer['body']): Pod {
   };
 }
 
-/** Runs what the chart's notes print, on a free port of this machine; resolves with the answer. */
-export async function makeFirstCall(world: World): Promise<unknown> {
-  const commands = firstCallCommands(await world.helm('get', 'notes', RELEASE));
+/** Runs the commands of the chart's notes, on a free port of this machine; resolves with the response. */
+export async function makeFirstCall(release: ClusterRelease): Promise<unknown> {
+  const commands = firstCallCommands(await release.helm('get', 'notes', RELEASE));
   const port = String(await freePort());
-  const said = await world.node.bash(
+  const said = await release.node.bash(
     commands.replace(' 8080:', ` ${port}:`).replace('127.0.0.1:8080', `127.0.0.1:${port}`),
   );
   return JSON.parse(said.slice(said.lastIndexOf('\n{') + 1));
 }
 
 /** kill -9; resolves with the time of the kill once the pod is ready again, with a new container. */
-export async function killPod(world: World, pod: Pod | undefined): Promise<number> {
+export async function killPod(release: ClusterRelease, pod: Pod | undefined): Promise<number> {
   if (!pod) throw new Error('there is no pod to kill');
   const killedMs = Date.now();
-  await world.node.killContainer(pod.containerId);
-  await eventually(`${pod.name} is back`, async () => (await world.pods()).find(({ name }) => name === pod.name),
+  await release.node.killContainer(pod.containerId);
+  await eventually(`${pod.name} is back`, async () => (await release.pods()).find(({ name }) => name === pod.name),
     (now) => now !== undefined && now.restarts > pod.restarts && now.ready);
   return killedMs;
 }
 
 /** The operators' Lease. */
 export async function operatorLease(
-  world: World,
+  release: ClusterRelease,
 ): Promise<{ readonly holderIdentity: string; readonly renewTime: string }> {
-  return (await world.get(`/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${RELEASE}-operator`)).spec;
+  return (await release.get(`/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${RELEASE}-operator`)).spec;
 }
 
 /** kubectl rollout of a component's Deployment. */
 export async function rollout(
-  world: World, verb: string, component: string, ...args: readonly string[]
+  release: ClusterRelease, verb: string, component: string, ...args: readonly string[]
 ): Promise<void> {
   const deployment = component === 'dataplane' ? RELEASE : `${RELEASE}-${component}`;
-  await world.node.kubectl('rollout', verb, `deployment/${deployment}`, '--namespace', NAMESPACE, ...args);
+  await release.node.kubectl('rollout', verb, `deployment/${deployment}`, '--namespace', NAMESPACE, ...args);
 }
 
-export async function installDefinitions(world: World): Promise<void> {
-  await world.helm('install', 'model-gateway-crds', CRDS_CHART);
+export async function installDefinitions(release: ClusterRelease): Promise<void> {
+  await release.helm('install', 'model-gateway-crds', CRDS_CHART);
 }
 
-/** Looks again and again; rejects with what it saw last. */
+/** Polls; rejects with the last value. */
 export async function eventually<T>(what: string, look: () => Promise<T>, holds: (seen: T) => boolean): Promise<T> {
   const deadline = Date.now() + WITHIN_MS;
   for (;;) {

@@ -5,12 +5,14 @@ import { pluralize } from '#web/format.ts';
 import type { ConsoleDeps } from '../route.ts';
 
 /** Undefined: the call generated tokens. */
-export type Made = (call: UsageRecord) => string | undefined;
+export type OutputLabel = (call: UsageRecord) => string | undefined;
 
 const WORDS = { Images: 'image', Videos: 'video' } as const;
 
 /** Derived from the routes and prices in force: the bill divided by the price of one, if that is a whole number. */
-export function madeBy({ resources, gatewayNamespace }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>): Made {
+export function outputLabelOf(
+  { resources, gatewayNamespace }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>,
+): OutputLabel {
   const { modelRoutes, priceCatalogs, groups } = resources();
   const own = <T extends { readonly metadata: { readonly namespace: string } }>(objects: readonly T[]): T[] =>
     objects.filter(({ metadata }) => metadata.namespace === gatewayNamespace);

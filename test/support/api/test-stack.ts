@@ -1,4 +1,4 @@
-/** What the HTTP tests share: one gateway over two scripted providers, and short ways to call it. */
+/** The fixture of the HTTP tests: one gateway over two scripted providers, and short ways to call it. */
 import assert from 'node:assert/strict';
 import { startGateway } from '../gateway.ts';
 import type { GatewayOptions, TestGateway } from '../gateway.ts';
@@ -6,17 +6,17 @@ import { KEYS, keysManifest, platformManifest } from '../manifests.ts';
 import { startMockProvider } from '../mock-provider.ts';
 import type { MockProvider } from '../mock-provider.ts';
 
-export interface World {
+export interface TestStack {
   readonly gateway: TestGateway;
   readonly openai: MockProvider;
   readonly anthropic: MockProvider;
   stop(): Promise<void>;
 }
 
-/** `files` are added to the usual manifests, or replace them by name (keys.yaml, platform.yaml). */
-export async function startWorld(options: Omit<GatewayOptions, 'files'> & {
+/** `files` are added to the default manifests, or replace them by name (keys.yaml, platform.yaml). */
+export async function startTestStack(options: Omit<GatewayOptions, 'files'> & {
   readonly files?: (urls: { openaiUrl: string; anthropicUrl: string }) => Readonly<Record<string, string>>;
-} = {}): Promise<World> {
+} = {}): Promise<TestStack> {
   const [openai, anthropic] = await Promise.all([startMockProvider(), startMockProvider()]);
   const urls = { openaiUrl: openai.url, anthropicUrl: anthropic.url };
   const { files, ...rest } = options;
@@ -43,16 +43,16 @@ export interface Answer {
   json(): Json;
 }
 
-// a test reads whatever the contract says stands there, and fails where it does not
+// a test reads what the contract documents, and fails if it is absent
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any;
 
 /** POST with a JSON body (or raw text or bytes) and the main key, unless told otherwise. */
 export async function post(
-  world: World, path: string, body: unknown, headers: Record<string, string> = {},
+  stack: TestStack, path: string, body: unknown, headers: Record<string, string> = {},
 ): Promise<Answer> {
   const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-  const response = await fetch(world.gateway.url + path, {
+  const response = await fetch(stack.gateway.url + path, {
     method: 'POST',
     headers: { 'content-type':
       'application/json', ...(hasKey(headers) ? {} : { authorization: `Bearer ${KEYS.main}` }), ...headers },
@@ -62,8 +62,8 @@ export async function post(
 }
 
 /** GET with the main key, unless told otherwise. */
-export async function get(world: World, path: string, headers: Record<string, string> = {}): Promise<Answer> {
-  return answerOf(await fetch(world.gateway.url +
+export async function get(stack: TestStack, path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  return answerOf(await fetch(stack.gateway.url +
     path, { headers: { ...(hasKey(headers) ? {} : { authorization: `Bearer ${KEYS.main}` }), ...headers } }));
 }
 
@@ -84,21 +84,21 @@ export function message(model = 'claude-model', more: Record<string, unknown> = 
   return { model, max_tokens: 100, messages: [{ role: 'user', content: 'hello' }], ...more };
 }
 
-/** What a key has spent and holds now, in nano-USD. */
-export async function spending(world: World, name = 'main'): Promise<{ spent: bigint; held: bigint }> {
-  const key = await world.gateway.ledger.readKey(`team/${name}`, 'Never');
+/** A key's spent and held money, in nano-USD. */
+export async function spending(stack: TestStack, name = 'main'): Promise<{ spent: bigint; held: bigint }> {
+  const key = await stack.gateway.ledger.readKey(`team/${name}`, 'Never');
   return { spent: key.spentNanoUsd, held: key.heldNanoUsd };
 }
 
-/** After a test: its providers forget what they were told and asked, and it must have left nothing behind. */
-export function tidyUp(world: World): void {
-  world.openai.clear();
-  world.anthropic.clear();
-  assert.ok(nothingLeaks(world), 'a hold or a slot was left behind');
+/** After a test: resets the providers, and asserts that no hold and no slot is left. */
+export function tidyUp(stack: TestStack): void {
+  stack.openai.clear();
+  stack.anthropic.clear();
+  assert.ok(nothingLeaks(stack), 'a hold or a slot was left behind');
 }
 
-/** Nothing is held, and no slot is taken: what every test may ask when its calls are over. */
-export function nothingLeaks(world: World): boolean {
-  const { holds, heldNanoUsd, slots } = world.gateway.ledger.gauges();
+/** True if no money is held and no slot is taken, as after every test whose calls have ended. */
+export function nothingLeaks(stack: TestStack): boolean {
+  const { holds, heldNanoUsd, slots } = stack.gateway.ledger.gauges();
   return holds === 0 && heldNanoUsd === 0n && Object.values(slots).every((count) => count === 0);
 }
