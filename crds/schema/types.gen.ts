@@ -797,6 +797,8 @@ export interface PriceCatalogModel {
    * perSecondUsd.
    */
   readonly requestUsd?: string;
+  /** Refused, because no endpoint of the gateway makes speech from text. */
+  readonly perCharacterUsd?: string;
 }
 
 /** Prices of requests whose whole input is above a number of tokens. */
