@@ -16,6 +16,8 @@ interface DiffRun {
   readonly usage?: string;
   readonly ledger?: LedgerLocation;
   readonly days: number;
+  /** The moment whose prices count; undefined: now. */
+  readonly at?: number;
   readonly format: DiffFormat;
 }
 
@@ -23,7 +25,8 @@ const DAY_MS = 86_400_000;
 
 /** Resolves with the exit code. */
 export async function runDiff(run: DiffRun): Promise<number> {
-  const [old, next] = await Promise.all([loadManifests(run.old), loadManifests(run.next)]);
+  const { at: pricesOfMs = Date.now() } = run;
+  const [old, next] = await Promise.all([loadManifests(run.old, pricesOfMs), loadManifests(run.next, pricesOfMs)]);
   const calls = await callsOf(run, Date.now() - run.days * DAY_MS);
   const diff = await diffCatalogs(catalogsOf(old, next), catalogsOf(next, old), calls);
   process.stdout.write(formatDiff(diff, run.format, run.days));

@@ -168,6 +168,31 @@ describe('mgw catalog diff', () => {
     assert.match(ofFile.stdout, /^2 calls of the last 30 days: 2\.50 by the old prices, 2\.50 by the new ones/);
     assert.match(ofFile.stdout, /Without a price by the new catalogs\n +What +Calls\n +model gone +1\n$/);
   });
+  it('counts the prices of a moment, so that a promotion is told before it begins', async () => {
+    const of = (prices: string): string => `apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: standard}
+spec: {models: [${prices}]}
+`;
+    const price = 'name: gpt-4o, vendor: V, quotaType: Token, usdPerMillion:';
+    const old = await folder.write('old/prices.yaml', of(`{${price} {input: "2"}}`));
+    await folder.write('new/prices.yaml', of(`{${price} {input: "2"}}`));
+    await folder.write('new/promotion.yaml', of(`{${price} {input: "1"}, validFrom: "2126-01-01T00:00:00Z",
+      validUntil: "2126-02-01T00:00:00Z"}`).replace('standard', 'promotion'));
+    const ledger = ledgerOf(place('promotion.db'), ['gpt-4o']);
+    const total = async (...flags: readonly string[]): Promise<unknown> => {
+      const { stdout, stderr } = await mgw([
+        'catalog', 'diff', old, place('new'), '--ledger', ledger, '--format', 'json', ...flags,
+      ]);
+      assert.equal(stderr, '');
+      return (JSON.parse(stdout) as { readonly total: { readonly new_usd: unknown } }).total.new_usd;
+    };
+    assert.deepEqual([
+      await total(), await total('--at', '2126-01-15'), await total('--at', '2126-02-01T00:00:00Z'),
+    ], ['2.00', '1.00', '2.00']);
+    const { exitCode, stderr } = await diff('--ledger', ledger, '--at', 'soon');
+    assert.deepEqual([exitCode, stderr.includes('It must be a date such as 2026-12-01')], [64, true]);
+  });
   it('says what it cannot read', async () => {
     const calls = await folder.write('calls.json', '[{"id": "req_1"}]');
     for (const [flags, words] of [
