@@ -43,7 +43,7 @@ async function openSecond({ compare: place, config, allowFree = false }: ImportR
   const catalog = config === undefined ? undefined : await findCatalog(config, place);
   if (catalog) return figuresOfCatalog(catalog);
   if (place !== '-' && !existsSync(place)) {
-    const where = config === undefined ? 'which --config would name' : `of ${config}`;
+    const where = config === undefined ? '(catalogs are looked for in --config)' : `in ${config}`;
     throw new CommandFailed(`--compare ${place}: there is no such file, and no PriceCatalog of this name ${where}`);
   }
   return figuresOfList(open(await readPlace(place), { place, kind: undefined }), allowFree);

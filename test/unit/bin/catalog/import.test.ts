@@ -148,15 +148,16 @@ describe('LiteLLM\'s list', () => {
     const { parsed, remarks } = imported(text, ['m']);
     assert.deepEqual(parsed?.spec.models[0], {
       name: 'm', vendor: 'x', quotaType: 'Token', usdPerMillion: { input: '1' },
-      contextTiers: [{ above: 200_000, usdPerMillion: { input: '2' } }], serviceTiers: { priority: { multiplier: '2' } },
-      regions: { us: '1.1' },
+      contextTiers: [{ above: 200_000, usdPerMillion: { input: '2' } }],
+      serviceTiers: { priority: { multiplier: '2' } }, regions: { us: '1.1' },
     });
     const zero = 'the list says 0: add --allow-free if it is meant';
     assert.deepEqual(remarks, [
       'm: not carried over: provider_specific_entry.eu: "-1" is not a price',
       'm: not carried over: provider_specific_entry.turbo', 'm: not carried over: tiered_pricing',
       `m: not carried over: output: ${zero}`, `m: not carried over: cacheRead: ${zero}`,
-      `m: not carried over: above 200000 output: ${zero}`, `m: not carried over: service tier priority cacheRead: ${zero}`,
+      `m: not carried over: above 200000 output: ${zero}`,
+      `m: not carried over: service tier priority cacheRead: ${zero}`,
       `m: not carried over: service tier fast: ${zero}`, `m: not carried over: webSearchUsd: ${zero}`,
       'm: the list has no price of output: it costs what input does',
       'm: the list has no price of cached input: it costs what input does',
