@@ -11,7 +11,8 @@ const NOT_USAGE = 'The usage must be the list that mgw usage --format json print
 export function readUsageJson(text: string): DiffedCall[] {
   const list = parse(text);
   if (!Array.isArray(list)) throw new CommandFailed(`${NOT_USAGE}.`);
-  return list.map((record, index) => {
+  const records: readonly unknown[] = list;
+  return records.map((record, index) => {
     if (isCall(record)) return readCall(record);
     throw new CommandFailed(`${NOT_USAGE}; its entry ${index + 1} is not a call.`);
   });

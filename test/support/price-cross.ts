@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import type { PriceCase, PriceMatrix } from './price-matrix.ts';
+import type { PriceCase, PriceMatrix } from './price-case.ts';
 
 type Context = 'below' | 'above';
 
@@ -89,7 +89,8 @@ function anthropicCase(row: AnthropicRow, tier: 'standard' | 'priority' | 'batch
     type: 'advisor_message', model: 'crossed-advisor', input_tokens: context === 'below' ? 2000 : 120_000,
     output_tokens: 50,
   };
-  const besides = { one: [], two: [second], other: [advice] }[iterations];
+  const besides: readonly { readonly input_tokens: number }[] =
+    { one: [], two: [second], other: [advice] }[iterations];
   const whole = iterations === 'two'
     ? { ...own, input_tokens: own.input_tokens + second.input_tokens, output_tokens: OUTPUT + second.output_tokens }
     : own;

@@ -4,7 +4,7 @@
  * on the same cores.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
@@ -50,9 +50,9 @@ interface Times {
 /** Runs `mgw`. A shell tells the CPU time of its children on the last line of `times`. */
 function timed(args: readonly string[], output: string): Times {
   const startedMs = performance.now();
-  const script = `"$@" > "$OUT" || exit 1; times`;
+  const script = '"$@" > "$OUT" || exit 1; times';
   const printed = execFileSync('sh', ['-c', script, 'sh', process.execPath, MGW, ...args], {
-    encoding: 'utf8', env: { ...process.env, OUT: output }, stdio: ['ignore', 'pipe', openSync('/dev/stderr', 'w')],
+    encoding: 'utf8', env: { ...process.env, OUT: output }, stdio: ['ignore', 'pipe', 'inherit'],
   });
   const seconds = (performance.now() - startedMs) / 1000;
   const parts = printed.trim().split('\n').at(-1)?.matchAll(/(\d+)m([\d.]+)s/g) ?? [];

@@ -156,7 +156,8 @@ function renderCache(row: PricingRow, dollars: TokenDollars): Html {
   return html`${ratio}<details><summary>${cached}<span class="vh">; show cache writes</span></summary>\
 <dl><div><dt>5 min write <b>${stated.cacheWrite5m ? ratioOf(row, 'cacheWriteRatioE9') : '—'}</b></dt><dd>\
 ${stated.cacheWrite5m ? formatRange(dollars.cacheWrite5m) : '—'}</dd></div>\
-<div><dt>1 h write <b>${row.isInDollars ? IN_DOLLARS : formatE10(row.cacheWrite1hRatioE10)}</b></dt><dd>${formatRange(dollars.cacheWrite1h)}</dd>\
+<div><dt>1 h write <b>${row.isInDollars ? IN_DOLLARS : formatE10(row.cacheWrite1hRatioE10)}</b></dt>\
+<dd>${formatRange(dollars.cacheWrite1h)}</dd>\
 </div></dl></details>`;
 }
 

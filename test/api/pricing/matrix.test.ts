@@ -15,7 +15,7 @@ import {
 } from '../../support/provider-answers.ts';
 import type { AnthropicUsage } from '../../support/provider-answers.ts';
 import { readPriceMatrix } from '../../support/price-matrix.ts';
-import type { PriceCase } from '../../support/price-matrix.ts';
+import type { PriceCase } from '../../support/price-case.ts';
 
 const { catalog, cases: all } = readPriceMatrix();
 /** This gateway has no channel of Gemini's protocol. */

@@ -258,8 +258,7 @@ describe('the weekly job of docs/gitops.md', () => {
     assert.deepEqual([second.exitCode, second.stdout], [0, ''], second.stderr);
   });
   it('fails with the remarks where a model is missing, and changes nothing', async () => {
-    const { 'gpt-4o': _, ...others } = JSON.parse(LITELLM) as Record<string, unknown>;
-    const { path, week } = await repository(JSON.stringify(others));
+    const { path, week } = await repository(LITELLM.replace('"gpt-4o":', '"gpt-4":'));
     const { exitCode, stdout } = await week();
     assert.equal(exitCode, 1);
     assert.match(stdout, /^gpt-4o: the list has no such key/m);

@@ -16,7 +16,7 @@ import type { ReportedUsage } from '../../../../dataplane/protocol/converter.ts'
 import { indexPrices, priceAt } from '../../../../dataplane/state/compile-pricing.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { readPriceMatrix } from '../../../support/price-matrix.ts';
-import type { PriceCase } from '../../../support/price-matrix.ts';
+import type { PriceCase } from '../../../support/price-case.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
 
 const E9 = 10n ** 9n;
