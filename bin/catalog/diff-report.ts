@@ -21,8 +21,9 @@ export function formatDiff(diff: CatalogDiff, format: DiffFormat, days: number):
 
 function headline({ total }: CatalogDiff, days: number): string {
   const { calls, oldNanoUsd, newNanoUsd } = total;
-  return `${calls} calls of the last ${days} days: ${usd(oldNanoUsd)} by the old prices, ${usd(newNanoUsd)} by the new `
-    + `ones (${signed(total)})`;
+  const [counted, time] = [calls === 1 ? '1 call' : `${calls} calls`, days === 1 ? 'day' : `${days} days`];
+  return `${counted} of the last ${time}: ${usd(oldNanoUsd)} by the old prices, ${usd(newNanoUsd)} by the new ones `
+    + `(${signed(total)})`;
 }
 
 interface Section {

@@ -100,7 +100,7 @@ export function figuresOfList({ kind, list }: OpenedList, allowFree: boolean): S
   return {
     kind,
     entryOf(name, keys) {
-      const found = [...keys, ...list.keys.filter((key) => key.endsWith(`/${name}`))]
+      const found = [...keys, name, ...list.keys.filter((key) => key.endsWith(`/${name}`))]
         .map((key) => list.read(key)).find((price) => price !== undefined);
       return found && (toCatalogEntry(name, found, { allowFree }).entry ?? {});
     },

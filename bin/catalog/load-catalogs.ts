@@ -11,10 +11,10 @@ import { translate } from '../../operator/translate/translate.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 
-/** The snapshot that a gateway would make of these manifests. Throws CommandFailed if they have mistakes. */
-export async function loadManifests(path: string): Promise<Snapshot> {
+/** The snapshot that a gateway would make of these manifests at `nowMs`. Throws CommandFailed if they have mistakes. */
+export async function loadManifests(path: string, nowMs: number): Promise<Snapshot> {
   const resources = await loadResources(path);
-  return translate(resources, { gatewayNamespace: DEFAULT_GATEWAY_NAMESPACE, nowMs: Date.now() }).snapshot;
+  return translate(resources, { gatewayNamespace: DEFAULT_GATEWAY_NAMESPACE, nowMs }).snapshot;
 }
 
 /** The PriceCatalog of this name. Throws CommandFailed if the manifests have mistakes. */

@@ -5,12 +5,33 @@ import { CommandFailed } from '../exit-codes.ts';
 import { isRecord } from './lists/records.ts';
 import type { JsonRecord } from './lists/records.ts';
 
+const NOT_USAGE = 'The usage must be the list that mgw usage --format json prints';
+
 /** Throws CommandFailed if the text is not such a list. */
 export function readUsageJson(text: string): DiffedCall[] {
-  const list: unknown = JSON.parse(text);
-  if (!Array.isArray(list) || !list.every(isRecord))
-    throw new CommandFailed('The usage must be the list that mgw usage --format json prints.');
-  return list.map(readCall);
+  const list = parse(text);
+  if (!Array.isArray(list)) throw new CommandFailed(`${NOT_USAGE}.`);
+  const records: readonly unknown[] = list;
+  return records.map((record, index) => {
+    if (isCall(record)) return readCall(record);
+    throw new CommandFailed(`${NOT_USAGE}; its entry ${index + 1} is not a call.`);
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CommandFailed(`${NOT_USAGE}: ${error instanceof Error ? error.message : String(error)}`, undefined,
+      error);
+  }
+}
+
+/** Each column that a price depends on is there; older versions have no lines. */
+function isCall(record: unknown): record is JsonRecord {
+  return isRecord(record) && !Number.isNaN(Date.parse(String(record['created_at'])))
+    && ['id', 'key', 'account', 'model', 'group', 'channel', 'status'].every((name) =>
+      typeof record[name] === 'string');
 }
 
 function readCall(record: JsonRecord): DiffedCall {

@@ -1,6 +1,4 @@
 /** Implements `mgw catalog diff`. */
-import { readFile } from 'node:fs/promises';
-import { text as readText } from 'node:stream/consumers';
 import { catalogsOf, diffCatalogs } from '../../dataplane/state/catalog-diff.ts';
 import type { DiffedCall } from '../../dataplane/state/catalog-diff.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
@@ -9,6 +7,7 @@ import { readRecords } from '../usage/usage.ts';
 import { formatDiff } from './diff-report.ts';
 import type { DiffFormat } from './diff-report.ts';
 import { loadManifests } from './load-catalogs.ts';
+import { readPlace } from './read-place.ts';
 import { readUsageJson } from './read-usage.ts';
 
 interface DiffRun {
@@ -17,6 +16,8 @@ interface DiffRun {
   readonly usage?: string;
   readonly ledger?: LedgerLocation;
   readonly days: number;
+  /** The moment whose prices count; undefined: now. */
+  readonly at?: number;
   readonly format: DiffFormat;
 }
 
@@ -24,7 +25,8 @@ const DAY_MS = 86_400_000;
 
 /** Resolves with the exit code. */
 export async function runDiff(run: DiffRun): Promise<number> {
-  const [old, next] = await Promise.all([loadManifests(run.old), loadManifests(run.next)]);
+  const { at: pricesOfMs = Date.now() } = run;
+  const [old, next] = await Promise.all([loadManifests(run.old, pricesOfMs), loadManifests(run.next, pricesOfMs)]);
   const calls = await callsOf(run, Date.now() - run.days * DAY_MS);
   const diff = await diffCatalogs(catalogsOf(old, next), catalogsOf(next, old), calls);
   process.stdout.write(formatDiff(diff, run.format, run.days));
@@ -35,8 +37,7 @@ async function callsOf(
   { usage, ledger }: DiffRun, sinceMs: number,
 ): Promise<Iterable<DiffedCall> | AsyncIterable<DiffedCall>> {
   if (usage !== undefined) {
-    const text = usage === '-' ? await readText(process.stdin) : await readFile(usage, 'utf8');
-    return readUsageJson(text).filter(({ createdMs }) => createdMs >= sinceMs);
+    return readUsageJson(await readPlace(usage)).filter(({ createdMs }) => createdMs >= sinceMs);
   }
   if (ledger === undefined) throw new CommandFailed('Name the calls: --usage FILE or --ledger URL.', EXIT.usage);
   return readRecords({ place: ledger, data: undefined, config: undefined, filter: { sinceMs } });

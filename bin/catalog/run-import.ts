@@ -1,6 +1,5 @@
 /** Implements `mgw catalog import`. */
-import { readFile } from 'node:fs/promises';
-import { text as readText } from 'node:stream/consumers';
+import { existsSync } from 'node:fs';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { figuresOfCatalog } from './catalog-figures.ts';
 import { differenceTable, figuresOfList, importCatalog } from './import.ts';
@@ -8,6 +7,7 @@ import type { SecondList, WantedModel } from './import.ts';
 import { openList } from './lists/open-list.ts';
 import type { OpenedList } from './lists/open-list.ts';
 import { findCatalog, loadManifests } from './load-catalogs.ts';
+import { readPlace } from './read-place.ts';
 
 interface ImportRun {
   readonly from: string;
@@ -42,6 +42,10 @@ async function openSecond({ compare: place, config, allowFree = false }: ImportR
   if (place === undefined) return undefined;
   const catalog = config === undefined ? undefined : await findCatalog(config, place);
   if (catalog) return figuresOfCatalog(catalog);
+  if (place !== '-' && !existsSync(place)) {
+    const where = config === undefined ? '(catalogs are looked for in --config)' : `in ${config}`;
+    throw new CommandFailed(`--compare ${place}: there is no such file, and no PriceCatalog of this name ${where}`);
+  }
   return figuresOfList(open(await readPlace(place), { place, kind: undefined }), allowFree);
 }
 
@@ -57,18 +61,20 @@ function open(
 
 async function readList(file: string | undefined, url: string | undefined): Promise<string> {
   if (url === undefined) return readPlace(file ?? '-');
-  const answer = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
-  if (!answer.ok) throw new CommandFailed(`${url} answers with ${answer.status}`);
-  return answer.text();
+  if (file !== undefined) throw new CommandFailed('Name one list: a file or --url.', EXIT.usage);
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
+    if (answer.ok) return await answer.text();
+    throw new Error(`it answers with ${answer.status}`);
+  } catch (error) {
+    throw new CommandFailed(`${url} cannot be fetched: ${describeError(error)}`, undefined, error);
+  }
 }
 
-async function readPlace(place: string): Promise<string> {
-  try {
-    return place === '-' ? await readText(process.stdin) : await readFile(place, 'utf8');
-  } catch (error) {
-    throw new CommandFailed(`${place} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      undefined, error);
-  }
+/** fetch says why it failed in the cause of its error. */
+function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 /** The models that --models names, or those of the routes with the providers' names for them. */
@@ -81,7 +87,7 @@ async function wantedModels({ models, config }: ImportRun): Promise<WantedModel[
     });
   }
   if (config === undefined) throw new CommandFailed('Name the models: --models NAMES or --config DIR.', EXIT.usage);
-  const { routes } = await loadManifests(config);
+  const { routes } = await loadManifests(config, Date.now());
   const wanted = new Map<string, Set<string>>();
   for (const route of routes) {
     for (const { name } of route.models) {

@@ -19,6 +19,7 @@ interface DiffFlags {
   readonly usage?: string;
   readonly ledger?: LedgerLocation;
   readonly days: number;
+  readonly at?: number;
   readonly format: DiffFormat;
 }
 
@@ -72,10 +73,18 @@ function diffCommand(ended: (exitCode: number) => void): Command {
     .addOption(new Option('--days <DAYS>', 'how many days of calls').default(30).argParser(parseDays))
     .addOption(new Option('--format <FORMAT>', 'table, json or markdown').choices(['table', 'json', 'markdown'])
       .default('table'))
+    .addOption(new Option('--at <TIME>', 'the moment whose prices count, such as 2026-12-01; absent, now')
+      .argParser(parseTime))
     .action(async (old: string, next: string, flags: DiffFlags) => {
       const { runDiff } = await import('../catalog/run-diff.ts');
       ended(await runDiff({ old, next, ...flags }));
     });
+}
+
+function parseTime(text: string): number {
+  const ms = /^\d{4}-\d\d-\d\d(?:T.*)?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new InvalidArgumentError('It must be a date such as 2026-12-01 or 2026-12-01T12:00:00Z.');
+  return ms;
 }
 
 function parseDays(text: string): number {

@@ -27,20 +27,15 @@ export async function printUsage(request: UsageRequest): Promise<number> {
   // the reader may stop early, as head does
   process.stdout.once('error', (error: NodeJS.ErrnoException) =>
     process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed));
-  try {
-    let begun = false;
-    for await (const record of readRecords(request)) {
-      // prints the header only after a record was read, so that for an unreadable ledger only the error appears
-      if (!begun) await print(writer.begin);
-      begun = true;
-      await print(writer.row(record));
-    }
-    await print(begun ? writer.end() : writer.begin + writer.end());
-    return EXIT.ok;
-  } catch (error) {
-    if (error instanceof LedgerUnavailable) throw new CommandFailed(error.message, undefined, error);
-    throw error;
+  let begun = false;
+  for await (const record of readRecords(request)) {
+    // prints the header only after a record was read, so that for an unreadable ledger only the error appears
+    if (!begun) await print(writer.begin);
+    begun = true;
+    await print(writer.row(record));
   }
+  await print(begun ? writer.end() : writer.begin + writer.end());
+  return EXIT.ok;
 }
 
 /** The records of a ledger. Throws CommandFailed if it cannot be read. */
@@ -52,6 +47,9 @@ export async function* readRecords(
     const reader = openValkeyReader(place.url);
     try {
       yield* reader.records(filter);
+    } catch (error) {
+      if (error instanceof LedgerUnavailable) throw new CommandFailed(error.message, undefined, error);
+      throw error;
     } finally {
       reader.close();
     }

@@ -1,5 +1,5 @@
 /** Billed amounts, costs and margins by model and channel, for people of the platform. */
-import { formatCount, renderUsd } from '#web/format.ts';
+import { formatCount, pluralize, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
@@ -52,7 +52,7 @@ function renderTable({ sums }: Margins): Html {
 <tbody>${sums.map((sum) => html`
 <tr><th scope="row" class="main"><bdi>${sum.model}</bdi></th>\
 <td data-label="Channel"><code>${sum.channel}</code></td>${renderFigures(sum)}</tr>`)}</tbody>
-<tfoot><tr><th scope="row">All</th><td></td>${renderFigures(all)}</tr></tfoot></table></div>`;
+<tfoot><tr><th scope="row" class="main">All</th><td></td>${renderFigures(all)}</tr></tfoot></table></div>`;
 }
 
 function renderFigures({ calls, billedNanoUsd, known }: MarginSum): Html {
@@ -61,7 +61,7 @@ function renderFigures({ calls, billedNanoUsd, known }: MarginSum): Html {
   return html`<td data-label="Calls" class="num">${formatCount(calls)}</td>\
 <td data-label="Billed" class="num">${renderUsd(billedNanoUsd, 6)}</td>\
 <td data-label="Upstream" class="num">${known.calls === 0 ? unknown : renderUsd(known.upstreamNanoUsd, 6)}\
-${known.calls > 0 && known.calls < calls ? html`<small>of ${formatCount(known.calls)} calls</small>` : NOTHING}</td>\
+${known.calls > 0 && known.calls < calls ? html`<small>of ${pluralize(known.calls, 'call')}</small>` : NOTHING}</td>\
 <td data-label="Margin" class="num">${known.calls === 0 ? unknown : renderSigned(margin)}\
 ${known.calls > 0 && known.billedNanoUsd > 0n
   ? html`<small>${(Number(margin * 1000n / known.billedNanoUsd) / 10).toFixed(1)} %</small>`

@@ -10,19 +10,23 @@ import { callPath } from '../wallet/call-links.ts';
 import type { PriceChange } from './compute.ts';
 
 const MOST_ROWS = 20;
+/** Smaller totals need more places than those of cents to add up. */
+const CENTS_FROM = 10n ** 9n;
 const TITLES: Readonly<Record<Dimension, string>> = { model: 'Model', group: 'Group', account: 'Account', key: 'Key' };
 
 /** `days` is how far back the calls go. */
 export function renderPriceChange({ diff, remarks }: PriceChange, names: Names, days: number): Html {
   const { total, unpriced } = diff;
+  const amounts = [total.oldNanoUsd, total.newNanoUsd, total.newNanoUsd - total.oldNanoUsd];
+  const places = amounts.some((amount) => amount !== 0n && amount < CENTS_FROM && amount > -CENTS_FROM) ? 6 : 2;
   return html`<section class="section" aria-labelledby="change"><h2 id="change">What changes</h2>
 ${names.scope.truncated ? html`<div class="notice"><p>You may see more accounts or keys than this page adds up.</p>\
 </div>` : NOTHING}
 ${remarks.map((remark) => html`<div class="notice warn"><p>${remark}</p></div>`)}
 <dl class="figures"><div><dt>Calls, last ${pluralize(days, 'day')}</dt><dd>${formatCount(total.calls)}</dd></div>
-<div><dt>By today's prices</dt><dd>${renderUsd(total.oldNanoUsd, 2)}</dd></div>
-<div><dt>By the edited prices</dt><dd>${renderUsd(total.newNanoUsd, 2)}</dd></div>
-<div><dt>Change</dt><dd>${renderSigned(total)}${renderPercent(total)}</dd></div></dl></section>
+<div><dt>By today's prices</dt><dd>${renderUsd(total.oldNanoUsd, places)}</dd></div>
+<div><dt>By the edited prices</dt><dd>${renderUsd(total.newNanoUsd, places)}</dd></div>
+<div><dt>Change</dt><dd>${renderSigned(total, places)}${renderPercent(total)}</dd></div></dl></section>
 ${unpriced.length === 0 ? NOTHING : renderUnpriced(unpriced)}
 ${DIMENSIONS.map((dimension) => renderDimension(diff, dimension, names))}
 ${renderCalls(diff, names)}`;
@@ -79,7 +83,7 @@ function renderFigures(change: Change): Html {
 <td data-label="Change" class="num">${renderSigned(change, 6)}${renderPercent(change)}</td>`;
 }
 
-function renderSigned({ oldNanoUsd, newNanoUsd }: Change, places = 2): Html {
+function renderSigned({ oldNanoUsd, newNanoUsd }: Change, places: number): Html {
   const change = newNanoUsd - oldNanoUsd;
   if (change < 0n) return html`−${renderUsd(-change, places)}`;
   return html`${change > 0n ? '+' : ''}${renderUsd(change, places)}`;

@@ -803,6 +803,8 @@ export interface PriceCatalogModel {
    * perSecondUsd.
    */
   readonly requestUsd?: string;
+  /** Refused, because no endpoint of the gateway makes speech from text. */
+  readonly perCharacterUsd?: string;
 }
 
 /** Prices of requests whose total input exceeds a number of tokens. */

@@ -26,6 +26,7 @@ const MILLION = 10n ** 6n;
 const CENT_NANO_USD = 10n ** 7n;
 /** Amounts from a cent on are written to the hundredth of a cent. */
 const COARSE_NANO_USD = 10n ** 5n;
+const ROUNDED = '≈ ';
 
 /** Dollars at group ratio 1. */
 export function baseDollars({ quotaType, figures }: PricingRow): RowDollars {
@@ -72,16 +73,19 @@ function dollarsOf(quotaType: PricedOffer['quotaType'], prices: readonly PriceFi
 
 /** "$3.00", "$0.075", "≈ $0.3333" where digits were dropped, "$2.40–$3.60" where members differ. */
 export function formatRange({ low, high }: AmountRange): string {
-  const from = formatAmount(low);
-  const to = formatAmount(high);
-  return from === to ? from : `${from}–${to}`;
+  return rangeText(formatAmount(low), formatAmount(high));
+}
+
+/** A range of which one end is rounded is rounded as a whole. */
+function rangeText(from: string, to: string): string {
+  if (from === to) return from;
+  const isRounded = [from, to].some((text) => text.startsWith(ROUNDED));
+  return `${isRounded ? ROUNDED : ''}${from.replace(ROUNDED, '')}–${to.replace(ROUNDED, '')}`;
 }
 
 /** Formats like formatRange, but to the nano-dollar, so that the parts of a sum add up. */
 export function formatFineRange({ low, high }: AmountRange): string {
-  const from = formatTo(1n, low);
-  const to = formatTo(1n, high);
-  return from === to ? from : `${from}–${to}`;
+  return rangeText(formatTo(1n, low), formatTo(1n, high));
 }
 
 /** One amount, rounded half up to the hundredth of a cent, or below a cent to the nano-dollar. */
@@ -94,7 +98,7 @@ function formatTo(unit: bigint, { numerator, denominator }: Amount): string {
   const divisor = denominator * unit;
   const rounded = (2n * numerator + divisor) / (2n * divisor) * unit;
   const exact = rounded * denominator === numerator;
-  return `${exact ? '' : '≈ '}$${formatDecimal(rounded, 2)}`;
+  return `${exact ? '' : ROUNDED}$${formatDecimal(rounded, 2)}`;
 }
 
 /** The lowest and the highest; 0 if there are none. */

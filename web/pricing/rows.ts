@@ -33,14 +33,15 @@ interface ColumnOrder {
 let collator: Intl.Collator | undefined;
 const always = (): boolean => true;
 const isToken = ({ quotaType }: PricingRow): boolean => quotaType === 'Token';
-const hasOutput = (row: PricingRow): boolean => isToken(row) && row.stated.output;
-const hasCache = (row: PricingRow): boolean => isToken(row) && row.stated.cache;
+const hasRatios = (row: PricingRow): boolean => isToken(row) && !row.isInDollars;
+const hasOutput = (row: PricingRow): boolean => hasRatios(row) && row.stated.output;
+const hasCache = (row: PricingRow): boolean => hasRatios(row) && row.stated.cache;
 
 const ORDERS: Readonly<Record<Column, ColumnOrder>> = {
   model: { compare: (a, b) => compareNames(a.modelName, b.modelName), applies: always },
   vendor: { compare: (a, b) => compareNames(a.vendor, b.vendor), applies: always },
   type: { compare: (a, b) => Number(!isToken(a)) - Number(!isToken(b)), applies: always },
-  model_ratio: { compare: (a, b) => compareBigints(a.modelRatioE9, b.modelRatioE9), applies: isToken },
+  model_ratio: { compare: (a, b) => compareBigints(a.modelRatioE9, b.modelRatioE9), applies: hasRatios },
   completion_ratio: { compare: (a, b) => compareBigints(a.completionRatioE9, b.completionRatioE9), applies: hasOutput },
   cache_ratio: { compare: (a, b) => compareBigints(a.cacheRatioE9, b.cacheRatioE9), applies: hasCache },
   groups: { compare: (a, b) => a.enabledGroups.length - b.enabledGroups.length, applies: always },

@@ -30,6 +30,7 @@ type TokenDollars = Extract<RowDollars, { quotaType: 'Token' }>;
 const GROUPS_SHOWN = 4;
 const NOT_STATED = html`<span class="na" title="The catalog gives none">—</span>`;
 const NOT_APPLICABLE = html`<span class="na" title="Does not apply">—</span>`;
+const IN_DOLLARS = html`<span class="na" title="The catalog states dollars, and no ratio">—</span>`;
 
 /** What all rows of one view share. */
 interface TableView {
@@ -132,22 +133,31 @@ function renderRatios(row: PricingRow, dollars: RowDollars): Html {
 ${generationUnit(row)}</small></td>\
 <td role="cell">${NOT_APPLICABLE}</td><td role="cell">${NOT_APPLICABLE}</td>`;
   }
-  return html`<td role="cell">${formatDecimal(row.modelRatioE9)}<small>${formatRange(dollars.input)} input</small></td>\
+  return html`<td role="cell">${ratioOf(row, 'modelRatioE9')}<small>${formatRange(dollars.input)} input</small></td>\
 <td role="cell">${row.stated.output
-  ? html`${formatDecimal(row.completionRatioE9)}<small>${formatRange(dollars.output)} output</small>`
+  ? html`${ratioOf(row, 'completionRatioE9')}<small>${formatRange(dollars.output)} output</small>`
   : NOT_APPLICABLE}</td>\
 <td role="cell">${renderCache(row, dollars)}</td>`;
 }
 
+type RatioName = 'modelRatioE9' | 'completionRatioE9' | 'cacheRatioE9' | 'cacheWriteRatioE9';
+
+/** A price in dollars has no ratios, which would not compare with those of other catalogs. */
+function ratioOf(row: PricingRow, name: RatioName): Html {
+  return row.isInDollars ? IN_DOLLARS : html`${formatDecimal(row[name])}`;
+}
+
 /** Prices that the catalog does not state are not shown. */
-function renderCache({ stated, ...row }: PricingRow, dollars: TokenDollars): Html {
-  const ratio = stated.cache ? formatDecimal(row.cacheRatioE9) : NOT_STATED;
+function renderCache(row: PricingRow, dollars: TokenDollars): Html {
+  const { stated } = row;
+  const ratio = stated.cache ? ratioOf(row, 'cacheRatioE9') : NOT_STATED;
   const cached = html`${stated.cache ? formatRange(dollars.cached) : '—'} cached`;
   if (!stated.cacheWrite1h) return html`${ratio}${stated.cache ? html`<small>${cached}</small>` : NOTHING}`;
   return html`${ratio}<details><summary>${cached}<span class="vh">; show cache writes</span></summary>\
-<dl><div><dt>5 min write <b>${stated.cacheWrite5m ? formatDecimal(row.cacheWriteRatioE9) : '—'}</b></dt><dd>\
+<dl><div><dt>5 min write <b>${stated.cacheWrite5m ? ratioOf(row, 'cacheWriteRatioE9') : '—'}</b></dt><dd>\
 ${stated.cacheWrite5m ? formatRange(dollars.cacheWrite5m) : '—'}</dd></div>\
-<div><dt>1 h write <b>${formatE10(row.cacheWrite1hRatioE10)}</b></dt><dd>${formatRange(dollars.cacheWrite1h)}</dd>\
+<div><dt>1 h write <b>${row.isInDollars ? IN_DOLLARS : formatE10(row.cacheWrite1hRatioE10)}</b></dt>\
+<dd>${formatRange(dollars.cacheWrite1h)}</dd>\
 </div></dl></details>`;
 }
 

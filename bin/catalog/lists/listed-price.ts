@@ -75,13 +75,12 @@ export function toCatalogEntry(
   name: string, price: ListedPrice, { allowFree }: { readonly allowFree: boolean },
 ): Carried {
   const remarks = price.refused.map((what) => `not carried over: ${what}`);
-  const { base, vendor } = price;
+  const { base: { input }, vendor } = price;
   const generation = price.requestUsd ?? price.perSecondUsd;
-  if (!base.input && generation) return generationEntry(name, price, { usd: generation, remarks, allowFree });
-  if (!base.input) return { entry: undefined, remarks: [...remarks, 'the list has no price of input tokens'] };
-  if (isZero(base.input) && !allowFree)
-    return { entry: undefined, remarks: [...remarks, SAYS_ZERO] };
-  const writer = new EntryWriter(price, remarks);
+  if (!input && generation) return generationEntry(name, price, { usd: generation, remarks, allowFree });
+  if (!input) return { entry: undefined, remarks: [...remarks, 'the list has no price of input tokens'] };
+  if (isZero(input) && !allowFree) return { entry: undefined, remarks: [...remarks, SAYS_ZERO] };
+  const writer = new EntryWriter(allowFree ? price : withoutZeros(price, remarks), remarks);
   const entry = { name, vendor, quotaType: 'Token', ...writer.fields() };
   return { entry: writer.failed ? undefined : entry, remarks };
 }
@@ -102,6 +101,38 @@ function generationEntry(
   return { entry: { name, vendor, quotaType: 'Request', [requestUsd ? 'requestUsd' : 'perSecondUsd']: text }, remarks };
 }
 
+/** In lists, 0 stands for a class without a price more often than for a free one. Adds a remark for each. */
+function withoutZeros(price: ListedPrice, remarks: string[]): ListedPrice {
+  const omit = (where: string): void => {
+    remarks.push(`not carried over: ${where}: ${SAYS_ZERO}`);
+  };
+  const rates = (stated: Rates, where: string): Rates => {
+    const kept: Rates = {};
+    for (const name of CLASSES) {
+      const rate = stated[name];
+      if (rate && isZero(rate)) omit(`${where} ${name}`.trim());
+      else if (rate) kept[name] = rate;
+    }
+    return kept;
+  };
+  const steps = (stated: ReadonlyMap<number, Rates>, where: string): Map<number, Rates> =>
+    new Map([...stated].map(([above, each]) => [above, rates(each, `${where} above ${above}`.trim())]));
+  const amounts = (stated: ReadonlyMap<string, Decimal>, where: string): Map<string, Decimal> =>
+    new Map([...stated].filter(([name, amount]) => {
+      if (isZero(amount)) omit(`${where} ${name}`.trim());
+      return !isZero(amount);
+    }));
+  return {
+    ...price, base: rates(price.base, ''), steps: steps(price.steps, ''),
+    tiers: new Map([...price.tiers].map(([name, tier]) => {
+      const where = `service tier ${name}`;
+      return [name, { base: rates(tier.base, where), steps: steps(tier.steps, where) }];
+    })),
+    tierMultipliers: amounts(price.tierMultipliers, 'service tier'), regions: amounts(price.regions, 'region'),
+    perUse: amounts(price.perUse, ''),
+  };
+}
+
 const SAYS_ZERO = 'the list says 0: add --allow-free if it is meant';
 const TOO_LONG = 'the price has more than nine places and cannot be carried over exactly';
 
@@ -117,6 +148,7 @@ class EntryWriter {
 
   fields(): CatalogEntry {
     const { base, steps, regions, perUse } = this.#price;
+    if (!base.output) this.#remarks.push('the list has no price of output: it costs what input does');
     if (!base.cacheRead) this.#remarks.push('the list has no price of cached input: it costs what input does');
     const fields: CatalogEntry = { usdPerMillion: this.#rates(base, '') };
     if (steps.size > 0) fields['contextTiers'] = this.#steps(steps, base, '');
@@ -173,7 +205,8 @@ class EntryWriter {
         continue;
       }
       whole[name] = times(below, factor);
-      this.#remarks.push(`${where}: the list has no price of ${name}, which is worked out from the input's`);
+      const usd = formatDecimalText(whole[name]) ?? 'a figure with more than nine places';
+      this.#remarks.push(`${where}: the list has no price of ${name}, which is worked out as ${usd}`);
     }
     return whole;
   }

@@ -1,6 +1,4 @@
 /** LiteLLM's model_prices_and_context_window.json: USD per token, one flat object per model. */
-import { parseDecimalText } from './decimal-text.ts';
-import type { Decimal } from './decimal-text.ts';
 import { emptyPrice, readRate } from './listed-price.ts';
 import type { ListedPrice, PriceListReader, RateName, Rates } from './listed-price.ts';
 import { isRecord } from './records.ts';
@@ -14,9 +12,12 @@ const RATES: Readonly<Record<string, RateName>> = {
   output_cost_per_reasoning_token: 'reasoning',
 };
 const TIERS: Readonly<Record<string, string>> = { priority: 'priority', flex: 'flex', batches: 'batch' };
-const PRICE_FIELD = /cost|multiplier/;
+/** Such as tiered_pricing: what none of the names above says is refused by its name. */
+const PRICE_FIELD = /cost|multiplier|pric/;
 /** Names of Anthropic's fast mode. */
 const SPEEDS: ReadonlySet<string> = new Set(['fast']);
+/** Values of Anthropic's inference_geo. */
+const REGIONS: ReadonlySet<string> = new Set(['us', 'eu']);
 
 /** Returns undefined if the value is not such a list. */
 export function openLitellm(list: unknown): PriceListReader | undefined {
@@ -100,16 +101,19 @@ function readOther(price: ListedPrice, field: string, value: unknown): void {
 
 function readSearch(price: ListedPrice, field: string, bySize: Record<string, unknown>): void {
   const [only, ...others] = new Set(Object.values(bySize).map(String));
-  const usd = only !== undefined && others.length === 0 ? parseDecimalText(only) : undefined;
+  if (others.length > 0) price.refused.push(`${field}: a price for each size of a search`);
+  const usd = others.length > 0 ? undefined : readRate(price, only, { field, places: 0 });
   if (usd) price.perUse.set('webSearchUsd', usd);
-  else price.refused.push(`${field}: a price for each size of a search`);
 }
 
 function readMultipliers(price: ListedPrice, entry: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(entry)) {
-    const multiplier: Decimal | undefined = typeof value === 'string' ? parseDecimalText(value) : undefined;
-    if (!multiplier) price.refused.push(`provider_specific_entry.${name}`);
-    else (SPEEDS.has(name) ? price.tierMultipliers : price.regions).set(name, multiplier);
+    const field = `provider_specific_entry.${name}`;
+    const multiplier = readRate(price, value, { field, places: 0 });
+    if (!multiplier) continue;
+    if (SPEEDS.has(name)) price.tierMultipliers.set(name, multiplier);
+    else if (REGIONS.has(name)) price.regions.set(name, multiplier);
+    else price.refused.push(field);
   }
 }
 

@@ -15,9 +15,11 @@ import {
 } from '../../support/provider-answers.ts';
 import type { AnthropicUsage } from '../../support/provider-answers.ts';
 import { readPriceMatrix } from '../../support/price-matrix.ts';
-import type { PriceCase } from '../../support/price-matrix.ts';
+import type { PriceCase } from '../../support/price-case.ts';
 
-const { catalog, cases } = readPriceMatrix();
+const { catalog, cases: all } = readPriceMatrix();
+/** This gateway has no channel of Gemini's protocol. */
+const cases = all.filter(({ protocol }) => protocol !== 'Gemini');
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 const CHANNELS = { openai: ['any', 'cheap', 'dear', 'tenth-more'], messages: ['any', 'dear'] } as const;
 
@@ -69,9 +71,8 @@ spec:
 
 /** Such a call has the input of its response; only provider tools cause several requests. */
 function bodyOf(
-  { model, protocol, asked, answer: { usage }, lines }: PriceCase, stream: boolean,
+  { model, protocol, asked, answer: { usage }, inputTokens }: PriceCase, stream: boolean,
 ): Record<string, unknown> {
-  const inputTokens = lines.reduce((sum, [, quantity]) => sum + quantity, 0);
   const fields = {
     stream, messages: [{ role: 'user', content: 'x'.repeat(inputTokens) }],
     ...asked !== undefined && (protocol ? { speed: asked } : { service_tier: asked }),
@@ -114,21 +115,24 @@ async function check(each: PriceCase, stream: boolean): Promise<void> {
   const answer = await post(stack, path, bodyOf(each, stream), authorization);
   assert.equal(answer.status, 200, answer.text);
   const usage = (await get(stack, `/v1/usage/${answer.headers.get('x-request-id')}`, authorization)).json();
-  const shown = usage.lines as readonly ShownLine[];
-  assert.deepEqual(shown.map((line) => [line.dimension, line.quantity, line.rate_usd]), each.lines);
-  assert.deepEqual(
-    shown.map((line) => [line.service_tier, line.context_above, line.region, line.model]),
-    each.lines.map((_, index) => [
-      each.tier ?? null, (each.steps ? each.steps[index] : each.above) ?? null, each.region ?? null,
-      each.models?.[index] ?? null,
-    ]),
-  );
+  assertLines(usage.lines as readonly ShownLine[], each);
   assert.deepEqual([usage.usage_source, usage.status], ['Provider', 'Succeeded']);
   assert.equal(parseDecimal(String(usage.cost_usd)), BigInt(each.cost));
   assert.equal(parseDecimal(String(usage.unbilled_usd)), 0n);
   const { spent } = await spending(stack, groupOf(each));
   assert.equal(spent - before.spent, BigInt(each.cost), 'the ledger has taken the same from the key');
   assertHeader(answer, stream, each);
+}
+
+function assertLines(shown: readonly ShownLine[], { lines, tier, steps, above, region, models }: PriceCase): void {
+  if (!lines) return;
+  assert.deepEqual(shown.map((line) => [line.dimension, line.quantity, line.rate_usd]), lines);
+  assert.deepEqual(
+    shown.map((line) => [line.service_tier, line.context_above, line.region, line.model]),
+    lines.map((_, index) => [
+      tier ?? null, (steps ? steps[index] : above) ?? null, region ?? null, models?.[index] ?? null,
+    ]),
+  );
 }
 
 /** A stream's headers are sent before its cost is known. */
@@ -138,10 +142,11 @@ function assertHeader({ headers }: Answer, stream: boolean, { cost }: PriceCase)
 }
 
 describe('a running gateway bills, to the nano-dollar,', () => {
-  for (const each of cases) {
+  for (const [index, each] of cases.entries()) {
     it(each.name, async () => {
-      await check(each, false);
-      await check(each, true);
+      // of the crossed cases every other one is a stream
+      if (each.lines || index % 2 === 0) await check(each, false);
+      if (each.lines || index % 2 === 1) await check(each, true);
     });
   }
 });

@@ -22,7 +22,10 @@ const MANIFESTS = [
       { name: 'gpt-5-mini', contextTokens: 200_000, maxOutputTokens: 64_000 }, { name: 'flux', endpoints: ['Images'] },
     ],
     channels: [
-      { name: 'direct', protocol: 'OpenAI', baseUrl: 'https://api.openai.example/v1', maxConcurrency: 40 },
+      {
+        name: 'direct', protocol: 'OpenAI', baseUrl: 'https://api.openai.example/v1', maxConcurrency: 40,
+        cost: { catalogRef: { name: 'all' }, multiplier: '0.85' },
+      },
       { name: 'spare', protocol: 'OpenAI', baseUrl: 'https://spare.openai.example/v1', priority: 1 },
     ],
   }),
@@ -55,7 +58,8 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
   beforeAll(async () => {
     const records: ReturnType<typeof manyCalls> = [];
     stand = walletStand(usageBook(records), MANIFESTS, activityOf([], [], [REPORT]));
-    records.push(...manyCalls(400, [stand.world.apiKey('team-a', 'ci').metadata.uid ?? '']));
+    records.push(...manyCalls(400, [stand.world.apiKey('team-a', 'ci').metadata.uid ?? '']).map((each, index) => (
+      index % 9 === 0 ? each : { ...each, upstreamCostNanoUsd: each.costNanoUsd * 17n / 20n })));
     await stand.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
     stage = await openStage(chromium.path, '/tmp/mgw-platform-pictures');
@@ -115,5 +119,13 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
     await page.getByRole('button', { name: 'Show what changes' }).click();
     await page.getByRole('heading', { name: 'Calls that change most' }).waitFor();
     await inspect('price-change');
+  });
+
+  test('margins are a table with the sums of all, whose rows are cards on a phone', async () => {
+    const { page, inspect } = visitor;
+    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await page.getByRole('link', { name: 'Margins' }).click();
+    await page.getByRole('rowheader', { name: 'All', exact: true }).waitFor();
+    await inspect('margins');
   });
 });

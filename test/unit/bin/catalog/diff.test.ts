@@ -110,7 +110,7 @@ describe('a diff of catalogs', () => {
       call([line('input', 500_000_000), line('webSearch', 1)], { account: 'a|b' }),
     ]);
     const table = formatDiff(found, 'table', 30);
-    assert.ok(table.startsWith('1 calls of the last 30 days: 2000.01 by the old prices, '
+    assert.ok(table.startsWith('1 call of the last 30 days: 2000.01 by the old prices, '
       + '1500.00 by the new ones (-500.01 (-25.0 %))\n'), table);
     assert.match(table, /By model\n {2}Model +Calls +Old USD/);
     const markdown = formatDiff(found, 'markdown', 30);

@@ -139,6 +139,33 @@ describe('LiteLLM\'s list', () => {
     assert.match(said, /opus: the list has no such key\. It has claude-opus-4-8: name one with --models opus=KEY/);
   });
 
+  test('has no free class, tier or tool, and no multiplier of an unknown name, unless a person says so', () => {
+    const text = `{"m": {"litellm_provider": "x", "input_cost_per_token": 1e-06, "output_cost_per_token": 0,
+      "cache_read_input_token_cost": 0.0, "input_cost_per_token_above_200k_tokens": 2e-06,
+      "output_cost_per_token_above_200k_tokens": 0, "input_cost_per_token_priority": 2e-06,
+      "cache_read_input_token_cost_priority": 0, "search_context_cost_per_query": {"search_context_size_low": 0},
+      "provider_specific_entry": {"us": 1.1, "eu": -1, "fast": 0, "turbo": 3}, "tiered_pricing": []}}`;
+    const { parsed, remarks } = imported(text, ['m']);
+    assert.deepEqual(parsed?.spec.models[0], {
+      name: 'm', vendor: 'x', quotaType: 'Token', usdPerMillion: { input: '1' },
+      contextTiers: [{ above: 200_000, usdPerMillion: { input: '2' } }],
+      serviceTiers: { priority: { multiplier: '2' } }, regions: { us: '1.1' },
+    });
+    const zero = 'the list says 0: add --allow-free if it is meant';
+    assert.deepEqual(remarks, [
+      'm: not carried over: provider_specific_entry.eu: "-1" is not a price',
+      'm: not carried over: provider_specific_entry.turbo', 'm: not carried over: tiered_pricing',
+      `m: not carried over: output: ${zero}`, `m: not carried over: cacheRead: ${zero}`,
+      `m: not carried over: above 200000 output: ${zero}`,
+      `m: not carried over: service tier priority cacheRead: ${zero}`,
+      `m: not carried over: service tier fast: ${zero}`, `m: not carried over: webSearchUsd: ${zero}`,
+      'm: the list has no price of output: it costs what input does',
+      'm: the list has no price of cached input: it costs what input does',
+    ]);
+    const free = imported(text, ['m'], { allowFree: true }).parsed?.spec.models[0];
+    assert.deepEqual(free?.['usdPerMillion'], { input: '1', output: '0', cacheRead: '0' });
+  });
+
   test('is matched exactly, or by the key that a person names', () => {
     const { parsed } = imported(LITELLM, [], { wanted: [{ name: 'gpt-5.4', keys: ['azure/eu/gpt-5.4'] }] });
     assert.deepEqual(parsed?.spec.models[0]?.['usdPerMillion'], { input: '2.75', output: '16.5' });

@@ -68,6 +68,9 @@ describe('the preview of a price change', () => {
     assert.match(text, /Calls, last 7 days 2 /);
     assert.match(text, /By today.+ prices \$ ?6\.00 By the edited prices \$ ?9\.00 Change \+ ?\$ ?3\.00 \+50\.0 %/);
     assert.match(text, /By model .* m 2 .*\+50\.0 %/);
+    // a change below a cent has places enough to add up
+    assert.match(textOf((await post(stand, catalogText(price('m', '2.0001')))).body),
+      /By today.+ prices \$ ?6\.000000 By the edited prices \$ ?6\.000300 Change \+ ?\$ ?0\.000300/);
     assert.match(text, /By group .* vip 2/);
     assert.match(text, /team-a\/main 1 .* team-b\/main 1/);
     assert.match(answer.body, /href="\/wallet\/team-a\/main\/calls\/req_a\?at=/);

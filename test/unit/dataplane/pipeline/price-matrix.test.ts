@@ -5,17 +5,18 @@ import { stringify } from 'yaml';
 import { viewLines } from '#ledger/bill.ts';
 import { costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
 import type { CompiledPrice } from '#ledger/price-sheet.ts';
-import type { TokenCounts } from '#ledger/usage-record.ts';
+import type { BillLine, TokenCounts } from '#ledger/usage-record.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { progressOf } from '../../../../dataplane/pipeline/consumption.ts';
 import type { BillingTerms } from '../../../../dataplane/pipeline/consumption.ts';
 import { meterMessage } from '../../../../dataplane/protocol/anthropic/stream-meter.ts';
+import { readUsage as readGeminiUsage } from '../../../../dataplane/protocol/gemini/usage.ts';
 import { meterCompletion } from '../../../../dataplane/protocol/openai/stream-meter.ts';
 import type { ReportedUsage } from '../../../../dataplane/protocol/converter.ts';
 import { indexPrices, priceAt } from '../../../../dataplane/state/compile-pricing.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { readPriceMatrix } from '../../../support/price-matrix.ts';
-import type { PriceCase } from '../../../support/price-matrix.ts';
+import type { PriceCase } from '../../../support/price-case.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
 
 const E9 = 10n ** 9n;
@@ -31,6 +32,7 @@ function priceOf(model: string, ratio = '1', channel = 'any/channel'): CompiledP
 }
 
 function reportedBy({ answer, protocol }: PriceCase): ReportedUsage {
+  if (protocol === 'Gemini') return readGeminiUsage(answer.usage);
   return (protocol === 'Anthropic' ? meterMessage(answer) : meterCompletion(answer)).reported;
 }
 
@@ -51,20 +53,24 @@ describe('an answer costs, to the nano-dollar,', () => {
       const bill = { costNanoUsd: cost, lines: said };
       assert.equal(usageSource, 'Provider');
       assert.deepEqual(tokens, tokensOf(reported));
-      const lines = bill.lines.map(({ dimension, quantity, rateUsd }) => [dimension, quantity, rateUsd]);
-      assert.deepEqual(lines, each.lines);
-      for (const [index, line] of bill.lines.entries()) {
-        assert.deepEqual(
-          [line.serviceTier, line.above, line.region, line.model],
-          [each.tier, each.steps?.[index] ?? each.above, each.region, each.models?.[index] ?? undefined],
-        );
-      }
+      assertLines(bill.lines, each);
       assert.equal(bill.costNanoUsd, BigInt(each.cost));
       const sum = viewLines(bill.lines).reduce((total, { amount_usd: usd }) => total + nanoUsd(usd), 0n);
       assert.equal(sum, bill.costNanoUsd, 'a person who adds up the lines comes to the same');
     });
   }
 });
+
+function assertLines(lines: readonly BillLine[], each: PriceCase): void {
+  if (!each.lines) return;
+  assert.deepEqual(lines.map(({ dimension, quantity, rateUsd }) => [dimension, quantity, rateUsd]), each.lines);
+  for (const [index, line] of lines.entries()) {
+    assert.deepEqual(
+      [line.serviceTier, line.above, line.region, line.model],
+      [each.tier, each.steps?.[index] ?? each.above, each.region, each.models?.[index] ?? undefined],
+    );
+  }
+}
 
 /** A call on the case's model that may consume as much as its answer says. */
 function termsOf({ model, groupRatio, channel, asked }: PriceCase, tokens: TokenCounts): BillingTerms {

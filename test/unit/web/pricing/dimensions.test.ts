@@ -4,6 +4,7 @@ import { compilePrice } from '#ledger/price-sheet.ts';
 import { dimensionsJson, renderDimensions } from '#web/pricing/dimensions.ts';
 import { baseDollars, formatRange } from '#web/pricing/dollars.ts';
 import { pricingJson } from '#web/pricing/json.ts';
+import { renderPricingPage } from '#web/pricing/page.ts';
 import { makePricingRows } from '#web/pricing/price-rows.ts';
 import { indexPrices } from '../../../../dataplane/state/compile-pricing.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
@@ -57,6 +58,18 @@ describe('a price in dollars', () => {
     const dollars = baseDollars(row);
     assert.ok(dollars.quotaType === 'Token');
     assert.deepEqual([dollars.input, dollars.output, dollars.cached].map(formatRange), ['$3.00', '$22.50', '$1.00']);
+  });
+
+  test('has no ratio on the page, where others have theirs, and a range with one rounded end says so once', () => {
+    const page = renderPricingPage({ pricing: { rows: [row], groups: [] }, groups: new Map() }, {
+      title: 'Prices', styleHref: 's.css', scriptHref: 's.js', iconHref: 'i.svg',
+    });
+    const text = page.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+    assert.match(text, /Token-based — \$3\.00 input — \$22\.50 output — \$1\.00 cached/);
+    const [low, high] = [
+      { numerator: 3n * 10n ** 9n, denominator: 1n }, { numerator: 10n ** 10n, denominator: 3n },
+    ];
+    assert.equal(formatRange({ low, high }), '≈ $3.00–$3.3333');
   });
 
   test('says what else counts', () => {
