@@ -405,10 +405,11 @@ export interface ModelRouteModel {
   readonly capabilities?: ModelRouteModelCapabilities;
   /**
    * What a call may ask for although its price cannot be bounded beforehand. ServerTools are tools that the provider
-   * runs and charges, ServiceTiers are tiers with prices of their own, FileReferences are files by URL or id.
-   * Everything else of the kind is refused.
+   * runs and charges, ServiceTiers are tiers with prices of their own, FileReferences are files by URL or id,
+   * PromptTemplates are prompts that are stored at the provider (the field prompt of Responses), for models with one
+   * channel. Everything else of the kind is refused.
    */
-  readonly allow: readonly ('ServerTools' | 'ServiceTiers' | 'FileReferences')[];
+  readonly allow: readonly ('ServerTools' | 'ServiceTiers' | 'FileReferences' | 'PromptTemplates')[];
   /**
    * What becomes of tools that a call asks the provider to run, such as web_search. Refuse answers such a call with an
    * error. Drop leaves the tools out, and the answer's header x-modelgateway-dropped names them. Allow hands on tools
