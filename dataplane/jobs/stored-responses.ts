@@ -1,4 +1,4 @@
-/** Forwards a client's requests about responses that a provider stores: retrieval, deletion, cancellation, input items. */
+/** Forwards a client's requests about responses that a provider stores: retrieval, deletion, input items and so on. */
 import { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import { RESPONSE_ID } from '../protocol/openai/response-seals.ts';

@@ -34,7 +34,8 @@ export class StateAccount {
     const { previous_response_id: previous, input, stream } = body;
     const conversationId = idOf(body['conversation']);
     const conversation = conversationId === undefined ? [] : this.conversations.get(conversationId);
-    const before = previous === undefined ? [] : this.#responses.get(String(previous));
+    const previousId = idOf(previous);
+    const before = previousId === undefined ? [] : this.#responses.get(previousId);
     const promptId = idOf(body['prompt']);
     const prompt = promptId === undefined ? '' : this.prompts.get(promptId);
     if (!conversation || !before || prompt === undefined) return openaiError(400, 'No such conversation or response.');

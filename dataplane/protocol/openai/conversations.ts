@@ -37,7 +37,8 @@ export const conversationConverter: RequestConverter = {
     if (edit !== undefined) edits.set('items', edit);
     if ('model' in parsed) edits.set('model', undefined);
     return {
-      path: '/conversations', body: editObject(body, edits, scanned), ...leftOut !== undefined && { dropped: [leftOut] },
+      path: '/conversations', body: editObject(body, edits, scanned),
+      ...leftOut !== undefined && { dropped: [leftOut] },
     };
   },
 };

@@ -34,7 +34,7 @@ export const openai: Provider = {
   clientHeaders: [
     'openai-beta',
     // Codex
-    'originator', 'version', 'session_id', 'x-openai-subagent', 'x-codex-*',
+    'originator', 'version', 'session-id', 'session_id', 'thread-id', 'x-openai-subagent', 'x-codex-*',
   ],
   costFields: OPENAI_COST_FIELDS,
   readError: readProviderError,

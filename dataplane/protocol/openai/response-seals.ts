@@ -173,7 +173,7 @@ function replaceText(json: string, value: string, sealed: string): string {
 
 type OwnValue = readonly [value: string, kind: string];
 
-/** The values in a response, a conversation, the remains of a deleted one, a compaction, an item, or a list of items. */
+/** The values in a response, a conversation, what a deletion returns, a compaction, an item, or a list of items. */
 function ownValues(value: unknown): readonly OwnValue[] {
   if (!isRecord(value)) return [];
   const { id, output, data } = value;

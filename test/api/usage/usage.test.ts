@@ -51,7 +51,9 @@ describe('GET /v1/usage/{id}', () => {
     });
   });
   it('names the session that an agent says it is in', async () => {
-    for (const [header, session] of [['x-claude-code-session-id', 'claude-1'], ['session_id', 'codex-1']] as const) {
+    for (const [header, session] of [
+      ['x-claude-code-session-id', 'claude-1'], ['session-id', 'codex-1'], ['session_id', 'codex-2'],
+    ] as const) {
       world.anthropic.script(anthropicMessage());
       const answer = await post(world, '/v1/messages', message(), { [header]: session });
       assert.equal((await usageOf(answer.headers.get('x-request-id'))).session, session);

@@ -8,15 +8,19 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { startWorld, tidyUp } from '../../support/api/world.ts';
+import { get, startWorld, tidyUp } from '../../support/api/world.ts';
 import type { Json, World } from '../../support/api/world.ts';
 import { KEYS } from '../../support/manifests.ts';
 import type { RecordedRequest, Reply } from '../../support/mock-provider.ts';
 import { anthropicStream, openaiStream, sseReply } from '../../support/provider-answers.ts';
 import { claudeCode, codex, geminiCli } from './clients.ts';
 import type { Command, Places } from './clients.ts';
+import { toolsOf } from './conversation.ts';
 import { installClients } from './install.ts';
+import { expectRecording } from './recordings.ts';
 import { runCommand } from './run.ts';
+import { startTap } from './tap.ts';
+import type { Exchange, Tap } from './tap.ts';
 
 /** What the channel's provider speaks. */
 type Kind = 'Responses' | 'Chat' | 'Anthropic';
@@ -29,6 +33,11 @@ const PATCHES = [
   '*** Begin Patch\n*** Update File: notes.txt\n@@\n-one\n+two\n café\n*** End Patch\n',
 ];
 const WRITTEN = 'two\ncafé\n';
+
+/** The headers by which the agents name their sessions. Gemini CLI names none. */
+const SESSION_HEADERS: Readonly<Record<string, string>> = {
+  codex: 'session-id', claude: 'x-claude-code-session-id',
+};
 
 /** What a model does in one turn: it calls a tool, or it is done. */
 interface Turn {
@@ -50,13 +59,18 @@ const installed = await installClients();
 
 describe.skipIf(installed.skip)('an agent', () => {
   const worlds: Partial<Record<Kind, World>> = {};
+  const taps: Partial<Record<Kind, Tap>> = {};
   let root: string;
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'mgw-agents-'));
-    for (const kind of ['Responses', 'Chat', 'Anthropic'] as const)
-      worlds[kind] = await startWorld({ files: (urls) => ({ 'agents.yaml': manifests(channelOf(kind, urls)) }) });
+    for (const kind of ['Responses', 'Chat', 'Anthropic'] as const) {
+      const world = await startWorld({ files: (urls) => ({ 'agents.yaml': manifests(channelOf(kind, urls)) }) });
+      worlds[kind] = world;
+      taps[kind] = await startTap(world.gateway.url, () => [...world.openai.requests, ...world.anthropic.requests]);
+    }
   });
   afterAll(async () => {
+    for (const tap of Object.values(taps)) await tap.stop();
     for (const world of Object.values(worlds)) await world.stop();
     await rm(root, { recursive: true, force: true });
   });
@@ -75,11 +89,28 @@ describe.skipIf(installed.skip)('an agent', () => {
     if (installed.skip !== false) throw new Error(installed.skip);
     const cwd = join(root, `${name}-${kind}`);
     await mkdir(cwd);
-    const places = { ...installed, url: worldOf(kind).gateway.url, key: KEYS.main, work: cwd };
+    const tap = taps[kind];
+    if (!tap) throw new Error('it was not started');
+    const places = { ...installed, url: tap.url, key: KEYS.main, work: cwd };
     const { code, output } = await runCommand(await command(places));
     assert.equal(code, 0, output);
     assert.match(output, /All done\./);
+    // other questions, such as that for a title, come without the agent's tools, in any order
+    const turns = tap.take().filter(({ request }) => toolsOf(request).length > 1);
+    await expectRecording(`${name} edits a file ${kind}`, turns);
+    await expectSession(worldOf(kind), name, turns);
     return readFile(join(cwd, 'notes.txt'), 'utf8');
+  }
+
+  /** The usage records of one run name the session that the agent says it is in. */
+  async function expectSession(world: World, name: string, turns: readonly Exchange[]): Promise<void> {
+    const header = SESSION_HEADERS[name];
+    if (header === undefined) return;
+    const sessions = turns.map(({ request }) => request.headers[header]);
+    assert.match(String(sessions[0]), /^[\w-]{20,}$/);
+    const records = await Promise.all(turns.map(({ headers }) =>
+      get(world, `/v1/usage/${String(headers['x-request-id'])}`)));
+    assert.deepEqual(records.map((record) => record.json().session), sessions.map(() => sessions[0]));
   }
 
   for (const kind of ['Responses', 'Chat', 'Anthropic'] as const)
