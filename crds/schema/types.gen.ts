@@ -407,9 +407,10 @@ export interface ModelRouteModel {
   /**
    * Features that a call can use although their price cannot be bounded beforehand. ServerTools are tools that the
    * provider runs and charges for, ServiceTiers are tiers with prices of their own, FileReferences are files by URL or
-   * id. Features that are not listed are refused.
+   * id, PromptTemplates are prompts that the provider stores (the field prompt of Responses), for models with one
+   * channel. Features that are not listed are refused.
    */
-  readonly allow: readonly ('ServerTools' | 'ServiceTiers' | 'FileReferences')[];
+  readonly allow: readonly ('ServerTools' | 'ServiceTiers' | 'FileReferences' | 'PromptTemplates')[];
   /**
    * What happens to tools that a call asks the provider to run, such as web_search. Refuse refuses such a call with an
    * error. Drop leaves the tools out, and the response header x-modelgateway-dropped names them. Allow passes on tools

@@ -25,7 +25,7 @@ export interface JobRequest {
   readonly model: string;
   readonly at: Pick<JobChannel, 'route' | 'channel' | 'target'>;
   /** What error messages call the subject of the request. */
-  readonly about: 'video' | 'response';
+  readonly about: 'video' | 'response' | 'conversation';
   readonly request: UpstreamRequest;
   /** Receives the report of this attempt. */
   readonly attempts: AttemptReport[];

@@ -11,8 +11,8 @@ import { orderCandidates, rankCandidates } from '../upstream/pick.ts';
 import type { Authenticated, PipelineDeps, Received, Routed } from './context.ts';
 import { sealFor } from './sealing-context.ts';
 
-/** The headers by which clients name their sessions, the most specific first. */
-const SESSION_HEADERS = ['x-claude-code-session-id', 'session_id'] as const;
+/** The headers by which clients name their sessions, the most specific first: Claude Code, Codex, earlier Codex. */
+const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
 /** A longer value is not accepted as a name. */
 const MAX_SESSION_LENGTH = 128;
 

@@ -124,6 +124,11 @@ export interface EndpointCall {
   readonly affinity?: AffinityFacts;
   /** Returns undefined if a channel of this protocol cannot serve this endpoint. */
   converter(candidate: Candidate): Converter | undefined;
+  /**
+   * The field that names something which one provider account keeps, without naming the account. The model must then
+   * have one channel that can serve the call. Absent: the request has no such field.
+   */
+  readonly ofOneAccount?: string;
   /** Makes the error if no channel of the model can serve the endpoint; absent: model_not_found. */
   unservable?(): GatewayError;
 }

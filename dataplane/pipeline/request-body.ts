@@ -8,7 +8,7 @@ import { collectTexts } from '../protocol/count-texts.ts';
 import type { CountedTexts } from '../protocol/counted-texts.ts';
 import { readFacts } from '../protocol/body-kinds.ts';
 import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
-import type { Converter, UpstreamBody } from '../protocol/converter.ts';
+import type { RequestConverter, UpstreamBody } from '../protocol/converter.ts';
 import { scanUpTo } from '../protocol/json-scan.ts';
 import type { JsonObject } from '../protocol/json-scan.ts';
 import { readBody } from '../protocol/parse-body.ts';
@@ -77,7 +77,7 @@ export class RequestBody {
    * Returns the provider's request. Rejects with RequestFault if the provider's protocol cannot express it. `converter`
    * converts from this body's kind to the protocol.
    */
-  async convert(converter: Converter, protocol: ProviderKind, plan: PlainPlan): Promise<UpstreamBody> {
+  async convert(converter: RequestConverter, protocol: ProviderKind, plan: PlainPlan): Promise<UpstreamBody> {
     if (!this.#thread || !this.#offloaded) {
       const { sealing, platformPlan, ...rest } = plan;
       const seal = sealing && createChannelSeal(sealing);

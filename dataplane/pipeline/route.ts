@@ -30,6 +30,7 @@ export async function route(
   if (!group || !offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
   if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
   const candidates = eligibleCandidates(call, offer, orderByAffinity(deps, authenticated, { call, offer }));
+  if (call.ofOneAccount !== undefined) checkOneChannel(call.ofOneAccount, call.model, candidates);
   return { ...authenticated, call, group, offer, candidates };
 }
 
@@ -73,6 +74,14 @@ function eligibleCandidates(call: EndpointCall, offer: Offer, ordered: readonly 
   const refusals = priced.map((candidate) => refusalOf(call, candidate));
   if (!refusals.includes(undefined)) throw refusals[0];
   return priced.filter((_, index) => refusals[index] === undefined);
+}
+
+/** Throws unsupported_parameter if the candidates have several channels. */
+function checkOneChannel(param: string, model: string, candidates: readonly Candidate[]): void {
+  if (new Set(candidates.map(({ target }) => target.id)).size === 1) return;
+  const message = `The field "${param}" names what one provider account keeps, and "${model}" is served by several. `
+    + 'Send the content itself, or ask the platform team for a model with one channel.';
+  throw new GatewayError('unsupported_parameter', message, { param });
 }
 
 /** Why the candidate's model does not allow this call; undefined if it does. */

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { isRecord, itemsOf, stringOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { sealedInContents } from './gemini/thought-signature.ts';
-import { isSealed } from './sealed-values.ts';
+import { isSealed, sealedIdIn } from './sealed-values.ts';
 
 export interface AffinityFacts {
   /** The name that the client gives to the conversation's cache; undefined: none. */
@@ -15,7 +15,7 @@ export interface AffinityFacts {
   readonly opening: string;
   /** Sealed reasoning, in the order of the conversation: another channel can do without it. */
   readonly sealed: readonly string[];
-  /** Sealed values that only the channel which made them can use: the previous response, a compacted conversation. */
+  /** Sealed values that only the channel which made them can use: the previous response, a conversation. */
   readonly bound: readonly string[];
 }
 
@@ -61,9 +61,9 @@ function findSealedOf(kind: ConversationKind, parsed: JsonRecord): Pick<Affinity
 }
 
 function findSealed(parsed: JsonRecord): Pick<AffinityFacts, 'sealed' | 'bound'> {
-  const { previous_response_id: previous, input } = parsed;
+  const { previous_response_id: previous, conversation, input } = parsed;
   const sealed: string[] = [];
-  const bound = isSealed(previous) ? [previous] : [];
+  const bound = [sealedIdIn(previous), sealedIdIn(conversation)].filter((id) => id !== undefined);
   for (const item of itemsOf(input)) {
     const content = isRecord(item) ? item['encrypted_content'] : undefined;
     if (!isRecord(item) || !isSealed(content)) continue;

@@ -6,13 +6,15 @@ import { readAffinity } from './affinity-facts.ts';
 import type { AffinityFacts, ConversationKind } from './affinity-facts.ts';
 import { readChatFacts as readAnthropicFacts } from './anthropic/facts.ts';
 import type { ChatDialect, ChatFacts } from './call-facts.ts';
-import type { Converter } from './converter.ts';
+import type { RequestConverter } from './converter.ts';
 import { findCostFields } from './cost-fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { asksForThoughts, readGenerateFacts } from './gemini/facts.ts';
 import type { GenerateFacts } from './gemini/facts.ts';
 import { canonicalNames, countedRequest } from './gemini/names.ts';
 import { asksForReasoning } from './hidden-reasoning.ts';
+import { readConversationFacts } from './openai/conversations.ts';
+import type { StoredConversationFacts } from './openai/conversations.ts';
 import { readEmbeddingsFacts } from './openai/embeddings.ts';
 import type { EmbeddingsFacts } from './openai/embeddings.ts';
 import { readChatFacts as readOpenAIFacts } from './openai/facts.ts';
@@ -41,6 +43,7 @@ export interface BodyFacts {
   readonly AnthropicChat: ConversationFacts;
   readonly Responses: ConversationFacts;
   readonly Compaction: ConversationFacts;
+  readonly StoredConversation: StoredConversationFacts;
   readonly Gemini: GeminiFacts;
   /** The request of a token count, which may wrap the one that is counted. */
   readonly GeminiCount: GeminiFacts;
@@ -57,6 +60,7 @@ const BOUNDED_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
   AnthropicChat: new Set(['max_tokens']),
   Responses: new Set(['max_output_tokens', 'reasoning.max_tokens']),
   Compaction: new Set(['max_output_tokens', 'reasoning.max_tokens']),
+  StoredConversation: new Set(),
   Gemini: new Set(),
   GeminiCount: new Set(),
   Embeddings: new Set(),
@@ -69,6 +73,7 @@ const READERS: { readonly [Kind in BodyKind]: (bytes: Uint8Array, parsed: JsonRe
   AnthropicChat: (bytes, parsed) => conversationFacts('AnthropicChat', readAnthropicFacts(bytes, parsed), parsed),
   Responses: (bytes, parsed) => conversationFacts('Responses', readResponseFacts(bytes, parsed), parsed),
   Compaction: (bytes, parsed) => conversationFacts('Responses', readResponseFacts(bytes, parsed), parsed),
+  StoredConversation: readConversationFacts,
   Gemini: (bytes, parsed) => geminiFacts(bytes, canonicalNames(parsed)),
   GeminiCount: (bytes, parsed) => geminiFacts(bytes, countedRequest(canonicalNames(parsed))),
   Embeddings: (_bytes, parsed) => ({ ...readEmbeddingsFacts(parsed), ...priceFacts('Embeddings', parsed) }),
@@ -111,13 +116,14 @@ const CHAT_DIALECTS: Readonly<Partial<Record<BodyKind, ChatDialect>>> = {
  */
 export function converterOf(
   kind: BodyKind, protocol: ProviderKind, client: ChatDialect,
-): Converter | undefined {
+): RequestConverter | undefined {
   const provider = providerOf(protocol);
   const dialect = CHAT_DIALECTS[kind];
   if (dialect) return converterFor(dialect, protocol);
   switch (kind) {
     case 'Responses': return client === 'Responses' ? converterFor(client, protocol) : provider.responses;
     case 'Compaction': return provider.compaction;
+    case 'StoredConversation': return provider.conversations;
     case 'Embeddings': return provider.embeddings;
     case 'Images': return provider.images;
     case 'Videos': return provider.videos?.create(undefined);

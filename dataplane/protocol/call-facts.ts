@@ -10,7 +10,7 @@ export type Dialect = 'OpenAI' | 'Anthropic' | 'Gemini';
 export type ChatDialect = Dialect | 'Responses';
 
 /** Features whose price cannot be bounded; a call may use one only if the model's `allow` names it. */
-export type UnboundedFeature = 'ServerTools' | 'ServiceTiers' | 'FileReferences' | 'Audio';
+export type UnboundedFeature = 'ServerTools' | 'ServiceTiers' | 'FileReferences' | 'PromptTemplates' | 'Audio';
 
 export interface UnboundedUse {
   readonly feature: UnboundedFeature;

@@ -126,6 +126,8 @@ export interface ConversionNotes {
   readonly keepsReasoning?: boolean;
   /** Gemini: the answer shows its thoughts. */
   readonly includeThoughts?: boolean;
+  /** Responses: the sealed ids of the request, by what is sealed in them, because the response repeats them. */
+  readonly sealedIds?: ReadonlyMap<string, string>;
   /** Of the second of two chained conversions. */
   readonly inner?: ConversionNotes;
 }
@@ -217,6 +219,9 @@ export interface Converter {
   response(body: Uint8Array, answer?: ResponseContext): ConvertedResponse;
   stream(request: StreamRequest): StreamConverter;
 }
+
+/** The part of a converter that makes the provider's request. */
+export type RequestConverter = Pick<Converter, 'client' | 'request'>;
 
 /** Values that a converted response needs and the provider's response does not have. */
 export type ResponseContext = Pick<

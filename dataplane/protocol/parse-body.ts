@@ -11,7 +11,7 @@ import type { JsonObject } from './json-scan.ts';
 
 /** Top-level members that the gateway reads at any endpoint. */
 const READ_MEMBERS: ReadonlySet<string> = new Set([
-  'model', 'messages', 'system', 'input', 'prompt', 'n', 'best_of', 'stream', 'stream_options', 'max_tokens',
+  'model', 'messages', 'system', 'input', 'items', 'prompt', 'n', 'best_of', 'stream', 'stream_options', 'max_tokens',
   'max_completion_tokens',
   'tools', 'functions', 'response_format', 'output_config', 'output_format', 'prediction', 'modalities', 'audio',
   'thinking', 'reasoning',

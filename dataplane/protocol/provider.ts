@@ -5,7 +5,9 @@
  */
 import type { ChatDialect } from './call-facts.ts';
 import type { CostFields } from './cost-fields.ts';
-import type { ConvertedJob, Converter, ProviderError, RequestPlan, UpstreamBody } from './converter.ts';
+import type {
+  ConvertedJob, Converter, ProviderError, RequestConverter, RequestPlan, UpstreamBody,
+} from './converter.ts';
 
 /** The value of a channel's `protocol`. */
 export type ProviderKind = 'OpenAI' | 'Anthropic' | 'BedrockConverse' | 'Gemini';
@@ -42,6 +44,8 @@ export interface Provider {
   readonly responses?: Converter;
   /** For the same channels: compaction of a conversation. */
   readonly compaction?: Converter;
+  /** For the same channels: the requests with items for a conversation that the provider keeps. */
+  readonly conversations?: RequestConverter;
   readonly videos?: VideoJobs;
   /** By dialect; absent: the provider does not count its tokens, and the gateway estimates them. */
   readonly tokenCounters?: Readonly<Partial<Record<CountedDialect, TokenCounter>>>;

@@ -2,6 +2,7 @@
  * Values that only the account which made them can use: a provider's encrypted reasoning, ids of what it keeps. The
  * gateway seals them on their way to the client, together with the channel, and opens them when they come back.
  */
+import { isRecord } from './fields.ts';
 
 /** The prefix of every sealed value. */
 export const SEALED_PREFIX = 'mgw1_';
@@ -28,4 +29,10 @@ export interface ChannelSeal {
 /** Whether this looks like a value that a gateway sealed, perhaps another one. No provider understands it. */
 export function isSealed(value: unknown): value is string {
   return typeof value === 'string' && value.startsWith(SEALED_PREFIX) && SEALED.test(value);
+}
+
+/** The sealed id of a response or a conversation, as itself or in an object; undefined: there is none. */
+export function sealedIdIn(value: unknown): string | undefined {
+  const id = isRecord(value) ? value['id'] : value;
+  return isSealed(id) ? id : undefined;
 }

@@ -30,9 +30,9 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
       + 'of POST /v1/videos.',
   },
   {
-    methods: /./, path: /^\/v1\/conversations(?:\/.*)?$/,
-    instead: 'Conversations are not kept at the provider. Send them whole, in "input" of POST /v1/responses or '
-      + '"messages" of POST /v1/chat/completions.',
+    methods: /^(?:GET|HEAD)$/, path: /^\/v1\/conversations$/,
+    instead: 'Conversations are not listed: their provider would list those of every key. Keep the id that each POST '
+      + '/v1/conversations answers, and GET /v1/conversations/{id}.',
   },
   {
     methods: /^POST$/, path: /^\/v1\/images\/(?:edits|variations)$/,

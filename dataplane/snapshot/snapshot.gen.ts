@@ -259,6 +259,7 @@ export const Allowance = {
   SERVER_TOOLS: "ALLOWANCE_SERVER_TOOLS",
   SERVICE_TIERS: "ALLOWANCE_SERVICE_TIERS",
   FILE_REFERENCES: "ALLOWANCE_FILE_REFERENCES",
+  PROMPT_TEMPLATES: "ALLOWANCE_PROMPT_TEMPLATES",
 } as const;
 
 export type Allowance = typeof Allowance[keyof typeof Allowance];
@@ -268,6 +269,7 @@ export namespace Allowance {
   export type SERVER_TOOLS = typeof Allowance.SERVER_TOOLS;
   export type SERVICE_TIERS = typeof Allowance.SERVICE_TIERS;
   export type FILE_REFERENCES = typeof Allowance.FILE_REFERENCES;
+  export type PROMPT_TEMPLATES = typeof Allowance.PROMPT_TEMPLATES;
 }
 
 export function allowanceFromJSON(object: any): Allowance {
@@ -284,6 +286,9 @@ export function allowanceFromJSON(object: any): Allowance {
     case 3:
     case "ALLOWANCE_FILE_REFERENCES":
       return Allowance.FILE_REFERENCES;
+    case 4:
+    case "ALLOWANCE_PROMPT_TEMPLATES":
+      return Allowance.PROMPT_TEMPLATES;
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum Allowance");
   }
@@ -299,6 +304,8 @@ export function allowanceToNumber(object: Allowance): number {
       return 2;
     case Allowance.FILE_REFERENCES:
       return 3;
+    case Allowance.PROMPT_TEMPLATES:
+      return 4;
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum Allowance");
   }

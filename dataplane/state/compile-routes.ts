@@ -64,6 +64,7 @@ const ALLOWANCES: Readonly<Partial<Record<Allowance, UnboundedFeature>>> = {
   [Allowance.SERVER_TOOLS]: 'ServerTools',
   [Allowance.SERVICE_TIERS]: 'ServiceTiers',
   [Allowance.FILE_REFERENCES]: 'FileReferences',
+  [Allowance.PROMPT_TEMPLATES]: 'PromptTemplates',
 };
 
 const REASONING: Readonly<Partial<Record<Reasoning, ModelState['reasoning']>>> = {

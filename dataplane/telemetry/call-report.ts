@@ -7,7 +7,7 @@ import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-recor
 /** Endpoint names; every unknown path is "other", so that metrics stay bounded. */
 export type EndpointName =
   | 'chat_completions' | 'messages' | 'count_tokens' | 'models' | 'embeddings' | 'images' | 'videos' | 'responses'
-  | 'generate_content' | 'key' | 'usage' | 'pricing' | 'other';
+  | 'conversations' | 'generate_content' | 'key' | 'usage' | 'pricing' | 'other';
 
 /** One attempt at one channel. */
 export interface AttemptReport {

@@ -29,6 +29,7 @@ const PROTOCOLS = {
 const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.DRAIN } as const;
 const ALLOWANCES = {
   ServerTools: Allowance.SERVER_TOOLS, ServiceTiers: Allowance.SERVICE_TIERS, FileReferences: Allowance.FILE_REFERENCES,
+  PromptTemplates: Allowance.PROMPT_TEMPLATES,
 } as const;
 const ON_TIMEOUT = { BillNothing: OnTimeout.BILL_NOTHING, BillHold: OnTimeout.BILL_HOLD } as const;
 const REASONING = { Auto: Reasoning.AUTO, Hidden: Reasoning.HIDDEN, Shown: Reasoning.SHOWN } as const;

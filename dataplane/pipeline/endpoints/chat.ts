@@ -163,10 +163,13 @@ function modalitiesOf({ images, files, unbounded }: ChatFacts): Modality[] {
   return images + files > 0 ? [...audio, 'imageInput'] : audio;
 }
 
+export const SEND_PROMPT = 'Send the prompt itself in "instructions" and "input"';
+
 const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
   ServerTools: 'tools that run at the provider',
   ServiceTiers: 'service tiers with prices of their own',
   FileReferences: 'files by reference',
+  PromptTemplates: 'a prompt that the provider stores',
   Audio: 'audio',
 };
 
@@ -180,9 +183,10 @@ function notAllowed(
   }
   if (needs) return notPriced({ param, feature }, needs, model);
   const asks = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, whose price has no bound for "${model}".`;
+  const instead = feature === 'PromptTemplates' ? SEND_PROMPT : 'Leave it out';
   const advice = feature === 'Audio'
     ? 'Leave it out.'
-    : `Leave it out, or ask the platform team to allow ${feature} for this model.`;
+    : `${instead}, or ask the platform team to allow ${feature} for this model.`;
   return new GatewayError('not_allowed', `${asks} ${advice}`, { param });
 }
 

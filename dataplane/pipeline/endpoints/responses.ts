@@ -7,7 +7,7 @@ import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import {
-  checkAllowed, conversationCall, conversionTo, hasNoBound, NOT_CONVERTED, usedAt, usesOf,
+  checkAllowed, conversationCall, conversionTo, hasNoBound, NOT_CONVERTED, SEND_PROMPT, usedAt, usesOf,
 } from './chat.ts';
 import type { Conversion } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
@@ -18,9 +18,14 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
   const { costFields } = facts;
   // a conversion drops tools that the provider would run
   const converted = { ...facts, unbounded: facts.unbounded.filter(({ feature }) => feature !== 'ServerTools') };
+  const template = facts.unbounded.find(({ feature }) => feature === 'PromptTemplates')?.param;
   return {
+    ...template !== undefined && { ofOneAccount: template },
     check: (candidate) => {
-      if (!passesThrough(candidate)) return checkAllowed(converted, candidate, conversionOf(candidate));
+      if (!passesThrough(candidate)) {
+        if (template !== undefined) throw noTemplates(template);
+        return checkAllowed(converted, candidate, conversionOf(candidate));
+      }
       checkAllowed(facts, candidate);
       checkCostFields(costFields, candidate);
     },
@@ -62,6 +67,12 @@ export async function readCompaction(received: Received): Promise<EndpointCall> 
     unservable: () => new GatewayError('not_found', `The provider of ${model} compacts no conversations. Ask it for a `
       + 'summary with POST /v1/responses, and go on with that in "input".', { param: 'model' }),
   };
+}
+
+function noTemplates(param: string): GatewayError {
+  const message = `The field "${param}" names a prompt that the provider would have to store, which it does not. `
+    + `${SEND_PROMPT}.`;
+  return new GatewayError('unsupported_parameter', message, { param });
 }
 
 function conversionOf(candidate: Candidate): Conversion {

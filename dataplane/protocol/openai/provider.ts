@@ -10,6 +10,7 @@ import { readProviderError } from '../provider-errors.ts';
 import { responsesToOpenai } from '../responses-openai.ts';
 import type { Provider } from '../provider.ts';
 import { compactionConverter } from './compaction.ts';
+import { conversationConverter } from './conversations.ts';
 import { embeddingsConverter } from './embeddings.ts';
 import { imagesConverter } from './images.ts';
 import { responseCounter } from './response-counter.ts';
@@ -25,6 +26,7 @@ export const openai: Provider = {
   images: imagesConverter,
   responses: responsesConverter,
   compaction: compactionConverter,
+  conversations: conversationConverter,
   tokenCounters: { Responses: responseCounter },
   videos: videoJobs,
   credential: (apiKey) => ['authorization', `Bearer ${apiKey}`],
@@ -32,7 +34,7 @@ export const openai: Provider = {
   clientHeaders: [
     'openai-beta',
     // Codex
-    'originator', 'version', 'session_id', 'x-openai-subagent', 'x-codex-*',
+    'originator', 'version', 'session-id', 'session_id', 'thread-id', 'x-openai-subagent', 'x-codex-*',
   ],
   costFields: OPENAI_COST_FIELDS,
   readError: readProviderError,

@@ -1,7 +1,7 @@
 /**
  * Reads the facts about a request to POST /v1/responses. It refuses references to state that the provider stores,
- * except to an earlier response by the id that the gateway sealed: all keys share the gateway's account at the
- * provider, so that one key could read another key's state.
+ * except by an id that the gateway sealed: all keys share the gateway's account at the provider, so that one key could
+ * read another key's state.
  */
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
@@ -13,7 +13,7 @@ import type { ContentCounts, PricedField } from '../content-counts.ts';
 import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { PRICED_FIELDS as CHAT_FIELDS } from './facts.ts';
-import { isSealed } from '../sealed-values.ts';
+import { sealedIdIn } from '../sealed-values.ts';
 import { readInput } from './response-input.ts';
 import { readResponseTools, withToolLimit } from './response-tools.ts';
 
@@ -22,6 +22,8 @@ const PRICED_FIELDS: readonly PricedField[] = [
   // a summary of the conversation is a second answer with usage of its own
   { field: 'context_management', feature: 'ServerTools' },
   { field: 'moderation', feature: 'ServerTools' },
+  // it may bring any tools and files
+  { field: 'prompt', feature: 'PromptTemplates' },
 ];
 
 /** References to stored state, and what to do instead. */
@@ -31,8 +33,10 @@ const STORED_STATE: readonly { readonly field: string; readonly instead: string 
     instead: 'Send the whole conversation in "input" (with "store": false and '
       + '"include": ["reasoning.encrypted_content"] for models that reason).',
   },
-  { field: 'conversation', instead: 'Send the whole conversation in "input".' },
-  { field: 'prompt', instead: 'Send the prompt itself in "instructions" and "input".' },
+  {
+    field: 'conversation',
+    instead: 'Make one with POST /v1/conversations here, or send the whole conversation in "input".',
+  },
 ];
 
 /** Throws RequestFault where a field that the gateway needs is missing or wrong, or refers to stored state. */
@@ -42,8 +46,8 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
   refuseStoredState(parsed);
   const counts = startCounts(body.length);
   counts.units++;
-  // the conversation before it is not in the body, and may fill the context
-  if (isSealed(parsed['previous_response_id'])) counts.files++;
+  // what comes before is not in the body, and may fill the context
+  if (STORED_STATE.some(({ field }) => isGiven(parsed[field])) || isGiven(parsed['prompt'])) counts.files++;
   readInput(counts, parsed['input']);
   const tools = readResponseTools(counts, parsed['tools'], 'tools');
   const schema = hasSchema(parsed['text']);
@@ -68,7 +72,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
 
 function refuseStoredState(parsed: JsonRecord): void {
   for (const { field, instead } of STORED_STATE)
-    if (isGiven(parsed[field]) && !(field === 'previous_response_id' && isSealed(parsed[field])))
+    if (isGiven(parsed[field]) && sealedIdIn(parsed[field]) === undefined)
       throw new RequestFault(
         'unsupported_parameter',
         `The field "${field}" refers to what the provider keeps, where it is not bound to this key. ${instead}`, field,

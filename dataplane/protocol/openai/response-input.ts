@@ -25,13 +25,15 @@ const TEXT_PARTS: ReadonlySet<string> = new Set(
 );
 
 /** The input may be absent. Throws RequestFault where it is neither text nor items, or refers to stored items. */
-export function readInput(counts: ContentCounts, input: unknown): void {
-  if (!isGiven(input) || typeof input === 'string') return;
-  if (!Array.isArray(input))
-    throw new RequestFault('invalid_request', 'The field "input" must be a text or a list of items.', 'input');
+export function readInput(counts: ContentCounts, input: unknown, field: 'input' | 'items' = 'input'): void {
+  if (!isGiven(input) || (field === 'input' && typeof input === 'string')) return;
+  if (!Array.isArray(input)) {
+    const what = field === 'input' ? 'a text or a list of items' : 'a list of items';
+    throw new RequestFault('invalid_request', `The field "${field}" must be ${what}.`, field);
+  }
   const items: readonly unknown[] = input;
   for (const [index, item] of items.entries()) {
-    const param = `input[${index}]`;
+    const param = `${field}[${index}]`;
     if (!isRecord(item)) throw new RequestFault('invalid_request', `The field "${param}" must be an object.`, param);
     readItem(counts, item, param);
   }

@@ -10,27 +10,27 @@ import type { JsonRecord } from '../fields.ts';
 import type { JsonEdit } from '../json-edit.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { decodeUtf8 } from '../bytes.ts';
-import { isSealed } from '../sealed-values.ts';
+import { isSealed, sealedIdIn } from '../sealed-values.ts';
 import type { ChannelSeal } from '../sealed-values.ts';
 
 export const ENCRYPTED_CONTENT = 'encrypted';
 export const RESPONSE_ID = 'response';
+export const CONVERSATION_ID = 'conversation';
 
 /** The error for a request that refers to what its account cannot use, or what no channel has any more. */
 export const UNUSABLE =
-  'The request refers to a response or a compacted conversation that no channel of this model has for this account. '
+  'The request refers to a response or a conversation that no channel of this model has for this account. '
   + 'Send the whole conversation in "input".';
 
 /** Encrypted content of a compacted conversation. */
 const COMPACTED = { kind: ENCRYPTED_CONTENT, param: 'input' };
 
-/** One name for all left-out items, because there may be dozens. */
-const LEFT_OUT = 'input[].encrypted_content';
-
 export interface OpenedRequest {
   readonly edits: ReadonlyMap<string, JsonEdit>;
   /** What was left out; undefined: nothing. */
   readonly leftOut: string | undefined;
+  /** The client's sealed ids, by what is sealed in them. */
+  readonly sealedIds: ReadonlyMap<string, string>;
 }
 
 interface OpenOptions {
@@ -44,16 +44,37 @@ export function openRequest(
   body: Uint8Array, parsed: JsonRecord, { seal, input: changed }: OpenOptions,
 ): OpenedRequest {
   const edits = new Map<string, JsonEdit>();
-  const { previous_response_id: previous } = parsed;
-  if (isSealed(previous)) {
-    const id = openOwn(previous, { kind: RESPONSE_ID, param: 'previous_response_id' }, seal);
-    edits.set('previous_response_id', JSON.stringify(id));
+  const sealedIds = new Map<string, string>();
+  for (const [field, kind] of ID_FIELDS) {
+    const sealed = sealedIdIn(parsed[field]);
+    if (sealed === undefined) continue;
+    const id = openOwn(sealed, { kind, param: field }, seal);
+    edits.set(field, JSON.stringify(id));
+    sealedIds.set(id, sealed);
   }
-  if (!itemsOf(parsed['input']).some(isSealedItem)) return { edits, leftOut: undefined };
-  const input = changed ?? reparseLosslessly(body, parsed)['input'];
-  const { items, leftOut } = openItems(itemsOf(input), seal);
-  edits.set('input', writeJson(items));
-  return { edits, leftOut: leftOut ? LEFT_OUT : undefined };
+  const { edit, leftOut } = openItemsOf(body, parsed, { field: 'input', seal, changed });
+  if (edit !== undefined) edits.set('input', edit);
+  return { edits, leftOut, sealedIds };
+}
+
+const ID_FIELDS = [['previous_response_id', RESPONSE_ID], ['conversation', CONVERSATION_ID]] as const;
+
+interface ItemsOptions {
+  /** The member that holds the items. */
+  readonly field: string;
+  readonly seal: ChannelSeal | undefined;
+  /** Takes the place of the request's own; undefined: nothing does. */
+  readonly changed?: unknown;
+}
+
+/** The items with the provider's own values; `edit` is undefined if none has a sealed one. Throws as openRequest. */
+export function openItemsOf(
+  body: Uint8Array, parsed: JsonRecord, { field, seal, changed }: ItemsOptions,
+): { readonly edit: JsonEdit; readonly leftOut: string | undefined } {
+  if (!itemsOf(parsed[field]).some(isSealedItem)) return { edit: undefined, leftOut: undefined };
+  const { items, leftOut } = openItems(itemsOf(changed ?? reparseLosslessly(body, parsed)[field]), seal);
+  // one name for all left-out items, because there may be dozens
+  return { edit: writeJson(items), leftOut: leftOut ? `${field}[].encrypted_content` : undefined };
 }
 
 function isSealedItem(item: unknown): boolean {
@@ -122,8 +143,8 @@ export class ResponseSeals {
   }
 
   /**
-   * `bytes` is JSON, or an event whose data is; `data` is its value: a response, a list of items, or an event with one
-   * of either.
+   * `bytes` is JSON, or an event whose data is; `data` is its value: a response, a conversation, an item, a list of
+   * items, or an event with one of them.
    */
   apply(bytes: Uint8Array, data: JsonRecord): Uint8Array {
     if (!this.#seal) return bytes;
@@ -152,14 +173,27 @@ function replaceText(json: string, value: string, sealed: string): string {
 
 type OwnValue = readonly [value: string, kind: string];
 
-/** The values in a response, a deleted response's remains, a compaction, or a list of items. */
-function ownValues(response: unknown): readonly OwnValue[] {
-  if (!isRecord(response)) return [];
-  const { id, object, previous_response_id: previous, output, data } = response;
-  if (object === 'list') return itemsOf(data).flatMap(encryptedIn);
-  if (object === 'response.compaction') return itemsOf(output).flatMap(encryptedIn);
-  if (object !== 'response' && object !== 'response.deleted') return [];
-  return [...ownValue(id, RESPONSE_ID), ...ownValue(previous, RESPONSE_ID), ...itemsOf(output).flatMap(encryptedIn)];
+/** The values in a response, a conversation, what a deletion returns, a compaction, an item, or a list of items. */
+function ownValues(value: unknown): readonly OwnValue[] {
+  if (!isRecord(value)) return [];
+  const { id, output, data } = value;
+  switch (value['object']) {
+    case 'list': return itemsOf(data).flatMap(encryptedIn);
+    case 'response.compaction': return itemsOf(output).flatMap(encryptedIn);
+    case 'conversation':
+    case 'conversation.deleted': return ownValue(id, CONVERSATION_ID);
+    case 'response':
+    case 'response.deleted': return valuesOfResponse(value);
+    default: return encryptedIn(value);
+  }
+}
+
+function valuesOfResponse({ id, previous_response_id: previous, conversation, output }: JsonRecord): OwnValue[] {
+  return [
+    ...ownValue(id, RESPONSE_ID), ...ownValue(previous, RESPONSE_ID),
+    ...ownValue(isRecord(conversation) ? conversation['id'] : undefined, CONVERSATION_ID),
+    ...itemsOf(output).flatMap(encryptedIn),
+  ];
 }
 
 function encryptedIn(item: unknown): readonly OwnValue[] {

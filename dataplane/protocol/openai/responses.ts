@@ -37,7 +37,7 @@ export const responsesConverter: Converter = {
     const response = parseObject(body);
     if (!Array.isArray(response['output']) && !isGiven(response['status']))
       throw new SyntaxError('the answer is not a response');
-    const sealed = new ResponseSeals(answer?.seal).apply(body, response);
+    const sealed = new ResponseSeals(answer?.seal, answer?.notes?.sealedIds).apply(body, response);
     return { body: sealed, meter: meterResponse(response), failed: isEmptyFailure(response) };
   },
   stream: (request) => openEventStream(new ResponsePassthrough(request), {
@@ -56,13 +56,16 @@ export function editRequest(
   const changed = providerTools === 'Drop'
     ? withoutProviderTools(body, parsed, { dialect: TOOLS, dropped })
     : UNCHANGED;
-  const { edits: opened, leftOut } = openRequest(body, parsed, { seal, input: changed.get('input') });
+  const { edits: opened, leftOut, sealedIds } = openRequest(body, parsed, { seal, input: changed.get('input') });
   if (leftOut !== undefined) dropped.add(leftOut);
   const edits = new Map<string, JsonEdit>([...editsOf(changed), ...opened]);
   if (parsed['model'] !== upstreamModel) edits.set('model', JSON.stringify(upstreamModel));
   if (maxOutputTokens !== undefined && parsed['max_output_tokens'] !== maxOutputTokens)
     edits.set('max_output_tokens', String(maxOutputTokens));
-  return { path, body: editObject(body, edits, scanned), dropped: dropped.params };
+  return {
+    path, body: editObject(body, edits, scanned), dropped: dropped.params,
+    ...sealedIds.size > 0 && { notes: { sealedIds } },
+  };
 }
 
 /** The response failed without usage or output. */
@@ -81,7 +84,7 @@ class ResponsePassthrough implements EventHandler {
 
   constructor(request: StreamRequest) {
     this.#request = request;
-    this.#seals = new ResponseSeals(request.seal);
+    this.#seals = new ResponseSeals(request.seal, request.notes?.sealedIds);
   }
 
   get terminal(): boolean {

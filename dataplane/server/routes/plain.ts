@@ -2,6 +2,7 @@
 import type { FastifyPluginCallback } from 'fastify';
 import { authenticateHeaders } from '../../pipeline/authenticate.ts';
 import type { ServerDeps } from '../deps.ts';
+import { conversations } from './conversations.ts';
 import { countTokens } from './count-tokens.ts';
 import { geminiModels } from './gemini-models.ts';
 import { key } from './key.ts';
@@ -15,6 +16,7 @@ export const plain: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
     request.endpoint = request.routeOptions.config.endpoint ?? 'other';
     request.caller = authenticateHeaders(deps, request.headers);
   });
-  for (const addRoutes of [models, geminiModels, key, usage, countTokens, videos, responses]) addRoutes(app, deps);
+  for (const addRoutes of [models, geminiModels, key, usage, countTokens, videos, responses, conversations])
+    addRoutes(app, deps);
   done();
 };

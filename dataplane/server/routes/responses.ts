@@ -1,13 +1,14 @@
 /** The free endpoints for responses: token counts, and requests about responses that their provider stores. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.ts';
-import { askForResponse } from '../../jobs/stored-responses.ts';
-import type { StoredResponseRequest } from '../../jobs/stored-responses.ts';
+import type { KeptStateRequest } from '../../jobs/kept-state.ts';
 import { bufferedHeaders } from '../../jobs/respond.ts';
+import { askForResponse } from '../../jobs/stored-responses.ts';
 import { countTokens } from '../../pipeline/count-tokens.ts';
 import { readResponse } from '../../pipeline/endpoints/responses.ts';
 import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
+import { keptStateRequest } from '../kept-state-request.ts';
 import { PATHS } from '../paths.ts';
 import { receive } from '../receive.ts';
 
@@ -32,17 +33,13 @@ export function responses(app: FastifyInstance, deps: ServerDeps): void {
   app.get<IdParams>(PATHS.responseInput.path, OPTIONS, ask(deps, 'GET', '/input_items'));
 }
 
-function ask(deps: ServerDeps, method: StoredResponseRequest['method'], below: string) {
+function ask(deps: ServerDeps, method: KeptStateRequest['method'], below: string) {
   return async (request: FastifyRequest<IdParams>, reply: FastifyReply): Promise<FastifyReply> => {
-    const [, query = ''] = request.url.split(/\?(.*)/s);
-    if (new URLSearchParams(query).get('stream') === 'true')
+    const asked = keptStateRequest(request, reply, { method, below });
+    if (new URLSearchParams(asked.query).get('stream') === 'true')
       throw new GatewayError('unsupported_parameter', 'A response that was made is not streamed again. Leave "stream" '
         + 'out, or set "stream" on POST /v1/responses.', { param: 'stream' });
-    const { left } = receive(deps, { endpoint: 'responses', request, reply, read: readResponse }).reply;
-    const answer = await askForResponse(deps, {
-      requestId: request.id, key: callerOf(request).key, headers: request.headers, id: request.params.id,
-      method, below, query, left, attempts: request.attempts = [],
-    });
+    const answer = await askForResponse(deps, asked, request.params.id);
     return reply.code(answer.response.status).headers(bufferedHeaders(answer)).send(answer.body);
   };
 }

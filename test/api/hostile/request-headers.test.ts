@@ -36,7 +36,7 @@ const KEPT: Readonly<Record<string, string>> = {
 describe('headers of a request', () => {
   it('reach an OpenAI provider only if its SDKs send them', async () => {
     stack.openai.script(openaiChat());
-    const own = { 'openai-beta': 'responses=v1', originator: 'codex_cli_rs', session_id: 's' };
+    const own = { 'openai-beta': 'responses=v1', originator: 'codex_cli_rs', session_id: 's', 'session-id': 's' };
     await post(stack, '/v1/chat/completions', chat(), { ...HOSTILE, ...KEPT, ...own, 'anthropic-beta': 'b' });
     const { headers } = await stack.openai.request(0);
     for (const [name, value] of Object.entries({ ...KEPT, ...own })) assert.equal(headers[name], value, name);

@@ -146,7 +146,7 @@ describe('the rest of the Responses API', () => {
     ['GET', '/v1/responses/resp_1'], [
       'DELETE', '/v1/responses/resp_1',
     ], ['POST', '/v1/responses/resp_1/cancel'], ['GET', '/v1/responses/resp_1/input_items'],
-    ['POST', '/v1/conversations'], ['GET', '/v1/conversations/conv_1/items'],
+    ['GET', '/v1/conversations/conv_1/items'],
   ] as const) {
     it(`is not served: ${method} ${path} gets a 404 that says what to do instead`, async () => {
       const response =

@@ -142,7 +142,7 @@ describe('agents', () => {
 describe('a session', () => {
   it('that a header names stays on one account in every dialect', async () => {
     for (const account of ACCOUNTS) providers[account].script(openaiChat({ content: account }));
-    for (const header of ['x-claude-code-session-id', 'session_id']) {
+    for (const header of ['x-claude-code-session-id', 'session-id', 'session_id']) {
       const served = new Set<unknown>();
       for (let n = 0; n < 12; n++) {
         const text = `call ${n}`;

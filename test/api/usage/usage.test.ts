@@ -50,8 +50,10 @@ describe('GET /v1/usage/{id}', () => {
       })),
     });
   });
-  it('names the session that an agent sends', async () => {
-    for (const [header, session] of [['x-claude-code-session-id', 'claude-1'], ['session_id', 'codex-1']] as const) {
+  it('names the session that an agent says it is in', async () => {
+    for (const [header, session] of [
+      ['x-claude-code-session-id', 'claude-1'], ['session-id', 'codex-1'], ['session_id', 'codex-2'],
+    ] as const) {
       stack.anthropic.script(anthropicMessage());
       const answer = await post(stack, '/v1/messages', message(), { [header]: session });
       assert.equal((await usageOf(answer.headers.get('x-request-id'))).session, session);

@@ -8,15 +8,19 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import { get, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Json, TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import type { RecordedRequest, Reply } from '../../support/mock-provider.ts';
 import { anthropicStream, openaiStream, sseReply } from '../../support/provider-answers.ts';
 import { claudeCode, codex, geminiCli } from './clients.ts';
 import type { Command, Places } from './clients.ts';
+import { toolsOf } from './conversation.ts';
 import { installClients } from './install.ts';
+import { expectRecording } from './recordings.ts';
 import { runCommand } from './run.ts';
+import { startTap } from './tap.ts';
+import type { Exchange, Tap } from './tap.ts';
 
 /** What the channel's provider speaks. */
 type Kind = 'Responses' | 'Chat' | 'Anthropic';
@@ -29,6 +33,11 @@ const PATCHES = [
   '*** Begin Patch\n*** Update File: notes.txt\n@@\n-one\n+two\n café\n*** End Patch\n',
 ];
 const WRITTEN = 'two\ncafé\n';
+
+/** The headers by which the agents name their sessions. Gemini CLI names none. */
+const SESSION_HEADERS: Readonly<Record<string, string>> = {
+  codex: 'session-id', claude: 'x-claude-code-session-id',
+};
 
 /** What a model does in one turn: it calls a tool, or it is done. */
 interface Turn {
@@ -49,25 +58,30 @@ interface Seen {
 const installed = await installClients();
 
 describe.skipIf(installed.skip)('an agent', () => {
-  const worlds: Partial<Record<Kind, TestStack>> = {};
+  const stacks: Partial<Record<Kind, TestStack>> = {};
+  const taps: Partial<Record<Kind, Tap>> = {};
   let root: string;
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'mgw-agents-'));
-    for (const kind of ['Responses', 'Chat', 'Anthropic'] as const)
-      worlds[kind] = await startTestStack({ files: (urls) => ({ 'agents.yaml': manifests(channelOf(kind, urls)) }) });
+    for (const kind of ['Responses', 'Chat', 'Anthropic'] as const) {
+      const stack = await startTestStack({ files: (urls) => ({ 'agents.yaml': manifests(channelOf(kind, urls)) }) });
+      stacks[kind] = stack;
+      taps[kind] = await startTap(stack.gateway.url, () => [...stack.openai.requests, ...stack.anthropic.requests]);
+    }
   });
   afterAll(async () => {
-    for (const world of Object.values(worlds)) await world.stop();
+    for (const tap of Object.values(taps)) await tap.stop();
+    for (const stack of Object.values(stacks)) await stack.stop();
     await rm(root, { recursive: true, force: true });
   });
   afterEach(() => {
-    for (const world of Object.values(worlds)) tidyUp(world);
+    for (const stack of Object.values(stacks)) tidyUp(stack);
   });
 
-  const worldOf = (kind: Kind): TestStack => {
-    const world = worlds[kind];
-    if (!world) throw new Error('it was not started');
-    return world;
+  const stackOf = (kind: Kind): TestStack => {
+    const stack = stacks[kind];
+    if (!stack) throw new Error('it was not started');
+    return stack;
   };
 
   /** What the agent has written. */
@@ -75,17 +89,34 @@ describe.skipIf(installed.skip)('an agent', () => {
     if (installed.skip !== false) throw new Error(installed.skip);
     const cwd = join(root, `${name}-${kind}`);
     await mkdir(cwd);
-    const places = { ...installed, url: worldOf(kind).gateway.url, key: KEYS.main, work: cwd };
+    const tap = taps[kind];
+    if (!tap) throw new Error('it was not started');
+    const places = { ...installed, url: tap.url, key: KEYS.main, work: cwd };
     const { code, output } = await runCommand(await command(places));
     assert.equal(code, 0, output);
     assert.match(output, /All done\./);
+    // other questions, such as that for a title, come without the agent's tools, in any order
+    const turns = tap.take().filter(({ request }) => toolsOf(request).length > 1);
+    await expectRecording(`${name} edits a file ${kind}`, turns);
+    await expectSession(stackOf(kind), name, turns);
     return readFile(join(cwd, 'notes.txt'), 'utf8');
+  }
+
+  /** The usage records of one run name the session that the agent says it is in. */
+  async function expectSession(stack: TestStack, name: string, turns: readonly Exchange[]): Promise<void> {
+    const header = SESSION_HEADERS[name];
+    if (header === undefined) return;
+    const sessions = turns.map(({ request }) => request.headers[header]);
+    assert.match(String(sessions[0]), /^[\w-]{20,}$/);
+    const records = await Promise.all(turns.map(({ headers }) =>
+      get(stack, `/v1/usage/${String(headers['x-request-id'])}`)));
+    assert.deepEqual(records.map((record) => record.json().session), sessions.map(() => sessions[0]));
   }
 
   for (const kind of ['Responses', 'Chat', 'Anthropic'] as const)
     it(`like Codex edits a file by apply_patch on a provider of ${kind}`, async () => {
       const turns: readonly Turn[] = [...PATCHES.map((input) => ({ tool: 'apply_patch', input })), { input: null }];
-      const seen = script(worldOf(kind), kind, turns, 'apply_patch');
+      const seen = script(stackOf(kind), kind, turns, 'apply_patch');
       assert.equal(await work('codex', kind, async (places) => unboxed(await codex(MODEL, places))), WRITTEN);
       assert.deepEqual(seen.map(({ results }) => results), [0, 1, 2]);
       const declared = { Responses: 'custom', Chat: 'function', Anthropic: undefined }[kind];
@@ -102,7 +133,7 @@ describe.skipIf(installed.skip)('an agent', () => {
         { tool: 'Edit', input: { file_path: file, old_string: 'one', new_string: 'two', replace_all: false } },
         { input: null },
       ];
-      const seen = script(worldOf(kind), kind, turns, 'Write');
+      const seen = script(stackOf(kind), kind, turns, 'Write');
       assert.equal(await work('claude', kind, async (places) => {
         const { args, ...command } = await claudeCode(MODEL, places);
         return { ...command, args: [...args, '--allowedTools', 'Write,Edit', '--permission-mode', 'acceptEdits'] };
@@ -120,7 +151,7 @@ describe.skipIf(installed.skip)('an agent', () => {
         { tool: 'replace', input: { file_path: file, instruction: 'change it', old_string: 'one', new_string: 'two' } },
         { input: null },
       ];
-      const seen = script(worldOf(kind), kind, turns, 'write_file');
+      const seen = script(stackOf(kind), kind, turns, 'write_file');
       assert.equal(await work('gemini', kind, async (places) => {
         const { args, ...command } = await geminiCli(MODEL, places);
         return { ...command, args: [...args, '--approval-mode', 'auto_edit'] };

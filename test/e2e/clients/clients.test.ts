@@ -11,7 +11,9 @@ import { claudeCode, COMMAND_LINES, LIBRARIES } from './clients.ts';
 import type { Command, Limit, Places } from './clients.ts';
 import { MODELS, startClientsGateway } from './gateway.ts';
 import type { ClientsGateway, ProviderKind } from './gateway.ts';
+import { modelOf, toolsOf } from './conversation.ts';
 import { installClients } from './install.ts';
+import { expectRecording } from './recordings.ts';
 import { runCommand } from './run.ts';
 
 const KINDS: readonly ProviderKind[] = ['OpenAI', 'Anthropic'];
@@ -44,6 +46,20 @@ describe.skipIf(installed.skip)('clients', () => {
     return { ...installed, url: gateway.url, key: gateway.key, work };
   }
 
+  /**
+   * Compares the conversations with the first model of each kind. What programs for people ask besides, such as titles,
+   * comes without their tools, in any order.
+   */
+  async function expectRecordings(name: string): Promise<void> {
+    const exchanges = gateway.takeExchanges();
+    for (const kind of KINDS) {
+      const calls = exchanges.filter(({ request }) => modelOf(request) === MODELS[kind][0]);
+      const isAgent = COMMAND_LINES.some((each) => each.name === name);
+      const turns = isAgent ? calls.filter(({ request }) => toolsOf(request).length > 0) : calls;
+      await expectRecording(`${name} ${kind}`, turns.length > 0 ? turns : calls);
+    }
+  }
+
   for (const { name, program, limits } of LIBRARIES)
     it(name, async () => {
       const places = await placesOf(name);
@@ -52,6 +68,7 @@ describe.skipIf(installed.skip)('clients', () => {
       const errors = new Map(verdictsIn(output).map(({ model, error }) => [model, error]));
       rows.push(judge(name, limits, (model) =>
         (errors.has(model) ? errors.get(model) : `no verdict: ${output.slice(-500)}`), gateway));
+      await expectRecordings(name);
     });
 
   for (const { name, command, limits } of COMMAND_LINES)
@@ -64,6 +81,7 @@ describe.skipIf(installed.skip)('clients', () => {
         errors.set(model, answered ? undefined : `exit code ${code}: ${output.slice(-1000)}`);
       }
       rows.push(judge(name, limits, (model) => errors.get(model), gateway));
+      await expectRecordings(name);
     });
 
   it('Claude Code reports the cost that the ledger has', async () => {

@@ -6,20 +6,28 @@ import { isRecord } from '../../../dataplane/protocol/fields.ts';
 import type { JsonRecord } from '../../../dataplane/protocol/fields.ts';
 import { refuseAnthropic } from './anthropic-rules.ts';
 import { refuseOpenAi } from './openai-rules.ts';
+import { readRequest } from './tap.ts';
+import type { SentRequest } from './tap.ts';
 
 export interface Fakes {
   /** "http://127.0.0.1:port", for both protocols. */
   readonly url: string;
   /** What was refused since the last call of this function. */
   takeRefusals(): readonly string[];
+  /** All requests so far. */
+  readonly requests: readonly SentRequest[];
   stop(): Promise<void>;
 }
 
 export async function startFakes(): Promise<Fakes> {
   const demo = await startDemoProvider({ host: '127.0.0.1', port: 0, tokenMs: 0, slowTokenMs: 0 });
   let refusals: string[] = [];
+  const requests: SentRequest[] = [];
+  const served = {
+    demoUrl: demo.url, requests, onRefused: (refusal: string) => { refusals.push(refusal); },
+  };
   const server = createServer((request, response) => {
-    serve(demo.url, request, response, (refusal) => refusals.push(refusal))
+    serve(served, request, response)
       .catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
   });
   await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
@@ -27,6 +35,7 @@ export async function startFakes(): Promise<Fakes> {
   if (typeof address !== 'object' || address === null) throw new Error('the fake provider has no address');
   return {
     url: `http://127.0.0.1:${address.port}`,
+    requests,
     takeRefusals() {
       const taken = refusals;
       refusals = [];
@@ -39,11 +48,18 @@ export async function startFakes(): Promise<Fakes> {
   };
 }
 
+interface Serving {
+  readonly demoUrl: string;
+  readonly requests: SentRequest[];
+  readonly onRefused: (refusal: string) => void;
+}
+
 async function serve(
-  demoUrl: string, request: IncomingMessage, response: ServerResponse, onRefused: (refusal: string) => void,
+  { demoUrl, requests, onRefused }: Serving, request: IncomingMessage, response: ServerResponse,
 ): Promise<void> {
-  const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>));
-  const path = request.url ?? '/';
+  const sent = await readRequest(request);
+  requests.push(sent);
+  const { body, path } = sent;
   const parsed: unknown = body.length > 0 ? JSON.parse(body.toString('utf8')) : {};
   const refusal = isRecord(parsed) ? refuse(path, parsed) : undefined;
   if (refusal) {

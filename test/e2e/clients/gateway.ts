@@ -2,6 +2,8 @@
 import { startGateway } from '../../support/gateway.ts';
 import { keyManifest } from '../../support/manifests.ts';
 import { startFakes } from './fakes.ts';
+import { startTap } from './tap.ts';
+import type { Exchange } from './tap.ts';
 
 /** The models that every client calls, by kind of provider. */
 export const MODELS = {
@@ -13,8 +15,11 @@ export type ProviderKind = keyof typeof MODELS;
 const KEY = 'sk-clients-00000000000000000000000000000000';
 
 export interface ClientsGateway {
+  /** The address of the tap before the gateway. */
   readonly url: string;
   readonly key: string;
+  /** The calls since the last call of this function. */
+  takeExchanges(): readonly Exchange[];
   /** What the providers refused since the last call. */
   takeRefusals(): readonly string[];
   /** What the key has spent, in nano-USD. */
@@ -25,12 +30,15 @@ export interface ClientsGateway {
 export async function startClientsGateway(): Promise<ClientsGateway> {
   const fakes = await startFakes();
   const gateway = await startGateway({ files: { 'clients.yaml': manifests(fakes.url) } });
+  const tap = await startTap(gateway.url, () => fakes.requests);
   return {
-    url: gateway.url,
+    url: tap.url,
     key: KEY,
+    takeExchanges: () => tap.take(),
     takeRefusals: () => fakes.takeRefusals(),
     spent: async () => (await gateway.ledger.readKey('team/clients', 'Never')).spentNanoUsd,
     async stop() {
+      await tap.stop();
       await fakes.stop();
       await gateway.stop();
     },

@@ -53,7 +53,7 @@ describe('sealed values', () => {
   const sealed = (name: string): string => `mgw1_encrypted_${name}`;
   it('of reasoning are optional; those of responses and compacted conversations are required', () => {
     const { sealed: found, bound } = readAffinity('Responses', {
-      previous_response_id: 'mgw1_response_AAAA',
+      previous_response_id: 'mgw1_response_AAAA', conversation: { id: 'mgw1_conversation_AAAA' },
       input: [
         { type: 'reasoning', encrypted_content: sealed('one') }, { type: 'reasoning', encrypted_content: 'gAAAAA' },
         { type: 'compaction', encrypted_content: sealed('two') }, user('x'), 7,
@@ -61,7 +61,7 @@ describe('sealed values', () => {
       ],
     });
     assert.deepEqual(found, [sealed('one'), sealed('three')]);
-    assert.deepEqual(bound, ['mgw1_response_AAAA', sealed('two')]);
+    assert.deepEqual(bound, ['mgw1_response_AAAA', 'mgw1_conversation_AAAA', sealed('two')]);
   });
   it('are searched in responses only', () => {
     const { sealed: found, bound } = readAffinity('OpenAIChat', {

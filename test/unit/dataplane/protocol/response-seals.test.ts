@@ -34,6 +34,8 @@ describe('a request', () => {
       previous_response_id: 'resp_1',
     });
     assert.equal(dropped, undefined);
+    for (const conversation of [one.seal('conversation', 'conv_1'), { id: one.seal('conversation', 'conv_1') }])
+      assert.deepEqual(sent({ conversation }).json, { model: 'm', conversation: 'conv_1' });
   });
   it('without sealed values stays byte for byte', () => {
     const input = [reasoning('gAAA='), { role: 'user', content: 'mgw1_encrypted_AAAA' }];
@@ -63,6 +65,7 @@ describe('a request', () => {
     for (const body of [
       { previous_response_id: two.seal('response', 'resp_1') },
       { input: [{ type: 'compaction', encrypted_content: two.seal('encrypted', 'cc') }] },
+      { conversation: two.seal('conversation', 'conv_1') }, { conversation: one.seal('response', 'resp_1') },
     ]) {
       assert.throws(() => sent(body), RequestFault);
       assert.throws(() => sent(body, sealOf('openai/two', 'team/b')), RequestFault);

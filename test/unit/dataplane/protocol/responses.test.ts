@@ -91,6 +91,7 @@ describe('a request', () => {
     ['a file by URL', { input: [{
       role: 'user', content: [{ type: 'input_file', file_url: 'https://x/y.pdf' }],
     }] }, 'FileReferences', 'input[0].content[0].file_url'],
+    ['a prompt that is kept', { prompt: { id: 'pmpt_1' } }, 'PromptTemplates', 'prompt'],
     ['sound', { input: [{
       role: 'user', content: [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }],
     }] }, 'Audio', 'input[0].content[0]'],
@@ -102,6 +103,12 @@ describe('a request', () => {
     const { unbounded: uses, serviceTier } = facts({ service_tier: 'priority' });
     assert.deepEqual(uses, [{ feature: 'ServiceTiers', param: 'service_tier', needs: { serviceTier: 'priority' } }]);
     assert.equal(serviceTier, 'priority');
+  });
+  it('for what the provider keeps may fill the context', () => {
+    for (const more of [
+      { previous_response_id: 'mgw1_response_AAAA' }, { conversation: 'mgw1_conversation_AAAA' },
+      { conversation: { id: 'mgw1_conversation_AAAA' } }, { prompt: { id: 'pmpt_1' } },
+    ]) assert.equal(facts(more).files, 1);
   });
   for (const tool of ['function', 'custom', 'apply_patch', 'local_shell', 'computer_use_preview'])
     it(`for the client's tool ${tool} has a bound`, () =>
@@ -115,7 +122,6 @@ describe('a request', () => {
   const refused: readonly [what: string, more: object, param: string][] = [
     ['an earlier response', { previous_response_id: 'resp_1' }, 'previous_response_id'],
     ['a conversation', { conversation: { id: 'conv_1' } }, 'conversation'],
-    ['a prompt', { prompt: { id: 'pmpt_1' } }, 'prompt'],
     ['an answer for later', { background: true }, 'background'],
     ['an item by reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0]'],
     ['an item by nothing but its id', { input: [{ id: 'msg_1' }] }, 'input[0]'],

@@ -1,0 +1,105 @@
+/**
+ * Conversations that a provider keeps: a client makes one, adds items, and names it in its calls. The gateway stores
+ * nothing; the sealed id names the channel.
+ */
+import { GatewayError } from '../errors.ts';
+import type { PipelineDeps } from '../pipeline/context.ts';
+import type { RequestBody } from '../pipeline/request-body.ts';
+import { faultError, modelNotFound } from '../pipeline/route.ts';
+import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
+import { RequestFault } from '../protocol/call-facts.ts';
+import type { UpstreamBody } from '../protocol/converter.ts';
+import { CONVERSATION_ID } from '../protocol/openai/response-seals.ts';
+import { providerOf } from '../protocol/providers.ts';
+import type { Candidate, KeyState, State } from '../state/state.ts';
+import { orderCandidates } from '../upstream/pick.ts';
+import { askKeeper, findKept, keepersOf, offersOf } from './kept-state.ts';
+import type { Keeper, KeptStateRequest } from './kept-state.ts';
+import type { BufferedResponse } from './videos.ts';
+
+export interface ConversationAnswer extends BufferedResponse {
+  /** Paths of fields that the provider was not sent; empty: it was sent all of them. */
+  readonly dropped: readonly string[];
+}
+
+interface ConversationRequest extends KeptStateRequest {
+  /** Undefined: the request has none. */
+  readonly body: RequestBody | undefined;
+}
+
+const NOT_KEPT = 'This account has no such conversation here: only one that was made with POST /v1/conversations here '
+  + 'can be asked for. Make a new one, or send whole conversations in "input".';
+const NO_KEEPER = 'No provider of this key\'s models keeps conversations. Send them whole, in "input" of POST '
+  + '/v1/responses or "messages" of POST /v1/chat/completions.';
+
+/**
+ * POST /v1/conversations: makes a conversation at a channel that serves Responses. The gateway's own field `model`
+ * selects the channels of a model, and is needed only where not all models have the same ones.
+ */
+export async function createConversation(deps: PipelineDeps, asked: ConversationRequest): Promise<ConversationAnswer> {
+  const state = deps.state.get();
+  const { model } = await readBody(asked);
+  const [offered] = orderCandidates(keepersFor(state, asked.key, model), deps.random);
+  const seal = offered && sealFor(state, asked.key, offered.target.id);
+  if (!seal) throw new GatewayError('not_found', NO_KEEPER);
+  return send(deps, asked, { offered, seal }, '/conversations');
+}
+
+/** All other requests. `id` is the sealed id that the client was given. */
+export async function askForConversation(
+  deps: PipelineDeps, asked: ConversationRequest, id: string,
+): Promise<ConversationAnswer> {
+  const kept = findKept(deps.state.get(), asked.key, { id, kind: CONVERSATION_ID });
+  if (!kept) throw new GatewayError('not_found', NOT_KEPT);
+  await readBody(asked);
+  return send(deps, asked, kept, `/conversations/${encodeURIComponent(kept.ownId)}${asked.below}`);
+}
+
+async function readBody({ body }: ConversationRequest): Promise<{ readonly model?: string | undefined }> {
+  return body ? orError(body.facts('StoredConversation')) : {};
+}
+
+/** Throws the client's error for a fault of the request. */
+async function orError<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    throw error instanceof RequestFault ? faultError(error) : error;
+  }
+}
+
+async function send(
+  deps: PipelineDeps, asked: ConversationRequest, keeper: Keeper, path: string,
+): Promise<ConversationAnswer> {
+  const converted = asked.body && await convert(deps, asked.body, { key: asked.key, offered: keeper.offered });
+  const answer = await askKeeper(deps, asked, keeper, { about: 'conversation', path, body: converted?.body });
+  return { ...answer, dropped: converted?.dropped ?? [] };
+}
+
+async function convert(
+  { state }: PipelineDeps, body: RequestBody, { key, offered }: { readonly key: KeyState; readonly offered: Candidate },
+): Promise<UpstreamBody> {
+  const { target: { protocol }, upstreamModel, model: { outputLimitField } } = offered;
+  const converter = providerOf(protocol).conversations;
+  if (!converter) throw new Error('the channel was chosen although its provider keeps no conversations');
+  return orError(body.convert(converter, protocol, {
+    upstreamModel, outputLimitField, maxOutputTokens: undefined, sealing: sealingContext(state.get(), key, offered),
+  }));
+}
+
+/** The channels that may keep a new conversation, by tier. Throws the reason if there are none, or it is ambiguous. */
+function keepersFor(state: State, key: KeyState, model: string | undefined): readonly (readonly Candidate[])[] {
+  const offers = offersOf(state, key).filter((offer) => model === undefined || offer.model === model);
+  if (model !== undefined && offers.length === 0) throw modelNotFound(model);
+  const choices = offers.map(keepersOf).filter((tiers) => tiers.length > 0);
+  const [first] = choices;
+  if (!first) throw new GatewayError('not_found', NO_KEEPER);
+  if (new Set(choices.map(channelsIn)).size === 1) return first;
+  const message = 'This key has models at several providers that keep conversations. Name one of the models in "model" '
+    + '(extra_body={"model": "…"} in OpenAI\'s SDK for Python): the conversation is then kept where it is served.';
+  throw new GatewayError('invalid_request', message, { param: 'model' });
+}
+
+function channelsIn(tiers: readonly (readonly Candidate[])[]): string {
+  return JSON.stringify([...new Set(tiers.flat().map(({ target }) => target.id))].sort());
+}

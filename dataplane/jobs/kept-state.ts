@@ -1,0 +1,118 @@
+/**
+ * Sends a client's request about what a provider keeps, a response or a conversation, to the channel that made it. The
+ * id that the gateway sealed names the channel, and only calls of the same account can open it.
+ */
+import type { PipelineDeps } from '../pipeline/context.ts';
+import { sealFor } from '../pipeline/sealing-context.ts';
+import { parseObject } from '../protocol/json-value.ts';
+import { ResponseSeals } from '../protocol/openai/response-seals.ts';
+import type { ChannelSeal } from '../protocol/sealed-values.ts';
+import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
+import type { AttemptReport } from '../telemetry/call-report.ts';
+import { requestHeaders } from '../upstream/headers.ts';
+import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
+import { invalidJobResponse, readWholeBody, sendToChannel, withSlots } from './channel-request.ts';
+import type { JobRequest } from './channel-request.ts';
+import type { BufferedResponse } from './videos.ts';
+
+/** A request of a client, from which its identity and its headers are taken. */
+export interface KeptStateRequest {
+  readonly requestId: string;
+  readonly key: KeyState;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly method: 'GET' | 'DELETE' | 'POST';
+  /** The path after the id, such as "/cancel"; empty for the response or the conversation itself. */
+  readonly below: string;
+  /** The client's query, without its question mark. */
+  readonly query: string;
+  /** Aborts when the client disconnects. */
+  readonly left: AbortSignal;
+  readonly attempts: AttemptReport[];
+}
+
+/** A channel that keeps something for the caller's account. */
+export interface Keeper {
+  readonly offered: Candidate;
+  readonly seal: ChannelSeal;
+}
+
+/** What the caller's account has at a channel. */
+export interface Kept extends Keeper {
+  /** The sealed id, as the client has it. */
+  readonly id: string;
+  /** The id that the provider gave. */
+  readonly ownId: string;
+}
+
+export interface SentToKeeper {
+  readonly about: Exclude<JobRequest['about'], 'video'>;
+  /** Below the channel's base URL, without a query. */
+  readonly path: string;
+  /** Undefined: the request has none. */
+  readonly body: Uint8Array | undefined;
+}
+
+/** Large, because a response may contain images. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Finds what a sealed id of this kind names. Returns undefined if it belongs to another account, or if the channel is
+ * no longer available to the key.
+ */
+export function findKept(state: State, key: KeyState, { id, kind }: { id: string; kind: string }): Kept | undefined {
+  const opened = sealFor(state, key, '')?.open(id);
+  if (opened?.kind !== kind) return undefined;
+  const offered = offersOf(state, key).flatMap(keepersOf).flat().find(({ target }) => target.id === opened.channel);
+  const seal = offered && sealFor(state, key, offered.target.id);
+  return seal && { offered, seal, id, ownId: opened.data };
+}
+
+/** The offers of the key's group that the key may use. */
+export function offersOf({ groups }: State, { group, models }: KeyState): readonly Offer[] {
+  return [...groups.get(group)?.offers.values() ?? []].filter(({ model }) => models?.has(model) !== false);
+}
+
+/** The offer's channels whose provider serves Responses and keeps their state, by tier. */
+export function keepersOf({ tiers }: Offer): readonly (readonly Candidate[])[] {
+  return tiers.map((tier) => tier.filter(({ target }) => target.endpoints.has('Responses')))
+    .filter((tier) => tier.length > 0);
+}
+
+/**
+ * Returns the provider's response, with its ids sealed again; those that the client has keep their form. Takes
+ * concurrency slots, and throws the errors of a call.
+ */
+export async function askKeeper(
+  deps: PipelineDeps, asked: KeptStateRequest, keeper: Keeper | Kept, { about, path, body }: SentToKeeper,
+): Promise<BufferedResponse> {
+  const { requestId, key, method, query, left, attempts } = asked;
+  const { offered: { target, route, slots, model }, seal } = keeper;
+  const { 'content-type': _type, ...headers } = requestHeaders(asked.headers, target.clientHeaders);
+  if (body) headers['content-type'] = 'application/json';
+  const request: UpstreamRequest = {
+    method, path: `${path}${query === '' ? '' : `?${query}`}`, headers, body, stream: false, signal: left,
+  };
+  const at = { route, channel: target.id.slice(route.length + 1), target };
+  const known = 'id' in keeper ? new Map([[keeper.ownId, keeper.id]]) : new Map<string, string>();
+  return withSlots(deps, requestId, key.slot ? [key.slot, ...slots] : slots, async () => {
+    const response = await sendToChannel(deps, { callId: requestId, model: model.name, at, about, attempts, request });
+    const bytes = await readWholeBody(response, { about, maxBytes: MAX_BYTES });
+    return { response, body: sealBody(response, bytes, { seals: new ResponseSeals(seal, known), about }) };
+  });
+}
+
+interface Sealing {
+  readonly seals: ResponseSeals;
+  readonly about: SentToKeeper['about'];
+}
+
+/** Seals the ids in a body. The body of a response to a deletion may be empty. */
+function sealBody({ status }: UpstreamResponse, body: Buffer, { seals, about }: Sealing): Buffer {
+  if (body.length === 0 && status === 204) return body;
+  try {
+    return Buffer.from(seals.apply(body, parseObject(body)));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw invalidJobResponse(about);
+    throw error;
+  }
+}
