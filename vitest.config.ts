@@ -14,14 +14,14 @@ const SHARED = {
   environment: 'node',
   pool: 'forks',
   isolate: true,
+  maxWorkers: 3,
   hookTimeout: HOOK_TIMEOUT_MS,
   // Tests rely on the order of node:test: hooks run in the order in which they are written.
-  sequence: { hooks: 'list', groupOrder: 2 },
+  sequence: { hooks: 'list' },
   // Node runs the TypeScript of the tests as it runs the product, and compiles each module once for all processes.
   experimental: { viteModuleRunner: false },
   env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compiled') },
 } as const;
-const THREE_AT_A_TIME = { maxWorkers: 3 } as const;
 
 export default defineConfig({
   test: {
@@ -34,29 +34,10 @@ export default defineConfig({
       reportsDirectory: '.cache/coverage',
     },
     projects: [
-      {
-        test: {
-          ...SHARED, ...THREE_AT_A_TIME, name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 120_000,
-        },
-      },
-      {
-        test: { ...SHARED, ...THREE_AT_A_TIME, name: 'api', include: ['test/api/**/*.test.ts'], testTimeout: 120_000 },
-      },
-      // Servers, clusters and browsers of their own.
-      {
-        test: {
-          ...SHARED, ...THREE_AT_A_TIME,
-          name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ['test/e2e/node/**'], testTimeout: 600_000,
-        },
-      },
-      // A Kubernetes node needs the machine alone, since its time limits are not made for a busy one: it runs first.
-      // The order is not 0, which Vitest takes for "last" where only one file runs at a time.
-      {
-        test: {
-          ...SHARED, sequence: { ...SHARED.sequence, groupOrder: 1 }, fileParallelism: false,
-          name: 'node', include: ['test/e2e/node/**/*.test.ts'], testTimeout: 600_000,
-        },
-      },
+      { test: { ...SHARED, name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 120_000 } },
+      { test: { ...SHARED, name: 'api', include: ['test/api/**/*.test.ts'], testTimeout: 120_000 } },
+      // Servers, clusters, nodes and browsers of their own.
+      { test: { ...SHARED, name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 600_000 } },
     ],
   },
 });

@@ -164,7 +164,7 @@ test('no key and no Secret value is in a status or, providers\' credentials apar
   }), { numRuns: 100 });
 });
 
-test('10,000 keys are translated in reasonable time', () => {
+test('10,000 keys are translated', () => {
   const platform = JSON.stringify({
     apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group', metadata: { name: 'main' },
     spec: { allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }] },
@@ -180,12 +180,8 @@ test('10,000 keys are translated in reasonable time', () => {
       }, stringData: { apiKey: `sk-${String(index).padStart(40, '0')}` } }),
     ].join('\n---\n');
   });
-  const loadBegan = performance.now();
   const { resources, isValid } = loadText([platform, ...texts].join('\n---\n'));
-  const translateBegan = performance.now();
   const { snapshot } = translate(resources, options);
-  console.info(`loaded in ${Math.round(translateBegan - loadBegan)} ms, translated in ` +
-    `${Math.round(performance.now() - translateBegan)} ms`);
   assert.ok(isValid);
   assert.equal(snapshot.keys.length, 10_000);
 });

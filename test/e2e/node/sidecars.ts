@@ -6,16 +6,12 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, it } from 'vitest';
-import { CHART, NAMESPACE } from '../charts/situations.ts';
-import { eventually, installDefinitions, makeFirstCall, openWorld, RELEASE, VALUES, worldMissing } from './world.ts';
+import { afterAll, beforeAll, it } from 'vitest';
+import { eventually } from './world.ts';
 import type { World } from './world.ts';
 
-const missing = await worldMissing();
 const IMAGE = 'model-gateway:0.1.0';
-const ONE_REPLICA = [
-  'sidecar.enabled=true', 'edge.enabled=false', 'dataplane.replicas=1', 'operator.replicas=1',
-].flatMap((each) => ['--set', each]);
+const ENFORCED = 'pod-security.kubernetes.io/enforce';
 
 /** An app: it says what it is answered, and whether it sees the key. */
 const CALL = `
@@ -60,38 +56,27 @@ function podTemplate(script: string, restartPolicy: string): object {
   };
 }
 
-describe.skipIf(missing)('sidecars on a node', () => {
+async function apply({ node }: World, object: object): Promise<void> {
+  const file = join(node.folder, 'object.json');
+  await writeFile(file, JSON.stringify(object));
+  await node.kubectl('apply', '-f', file);
+}
+
+/** To be called within the suite of a release, whose node then runs the pods. */
+export function testSidecars(worldNow: () => World): void {
   let world: World;
   beforeAll(async () => {
-    world = await openWorld();
-    await installDefinitions(world);
-    await world.helm(
-      'install', RELEASE, CHART, '--values', VALUES, ...ONE_REPLICA, '--wait', '--timeout', '120s',
-    ).catch(async (error: unknown) => {
-      const said = await Promise.all([['get', 'pods', '-o', 'wide'], [
-        'get', 'events', '--field-selector', 'type!=Normal',
-      ], ['logs', '--tail=20', '--prefix', '-l', 'app.kubernetes.io/name=model-gateway']]
-        .map((args) => world.node.kubectl(...args, '--namespace', NAMESPACE).catch(String)));
-      throw new Error([String(error), ...said].join('\n'), { cause: error });
-    });
-    await makeFirstCall(world);
-    await world.node.kubectl('label', 'namespace', 'team-a', 'pod-security.kubernetes.io/enforce=restricted');
+    world = worldNow();
+    await world.node.kubectl('label', 'namespace', 'team-a', `${ENFORCED}=restricted`);
   });
   afterAll(async () => {
-    await world?.close();
+    await world.node.kubectl('label', 'namespace', 'team-a', `${ENFORCED}-`);
   });
-
-  async function apply(object: object): Promise<void> {
-    const file = join(world.node.folder, 'object.json');
-    await writeFile(file, JSON.stringify(object));
-    await world.node.kubectl('apply', '-f', file);
-  }
-
   const logs = (what: string, container: string): Promise<string> =>
     world.node.kubectl('logs', '--namespace', 'team-a', what, '--container', container);
 
   it('serve a Job without a key, and let it complete', async () => {
-    await apply({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name:
+    await apply(world, { apiVersion: 'batch/v1', kind: 'Job', metadata: { name:
       'once', namespace: 'team-a' }, spec: { backoffLimit: 0, template: podTemplate(CALL, 'Never') } });
     await world.node.kubectl(
       'wait', '--for', 'condition=Complete', 'job/once', '--namespace', 'team-a', '--timeout=45s',
@@ -107,7 +92,7 @@ describe.skipIf(missing)('sidecars on a node', () => {
   });
 
   it('start before their app, are ready with it, and take up another key without a restart', async () => {
-    await apply({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'caller', namespace:
+    await apply(world, { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'caller', namespace:
       'team-a' }, spec: { selector: { matchLabels: { app: 'caller' } }, template: podTemplate(ASK_AGAIN, 'Always') } });
     await world.node.kubectl('rollout', 'status', 'deployment/caller', '--namespace', 'team-a', '--timeout=45s');
     const [, first = ''] = /^200 (\S+)$/m.exec(await eventually('an answer', () =>
@@ -130,7 +115,7 @@ describe.skipIf(missing)('sidecars on a node', () => {
   });
 
   it('are looked at by their admin port, and a pod that cannot have one says why', async () => {
-    await apply({ apiVersion: 'v1', kind: 'Pod', ...podTemplate(ASK_AGAIN, 'Never'), metadata: {
+    await apply(world, { apiVersion: 'v1', kind: 'Pod', ...podTemplate(ASK_AGAIN, 'Never'), metadata: {
       name: 'seen', namespace: 'team-a', labels: { 'modelgateway.dev/inject': 'true' },
       annotations: { 'modelgateway.dev/api-key':
         'first', 'modelgateway.dev/sidecar-port': '4500', 'modelgateway.dev/sidecar-admin-port': '4501' },
@@ -143,9 +128,10 @@ describe.skipIf(missing)('sidecars on a node', () => {
     );
     assert.match(metrics, /modelgateway_sidecar_key_loaded 1/);
     await assert.rejects(fetch(`http://${status.podIP}:4500/v1/models`));
-    await assert.rejects(apply({ apiVersion: 'v1', kind: 'Pod', ...podTemplate(CALL, 'Never'), metadata: {
+    await assert.rejects(apply(world, { apiVersion: 'v1', kind: 'Pod', ...podTemplate(CALL, 'Never'), metadata: {
       name: 'wrong', namespace: 'team-a', labels: { 'modelgateway.dev/inject': 'true' },
       annotations: { 'modelgateway.dev/api-key': 'none' },
     } }), /there is no ApiKey none in the namespace team-a/);
+    await world.node.kubectl('delete', 'pod', 'seen', '--namespace', 'team-a', '--timeout=20s');
   });
-});
+}
