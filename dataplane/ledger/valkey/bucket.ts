@@ -77,7 +77,8 @@ interface Request {
 const MAX_BATCH_OPERATIONS = 64;
 /** While this many batches are in flight, further operations are queued. */
 const MAX_BATCHES = 2;
-const RETRY_MS = 100;
+/** The first delay is short: when a process starts, its connection is usually there within milliseconds. */
+const RETRY_MS = { first: 5, most: 100 };
 /** A timer that fires this late shows that this process was suspended. */
 const STALL_MS = 25;
 /** The time in which every running process notices that the store is empty. */
@@ -287,12 +288,12 @@ export class Bucket {
   /** Resolves when the bucket is open or closed. */
   async #rejoin(): Promise<void> {
     const rejoining: { reason: RestoreReason | undefined } = { reason: undefined };
-    while (this.#state !== 'Closed') {
+    for (let delayMs = RETRY_MS.first; this.#state !== 'Closed'; delayMs = Math.min(2 * delayMs, RETRY_MS.most)) {
       try {
         if (await this.#advance(rejoining)) return this.#become('Open', '');
       } catch (error) {
         this.#become('Down', messageOf(error));
-        await pause(RETRY_MS);
+        await pause(delayMs);
       }
     }
   }
@@ -311,7 +312,7 @@ export class Bucket {
         return false;
       case 'refilling':
         this.#become('Refilling', 'the store had lost something, and waits for what all processes know');
-        await pause(Math.min(this.#reported.remainingMs, RETRY_MS * 10));
+        await pause(Math.min(this.#reported.remainingMs, RETRY_MS.most * 10));
         return false;
       default:
         if (!rejoining.reason) return true;
@@ -331,8 +332,7 @@ export class Bucket {
   async #foundEpoch(after: string): Promise<false> {
     const { connection, base, settings, latestStart } = this.#deps;
     const found = [randomUUID(), after, String(settings.refillMs), String(latestStart())];
-    const head = [...this.#head('found', this.#seq), ...found];
-    await connection.run(base, encodeBatch(head, []));
+    await connection.run(base, encodeBatch([...this.#head('found', this.#seq), ...found], []));
     return false;
   }
 

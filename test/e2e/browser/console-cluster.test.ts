@@ -3,7 +3,6 @@
  * fleet's ledger, and one Chromium for all of them.
  */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { PATIENT } from '../../unit/dataplane/ledger/valkey/subject.ts';
@@ -85,7 +84,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
       anna: { research: EDITS_KEYS }, ben: { support: EDITS_KEYS }, rita: { research: SEES_KEYS }, nina: {},
       paul: { '': DOES_ALL },
     })) tokens.set(name, await makePerson(cluster, name, roles));
-    stage = await openStage(chromium.path, join(folder.path, 'pictures'));
+    stage = await openStage(chromium.path);
   });
   afterAll(async () => {
     try {

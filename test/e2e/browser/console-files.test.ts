@@ -42,7 +42,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
       },
     });
     ({ consoleUrl: url, sdkUrl, adminToken: token } = machine);
-    stage = await openStage(chromium.path, join(machine.path, 'pictures'));
+    stage = await openStage(chromium.path);
     admin = await stage.visitor();
     ({ page } = admin);
     await admin.context.grantPermissions(['clipboard-read', 'clipboard-write']);

@@ -1,10 +1,7 @@
 /** The tasks of each role in a real Chromium, with the number of clicks that they take; typing does not count. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { keysOfResources } from '../../../console/access/key-access.ts';
@@ -25,19 +22,14 @@ const PHONE = { width: 390, height: 844 };
 
 describe.skipIf(chromium.skip)('tasks of each role', () => {
   let stage: Stage;
-  let folder = '';
   const running: { close(): PromiseLike<unknown> }[] = [];
 
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'mgw-roles-'));
-    stage = await openStage(chromium.path, folder);
-  });
+  beforeAll(async () => { stage = await openStage(chromium.path); });
   afterAll(async () => {
     try {
       await stage?.close();
     } finally {
       for (const app of running) await app.close();
-      await rm(folder, { recursive: true, force: true });
     }
   });
 

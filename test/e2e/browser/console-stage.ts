@@ -1,10 +1,9 @@
 /**
  * A real Chromium for the console's tests: one browser for a suite, a context for each person, and one inspection of
- * every page, in both themes and two widths: no violation by axe, no horizontal overflow, and a screenshot in the
- * folder MGW_SCREENSHOTS. The browser's errors (scripts, refused content, failed requests) are collected.
+ * every page, in both themes and two widths: no violation by axe, no horizontal overflow, and, where MGW_SCREENSHOTS
+ * names a folder, a screenshot. The browser's errors (scripts, refused content, failed requests) are collected.
  */
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { axeFaults, isOfHaste, openBrowser, overflow, themeOf } from '../../support/browser.ts';
@@ -33,10 +32,8 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function openStage(chromiumPath: string, pictures: string): Promise<Stage> {
+export async function openStage(chromiumPath: string): Promise<Stage> {
   const browser: Browser = await openBrowser(chromiumPath);
-  const folder = process.env['MGW_SCREENSHOTS'] ?? pictures;
-  await mkdir(folder, { recursive: true });
   const complaints: string[] = [];
   return {
     async visitor(options = {}) {
@@ -48,7 +45,7 @@ export async function openStage(chromiumPath: string, pictures: string): Promise
       listen(page, complaints, expected);
       return {
         page, context,
-        inspect: (name) => inspect(page, name, folder),
+        inspect: (name) => inspect(page, name),
         press: (name) => page.locator('main').getByRole('button', { name, exact: true }).click(),
         expectStatus: (status) => { expected.push(status); },
       };
@@ -77,7 +74,8 @@ function listen(page: Page, complaints: string[], expected: number[]): void {
   });
 }
 
-async function inspect(page: Page, name: string, folder: string): Promise<void> {
+async function inspect(page: Page, name: string): Promise<void> {
+  const folder = process.env['MGW_SCREENSHOTS'];
   for (const viewport of WIDTHS) {
     await page.setViewportSize(viewport);
     for (const colorScheme of THEMES) {
@@ -86,14 +84,18 @@ async function inspect(page: Page, name: string, folder: string): Promise<void> 
       assert.equal(await themeOf(page), colorScheme, where);
       assert.equal(await overflow(page), 0, `${where}: wider than the screen`);
       assert.deepEqual(await axeFaults(page), [], where);
-      await page.evaluate('scrollTo(0, 0)');
-      // rows below the window are not rendered (content-visibility)
-      const height = await page.evaluate('document.documentElement.scrollHeight');
-      await page.setViewportSize({ ...viewport, height: Math.max(viewport.height, Number(height)) });
-      await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${viewport.width}.png`), fullPage: true });
-      await page.setViewportSize(viewport);
+      if (folder) await takePicture(page, viewport, join(folder, `${name}-${colorScheme}-${viewport.width}.png`));
     }
   }
   await page.setViewportSize(DESK);
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+}
+
+/** Of the whole page: rows below the window would not be rendered (content-visibility). */
+async function takePicture(page: Page, viewport: typeof DESK, path: string): Promise<void> {
+  await page.evaluate('scrollTo(0, 0)');
+  const height = await page.evaluate('document.documentElement.scrollHeight');
+  await page.setViewportSize({ ...viewport, height: Math.max(viewport.height, Number(height)) });
+  await page.screenshot({ path, fullPage: true });
+  await page.setViewportSize(viewport);
 }

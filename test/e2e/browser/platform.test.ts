@@ -62,7 +62,7 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
       index % 9 === 0 ? each : { ...each, upstreamCostNanoUsd: each.costNanoUsd * 17n / 20n })));
     await stand.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
-    stage = await openStage(chromium.path, '/tmp/mgw-platform-pictures');
+    stage = await openStage(chromium.path);
     visitor = await stage.visitor();
     const { page } = visitor;
     await page.goto(url);

@@ -48,7 +48,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     ({ consoleUrl: url, sdkUrl, adminToken: token } = machine);
     const secret = await readFile(join(machine.path, 'data', 'secrets', 'research', 'ci-bot-key.yaml'), 'utf8');
     key = /sk-\w+/.exec(secret)?.[0] ?? assert.fail(secret);
-    stage = await openStage(chromium.path, join(machine.path, 'pictures'));
+    stage = await openStage(chromium.path);
     admin = await stage.visitor();
     ({ page } = admin);
     await admin.context.grantPermissions(['clipboard-read', 'clipboard-write']);

@@ -32,7 +32,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     fill({ records, entries, counts, uids });
     await stand.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
-    stage = await openStage(chromium.path, '/tmp/mgw-usage-pictures');
+    stage = await openStage(chromium.path);
     visitor = await stage.visitor();
     const { page } = visitor;
     await page.goto(`${url}/sign-in`);

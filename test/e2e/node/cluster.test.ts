@@ -13,6 +13,7 @@ import { NAMESPACE, ROOT } from '../charts/situations.ts';
 import { nanoUsd } from '../../support/api/client.ts';
 import type { KubeAnswer } from '../../support/kube/client.ts';
 import { readBooks, reconcile } from './books.ts';
+import { testSidecars } from './sidecars.ts';
 import { failures, isSpent, startTraffic } from './traffic.ts';
 import type { Traffic } from './traffic.ts';
 import {
@@ -119,6 +120,8 @@ describe.skipIf(missing)('a release on a node', () => {
       'logs', 'job/assistant', '--container', 'assistant', '--namespace', 'team-a',
     ), 'hello from a sidecar\n');
   });
+
+  describe('sidecars', () => testSidecars(() => release));
 
   for (const [component, count] of RESTARTED) {
     it(`loses no call while its ${component} is restarted`, async () => {

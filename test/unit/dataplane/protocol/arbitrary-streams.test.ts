@@ -143,14 +143,14 @@ for (const dialect of DIALECTS) {
       const bytes = Buffer.from(events.join(''));
       assertCutAlike(() =>
         openStream(dialect, dialect, { wantsStreamUsage }), end === null ? bytes : bytes.subarray(0, end), cuts);
-    }), { numRuns: 200 });
+    }), { numRuns: 100 });
   });
 
   test(`${dialect} passed through: arbitrary streams with bytes changed, removed or inserted`, () => {
     fc.assert(fc.property(streams[dialect].filter((events) =>
       events.length > 0), places, changes, (events, cuts, edits) => {
       assertCutAlike(() => openStream(dialect, dialect), changed(Buffer.from(events.join('')), edits), cuts);
-    }), { numRuns: 200 });
+    }), { numRuns: 100 });
   });
 }
 
@@ -166,7 +166,7 @@ for (const upstream of DIALECTS) {
     ), places, notes, fc.boolean(), cutOff, (...[events, cuts, answerNotes, wantsStreamUsage, end]) => {
       const bytes = Buffer.from(events.join('') + ENDS[upstream]);
       assertSame(end === null ? bytes : bytes.subarray(0, end), cuts, { wantsStreamUsage, notes: answerNotes });
-    }), { numRuns: 200 });
+    }), { numRuns: 100 });
   });
 
   test(`converted from ${upstream}: arbitrary streams with bytes changed, removed or inserted`, () => {
@@ -175,7 +175,7 @@ for (const upstream of DIALECTS) {
     ), places, fc.option(changes), (events, cuts, edits) => {
       const bytes = Buffer.from(events.join(''));
       assertSame(edits === null ? bytes : changed(bytes, edits), cuts);
-    }), { numRuns: 200 });
+    }), { numRuns: 100 });
   });
 }
 

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'vitest';
 import type { LedgerGauges } from '../../../../dataplane/ledger/ledger.ts';
 import type { MetricRow } from '../../../../dataplane/telemetry/metric-set.ts';
 import { METRICS } from '../../../../dataplane/telemetry/metric-table.ts';
 import { createMetrics } from '../../../../dataplane/telemetry/metrics.ts';
 import type { Metrics } from '../../../../dataplane/telemetry/metrics.ts';
-import { metricsText } from '../../../../tools/generate/metrics-doc.ts';
 import { attemptOf, reportOf } from './report.ts';
 
 /** The samples of a page, by name and sorted labels. */
@@ -216,7 +214,18 @@ test('names and labels follow Prometheus\' conventions, and only one metric has 
   }
 });
 
-test('docs/metrics.md is current', () => {
-  const page = readFileSync(new URL('../../../../docs/metrics.md', import.meta.url), 'utf8');
-  assert.equal(page, metricsText(), 'write it again: npm run generate');
+test('timeouts are told by key, for no more keys than fit', async () => {
+  const metrics = createMetrics({ version: 'test' });
+  const count = (name: string, timedOut: boolean): void =>
+    metrics.call(reportOf({ timedOut, key: { uid: 'u1', namespace: 'team', name, prefix: 'sk-', account: 'team/a' } }));
+  count('none', false);
+  for (let n = 0; n < 5; n++) count('worst', true);
+  for (let n = 0; n < 200; n++) count(`many-${n}`, true);
+  const text = await metrics.registry.metrics();
+  metrics.close();
+  const lines = text.split('\n').filter((line) => line.startsWith('modelgateway_key_timeouts_total{'));
+  assert.equal(lines.length, 50);
+  assert.ok(lines.includes('modelgateway_key_timeouts_total{key="team/worst"} 5'));
+  assert.ok(lines.includes('modelgateway_key_timeouts_total{key="team/many-199"} 1'));
+  assert.ok(!text.includes('team/none') && !text.includes('team/many-3"'));
 });

@@ -161,7 +161,7 @@ test('puts no key and no Secret value into a status or, except providers\' crede
   }), { numRuns: 100 });
 });
 
-test('translates 10,000 keys in reasonable time', () => {
+test('translates 10,000 keys', () => {
   const platform = JSON.stringify({
     apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group', metadata: { name: 'main' },
     spec: { allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }] },
@@ -177,12 +177,8 @@ test('translates 10,000 keys in reasonable time', () => {
       }, stringData: { apiKey: `sk-${String(index).padStart(40, '0')}` } }),
     ].join('\n---\n');
   });
-  const loadBegan = performance.now();
   const { resources, isValid } = loadText([platform, ...texts].join('\n---\n'));
-  const translateBegan = performance.now();
   const { snapshot } = translate(resources, options);
-  console.info(`loaded in ${Math.round(translateBegan - loadBegan)} ms, translated in ` +
-    `${Math.round(performance.now() - translateBegan)} ms`);
   assert.ok(isValid);
   assert.equal(snapshot.keys.length, 10_000);
 });

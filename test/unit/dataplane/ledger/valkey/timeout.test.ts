@@ -1,15 +1,20 @@
 /**
  * An operation without a reply in time is rejected, once; time in which the process itself was suspended does not
- * count.
+ * count. The ledger's URL sets how long a call waits for the server.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
 import { OutcomeUnknown } from '#ledger/valkey/replies.ts';
+import { openValkeyLedger } from '#ledger/valkey.ts';
+import { startValkey, valkey } from '../../../../support/valkey.ts';
+import { holdRequest } from '../calls.ts';
+import { HELD } from '../contract-scenario.ts';
 import { PATIENT } from './subject.ts';
 
 const BEAT = { name: 'beat', args: [] };
+const PAUSE_MS = '500';
 
 /** A bucket whose server replies to each batch on request, and to an empty batch at once. */
 async function withBucket(
@@ -79,4 +84,24 @@ describe('a bucket', () => {
     batches[0]?.('ok\x1eok');
     assert.deepEqual(await asked, ['ok']);
   }));
+});
+
+describe.skipIf(valkey.skip)('the parameter timeout-ms', () => {
+  let server: Awaited<ReturnType<typeof startValkey>>;
+  beforeAll(async () => {
+    server = await startValkey();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  it('has a call wait for a server that pauses, or refuses it before', async () => {
+    const open = (query: string): ReturnType<typeof openValkeyLedger> =>
+      openValkeyLedger({ url: `${server.url}?${query}`, over: { refillMs: 0 } });
+    const [hasty, patient] = [await open('prefix=hasty&timeout-ms=50'), await open('prefix=patient&timeout-ms=2000')];
+    await server.command('CLIENT', 'PAUSE', PAUSE_MS, 'WRITE');
+    await Promise.all([
+      assert.rejects(hasty.hold(holdRequest('a', 10n)), LedgerUnavailable),
+      patient.hold(holdRequest('a', 10n)).then((result) => assert.deepEqual(result, HELD(10n))),
+    ]);
+    await Promise.all([hasty.close(), patient.close()]);
+  });
 });

@@ -6,18 +6,12 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, it } from 'vitest';
-import { CHART, NAMESPACE } from '../charts/situations.ts';
-import {
-  clusterReleaseMissing, eventually, installDefinitions, makeFirstCall, openClusterRelease, RELEASE, VALUES,
-} from './cluster-release.ts';
+import { afterAll, beforeAll, it } from 'vitest';
+import { eventually } from './cluster-release.ts';
 import type { ClusterRelease } from './cluster-release.ts';
 
-const missing = await clusterReleaseMissing();
 const IMAGE = 'model-gateway:0.1.0';
-const ONE_REPLICA = [
-  'sidecar.enabled=true', 'edge.enabled=false', 'dataplane.replicas=1', 'operator.replicas=1',
-].flatMap((each) => ['--set', each]);
+const ENFORCED = 'pod-security.kubernetes.io/enforce';
 
 /** An app that prints its responses, and whether it can see the key. */
 const CALL = `
@@ -62,38 +56,27 @@ function podTemplate(script: string, restartPolicy: string): object {
   };
 }
 
-describe.skipIf(missing)('sidecars on a node', () => {
+async function apply({ node }: ClusterRelease, object: object): Promise<void> {
+  const file = join(node.folder, 'object.json');
+  await writeFile(file, JSON.stringify(object));
+  await node.kubectl('apply', '-f', file);
+}
+
+/** To be called within the suite of a release, whose node then runs the pods. */
+export function testSidecars(currentRelease: () => ClusterRelease): void {
   let release: ClusterRelease;
   beforeAll(async () => {
-    release = await openClusterRelease();
-    await installDefinitions(release);
-    await release.helm(
-      'install', RELEASE, CHART, '--values', VALUES, ...ONE_REPLICA, '--wait', '--timeout', '120s',
-    ).catch(async (error: unknown) => {
-      const said = await Promise.all([['get', 'pods', '-o', 'wide'], [
-        'get', 'events', '--field-selector', 'type!=Normal',
-      ], ['logs', '--tail=20', '--prefix', '-l', 'app.kubernetes.io/name=model-gateway']]
-        .map((args) => release.node.kubectl(...args, '--namespace', NAMESPACE).catch(String)));
-      throw new Error([String(error), ...said].join('\n'), { cause: error });
-    });
-    await makeFirstCall(release);
-    await release.node.kubectl('label', 'namespace', 'team-a', 'pod-security.kubernetes.io/enforce=restricted');
+    release = currentRelease();
+    await release.node.kubectl('label', 'namespace', 'team-a', `${ENFORCED}=restricted`);
   });
   afterAll(async () => {
-    await release?.close();
+    await release.node.kubectl('label', 'namespace', 'team-a', `${ENFORCED}-`);
   });
-
-  async function apply(object: object): Promise<void> {
-    const file = join(release.node.folder, 'object.json');
-    await writeFile(file, JSON.stringify(object));
-    await release.node.kubectl('apply', '-f', file);
-  }
-
   const logs = (what: string, container: string): Promise<string> =>
     release.node.kubectl('logs', '--namespace', 'team-a', what, '--container', container);
 
   it('serve a Job without a key, and let it complete', async () => {
-    await apply({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name:
+    await apply(release, { apiVersion: 'batch/v1', kind: 'Job', metadata: { name:
       'once', namespace: 'team-a' }, spec: { backoffLimit: 0, template: podTemplate(CALL, 'Never') } });
     await release.node.kubectl(
       'wait', '--for', 'condition=Complete', 'job/once', '--namespace', 'team-a', '--timeout=45s',
@@ -109,7 +92,7 @@ describe.skipIf(missing)('sidecars on a node', () => {
   });
 
   it('start before their app, become ready with it, and use a new key without a restart', async () => {
-    await apply({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'caller', namespace:
+    await apply(release, { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'caller', namespace:
       'team-a' }, spec: { selector: { matchLabels: { app: 'caller' } }, template: podTemplate(ASK_AGAIN, 'Always') } });
     await release.node.kubectl('rollout', 'status', 'deployment/caller', '--namespace', 'team-a', '--timeout=45s');
     const [, first = ''] = /^200 (\S+)$/m.exec(await eventually('an answer', () =>
@@ -134,7 +117,7 @@ describe.skipIf(missing)('sidecars on a node', () => {
   });
 
   it('are probed at their admin port, and a pod that cannot have one reports why', async () => {
-    await apply({ apiVersion: 'v1', kind: 'Pod', ...podTemplate(ASK_AGAIN, 'Never'), metadata: {
+    await apply(release, { apiVersion: 'v1', kind: 'Pod', ...podTemplate(ASK_AGAIN, 'Never'), metadata: {
       name: 'seen', namespace: 'team-a', labels: { 'modelgateway.dev/inject': 'true' },
       annotations: { 'modelgateway.dev/api-key':
         'first', 'modelgateway.dev/sidecar-port': '4500', 'modelgateway.dev/sidecar-admin-port': '4501' },
@@ -149,9 +132,10 @@ describe.skipIf(missing)('sidecars on a node', () => {
     );
     assert.match(metrics, /modelgateway_sidecar_key_loaded 1/);
     await assert.rejects(fetch(`http://${status.podIP}:4500/v1/models`));
-    await assert.rejects(apply({ apiVersion: 'v1', kind: 'Pod', ...podTemplate(CALL, 'Never'), metadata: {
+    await assert.rejects(apply(release, { apiVersion: 'v1', kind: 'Pod', ...podTemplate(CALL, 'Never'), metadata: {
       name: 'wrong', namespace: 'team-a', labels: { 'modelgateway.dev/inject': 'true' },
       annotations: { 'modelgateway.dev/api-key': 'none' },
     } }), /there is no ApiKey none in the namespace team-a/);
+    await release.node.kubectl('delete', 'pod', 'seen', '--namespace', 'team-a', '--timeout=20s');
   });
-});
+}
