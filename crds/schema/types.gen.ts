@@ -85,6 +85,11 @@ export interface AccountStatus {
   /** What is left, creditUsd less spentUsd, in USD. */
   readonly balanceUsd?: string;
   /**
+   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
+   * the gateway runs, or that it cannot write, so the conditions may be out of date.
+   */
+  readonly lastConfirmedTime?: string;
+  /**
    * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only
    * while they hold.
    */
@@ -217,6 +222,11 @@ export interface ApiKeyStatus {
   /** When a call with this key was last settled. */
   readonly lastUsedTime?: string;
   /**
+   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
+   * the gateway runs, or that it cannot write, so the conditions may be out of date.
+   */
+  readonly lastConfirmedTime?: string;
+  /**
    * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only
    * while they hold.
    */
@@ -319,6 +329,11 @@ export interface GroupStatus {
   readonly models?: number;
   /** How many accepted ApiKeys name this group. */
   readonly keys?: number;
+  /**
+   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
+   * the gateway runs, or that it cannot write, so the conditions may be out of date.
+   */
+  readonly lastConfirmedTime?: string;
   /**
    * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only
    * while they hold.
@@ -682,6 +697,11 @@ export interface ModelRouteStatus {
   /** How many of its channels can be used. */
   readonly channels?: number;
   /**
+   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
+   * the gateway runs, or that it cannot write, so the conditions may be out of date.
+   */
+  readonly lastConfirmedTime?: string;
+  /**
    * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only
    * while they hold.
    */
@@ -908,6 +928,11 @@ export interface PriceCatalogStatus {
   readonly observedGeneration?: number;
   /** How many models have their price from this catalog. */
   readonly models?: number;
+  /**
+   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
+   * the gateway runs, or that it cannot write, so the conditions may be out of date.
+   */
+  readonly lastConfirmedTime?: string;
   /**
    * The state of this object. Ready sums up the others. Reconciling and Stalled, and those that warn, are there only
    * while they hold.
