@@ -146,7 +146,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     onChange(leads, address) {
       meter.set('modelgateway_operator_leader', {}, leads ? 1 : 0);
       fleet.leaderAt(address);
-      upkeep.check();
+      if (leads) upkeep.check();
       controller.lead(leads).catch((error: unknown) => log.error({ err: error }, 'the lead could not be taken up'));
     },
   });
