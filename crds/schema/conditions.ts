@@ -51,6 +51,8 @@ export const REASONS = {
 
   GatewayRemoved: 'The gateway was uninstalled; no proxy serves it until one is installed again.',
 
+  GatewaySilent: 'No operator of the gateway has confirmed the status for a day, so nobody knows whether it is true.',
+
   // What providers say.
   CredentialRefused: 'A provider refuses the gateway\'s credential; the message names the channel.',
   ModelRefused: 'A provider knows no such model or path; the message names the channel.',
@@ -96,7 +98,7 @@ const NOT_ACCEPTED = [
   'MemberNotDirect', 'MemberNotAccepted',
 ] as const;
 
-const NOT_PROGRAMMED = ['NotAccepted', 'Rejected', 'Reconciling', 'NoProxies', 'GatewayRemoved'] as const;
+const NOT_PROGRAMMED = ['NotAccepted', 'Rejected', 'Reconciling', 'NoProxies', 'GatewayRemoved', 'GatewaySilent'] as const;
 
 /** The condition types, the kinds that have them, and the reasons each may give. */
 export const CONDITIONS = {

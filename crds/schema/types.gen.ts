@@ -85,6 +85,11 @@ export interface AccountStatus {
   /** creditUsd minus spentUsd, in USD. */
   readonly balanceUsd?: string;
   /**
+   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
+   * the gateway runs, or that it cannot write, so the conditions may be out of date.
+   */
+  readonly lastConfirmedTime?: string;
+  /**
    * The state of this object. Ready summarises the others. Reconciling, Stalled and the warnings are present only while
    * they are true.
    */
@@ -217,6 +222,11 @@ export interface ApiKeyStatus {
   /** When a call with this key was last settled. */
   readonly lastUsedTime?: string;
   /**
+   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
+   * the gateway runs, or that it cannot write, so the conditions may be out of date.
+   */
+  readonly lastConfirmedTime?: string;
+  /**
    * The state of this object. Ready summarises the others. Reconciling, Stalled and the warnings are present only while
    * they are true.
    */
@@ -321,6 +331,11 @@ export interface GroupStatus {
   readonly models?: number;
   /** How many accepted ApiKeys refer to this group. */
   readonly keys?: number;
+  /**
+   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
+   * the gateway runs, or that it cannot write, so the conditions may be out of date.
+   */
+  readonly lastConfirmedTime?: string;
   /**
    * The state of this object. Ready summarises the others. Reconciling, Stalled and the warnings are present only while
    * they are true.
@@ -688,6 +703,11 @@ export interface ModelRouteStatus {
   /** How many of its channels are usable. */
   readonly channels?: number;
   /**
+   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
+   * the gateway runs, or that it cannot write, so the conditions may be out of date.
+   */
+  readonly lastConfirmedTime?: string;
+  /**
    * The state of this object. Ready summarises the others. Reconciling, Stalled and the warnings are present only while
    * they are true.
    */
@@ -912,6 +932,11 @@ export interface PriceCatalogStatus {
   readonly observedGeneration?: number;
   /** How many models get their price from this catalog. */
   readonly models?: number;
+  /**
+   * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
+   * the gateway runs, or that it cannot write, so the conditions may be out of date.
+   */
+  readonly lastConfirmedTime?: string;
   /**
    * The state of this object. Ready summarises the others. Reconciling, Stalled and the warnings are present only while
    * they are true.

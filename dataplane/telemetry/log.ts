@@ -23,8 +23,11 @@ const REDACTED = '[redacted]';
 /** Matches every line with a secret, so that nearly all other lines cost only one search. */
 const SUSPECT = /sk-[A-Za-z0-9_-]{16}|bearer|basic|authorization|api[-_]?key|cookie/i;
 const SECRET_FIELD = /"([\w-]*(?:authorization|api[-_]?key|cookie))":(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])/gi;
-/** Longer than any prefix that is shown to people. */
-const KEY_LIKE = /sk-[A-Za-z0-9_-]{16,}/g;
+/**
+ * Longer than any prefix that is shown to people. A name such as task-runner-production is none: a key follows neither
+ * a letter, but for an escape of JSON, nor a digit or hyphen, unless it is as long and plain as a generated one.
+ */
+const KEY_LIKE = /(?<=^|[^A-Za-z0-9_-]|\\[nrtbf]|\\u[0-9a-f]{4})sk-[A-Za-z0-9_-]{16,}|sk-[A-Za-z0-9]{40,}/g;
 const BEARER_LIKE = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi;
 
 /** Creates a logger that writes ISO times and levels as words. */

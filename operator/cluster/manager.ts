@@ -25,6 +25,7 @@ import { clusterKeys } from '../reconcile/cluster-keys.ts';
 import { knownSpending } from '../reconcile/known-spending.ts';
 import type { KnownSpending } from '../reconcile/known-spending.ts';
 import type { MintedKey } from '../reconcile/mint-keys.ts';
+import { statusId } from '../reconcile/status-tracker.ts';
 import type { ObjectStatus } from '../reconcile/status-tracker.ts';
 import type { ProxyProgress } from '../status/programming.ts';
 import type { UpstreamRefusal } from '../status/refusals.ts';
@@ -33,9 +34,12 @@ import { createClusterCache } from '../store/cluster-cache.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
 import { fingerprintOf, withFingerprints } from '../store/fingerprint.ts';
 import { deriveKey } from '../store/gateway-key.ts';
+import type { LiveObject } from '../store/live-objects.ts';
 import type { Resources } from '../store/resources.ts';
 import { createWriteBudget } from '../status/write-budget.ts';
 import { StatusWriter } from '../status/writer.ts';
+import { startConfirmations } from './confirmations.ts';
+import { watchForRemoval } from './removal.ts';
 
 /** Publishes the configuration to the proxies and reports their acknowledgements. */
 export interface ProxyDistribution {
@@ -67,7 +71,10 @@ export interface ClusterManagerOptions {
   readonly meter: MetricsRecorder;
   readonly clock?: OperatorClock;
   /** Shorter intervals, for tests. */
-  readonly waits?: { readonly idleTimeoutMs?: number; readonly settleMs?: number; readonly spendingEveryMs?: number };
+  readonly waits?: {
+    readonly idleTimeoutMs?: number; readonly settleMs?: number; readonly spendingEveryMs?: number;
+    readonly sweepEveryMs?: number;
+  };
 }
 
 export interface ClusterManager {
@@ -107,32 +114,31 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
   const provider = provideCluster({
     client, clock, meter, log, gatewayNamespace, macKey, ...waits, admit: admitObjects(loadApiKindsSync()),
     ...options.watchNamespaces && { watchNamespaces: options.watchNamespaces },
-    onResources: () => started && controller.resourcesChanged(),
+    onResources() {
+      upkeep.check();
+      if (started) controller.resourcesChanged();
+    },
     onLive: (id) => controller.liveChanged(id),
     onChange: (id) => cache.changed(id),
   });
-  const cache = createClusterCache({
-    objects: provider.objects, after: clock.after,
-    namespaces: () =>
-      options.watchNamespaces ? [gatewayNamespace, ...options.watchNamespaces] : provider.resources().namespaces.keys(),
-    covers: (namespace) => !options.watchNamespaces || namespace === gatewayNamespace ||
-      options.watchNamespaces.includes(namespace),
-  });
-  provider.ready.then(() => cache.complete(), () => undefined);
+  const cache = openCache(options, provider, clock);
   const events = recordEvents(options, clock);
+  const writable = writableObjects(provider, gatewayNamespace);
   const desired = (id: string): ObjectStatus['status'] | undefined => {
     const status = controller.status(id);
     return status && withFingerprints(status, fingerprintKey);
   };
-  const writer =
-    writeStatuses({ ...options, clock }, { provider, events, leading, desired });
+  const writer = writeStatuses({ ...options, clock }, { provider, events, leading, desired, writable });
   const controller = new ClusterController({
     gatewayNamespace, provider, proxies: fleet, writer, clock, meter, log, ...waits,
     sealingKeys: [deriveKey(gatewayKey, 'sealing').toString('base64')],
     keys: clusterKeys({ client, provider, macKey, nowMs: () => clock.nowMs(), leading }),
-    onMinted: (minted) => recordMinted(minted, { provider, events, meter }),
-    onUnserved: ({ id, message }) => recordUnserved(id, message, { provider, events }),
+    onMinted: (minted) => recordMinted(minted, { writable, events, meter }),
+    onUnserved: ({ id, message }) => recordUnserved(id, message, { writable, events }),
     ...options.ledger && { ledger: options.ledger },
+  });
+  const upkeep = startUpkeep({ ...options, clock }, {
+    provider, leading, writable, ownIds: () => controller.statuses().map(statusId),
   });
   const unlisten =
     [fleet.onProgress((ids) => controller.progressed(ids)), fleet.onRefusal((refusal) => controller.refused(refusal))];
@@ -141,6 +147,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     onChange(leads, address) {
       meter.set('modelgateway_operator_leader', {}, leads ? 1 : 0);
       fleet.leaderAt(address);
+      if (leads) upkeep.check();
       controller.lead(leads).catch((error: unknown) => log.error({ err: error }, 'the lead could not be taken up'));
     },
   });
@@ -172,9 +179,69 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     async stop() {
       for (const end of unlisten) end();
       // nothing may be written after the Lease is released
-      await Promise.all([controller.stop(), provider.stop(), leaseWatch.stop()]);
+      await Promise.all([controller.stop(), upkeep.stop(), provider.stop(), leaseWatch.stop()]);
       await lease.stop();
       await events.stop();
+    },
+  };
+}
+
+type WithClock = ClusterManagerOptions & { readonly clock: OperatorClock };
+
+function openCache(
+  { gatewayNamespace, watchNamespaces }: ClusterManagerOptions, provider: ClusterProvider, clock: OperatorClock,
+): ReturnType<typeof createClusterCache> {
+  const cache = createClusterCache({
+    objects: provider.objects, after: clock.after,
+    namespaces: () =>
+      watchNamespaces ? [gatewayNamespace, ...watchNamespaces] : provider.resources().namespaces.keys(),
+    covers: (namespace) => !watchNamespaces || namespace === gatewayNamespace || watchNamespaces.includes(namespace),
+  });
+  provider.ready.then(() => cache.complete(), () => undefined);
+  return cache;
+}
+
+/** Finds an object that may be written: neither it, its namespace nor the gateway's namespace is being deleted. */
+type FindWritable = (id: string) => LiveObject | undefined;
+
+function writableObjects(provider: ClusterProvider, gatewayNamespace: string): FindWritable {
+  return (id) => {
+    const live = provider.objects.live(id);
+    if (!live || provider.isTerminating(gatewayNamespace)) return undefined;
+    return provider.isTerminating(live.namespace) ? undefined : live;
+  };
+}
+
+interface UpkeepParts {
+  readonly provider: ClusterProvider;
+  readonly leading: () => boolean;
+  readonly writable: FindWritable;
+  /** The gateway's own objects, by "Kind namespace/name". */
+  readonly ownIds: () => readonly string[];
+}
+
+interface Upkeep {
+  /** Call it when this replica may have become the leader, and when a namespace may be in deletion. */
+  check(): void;
+  stop(): Promise<void>;
+}
+
+/** Confirms statuses while a gateway runs, and withdraws them when its namespace is deleted. */
+function startUpkeep(options: WithClock, { provider, ...parts }: UpkeepParts): Upkeep {
+  const { client, clock, log, gatewayNamespace, waits } = options;
+  const confirmations = startConfirmations({
+    client, clock, log, gatewayNamespace, ...parts, ...waits,
+    tenantObjects: () => [...provider.objects.ofKind('Account'), ...provider.objects.ofKind('ApiKey')],
+    onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),
+  });
+  const removal = watchForRemoval({
+    client, log, gatewayNamespace, nowMs: () => clock.nowMs(),
+    isDue: () => parts.leading() && provider.isTerminating(gatewayNamespace),
+  });
+  return {
+    check: () => removal.check(),
+    async stop() {
+      await Promise.all([confirmations.stop(), removal.ended()]);
     },
   };
 }
@@ -198,11 +265,11 @@ interface WriterParts {
   readonly events: EventRecorder;
   readonly leading: () => boolean;
   readonly desired: (id: string) => ObjectStatus['status'] | undefined;
+  readonly writable: FindWritable;
 }
 
 function writeStatuses(
-  options: ClusterManagerOptions & { readonly clock: OperatorClock },
-  { provider, events, leading, desired }: WriterParts,
+  options: WithClock, { provider, events, leading, desired, writable }: WriterParts,
 ): StatusWriter {
   const { client, gatewayNamespace, meter, log, clock, waits = {} } = options;
   const statuses = createStatusClient({
@@ -213,7 +280,7 @@ function writeStatuses(
     clock, meter, log, ...waits.spendingEveryMs !== undefined && { spendingEveryMs: waits.spendingEveryMs },
     desired: (id) => desired(id) && { ...desired(id) },
     live(id) {
-      const live = provider.objects.live(id);
+      const live = writable(id);
       return live && { ...live, status: { ...live.status } };
     },
     apply: (target, owner, part) => statuses.apply(target, owner, part),
@@ -224,21 +291,23 @@ function writeStatuses(
   });
 }
 
+interface EventParts {
+  readonly writable: FindWritable;
+  readonly events: EventRecorder;
+}
+
 /** Records an Event for the owner of an object that no operator serves. */
-function recordUnserved(
-  id: string, note: string,
-  { provider, events }: { readonly provider: ClusterProvider; readonly events: EventRecorder },
-): void {
-  const object = provider.objects.live(id);
+function recordUnserved(id: string, note: string, { writable, events }: EventParts): void {
+  const object = writable(id);
   if (object) events.record(object, { type: 'Warning', reason: 'GatewayNotServed', note });
 }
 
 /** Records an Event that a key was created, without the key. */
-function recordMinted({ namespace, name }: MintedKey, {
-  provider, events, meter,
-}: { readonly provider: ClusterProvider; readonly events: EventRecorder; readonly meter: MetricsRecorder }): void {
+function recordMinted(
+  { namespace, name }: MintedKey, { writable, events, meter }: EventParts & { readonly meter: MetricsRecorder },
+): void {
   meter.add('modelgateway_operator_keys_made_total', { outcome: 'ok' }, 1);
-  const apiKey = provider.objects.live(`ApiKey ${namespace}/${name}`);
+  const apiKey = writable(`ApiKey ${namespace}/${name}`);
   if (apiKey)
     events.record(apiKey, { type: 'Normal', reason: 'KeyMade', note: 'A key was made and written into its Secret.' });
 }

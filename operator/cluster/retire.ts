@@ -1,9 +1,10 @@
 /**
- * Marks in the statuses of a gateway's objects that it was uninstalled: Ready and Programmed become Unknown, and
- * everything else keeps its last value. It runs after the operators have ended, because nothing else would correct the
- * statuses.
+ * Marks in the statuses of a gateway's objects that it was removed: Ready and Programmed become Unknown, and everything
+ * else keeps its last value. It runs once no operator writes statuses any more, because nothing else would correct
+ * them.
  */
 import { CONDITIONS, REASONS } from '#crds/conditions.ts';
+import type { Reason } from '#crds/conditions.ts';
 import type { Condition, Kind } from '#crds/types.gen.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { pathOfKind } from '../kube/parse-object.ts';
@@ -18,12 +19,15 @@ export interface RetireOptions {
   /** The namespaces to search; absent: all. */
   readonly namespaces?: readonly string[];
   readonly nowMs: number;
+  /** Absent: all. */
+  readonly kinds?: readonly Kind[];
 }
 
 /** The fields of an object that may have a status. */
 interface LiveObject {
   readonly metadata: {
     readonly namespace: string; readonly name: string; readonly uid: string; readonly resourceVersion: string;
+    readonly deletionTimestamp?: string;
   };
   readonly spec: { readonly gatewayNamespace?: string };
   readonly status?: StatusBody;
@@ -35,57 +39,66 @@ interface ObjectPage {
 }
 
 const PAGE = 500;
+const WRITES_AT_ONCE = 16;
+const GATEWAY_REMOVED = { reason: 'GatewayRemoved', message: REASONS.GatewayRemoved } as const;
 const RETIRED: ReadonlySet<string> = new Set(['Ready', 'Programmed']);
 
-/** Resolves with the number of updated objects. Rejects with KubeError or KubeUnreachable. */
+/**
+ * Resolves with the number of updated objects; those that are being deleted stay as they are. Rejects with KubeError or
+ * KubeUnreachable.
+ */
 export async function retireObjects(options: RetireOptions): Promise<number> {
   const statuses = createStatusClient({ ...options, leading: () => true, onWritten: () => undefined });
   let written = 0;
-  for (const kind of CONDITIONS.Ready.kinds) {
-    for await (const { metadata, status } of ownObjects(kind, options)) {
-      const retired = status && retiredStatus(status, options.nowMs);
-      if (!retired) continue;
-      const outcome = await statuses.apply({ kind, ...metadata }, 'operator', partOf(retired, 'operator'));
-      if (outcome === 'Written') written += 1;
+  const retire = async (kind: Kind, { metadata, status }: LiveObject): Promise<void> => {
+    if (!status || metadata.deletionTimestamp !== undefined) return;
+    const retired = withdrawnStatus(status, options.nowMs, GATEWAY_REMOVED);
+    if (!retired) return;
+    const outcome = await statuses.apply({ kind, ...metadata }, 'operator', partOf(retired, 'operator'));
+    if (outcome === 'Written') written += 1;
+  };
+  for (const kind of options.kinds ?? CONDITIONS.Ready.kinds) {
+    for await (const objects of ownObjects(kind, options)) {
+      for (let at = 0; at < objects.length; at += WRITES_AT_ONCE)
+        await Promise.all(objects.slice(at, at + WRITES_AT_ONCE).map((object) => retire(kind, object)));
     }
   }
   return written;
 }
 
-/** The status after the uninstall; undefined if the present one stays true. */
-function retiredStatus(status: StatusBody, nowMs: number): StatusBody | undefined {
+/** The status with Ready and Programmed as Unknown; undefined if they are already. */
+export function withdrawnStatus(
+  status: StatusBody, nowMs: number, why: { readonly reason: Reason; readonly message: string },
+): StatusBody | undefined {
   const { conditions = [] } = status;
   const isUntrue = ({ type, status: state }: Condition): boolean => RETIRED.has(type) && state !== 'Unknown';
   if (!conditions.some(isUntrue)) return undefined;
+  const lastTransitionTime = formatTime(nowMs);
   return {
     ...status,
-    conditions: conditions.map((condition) => (isUntrue(condition)
-      ? {
-        ...condition, status: 'Unknown', reason: 'GatewayRemoved', message: REASONS.GatewayRemoved,
-        lastTransitionTime: formatTime(nowMs),
-      }
-      : condition)),
+    conditions: conditions.map((condition) =>
+      isUntrue(condition) ? { ...condition, ...why, status: 'Unknown', lastTransitionTime } : condition),
   };
 }
 
-/** The gateway's objects: those in its namespace, and ApiKeys and Accounts in any namespace that name it. */
+/** The gateway's objects, in pages: those in its namespace, and ApiKeys and Accounts in any namespace that name it. */
 async function* ownObjects(
   kind: Kind, { client, gatewayNamespace, namespaces }: RetireOptions,
-): AsyncGenerator<LiveObject> {
+): AsyncGenerator<readonly LiveObject[]> {
   const anywhere = kind === 'ApiKey' || kind === 'Account';
   const places = anywhere ? namespaces ?? [undefined] : [gatewayNamespace];
   for (const place of places) {
-    for await (const object of listed(client, pathOfKind(kind, place)))
-      if (!anywhere || object.spec.gatewayNamespace === gatewayNamespace) yield object;
+    for await (const page of pagesOf(client, pathOfKind(kind, place)))
+      yield page.filter(({ spec }) => !anywhere || spec.gatewayNamespace === gatewayNamespace);
   }
 }
 
-async function* listed(client: Pick<KubeClient, 'request'>, path: string): AsyncGenerator<LiveObject> {
+async function* pagesOf(client: Pick<KubeClient, 'request'>, path: string): AsyncGenerator<readonly LiveObject[]> {
   let next = '';
   do {
     const query = new URLSearchParams({ limit: String(PAGE), ...next !== '' && { continue: next } });
     const page: ObjectPage = await client.request({ method: 'GET', path: `${path}?${query.toString()}` });
-    yield* page.items;
+    yield page.items;
     next = page.metadata.continue ?? '';
   } while (next !== '');
 }

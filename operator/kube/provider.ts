@@ -43,6 +43,8 @@ export interface ClusterProvider {
   readonly objects: LiveObjects;
   /** The current resources. */
   resources(): Resources;
+  /** True if the namespace is known to be in deletion; always false without the right to read Namespaces. */
+  isTerminating(namespace: string): boolean;
   /** Adds an ApiKey's Secret from the response to a write, before its watch reports it. */
   keySecretWritten(secret: SecretObject): void;
   /**
@@ -123,6 +125,7 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
       malformed: objects.malformed(),
       unreadable: credentials.unreadable(),
     }),
+    isTerminating: (namespace) => namespaces?.terminating().has(namespace) ?? false,
     keySecretWritten: (secret) => 
       secrets.apply(keySource(options.watchNamespaces && secret.namespace), verified(secret)),
     keySecretTaken(id, secret) {

@@ -18,8 +18,11 @@ interface StatusObject {
   readonly resourceVersion: string;
 }
 
+/** The first part of a field manager's name; the gateway's namespace follows. */
+type StatusManager = 'operator' | 'spending' | 'confirmation';
+
 interface StatusClient {
-  apply(target: StatusObject, owner: 'operator' | 'spending', status: object): Promise<'Written' | 'Gone' | 'Taken'>;
+  apply(target: StatusObject, owner: StatusManager, status: object): Promise<'Written' | 'Gone' | 'Taken'>;
   /** Applies a JSON Patch to exactly the version that was read. */
   remove(target: StatusObject, operations: readonly object[]): Promise<'Written' | 'Gone' | 'Taken'>;
 }

@@ -17,6 +17,8 @@ export interface StatusBody {
 
 const SPENDING_FIELDS: ReadonlySet<string> =
   new Set(['periodStartTime', 'spentUsd', 'totalSpentUsd', 'remainingUsd', 'lastUsedTime', 'heldUsd', 'balanceUsd']);
+/** Written by operator/cluster/confirmations.ts, and by nobody else. */
+const CONFIRMATION_FIELD = 'lastConfirmedTime';
 const SPENDING_CONDITIONS: ReadonlySet<string> =
   new Set<ConditionType>(['QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted']);
 
@@ -24,7 +26,8 @@ const SPENDING_CONDITIONS: ReadonlySet<string> =
 export function partOf(status: StatusBody, owner: StatusOwner): StatusBody {
   const ours = (isSpending: boolean): boolean => isSpending === (owner === 'spending');
   const { conditions = [], ...fields } = status;
-  const part = Object.entries(fields).filter(([name, value]) => value !== undefined && ours(SPENDING_FIELDS.has(name)));
+  const part = Object.entries(fields).filter(([name, value]) =>
+    value !== undefined && name !== CONFIRMATION_FIELD && ours(SPENDING_FIELDS.has(name)));
   const said = conditions.filter((condition) => ours(SPENDING_CONDITIONS.has(condition.type)));
   return { ...Object.fromEntries(part), ...said.length === 0 ? {} : { conditions: said } };
 }

@@ -87,9 +87,14 @@ at each rendering: where GitOps tools render the chart without a cluster, the lo
 refuses writes, and calls get 503, instead of being killed. The remaining quarter is for rewriting its file. */}}
 {{- define "gateway.valkeyMaxMemory" -}}
 {{- $limit := dig "limits" "memory" "" .resources | toString -}}
-{{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- $units := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
 {{- if .maxMemory }}{{ .maxMemory }}
-{{- else if regexMatch "^[0-9]+([kMG]|[KMGT]i)?$" $limit }}
-{{- div (mul (regexFind "^[0-9]+" $limit | int64) (index $units (regexFind "[a-zA-Z]+$" $limit)) 3) 4 }}
+{{- else if $limit }}
+{{- $number := regexFind "^[0-9]+([.][0-9]+)?([eE][+]?[0-9]+)?" $limit }}
+{{- $unit := trimPrefix $number $limit }}
+{{- if or (not $number) (not (hasKey $units $unit)) }}
+{{- fail (printf "valkey.resources.limits.memory: maxmemory cannot be derived from %q; set valkey.maxMemory" $limit) }}
+{{- end }}
+{{- mulf (float64 $number) (index $units $unit) 0.75 | int64 }}
 {{- end -}}
 {{- end }}

@@ -67,6 +67,20 @@ describe.skipIf(helm.skip)('charts/model-gateway', () => {
     }
   });
 
+  it('has Valkey refuse writes at three quarters of its memory limit, however that is written', async () => {
+    for (const [memory, bytes] of [
+      ['"2Gi"', 1_610_612_736], ['"1.5Gi"', 1_207_959_552], ['"512M"', 384_000_000], ['2147483648', 1_610_612_736],
+      ['"2e9"', 1_500_000_000],
+    ] as const) {
+      const objects = renderedObjects(await runHelm(
+        helm, 'template', 'gw', CHART, '--set-json', `valkey.resources.limits={"memory": ${memory}}`,
+      ));
+      const [valkey] = objects.filter(({ kind }) => kind === 'StatefulSet');
+      const { args } = valkey?.spec.template.spec.containers[0] ?? {};
+      assert.equal(args[args.indexOf('--maxmemory') + 1], String(bytes), memory);
+    }
+  });
+
   it('has unique names of objects, distinct from those of another gateway in the cluster', async () => {
     const render = async (namespace: string) => renderedObjects(await runHelm(
       helm, 'template', 'gw', CHART, '--namespace', namespace,
@@ -93,6 +107,7 @@ const REFUSED: readonly [what: string, args: readonly string[], because: RegExp]
   ['a port that is none', ['service.port=70000'], /port/],
   ['a size that is none', ['dataplane.maxBody=64 apples'], /maxBody/],
   ['an unknown log level', ['dataplane.logLevel=loud'], /logLevel/],
+  ['a memory limit that gives Valkey none', ['valkey.resources.limits.memory=2 apples'], /set valkey\.maxMemory/],
   ['autoscaling by nothing', ['dataplane.autoscaling.cpuUtilization=0'], /nothing to scale by/],
   ['a route to no Gateway', ['httpRoute.enabled=true'], /parentRefs/],
 ];

@@ -27,7 +27,8 @@ const NOT_HERE: ReadonlySet<string> = new Set([
   'Accepted MemberNotAccepted', 'Ready MemberNotAccepted', 'Stalled MemberNotAccepted',
   'Ready NotAccepted', 'Stalled SecretPending', // they have a reason of their own
   'Stalled PartiallyConflicted',
-  'Programmed GatewayRemoved', 'Ready GatewayRemoved', // retire.test.ts retires a gateway
+  // retire.test.ts and removal.test.ts remove a gateway
+  'Programmed GatewayRemoved', 'Ready GatewayRemoved', 'Programmed GatewaySilent', 'Ready GatewaySilent',
   // test/api/clouds/ and refusals.test.ts have channels that sign in
   'CredentialReady SignedIn', 'CredentialReady TokenRefused', 'CredentialReady TokenUnavailable',
   'CredentialReady IdentityMissing',

@@ -171,11 +171,14 @@ export function fingerprintOf(key: string): string {
   return productFingerprint(key, deriveKey(GATEWAY_KEY, 'fingerprint'));
 }
 
+/** So that no confirmation falls between the writes that a test counts. */
+const NEVER_MS = 2 ** 31 - 1;
+
 let replicas = 0;
 
 /** Runs an operator on this cluster, with quick elections. */
 export function runOperator(
-  cluster: Cluster, { proxies, lease, onWrite, kubeconfig, ...options }: RunOptions = {},
+  cluster: Cluster, { proxies, lease, onWrite, kubeconfig, waits, ...options }: RunOptions = {},
 ): Running {
   const fleet = proxies ?? new FakeFleet();
   const meter = countingMeter();
@@ -197,7 +200,7 @@ export function runOperator(
   };
   const operator = startClusterManager({
     client, fleet, meter, gatewayNamespace: GATEWAY_NAMESPACE, log: { info: note, warn: note, error: note },
-    waits: { settleMs: 200 }, gatewayKey: GATEWAY_KEY, ...options,
+    waits: { settleMs: 200, sweepEveryMs: NEVER_MS, ...waits }, gatewayKey: GATEWAY_KEY, ...options,
     lease: { name: 'model-gateway-operator', identity: `replica-${replicas += 1}`, address:
       `replica-${replicas}:18000`, durationMs: 3000, renewWithinMs: 2000, retryMs: 300, ...lease },
   });

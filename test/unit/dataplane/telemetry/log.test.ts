@@ -105,6 +105,25 @@ test('escapes and redacts names like everything else', () => {
   assert.match(line.time, TIME);
 });
 
+test('names of objects that look a little like keys stay readable', () => {
+  const { log, lines } = capture();
+  for (const name of ['task-runner-production-eu', 'team-sk-bratislava-production', 'risk-assessment-2026-11'])
+    log.warn({ object: `ApiKey team-a/${name}` }, 'a key could not be made');
+  assert.deepEqual(lines.map((line) => JSON.parse(line).object), [
+    'ApiKey team-a/task-runner-production-eu', 'ApiKey team-a/team-sk-bratislava-production',
+    'ApiKey team-a/risk-assessment-2026-11',
+  ]);
+});
+
+test('keys are masked after whatever comes before them', () => {
+  const { log, lines } = capture();
+  const generated = `sk-${'0123456789ab'.repeat(4)}`;
+  for (const before of ['', ' ', '"', '=', '/', '\n', '\t', '\u2028', '\u0001', '\\'])
+    log.warn({ problem: `${before}sk-proj-0123_4567-89abcdef` }, 'refused');
+  for (const before of ['x', '-', '_', '7']) log.warn({ problem: `${before}${generated}` }, 'refused');
+  for (const line of lines) assert.ok(line.includes('sk-[redacted]') && !/0123/.test(line), line);
+});
+
 test('applies the log level to calls too', () => {
   const lines: string[] = [];
   const log = createLogger({ level: 'warn', to: { write: (line) => void lines.push(line) } });

@@ -1,0 +1,143 @@
+/** Statuses show whether an operator still stands behind them, by times that a clock of the test gives. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import type { Account, ApiKey, Condition } from '#crds/types.gen.ts';
+import { startConfirmations } from '../../../../operator/cluster/confirmations.ts';
+import { formatTime } from '../../../../operator/status/conditions.ts';
+import type { LiveObject } from '../../../../operator/store/live-objects.ts';
+import { fakeClock } from '../fake-clock.ts';
+import { NOW_MS, resourcesOf } from '../support.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const OWN = 'model-gateway';
+
+interface Write {
+  readonly manager: string;
+  readonly object: string;
+  readonly status: { readonly lastConfirmedTime?: string; readonly conditions?: readonly Condition[] };
+}
+
+interface Applied {
+  readonly kind: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly status: Write['status'];
+}
+
+/** One leading operator, and an API server that does what it is told unless `fails` says otherwise. */
+function scene(own: readonly string[], others: readonly (Account | ApiKey)[] = []) {
+  const clock = fakeClock();
+  const writes: Write[] = [];
+  const problems: unknown[] = [];
+  const lives = new Map<string, LiveObject>();
+  const state = { leading: true, fails: (_: string): boolean => false };
+  const put = (id: string, status: object = { observedGeneration: 1 }): void => {
+    const [kind = '', name = ''] = id.split(' ');
+    const [namespace = '', last = ''] = name.split('/');
+    lives.set(id, { kind, namespace, name: last, uid: id, resourceVersion: '1', status } as LiveObject);
+  };
+  for (const id of own) put(id);
+  const confirmations = startConfirmations({
+    clock, gatewayNamespace: OWN, leading: () => state.leading, ownIds: () => own, tenantObjects: () => others,
+    writable: (id) => lives.get(id), onWritten: () => undefined, log: { warn: (...line: unknown[]) => void problems.push(line) },
+    client: {
+      async request({ path, body }: { path: string; body?: unknown }): Promise<never> {
+        const { kind, metadata, status } = body as Applied;
+        const id = `${kind} ${metadata['namespace']}/${metadata['name']}`;
+        if (state.fails(id)) throw new Error('refused');
+        const manager = new URLSearchParams(path.split('?')[1]).get('fieldManager') ?? '';
+        writes.push({ manager, object: id, status });
+        put(id, { ...lives.get(id)?.status, ...status });
+        return body as never;
+      },
+    },
+  });
+  return { clock, writes, problems, put, state, stop: () => confirmations.stop() };
+}
+
+describe('the leader', () => {
+  it('confirms each status that was written every six hours, under a field manager of its own', async () => {
+    const { clock, writes, put, stop } = scene(['ApiKey team-a/ci', 'Group model-gateway/main', 'ApiKey team-a/new']);
+    put('ApiKey team-a/new', {}); // nobody has written its status yet
+    await clock.pass(MINUTE_MS);
+    const first = { lastConfirmedTime: formatTime(NOW_MS + MINUTE_MS) };
+    assert.deepEqual(writes.sort((a, b) => a.object.localeCompare(b.object)), [
+      { manager: `modelgateway-confirmation.${OWN}`, object: 'ApiKey team-a/ci', status: first },
+      { manager: `modelgateway-confirmation.${OWN}`, object: 'Group model-gateway/main', status: first },
+    ]);
+    await clock.pass(6 * HOUR_MS - MINUTE_MS);
+    assert.equal(writes.length, 2);
+    await clock.pass(MINUTE_MS);
+    assert.equal(writes.length, 4);
+    await stop();
+  });
+
+  it('spreads many over half of that time', async () => {
+    const ids = Array.from({ length: 10_000 }, (_, number) => `ApiKey team-a/key-${number}`);
+    const { clock, writes, stop } = scene(ids);
+    await clock.pass(MINUTE_MS);
+    assert.equal(writes.length, 56);
+    await clock.pass(3 * HOUR_MS);
+    assert.equal(new Set(writes.map(({ object }) => object)).size, ids.length);
+    assert.equal(writes.length, ids.length);
+    await stop();
+  });
+
+  it('is not held up by those that cannot be written', async () => {
+    const ids = Array.from({ length: 40 }, (_, number) => `ApiKey team-a/key-${number}`);
+    const { clock, writes, problems, state, stop } = scene(ids);
+    state.fails = (id) => Number(id.split('-').at(-1)) < 30;
+    await clock.pass(2 * MINUTE_MS);
+    assert.equal(writes.length, 10);
+    assert.match(JSON.stringify(problems), /refused.*tried again/);
+    await stop();
+  });
+
+  it('alone does so', async () => {
+    const { clock, writes, state, stop } = scene(['ApiKey team-a/ci']);
+    state.leading = false;
+    await clock.pass(HOUR_MS);
+    assert.deepEqual(writes, []);
+    state.leading = true;
+    await stop();
+    await clock.pass(HOUR_MS);
+    assert.deepEqual(writes, []);
+  });
+});
+
+describe('an object of another gateway', () => {
+  const id = 'Account team-b/team';
+  const others = resourcesOf(`
+apiVersion: modelgateway.dev/v1alpha1
+kind: Account
+metadata: {name: team, namespace: team-b}
+spec: {gatewayNamespace: other}
+---`).accounts;
+  const ready = { type: 'Ready', status: 'True', reason: 'Ready', message: 'It does.', lastTransitionTime: 'then' };
+  const accepted = { ...ready, type: 'Accepted' };
+  const confirmed = formatTime(NOW_MS);
+
+  it('is not Ready any more once its own operators have been silent for a day', async () => {
+    const { clock, writes, put, stop } = scene([], others);
+    put(id, { observedGeneration: 1, lastConfirmedTime: confirmed, conditions: [accepted, ready] });
+    await clock.pass(24 * HOUR_MS - MINUTE_MS);
+    assert.equal(writes.length, 0);
+    await clock.pass(MINUTE_MS);
+    assert.deepEqual(writes.map(({ manager, object }) => [manager, object]), [['modelgateway-operator.other', id]]);
+    const [still, withdrawn] = writes[0]?.status.conditions ?? [];
+    assert.deepEqual(still, accepted);
+    assert.deepEqual([withdrawn?.status, withdrawn?.reason], ['Unknown', 'GatewaySilent']);
+    assert.match(withdrawn?.message ?? '', new RegExp(`for a day.*"other"; it last confirmed .* at ${confirmed}`));
+    await clock.pass(24 * HOUR_MS);
+    assert.equal(writes.length, 1);
+    await stop();
+  });
+
+  it('stays as it is where no operator ever confirmed it, as before version 0.2', async () => {
+    const { clock, writes, put, stop } = scene([], others);
+    put(id, { observedGeneration: 1, conditions: [ready] });
+    await clock.pass(48 * HOUR_MS);
+    assert.deepEqual(writes, []);
+    await stop();
+  });
+});
