@@ -98,7 +98,9 @@ const NOT_ACCEPTED = [
   'MemberNotDirect', 'MemberNotAccepted',
 ] as const;
 
-const NOT_PROGRAMMED = ['NotAccepted', 'Rejected', 'Reconciling', 'NoProxies', 'GatewayRemoved', 'GatewaySilent'] as const;
+const NOT_PROGRAMMED = [
+  'NotAccepted', 'Rejected', 'Reconciling', 'NoProxies', 'GatewayRemoved', 'GatewaySilent',
+] as const;
 
 /** The condition types, the kinds that have them, and the reasons each may give. */
 export const CONDITIONS = {

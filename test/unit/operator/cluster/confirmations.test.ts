@@ -30,7 +30,7 @@ function scene(own: readonly string[], others: readonly (Account | ApiKey)[] = [
   const writes: Write[] = [];
   const problems: unknown[] = [];
   const lives = new Map<string, LiveObject>();
-  const state = { leading: true, fails: (_: string): boolean => false };
+  const state: { leading: boolean; fails: (id: string) => boolean } = { leading: true, fails: () => false };
   const put = (id: string, status: object = { observedGeneration: 1 }): void => {
     const [kind = '', name = ''] = id.split(' ');
     const [namespace = '', last = ''] = name.split('/');
@@ -39,7 +39,8 @@ function scene(own: readonly string[], others: readonly (Account | ApiKey)[] = [
   for (const id of own) put(id);
   const confirmations = startConfirmations({
     clock, gatewayNamespace: OWN, leading: () => state.leading, ownIds: () => own, tenantObjects: () => others,
-    writable: (id) => lives.get(id), onWritten: () => undefined, log: { warn: (...line: unknown[]) => void problems.push(line) },
+    writable: (id) => lives.get(id), onWritten: () => undefined,
+    log: { warn: (...line: unknown[]) => void problems.push(line) },
     client: {
       async request({ path, body }: { path: string; body?: unknown }): Promise<never> {
         const { kind, metadata, status } = body as Applied;
