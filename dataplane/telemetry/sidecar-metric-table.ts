@@ -9,8 +9,8 @@ export const SIDECAR_METRICS = {
   modelgateway_sidecar_requests_total: {
     type: 'counter', labels: ['result', 'status'],
     help: 'Requests of the app by result and status ("": none was sent). answered: the fleet responded, with any '
-      + 'status; cut: the fleet broke off; left: the app disconnected; unreachable: no connection; broken: the connection '
-      + 'ended before a response; no_key: there is no key; refused: not meant for the fleet.',
+      + 'status; cut: the fleet broke off; left: the app disconnected; unreachable: no connection; broken: the '
+      + 'connection ended before a response; no_key: there is no key; refused: not meant for the fleet.',
   },
   modelgateway_sidecar_request_duration_seconds: {
     type: 'histogram', labels: [], buckets: SECONDS,
