@@ -7,7 +7,7 @@ import { describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
 import { OutcomeUnknown } from '#ledger/valkey/replies.ts';
-import { LONG_TIMEOUT } from './valkey-subject.ts';
+import { PATIENT } from './valkey-subject.ts';
 
 const BEAT = { name: 'beat', args: [] };
 
@@ -19,7 +19,7 @@ async function withBucket(
   const opened = Promise.withResolvers<void>();
   const bucket = new Bucket({
     base: '{b}:', settings: {
-      ...LONG_TIMEOUT, timeoutMs, keepMs: 1, records: 1, lenient: false, instance: 'one', clock: undefined,
+      ...PATIENT, timeoutMs, keepMs: 1, records: 1, lenient: false, instance: 'one', clock: undefined,
     },
     connection: {
       run: (_base, batch) =>
