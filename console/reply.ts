@@ -53,7 +53,7 @@ export function sendErrorPage(context: ReplyContext, exchange: RequestAndReply, 
   const { status, title, message, fields, headers, unforeseen } = describeError(error);
   const fieldsOfLog = { err: error, requestId: request.id, method: request.method, path: pathOf(request.url) };
   if (unforeseen) context.deps.log.error(fieldsOfLog, 'a page of the console failed');
-  else if (isUnavailable(error)) context.deps.log.warn(fieldsOfLog, 'the console cannot do what was asked');
+  else if (isUnavailable(error)) context.deps.log.warn(fieldsOfLog, 'the console cannot serve a request');
   const signIn = { path: '/sign-in', label: 'Go to the sign-in page' };
   const next = request.principal ? { path: '/keys', label: 'Go to the keys' } : signIn;
   const body = errorPage({ title, message, fields, requestId: unforeseen ? request.id : undefined, next });
@@ -93,7 +93,7 @@ async function sendFile(
   const { name, contentType, content } = file;
   if (!FILE_NAME.test(name)) throw new Error('a file has a name that no header may hold');
   const body = typeof content === 'string' ? content : await startStream(content, (error) => {
-    deps.log.error({ err: error, requestId: request.id, file: name }, 'a download ended in the middle');
+    deps.log.error({ err: error, requestId: request.id, file: name }, 'a download was cut off');
   });
   void reply.type(contentType).header('content-disposition', `attachment; filename="${name}"`);
   void reply.send(request.method === 'HEAD' ? '' : body);

@@ -128,7 +128,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     withTimeout: timers.withTimeout, consoleUrl: options.consoleUrl,
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
-    defect: (requestId, error) => log.error({ requestId, err: error }, 'a call met a defect of the gateway'),
+    defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
   };
   const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
   const configured = (): boolean => applied !== undefined && !options.configExpired?.();
@@ -200,7 +200,7 @@ function recordActivity(
   return activity && createActivityRecorder({
     writer: activity, clock, every,
     inFlight: () => [...running.values()].flatMap(({ admitted }) => admitted?.candidate.target.id ?? []),
-    onFault: (error) => log.warn({ err: error }, 'recent and refused calls cannot be kept for the console'),
+    onFault: (error) => log.warn({ err: error }, 'recent and refused calls cannot be stored for the console'),
   });
 }
 
@@ -271,10 +271,10 @@ function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Po
     ready,
     every,
     onError: (error, job) => {
-      if (!job) return log.warn({ err: error }, 'the ledger could not be asked for jobs to poll');
+      if (!job) return log.warn({ err: error }, 'the jobs to poll could not be read from the ledger');
       const { jobId, origin: { callId, channel } } = job;
       const fields = { err: error, job_id: jobId, request_id: callId, channel };
-      log.debug(fields, 'a job could not be looked at; it will be again');
+      log.debug(fields, 'a job could not be polled; retrying');
     },
   });
 }

@@ -32,7 +32,7 @@ export async function watchTlsFiles(folder: string, { renew, log }: TlsFilesOpti
         renew({ certificate, key });
         if (!first) log.info('another certificate is in use now');
       } catch (error) {
-        log.error({ err: error }, 'the certificate cannot be used; the one before stays');
+        log.error({ err: error }, 'the certificate cannot be used; the previous one stays');
       }
       first = false;
     },

@@ -157,7 +157,7 @@ async function openWebhook(
     settings: { ...settings, webhookListen }, client, namespace, after, log, meter,
     leading: () => running.manager?.leading ?? false,
   }), (each) => each.stop());
-  log.info({ port: running.webhook.port }, 'the API server can ask for sidecars');
+  log.info({ port: running.webhook.port }, 'the sidecar webhook is ready');
 }
 
 /** Opens the console's port, if configured. */
@@ -207,7 +207,7 @@ interface OpenedLedger {
 function openFleetLedger({ log, running }: Context, { open }: FleetLedger): OpenedLedger {
   const opened = open(async () => await running.manager?.knownSpending() ?? { keys: [], accounts: [] });
   opened.catch((error: unknown) =>
-    log.error({ err: error }, 'the ledger cannot be used; statuses say nothing of spending'));
+    log.error({ err: error }, 'the ledger cannot be used; statuses do not show spending'));
   return {
     reader: {
       readKey: async (keyUid, period, account) => (await opened).readKey(keyUid, period, account),

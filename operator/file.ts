@@ -175,7 +175,7 @@ function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => voi
       onMinted(minted);
     } catch {
       const object = `ApiKey ${minted.namespace}/${minted.name}`;
-      log.error({ object }, 'a new key could not be shown; it is in its file');
+      log.error({ object }, 'a new key could not be printed; it is in its file');
     }
   };
 }
@@ -191,7 +191,7 @@ function watchMinted(
       try {
         if (await minted.reload()) controller.update();
       } catch (error) {
-        log.error({ err: error }, 'the generated keys cannot be read again; those that are known stay');
+        log.error({ err: error }, 'the generated keys cannot be read again; the known ones stay');
       }
     },
     onUnreadable: (error) =>

@@ -17,16 +17,16 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export const OPERATOR_METRICS = {
   modelgateway_operator_leader: {
     type: 'gauge', labels: [],
-    help: '1 while this replica leads, that is writes statuses, Secrets and Events.',
+    help: '1 while this replica is the leader, which writes statuses, Secrets and Events.',
   },
-  modelgateway_operator_objects: { type: 'gauge', labels: ['kind'], help: 'Objects that are known, by kind.' },
+  modelgateway_operator_objects: { type: 'gauge', labels: ['kind'], help: 'Known objects by kind.' },
   modelgateway_operator_reconcile_duration_seconds: {
     type: 'histogram', labels: [], buckets: SECONDS,
-    help: 'Time from reading the known objects to handing the configuration to the proxies.',
+    help: 'Time from reading the known objects to publishing the configuration.',
   },
   modelgateway_operator_reconcile_errors_total: {
     type: 'counter', labels: [],
-    help: 'Reconciliations that failed and were tried again.',
+    help: 'Reconciliations that failed and were retried.',
   },
   modelgateway_operator_lists_total: {
     type: 'counter', labels: ['resource', 'outcome'],
@@ -34,21 +34,21 @@ export const OPERATOR_METRICS = {
   },
   modelgateway_operator_watch_restarts_total: {
     type: 'counter', labels: ['resource', 'reason'],
-    help: 'Ended watches: closed (by the server, as it does every few minutes), gone (410: listed anew), idle (silent '
+    help: 'Ended watches: closed (by the server, as it does every few minutes), gone (410: listed again), idle (silent '
       + 'for too long), failed.',
   },
   modelgateway_operator_watch_events_total: {
     type: 'counter', labels: ['resource'],
-    help: 'Changes that watches told of.',
+    help: 'Changes that watches reported.',
   },
   modelgateway_operator_api_requests_total: {
     type: 'counter', labels: ['verb', 'status'],
-    help: 'Requests to the API server, by HTTP status ("": no answer).',
+    help: 'Requests to the API server, by HTTP status ("": no response).',
   },
   modelgateway_operator_console_api_requests_total: {
     type: 'counter', labels: ['verb', 'status'],
     help: 'Requests to the API server that people make through the console, with their own rights, by HTTP status ("": '
-      + 'no answer).',
+      + 'no response).',
   },
   modelgateway_operator_status_writes_total: {
     type: 'counter', labels: ['kind', 'manager', 'outcome'],
@@ -56,7 +56,7 @@ export const OPERATOR_METRICS = {
   },
   modelgateway_operator_status_queue: {
     type: 'gauge', labels: [],
-    help: 'Objects whose status waits to be compared with what it should be.',
+    help: 'Objects whose status may have to be written.',
   },
   modelgateway_operator_events_total: {
     type: 'counter', labels: ['outcome'],
@@ -68,12 +68,12 @@ export const OPERATOR_METRICS = {
   },
   modelgateway_operator_injections_total: {
     type: 'counter', labels: ['outcome'],
-    help: 'Pods that asked for a sidecar, by outcome: injected, unchanged (nothing was left to do, or another '
-      + 'gateway\'s), skipped (of a make that cannot have one), denied, failed (the ApiKey could not be read).',
+    help: 'Pods that asked for a sidecar, by outcome: injected, unchanged (nothing to do, or another '
+      + 'gateway\'s), skipped (the pod cannot have one), denied, failed (the ApiKey could not be read).',
   },
   modelgateway_operator_proxies: {
     type: 'gauge', labels: ['at'],
-    help: 'Connected proxies: here, and at other replicas as far as this one hears of them (the leader does).',
+    help: 'Connected proxies: here, and at other replicas as far as they report to this one (the leader).',
   },
   modelgateway_operator_xds_resources: {
     type: 'gauge', labels: [],

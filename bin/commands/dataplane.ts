@@ -21,7 +21,7 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag(
       '--tls-listen <ADDRESS>', 'where SDKs and sidecars call over TLS, besides; needs --tls (default: nowhere)',
     ).argParser(parseAddress))
-    .addOption(flag('--tls <DIR>', 'a folder with tls.crt and tls.key for that; taken up anew when they change'))
+    .addOption(flag('--tls <DIR>', 'a folder with tls.crt and tls.key for that; loaded again when they change'))
     .addOption(flag('--admin <ADDRESS>', 'where healthz, readyz, metrics and config_dump are; keep it private')
       .default({ host: '127.0.0.1', port: 9090 }, '127.0.0.1:9090').argParser(parseAddress))
     .addOption(flag('--data <DIR>', 'folder for the ledger\'s file, or for the journal of a shared ledger'))

@@ -62,7 +62,7 @@ export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   const signal = await signals.first;
   proxy.startDraining();
   const { drainDelay: seconds } = flags;
-  log.info({ signal, seconds }, 'leaving: new calls are taken for so long, then only the running ones end');
+  log.info({ signal, seconds }, 'shutting down: new calls are accepted for this time, then only running ones continue');
   await delay(seconds * 1000);
   await proxy.stop();
   await ledger.close();

@@ -42,7 +42,7 @@ export async function runOperator(flags: OperatorFlags): Promise<number> {
     const port = await Promise.race([signals.first, started]);
     if (typeof port === 'number') log.info({ xds: port }, 'proxies can connect');
     const signal = await signals.first;
-    log.info({ signal }, 'the lead is given back; proxies go on with what they have');
+    log.info({ signal }, 'leadership is released; proxies keep their configuration');
   } catch (error) {
     throw explainStart(error, portsOf(flags));
   }

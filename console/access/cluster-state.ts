@@ -98,7 +98,7 @@ export function openClusterState({ client, namespace, clock, meter, log }: Clust
     read: (entry) => known?.data.get(entry) ?? '',
     change: (entry, edit) => exclusively(() => change(entry, edit)).catch((error: unknown) => {
       const problem = explainKubeError(error);
-      log.warn({ secret: STATE_SECRET, problem }, 'the console could not note something for all replicas');
+      log.warn({ secret: STATE_SECRET, problem }, 'the console could not store its state for all replicas');
       throw new AccessError('Unavailable', NOT_KEPT, { cause: error });
     }),
     async stop() {

@@ -1,6 +1,6 @@
 /**
- * Who sent a request: the session in its cookies, or, behind an authenticating proxy, the token in the header that the
- * proxy sets. It also begins, renews and ends sessions.
+ * Finds the person who sent a request: by the session in its cookies, or, behind an authenticating proxy, by the token
+ * in the header that the proxy sets. It also begins, renews and ends sessions.
  */
 import { createHmac, hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';

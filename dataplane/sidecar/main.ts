@@ -76,11 +76,11 @@ async function watchFiles(settings: SidecarConfig, fleet: FleetConnection, key: 
       const { changes } = key;
       key.take(keyText);
       const { header, problem } = key.current;
-      if (header === undefined) log.warn({ problem }, 'there is no key; calls are refused until there is');
+      if (header === undefined) log.warn({ problem }, 'there is no key; calls are refused until there is one');
       else if (key.changes > changes) log.info('another key is in use now');
       if (caFile === undefined) return;
       if (authorities === undefined)
-        log.warn({ file: caFile }, 'the authorities of the fleet cannot be read; those of before are trusted');
+        log.warn({ file: caFile }, 'the fleet\'s authorities cannot be read; the previous ones stay trusted');
       else fleet.trust(authorities);
     },
   });

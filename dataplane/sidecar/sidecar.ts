@@ -111,5 +111,5 @@ function writeLog(
     ...error ? { error: code ?? error.name, message: error.message } : {},
   };
   if (result === 'answered' || result === 'left') log.debug(line, 'request');
-  else log.warn(line, 'a request was not answered by the fleet');
+  else log.warn(line, 'the fleet did not respond to a request');
 }

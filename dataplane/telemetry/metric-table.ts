@@ -26,12 +26,12 @@ const GEN_AI = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request
 export const METRICS = {
   gen_ai_server_request_duration_seconds: {
     type: 'histogram', labels: [...GEN_AI, 'error_type'], buckets: CALL_SECONDS,
-    help: 'Time from a model call\'s arrival to the end of its answer. error_type is the error code, "" where it '
+    help: 'Time from a model call\'s arrival to the end of its response. error_type is the error code, "" if it '
       + 'succeeded.',
   },
   gen_ai_server_time_to_first_token_seconds: {
     type: 'histogram', labels: GEN_AI, buckets: FIRST_TOKEN_SECONDS,
-    help: 'Time from a streamed call\'s arrival to the first byte of its answer.',
+    help: 'Time from a streamed call\'s arrival to the first byte of its response.',
   },
   gen_ai_server_time_per_output_token_seconds: {
     type: 'histogram', labels: GEN_AI, buckets: PER_TOKEN_SECONDS,
@@ -43,15 +43,15 @@ export const METRICS = {
   },
   modelgateway_requests_total: {
     type: 'counter', labels: ['endpoint', 'dialect', 'status', 'error_code'],
-    help: 'Requests by endpoint, HTTP status (499: the client left before an answer) and error code ("": none).',
+    help: 'Requests by endpoint, HTTP status (499: the client disconnected first) and error code ("": none).',
   },
   modelgateway_request_duration_seconds: {
     type: 'histogram', labels: ['endpoint', 'stream'], buckets: [0.001, 0.0025, 0.005, ...CALL_SECONDS],
-    help: 'Time from a request\'s arrival to the end of its answer, all endpoints.',
+    help: 'Time from a request\'s arrival to the end of its response, all endpoints.',
   },
   modelgateway_calls_total: {
     type: 'counter', labels: ['model', 'group', 'call_status', 'usage_source'],
-    help: 'Calls that money was held for, by how they ended and where their usage comes from.',
+    help: 'Calls that had a hold, by status and source of usage.',
   },
   modelgateway_tokens_total: {
     type: 'counter', labels: ['model', 'group', 'token_type'],
@@ -59,34 +59,34 @@ export const METRICS = {
   },
   modelgateway_cost_usd_total: {
     type: 'counter', labels: ['model', 'group'],
-    help: 'Cost of settled calls. A floating-point sum for dashboards; the ledger has the exact figures.',
+    help: 'Cost of settled calls. A floating-point sum for dashboards; the ledger has the exact amounts.',
   },
   modelgateway_channel_cost_usd_total: {
     type: 'counter', labels: ['channel', 'model'],
-    help: 'What settled calls cost the platform, on channels that state their cost. A floating-point sum.',
+    help: 'The platform\'s cost of settled calls, on channels that state their cost. A floating-point sum.',
   },
   modelgateway_channel_billed_usd_total: {
     type: 'counter', labels: ['channel', 'model'],
-    help: 'What was billed for the calls of modelgateway_channel_cost_usd_total; the difference is the margin.',
+    help: 'The billed amount of the calls in modelgateway_channel_cost_usd_total; the difference is the margin.',
   },
   modelgateway_unbilled_usd_total: {
     type: 'counter', labels: ['model', 'group'],
-    help: 'Cost beyond both the hold and what was free under the limits: written off because a provider broke its own '
-      + 'limit. Should stay 0.',
+    help: 'Cost beyond both the hold and the free money under the limits, written off because a provider exceeded the '
+      + 'output limit. Should stay 0.',
   },
   modelgateway_implausible_usage_total: {
     type: 'counter', labels: ['channel'],
-    help: 'Calls whose provider reported more tokens than the request allowed; they are billed up to what it allowed.',
+    help: 'Calls whose provider reported more tokens than the request allowed; they are billed up to that limit.',
   },
   modelgateway_key_timeouts_total: {
     type: 'counter', labels: ['key'],
-    help: 'Calls whose provider did not answer in time, or fell silent, by key (namespace/name): the 50 keys with the '
-      + 'most.',
+    help: 'Calls whose provider did not respond in time, or stopped sending, by key (namespace/name): the 50 keys with '
+      + 'the most.',
   },
   modelgateway_jobs_ended_total: {
     type: 'counter', labels: ['model', 'group', 'end'],
-    help: 'Jobs (videos) by how they ended: Completed, Failed (given back), Deleted while they ran, GivenUp (nobody '
-      + 'heard within a day).',
+    help: 'Jobs (videos) by their end: Completed, Failed (refunded), Deleted (while running), GivenUp (no result in a '
+      + 'day).',
   },
   modelgateway_upstream_attempts_total: {
     type: 'counter', labels: ['channel', 'outcome'],
@@ -95,11 +95,11 @@ export const METRICS = {
   },
   modelgateway_upstream_attempt_duration_seconds: {
     type: 'histogram', labels: ['channel'], buckets: CALL_SECONDS,
-    help: 'Time from an attempt\'s start until its channel had shown what it is worth; attempts that were sent.',
+    help: 'Time from the start of an attempt that was sent to the headers of its response, or a stream\'s first chunk.',
   },
   modelgateway_upstream_retries_total: {
     type: 'counter', labels: ['channel'],
-    help: 'Attempts after the first one of a call, by the channel that they went to.',
+    help: 'Attempts after the first one of a call, by channel.',
   },
   modelgateway_dropped_betas_total: {
     type: 'counter', labels: ['channel', 'beta'],
@@ -108,8 +108,8 @@ export const METRICS = {
   },
   modelgateway_ledger_duration_seconds: {
     type: 'histogram', labels: ['operation', 'outcome'], buckets: LEDGER_SECONDS,
-    help: 'Time from asking the ledger to its answer, by operation: hold, settle, slots, progress. On a single Valkey '
-      + 'slots are had with the hold: its outcome is then Full.',
+    help: 'Time of the ledger\'s operations: hold, settle, slots, progress. On a single Valkey, slots are taken with '
+      + 'the hold, whose outcome is then Full.',
   },
   modelgateway_holds: { type: 'gauge', labels: [], help: 'Holds that are not settled yet.' },
   modelgateway_held_usd: { type: 'gauge', labels: [], help: 'Money in holds that are not settled yet.' },
@@ -119,37 +119,37 @@ export const METRICS = {
   },
   modelgateway_config_generation: {
     type: 'gauge', labels: [],
-    help: 'How many configurations have been put in force since the start; 0: none yet.',
+    help: 'Configurations that were put in force since the start; 0: none yet.',
   },
   modelgateway_config_last_applied_timestamp_seconds: {
     type: 'gauge', labels: [],
-    help: 'When the configuration in force was applied, Unix time.',
+    help: 'The Unix time when the configuration in force was applied.',
   },
   modelgateway_config_rejected_total: {
     type: 'counter', labels: [],
-    help: 'Configurations that were refused; the one before stayed in force.',
+    help: 'Configurations that were refused; the previous one stayed in force.',
   },
   modelgateway_xds_connected: {
     type: 'gauge', labels: [],
-    help: '1: connected to an operator; 0: this proxy goes on with its last good configuration.',
+    help: '1: connected to an operator; 0: this proxy continues with its last good configuration.',
   },
   modelgateway_xds_connections_total: {
     type: 'counter', labels: [],
-    help: 'Connections to an operator that gave a whole configuration.',
+    help: 'Connections to an operator that delivered a complete configuration.',
   },
   modelgateway_xds_last_update_timestamp_seconds: {
     type: 'gauge', labels: [],
-    help: 'When the operator was last known to have nothing newer than what is in force, Unix time; 0: not yet.',
+    help: 'The Unix time when the operator last had nothing newer than the configuration in force; 0: not yet.',
   },
   modelgateway_xds_config_expires_in_seconds: {
     type: 'gauge', labels: [],
-    help: 'Until this proxy refuses all calls because no operator has answered (--max-config-age): keys may have been '
-      + 'revoked meanwhile. It falls only while the proxy is not connected.',
+    help: 'Time until this proxy refuses all calls for lack of an operator (--max-config-age), since keys may have '
+      + 'been revoked meanwhile. It falls only while the proxy is not connected.',
   },
   modelgateway_xds_resources: { type: 'gauge', labels: [], help: 'Objects of the configuration in force.' },
   modelgateway_xds_refused_resources: {
     type: 'gauge', labels: [],
-    help: 'Objects whose newest version this proxy refuses; it goes on with the version of before, or without.',
+    help: 'Objects whose newest version this proxy refuses; it keeps the previous version, or none.',
   },
   modelgateway_event_loop_lag_seconds: {
     type: 'gauge', labels: ['quantile'],

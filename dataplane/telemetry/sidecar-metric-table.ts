@@ -8,25 +8,25 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export const SIDECAR_METRICS = {
   modelgateway_sidecar_requests_total: {
     type: 'counter', labels: ['result', 'status'],
-    help: 'Requests of the app by result and status ("": none was sent). answered: the fleet\'s own answer, whatever '
-      + 'it says; cut: the fleet broke it off; left: the app did; unreachable: no connection; broken: the connection '
-      + 'ended before an answer; no_key: there is no key; refused: not for the fleet.',
+    help: 'Requests of the app by result and status ("": none was sent). answered: the fleet responded, with any '
+      + 'status; cut: the fleet broke off; left: the app disconnected; unreachable: no connection; broken: the '
+      + 'connection ended before a response; no_key: there is no key; refused: not meant for the fleet.',
   },
   modelgateway_sidecar_request_duration_seconds: {
     type: 'histogram', labels: [], buckets: SECONDS,
-    help: 'Time from a request\'s arrival to the end of its answer.',
+    help: 'Time from a request\'s arrival to the end of its response.',
   },
   modelgateway_sidecar_first_byte_seconds: {
     type: 'histogram', labels: [], buckets: SECONDS,
-    help: 'Time from a request\'s arrival to the head of the fleet\'s answer.',
+    help: 'Time from a request\'s arrival to the headers of the fleet\'s response.',
   },
   modelgateway_sidecar_requests_in_flight: {
     type: 'gauge', labels: [],
-    help: 'Requests whose answers are not complete.',
+    help: 'Requests whose responses are not complete.',
   },
   modelgateway_sidecar_connect_retries_total: {
     type: 'counter', labels: [],
-    help: 'Attempts that were repeated because no connection could be made.',
+    help: 'Retries because no connection could be established.',
   },
   modelgateway_sidecar_bytes_total: {
     type: 'counter', labels: ['direction'],
@@ -38,11 +38,11 @@ export const SIDECAR_METRICS = {
   },
   modelgateway_sidecar_key_loaded: {
     type: 'gauge', labels: [],
-    help: '1 while there is a key to send; 0: its Secret is missing or holds none, and every request is refused.',
+    help: '1 while there is a key to send; 0: its Secret is missing or contains none, and every request is refused.',
   },
   modelgateway_sidecar_key_changes_total: {
     type: 'counter', labels: [],
-    help: 'Other keys that have been taken up since the start.',
+    help: 'Changes of the key since the start.',
   },
   ...PROCESS_METRICS,
 } as const satisfies MetricTable;

@@ -111,7 +111,7 @@ class RunningClient implements XdsClient {
           const { config } = this.#inventory.takeRound();
           if (config) install({ snapshot: config.snapshot });
           const fields = { objects: this.#inventory.size };
-          log.info(fields, 'the last good configuration is in force until an operator answers');
+          log.info(fields, 'the last good configuration is in force until an operator responds');
         }
       } catch (error) {
         log.error({ err: error, file: cache.file }, 'the configuration cache cannot be used; waiting for an operator');
@@ -196,7 +196,7 @@ class RunningClient implements XdsClient {
     if (!this.#connected) {
       this.#connected = true;
       this.#connections += 1;
-      log.info({ operator: address, objects: this.#inventory.size }, 'the configuration is whole');
+      log.info({ operator: address, objects: this.#inventory.size }, 'the configuration is complete');
     }
     this.#cacheSoon();
     onRound?.();
@@ -261,7 +261,7 @@ class RunningClient implements XdsClient {
     this.#cacheWritten = this.#cacheWritten
       .then(() => writeConfigCache(cache.file, key, this.#inventory))
       .catch((error: unknown) => {
-        log.error({ err: error, file: cache.file }, 'the last good configuration could not be kept on disk');
+        log.error({ err: error, file: cache.file }, 'the last good configuration could not be stored on disk');
       });
   }
 }

@@ -52,7 +52,7 @@ export function manageConsoleKey(options: ConsoleKeyOptions): { stop(): void } {
     }
     if (problem !== undefined && problem !== told)
       log.warn(
-        { secret: CONSOLE_SECRET, problem }, 'the key of the console\'s sessions cannot be had; it is tried again',
+        { secret: CONSOLE_SECRET, problem }, 'the key of the console\'s sessions cannot be read or created; retrying',
       );
     told = problem;
     if (!stopped) cancel = after(known === undefined ? ASK_AGAIN_MS : LOOK_EVERY_MS, () => void look());

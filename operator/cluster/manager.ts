@@ -148,7 +148,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
       meter.set('modelgateway_operator_leader', {}, leads ? 1 : 0);
       fleet.leaderAt(address);
       if (leads) upkeep.check();
-      controller.lead(leads).catch((error: unknown) => log.error({ err: error }, 'the lead could not be taken up'));
+      controller.lead(leads).catch((error: unknown) => log.error({ err: error }, 'leadership could not be started'));
     },
   });
   const leaseWatch = startListWatch({

@@ -215,7 +215,7 @@ class Election {
       });
     } catch (error) {
       this.#options.log.warn({ problem:
-        explainKubeError(error) }, 'the Lease could not be given back; another replica takes it once it has run out');
+        explainKubeError(error) }, 'the Lease could not be released; another replica takes it when it expires');
     }
   }
 

@@ -218,7 +218,7 @@ class ListWatchLoop {
     const words = explainKubeError(error);
     if (words !== this.problem) log.warn({
       resource, problem: words,
-    }, 'cannot be read from the API server; it is tried again, and what is known stays in force');
+    }, 'cannot be read from the API server; retrying, and the known objects stay in force');
     this.problem = words;
     this.#options.onProblem?.(words);
     const wish = error instanceof KubeError ? error.retryAfterMs : undefined;

@@ -220,7 +220,7 @@ export class ClusterController {
     meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, failedWrites);
     for (const [apiKey, failure] of failures) {
       if (this.#mintFailures.get(apiKey) !== failure)
-        log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be made; it is tried again');
+        log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be generated; retrying');
     }
     const same = failures.size === this.#mintFailures.size &&
       [...failures].every(([apiKey, failure]) => this.#mintFailures.get(apiKey) === failure);

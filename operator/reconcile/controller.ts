@@ -78,7 +78,7 @@ export class Controller {
     else tracker.rejected(result.rejected, answeredMs);
     this.#tell(result);
     for (const [apiKey, failure] of minted.failures)
-      log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be made');
+      log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be generated');
     return { retry: minted.retry, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
   }
 

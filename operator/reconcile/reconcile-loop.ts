@@ -88,7 +88,7 @@ export class ReconcileLoop {
       try {
         this.#wakeAfter(await this.#options.run());
       } catch (error) {
-        this.#options.log.error({ err: error }, 'the configuration could not be published; it is tried again');
+        this.#options.log.error({ err: error }, 'the configuration could not be published; retrying');
         this.#wakeAfter({ retry: true });
       }
     } while (this.#again && !this.#stopped);

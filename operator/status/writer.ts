@@ -217,7 +217,7 @@ export class StatusWriter {
     this.#count(target.kind, 'operator', 'failed');
     if ((this.#failures.get(id) ?? 0) === 0) this.#options.log.warn({
       object: id, problem: error instanceof Error ? error.message : String(error),
-    }, 'a status cannot be written; it is tried again');
+    }, 'a status cannot be written; retrying');
     this.#retry(id);
   }
 

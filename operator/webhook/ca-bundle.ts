@@ -54,7 +54,7 @@ export function manageCaBundle({
       body: { apiVersion:
         'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration', metadata: { name }, webhooks },
     });
-    log.info({ name }, 'the API server is told whom to trust for the webhook');
+    log.info({ name }, 'the webhook\'s CA bundle was updated');
   }
 
   function look(): void {
@@ -65,7 +65,7 @@ export function manageCaBundle({
     if (live.webhooks?.every(({ clientConfig }) => clientConfig?.caBundle === wanted) ?? true) return;
     writing = write(live, wanted)
       .catch((error: unknown) =>
-        log.warn({ name }, `the API server cannot be told whom to trust for the webhook: ${explainKubeError(error)}`))
+        log.warn({ name }, `the webhook\'s CA bundle cannot be updated: ${explainKubeError(error)}`))
       .finally(() => { writing = undefined; });
   }
 

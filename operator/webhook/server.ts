@@ -54,7 +54,7 @@ export async function startWebhookServer(options: WebhookServerOptions): Promise
   }, (request, response) => {
     answer(options, request, budget).catch((error: unknown): Answer => {
       options.meter.add('modelgateway_operator_injections_total', { outcome: 'failed' }, 1);
-      log.warn({ err: error }, 'a pod could not be looked at; the webhook\'s failure policy decides');
+      log.warn({ err: error }, 'a pod could not be reviewed; the webhook\'s failure policy decides');
       return { status: 500, body: 'the ApiKey could not be read; the operator\'s log says why\n' };
     }).then((page) => send(response, page), () => response.destroy());
   });

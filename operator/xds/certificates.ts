@@ -121,7 +121,7 @@ export async function manageCertificates(options: CertificateOptions): Promise<M
     let failed = false;
     looking ??= look().catch((error: unknown) => {
       failed = true;
-      log.error({ err: error, of }, 'the certificates cannot be read or renewed; it is tried again');
+      log.error({ err: error, of }, 'the certificates cannot be read or renewed; retrying');
     }).finally(() => {
       looking = undefined;
       if (!stopped) cancel = after(failed || !inUse ? RETRY_MS : LOOK_MS, () => void lookAgain());

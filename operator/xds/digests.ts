@@ -106,7 +106,7 @@ export class DigestStream {
     this.#hangUp();
     this.#options.log.warn({
       leader: this.#options.address, err: error,
-    }, 'the leader does not hear what the proxies of this replica hold; it is tried again');
+    }, 'the state of this replica\'s proxies cannot be reported to the leader; retrying');
     this.#retry = setTimeout(() => this.#connect(), this.#retryMs * (0.5 + Math.random()));
     this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
   }

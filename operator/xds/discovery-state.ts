@@ -183,7 +183,7 @@ export class DiscoveryState {
     this.#rejections += settled.faults.size;
     for (const [name, message] of settled.faults) this.#log.warn({
       proxy, typeUrl: settled.typeUrl, name, message,
-    }, 'a proxy refuses a resource and goes on with the one of before');
+    }, 'a proxy refuses a resource and keeps the previous version');
     this.acknowledgements.settled(proxy, session, settled, nowMs);
     // other clients are served too, but have none of the gateway's objects
     if (session.caughtUp && session.subscription(CHECKPOINT_TYPE)) this.acknowledgements.joined(proxy, session, nowMs);

@@ -205,10 +205,10 @@ function refuse(
 
 function statusOf(error: unknown, peer: string, log: ServerOptions['log']): { code: status; details: string } {
   if (error instanceof Refusal) {
-    log.warn({ peer, reason: error.message }, 'a caller of the xDS server is refused');
+    log.warn({ peer, reason: error.message }, 'a client of the xDS server was refused');
     return { code: error.code, details: error.message };
   }
-  log.error({ peer, err: error }, 'a call of the xDS server met a defect');
+  log.error({ peer, err: error }, 'a call of the xDS server failed because of a defect');
   return { code: status.INTERNAL, details: 'internal error' };
 }
 

@@ -10,7 +10,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { afterAll, afterEach, beforeAll } from 'vitest';
 
 /** Other suites may keep both cores busy. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const FLAGS = [
   '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync',
@@ -49,7 +49,7 @@ export function suiteBrowser(executablePath: string): SuiteBrowser {
     async open(options) {
       const context = await browser.newContext(options);
       contexts.push(context);
-      context.setDefaultTimeout(PATIENCE_MS);
+      context.setDefaultTimeout(TIMEOUT_MS);
       return context.newPage();
     },
   };

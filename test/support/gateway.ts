@@ -57,9 +57,9 @@ export interface GatewayOptions {
 }
 
 const POLL_MS = 2;
-const WRITE_PATIENCE_MS = 60_000;
+const WRITE_TIMEOUT_MS = 60_000;
 /** A disk may be busy for seconds without a failure. */
-const LEDGER_PATIENCE_MS = 60_000;
+const LEDGER_TIMEOUT_MS = 60_000;
 
 /** Starts it with the given manifests in force. */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
@@ -77,7 +77,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   const ledger = await openEmbeddedLedger({
     path: join(dataDir, 'ledger.db'), sync: 'normal', clock: nowMs,
     onFault: (error: unknown) => log.error({ err: error }, 'ledger'),
-    ...(faults ? { faults } : { timeoutMs: LEDGER_PATIENCE_MS }),
+    ...(faults ? { faults } : { timeoutMs: LEDGER_TIMEOUT_MS }),
   });
   let refused: Operator['upstreamRefused'] = () => undefined;
   const dataplane = await startDataplane({
@@ -111,7 +111,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     ledger, operator, dataplane, configDir, dataDir, logs,
     async write(file, yaml) {
       const path = join(configDir, file);
-      const givenUpMs = performance.now() + WRITE_PATIENCE_MS;
+      const givenUpMs = performance.now() + WRITE_TIMEOUT_MS;
       await writeFile(path, yaml);
       while (operator.manifests.files.get(path)?.text !== yaml) {
         assert.ok(performance.now() < givenUpMs, `not taken: ${JSON.stringify(operator.manifests.diagnostics)}`);

@@ -92,7 +92,7 @@ export interface MockProvider {
   stop(): Promise<void>;
 }
 
-const GATE_PATIENCE_MS = 120_000;
+const GATE_TIMEOUT_MS = 120_000;
 
 /** A closed gate. */
 export function gate(): Gate {
@@ -107,7 +107,7 @@ export function gate(): Gate {
 }
 
 async function nothingCame(): Promise<never> {
-  await setTimeout(GATE_PATIENCE_MS, undefined, { ref: false });
+  await setTimeout(GATE_TIMEOUT_MS, undefined, { ref: false });
   throw new Error('no answer has come to this gate: what became of the call?');
 }
 

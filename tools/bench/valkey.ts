@@ -20,11 +20,11 @@ const { values } = parseArgs({ options: { keys: {
 }, accounts: { type: 'string', default: '10000' }, seconds: { type: 'string', default: '5' } } });
 const [keys, accounts, seconds] = [Number(values.keys), Number(values.accounts), Number(values.seconds)];
 const IN_FLIGHT = 64;
-const PATIENCE = { timeoutMs: 60_000, refillMs: 0 };
+const LONG_TIMEOUT = { timeoutMs: 60_000, refillMs: 0 };
 
 let calls = 0;
 
-function placeOf(n: number): { keyUid: string; account: string } {
+function payerOf(n: number): { keyUid: string; account: string } {
   const id = n.toString(16).padStart(12, '0');
   const account = n % accounts;
   return { keyUid: `6f1c9e3a-0000-4000-8000-${id}`, account: `team-${account}/team-${account}` };
@@ -33,14 +33,14 @@ function placeOf(n: number): { keyUid: string; account: string } {
 /** A call of one lane, from hold to settlement; `onHeld` gets the duration of the hold. */
 async function call(ledger: Ledger, key: number, onHeld: (ms: number) => void): Promise<void> {
   const id = `req_${(++calls).toString(16).padStart(32, '0')}`;
-  const place = placeOf(key);
+  const payer = payerOf(key);
   const beganMs = performance.now();
   const result = await ledger.hold(holdRequest(id, 30_000_000n, { origin: {
-    ...place, createdMs: Date.now(),
+    ...payer, createdMs: Date.now(),
   }, limits: { keyLimitNanoUsd: 10n ** 18n, accountCreditNanoUsd: 10n ** 18n } }));
   onHeld(performance.now() - beganMs);
   if (result.outcome !== 'Held') throw new Error(result.outcome);
-  await ledger.settle(settlement(id, 12_345_678n, { origin: origin(id, place) }));
+  await ledger.settle(settlement(id, 12_345_678n, { origin: origin(id, payer) }));
 }
 
 async function lanes(count: number, work: () => Promise<boolean>): Promise<void> {
@@ -78,16 +78,16 @@ const dataDir = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
   await using server = await startValkey();
   console.log(String(await server.command('INFO', 'server')).split('\r\n').filter((line) =>
     /^(?:redis|valkey)_version/.test(line)).join(' '));
-  const ledger = await openValkeyLedger({ url: `${server.url}?records=0`, dataDir, over: PATIENCE });
+  const ledger = await openValkeyLedger({ url: `${server.url}?records=0`, dataDir, over: LONG_TIMEOUT });
   await measure('warm-up', ledger, server);
   await measure('on Valkey', ledger, server);
   await measure('on Valkey, some 1,000 calls/s', ledger, server, IN_FLIGHT);
   await server.command('FLUSHALL');
   await ledger.close();
-  const filling = await openValkeyLedger({ url: `${server.url}?records=0`, over: { ...PATIENCE, keepMs: 1 } });
+  const filling = await openValkeyLedger({ url: `${server.url}?records=0`, over: { ...LONG_TIMEOUT, keepMs: 1 } });
   const before = await memory(server);
   let filled = 0;
-  const streams = Array.from({ length: accounts }, (_, n) => `{mgw0}:s:${placeOf(n).account}`);
+  const streams = Array.from({ length: accounts }, (_, n) => `{mgw0}:s:${payerOf(n).account}`);
   await lanes(IN_FLIGHT, async () => {
     if (filled >= keys) return false;
     await call(filling, filled++, () => undefined);
@@ -100,7 +100,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
     `per key, its share of an account included`);
   await measure(`with ${keys} keys`, filling, server);
   await filling.close();
-  const keeping = await openValkeyLedger({ url: server.url, over: PATIENCE });
+  const keeping = await openValkeyLedger({ url: server.url, over: LONG_TIMEOUT });
   const [start, first] = [await memory(server), calls];
   await measure('with records', keeping, server);
   console.log(`${Math.round((await memory(server) - start) / (calls - first))} bytes per call whose record is kept`);

@@ -105,7 +105,7 @@ describe('a full key', () => {
     const running = anthropicClient(stack, { apiKey: KEYS.serial }).messages.create(HELLO);
     await waiting.gate.reached;
     let refusals = 0;
-    const patient = anthropicClient(stack, {
+    const retrying = anthropicClient(stack, {
       apiKey: KEYS.serial,
       fetch: async (...args) => {
         const response = await fetch(...args);
@@ -116,7 +116,7 @@ describe('a full key', () => {
         return response;
       },
     });
-    assert.equal((await patient.messages.create(HELLO)).stop_reason, 'end_turn');
+    assert.equal((await retrying.messages.create(HELLO)).stop_reason, 'end_turn');
     assert.equal(refusals, 1);
     await books.check(free(429), paid(SMALL), paid(SMALL));
   });

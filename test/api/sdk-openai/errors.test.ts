@@ -115,7 +115,7 @@ describe('a full key', () => {
     const running = openaiClient(stack, { apiKey: KEYS.serial }).chat.completions.create(HELLO);
     await waiting.gate.reached;
     let refusals = 0;
-    const patient = openaiClient(stack, {
+    const retrying = openaiClient(stack, {
       apiKey: KEYS.serial,
       fetch: async (...args) => {
         const response = await fetch(...args);
@@ -126,7 +126,7 @@ describe('a full key', () => {
         return response;
       },
     });
-    assert.equal((await patient.chat.completions.create(HELLO)).choices[0]?.message.content, 'hello');
+    assert.equal((await retrying.chat.completions.create(HELLO)).choices[0]?.message.content, 'hello');
     assert.equal(refusals, 1);
     await books.check(free(429), paid(cost), paid(cost));
   });

@@ -9,7 +9,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { axeFaults, isOfHaste, openBrowser, overflow, themeOf } from '../../support/browser.ts';
 
 /** Other suites may keep both cores busy. */
-export const PATIENCE_MS = 60_000;
+export const TIMEOUT_MS = 60_000;
 const DESK = { width: 1280, height: 860 };
 const PHONE = { width: 390, height: 844 };
 const WIDTHS = [DESK, PHONE];
@@ -39,7 +39,7 @@ export async function openStage(chromiumPath: string): Promise<Stage> {
     async visitor(options = {}) {
       const context =
         await browser.newContext({ viewport: DESK, colorScheme: 'light', timezoneId: 'Europe/Berlin', ...options });
-      context.setDefaultTimeout(PATIENCE_MS);
+      context.setDefaultTimeout(TIMEOUT_MS);
       const page = await context.newPage();
       const expected: number[] = [];
       listen(page, complaints, expected);

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI, { AuthenticationError } from 'openai';
 import type { Locator, Page } from 'playwright-core';
-import { PATIENCE_MS } from './console-stage.ts';
+import { TIMEOUT_MS } from './console-stage.ts';
 import type { Visitor } from './console-stage.ts';
 
 const LOOK_AGAIN_MS = 200;
@@ -19,7 +19,7 @@ export async function call(sdkUrl: string, apiKey: string): Promise<string> {
 
 /** Polls until the condition is true. */
 export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + PATIENCE_MS; !await holds(); await delay(LOOK_AGAIN_MS))
+  for (const deadline = performance.now() + TIMEOUT_MS; !await holds(); await delay(LOOK_AGAIN_MS))
     assert.ok(performance.now() < deadline, `${what}: not in time`);
 }
 

@@ -198,7 +198,7 @@ faultTest('while a smaller second hold is being written, the larger first one st
 test('a hold is refused after its deadline passed while the process was busy', async () => {
   const folder = tempFolder();
   const control = new Int32Array(new SharedArrayBuffer(4));
-  // said when the write is late, at three quarters of the patience; what hears it takes all of the rest
+  // reported when the write is late, at three quarters of the timeout; the listener blocks for all of the rest
   const onFault = ({ state }: LedgerFault): void => {
     if (state === 'Failing') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
   };
