@@ -6,15 +6,24 @@ import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 import { countGenerations } from '../../operator/files/generations.ts';
 import { createLoader } from '../../operator/files/load-folder.ts';
 import { readFolder } from '../../operator/files/provider.ts';
+import { groupsOfKeys } from '../../operator/store/resources.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 
-/** The snapshot that a gateway would make of these manifests at `nowMs`. Throws CommandFailed if they have mistakes. */
-export async function loadManifests(path: string, nowMs: number): Promise<Snapshot> {
+interface Manifests {
+  /** What a gateway would make of them. */
+  readonly snapshot: Snapshot;
+  /** The names of groups by the uid of their keys. */
+  readonly groupOfKey: ReadonlyMap<string, string>;
+}
+
+/** Loads manifests as they count at `nowMs`. Throws CommandFailed if they have mistakes. */
+export async function loadManifests(path: string, nowMs: number): Promise<Manifests> {
   const resources = await loadResources(path);
-  return translate(resources, { gatewayNamespace: DEFAULT_GATEWAY_NAMESPACE, nowMs }).snapshot;
+  const { snapshot } = translate(resources, { gatewayNamespace: DEFAULT_GATEWAY_NAMESPACE, nowMs });
+  return { snapshot, groupOfKey: groupsOfKeys(resources.apiKeys) };
 }
 
 /** The PriceCatalog of this name. Throws CommandFailed if the manifests have mistakes. */

@@ -28,7 +28,10 @@ export async function runDiff(run: DiffRun): Promise<number> {
   const { at: pricesOfMs = Date.now() } = run;
   const [old, next] = await Promise.all([loadManifests(run.old, pricesOfMs), loadManifests(run.next, pricesOfMs)]);
   const calls = await callsOf(run, Date.now() - run.days * DAY_MS);
-  const diff = await diffCatalogs(catalogsOf(old, next), catalogsOf(next, old), calls);
+  const groupOfKey = new Map([...old.groupOfKey, ...next.groupOfKey]);
+  const diff = await diffCatalogs(
+    catalogsOf(old.snapshot, next.snapshot, groupOfKey), catalogsOf(next.snapshot, old.snapshot, groupOfKey), calls,
+  );
   process.stdout.write(formatDiff(diff, run.format, run.days));
   return EXIT.ok;
 }

@@ -87,7 +87,7 @@ async function wantedModels({ models, config }: ImportRun): Promise<WantedModel[
     });
   }
   if (config === undefined) throw new CommandFailed('Name the models: --models NAMES or --config DIR.', EXIT.usage);
-  const { routes } = await loadManifests(config, Date.now());
+  const { snapshot: { routes } } = await loadManifests(config, Date.now());
   const wanted = new Map<string, Set<string>>();
   for (const route of routes) {
     for (const { name } of route.models) {

@@ -3,6 +3,7 @@ import type { PriceCatalog } from '#crds/types.gen.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { catalogsOf, diffCatalogs } from '../../dataplane/state/catalog-diff.ts';
 import type { CatalogDiff } from '../../dataplane/state/catalog-diff.ts';
+import { groupsOfKeys } from '../../operator/store/resources.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
 import type { ConsoleDeps } from '../route.ts';
@@ -54,7 +55,10 @@ export async function priceChange(
   const { snapshot: next, statuses } = translate(withEdit(now, catalog), options);
   const findings = statuses.find(({ kind, name }) => kind === 'PriceCatalog' && name === catalog.metadata.name);
   if (findings?.refused) return { mistakes: [`The gateway would refuse this catalog: ${findings.refused.message}`] };
-  const diff = await diffCatalogs(catalogsOf(old, next), catalogsOf(next, old), inTurns(calls, context));
+  const groupOfKey = groupsOfKeys(resources.apiKeys);
+  const diff = await diffCatalogs(
+    catalogsOf(old, next, groupOfKey), catalogsOf(next, old, groupOfKey), inTurns(calls, context),
+  );
   return { diff, remarks: [findings?.remark, findings?.notReady].flatMap((finding) => finding?.message ?? []) };
 }
 

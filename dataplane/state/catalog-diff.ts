@@ -5,7 +5,7 @@ import { indexPrices } from './compile-pricing.ts';
 import { createPricer } from './repriced-call.ts';
 import type { Catalogs, PricedCall } from './repriced-call.ts';
 
-export type DiffedCall = PricedCall & Pick<UsageRecord, 'callId' | 'account' | 'keyUid' | 'createdMs' | 'status'>;
+export type DiffedCall = PricedCall & Pick<UsageRecord, 'callId' | 'account' | 'createdMs' | 'status'>;
 
 /** The cost in nano-USD under the old and the new catalogs. */
 export interface Change {
@@ -34,10 +34,22 @@ const MOST_CALLS = 10;
 /** Calls that cost nothing whatever the prices are. */
 const FREE: ReadonlySet<string> = new Set(['Failed', 'Refunded']);
 
-/** The prices and the groups' ratios. A group that only the other snapshot has is included with its ratio there. */
-export function catalogsOf({ catalogs, groups }: Snapshot, other: Snapshot): Catalogs {
-  const ratios = [...other.groups, ...groups].map(({ name, priceRatioE9 }) => [name, priceRatioE9] as const);
-  return { prices: indexPrices(catalogs), groupRatiosE9: new Map(ratios) };
+/**
+ * The prices and the groups' ratios. A group that only the other snapshot has is included with its ratio there.
+ * `groupOfKey`: the group's name by the key's uid, for the keys of automatic groups, which records do not name.
+ */
+export function catalogsOf(
+  { catalogs, groups }: Snapshot, other: Snapshot, groupOfKey: ReadonlyMap<string, string> = new Map(),
+): Catalogs {
+  const all = new Map([...other.groups, ...groups].map((group) => [group.name, group] as const));
+  const keyRatios = [...groupOfKey].flatMap(([uid, name]) => {
+    const group = all.get(name);
+    return group?.access?.$case === 'automatic' ? [[uid, group.priceRatioE9] as const] : [];
+  });
+  return {
+    prices: indexPrices(catalogs), keyRatiosE9: new Map(keyRatios),
+    groupRatiosE9: new Map([...all].map(([name, { priceRatioE9 }]) => [name, priceRatioE9])),
+  };
 }
 
 /** Prices every billed call under both catalogs. Leaves out calls that failed or were refunded. */

@@ -10,13 +10,15 @@ import { priceAt } from './compile-pricing.ts';
 import type { PriceEntry } from './compile-pricing.ts';
 
 /** The part of a record that decides its price. */
-export type PricedCall = Pick<UsageRecord, 'model' | 'group' | 'channel' | 'tokens' | 'lines'>;
+export type PricedCall = Pick<UsageRecord, 'model' | 'group' | 'channel' | 'keyUid' | 'tokens' | 'lines'>;
 
 /** A state of the catalogs. */
 export interface Catalogs {
   readonly prices: ReadonlyMap<string, PriceEntry>;
   /** Ratios in billionths by the group's name; a group without an entry has ratio 1. */
   readonly groupRatiosE9: ReadonlyMap<string, bigint>;
+  /** The automatic groups' own ratios by the uid of the keys that call through them; a key without an entry: 1. */
+  readonly keyRatiosE9: ReadonlyMap<string, bigint>;
 }
 
 export interface Repriced {
@@ -26,13 +28,14 @@ export interface Repriced {
 }
 
 /** Returns a function that prices calls by one state of the catalogs. */
-export function createPricer({ prices, groupRatiosE9 }: Catalogs): (call: PricedCall) => Repriced {
+export function createPricer({ prices, groupRatiosE9, keyRatiosE9 }: Catalogs): (call: PricedCall) => Repriced {
   const compiled = new Map<string, CompiledPrice | undefined>();
-  const priceOf = (model: string, { group, channel }: PricedCall): CompiledPrice | undefined => {
-    const id = `${model}\n${group}\n${channel}`;
+  const priceOf = (model: string, { group, channel, keyUid }: PricedCall): CompiledPrice | undefined => {
+    const ratioE18 = (groupRatiosE9.get(group) ?? ONE_E9) * (keyRatiosE9.get(keyUid) ?? ONE_E9);
+    const id = `${model}\n${ratioE18}\n${channel}`;
     if (!compiled.has(id)) {
       const entry = prices.get(model);
-      compiled.set(id, entry && priceAt(entry, (groupRatiosE9.get(group) ?? ONE_E9) * ONE_E9, channel));
+      compiled.set(id, entry && priceAt(entry, ratioE18, channel));
     }
     return compiled.get(id);
   };

@@ -74,6 +74,11 @@ export function keyUidOf({ metadata }: ApiKey): string {
   return metadata.uid ?? namespacedName(metadata);
 }
 
+/** The names of the keys' groups by the keys' identities in the ledger. */
+export function groupsOfKeys(keys: readonly ApiKey[]): ReadonlyMap<string, string> {
+  return new Map(keys.map((key) => [keyUidOf(key), key.spec.groupRef.name]));
+}
+
 /** "namespace/name" of the Account that pays for a key's calls. */
 export function accountIdOf({ metadata: { namespace }, spec: { accountRef: { name } } }: ApiKey): string {
   return namespacedName({ namespace, name });

@@ -158,10 +158,14 @@ export function renderDimensions(dimensions: Dimensions): Html {
     ...perSecond === undefined ? [] : [['A second of a video', dollars(perSecond)] as const],
   ];
   if (lines.length === 0) return NOTHING;
+  const rules = [
+    ...contextTiers.length > 0 ? ['A request above a step pays the step\'s prices for all of its tokens.'] : [],
+    ...serviceTiers.length > 0 ? ['The service tier that the answer names counts.'] : [],
+    'All of it is at group ratio 1.',
+  ];
   return html`<h3>What else counts</h3>
 <dl class="facts model-facts">${lines.map(([what, price]) => html`<dt>${what}</dt><dd>${price}</dd>`)}</dl>
-<p class="soft">A request above a step pays the step's prices for all of its tokens, and the tier that the answer \
-names counts. All of it is at group ratio 1.</p>`;
+<p class="soft">${rules.join(' ')}</p>`;
 }
 
 type Line = readonly [what: string, price: string];

@@ -79,6 +79,43 @@ describe('a diff of catalogs', () => {
     });
   });
 
+  test('counts an automatic group\'s own ratio for the keys that are known to call through one', async () => {
+    const automatic = (ratio: string) => translate(resourcesOf(`apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: prices}
+spec: {models: [{name: gpt, vendor: V, quotaType: Token, usdPerMillion: {input: "2"}}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: openai}
+spec:
+  models: [{name: gpt, contextTokens: 1000, maxOutputTokens: 100}]
+  channels: [{name: direct, protocol: OpenAI, baseUrl: "https://api.test/v1"}]
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: vip}
+spec: {priceRatio: "2", routes: [{routeSelector: {}}]}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: smart}
+spec: {type: Automatic, priceRatio: "${ratio}", members: [{name: vip}]}
+`), { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS }).snapshot;
+    const [before, after] = [automatic('1.5'), automatic('3')];
+    const groupOfKey = new Map([['smart-key', 'smart'], ['vip-key', 'vip']]);
+    const { by } = await diffCatalogs(
+      catalogsOf(before, after, groupOfKey), catalogsOf(after, before, groupOfKey),
+      ['smart-key', 'vip-key', 'unknown'].map((keyUid) => call([line('input', 1000)], { group: 'vip', keyUid })),
+    );
+    // 0.002 · 2, times 1.5 and 3 through the automatic group
+    assert.deepEqual(new Map(by.key.map(([name, { oldNanoUsd, newNanoUsd }]) => [name, [oldNanoUsd, newNanoUsd]])),
+      new Map([
+        ['smart-key', [6_000_000n, 12_000_000n]], ['vip-key', [4_000_000n, 4_000_000n]],
+        ['unknown', [4_000_000n, 4_000_000n]],
+      ]));
+  });
+
   test('names what has no price any more', async () => {
     const { unpriced } = await diff([
       call([line('input', 5, { serviceTier: 'priority' }), line('webSearch', 2)]),

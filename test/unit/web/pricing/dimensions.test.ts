@@ -80,6 +80,15 @@ describe('a price in dollars', () => {
     ]) assert.ok(text.includes(words), `${words} in ${text}`);
   });
 
+  test('says the rules of steps and tiers only where it has them', () => {
+    assert.match(renderDimensions(row.dimensions).markup, /above a step pays .*The service tier that the answer names/);
+    const image = {
+      ...row.dimensions, usdPerMillion: undefined, contextTiers: [], serviceTiers: [],
+      perImage: [{ size: '1x1', quality: '', nanoUsd: 1n }],
+    };
+    assert.match(renderDimensions(image).markup, /<p class="soft">All of it is at group ratio 1\.<\/p>/);
+  });
+
   test('on a channel of its own is multiplied', () => {
     const [entry = assert.fail()] = prices;
     const source = { ...entry.price, quotaType: 'Token', ratioBaseUsdE9: entry.ratioBaseE9 } as const;
