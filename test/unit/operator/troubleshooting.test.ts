@@ -45,6 +45,10 @@ kind: Secret
 metadata: {name: ci-key, namespace: team-a, labels: {modelgateway.dev/api-key: ci}}
 stringData: {apiKey: sk-0123456789012345678901234567890123456789}
 ---
+kind: Secret
+metadata: {name: database, namespace: team-a}
+stringData: {password: something}
+---
 kind: ApiKey
 metadata: {name: ci, namespace: team-a}
 spec: {groupRef: {name: standard}, accountRef: {name: team-a}, key: {type: Provided}}

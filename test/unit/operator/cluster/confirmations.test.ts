@@ -134,7 +134,7 @@ spec: {gatewayNamespace: other}
     await stop();
   });
 
-  it('stays as it is where no operator ever confirmed it, as before version 0.2', async () => {
+  it('stays as it is where no operator ever confirmed it, as earlier versions did not', async () => {
     const { clock, writes, put, stop } = scene([], others);
     put(id, { observedGeneration: 1, conditions: [ready] });
     await clock.pass(48 * HOUR_MS);
