@@ -82,6 +82,34 @@ describe('a provider\'s 404', () => {
   });
 });
 
+describe('an error message that Claude Code matches', () => {
+  for (const words of [
+    'prompt is too long: 210000 tokens > 200000 maximum',
+    'input length and `max_tokens` exceed context limit: 190000 + 21333 > 204800, decrease input length or '
+    + '`max_tokens` and try again',
+    'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be '
+    + 'modified. These blocks must remain as they were in the original response.',
+    'messages.1.content.0: Invalid `signature` in `thinking` block',
+    'messages.1.content.0.thinking.signature: Field required',
+    '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" '
+    + 'to control thinking behavior.',
+    'adaptive thinking is not supported on this model',
+    'messages.2: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an '
+    + 'input message role.',
+    'role \'system\' is not supported on this model',
+    'Unexpected value(s) `mid-conversation-system-2026-01-01` for the `anthropic-beta` header.',
+    'Your credit balance is too low to access the API.',
+  ])
+    it(`arrives word for word: ${words.slice(0, 50)}`, async () => {
+      const error = { type: 'invalid_request_error', message: words };
+      stack.anthropic.script(json({ type: 'error', error }, { status: 400 }));
+      for (const stream of [false, true]) {
+        const answer = await post(stack, '/v1/messages', message('claude-model', { stream }));
+        assert.deepEqual([answer.status, answer.json().error], [400, error]);
+      }
+    });
+});
+
 describe('the beta flag for a context of a million tokens', () => {
   it('is ignored for a provider of another protocol', async () => {
     stack.openai.script(openaiChat({ content: 'ok' }));

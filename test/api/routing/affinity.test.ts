@@ -114,7 +114,7 @@ describe('agents', () => {
       assert.deepEqual(new Set([...served.slice(0, 8), ...served.slice(12)]), new Set([home]), 'and it returns');
     }
     assert.equal(new Set(conversations.map(({ served }) => served[0])).size, 3, 'each account has some');
-  }, 120_000);
+  }, 600_000);
 
   it('get sealed values without a channel\'s name, and a header if reasoning was left out', async () => {
     for (const account of ACCOUNTS) providers[account].script(answerOf(account));

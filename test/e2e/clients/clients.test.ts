@@ -18,6 +18,8 @@ import { runCommand } from './run.ts';
 
 const KINDS: readonly ProviderKind[] = ['OpenAI', 'Anthropic'];
 const PAGE = join(import.meta.dirname, '../../../docs/clients.md');
+/** A program starts once for each model, which takes it minutes on a busy machine. */
+const PROGRAM_TIMEOUT_MS = 30 * 60_000;
 const TABLE = /(<!-- made by test\/e2e\/clients -->\n)[\s\S]*?(\n<!-- end -->)/;
 
 const installed = await installClients();
@@ -82,7 +84,7 @@ describe.skipIf(installed.skip)('clients', () => {
       }
       rows.push(judge(name, limits, (model) => errors.get(model), gateway));
       await expectRecordings(name);
-    });
+    }, PROGRAM_TIMEOUT_MS);
 
   it('Claude Code reports the cost that the ledger has', async () => {
     const places = await placesOf('cost');

@@ -29,7 +29,7 @@ type Dialect = 'chat' | 'messages' | 'responses' | 'gemini';
 
 const DIALECTS: readonly (readonly [RegExp, Dialect])[] = [
   [/^\/v1\/chat\/completions/, 'chat'], [/^\/v1\/messages(?!\/count_tokens)/, 'messages'],
-  [/^\/v1\/responses/, 'responses'], [/^\/v1beta\/models\/[^:]+:(?:streamG|g)enerateContent/, 'gemini'],
+  [/^\/v1\/responses/, 'responses'], [/^\/v1(?:beta)?\/models\/[^:]+:(?:streamG|g)enerateContent/, 'gemini'],
 ];
 
 /** The model that a request names, in its path or in its body; undefined: it is no call of a model. */

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { Command } from './clients.ts';
 
-const RUN_TIMEOUT_MS = 180_000;
+const RUN_TIMEOUT_MS = 300_000;
 
 /** With an empty home and none of this machine's settings. */
 export function runCommand({ file, args, env, cwd }: Command): Promise<{ code: number | null; output: string }> {
