@@ -65,7 +65,7 @@ export function manageCaBundle({
     if (live.webhooks?.every(({ clientConfig }) => clientConfig?.caBundle === wanted) ?? true) return;
     writing = write(live, wanted)
       .catch((error: unknown) =>
-        log.warn({ name }, `the webhook\'s CA bundle cannot be updated: ${explainKubeError(error)}`))
+        log.warn({ name }, `the webhook's CA bundle cannot be updated: ${explainKubeError(error)}`))
       .finally(() => { writing = undefined; });
   }
 
