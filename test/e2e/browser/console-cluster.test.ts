@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { openValkeyLedger } from '#ledger/valkey.ts';
-import { PATIENT } from '../../unit/dataplane/ledger/valkey/subject.ts';
+import { LONG_TIMEOUT } from '../../unit/dataplane/ledger/valkey/subject.ts';
 import { DOES_ALL, EDITS_KEYS, makePerson, SEES_KEYS } from '../cluster/people.ts';
 import { isReady, startCluster, until } from '../cluster/support.ts';
 import type { Cluster, Live } from '../cluster/support.ts';
@@ -51,7 +51,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     for (const team of TEAMS) await cluster.apply(teamManifests(team));
     const uids = new Map((await cluster.list('ApiKey')).map(({ metadata: { namespace, name, uid } }: Live) =>
       [`${namespace}/${name}`, String(uid)]));
-    const ledger = await openValkeyLedger({ url: store.url, dataDir: undefined, over: PATIENT });
+    const ledger = await openValkeyLedger({ url: store.url, dataDir: undefined, over: LONG_TIMEOUT });
     // by the store's clock all of it is spent today: only the calls' times are of the last month
     await fillLedger(ledger, { clock: { nowMs: 0 }, uidOf: (namespace, name) => uids.get(`${namespace}/${name}`) ??
       '', nowMs: Date.now() });

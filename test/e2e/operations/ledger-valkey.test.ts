@@ -31,7 +31,7 @@ type Event = Parameters<NonNullable<ValkeyLedgerOptions['onEvent']>>[0];
 const PASSWORD = 'correct-horse-battery-staple';
 const DEADLINE_MS = 60_000;
 /** A long timeout, since a busy machine must not refuse calls here. */
-const PATIENT = { timeoutMs: 30_000 };
+const LONG_TIMEOUT = { timeoutMs: 30_000 };
 /** No other process has to be waited for. */
 const ALONE = { over: { refillMs: 0 } };
 const [ACCOUNT, OTHER] = ['team-a/team-a', 'team-b/team-b'];
@@ -87,7 +87,7 @@ async function open(journal: string | undefined, options: Partial<ValkeyLedgerOp
   const dataDir = journal === undefined ? undefined : join(folder.path, journal);
   const url = `${server.url}?password-file=${join(folder.path, 'secret', 'password')}`;
   const ledger = await openValkeyLedger({ url, dataDir, onEvent: (event) =>
-    events.push(event), ...options, over: { ...PATIENT, ...options.over } });
+    events.push(event), ...options, over: { ...LONG_TIMEOUT, ...options.over } });
   ledgers.push(ledger);
   return { ledger, events };
 }

@@ -10,7 +10,7 @@ import { openValkeyLedger } from '#ledger/valkey.ts';
 import { openValkeyUsageStore } from '../../../../console/usage/valkey-store.ts';
 import { startValkey, valkey } from '../../../support/valkey.ts';
 import { holdRequest, settlement } from '../../dataplane/ledger/calls.ts';
-import { PATIENT } from '../../dataplane/ledger/valkey/subject.ts';
+import { LONG_TIMEOUT } from '../../dataplane/ledger/valkey/subject.ts';
 import { ACCOUNTS, NOON_MS, asRefunded, checkBook, plannedCall, query, recordOf } from './cases.ts';
 import type { PlannedCall } from './cases.ts';
 
@@ -23,7 +23,7 @@ if (valkey.skip) {
   afterAll(() => server[Symbol.asyncDispose]());
   const open = async (over: string = '') => {
     const url = `${server.url}?prefix=b${randomUUID().slice(0, 8)}${over}`;
-    const ledger = await openValkeyLedger({ url, dataDir: undefined, over: { ...PATIENT, clock: () => NOON_MS } });
+    const ledger = await openValkeyLedger({ url, dataDir: undefined, over: { ...LONG_TIMEOUT, clock: () => NOON_MS } });
     const settle = async (record: UsageRecord, job: boolean): Promise<void> => {
       await ledger.hold({ ...holdRequest(record.callId, record.costNanoUsd, { origin: record, limits: LIMITS }) });
       await ledger.settle(settlement(record.callId, record.costNanoUsd, {

@@ -9,7 +9,7 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import { DAY_MS, holdRequest, settlement, testClock } from './calls.ts';
 import { ledgerContract } from './contract.ts';
-import { openSubject, PATIENT, tempFolder } from './embedded/subject.ts';
+import { openSubject, LONG_TIMEOUT, tempFolder } from './embedded/subject.ts';
 
 ledgerContract('embedded, normal', (clock) => openSubject(clock));
 
@@ -22,7 +22,7 @@ async function inFolder(body: (path: string, open: Open) => Promise<void>): Prom
   const ledgers: Ledger[] = [];
   try {
     await body(path, async (options) => {
-      const ledger = await openEmbeddedLedger({ path, ...PATIENT, ...options });
+      const ledger = await openEmbeddedLedger({ path, ...LONG_TIMEOUT, ...options });
       ledgers.push(ledger);
       return ledger;
     });

@@ -7,7 +7,7 @@ import type { LedgerFault, LedgerSync } from '#ledger/embedded/committer.ts';
 import { FAULT } from '#ledger/embedded/faults.ts';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { Ledger } from '#ledger/ledger.ts';
-import { copyLedger, PATIENT, tempFolder } from './subject.ts';
+import { copyLedger, LONG_TIMEOUT, tempFolder } from './subject.ts';
 
 export class Bench {
   readonly faults: LedgerFault[] = [];
@@ -40,7 +40,7 @@ export class Bench {
   /** What a process that dies now leaves, as the next one reads it. */
   async afterwards(body: (ledger: Ledger) => Promise<void>): Promise<void> {
     const copy = copyLedger(this.path);
-    const ledger = await openEmbeddedLedger({ path: copy.path, ...PATIENT });
+    const ledger = await openEmbeddedLedger({ path: copy.path, ...LONG_TIMEOUT });
     try {
       await body(ledger);
     } finally {

@@ -6,7 +6,7 @@ import { openSync, writeSync } from 'node:fs';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { LedgerSync } from '#ledger/embedded/committer.ts';
 import { holdRequest, origin, progress, settlement } from '../calls.ts';
-import { PATIENT } from './subject.ts';
+import { LONG_TIMEOUT } from './subject.ts';
 
 const [path = '', sync = 'normal', round = '0', said = '/dev/null'] = process.argv.slice(2);
 const output = openSync(said, 'a');
@@ -45,7 +45,7 @@ async function call(ledger: Awaited<ReturnType<typeof openEmbeddedLedger>>, id: 
 }
 
 if (path !== '') {
-  const ledger = await openEmbeddedLedger({ path, sync: sync as LedgerSync, ...PATIENT });
+  const ledger = await openEmbeddedLedger({ path, sync: sync as LedgerSync, ...LONG_TIMEOUT });
   await Promise.all(Array.from({ length: 12 }, async (_, lane) => {
     for (let n = 0; ; n++) await call(ledger, `${round}-${lane}-${n}`, `key-${lane % 3}`);
   }));

@@ -13,7 +13,7 @@ import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type { Line } from './crash-child.ts';
-import { PATIENT, tempFolder } from './subject.ts';
+import { LONG_TIMEOUT, tempFolder } from './subject.ts';
 
 interface Said {
   /** What its hold said, and each progress after it. */
@@ -119,7 +119,7 @@ for (const sync of ['normal', 'full']) {
     try {
       for (let round = 0; round < 3; round++) {
         for (const [id, said] of await runAndKill(path, sync, round)) everyone.set(id, said);
-        const ledger = await openEmbeddedLedger({ path, ...PATIENT });
+        const ledger = await openEmbeddedLedger({ path, ...LONG_TIMEOUT });
         try {
           await assertBalances(ledger, everyone);
         } finally {

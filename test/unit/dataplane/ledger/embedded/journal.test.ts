@@ -16,7 +16,7 @@ import { readFrames } from '#ledger/embedded/journal-reader.ts';
 import { replayInto } from '#ledger/embedded/recovery.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import { holdRequest, NOON_MS, progress, settlement } from '../calls.ts';
-import { copyLedger, PATIENT, tempFolder } from './subject.ts';
+import { copyLedger, LONG_TIMEOUT, tempFolder } from './subject.ts';
 import type { TempFolder } from './subject.ts';
 
 interface Left {
@@ -32,7 +32,7 @@ const NEVER = 3_600_000;
 async function leave(calls: number): Promise<Left> {
   const folder = tempFolder();
   const ledger =
-    await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), ...PATIENT, checkpointEveryMs: NEVER });
+    await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), ...LONG_TIMEOUT, checkpointEveryMs: NEVER });
   for (let n = 0; n < calls; n++) {
     await ledger.hold(holdRequest(`call-${n}`, 10n, { progress: progress(1n) }));
     await ledger.settle(settlement(`call-${n}`, 10n));
@@ -54,7 +54,7 @@ async function withLeft(calls: number, body: (left: Left) => Promise<void>): Pro
 }
 
 async function opened<T>(path: string, body: (ledger: Ledger) => Promise<T>): Promise<T> {
-  const ledger = await openEmbeddedLedger({ path, ...PATIENT });
+  const ledger = await openEmbeddedLedger({ path, ...LONG_TIMEOUT });
   try {
     return await body(ledger);
   } finally {
@@ -164,7 +164,7 @@ describe('a journal that cannot be trusted', () => {
       });
       const backup = readFileSync(path);
       await opened(path, async (ledger) => ledger.hold(holdRequest('b', 10n)));
-      const ledger = await openEmbeddedLedger({ path, ...PATIENT, checkpointEveryMs: NEVER });
+      const ledger = await openEmbeddedLedger({ path, ...LONG_TIMEOUT, checkpointEveryMs: NEVER });
       await ledger.hold(holdRequest('c', 10n));
       const left = copyLedger(path);
       await ledger.close();
@@ -256,7 +256,7 @@ describe('a file of the version without a journal', () => {
         'Daily', 9000000000000000100, ${NOON_MS + 500});`);
     db.close();
     const expected = async (): Promise<void> => {
-      const ledger = await openEmbeddedLedger({ path, ...PATIENT, clock: () => NOON_MS });
+      const ledger = await openEmbeddedLedger({ path, ...LONG_TIMEOUT, clock: () => NOON_MS });
       const [day, month] = [await ledger.readKey('key-1', 'Daily'), await ledger.readKey('key-1', 'Monthly')];
       assert.deepEqual([day.spentNanoUsd, month.spentNanoUsd, day.totalSpentNanoUsd], [74n, 94n, 9000000000000000005n]);
       assert.deepEqual(
@@ -290,7 +290,7 @@ describe('a file of the version without a journal', () => {
         'Daily', 100, ${NOON_MS + 500});`);
     db.close();
     const faults = new Int32Array(new SharedArrayBuffer(4)).fill(7);
-    const ledger = await openEmbeddedLedger({ path, ...PATIENT, faults });
+    const ledger = await openEmbeddedLedger({ path, ...LONG_TIMEOUT, faults });
     const left = copyLedger(path);
     faults.fill(0);
     await ledger.close();

@@ -11,7 +11,7 @@ import type { TestClock } from '../calls.ts';
 import type { LedgerUnderTest } from '../contract-scenario.ts';
 
 /** A busy machine must not fail a test that is about something else. */
-export const PATIENT = { timeoutMs: 60_000 };
+export const LONG_TIMEOUT = { timeoutMs: 60_000 };
 
 export interface TempFolder {
   readonly path: string;
@@ -49,7 +49,7 @@ export async function openSubject(
   clock: TestClock, over: Partial<EmbeddedLedgerOptions> = {},
 ): Promise<LedgerUnderTest> {
   const folder = tempFolder();
-  return openIn(folder, join(folder.path, 'ledger.db'), { clock: () => clock.nowMs, ...PATIENT, ...over });
+  return openIn(folder, join(folder.path, 'ledger.db'), { clock: () => clock.nowMs, ...LONG_TIMEOUT, ...over });
 }
 
 async function openIn(

@@ -21,7 +21,7 @@ import type { ValkeyServer } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, origin, progress, settlement } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
 import { ALWAYS, dataFolder, endScene, eventually, open, OUTAGES, start } from './scene.ts';
-import { PATIENT } from './subject.ts';
+import { LONG_TIMEOUT } from './subject.ts';
 
 const ACCOUNT = 'team-a/team-a';
 /** How long a settlement waits before it is written to the journal in any case. */
@@ -39,7 +39,7 @@ async function joinFleet(
   const connection = openConnection(location);
   const journal = await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: fault });
   const settings = {
-    ...PATIENT, instance: randomUUID(), keepMs: DAY_MS, records: 100, lenient: false, clock: undefined,
+    ...LONG_TIMEOUT, instance: randomUUID(), keepMs: DAY_MS, records: 100, lenient: false, clock: undefined,
   };
   const instance = new Instance({
     location, connection: { ...connection, ...over(connection) }, settings, journal, onEvent: () => undefined,
@@ -111,7 +111,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
   test('delivers the settlement of a call that another process holds', async () => {
     const server = await start(ALWAYS);
     const dataDir = await dataFolder();
-    const { ledger: other } = await open(server, { over: PATIENT });
+    const { ledger: other } = await open(server, { over: LONG_TIMEOUT });
     await other.hold(holdRequest('a', 60n));
     const first = await joinFleet(server, dataDir);
     await server.kill();

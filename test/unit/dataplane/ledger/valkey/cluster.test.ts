@@ -14,7 +14,7 @@ import { startValkeyCluster, whenFormed } from '../../../../support/valkey-clust
 import { holdRequest, origin, settlement, slot } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
 import { ledgerContract } from '../contract.ts';
-import { openSubject, PATIENT } from './subject.ts';
+import { openSubject, LONG_TIMEOUT } from './subject.ts';
 
 const DEADLINE_MS = 30_000;
 
@@ -48,14 +48,14 @@ if (valkey.skip) {
 
     test('has accounts on every node, and is read as one', async () => {
       const url = `${cluster.url}?prefix=spread`;
-      const ledger = await openValkeyLedger({ url, over: PATIENT });
+      const ledger = await openValkeyLedger({ url, over: LONG_TIMEOUT });
       await spend(ledger, 1);
       for (const each of cluster.nodes) assert.ok(Number(await each.command('DBSIZE')) > 20);
       const reader = openValkeyReader(url);
       const records = await Array.fromAsync(reader.records({}));
       assert.equal(records.length, accounts.length);
       assert.deepEqual(await reader.readAccount('team-7/team-7'), { spentNanoUsd: 5n, heldNanoUsd: 0n });
-      const other = await openValkeyLedger({ url, over: PATIENT });
+      const other = await openValkeyLedger({ url, over: LONG_TIMEOUT });
       for (const each of [reader, other]) {
         assert.equal((await each.readKey('key-9', 'Never')).spentNanoUsd, 5n);
         assert.equal((await each.readKey('key-9', 'Never', 'team-9/team-9')).spentNanoUsd, 5n);
@@ -69,7 +69,7 @@ if (valkey.skip) {
     });
 
     test('takes slots on different nodes all or none', async () => {
-      const ledger = await openValkeyLedger({ url: `${cluster.url}?prefix=slots`, over: PATIENT });
+      const ledger = await openValkeyLedger({ url: `${cluster.url}?prefix=slots`, over: LONG_TIMEOUT });
       const slots = [slot('Key', '1', 2), slot('Channel', 'route/direct', 1)];
       assert.equal((await ledger.takeSlots('a', slots)).outcome, 'Taken');
       for (let n = 0; n < 20; n++)

@@ -10,7 +10,7 @@ import { openValkeyReader } from '#ledger/valkey-reader.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot, testClock } from '../calls.ts';
 import { HELD, SHORT } from '../contract-scenario.ts';
-import { declareDead, PATIENT, urlOf } from './subject.ts';
+import { declareDead, LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
 
 describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
@@ -19,7 +19,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
   afterAll(() => server[Symbol.asyncDispose]());
   const newPlace = (query = ''): StoreLocation => ({ server, prefix: `f${randomUUID().slice(0, 8)}`, query });
   const open = (place: StoreLocation, over: ValkeyLedgerOptions['over'] = {}): Promise<Ledger> =>
-    openValkeyLedger({ url: urlOf(place), over: { ...PATIENT, ...over } });
+    openValkeyLedger({ url: urlOf(place), over: { ...LONG_TIMEOUT, ...over } });
 
   test('never exceeds a quota or a credit with many processes, to the nano-dollar', async () => {
     const place = newPlace();

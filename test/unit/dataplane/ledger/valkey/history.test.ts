@@ -13,7 +13,7 @@ import { origin, progress, settlement, testClock } from '../calls.ts';
 import { ACCOUNTS, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
 import type { Step } from '../histories.ts';
 import { accountSums, createModel, modelConfirm, modelHold, modelSettle, modelSpending } from '../model.ts';
-import { declareDead, PATIENT, urlOf } from './subject.ts';
+import { declareDead, LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
 
 const FLEET = 3;
@@ -46,7 +46,7 @@ class History {
   async #join(): Promise<Member> {
     const instance = randomUUID();
     return { instance, ledger: await openValkeyLedger({
-      url: urlOf(this.#place), over: { ...PATIENT, instance, clock: () => this.#clock.nowMs },
+      url: urlOf(this.#place), over: { ...LONG_TIMEOUT, instance, clock: () => this.#clock.nowMs },
     }) };
   }
 

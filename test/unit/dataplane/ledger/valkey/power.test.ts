@@ -25,7 +25,7 @@ const LANES = 24;
 const HELD = 10n;
 const CREDIT = 6_000n;
 const BEFORE = 200;
-const PATIENT = { timeoutMs: 60_000 };
+const LONG_TIMEOUT = { timeoutMs: 60_000 };
 const SETTLING_MS = 20;
 
 let between: Muted | undefined;
@@ -80,7 +80,7 @@ interface Survived {
 async function losePower(cut: Cut): Promise<Survived> {
   const server = await start(KEPT);
   between = await muteable(server);
-  const { ledger, events } = await open(server, { url: between.url, over: PATIENT });
+  const { ledger, events } = await open(server, { url: between.url, over: LONG_TIMEOUT });
   const { held, settled, ended } = load(ledger);
   await eventually('there were some calls', () => settled.size >= BEFORE);
   between.mute();

@@ -12,7 +12,7 @@ import type { Operation } from '#ledger/valkey/operations.ts';
 import { parseRecord } from '#ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, progress, settlement } from '../calls.ts';
-import { declareDead, PATIENT, urlOf } from './subject.ts';
+import { declareDead, LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
 
 const ACCOUNT = 'team-a/team-a';
@@ -63,7 +63,7 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
     const bucket = new Bucket({
       connection, base: bucketBases(location)[0] ?? assert.fail(),
       settings: {
-        ...PATIENT, keepMs: DAY_MS, records: 100, lenient: false, instance, refillMs: 1_000, clock: () => nowMs,
+        ...LONG_TIMEOUT, keepMs: DAY_MS, records: 100, lenient: false, instance, refillMs: 1_000, clock: () => nowMs,
       },
       collectRestores: async () => ({ operations: told, late: [] }),
       onRestored: () => undefined,

@@ -19,7 +19,7 @@ import type { ValkeyServer } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, progress, settlement } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
 import { dataFolder, endScene, eventually, open, start } from './scene.ts';
-import { PATIENT } from './subject.ts';
+import { LONG_TIMEOUT } from './subject.ts';
 
 const ACCOUNT = 'team-a/team-a';
 const NOTHING = { spentNanoUsd: 0n, heldNanoUsd: 0n };
@@ -66,7 +66,7 @@ async function joinFleet(server: ValkeyServer, timeoutMs = 200) {
   const folder = join(await dataFolder(), 'ledger-journal');
   const journal = await openJournal({ folder, onFault: (error) => { throw error; } });
   const settings = {
-    ...PATIENT, leaseMs: 25_000, timeoutMs, instance: randomUUID(), keepMs: DAY_MS, records: 100, lenient: false,
+    ...LONG_TIMEOUT, leaseMs: 25_000, timeoutMs, instance: randomUUID(), keepMs: DAY_MS, records: 100, lenient: false,
     clock: undefined,
   };
   const instance =

@@ -15,7 +15,7 @@ import { expandSettleReply, parseRecord } from '#ledger/valkey/replies.ts';
 import type { Reply } from '#ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot } from '../calls.ts';
-import { PATIENT, urlOf } from './subject.ts';
+import { LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
 
 /** Parses a batch as the script does: each operation must have as many arguments as it says. */
@@ -130,7 +130,7 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
     const location = parseValkeyUrl(urlOf(place));
     const connection = openConnection(location);
     const settings = {
-      keepMs: DAY_MS, records: 100, lenient: false, ...PATIENT, instance: randomUUID(), clock: () => NOON_MS,
+      keepMs: DAY_MS, records: 100, lenient: false, ...LONG_TIMEOUT, instance: randomUUID(), clock: () => NOON_MS,
     };
     const opened = Promise.withResolvers<void>();
     const bucket = new Bucket({

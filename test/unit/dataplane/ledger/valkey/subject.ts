@@ -12,7 +12,7 @@ import type { TestClock } from '../calls.ts';
 import type { LedgerUnderTest } from '../contract-scenario.ts';
 
 /** Long timeouts, since a busy machine must not fail other tests; advancing the clock by days must not end leases. */
-export const PATIENT = { timeoutMs: 60_000, refillMs: 0, leaseMs: 1e12, generationMs: 1e15 };
+export const LONG_TIMEOUT = { timeoutMs: 60_000, refillMs: 0, leaseMs: 1e12, generationMs: 1e15 };
 
 type Options = Omit<ValkeyLedgerOptions, 'url'>;
 
@@ -21,7 +21,7 @@ export async function openSubject(server: Pick<ValkeyServer,
   | 'url' | 'command'>, clock: TestClock, options: Options = {}): Promise<LedgerUnderTest> {
   const prefix = `t${randomUUID().slice(0, 8)}`;
   return openIn(
-    { server, prefix, query: '' }, { ...options, over: { ...PATIENT, clock: () => clock.nowMs, ...options.over } },
+    { server, prefix, query: '' }, { ...options, over: { ...LONG_TIMEOUT, clock: () => clock.nowMs, ...options.over } },
   );
 }
 

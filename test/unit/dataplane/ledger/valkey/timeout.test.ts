@@ -11,7 +11,7 @@ import { openValkeyLedger } from '#ledger/valkey.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { holdRequest } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
-import { PATIENT } from './subject.ts';
+import { LONG_TIMEOUT } from './subject.ts';
 
 const BEAT = { name: 'beat', args: [] };
 const PAUSE_MS = '500';
@@ -24,7 +24,7 @@ async function withBucket(
   const opened = Promise.withResolvers<void>();
   const bucket = new Bucket({
     base: '{b}:', settings: {
-      ...PATIENT, timeoutMs, keepMs: 1, records: 1, lenient: false, instance: 'one', clock: undefined,
+      ...LONG_TIMEOUT, timeoutMs, keepMs: 1, records: 1, lenient: false, instance: 'one', clock: undefined,
     },
     connection: {
       run: (_base, batch) =>
