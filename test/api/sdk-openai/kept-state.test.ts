@@ -169,6 +169,21 @@ describe('a conversation', () => {
     await books.check(free(), free(404), free(404), free(404), free(400), free(400), free(400));
   });
 
+  it('takes large items, and seals the reasoning in them', async () => {
+    const text = 'x'.repeat(300_000);
+    const reasoning = { type: 'reasoning' as const, id: 'rs_1', summary: [], encrypted_content: 'gAAAA-own' };
+    const { id } = await client.conversations.create({ items: [user(text), reasoning] });
+    const [first, second] = await Array.fromAsync(client.conversations.items.list(id));
+    assert.ok(first?.type === 'message' && second?.type === 'reasoning');
+    assert.equal(first.content, text);
+    assert.match(second.encrypted_content ?? '', /^mgw1_encrypted_/);
+    await client.conversations.items.create(id, { items: [second] });
+    const { index } = homeOf();
+    const { items: [sent] } = (await providers[index]!.request(2)).json() as { items: readonly object[] };
+    assert.deepEqual(sent, reasoning, 'the account gets its own value back');
+    await books.check(free(), free(), free());
+  });
+
   it('is held as a whole context, since nobody here knows how long it is', async () => {
     const small = openaiClient(stack, { apiKey: POOR_KEY, maxRetries: 0 });
     const { id } = await small.conversations.create();

@@ -94,7 +94,9 @@ test('enum values of the snapshot become those of the state', () => {
       endpoints: [
         Endpoint.CHAT, Endpoint.EMBEDDINGS, Endpoint.IMAGES, Endpoint.VIDEOS,
       ], inputs: [Input.TEXT, Input.IMAGE], outputLimitField: 'max_tokens',
-      allow: [Allowance.SERVER_TOOLS, Allowance.SERVICE_TIERS, Allowance.FILE_REFERENCES],
+      allow: [
+        Allowance.SERVER_TOOLS, Allowance.SERVICE_TIERS, Allowance.FILE_REFERENCES, Allowance.PROMPT_TEMPLATES,
+      ],
     })], [channelOf('c', { apiKey: undefined })], { clientDisconnect: ClientDisconnect.DRAIN, retryAttempts: 0 })],
   }));
   const [a, old, b] = [credentialOf(state, 1), credentialOf(state, 2), credentialOf(state, 3)];
@@ -107,7 +109,9 @@ test('enum values of the snapshot become those of the state', () => {
   const [candidate] = candidatesOf(state, 'g', 'm');
   assert.ok(candidate);
   assert.deepEqual(candidate.model.endpoints, new Set(['Chat', 'Embeddings', 'Images', 'Videos']));
-  assert.deepEqual(candidate.model.allow, new Set(['ServerTools', 'ServiceTiers', 'FileReferences']));
+  assert.deepEqual(candidate.model.allow, new Set([
+    'ServerTools', 'ServiceTiers', 'FileReferences', 'PromptTemplates',
+  ]));
   assert.deepEqual([
     candidate.model.acceptsImages, candidate.model.outputLimitField, candidate.clientDisconnect,
     candidate.retryAttempts,
