@@ -112,7 +112,7 @@ describe('the activity of keys', () => {
       assert.equal((await post(stack, '/v1/chat/completions', chat())).status, 200);
     }
     await eventually('the failure is logged', () =>
-      stack.gateway.logs.find((line) => line.includes('cannot be kept for the console')));
+      stack.gateway.logs.find((line) => line.includes('cannot be stored for the console')));
     broken = false;
     await stack.gateway.dataplane.drain();
     assert.equal(closed, true);

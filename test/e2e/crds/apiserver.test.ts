@@ -179,7 +179,8 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
       const shown = columnDefinitions.filter(({ priority }) => priority === 0);
       assert.equal(shown.map((column) => column.name.toUpperCase()).join(' '), expected[schema.kind]);
       const wide = columnDefinitions.filter(({ priority }) => priority > 0).map((column) => column.name.toUpperCase());
-      assert.deepEqual(wide, ['ApiKey', 'Account'].includes(schema.kind) ? ['REASON', 'GATEWAY'] : ['REASON']);
+      const gateway = ['ApiKey', 'Account'].includes(schema.kind) ? ['GATEWAY'] : [];
+      assert.deepEqual(wide, ['REASON', ...gateway, 'CONFIRMED']);
     }
   });
 
