@@ -82,7 +82,7 @@ export interface AccountStatus {
   readonly spentUsd?: string;
   /** The money that running calls currently reserve, in USD. */
   readonly heldUsd?: string;
-  /** creditUsd minus spentUsd, in USD. */
+  /** The money left, creditUsd minus spentUsd, in USD. */
   readonly balanceUsd?: string;
   /**
    * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
