@@ -85,7 +85,7 @@ export function reconcile({ records, keys, account }: Books, calls: readonly Cal
       ? []
       : [`its keys have spent ${keys.map((key) => key.totalSpentNanoUsd).join(' + ')}, the records say ${sum}`],
     ...[...keys, account].every(({ heldNanoUsd }) => heldNanoUsd === 0n) ? [] : ['money is held although nothing runs'],
-    ...sent.length <= asked ? [] : [`${sent.length} calls in the books were sent, the provider was asked ${asked} times`],
+    ...sent.length <= asked ? [] : [`${sent.length} calls in the books were sent, the provider had ${asked}`],
     ...nameless <= headless ? [] : [`${nameless} records belong to calls that nobody knows, but only ${headless} ` +
       `calls ended before they had a name`],
   ];
