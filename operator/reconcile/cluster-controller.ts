@@ -42,7 +42,7 @@ export interface ClusterControllerOptions {
   readonly keys: KeySecrets;
   readonly writer: Pick<StatusWriter, 'start' | 'stop' | 'changed'>;
   readonly onMinted: (minted: MintedKey) => void;
-  /** Called once for each object whose gatewayNamespace no operator serves. */
+  /** Called every 50 minutes for each object whose gatewayNamespace no operator serves. */
   readonly onUnserved?: (unserved: UnservedObject) => void;
   /** Without a ledger, statuses contain no spending. */
   readonly ledger?: LedgerReader;
@@ -64,6 +64,8 @@ const RECONCILING_DELAY_MS = 300;
 const READ_SPENDING_EVERY_MS = 10_000;
 const FIRST_SPENDING_WITHIN_MS = 5_000;
 const EXPIRE_EVERY_MS = 60_000;
+/** API servers delete Events after an hour. */
+const REPORT_UNSERVED_EVERY_MS = 50 * 60_000;
 
 export class ClusterController {
   readonly #options: ClusterControllerOptions;
@@ -75,8 +77,8 @@ export class ClusterController {
   /** Objects whose status changed since the last flush to the writer. */
   readonly #changed = new Set<string>();
   readonly #evaluator: ProgrammedEvaluator;
-  /** Objects that were reported as unserved. */
-  readonly #unserved = new Set<string>();
+  /** When each unserved object was last reported. */
+  readonly #unserved = new Map<string, number>();
   #mintBackoff = createMintBackoff();
   #mintFailures: ReadonlyMap<string, string> = new Map();
   #faults: ReadonlyMap<string, string> = new Map();
@@ -253,14 +255,15 @@ export class ClusterController {
   #reportUnserved(): void {
     const { provider, gatewayNamespace, clock, onUnserved } = this.#options;
     const { objects } = provider;
+    const nowMs = clock.nowMs();
     const unserved = findUnserved(provider.resources(), {
-      gatewayNamespace, nowMs: clock.nowMs(), observedGeneration: (id) => objects.live(id)?.status.observedGeneration,
+      gatewayNamespace, nowMs, observedGeneration: (id) => objects.live(id)?.status.observedGeneration,
     });
     const ids = new Set(unserved.map(({ id }) => id));
-    for (const id of this.#unserved) if (!ids.has(id)) this.#unserved.delete(id);
+    for (const id of this.#unserved.keys()) if (!ids.has(id)) this.#unserved.delete(id);
     for (const each of unserved) {
-      if (this.#unserved.has(each.id)) continue;
-      this.#unserved.add(each.id);
+      if (nowMs - (this.#unserved.get(each.id) ?? -Infinity) < REPORT_UNSERVED_EVERY_MS) continue;
+      this.#unserved.set(each.id, nowMs);
       onUnserved?.(each);
     }
   }

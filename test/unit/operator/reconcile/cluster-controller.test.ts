@@ -106,6 +106,20 @@ test('continues from the live objects as a new leader, and waits for proxies to 
   await controller.stop();
 });
 
+test('reports an object that no operator serves again before its Event is deleted', async () => {
+  const reported: string[] = [];
+  const foreign = `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: typo, creationTimestamp: `
+    + `"2020-01-01T00:00:00Z"}\nspec: {gatewayNamespace: nobody}\n---\n`;
+  const { clock, controller } = setUp(foreign, { onUnserved: ({ id }) => void reported.push(id) });
+  await controller.start();
+  await controller.lead(true);
+  await clock.pass(45 * 60_000);
+  assert.deepEqual(reported, [`Account ${GATEWAY_NAMESPACE}/typo`]);
+  await clock.pass(10 * 60_000);
+  assert.equal(reported.length, 2);
+  await controller.stop();
+});
+
 test('writes objects later that are about to change again', async () => {
   const { controller, changed, state } = setUp(ACCOUNT('a'));
   state.progress = { connected: 2, acknowledged: 1, rejected: [], convergedMs: undefined };
