@@ -49,7 +49,7 @@ export async function withSlots<T>(
 }
 
 function channelIsFull(): GatewayError {
-  const message = 'The channel that made it has its full number of calls in flight. Try again shortly.';
+  const message = 'Its channel has its full number of calls in flight. Try again shortly.';
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: 1 });
 }
 

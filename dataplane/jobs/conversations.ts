@@ -39,11 +39,23 @@ const NO_KEEPER = 'No provider of this key\'s models keeps conversations. Send t
 export async function createConversation(deps: PipelineDeps, asked: ConversationRequest): Promise<ConversationAnswer> {
   const state = deps.state.get();
   const { model } = await readBody(asked);
-  const [offered] = orderCandidates(keepersFor(state, asked.key, model), deps.random);
-  const seal = offered && sealFor(state, asked.key, offered.target.id);
-  if (!seal) throw new GatewayError('not_found', NO_KEEPER);
-  return send(deps, asked, { offered, seal }, '/conversations');
+  let reason = new GatewayError('not_found', NO_KEEPER);
+  for (const offered of orderCandidates(keepersFor(state, asked.key, model), deps.random)) {
+    const seal = sealFor(state, asked.key, offered.target.id);
+    if (!seal) continue;
+    try {
+      return await send(deps, asked, { offered, seal }, '/conversations');
+    } catch (error) {
+      if (!(error instanceof GatewayError) || !NEXT_CHANNEL.has(error.code)) throw error;
+      // a provider that has no such endpoint answers 404
+      if (error.code !== 'not_found') reason = error;
+    }
+  }
+  throw reason;
 }
+
+/** Another channel may do: this one is full, keeps no conversations, or has not made what the items contain. */
+const NEXT_CHANNEL: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'not_found', 'unsupported_parameter']);
 
 /** All other requests. `id` is the sealed id that the client was given. */
 export async function askForConversation(

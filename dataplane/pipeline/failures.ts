@@ -56,11 +56,13 @@ export function verdictOf(failure: AttemptFailure): Verdict {
 
 /** What a request may refer to, as named in a provider's message that it does not exist. */
 const REFERRED = /\b(?:file|container|skill|item|document|previous response)\b/i;
+/** OpenAI reports these with the type of any wrong request, and without a param. */
+const KEPT_NOT_FOUND = /\b(?:prompt|conversation)\b.* not found\b/i;
 
 /** True for a 404 about something other than the model that the request names. The client gets its message. */
 function isAboutRequest({ status, error }: Extract<AttemptFailure, { kind: 'Refused' }>): boolean {
   if (status !== 404 || error.code === 'model_not_found' || error.param === 'model') return false;
-  return error.param !== undefined
+  return error.param !== undefined || KEPT_NOT_FOUND.test(error.message)
     || (error.type === 'not_found_error' && REFERRED.test(error.message) && !/\bmodel\b/i.test(error.message));
 }
 

@@ -23,11 +23,10 @@ const REDACTED = '[redacted]';
 /** Matches every line with a secret, so that nearly all other lines cost only one search. */
 const SUSPECT = /sk-[A-Za-z0-9_-]{16}|bearer|basic|authorization|api[-_]?key|cookie/i;
 const SECRET_FIELD = /"([\w-]*(?:authorization|api[-_]?key|cookie))":(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])/gi;
-/**
- * Longer than any prefix that is shown to people. A name such as task-runner-production is none: a key follows neither
- * a letter, but for an escape of JSON, nor a digit or hyphen, unless it is as long and plain as a generated one.
- */
-const KEY_LIKE = /(?<=^|[^A-Za-z0-9_-]|\\[nrtbf]|\\u[0-9a-f]{4})sk-[A-Za-z0-9_-]{16,}|sk-[A-Za-z0-9]{40,}/g;
+/** Longer than any prefix that is shown to people. */
+const KEY_LIKE = /sk-[A-Za-z0-9_-]{16,}/g;
+/** The end of an object's name, such as task-runner-production-2026; before it is a letter or a hyphen. */
+const END_OF_NAME = /^sk(?:-(?:[a-z]{1,20}|[0-9]{1,4}))+$/;
 const BEARER_LIKE = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi;
 
 /** Creates a logger that writes ISO times and levels as words. */
@@ -46,6 +45,11 @@ function maskSecrets(line: string): string {
   if (!SUSPECT.test(line)) return line;
   return line
     .replace(SECRET_FIELD, `"$1":"${REDACTED}"`)
-    .replace(KEY_LIKE, `sk-${REDACTED}`)
+    .replace(KEY_LIKE, (text, at: number, whole: string) => (isEndOfName(whole, at, text) ? text : `sk-${REDACTED}`))
     .replace(BEARER_LIKE, `$1 ${REDACTED}`);
+}
+
+function isEndOfName(line: string, at: number, text: string): boolean {
+  const before = line.slice(Math.max(0, at - 2), at);
+  return /[a-z-]$/.test(before) && !before.startsWith('\\') && END_OF_NAME.test(text);
 }

@@ -231,8 +231,10 @@ class EntryWriter {
   }
 }
 
-/** The common factor between two lists of rates; undefined if there are several factors. */
+/** The common factor between two lists of rates; undefined if there are several, or a class that has no base. */
 function uniformMultiplier(rates: Rates, base: Rates): Decimal | undefined {
+  const isPriced = (rate: Decimal | undefined): boolean => rate !== undefined && !isZero(rate);
+  if (CLASSES.some((name) => isPriced(rates[name]) && !isPriced(base[name]))) return undefined;
   const factors = CLASSES.flatMap((name) => {
     const [own, below] = [rates[name], base[name]];
     return own && below && !isZero(below) ? [divide(own, below)] : [];

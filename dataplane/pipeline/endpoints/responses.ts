@@ -3,6 +3,7 @@
  * others.
  */
 import { GatewayError } from '../../errors.ts';
+import type { ConversationFacts } from '../../protocol/body-kinds.ts';
 import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
@@ -18,7 +19,7 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
   const { costFields } = facts;
   // a conversion drops tools that the provider would run
   const converted = { ...facts, unbounded: facts.unbounded.filter(({ feature }) => feature !== 'ServerTools') };
-  const template = facts.unbounded.find(({ feature }) => feature === 'PromptTemplates')?.param;
+  const template = templateIn(facts);
   return {
     ...template !== undefined && { ofOneAccount: template },
     check: (candidate) => {
@@ -49,8 +50,10 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
 export async function readCompaction(received: Received): Promise<EndpointCall> {
   const facts = await received.body.facts('Compaction');
   const { costFields, model } = facts;
+  const template = templateIn(facts);
   return {
     ...conversationCall(facts),
+    ...template !== undefined && { ofOneAccount: template },
     stream: false,
     check: (candidate) => {
       checkAllowed(facts, candidate);
@@ -67,6 +70,11 @@ export async function readCompaction(received: Received): Promise<EndpointCall> 
     unservable: () => new GatewayError('not_found', `The provider of ${model} compacts no conversations. Ask it for a `
       + 'summary with POST /v1/responses, and go on with that in "input".', { param: 'model' }),
   };
+}
+
+/** The field that names a prompt which one account of the provider keeps; undefined: none does. */
+function templateIn({ unbounded }: ConversationFacts): string | undefined {
+  return unbounded.find(({ feature }) => feature === 'PromptTemplates')?.param;
 }
 
 function noTemplates(param: string): GatewayError {

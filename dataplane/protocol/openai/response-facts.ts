@@ -14,7 +14,7 @@ import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts'
 import type { JsonRecord } from '../fields.ts';
 import { PRICED_FIELDS as CHAT_FIELDS } from './facts.ts';
 import { sealedIdIn } from '../sealed-values.ts';
-import { readInput } from './response-input.ts';
+import { readInput, readVariables } from './response-input.ts';
 import { readResponseTools, withToolLimit } from './response-tools.ts';
 
 const PRICED_FIELDS: readonly PricedField[] = [
@@ -49,6 +49,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
   // what comes before is not in the body, and may fill the context
   if (STORED_STATE.some(({ field }) => isGiven(parsed[field])) || isGiven(parsed['prompt'])) counts.files++;
   readInput(counts, parsed['input']);
+  readVariables(counts, parsed['prompt']);
   const tools = readResponseTools(counts, parsed['tools'], 'tools');
   const schema = hasSchema(parsed['text']);
   if (tools > 0 || schema) counts.units += PREAMBLE_UNITS;
@@ -63,7 +64,8 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
     ...countedFacts(counts),
     predictionTokens: 0,
     thinkingBudget: readThinkingBudget(parsed['reasoning']),
-    fixedOutput: tools > 0 || schema,
+    // a prompt may set tools and a schema
+    fixedOutput: tools > 0 || schema || isGiven(parsed['prompt']),
     oneHourCache: asksForLongCache(parsed),
     serviceTier: readServiceTier(parsed['service_tier']),
     unbounded: withToolLimit(counts.unbounded, parsed['max_tool_calls']),

@@ -39,6 +39,13 @@ export function readInput(counts: ContentCounts, input: unknown, field: 'input' 
   }
 }
 
+/** The variables of a stored prompt: texts, or parts such as images and files. */
+export function readVariables(counts: ContentCounts, prompt: unknown): void {
+  const variables = isRecord(prompt) ? prompt['variables'] : undefined;
+  if (!isRecord(variables)) return;
+  for (const [name, value] of Object.entries(variables)) readParts(counts, value, `prompt.variables.${name}`);
+}
+
 function readItem(counts: ContentCounts, item: JsonRecord, param: string): void {
   counts.units++;
   const type = stringOf(item['type']);

@@ -22,9 +22,6 @@ export const UNUSABLE =
   'The request refers to a response or a conversation that no channel of this model has for this account. '
   + 'Send the whole conversation in "input".';
 
-/** Encrypted content of a compacted conversation. */
-const COMPACTED = { kind: ENCRYPTED_CONTENT, param: 'input' };
-
 export interface OpenedRequest {
   readonly edits: ReadonlyMap<string, JsonEdit>;
   /** What was left out; undefined: nothing. */
@@ -72,7 +69,8 @@ export function openItemsOf(
   body: Uint8Array, parsed: JsonRecord, { field, seal, changed }: ItemsOptions,
 ): { readonly edit: JsonEdit; readonly leftOut: string | undefined } {
   if (!itemsOf(parsed[field]).some(isSealedItem)) return { edit: undefined, leftOut: undefined };
-  const { items, leftOut } = openItems(itemsOf(changed ?? reparseLosslessly(body, parsed)[field]), seal);
+  const all = itemsOf(changed ?? reparseLosslessly(body, parsed)[field]);
+  const { items, leftOut } = openItems(all, { seal, param: field });
   // one name for all left-out items, because there may be dozens
   return { edit: writeJson(items), leftOut: leftOut ? `${field}[].encrypted_content` : undefined };
 }
@@ -90,14 +88,20 @@ function openOwn(
   throw new RequestFault('unsupported_parameter', UNUSABLE, param);
 }
 
+interface ItemOptions {
+  readonly seal: ChannelSeal | undefined;
+  /** The field that an error names. */
+  readonly param: string;
+}
+
 function openItems(
-  items: readonly unknown[], seal: ChannelSeal | undefined,
+  items: readonly unknown[], options: ItemOptions,
 ): { readonly items: readonly unknown[]; readonly leftOut: boolean } {
   const opened: unknown[] = [];
   let leftOut = false;
   let orphaned = false;
   for (const item of items) {
-    const own = isRecord(item) ? openItem(item, seal) : item;
+    const own = isRecord(item) ? openItem(item, options) : item;
     if (own === undefined) leftOut = orphaned = true;
     else {
       orphaned &&= isRecord(own) && isMadeWithReasoning(own);
@@ -122,10 +126,11 @@ function withoutId({ id: _id, ...item }: JsonRecord): JsonRecord {
 }
 
 /** Undefined: reasoning of another channel. Throws RequestFault for other content of one. */
-function openItem(item: JsonRecord, seal: ChannelSeal | undefined): JsonRecord | undefined {
+function openItem(item: JsonRecord, { seal, param }: ItemOptions): JsonRecord | undefined {
   const { encrypted_content: content, type } = item;
   if (!isSealed(content)) return item;
-  if (type !== 'reasoning') return { ...item, encrypted_content: openOwn(content, COMPACTED, seal) };
+  if (type !== 'reasoning')
+    return { ...item, encrypted_content: openOwn(content, { kind: ENCRYPTED_CONTENT, param }, seal) };
   const opened = seal?.open(content);
   if (!opened || opened.channel !== seal?.channel || opened.kind !== ENCRYPTED_CONTENT) return undefined;
   return { ...item, encrypted_content: opened.data };

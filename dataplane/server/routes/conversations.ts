@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { askForConversation, createConversation } from '../../jobs/conversations.ts';
 import type { ConversationAnswer } from '../../jobs/conversations.ts';
+import { GatewayError } from '../../errors.ts';
 import { bufferedHeaders } from '../../jobs/respond.ts';
 import type { KeptStateRequest } from '../../jobs/kept-state.ts';
 import type { RequestBody } from '../../pipeline/request-body.ts';
@@ -30,7 +31,7 @@ export function conversations(app: FastifyInstance, deps: ServerDeps): void {
     };
   const itself = (): string => '';
   const items = (): string => '/items';
-  const item = (params: Params['Params']): string => `/items/${encodeURIComponent(params.item)}`;
+  const item = (params: Params['Params']): string => `/items/${itemId(params.item)}`;
   app.get<Params>(PATHS.conversation.path, OPTIONS, ask('GET', itself));
   app.post<Params>(PATHS.conversationUpdate.path, OPTIONS, ask('POST', itself));
   app.delete<Params>(PATHS.conversationDeletion.path, OPTIONS, ask('DELETE', itself));
@@ -38,6 +39,12 @@ export function conversations(app: FastifyInstance, deps: ServerDeps): void {
   app.post<Params>(PATHS.conversationItemsCreation.path, OPTIONS, ask('POST', items));
   app.get<Params>(PATHS.conversationItem.path, OPTIONS, ask('GET', item));
   app.delete<Params>(PATHS.conversationItemDeletion.path, OPTIONS, ask('DELETE', item));
+}
+
+/** Refuses what could lead to another path at the provider, such as "..", which no id contains. */
+function itemId(id: string): string {
+  if (!/^[\w-]+$/.test(id)) throw new GatewayError('not_found', 'The conversation has no such item.');
+  return id;
 }
 
 function bodyIn(request: FastifyRequest<object>): RequestBody | undefined {

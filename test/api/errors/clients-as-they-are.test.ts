@@ -69,6 +69,14 @@ describe('a provider\'s 404', () => {
     assert.match(answer.json().error.message, /File not found/);
   });
 
+  it('about a stored prompt or a conversation reaches the client too', async () => {
+    for (const message of ['Prompt with id \'pmpt_1\' not found.', 'Conversation with id \'conv_1\' not found.']) {
+      stack.openai.script(notFound({ message, type: 'invalid_request_error', param: null, code: null }));
+      const answer = await post(stack, '/v1/responses', { model: 'gpt-model', input: 'hello' });
+      assert.deepEqual([answer.status, answer.json().error.message], [404, message]);
+    }
+  });
+
   it('about the model or the path is reported as the gateway\'s error', async () => {
     for (const error of [
       { message: 'The model does not exist', type: 'invalid_request_error', param: 'model', code: null },

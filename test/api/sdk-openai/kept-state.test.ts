@@ -130,13 +130,22 @@ describe('a conversation', () => {
     const item = await client.conversations.items.retrieve(first.id, { conversation_id: id });
     assert.deepEqual(item, first);
     assert.equal((await client.conversations.items.delete(first.id, { conversation_id: id })).id, id);
+    const sent = providers.map(({ requests }) => requests.length);
+    for (const other of ['..%2F..%2Ffiles%2Ffile-1', '%2E%2E', 'a%2Fb', '..%5Cfiles']) {
+      const answer = await get(stack, `/v1/conversations/${id}/items/${other}`, { authorization: `Bearer ${KEY}` });
+      assert.equal(answer.status, 404, other);
+    }
+    assert.deepEqual(providers.map(({ requests }) => requests.length), sent);
     assert.equal((await client.conversations.retrieve(id)).id, id);
     const said = await client.responses.create({ model: 'kept-model', conversation: id, input: 'three' });
     assert.equal(said.output_text, 'two three');
     assert.deepEqual(await client.conversations.delete(id), { id, object: 'conversation.deleted', deleted: true });
     const { message } = await caught(client.conversations.retrieve(id), OpenAI.NotFoundError);
     assert.match(message, /no such conversation any more/);
-    await books.check(...Array.from({ length: 6 }, () => free()), paid(COST), free(), free(404));
+    await books.check(
+      ...Array.from({ length: 5 }, () => free()), ...Array.from({ length: 4 }, () => free(404)), free(), paid(COST),
+      free(), free(404),
+    );
   });
 
   it('goes on after a response of it, and goes nowhere else while its account fails', async () => {

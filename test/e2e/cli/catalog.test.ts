@@ -59,7 +59,7 @@ async function run(command: string, args: readonly string[], more: {
   readonly env?: Readonly<Record<string, string>>;
 } = {}): Promise<Ended> {
   const child = spawn(command, args, { cwd: more.cwd, env: { ...inheritedEnvironment(), ...more.env } });
-  child.stdin.end(more.stdin ?? '');
+  child.stdin.end(more.stdin);
   const [stdout, stderr, [exitCode]] = await Promise.all([
     text(child.stdout), text(child.stderr), once(child, 'close') as Promise<[number | null]>,
   ]);

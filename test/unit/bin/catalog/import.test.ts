@@ -139,6 +139,13 @@ describe('LiteLLM\'s list', () => {
     assert.match(said, /opus: the list has no such key\. It has claude-opus-4-8: name one with --models opus=KEY/);
   });
 
+  test('has no multiplier for a tier that prices what the standard tier does not', () => {
+    const text = `{"m": {"litellm_provider": "x", "input_cost_per_token": 1e-06, "output_cost_per_token": 0,
+      "input_cost_per_token_priority": 2e-06, "output_cost_per_token_priority": 8e-06}}`;
+    const [model] = imported(text, ['m']).parsed?.spec.models ?? [];
+    assert.deepEqual(model?.['serviceTiers'], { priority: { usdPerMillion: { input: '2', output: '8' } } });
+  });
+
   test('has no free class, tier or tool, and no multiplier of an unknown name, unless a person says so', () => {
     const text = `{"m": {"litellm_provider": "x", "input_cost_per_token": 1e-06, "output_cost_per_token": 0,
       "cache_read_input_token_cost": 0.0, "input_cost_per_token_above_200k_tokens": 2e-06,

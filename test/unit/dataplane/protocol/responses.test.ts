@@ -24,6 +24,15 @@ describe('a request', () => {
     assert.equal(facts({ tools: [{ type: 'function', name: 'f' }] }).fixedOutput, true);
     assert.equal(facts({ text: { format: { type: 'json_schema', name: 'x', schema: {} } } }).fixedOutput, true);
     assert.equal(facts({ text: { format: { type: 'text' }, verbosity: 'low' } }).fixedOutput, false);
+    assert.equal(facts({ prompt: { id: 'pmpt_1' } }).fixedOutput, true);
+  });
+  it('has the images and files of a prompt\'s variables', () => {
+    const { images, unbounded } = facts({ prompt: { id: 'pmpt_1', variables: {
+      a: 'text', b: { type: 'input_image', image_url: 'data:image/png;base64,AAAA' },
+      c: { type: 'input_file', file_id: 'file_1' },
+    } } });
+    assert.equal(images, 1);
+    assert.deepEqual(unbounded.map(({ feature }) => feature), ['FileReferences', 'PromptTemplates']);
   });
   it('may have instructions only', () =>
     assert.equal(facts({ input: undefined, instructions: 'say hi' }).units, 1));

@@ -120,7 +120,9 @@ test('keys are masked after whatever comes before them', () => {
   const generated = `sk-${'0123456789ab'.repeat(4)}`;
   for (const before of ['', ' ', '"', '=', '/', '\n', '\t', '\u2028', '\u0001', '\\'])
     log.warn({ problem: `${before}sk-proj-0123_4567-89abcdef` }, 'refused');
-  for (const before of ['x', '-', '_', '7']) log.warn({ problem: `${before}${generated}` }, 'refused');
+  for (const before of ['x', '-', '_', '7', '%3D', '%22', 'KEY_', '\u001b[33m', 'x-'])
+    for (const key of [generated, 'sk-proj-0123_4567-89abcdef', 'sk-ant-api03-0123abcdEFGH', 'sk-0123abcd0123abcd0123'])
+      log.warn({ problem: `${before}${key}` }, 'refused');
   for (const line of lines) assert.ok(line.includes('sk-[redacted]') && !/0123/.test(line), line);
 });
 
