@@ -42,12 +42,12 @@ export function catalogsOf(
   { catalogs, groups }: Snapshot, other: Snapshot, groupOfKey: ReadonlyMap<string, string> = new Map(),
 ): Catalogs {
   const all = new Map([...other.groups, ...groups].map((group) => [group.name, group] as const));
-  const keyRatios = [...groupOfKey].flatMap(([uid, name]) => {
-    const group = all.get(name);
-    return group?.access?.$case === 'automatic' ? [[uid, group.priceRatioE9] as const] : [];
+  const automatic = [...groupOfKey].flatMap(([uid, name]) => {
+    const { access, priceRatioE9: ratioE9 = 0n } = all.get(name) ?? {};
+    return access?.$case === 'automatic' ? [[uid, { ratioE9, members: new Set(access.value.members) }] as const] : [];
   });
   return {
-    prices: indexPrices(catalogs), keyRatiosE9: new Map(keyRatios),
+    prices: indexPrices(catalogs), automaticGroups: new Map(automatic),
     groupRatiosE9: new Map([...all].map(([name, { priceRatioE9 }]) => [name, priceRatioE9])),
   };
 }

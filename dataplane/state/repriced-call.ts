@@ -17,8 +17,14 @@ export interface Catalogs {
   readonly prices: ReadonlyMap<string, PriceEntry>;
   /** Ratios in billionths by the group's name; a group without an entry has ratio 1. */
   readonly groupRatiosE9: ReadonlyMap<string, bigint>;
-  /** The automatic groups' own ratios by the uid of the keys that call through them; a key without an entry: 1. */
-  readonly keyRatiosE9: ReadonlyMap<string, bigint>;
+  /** The automatic groups of keys, by the keys' uids. */
+  readonly automaticGroups: ReadonlyMap<string, AutomaticRatio>;
+}
+
+/** The own ratio of an automatic group in billionths; it counts for calls that its members served. */
+export interface AutomaticRatio {
+  readonly ratioE9: bigint;
+  readonly members: ReadonlySet<string>;
 }
 
 export interface Repriced {
@@ -28,10 +34,12 @@ export interface Repriced {
 }
 
 /** Returns a function that prices calls by one state of the catalogs. */
-export function createPricer({ prices, groupRatiosE9, keyRatiosE9 }: Catalogs): (call: PricedCall) => Repriced {
+export function createPricer({ prices, groupRatiosE9, automaticGroups }: Catalogs): (call: PricedCall) => Repriced {
   const compiled = new Map<string, CompiledPrice | undefined>();
   const priceOf = (model: string, { group, channel, keyUid }: PricedCall): CompiledPrice | undefined => {
-    const ratioE18 = (groupRatiosE9.get(group) ?? ONE_E9) * (keyRatiosE9.get(keyUid) ?? ONE_E9);
+    const automatic = automaticGroups.get(keyUid);
+    const ownE9 = automatic?.members.has(group) ? automatic.ratioE9 : ONE_E9;
+    const ratioE18 = (groupRatiosE9.get(group) ?? ONE_E9) * ownE9;
     const id = `${model}\n${ratioE18}\n${channel}`;
     if (!compiled.has(id)) {
       const entry = prices.get(model);

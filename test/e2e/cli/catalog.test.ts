@@ -193,6 +193,16 @@ spec: {models: [${prices}]}
     const { exitCode, stderr } = await diff('--ledger', ledger, '--at', 'soon');
     assert.deepEqual([exitCode, stderr.includes('It must be a date such as 2026-12-01')], [64, true]);
   });
+  it('says how many calls have keys whose automatic group is unknown', async () => {
+    const group = (name: string, spec: string): string =>
+      `apiVersion: modelgateway.dev/v1alpha1\nkind: Group\nmetadata: {name: ${name}}\nspec: {${spec}}\n---\n`;
+    const automatic = await folder.write('automatic/groups.yaml', group('main', 'routes: [{routeSelector: {}}]')
+      + group('smart', 'type: Automatic, priceRatio: "2", members: [{name: main}]'));
+    const ledger = ledgerOf(place('automatic.db'), ['gpt-4o']);
+    const { exitCode, stderr } = await mgw(['catalog', 'diff', automatic, automatic, '--ledger', ledger]);
+    assert.deepEqual([exitCode, stderr],
+      [0, 'The manifests lack the keys of 1 calls: an automatic group\'s own ratio counts as 1 for them.\n']);
+  });
   it('says what it cannot read', async () => {
     const calls = await folder.write('calls.json', '[{"id": "req_1"}]');
     for (const [flags, words] of [

@@ -106,12 +106,16 @@ spec: {type: Automatic, priceRatio: "${ratio}", members: [{name: vip}]}
     const groupOfKey = new Map([['smart-key', 'smart'], ['vip-key', 'vip']]);
     const { by } = await diffCatalogs(
       catalogsOf(before, after, groupOfKey), catalogsOf(after, before, groupOfKey),
-      ['smart-key', 'vip-key', 'unknown'].map((keyUid) => call([line('input', 1000)], { group: 'vip', keyUid })),
+      [
+        ...['smart-key', 'vip-key', 'unknown'].map((keyUid) => call([line('input', 1000)], { group: 'vip', keyUid })),
+        // of the time before the key's group was automatic
+        call([line('input', 1000)], { group: 'plain', keyUid: 'smart-key' }),
+      ],
     );
     // 0.002 · 2, times 1.5 and 3 through the automatic group
     assert.deepEqual(new Map(by.key.map(([name, { oldNanoUsd, newNanoUsd }]) => [name, [oldNanoUsd, newNanoUsd]])),
       new Map([
-        ['smart-key', [6_000_000n, 12_000_000n]], ['vip-key', [4_000_000n, 4_000_000n]],
+        ['smart-key', [8_000_000n, 14_000_000n]], ['vip-key', [4_000_000n, 4_000_000n]],
         ['unknown', [4_000_000n, 4_000_000n]],
       ]));
   });
