@@ -1,7 +1,8 @@
 /**
  * Lets statuses show whether an operator still stands behind them. The leader renews status.lastConfirmedTime of each
- * object every six hours, a few objects at a time. An ApiKey or Account whose own gateway has not renewed it for a day
- * gets Ready=Unknown from the leader of any other gateway that sees the object.
+ * object every six hours, a few objects at a time. A gateway is silent if it has confirmed none of its ApiKeys and
+ * Accounts for a day; each of them then gets Ready=Unknown from the leader of any other gateway that sees it. Its first
+ * confirmation ends the silence, however old the confirmations of its other objects are.
  */
 import type { Logger } from 'pino';
 import { REASONS } from '#crds/conditions.ts';
@@ -49,13 +50,17 @@ const MIN_WRITES_PER_SWEEP = 20;
 /** Starts at once. */
 export function startConfirmations(options: ConfirmationOptions): Confirmations {
   const { clock, sweepEveryMs = SWEEP_EVERY_MS } = options;
-  const run: Run = { ...options, stopped: false, cursor: 0 };
+  const run: Run = {
+    ...options, stopped: false, overdue: startRounds(), due: startRounds(), silent: startRounds(),
+  };
   let running: Promise<void> = Promise.resolve();
   let cancel = next();
 
   function next(): () => void {
     return clock.after(sweepEveryMs, () => {
-      running = sweep(run).then(() => {
+      running = sweep(run).catch((error: unknown) => {
+        options.log.warn({ err: error }, 'statuses could not be confirmed; the next sweep tries it again');
+      }).then(() => {
         if (!run.stopped) cancel = next();
       });
     });
@@ -72,8 +77,32 @@ export function startConfirmations(options: ConfirmationOptions): Confirmations 
 
 interface Run extends ConfirmationOptions {
   stopped: boolean;
-  /** Where the next sweep begins among the gateway's own objects, so that one that fails holds up no other. */
-  cursor: number;
+  /** Among the gateway's own objects. */
+  readonly overdue: TakeNext;
+  /** Among the gateway's own objects. */
+  readonly due: TakeNext;
+  /** Among the objects of all gateways. */
+  readonly silent: TakeNext;
+}
+
+/** Returns what `find` finds, for at most so many items, and continues with the next item when it is called again. */
+type TakeNext = <T, Found>(
+  items: readonly T[], atMost: number, find: (item: T) => Found | undefined,
+) => readonly Found[];
+
+/** Goes round a list again and again, so that items that fail each time do not hold up the others. */
+function startRounds(): TakeNext {
+  let at = 0;
+  return (items, atMost, find) => {
+    const taken = [];
+    for (let seen = 0; seen < items.length && taken.length < atMost; seen++) {
+      at = (at + 1) % items.length;
+      const item = items[at];
+      const found = item === undefined ? undefined : find(item);
+      if (found !== undefined) taken.push(found);
+    }
+    return taken;
+  };
 }
 
 async function sweep(run: Run): Promise<void> {
@@ -104,19 +133,32 @@ async function writeAll(writes: readonly (() => Promise<unknown>)[], run: Run): 
     run.log.warn({ problem }, 'statuses could not be confirmed; they are tried again in a minute');
 }
 
-/** Few enough objects that a round of all of them takes half as long as a confirmation lasts. */
+/**
+ * Few enough objects that a round of all of them takes half as long as a confirmation lasts. Overdue ones come first,
+ * and have a limit of their own, so that they do not hold up the others if they cannot be written.
+ */
 function dueForConfirmation(run: Run): readonly LiveObject[] {
   const ids = run.ownIds();
+  const nowMs = run.clock.nowMs();
   const atMost = Math.max(MIN_WRITES_PER_SWEEP, Math.ceil(ids.length / SWEEPS_PER_ROUND) * 2);
-  const isDue = ({ status: { observedGeneration, lastConfirmedTime = '' } }: LiveObject): boolean =>
-    observedGeneration !== undefined && !(run.clock.nowMs() - Date.parse(lastConfirmedTime) < CONFIRM_EVERY_MS);
-  const due: LiveObject[] = [];
-  for (let seen = 0; seen < ids.length && due.length < atMost; seen++) {
-    run.cursor = (run.cursor + 1) % ids.length;
-    const live = run.writable(ids[run.cursor] ?? '');
-    if (live && isDue(live)) due.push(live);
-  }
-  return due;
+  const findDue = (id: string, overdue: boolean): LiveObject | undefined => {
+    const live = run.writable(id);
+    return live && isDue(live, nowMs) && isOverdue(live, nowMs) === overdue ? live : undefined;
+  };
+  return [
+    ...run.overdue(ids, atMost, (id) => findDue(id, true)),
+    ...run.due(ids, atMost, (id) => findDue(id, false)),
+  ];
+}
+
+function isDue({ status: { observedGeneration, lastConfirmedTime = '' } }: LiveObject, nowMs: number): boolean {
+  return observedGeneration !== undefined && !(nowMs - Date.parse(lastConfirmedTime) < CONFIRM_EVERY_MS);
+}
+
+/** True if people who read the status cannot rely on it, or are told so. */
+function isOverdue({ status: { conditions = [], lastConfirmedTime = '' } }: LiveObject, nowMs: number): boolean {
+  return nowMs - Date.parse(lastConfirmedTime) >= SILENT_AFTER_MS ||
+    conditions.some(({ reason }) => reason === 'GatewaySilent');
 }
 
 interface SilentObject {
@@ -126,23 +168,38 @@ interface SilentObject {
   readonly withdrawn: NonNullable<ReturnType<typeof withdrawnStatus>>;
 }
 
-function silentObjects(options: Run): readonly SilentObject[] {
-  const { tenantObjects, gatewayNamespace, writable, clock } = options;
-  const nowMs = clock.nowMs();
-  return tenantObjects().values().flatMap((object) => {
+function silentObjects(run: Run): readonly SilentObject[] {
+  const nowMs = run.clock.nowMs();
+  const objects = run.tenantObjects();
+  const latest = latestConfirmations(objects, run);
+  return run.silent(objects, MIN_WRITES_PER_SWEEP, (object) => {
     const gateway = object.spec.gatewayNamespace;
-    const target = gateway === gatewayNamespace ? undefined : writable(objectId(object));
-    const confirmed = target?.status.lastConfirmedTime;
-    if (!target || confirmed === undefined || nowMs - Date.parse(confirmed) < SILENT_AFTER_MS) return [];
-    const withdrawn = withdrawnStatus({ ...target.status }, nowMs, {
+    const confirmedMs = latest.get(gateway);
+    if (confirmedMs === undefined || nowMs - confirmedMs < SILENT_AFTER_MS) return undefined;
+    const target = run.writable(objectId(object));
+    const withdrawn = target && withdrawnStatus({ ...target.status }, nowMs, {
       reason: 'GatewaySilent',
-      message: silenceMessage(gateway, confirmed),
+      message: silenceMessage(gateway, formatTime(confirmedMs)),
     });
-    return withdrawn ? [{ target, gateway, withdrawn }] : [];
-  }).take(MIN_WRITES_PER_SWEEP).toArray();
+    return withdrawn && { target, gateway, withdrawn };
+  });
+}
+
+/** When each other gateway last confirmed any object, by its namespace; a gateway that never did is absent. */
+function latestConfirmations(
+  objects: readonly (ApiKey | Account)[], { gatewayNamespace, writable }: Run,
+): ReadonlyMap<string, number> {
+  const latest = new Map<string, number>();
+  for (const object of objects) {
+    const gateway = object.spec.gatewayNamespace;
+    if (gateway === gatewayNamespace) continue;
+    const confirmedMs = Date.parse(writable(objectId(object))?.status.lastConfirmedTime ?? '');
+    if (confirmedMs > (latest.get(gateway) ?? -Infinity)) latest.set(gateway, confirmedMs);
+  }
+  return latest;
 }
 
 /** A sentence for the object's owner. */
 export function silenceMessage(gateway: string, confirmed: string): string {
-  return `${REASONS.GatewaySilent} The gateway is "${gateway}"; it last confirmed the status at ${confirmed}.`;
+  return `${REASONS.GatewaySilent} The gateway is "${gateway}"; it last confirmed a status at ${confirmed}.`;
 }

@@ -235,13 +235,13 @@ function startUpkeep(options: WithClock, { provider, ...parts }: UpkeepParts): U
     onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),
   });
   const removal = watchForRemoval({
-    client, log, gatewayNamespace, nowMs: () => clock.nowMs(),
+    client, clock, log, gatewayNamespace,
     isDue: () => parts.leading() && provider.isTerminating(gatewayNamespace),
   });
   return {
     check: () => removal.check(),
     async stop() {
-      await Promise.all([confirmations.stop(), removal.ended()]);
+      await Promise.all([confirmations.stop(), removal.stop()]);
     },
   };
 }

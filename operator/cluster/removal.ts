@@ -3,6 +3,7 @@
  * Job. The operator still runs then: its pods end after the deletion has begun.
  */
 import type { Logger } from 'pino';
+import type { TimerClock } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { explainKubeError } from '../kube/errors.ts';
 import { retireObjects } from './retire.ts';
@@ -10,7 +11,7 @@ import { retireObjects } from './retire.ts';
 interface RemovalOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly gatewayNamespace: string;
-  readonly nowMs: () => number;
+  readonly clock: TimerClock;
   /** True once this replica leads and the gateway's namespace is being deleted. */
   readonly isDue: () => boolean;
   readonly log: Pick<Logger, 'info' | 'warn'>;
@@ -19,29 +20,51 @@ interface RemovalOptions {
 export interface Removal {
   /** Call it when the answer of isDue may have changed. */
   check(): void;
-  /** Resolves when the statuses that are being marked have been written. */
-  ended(): Promise<void>;
+  /** Ends the attempts; resolves when the running one has ended. */
+  stop(): Promise<void>;
 }
 
 /** Objects of the other kinds are deleted with the namespace. */
 const KINDS_ELSEWHERE = ['Account', 'ApiKey'] as const;
 
+const RETRY_AFTER_MS = 10_000;
+
 export function watchForRemoval(options: RemovalOptions): Removal {
-  let marking: Promise<void> | undefined;
+  let stopped = false;
+  let attempt: Promise<void> | undefined;
+  let cancel = (): void => undefined;
+
+  function check(): void {
+    if (stopped || !options.isDue()) return;
+    attempt ??= mark(options).then((isMarked) => {
+      if (!isMarked && !stopped) cancel = options.clock.after(RETRY_AFTER_MS, retry);
+    });
+  }
+
+  function retry(): void {
+    attempt = undefined;
+    check();
+  }
+
   return {
-    check() {
-      if (options.isDue()) marking ??= mark(options);
+    check,
+    async stop() {
+      stopped = true;
+      cancel();
+      await attempt;
     },
-    ended: async () => marking,
   };
 }
 
-async function mark({ client, gatewayNamespace, nowMs, log }: RemovalOptions): Promise<void> {
+/** Resolves with false if not all statuses could be marked. */
+async function mark({ client, gatewayNamespace, clock, log }: RemovalOptions): Promise<boolean> {
   try {
-    const marked = await retireObjects({ client, gatewayNamespace, kinds: KINDS_ELSEWHERE, nowMs: nowMs() });
+    const marked = await retireObjects({ client, gatewayNamespace, kinds: KINDS_ELSEWHERE, nowMs: clock.nowMs() });
     log.info({ statuses: marked }, 'the gateway\'s namespace is being deleted; statuses say that it is gone');
+    return true;
   } catch (error) {
     log.warn({ problem: explainKubeError(error) }, 'the gateway\'s namespace is being deleted, and not all statuses ' +
-      'could be marked; mgw retire does it');
+      'could be marked; it is tried again in ten seconds, and mgw retire does it too');
+    return false;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Marks in the statuses of a gateway's objects that it was removed: Ready and Programmed become Unknown, and everything
- * else keeps its last value. It runs once no operator writes statuses any more, because nothing else would correct
- * them.
+ * else keeps its last value. It runs when no operator writes these statuses any more: by hand or as a Job after the
+ * gateway was removed, and in the leading operator whose own namespace is being deleted.
  */
 import { CONDITIONS, REASONS } from '#crds/conditions.ts';
 import type { Reason } from '#crds/conditions.ts';
@@ -41,14 +41,15 @@ interface ObjectPage {
 const PAGE = 500;
 const WRITES_AT_ONCE = 16;
 const GATEWAY_REMOVED = { reason: 'GatewayRemoved', message: REASONS.GatewayRemoved } as const;
-const RETIRED: ReadonlySet<string> = new Set(['Ready', 'Programmed']);
+const WITHDRAWN_CONDITIONS: ReadonlySet<string> = new Set(['Ready', 'Programmed']);
 
 /**
- * Resolves with the number of updated objects; those that are being deleted stay as they are. Rejects with KubeError or
- * KubeUnreachable.
+ * Resolves with the number of updated objects; those that are being deleted stay as they are. An object that cannot be
+ * written does not keep the others from being updated. Rejects with the first problem, a KubeError or KubeUnreachable.
  */
 export async function retireObjects(options: RetireOptions): Promise<number> {
   const statuses = createStatusClient({ ...options, leading: () => true, onWritten: () => undefined });
+  const problems: unknown[] = [];
   let written = 0;
   const retire = async (kind: Kind, { metadata, status }: LiveObject): Promise<void> => {
     if (!status || metadata.deletionTimestamp !== undefined) return;
@@ -60,9 +61,11 @@ export async function retireObjects(options: RetireOptions): Promise<number> {
   for (const kind of options.kinds ?? CONDITIONS.Ready.kinds) {
     for await (const objects of ownObjects(kind, options)) {
       for (let at = 0; at < objects.length; at += WRITES_AT_ONCE)
-        await Promise.all(objects.slice(at, at + WRITES_AT_ONCE).map((object) => retire(kind, object)));
+        await Promise.all(objects.slice(at, at + WRITES_AT_ONCE).map((object) =>
+          retire(kind, object).catch((error: unknown) => { problems.push(error); })));
     }
   }
+  if (problems.length > 0) throw problems[0];
   return written;
 }
 
@@ -71,7 +74,8 @@ export function withdrawnStatus(
   status: StatusBody, nowMs: number, why: { readonly reason: Reason; readonly message: string },
 ): StatusBody | undefined {
   const { conditions = [] } = status;
-  const isUntrue = ({ type, status: state }: Condition): boolean => RETIRED.has(type) && state !== 'Unknown';
+  const isUntrue = ({ type, status: state }: Condition): boolean =>
+    WITHDRAWN_CONDITIONS.has(type) && state !== 'Unknown';
   if (!conditions.some(isUntrue)) return undefined;
   const lastTransitionTime = formatTime(nowMs);
   return {

@@ -30,7 +30,9 @@ function scene(own: readonly string[], others: readonly (Account | ApiKey)[] = [
   const writes: Write[] = [];
   const problems: unknown[] = [];
   const lives = new Map<string, LiveObject>();
-  const state: { leading: boolean; fails: (id: string) => boolean } = { leading: true, fails: () => false };
+  const state: { leading: boolean; unreadable: boolean; fails: (id: string) => boolean } = {
+    leading: true, unreadable: false, fails: () => false,
+  };
   const put = (id: string, status: object = { observedGeneration: 1 }): void => {
     const [kind = '', name = ''] = id.split(' ');
     const [namespace = '', last = ''] = name.split('/');
@@ -38,7 +40,11 @@ function scene(own: readonly string[], others: readonly (Account | ApiKey)[] = [
   };
   for (const id of own) put(id);
   const confirmations = startConfirmations({
-    clock, gatewayNamespace: OWN, leading: () => state.leading, ownIds: () => own, tenantObjects: () => others,
+    clock, gatewayNamespace: OWN, leading: () => state.leading, tenantObjects: () => others,
+    ownIds() {
+      if (state.unreadable) throw new Error('the statuses cannot be read');
+      return own;
+    },
     writable: (id) => lives.get(id), onWritten: () => undefined,
     log: { warn: (...line: unknown[]) => void problems.push(line) },
     client: {
@@ -94,6 +100,42 @@ describe('the leader', () => {
     await stop();
   });
 
+  it('begins with those that nobody can rely on any more', async () => {
+    const ids = Array.from({ length: 60 }, (_, number) => `ApiKey team-a/key-${number}`);
+    const { clock, writes, put, stop } = scene(ids);
+    const [old = '', silent = ''] = ids.slice(50);
+    for (const id of ids) put(id, { observedGeneration: 1, lastConfirmedTime: formatTime(NOW_MS - 7 * HOUR_MS) });
+    put(old, { observedGeneration: 1, lastConfirmedTime: formatTime(NOW_MS - 24 * HOUR_MS) });
+    put(silent, { observedGeneration: 1, conditions: [{ type: 'Ready', status: 'Unknown', reason: 'GatewaySilent' }] });
+    await clock.pass(MINUTE_MS);
+    assert.deepEqual(writes.slice(0, 2).map(({ object }) => object), [old, silent]);
+    await clock.pass(2 * MINUTE_MS);
+    assert.deepEqual(writes.map(({ object }) => object).sort(), ids.sort());
+    await stop();
+  });
+
+  it('confirms the others also if those cannot be written', async () => {
+    const ids = Array.from({ length: 60 }, (_, number) => `ApiKey team-a/key-${number}`);
+    const { clock, writes, put, state, stop } = scene(ids);
+    state.fails = (id) => Number(id.split('-').at(-1)) < 40;
+    for (const id of ids.filter(state.fails))
+      put(id, { observedGeneration: 1, lastConfirmedTime: formatTime(NOW_MS - 24 * HOUR_MS) });
+    await clock.pass(MINUTE_MS);
+    assert.equal(writes.length, 20);
+    await stop();
+  });
+
+  it('goes on after a sweep that failed as a whole', async () => {
+    const { clock, writes, problems, state, stop } = scene(['ApiKey team-a/ci']);
+    state.unreadable = true;
+    await clock.pass(MINUTE_MS);
+    assert.match(String((problems[0] as [{ err: Error }])[0].err), /the statuses cannot be read/);
+    state.unreadable = false;
+    await clock.pass(MINUTE_MS);
+    assert.equal(writes.length, 1);
+    await stop();
+  });
+
   it('alone does so', async () => {
     const { clock, writes, state, stop } = scene(['ApiKey team-a/ci']);
     state.leading = false;
@@ -108,12 +150,13 @@ describe('the leader', () => {
 
 describe('an object of another gateway', () => {
   const id = 'Account team-b/team';
-  const others = resourcesOf(`
+  const accounts = (...names: string[]): Account[] => [...resourcesOf(names.map((name) => `
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
-metadata: {name: team, namespace: team-b}
+metadata: {name: ${name}, namespace: team-b}
 spec: {gatewayNamespace: other}
----`).accounts;
+---`).join('')).accounts];
+  const others = accounts('team');
   const ready = { type: 'Ready', status: 'True', reason: 'Ready', message: 'It does.', lastTransitionTime: 'then' };
   const accepted = { ...ready, type: 'Accepted' };
   const confirmed = formatTime(NOW_MS);
@@ -139,6 +182,35 @@ spec: {gatewayNamespace: other}
     put(id, { observedGeneration: 1, conditions: [ready] });
     await clock.pass(48 * HOUR_MS);
     assert.deepEqual(writes, []);
+    await stop();
+  });
+
+  it('stays as it is while its gateway confirms another one, also right after a silence', async () => {
+    const { clock, writes, put, stop } = scene([], accounts('team', 'late'));
+    const stale = { observedGeneration: 1, lastConfirmedTime: confirmed, conditions: [ready] };
+    put(id, stale);
+    put('Account team-b/late', { ...stale, lastConfirmedTime: formatTime(NOW_MS + HOUR_MS) });
+    await clock.pass(25 * HOUR_MS - MINUTE_MS);
+    assert.equal(writes.length, 0);
+    await clock.pass(MINUTE_MS);
+    assert.deepEqual(writes.map(({ object }) => object).sort(), ['Account team-b/late', id]);
+    for (const { status } of writes)
+      assert.match(status.conditions?.[0]?.message ?? '', new RegExp(`at ${formatTime(NOW_MS + HOUR_MS)}`));
+
+    put('Account team-b/late', { ...stale, lastConfirmedTime: formatTime(clock.nowMs()) });
+    put(id, stale); // its operator is back and has corrected the conditions, and confirms it later
+    await clock.pass(HOUR_MS);
+    assert.equal(writes.length, 2);
+    await stop();
+  });
+
+  it('is not held up by those that cannot be written', async () => {
+    const names = Array.from({ length: 40 }, (_, number) => `team-${number}`);
+    const { clock, writes, put, state, stop } = scene([], accounts(...names));
+    for (const name of names) put(`Account team-b/${name}`, { lastConfirmedTime: confirmed, conditions: [ready] });
+    state.fails = (object) => Number(object.split('-').at(-1)) < 30;
+    await clock.pass(24 * HOUR_MS + MINUTE_MS);
+    assert.equal(writes.length, 10);
     await stop();
   });
 });
