@@ -262,7 +262,9 @@ describe('the weekly job of docs/gitops.md', () => {
     assert.match(first.stdout, /\*\*2 calls of the last 30 days: 5\.50 by the old prices, 6\.50 by the new ones/);
     assert.match(first.stdout, /\| claude-sonnet-4-6 \| 1 \| 3\.00 \| 4\.00 \| \+1\.00 \(\+33\.3 %\) \|/);
     assert.match(first.stdout, /^ {4}gpt-4o: not carried over: tiered_pricing$/m);
-    const { stdout: pushed } = await run('git', ['--git-dir', join(path, '../origin'), 'log', '--all', '--format=%s']);
+    const { stdout: pushed } = await run('git', [
+      '--git-dir', join(path, '../origin'), 'log', '--all', '--topo-order', '--format=%s',
+    ]);
     assert.deepEqual(pushed.trim().split('\n'), ['Update prices', 'first']);
     const second = await week();
     assert.deepEqual([second.exitCode, second.stdout], [0, ''], second.stderr);
