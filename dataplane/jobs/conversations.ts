@@ -5,9 +5,8 @@
 import { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import type { RequestBody } from '../pipeline/request-body.ts';
-import { faultError, modelNotFound } from '../pipeline/route.ts';
+import { clientErrorOf, modelNotFound } from '../pipeline/route.ts';
 import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
-import { RequestFault } from '../protocol/call-facts.ts';
 import type { UpstreamBody } from '../protocol/converter.ts';
 import { CONVERSATION_ID } from '../protocol/openai/response-seals.ts';
 import { providerOf } from '../protocol/providers.ts';
@@ -76,7 +75,7 @@ async function orError<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (error) {
-    throw error instanceof RequestFault ? faultError(error) : error;
+    throw clientErrorOf(error);
   }
 }
 

@@ -2,7 +2,6 @@
  * Makes one attempt at one channel: converts the request, sends it, and waits for the response's headers, and for the
  * first chunk of a stream. A failure is returned as a value, so that the next channel can be tried.
  */
-import { RequestFault } from '../protocol/call-facts.ts';
 import type { Converter, ProviderError, UpstreamBody } from '../protocol/converter.ts';
 import { readConverseError } from '../protocol/converse/errors.ts';
 import { betaLabel } from '../protocol/platforms/betas.ts';
@@ -16,7 +15,7 @@ import type { UpstreamFailureKind, UpstreamResponse } from '../upstream/upstream
 import { requestHeaders } from '../upstream/headers.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps } from './context.ts';
 import { platformPlanOf } from './platform-plan.ts';
-import { faultError } from './route.ts';
+import { clientErrorOf } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
 
 export type AttemptResult = { readonly kind: 'Answered'; readonly forwarded: Forwarded } | AttemptFailure;
@@ -124,8 +123,7 @@ async function convertRequest(
       platformPlan,
     });
   } catch (error) {
-    if (error instanceof RequestFault) throw faultError(error);
-    throw error;
+    throw clientErrorOf(error);
   }
 }
 

@@ -2,7 +2,6 @@
  * Counts a request's input tokens through a provider that can count, and otherwise with the gateway's own tokenizer.
  * Counting costs nothing, so no money is held, but it takes concurrency slots.
  */
-import { RequestFault } from '../protocol/call-facts.ts';
 import { toPlatformHeaders } from '../protocol/platforms/platform-request.ts';
 import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
@@ -15,7 +14,7 @@ import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { Authenticated, PipelineDeps, Routed } from './context.ts';
 import { platformPlanOf } from './platform-plan.ts';
 import { keyIsFull } from './failures.ts';
-import { faultError, route } from './route.ts';
+import { clientErrorOf, route } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
 
 export interface TokenCount {
@@ -117,7 +116,7 @@ async function countAt(
       upstreamModel, sealing: sealingContext(deps.state.get(), routed.key, candidate),
       platformPlan,
     },
-  ).catch((error: unknown) => { throw error instanceof RequestFault ? faultError(error) : error; });
+  ).catch((error: unknown) => { throw clientErrorOf(error); });
   headers['content-type'] = 'application/json';
   try {
     const response = await deps.upstreams.send(target, {

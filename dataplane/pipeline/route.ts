@@ -55,14 +55,14 @@ async function parseCall(received: Received): Promise<EndpointCall> {
   try {
     return await received.read(received);
   } catch (error) {
-    if (error instanceof RequestFault) throw faultError(error);
-    throw error;
+    throw clientErrorOf(error);
   }
 }
 
-/** Converts a RequestFault to a GatewayError. */
-export function faultError(fault: RequestFault): GatewayError {
-  return new GatewayError(fault.code, fault.message, fault.param === undefined ? {} : { param: fault.param });
+/** The GatewayError of a RequestFault; any other error as it is. */
+export function clientErrorOf(error: unknown): unknown {
+  if (!(error instanceof RequestFault)) return error;
+  return new GatewayError(error.code, error.message, error.param === undefined ? {} : { param: error.param });
 }
 
 /** The candidates that can serve this call. Throws the reason if there are none. */

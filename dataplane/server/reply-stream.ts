@@ -101,7 +101,7 @@ class Reply implements ClientReply {
 }
 
 /** Aborts when the client leaves before the response's end. */
-function leftBeforeEnd(response: ServerResponse): AbortSignal {
+export function leftBeforeEnd(response: ServerResponse): AbortSignal {
   const left = new AbortController();
   const check = (): void => { if (!response.writableFinished) left.abort(); };
   if (response.destroyed) check();

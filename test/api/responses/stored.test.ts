@@ -50,7 +50,7 @@ describe('an earlier response', () => {
   });
   it('is no other model\'s, nor one that a client made up', async () => {
     const id = await made();
-    // not its last character, some bits of which may count for nothing
+    // not the last character, whose last bits may be padding
     const forged = `${id.slice(0, -2)}${id.at(-2) === 'A' ? 'B' : 'A'}${id.slice(-1)}`;
     for (const [model, previous] of [['chat-model', id], ['claude-model', id], ['gpt-model', forged]] as const) {
       const answer = await ask({ model, previous_response_id: previous });
