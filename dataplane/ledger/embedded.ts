@@ -21,11 +21,13 @@ import { lockLedger } from './embedded/schema.ts';
 import { openFileThread } from './embedded/thread.ts';
 import { claimDue, jobOfChannel, jobOfKey, recordOfJob } from './jobs.ts';
 import type { Job } from './jobs.ts';
-import { endJob, placeHold, readKeySpending, readRecord, recordProgress, settleCall } from './ledger-core.ts';
+import {
+  amountsOf, endJob, placeHold, readKeySpending, readRecord, recordProgress, settleCall,
+} from './ledger-core.ts';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
-  AccountSpending, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, QuotaPeriod, Settlement,
-  SettleResult, SlotLimit, SlotResult, SpendingChanges,
+  AccountSpending, FinishedJob, HoldRequest, HoldResult, JobBill, JobRecord, KeySpending, Ledger, LedgerGauges,
+  QuotaPeriod, Settlement, SettleResult, SlotLimit, SlotResult, SpendingChanges,
 } from './ledger.ts';
 import { countSlots, createSlots, releaseSlots, takeSlots } from './slots.ts';
 import type { CallProgress, UsageRecord } from './usage-record.ts';
@@ -191,7 +193,9 @@ class EmbeddedLedger implements Ledger {
     return claimDue(this.#balances.jobs, nowMs, { againMs, limit });
   }
 
-  async finishJob(made: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed'): Promise<JobRecord> {
+  async finishJob(
+    made: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed', bill?: JobBill,
+  ): Promise<FinishedJob> {
     this.#assertOpen();
     const { jobId, origin } = made;
     const job = jobOfChannel(this.#balances.jobs, origin.channel, jobId);
@@ -199,8 +203,9 @@ class EmbeddedLedger implements Ledger {
       const ended = await this.#findJob('Channel', origin.channel, jobId);
       return recordOfJob(ended ?? refuse('nobody made this job'));
     }
-    endJob(this.#balances, job, { state, nowMs: this.#parts.nowMs() });
-    return this.#committer.durable(recordOfJob(job));
+    const isFirst = endJob(this.#balances, job, { state, bill, nowMs: this.#parts.nowMs() });
+    const finished = { ...recordOfJob(job), ...isFirst && job.bill && { billed: amountsOf(job.bill, job) } };
+    return this.#committer.durable(finished);
   }
 
   async readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined> {

@@ -2,17 +2,21 @@
  * [P] Jobs that outlive their call, in memory: those that run, and those whose outcome is not in the ledger's file yet.
  * ledger-core.ts charges and refunds them.
  */
-import type { JobRecord, JobState } from './ledger.ts';
+import type { JobBill, JobRecord, JobState } from './ledger.ts';
 import type { CallOrigin } from './usage-record.ts';
 
 export interface Job {
   readonly jobId: string;
   readonly origin: CallOrigin;
+  /** By which the exact cost is computed at the end; undefined: the charge is exact. */
+  readonly terms: string | undefined;
   /** The amount and windows that were billed, which a refund reverses. */
   readonly costNanoUsd: bigint;
   readonly dayStartMs: number;
   readonly monthStartMs: number;
   state: JobState;
+  /** What replaced the charge; undefined until then, and for a job that keeps its charge or is refunded. */
+  bill: JobBill | undefined;
   /** The time of the next poll. */
   pollMs: number;
   /** Null while it runs. */
@@ -57,6 +61,11 @@ export function jobOfKey(jobs: Jobs, keyUid: string, jobId: string): Job | undef
   return jobs.ofKeys.get(idWithin(keyUid, jobId));
 }
 
+/** True if the job's end changed the record of its call: it was refunded, or has a bill. */
+export function changesCall({ state, bill }: Pick<Job, 'state' | 'bill'>): boolean {
+  return state === 'Failed' || bill !== undefined;
+}
+
 export interface Claim {
   /** The time at which claimed jobs are due again. */
   readonly againMs: number;
@@ -73,6 +82,6 @@ export function claimDue(jobs: Jobs, nowMs: number, { againMs, limit }: Claim): 
   });
 }
 
-export function recordOfJob({ jobId, origin, state }: Job): JobRecord {
-  return { jobId, origin, state };
+export function recordOfJob({ jobId, origin, state, terms }: Job): JobRecord {
+  return { jobId, origin, state, ...state === 'Running' && terms !== undefined && { terms } };
 }

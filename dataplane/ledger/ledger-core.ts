@@ -10,7 +10,9 @@ import type { AccountBalance, Balances, Hold, KeyBalance, SettledCall, Tally } f
 import { addJob } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import { LedgerUnavailable } from './ledger.ts';
-import type { HoldRequest, HoldResult, KeySpending, Limits, QuotaPeriod, JobOrigin, Settlement } from './ledger.ts';
+import type {
+  HoldRequest, HoldResult, JobBill, JobOrigin, KeySpending, Limits, QuotaPeriod, Settlement,
+} from './ledger.ts';
 import { spanAt, windowKindOf } from './periods.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from './usage-record.ts';
 
@@ -142,11 +144,11 @@ interface Ended {
   readonly record: UsageRecord;
 }
 
-function recordJob(balances: Balances, { jobId, pollMs }: JobOrigin, { hold, record }: Ended): void {
+function recordJob(balances: Balances, { jobId, pollMs, terms }: JobOrigin, { hold, record }: Ended): void {
   const job: Job = {
-    jobId, origin: originOf(record), costNanoUsd: record.costNanoUsd,
+    jobId, origin: originOf(record), terms, costNanoUsd: record.costNanoUsd,
     dayStartMs: hold.day.startMs, monthStartMs: hold.month.startMs,
-    state: 'Running', pollMs: wholeNumber(pollMs), endedMs: null,
+    state: 'Running', bill: undefined, pollMs: wholeNumber(pollMs), endedMs: null,
   };
   if (addJob(balances.jobs, job)) balances.log.job(job);
 }
@@ -157,28 +159,54 @@ function originOf({ callId, keyUid, account, createdMs, group, model, channel, c
 
 export interface JobResult {
   readonly state: 'Completed' | 'Failed';
+  readonly bill?: JobBill | undefined;
   readonly nowMs: number;
 }
 
-/** Ends a running job. A failed job is refunded in the windows that it was billed in. */
-export function endJob(balances: Balances, job: Job, { state, nowMs }: JobResult): void {
-  if (job.state !== 'Running') return;
+/**
+ * Ends a running job: replaces its charge by the bill, or refunds it if the job failed, in the windows that were billed.
+ * Returns false if the job had ended before.
+ */
+export function endJob(balances: Balances, job: Job, { state, bill, nowMs }: JobResult): boolean {
+  if (job.state !== 'Running') return false;
   job.state = state;
+  job.bill = bill && { ...bill, progress: sanitizeProgress(bill.progress) };
   job.endedMs = wholeNumber(nowMs);
-  if (state === 'Failed') refund(balances, job, nowMs);
+  const costNanoUsd = job.bill ? amountsOf(job.bill, job).costNanoUsd : state === 'Failed' ? 0n : job.costNanoUsd;
+  if (costNanoUsd < job.costNanoUsd) refund(balances, job, { amountNanoUsd: job.costNanoUsd - costNanoUsd, nowMs });
   balances.log.job(job);
+  return true;
 }
 
-function refund(balances: Balances, job: Job, nowMs: number): void {
-  const { origin, costNanoUsd, dayStartMs, monthStartMs } = job;
+interface Refund {
+  readonly amountNanoUsd: bigint;
+  readonly nowMs: number;
+}
+
+function refund(balances: Balances, job: Job, { amountNanoUsd, nowMs }: Refund): void {
+  const { origin, dayStartMs, monthStartMs } = job;
   const key = balances.keys.get(origin.keyUid) ?? openKey(balances, origin.keyUid, nowMs);
   const account = openAccount(balances, origin.account);
   const [day, month] = [findWindow(key, 'Day', dayStartMs), findWindow(key, 'Month', monthStartMs)];
-  spend(balances, { key, account, day, month }, -costNanoUsd);
+  spend(balances, { key, account, day, month }, -amountNanoUsd);
 }
 
-/** The record of a settled call after a refund. */
-export function asRefunded(call: SettledCall): SettledCall {
+/** What a bill costs in place of a charge, which it never exceeds. */
+export function amountsOf(
+  { progress }: JobBill, charged: { readonly costNanoUsd: bigint },
+): Pick<UsageRecord, 'costNanoUsd' | 'unbilledNanoUsd'> {
+  const costNanoUsd = least(progress.costNanoUsd, charged.costNanoUsd);
+  return { costNanoUsd, unbilledNanoUsd: progress.costNanoUsd - costNanoUsd };
+}
+
+/** The record of a settled call after its job's end; undefined: the job failed, and had no bill. */
+export function correctedBy(call: SettledCall, bill: JobBill | undefined): SettledCall {
+  if (!bill) return asRefunded(call);
+  const { lines: _charged, upstreamCostNanoUsd: _cost, ...record } = call.record;
+  return { ...call, record: { ...record, ...bill.progress, ...amountsOf(bill, record), status: bill.status } };
+}
+
+function asRefunded(call: SettledCall): SettledCall {
   const { record } = call;
   return { ...call, record: {
     ...record, costNanoUsd: 0n, unbilledNanoUsd: 0n, status: 'Refunded',

@@ -57,17 +57,20 @@ export type HoldResult =
 export type AdmitResult = HoldResult | Extract<SlotResult, { readonly outcome: 'Full' }>;
 
 /**
- * A job that a provider continues after the call has ended (a video). Its cost is charged when it is created and
- * refunded once if the provider reports a failure. Only the key that created it can read it.
+ * A job that a provider continues after the call has ended: a video or a background response. The call's cost is
+ * charged when the job is created; the job's end refunds it, or replaces it by the exact cost. Only the key that created
+ * a job can read it.
  */
 export interface JobOrigin {
-  /** The provider's id, which the client uses too. Unique within a channel. */
+  /** The provider's id. Unique within a channel. */
   readonly jobId: string;
   /** The time of the first poll, milliseconds since the epoch. */
   readonly pollMs: number;
+  /** By which the exact cost is computed at the end. Absent: the charge is exact already. */
+  readonly terms?: string;
 }
 
-/** Running: its outcome is unknown. Failed: its cost was refunded. */
+/** Running: its outcome is unknown. Failed: its cost was refunded, or replaced by what a failed response consumed. */
 export type JobState = 'Running' | 'Completed' | 'Failed';
 
 export interface JobRecord {
@@ -75,6 +78,19 @@ export interface JobRecord {
   /** The origin of the call that created the job. */
   readonly origin: CallOrigin;
   readonly state: JobState;
+  /** As in its JobOrigin, while the job runs. */
+  readonly terms?: string;
+}
+
+/** The exact cost of a job that has ended, and its call's final status. */
+export interface JobBill {
+  readonly progress: CallProgress;
+  readonly status: CallStatus;
+}
+
+export interface FinishedJob extends JobRecord {
+  /** The amounts that replaced the charge; absent: no bill was given, or the job had ended before. */
+  readonly billed?: Pick<UsageRecord, 'costNanoUsd' | 'unbilledNanoUsd'>;
 }
 
 export interface Settlement {
@@ -187,10 +203,13 @@ export interface Ledger extends LedgerReader {
    */
   claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]>;
   /**
-   * Records a job's outcome. Only the first outcome counts, and later calls return it. `Failed` refunds key and account
-   * in the periods that were billed: the call's record then has cost 0 and the status Refunded.
+   * Records a job's outcome. Only the first outcome counts, and later calls return it. The bill replaces what was
+   * charged, up to the charge; the rest is `unbilled`. Without a bill, `Failed` refunds everything, and the call's
+   * record then has cost 0 and the status Refunded. Refunds go to the periods that were billed.
    */
-  finishJob(job: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed'): Promise<JobRecord>;
+  finishJob(
+    job: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed', bill?: JobBill,
+  ): Promise<FinishedJob>;
   /** The record of a settled or running call; undefined if there is none or it belongs to another key. */
   readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined>;
   gauges(): LedgerGauges;

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
-  AccountSpending, HoldRequest, HoldResult, JobRecord, KeySpending, Ledger, LedgerGauges, LedgerHealth, QuotaPeriod,
-  Settlement, SettleResult, SlotLimit, SlotResult,
+  AccountSpending, FinishedJob, HoldRequest, HoldResult, JobBill, JobRecord, KeySpending, Ledger, LedgerGauges,
+  LedgerHealth, QuotaPeriod, Settlement, SettleResult, SlotLimit, SlotResult,
 } from './ledger.ts';
 import type { CallProgress, UsageRecord } from './usage-record.ts';
 import { admit, hold } from './valkey/admission.ts';
@@ -19,10 +19,10 @@ import type { LedgerEvent } from './valkey/instance.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
 import { openConnection } from './valkey/connection.ts';
 import { parseValkeyUrl } from './valkey/location.ts';
-import { progressOperation } from './valkey/operations.ts';
+import { finishOperation, progressOperation } from './valkey/operations.ts';
 import type { RefillSource } from './valkey/refill.ts';
 import {
-  parseAccountSpending, parseJob, parseKeySpending, parseNestedReply, parseRecord, readReply,
+  parseAccountSpending, parseFinishedJob, parseJob, parseKeySpending, parseNestedReply, parseRecord, readReply,
 } from './valkey/replies.ts';
 import { deliverPending, settle } from './valkey/settlements.ts';
 
@@ -144,13 +144,14 @@ class ValkeyLedger implements Ledger {
     return jobs;
   }
 
-  async finishJob(job: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed'): Promise<JobRecord> {
+  async finishJob(
+    job: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed', bill?: JobBill,
+  ): Promise<FinishedJob> {
     this.#assertOpen();
-    const { jobId, origin } = job;
-    const bucket = this.#instance.bucketOfAccount(origin.account);
-    const reply = await bucket.execute({ name: 'finish', args: [origin.channel, jobId, state] });
+    const bucket = this.#instance.bucketOfAccount(job.origin.account);
+    const reply = await bucket.execute(finishOperation(job, state, bill));
     if (reply[0] === 'none') throw new LedgerUnavailable('no such job');
-    return readReply(reply, parseJob);
+    return readReply(reply, bill ? parseFinishedJob : parseJob);
   }
 
   async readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined> {

@@ -5,6 +5,7 @@ import { MAX_NANO_USD, wholeNumber } from '../amounts.ts';
 import { encodeLines } from '../bill.ts';
 import type { AccountBalance, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import type { Job } from '../jobs.ts';
+import type { JobBill } from '../ledger.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
 import type { CallOrigin, CallProgress } from '../usage-record.ts';
 import { encodeFrame, FRAME_HEADER_BYTES, JOB_STATES, KIND, PERIODS, RECORD_HEADER_BYTES } from './journal-format.ts';
@@ -89,7 +90,7 @@ export class JournalEncoder {
     return this.#add(record);
   }
 
-  job({ jobId, origin, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs }: Job): void {
+  job({ jobId, origin, terms, costNanoUsd, dayStartMs, monthStartMs, state, bill, pollMs, endedMs }: Job): void {
     const record = this.#beginCall(KIND.job, origin);
     record.text(jobId);
     record.amount(costNanoUsd);
@@ -98,6 +99,8 @@ export class JournalEncoder {
     record.byte(JOB_STATES.indexOf(state));
     record.number(pollMs);
     record.number(endedMs ?? -1);
+    record.text(state === 'Running' ? terms ?? '' : '');
+    if (bill) writeBill(record, bill);
     this.#add(record);
   }
 
@@ -164,6 +167,13 @@ function writeProgress(record: RecordWriter, { costNanoUsd, tokens, usageSource 
   record.number(tokens.cacheWrite1h);
   record.number(tokens.output);
   record.byte(USAGE_SOURCES.indexOf(usageSource));
+}
+
+function writeBill(record: RecordWriter, { progress, status }: JobBill): void {
+  writeProgress(record, progress);
+  record.byte(CALL_STATUSES.indexOf(status));
+  record.text(encodeLines(progress.lines));
+  record.text(formatUpstream(progress));
 }
 
 function writeWindow(record: RecordWriter, { kind, startMs, spentNanoUsd }: Window): void {

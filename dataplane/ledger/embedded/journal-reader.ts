@@ -3,7 +3,7 @@
  * were never acknowledged, or were lost with the machine. Damage before the last frame is an error.
  */
 import { decodeLines } from '../bill.ts';
-import type { JobState, QuotaPeriod } from '../ledger.ts';
+import type { JobBill, JobState, QuotaPeriod } from '../ledger.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage-record.ts';
 import {
@@ -40,10 +40,12 @@ export interface SettledRecord {
 export interface JobStateRecord {
   readonly jobId: string;
   readonly origin: CallOrigin;
+  readonly terms: string | undefined;
   readonly costNanoUsd: bigint;
   readonly dayStartMs: number;
   readonly monthStartMs: number;
   readonly state: JobState;
+  readonly bill: JobBill | undefined;
   readonly pollMs: number;
   readonly endedMs: number | null;
 }
@@ -194,11 +196,19 @@ function readSettled(read: FieldReader): SettledRecord {
 }
 
 function readJob(read: FieldReader): JobStateRecord {
-  return {
+  const job = {
     origin: readOrigin(read), jobId: read.text(), costNanoUsd: read.amount(),
     dayStartMs: read.number(), monthStartMs: read.number(),
     state: read.word(JOB_STATES), pollMs: read.number(), endedMs: read.momentOrNull(),
   };
+  // records of earlier versions end here
+  const terms = read.isAtEnd ? '' : read.text();
+  return { ...job, terms: terms === '' ? undefined : terms, bill: read.isAtEnd ? undefined : readBill(read) };
+}
+
+function readBill(read: FieldReader): JobBill {
+  const [progress, status] = [readProgress(read), read.word(CALL_STATUSES)];
+  return { status, progress: { ...progress, ...readLines(read), ...readUpstream(read) } };
 }
 
 function readKey(read: FieldReader): JournaledKey {

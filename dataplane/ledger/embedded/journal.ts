@@ -5,6 +5,7 @@
  */
 import { closeSync } from 'node:fs';
 import type { AccountBalance, Balances, Hold, KeyBalance, MovementLog, SettledCall } from '../balances.ts';
+import { changesCall } from '../jobs.ts';
 import type { Job } from '../jobs.ts';
 import { injectFault, isStalled } from './faults.ts';
 import { JournalEncoder } from './journal-encoder.ts';
@@ -90,7 +91,7 @@ export class Journal implements MovementLog {
 
   job(job: Job): void {
     this.#current.encoder.job(job);
-    if (job.state === 'Failed') this.calls.refund(job.origin.callId);
+    if (changesCall(job)) this.calls.correct(job.origin.callId, job.bill);
     if (job.state !== 'Running') this.#endedJobs.push({ job, segment: this.number });
   }
 

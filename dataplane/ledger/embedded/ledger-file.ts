@@ -1,10 +1,13 @@
 /** The ledger's SQLite file and its statements: applies segments of the journal, finds old records, and prunes them. */
 import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { changesCall } from '../jobs.ts';
+import { correctedBy } from '../ledger-core.ts';
 import { injectFault } from './faults.ts';
 import type { JobStateRecord, SettledRecord } from './journal-reader.ts';
 import {
-  ACCOUNT_COLUMNS, JOB_COLUMNS, jobRow, KEY_COLUMNS, keyRow, RowReader, SETTLED_COLUMNS, settledRow,
+  ACCOUNT_COLUMNS, CORRECTED_COLUMNS, correctedRow, decodeSettled, JOB_COLUMNS, jobRow, KEY_COLUMNS, keyRow, RowReader,
+  SETTLED_COLUMNS, settledRow,
 } from './rows.ts';
 import type { Row } from './rows.ts';
 import { prepareRows, readCheckpoint, rowsOf, USAGE_BLOCK_BITS } from './schema.ts';
@@ -49,7 +52,7 @@ export class LedgerFile {
   readonly #replaceAccount: StatementSync;
   readonly #replaceJob: StatementSync;
   readonly #insertUsage: StatementSync;
-  readonly #refundUsage: StatementSync;
+  readonly #correctUsage: StatementSync;
   readonly #setCheckpoint: StatementSync;
   readonly #usageBounds: StatementSync;
   readonly #settledBefore: StatementSync;
@@ -67,8 +70,7 @@ export class LedgerFile {
     this.#replaceAccount = db.prepare(`REPLACE INTO accounts ${valuesOf(ACCOUNT_COLUMNS)}`);
     this.#replaceJob = db.prepare(`REPLACE INTO jobs ${valuesOf(JOB_COLUMNS)}`);
     this.#insertUsage = db.prepare(`INSERT INTO usage ${valuesOf(SETTLED_COLUMNS)}`);
-    this.#refundUsage = db.prepare(`UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = 'Refunded',
-      upstream_cost_nano_usd = upstream_cost_nano_usd * 0
+    this.#correctUsage = db.prepare(`UPDATE usage SET ${CORRECTED_COLUMNS.map((name) => `${name} = ?`).join(', ')}
       WHERE seq = ?`);
     this.#setCheckpoint = db.prepare('UPDATE journal SET ledger_id = ?, folded = ?');
     this.#usageBounds = prepareRows(db, `SELECT seq, settled_ms, (SELECT max(seq) FROM usage)
@@ -143,8 +145,11 @@ export class LedgerFile {
 
   #takeJob(job: JobStateRecord): void {
     this.#replaceJob.run(...jobRow(job));
-    const seq = job.state === 'Failed' ? this.#seqOf(job.origin.callId) : undefined;
-    if (seq !== undefined) this.#refundUsage.run(seq);
+    if (!changesCall(job)) return;
+    const seq = this.#seqOf(job.origin.callId);
+    const [row] = seq === undefined ? [] : rowsOf(this.#findUsage.all(seq));
+    if (seq === undefined || !row) return;
+    this.#correctUsage.run(...correctedRow(correctedBy(decodeSettled(row), job.bill).record), seq);
   }
 
   /** Searches the latest block first, because most lookups are for recent calls. */

@@ -6,9 +6,9 @@ import {
   countHold, newWindow, openAccount, openKey, openWindow, setCountedAmount, spend, trimPastWindows,
 } from '../balances.ts';
 import type { Balances, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
-import { addJob, jobOfChannel } from '../jobs.ts';
+import { addJob, changesCall, jobOfChannel } from '../jobs.ts';
 import { dropHold, endJob } from '../ledger-core.ts';
-import type { Limits } from '../ledger.ts';
+import type { JobBill, Limits } from '../ledger.ts';
 import type {
   JournaledAccount, HeldRecord, JobStateRecord, JournaledKey, RecordVisitor, SettledRecord, WindowState,
 } from './journal-reader.ts';
@@ -38,7 +38,7 @@ export function recover(balances: Balances, path: string, file: FileState & { re
   // after a replacement of the file, the journal starts with all balances
   const isOwn = first === undefined || first.ledgerId === checkpoint.ledgerId;
   if (isOwn) restoreBalances(balances, stored, nowMs);
-  const recovered = { settled: new Map<string, SettledCall>(), refunded: new Set<string>() };
+  const recovered = { settled: new Map<string, SettledCall>(), corrections: new Map<string, JobBill | undefined>() };
   const replay = replayInto(balances, nowMs);
   for (const [index, segment] of segments.entries()) {
     visitSegment(segment, index === segments.length - 1, {
@@ -48,7 +48,7 @@ export function recover(balances: Balances, path: string, file: FileState & { re
         replay.settled(call);
       },
       job: (job) => {
-        if (job.state === 'Failed') recovered.refunded.add(job.origin.callId);
+        if (changesCall(job)) recovered.corrections.set(job.origin.callId, job.bill);
         replay.job(job);
       },
     });
@@ -144,7 +144,8 @@ function replaySettlement(balances: Balances, { record, ...windows }: SettledRec
 function replayJob(balances: Balances, record: JobStateRecord, nowMs: number): void {
   const known = jobOfChannel(balances.jobs, record.origin.channel, record.jobId);
   if (!known) addJob(balances.jobs, { ...record });
-  else if (record.state !== 'Running') endJob(balances, known, { state: record.state, nowMs: record.endedMs ?? nowMs });
+  else if (record.state !== 'Running')
+    endJob(balances, known, { state: record.state, bill: record.bill, nowMs: record.endedMs ?? nowMs });
 }
 
 function keyOf(balances: Balances, uid: string, nowMs: number): KeyBalance {

@@ -43,8 +43,10 @@ export const RECORD_COLUMNS = [
 ];
 export const SETTLED_COLUMNS = [...RECORD_COLUMNS, 'key_spent_nano_usd', 'key_remaining_nano_usd', 'settled_ms'];
 export const JOB_COLUMNS = [
-  ...ORIGIN, 'job_id', 'cost_nano_usd', 'day_start_ms', 'month_start_ms', 'state', 'poll_ms', 'ended_ms',
+  ...ORIGIN, 'job_id', 'cost_nano_usd', 'day_start_ms', 'month_start_ms', 'state', 'poll_ms', 'ended_ms', 'terms',
 ];
+/** The columns that a job's end changes in the record of its call. */
+export const CORRECTED_COLUMNS = [...PROGRESS, 'status', 'unbilled_nano_usd', 'lines', 'upstream_cost_nano_usd'];
 
 export function keyRow({ uid, day, month, totalSpentNanoUsd, lastUsedMs, past }: JournaledKey): Value[] {
   const windows = [day.startMs, day.spentNanoUsd, month.startMs, month.spentNanoUsd];
@@ -58,17 +60,27 @@ export function settledRow(call: SettledRecord | SettledCall): Value[] {
 
 /** The values of RECORD_COLUMNS. */
 export function recordRow(record: UsageRecord): Value[] {
-  const { costNanoUsd, tokens, usageSource, status, unbilledNanoUsd, durationMs } = record;
-  const counts = [tokens.input, tokens.cached, tokens.cacheWrite5m, tokens.cacheWrite1h, tokens.output];
+  const { status, unbilledNanoUsd, durationMs } = record;
   return [
-    ...originRow(record), costNanoUsd, ...counts, usageSource, status, unbilledNanoUsd, durationMs,
+    ...originRow(record), ...progressRow(record), status, unbilledNanoUsd, durationMs,
     encodeLines(record.lines), record.session ?? '', record.upstreamCostNanoUsd ?? null,
   ];
 }
 
+/** The values of CORRECTED_COLUMNS. */
+export function correctedRow(record: UsageRecord): Value[] {
+  const { status, unbilledNanoUsd, lines, upstreamCostNanoUsd = null } = record;
+  return [...progressRow(record), status, unbilledNanoUsd, encodeLines(lines), upstreamCostNanoUsd];
+}
+
+function progressRow({ costNanoUsd, tokens, usageSource }: CallProgress): Value[] {
+  const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
+  return [costNanoUsd, input, cached, cacheWrite5m, cacheWrite1h, output, usageSource];
+}
+
 export function jobRow(job: JobStateRecord): Value[] {
-  const { jobId, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs } = job;
-  return [...originRow(job.origin), jobId, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs];
+  const { jobId, terms = '', costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs } = job;
+  return [...originRow(job.origin), jobId, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs, terms];
 }
 
 function originRow({ callId, keyUid, account, createdMs, group, model, channel, catalog }: CallOrigin): Value[] {
@@ -133,11 +145,14 @@ export function decodeCount(row: Row): number {
 
 export function decodeJob(row: Row): Job {
   const read = new RowReader(row);
-  return {
+  const job = {
     origin: readOrigin(read), jobId: read.text(), costNanoUsd: read.amount(),
     dayStartMs: read.count(), monthStartMs: read.count(),
     state: read.oneOf(JOB_STATES), pollMs: read.count(), endedMs: read.countOrNull(),
   };
+  const terms = read.text();
+  // the file has bills only in the records of calls
+  return { ...job, terms: terms === '' ? undefined : terms, bill: undefined };
 }
 
 export function decodeCheckpoint(row: Row): Checkpoint {

@@ -54,6 +54,7 @@ const MIGRATIONS: readonly string[] = [
   'ALTER TABLE usage ADD COLUMN lines TEXT NOT NULL DEFAULT \'\'',
   'ALTER TABLE usage ADD COLUMN session TEXT NOT NULL DEFAULT \'\'',
   'ALTER TABLE usage ADD COLUMN upstream_cost_nano_usd INTEGER',
+  'ALTER TABLE jobs ADD COLUMN terms TEXT NOT NULL DEFAULT \'\'',
 ];
 
 /**

@@ -3,7 +3,8 @@
  * file lags behind, the journal may contain millions of them.
  */
 import type { RecentCalls, SettledCall } from '../balances.ts';
-import { asRefunded } from '../ledger-core.ts';
+import { correctedBy } from '../ledger-core.ts';
+import type { JobBill } from '../ledger.ts';
 import { RECORD_HEADER_BYTES } from './journal-format.ts';
 import { readSettlement, recordLength } from './journal-reader.ts';
 
@@ -18,14 +19,17 @@ export interface ReadableSegment {
 /** Calls that the previous process settled and that are not in the file yet. */
 export interface RecoveredCalls {
   readonly settled: ReadonlyMap<string, SettledCall>;
-  readonly refunded: ReadonlySet<string>;
+  readonly corrections: Corrections;
 }
+
+/** Bills of ended jobs by call id; undefined: the call was refunded. */
+export type Corrections = ReadonlyMap<string, JobBill | undefined>;
 
 interface SegmentCalls {
   readonly segment: ReadableSegment;
   /** Offsets of the records of settled calls, by call id. */
   readonly offsets: Map<string, number>;
-  readonly refunded: Set<string>;
+  readonly corrections: Map<string, JobBill | undefined>;
 }
 
 interface UnwrittenCall {
@@ -59,19 +63,19 @@ export class SettledCalls implements RecentCalls {
     return call && this.corrected(call);
   }
 
-  /** Applies refunds that are not in the file yet to the call. */
+  /** Applies refunds and bills of jobs that are not in the file yet to the call. */
   corrected(call: SettledCall): SettledCall {
     const { callId } = call.record;
-    const isRefunded = [...this.#segments(), this.#recovered].some((part) => part?.refunded.has(callId));
-    return isRefunded ? asRefunded(call) : call;
+    const part = [...this.#segments(), this.#recovered].find((each) => each?.corrections.has(callId));
+    return part ? correctedBy(call, part.corrections.get(callId)) : call;
   }
 
   add(call: SettledCall, offset: number): void {
     this.#unwritten.set(call.record.callId, { call, offset });
   }
 
-  refund(callId: string): void {
-    this.#current.refunded.add(callId);
+  correct(callId: string, bill: JobBill | undefined): void {
+    this.#current.corrections.set(callId, bill);
   }
 
   /** Records that the calls added so far were written at this offset of the current segment. */
@@ -108,5 +112,5 @@ export class SettledCalls implements RecentCalls {
 }
 
 function callsOf(segment: ReadableSegment): SegmentCalls {
-  return { segment, offsets: new Map(), refunded: new Set() };
+  return { segment, offsets: new Map(), corrections: new Map() };
 }

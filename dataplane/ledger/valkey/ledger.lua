@@ -427,8 +427,7 @@ local function addJob(job, record, account, day, month)
   local name = base .. 'j:' .. job.channel .. '\n' .. job.id
   if call('EXISTS', name) == 1 then return end
   call('HSET', name, 'id', job.id, 'ch', job.channel, 'i', record.i, 'k', record.k, 'A', account, 't', record.t, 'o',
-    record.o, 's', 'Running',
-    'c', record.c, 'd', day, 'm', month)
+    record.o, 'p', record.p, 's', 'Running', 'c', record.c, 'd', day, 'm', month)
   call('PEXPIRE', name, head.keepMs)
   call('SET', base .. 'jk:' .. record.k .. '\n' .. job.id, job.channel, 'PX', head.keepMs)
   call('ZADD', base .. 'jq', job.pollMs, job.channel .. '\n' .. job.id)
@@ -831,7 +830,8 @@ function operation.usage(id)
 end
 
 -- Jobs
-local function tellJob(job) return { 'job', job.id, job.s, job.A, job.i, job.k, job.t, job.o } end
+-- `p` has the terms of its bill. An earlier version has written none.
+local function tellJob(job) return { 'job', job.id, job.s, job.A, job.i, job.k, job.t, job.o, job.p or '' } end
 
 function operation.job(uid, jobId)
   local channel = call('GET', base .. 'jk:' .. uid .. '\n' .. jobId)
@@ -852,33 +852,43 @@ function operation.due(nowMs, againMs, most)
   end
   return reply
 end
--- Gives a job's cost back where it was billed.
-local function refund(job)
+-- Replaces what a job was billed by its cost, where it was billed, and gives the rest back. `p` is empty for a refund,
+-- whose record keeps its tokens. Returns what was billed and what was not.
+local function rebill(job, cost, p, status)
+  local charged = money(job.c)
+  local billed = least(charged, cost)
+  local unbilled = sub(cost, billed)
   local key, account = loadKey(job.k), loadAccount(job.A)
   local tallies = { key.total, account }
   tallies[#tallies + 1] = findWindow(key, 'd', tonumber(job.d))
   tallies[#tallies + 1] = findWindow(key, 'm', tonumber(job.m))
-  giveBack(tallies, money(job.c))
+  giveBack(tallies, sub(charged, billed))
   saveKey(key)
   saveAccount(account)
   count()
   local _, _, pointer = loadCall(job.i)
   local record = pointer and readRecord(pointer)
   if record then
-    record.c, record.u, record.s = '0', '0', 'Refunded'
+    record.c, record.u, record.s = digits(billed), digits(unbilled), status
+    if p ~= '' then record.p = p end
     replaceRecord(record)
   end
+  return digits(billed), digits(unbilled)
 end
-function operation.finish(channel, jobId, state)
+-- Without `cost`, `p` and `status` the job keeps its charge. The reply ends with what was billed and what was not.
+function operation.finish(channel, jobId, state, cost, p, status)
   local name = base .. 'j:' .. channel .. '\n' .. jobId
   local job, exists = hash(name)
   if not exists then return { 'none' } end
   if job.s ~= 'Running' then return tellJob(job) end
-  job.s = state
-  if state == 'Failed' then refund(job) end
-  call('HSET', name, 's', state)
+  job.s, job.p = state, ''
+  local billed, unbilled
+  if cost then billed, unbilled = rebill(job, money(cost), p, status) end
+  call('HSET', name, 's', state, 'p', '')
   call('ZREM', base .. 'jq', channel .. '\n' .. jobId)
-  return tellJob(job)
+  local reply = tellJob(job)
+  reply[10], reply[11] = billed, unbilled
+  return reply
 end
 
 -- Refilling a store that has lost something --------------------------------------------------------------------------

@@ -4,7 +4,9 @@
  */
 import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
 import { encodeLines } from '../bill.ts';
-import type { HoldRequest, Limits, QuotaPeriod, Settlement, SlotLimit } from '../ledger.ts';
+import type {
+  HoldRequest, JobBill, JobRecord, JobState, Limits, QuotaPeriod, Settlement, SlotLimit,
+} from '../ledger.ts';
 import type { CallOrigin, CallProgress } from '../usage-record.ts';
 
 export interface Operation {
@@ -72,8 +74,8 @@ export function adoptOperation({ request, heldNanoUsd, progress, day, month }: H
 
 /** Settles a call and releases `slots` in the same step. The reply contains the full record. */
 export function settleOperation(settlement: Settlement, slots: readonly string[]): Operation {
-  const { callId, progress, origin, status, durationMs } = settlement;
-  const what = [...progressArgs(progress), routeArg(origin), status, String(wholeNumber(durationMs))];
+  const { callId, progress, origin, status, durationMs, job } = settlement;
+  const what = [...progressArgs(progress, job?.terms), routeArg(origin), status, String(wholeNumber(durationMs))];
   return { name: 'settle', args: [callId, ...what, ...jobArgs(settlement), ...slots] };
 }
 
@@ -139,15 +141,28 @@ function originArgs(origin: CallOrigin): string[] {
   return [origin.callId, origin.keyUid, origin.account, String(wholeNumber(origin.createdMs)), routeArg(origin)];
 }
 
+/** Ends a job. Its bill, or the refund of a failed job without one, replaces what was charged. */
+export function finishOperation(
+  { jobId, origin }: Pick<JobRecord, 'jobId' | 'origin'>, state: JobState, bill: JobBill | undefined,
+): Operation {
+  const refund = state === 'Failed' ? ['0', '', 'Refunded'] : [];
+  const billed = bill ? [...progressArgs(bill.progress), bill.status] : refund;
+  return { name: 'finish', args: [origin.channel, jobId, state, ...billed] };
+}
+
 /**
- * The cost, and the tokens with their source, lines and upstream cost as JSON. Invalid figures are brought into range.
+ * The cost, and the tokens with their source, lines, upstream cost and the terms of a job's bill as JSON. Invalid
+ * figures are brought into range.
  */
-export function progressArgs(progress: CallProgress): [cost: string, tokens: string] {
+export function progressArgs(progress: CallProgress, terms?: string): [cost: string, tokens: string] {
   const { costNanoUsd, tokens, usageSource, lines, upstreamCostNanoUsd } = sanitizeProgress(progress);
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
   const stored: unknown[] = [input, cached, cacheWrite5m, cacheWrite1h, output, usageSource];
-  if (lines || upstreamCostNanoUsd !== undefined) stored.push(encodeLines(lines));
-  if (upstreamCostNanoUsd !== undefined) stored.push(String(upstreamCostNanoUsd));
+  const optional = [
+    lines && encodeLines(lines), upstreamCostNanoUsd === undefined ? undefined : String(upstreamCostNanoUsd), terms,
+  ];
+  const last = optional.findLastIndex((value) => value !== undefined);
+  stored.push(...optional.slice(0, last + 1).map((value) => value ?? ''));
   return [String(costNanoUsd), JSON.stringify(stored)];
 }
 

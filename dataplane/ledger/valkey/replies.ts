@@ -3,7 +3,7 @@ import { notNegative, wholeNumber } from '../amounts.ts';
 import { decodeLines } from '../bill.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type {
-  AccountSpending, JobRecord, JobState, KeySpending, QuotaPeriod, Settlement, SettleResult,
+  AccountSpending, FinishedJob, JobRecord, JobState, KeySpending, QuotaPeriod, Settlement, SettleResult,
 } from '../ledger.ts';
 import { spanAt, windowKindOf } from '../periods.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
@@ -19,6 +19,10 @@ export class OutcomeUnknown extends LedgerUnavailable {}
 
 const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 const DAY_MS = 86_400_000;
+/** The positions of optional values after the tokens and their source. */
+const [LINES, UPSTREAM_COST, TERMS] = [6, 7, 8];
+/** The position, in the reply of `finish`, of what replaced the charge. */
+const BILLED = 9;
 
 /** Splits a batch's reply into one word and one string per operation. Throws if it is not a string. */
 export function parseReplies(value: unknown): readonly string[] {
@@ -78,9 +82,18 @@ export function expandSettleReply(reply: Reply, { request, day, month }: HeldCal
 }
 
 export function parseJob(reply: Reply): JobRecord {
-  const [, jobId = '', state, account = '', callId = '', keyUid = '', createdMs, route] = reply;
+  const [, jobId = '', state, account = '', callId = '', keyUid = '', createdMs, route, tokens = ''] = reply;
   const origin = { callId, keyUid, account, createdMs: Number(createdMs), ...parseRoute(route) };
-  return { jobId, state: oneOf(JOB_STATES, state), origin };
+  const terms = tokens === '' ? undefined : textAt(parseList(tokens), TERMS);
+  return { jobId, state: oneOf(JOB_STATES, state), origin, ...terms !== undefined && { terms } };
+}
+
+/** Parses the reply of `finish`. */
+export function parseFinishedJob(reply: Reply): FinishedJob {
+  const [billed, unbilled] = reply.slice(BILLED);
+  const job = parseJob(reply);
+  if (billed === undefined) return job;
+  return { ...job, billed: { costNanoUsd: parseAmount(billed), unbilledNanoUsd: parseAmount(unbilled) } };
 }
 
 /** Parses the reply of `account`. */
@@ -132,11 +145,18 @@ function parseProgress(cost: string | undefined, tokens: string | undefined): Ca
   const parts = parseList(tokens);
   const [input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0] = parts.slice(0, 5).map(Number);
   const usageSource = oneOf(USAGE_SOURCES, String(parts[5]));
-  const lines = decodeLines(typeof parts[6] === 'string' ? parts[6] : '');
+  const lines = decodeLines(textAt(parts, LINES) ?? '');
+  const upstream = textAt(parts, UPSTREAM_COST);
   return {
     costNanoUsd: parseAmount(cost), tokens: { input, cached, cacheWrite5m, cacheWrite1h, output }, usageSource,
-    ...lines && { lines }, ...typeof parts[7] === 'string' && { upstreamCostNanoUsd: BigInt(parts[7]) },
+    ...lines && { lines }, ...upstream !== undefined && { upstreamCostNanoUsd: BigInt(upstream) },
   };
+}
+
+/** A text of a list; undefined: it is missing or empty. */
+function textAt(parts: readonly unknown[], index: number): string | undefined {
+  const value = parts[index];
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function parseList(text = '[]'): unknown[] {

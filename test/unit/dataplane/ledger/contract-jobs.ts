@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { JobRecord, Ledger, Settlement } from '#ledger/ledger.ts';
+import type { JobBill, JobRecord, Ledger, Settlement } from '#ledger/ledger.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement } from './calls.ts';
 import type { HoldOptions } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';
@@ -196,6 +196,97 @@ function finishScenarios(scenario: AddScenario): void {
   });
 }
 
+const TERMS = Buffer.from('whatever the caller\'s bill needs').toString('base64');
+
+/** A call that is charged with the most that its job can cost. */
+async function begin(ledger: Ledger, callId: string, most: bigint, options: HoldOptions = {}): Promise<void> {
+  await ledger.hold(holdRequest(callId, most, options));
+  const job = { jobId: `job-${callId}`, pollMs: DUE_MS, terms: TERMS };
+  const charge = progress(most, { usageSource: 'Estimated', upstreamCostNanoUsd: 90n });
+  await ledger.settle(settlement(callId, most, { progress: charge, status: 'Running', job }));
+}
+
+function bill(costNanoUsd: bigint): JobBill {
+  const lines = [{ dimension: 'output', quantity: 5, rateUsd: '4' }];
+  return {
+    status: 'Succeeded', progress: { ...progress(costNanoUsd, { usageSource: 'Provider' }), lines,
+      tokens: { input: 7, cached: 1, cacheWrite5m: 0, cacheWrite1h: 0, output: 5 }, upstreamCostNanoUsd: 9n },
+  };
+}
+
+function billScenarios(scenario: AddScenario): void {
+  scenario('a job that is billed at its end keeps its terms until then', async ({ ledger }) => {
+    await begin(ledger, 'a', 60n);
+    const running = { ...job('a', 'Running'), terms: TERMS };
+    assert.deepEqual(await ledger.readJob('key-1', 'job-a'), running);
+    assert.deepEqual(await ledger.claimJobs(DUE_MS, AGAIN_MS, 10), [running]);
+    const { status, costNanoUsd, upstreamCostNanoUsd } = await ledger.readUsage('key-1', 'a') ?? assert.fail();
+    assert.deepEqual([status, costNanoUsd, upstreamCostNanoUsd], ['Running', 60n, 90n]);
+  });
+
+  scenario('a bill replaces the charge, and the rest is given back in every window', async ({ ledger }) => {
+    const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 100n };
+    await begin(ledger, 'a', 60n, { limits });
+    await make(ledger, 'b', 10n, { limits });
+    assert.deepEqual(await ledger.hold(holdRequest('c', 31n, { limits })), SHORT('Key', 30n));
+    const billed = { costNanoUsd: 21n, unbilledNanoUsd: 0n };
+    assert.deepEqual(
+      await ledger.finishJob(job('a', 'Running'), 'Completed', bill(21n)), { ...job('a', 'Completed'), billed });
+    assert.deepEqual(await ledger.readJob('key-1', 'job-a'), job('a', 'Completed'));
+    assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 31n, heldNanoUsd: 0n });
+    for (const period of ['Never', 'Daily', 'Monthly'] as const) {
+      const { spentNanoUsd, totalSpentNanoUsd } = await ledger.readKey('key-1', period);
+      assert.deepEqual([spentNanoUsd, totalSpentNanoUsd], [31n, 31n], period);
+    }
+    assert.deepEqual(await ledger.readUsage('key-1', 'a'), {
+      ...origin('a'), ...bill(21n).progress, status: 'Succeeded', unbilledNanoUsd: 0n, durationMs: 1234,
+    });
+    assert.deepEqual(await ledger.hold(holdRequest('c', 69n, { limits })), HELD(69n));
+  });
+
+  scenario('a bill above the charge is cut at it', async ({ ledger }) => {
+    await begin(ledger, 'a', 60n);
+    const { billed } = await ledger.finishJob(job('a', 'Running'), 'Failed', { ...bill(75n), status: 'ProviderCut' });
+    assert.deepEqual(billed, { costNanoUsd: 60n, unbilledNanoUsd: 15n });
+    const record = await ledger.readUsage('key-1', 'a');
+    assert.deepEqual(
+      [record?.costNanoUsd, record?.unbilledNanoUsd, record?.status], [60n, 15n, 'ProviderCut']);
+    assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 60n);
+  });
+
+  scenario('only the first bill counts, and only its caller learns of it', async ({ ledger }) => {
+    await begin(ledger, 'a', 60n);
+    const ends = await Promise.all(
+      [bill(20n), bill(30n), undefined].map((each) => ledger.finishJob(job('a', 'Running'), 'Completed', each)));
+    assert.deepEqual(ends.map(({ billed }) => billed?.costNanoUsd), [20n, undefined, undefined]);
+    assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 20n);
+  });
+
+  scenario('a job whose end nobody learns keeps its charge', async ({ ledger }) => {
+    await begin(ledger, 'a', 60n);
+    assert.deepEqual(await ledger.finishJob(job('a', 'Running'), 'Completed'), job('a', 'Completed'));
+    assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 60n);
+  });
+
+  for (const end of ['crash', 'reopen'] as const) {
+    scenario(`terms and bills outlive a process (${end})`, async (subject) => {
+      await begin(subject.ledger, 'running', 50n);
+      await begin(subject.ledger, 'billed', 70n);
+      await subject.ledger.finishJob(job('billed', 'Running'), 'Completed', bill(21n));
+      const { ledger } = await (await subject[end]())[end]();
+      assert.equal((await ledger.readJob('key-1', 'job-running'))?.terms, TERMS);
+      assert.equal((await ledger.readJob('key-1', 'job-billed'))?.terms, undefined);
+      assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 71n, heldNanoUsd: 0n });
+      assert.deepEqual(await ledger.readUsage('key-1', 'billed'), {
+        ...origin('billed'), ...bill(21n).progress, status: 'Succeeded', unbilledNanoUsd: 0n, durationMs: 1234,
+      });
+      await ledger.finishJob(job('running', 'Running'), 'Completed', bill(11n));
+      assert.equal((await ledger.readKey('key-1', 'Daily')).spentNanoUsd, 32n);
+      assert.equal((await ledger.readUsage('key-1', 'running'))?.costNanoUsd, 11n);
+    });
+  }
+}
+
 function survivalScenarios(scenario: AddScenario): void {
   for (const end of ['crash', 'reopen'] as const) {
     scenario(`jobs, their ends and their refunds outlive a process (${end})`, async (subject) => {
@@ -234,5 +325,6 @@ export function jobScenarios(scenario: AddScenario): void {
   recordScenarios(scenario);
   claimScenarios(scenario);
   finishScenarios(scenario);
+  billScenarios(scenario);
   survivalScenarios(scenario);
 }

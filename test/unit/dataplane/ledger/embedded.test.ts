@@ -44,7 +44,7 @@ describe('the file', () => {
       id: 'team-a/team-a', spent_nano_usd: 9_000_000_000_000_000_001n,
     });
     assert.equal(db.prepare('SELECT typeof(cost_nano_usd) AS type FROM usage').get()?.['type'], 'integer');
-    assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 7n);
+    assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 8n);
     db.close();
   }));
 
@@ -65,7 +65,7 @@ describe('the file', () => {
     db.exec('PRAGMA user_version = 99');
     db.close();
     await assert.rejects(
-      open(), /cannot open the ledger .*version 99, and this program knows only 7: it was written by a newer one/,
+      open(), /cannot open the ledger .*version 99, and this program knows only 8: it was written by a newer one/,
     );
     await assert.rejects(open(), /version 99/, 'the lock is free again');
   }));
