@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
-import type { JobRecord, JobState, SlotLimit } from '../ledger/ledger.ts';
+import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
 import { readErrorResponse } from '../pipeline/attempt.ts';
 import type { AttemptFailure } from '../pipeline/attempt.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
@@ -16,6 +16,8 @@ import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
 import { channelOf, channelRemoved } from './job-channel.ts';
 import type { JobChannel } from './job-channel.ts';
+import { outcomeOf } from './job-outcome.ts';
+import type { JobOutcome } from './job-outcome.ts';
 
 export type JobRequestDeps = Pick<PipelineDeps, 'ledger' | 'upstreams' | 'clock' | 'warn'>;
 
@@ -31,8 +33,10 @@ export interface JobRequest {
   readonly attempts: AttemptReport[];
 }
 
-/** The most bytes of a response that describes a job. */
+/** The most bytes of a response that describes a video. */
 const MAX_BYTES = 1024 * 1024;
+/** The most bytes of a response that a provider keeps, which may contain images. */
+export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 /** Takes the slots, runs the work and releases the slots. Throws rate_limit_exceeded if one of the slots is full. */
 export async function withSlots<T>(
@@ -130,15 +134,17 @@ export function invalidJobResponse(about: JobRequest['about']): GatewayError {
  */
 export async function pollJob(
   deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn'>, job: JobRecord, signal: AbortSignal,
-): Promise<JobState> {
+): Promise<JobOutcome> {
   const at = channelOf(deps.state.get(), job);
   if (!at) throw channelRemoved();
+  const about = job.terms === undefined ? 'video' : 'response';
   const callId = `poll_${randomUUID()}`;
   return withSlots(deps, callId, at.slots, async () => {
     const response = await sendToChannel(deps, {
-      callId, model: job.origin.model, at, about: 'video', attempts: [],
-      request: { method: 'GET', path: at.videos.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
+      callId, model: job.origin.model, at, about, attempts: [],
+      request: { method: 'GET', path: at.jobs.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
     });
-    return at.videos.read(await readWholeBody(response)).state;
+    const maxBytes = about === 'video' ? MAX_BYTES : MAX_RESPONSE_BYTES;
+    return outcomeOf(job, at.jobs.read(await readWholeBody(response, { about, maxBytes })));
   });
 }

@@ -3,7 +3,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
-import type { VideoJobs } from '../protocol/provider.ts';
+import type { Jobs } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { channelSlots } from '../state/limits.ts';
 import type { State } from '../state/state.ts';
@@ -13,23 +13,25 @@ export interface JobChannel {
   readonly route: string;
   readonly channel: string;
   readonly target: UpstreamTarget;
-  /** The provider's paths and responses for jobs. */
-  readonly videos: VideoJobs;
+  /** The provider's paths and responses for jobs of this kind. */
+  readonly jobs: Jobs;
   /** The group's slot on this channel and the channel's own slot, if a maximum is configured. */
   readonly slots: readonly SlotLimit[];
 }
 
 /**
- * Returns undefined if the channel is no longer configured or its provider has no videos. A channel is identified by
+ * Returns undefined if the channel is no longer configured or its provider has no such jobs. A channel is identified by
  * its route's name and its own name, so that other edits do not matter.
  */
-export function channelOf(state: State, { origin }: Pick<JobRecord, 'origin'>): JobChannel | undefined {
+export function channelOf(state: State, { origin, terms }: Pick<JobRecord, 'origin' | 'terms'>): JobChannel | undefined {
   const target = state.targets.get(origin.channel);
-  const videos = target && providerOf(target.protocol).videos;
-  if (!videos) return undefined;
+  const provider = target && providerOf(target.protocol);
+  // only background responses are billed at their end
+  const jobs = terms === undefined ? provider?.videos : provider?.responseJobs;
+  if (!target || !jobs) return undefined;
   const slash = origin.channel.indexOf('/');
   const [route, channel] = [origin.channel.slice(0, slash), origin.channel.slice(slash + 1)];
-  return { route, channel, target, videos, slots: channelSlots(state, origin) };
+  return { route, channel, target, jobs, slots: channelSlots(state, origin) };
 }
 
 export function channelRemoved(): GatewayError {

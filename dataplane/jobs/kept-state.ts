@@ -11,7 +11,9 @@ import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
-import { invalidJobResponse, readWholeBody, sendToChannel, withSlots } from './channel-request.ts';
+import {
+  invalidJobResponse, MAX_RESPONSE_BYTES, readWholeBody, sendToChannel, withSlots,
+} from './channel-request.ts';
 import type { JobRequest } from './channel-request.ts';
 import type { BufferedResponse } from './videos.ts';
 
@@ -52,9 +54,6 @@ export interface SentToKeeper {
   readonly body: Uint8Array | undefined;
 }
 
-/** Large, because a response may contain images. */
-const MAX_BYTES = 64 * 1024 * 1024;
-
 /**
  * Finds what a sealed id of this kind names. Returns undefined if it belongs to another account, or if the channel is
  * no longer available to the key.
@@ -82,23 +81,37 @@ export function keepersOf({ tiers }: Offer): readonly (readonly Candidate[])[] {
  * Returns the provider's response, with its ids sealed again; those that the client has keep their form. Takes
  * concurrency slots, and throws the errors of a call.
  */
-export async function askKeeper(
-  deps: PipelineDeps, asked: KeptStateRequest, keeper: Keeper | Kept, { about, path, body }: SentToKeeper,
+export function askKeeper(
+  deps: PipelineDeps, asked: KeptStateRequest, keeper: Keeper | Kept, sent: SentToKeeper,
 ): Promise<BufferedResponse> {
+  const { about } = sent;
+  const known = 'id' in keeper ? new Map([[keeper.ownId, keeper.id]]) : new Map<string, string>();
+  return exchange(deps, asked, keeper, { ...sent, stream: false, use: async (response) => {
+    const bytes = await readWholeBody(response, { about, maxBytes: MAX_RESPONSE_BYTES });
+    return { response, body: sealBody(response, bytes, { seals: new ResponseSeals(keeper.seal, known), about }) };
+  } });
+}
+
+export interface Exchange<T> extends SentToKeeper {
+  readonly stream: boolean;
+  /** Consumes the provider's response while the request holds the slots. */
+  readonly use: (response: UpstreamResponse) => Promise<T>;
+}
+
+/** Takes concurrency slots, and throws the errors of a call. Resolves with the result of `use`. */
+export async function exchange<T>(
+  deps: PipelineDeps, asked: KeptStateRequest, { offered }: Keeper, { about, path, body, stream, use }: Exchange<T>,
+): Promise<T> {
   const { requestId, key, method, query, left, attempts } = asked;
-  const { offered: { target, route, slots, model }, seal } = keeper;
+  const { target, route, slots, model } = offered;
   const { 'content-type': _type, ...headers } = requestHeaders(asked.headers, target.clientHeaders);
   if (body) headers['content-type'] = 'application/json';
   const request: UpstreamRequest = {
-    method, path: `${path}${query === '' ? '' : `?${query}`}`, headers, body, stream: false, signal: left,
+    method, path: `${path}${query === '' ? '' : `?${query}`}`, headers, body, stream, signal: left,
   };
   const at = { route, channel: target.id.slice(route.length + 1), target };
-  const known = 'id' in keeper ? new Map([[keeper.ownId, keeper.id]]) : new Map<string, string>();
-  return withSlots(deps, requestId, key.slot ? [key.slot, ...slots] : slots, async () => {
-    const response = await sendToChannel(deps, { callId: requestId, model: model.name, at, about, attempts, request });
-    const bytes = await readWholeBody(response, { about, maxBytes: MAX_BYTES });
-    return { response, body: sealBody(response, bytes, { seals: new ResponseSeals(seal, known), about }) };
-  });
+  return withSlots(deps, requestId, key.slot ? [key.slot, ...slots] : slots, async () =>
+    use(await sendToChannel(deps, { callId: requestId, model: model.name, at, about, attempts, request })));
 }
 
 interface Sealing {

@@ -1,17 +1,19 @@
 /**
- * Polls jobs until they end, so that failed ones are refunded even if their clients never ask. One replica at a time
+ * Polls jobs until they end, so that they are refunded or billed exactly even if their clients never ask. One replica at a time
  * claims a job, with a lease of one minute, and polls it every few seconds at first and once a minute later. It repeats
  * a poll that fails, and gives up on a job after a day.
  */
 import type { Every } from '../clock.ts';
-import type { JobRecord, JobState, Ledger } from '../ledger/ledger.ts';
+import type { JobRecord, Ledger } from '../ledger/ledger.ts';
+import type { JobOutcome } from './job-outcome.ts';
+import type { RecordedEnd } from './record-job-end.ts';
 
 export interface PollerDeps {
   readonly ledger: Pick<Ledger, 'claimJobs'>;
   /** Asks the job's provider for its state. */
-  readonly poll: (job: JobRecord, signal: AbortSignal) => Promise<JobState>;
+  readonly poll: (job: JobRecord, signal: AbortSignal) => Promise<JobOutcome>;
   /** Rejects if the ledger cannot be reached. */
-  readonly recordEnd: (job: JobRecord, end: 'Completed' | 'Failed' | 'GivenUp') => Promise<void>;
+  readonly recordEnd: (job: JobRecord, end: RecordedEnd) => Promise<void>;
   readonly nowMs: () => number;
   /** False until the first configuration is in force, because no channel is known before. */
   readonly ready: () => boolean;
@@ -124,7 +126,7 @@ async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Clai
   const polling = entry.polling = new AbortController();
   try {
     const end = await endOf(deps, entry.job, polling.signal);
-    if (end !== 'Running') {
+    if (end) {
       await deps.recordEnd(entry.job, end);
       claimed.delete(idOf(entry.job));
     }
@@ -137,18 +139,20 @@ async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Clai
   }
 }
 
-type PollResult = 'Running' | 'Completed' | 'Failed' | 'GivenUp';
-
-/** Polls the job once. Gives up on a job older than GIVE_UP_MS that still runs or whose poll fails. */
-async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Promise<PollResult> {
+/**
+ * Polls the job once. Gives up on a job older than GIVE_UP_MS that still runs or whose poll fails. Resolves with
+ * undefined while the job runs.
+ */
+async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Promise<RecordedEnd | undefined> {
   const isOld = ageOf(deps, job) >= GIVE_UP_MS;
   try {
-    const state = await deps.poll(job, signal);
-    return state === 'Running' && isOld ? 'GivenUp' : state;
+    const { state, bill } = await deps.poll(job, signal);
+    if (state === 'Running') return isOld ? { end: 'GivenUp' } : undefined;
+    return { end: state, ...bill && { bill } };
   } catch (error) {
     if (!isOld || signal.aborted) throw error;
     deps.onError(error, job);
-    return 'GivenUp';
+    return { end: 'GivenUp' };
   }
 }
 

@@ -85,7 +85,7 @@ export function deleteVideo(deps: PipelineDeps, request: VideoRequest, found: Fo
     const running = found.job.state === 'Running' && await isRunning(deps, request, found);
     const response = await exchange(deps, request, found, { method: 'DELETE', path: pathOf(found), stream: false });
     const body = await readWholeBody(response);
-    if (running) await recordJobEnd(deps, found.job, 'Deleted');
+    if (running) await recordJobEnd(deps, found.job, { end: 'Deleted' });
     return { response, body };
   });
 }
@@ -106,13 +106,13 @@ async function retrieve(
   const response = await exchange(deps, request, found, { method: 'GET', path: pathOf(found), stream: false });
   const body = await readWholeBody(response);
   const { state } = readJob(found, body);
-  if (state !== 'Running' && found.job.state === 'Running') await recordJobEnd(deps, found.job, state);
+  if (state !== 'Running' && found.job.state === 'Running') await recordJobEnd(deps, found.job, { end: state });
   return { response, body, state };
 }
 
 function readJob({ at }: FoundVideo, body: Uint8Array): ConvertedJob {
   try {
-    return at.videos.read(body);
+    return at.jobs.read(body);
   } catch (error) {
     if (error instanceof SyntaxError) throw invalidJobResponse('video');
     throw error;
@@ -136,5 +136,5 @@ function exchange(
 }
 
 function pathOf({ job, at }: FoundVideo): string {
-  return at.videos.path(job.jobId);
+  return at.jobs.path(job.jobId);
 }

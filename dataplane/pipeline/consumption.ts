@@ -12,7 +12,8 @@ import { estimateOutputTokens } from '../protocol/estimate.ts';
 import { hidesReasoning } from '../protocol/hidden-reasoning.ts';
 import type { Meter, ReportedUsage } from '../protocol/converter.ts';
 import { UNREPORTED_USAGE } from '../protocol/usage.ts';
-import type { Admitted, CallOutcome, CallRecord, EndpointCall } from './context.ts';
+import type { Candidate, Offer } from '../state/state.ts';
+import type { CallBounds, Admitted, CallOutcome, CallRecord, EndpointCall } from './context.ts';
 import { servedRegions, servedTiers } from './service-tiers.ts';
 
 /** The part of a call's record that decides whether and at what cost it is billed. */
@@ -20,9 +21,23 @@ export type BilledActivity =
   Pick<CallRecord, 'meter' | 'sent' | 'produced' | 'holdLost' | 'timedOut' | 'countedOutput'>;
 
 /** The part of an admission that decides the price. */
-export type BillingTerms = Pick<Admitted, 'bounds' | 'candidate' | 'outputLimit'> & {
-  readonly routed: Pick<Admitted['routed'], 'call' | 'offer'>;
-};
+export interface BillingTerms extends Pick<Admitted, 'outputLimit'> {
+  readonly bounds: Omit<CallBounds, 'amountNanoUsd' | 'minimumNanoUsd' | 'outputTokens'>;
+  readonly candidate: BilledCandidate;
+  readonly routed: { readonly call: BilledCall; readonly offer: Pick<Offer, 'quotaType'> };
+}
+
+export interface BilledCandidate extends Pick<
+  Candidate, 'clientDisconnect' | 'onTimeout' | 'upstreamModel' | 'cost' | 'costOf' | 'priceOf'
+> {
+  readonly model: Pick<Candidate['model'], 'reasoning'>;
+}
+
+export interface BilledCall extends Pick<
+  EndpointCall, 'output' | 'generations' | 'made' | 'serviceTier' | 'region' | 'stream' | 'asksForReasoning'
+> {
+  unbounded(candidate: BilledCandidate): boolean;
+}
 
 const FREE: CallProgress = { costNanoUsd: 0n, tokens: NO_TOKENS, usageSource: 'Provider' };
 
@@ -62,7 +77,7 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
   };
 }
 
-type PriceOf = Admitted['candidate']['priceOf'];
+type PriceOf = Candidate['priceOf'];
 
 /**
  * A call that the provider refused or failed before any output is free. A call that the gateway cancelled after sending
@@ -120,6 +135,11 @@ function partsOf(
       ...price && part.model !== undefined && { other: { model: part.model, price } },
     };
   }) };
+}
+
+/** The most that the call can cost, as an estimate of what is not known yet. */
+export function worstCaseProgress(terms: BillingTerms): CallProgress {
+  return { ...holdProgress(undefined, terms), usageSource: 'Estimated' };
 }
 
 /** Progress that bills the hold's whole output, and the reported input or else the hold's whole input. */
@@ -187,7 +207,7 @@ function capUses(uses: Uses | undefined, { bounds, candidate, routed: { call } }
 }
 
 /** The output tokens of all choices together that the limit sent to the provider allows. */
-function allowedOutput({ output }: EndpointCall, outputLimit: number): number {
+function allowedOutput({ output }: BilledCall, outputLimit: number): number {
   return output ? outputLimit * output.answers + output.predictionTokens : 0;
 }
 

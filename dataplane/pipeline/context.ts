@@ -11,7 +11,7 @@ import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { AffinityFacts } from '../protocol/affinity-facts.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
-import type { ConversionNotes, Converter, Meter, StreamConverter } from '../protocol/converter.ts';
+import type { ConversionNotes, ConvertedJob, Converter, Meter, StreamConverter } from '../protocol/converter.ts';
 import type { CurrentState } from '../state/current.ts';
 import type { Candidate, EndpointKind, GroupState, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
@@ -115,6 +115,8 @@ export interface EndpointCall {
   readonly modalities?: readonly Modality[];
   /** True if the request asks the model to reason. */
   readonly asksForReasoning: boolean;
+  /** True if the provider goes on with the response after the call, which is billed at its end. */
+  readonly background?: boolean;
   /** True if the request uses something without a price bound that the candidate's model allows. */
   unbounded(candidate: Candidate): boolean;
   readonly wantsStreamUsage: boolean;
@@ -253,8 +255,8 @@ export interface CallRecord {
   produced: boolean;
   /** Writes an error as the last event of the stream. Undefined: an error event of the dialect is used. */
   writeFailure: StreamConverter['fail'];
-  /** The job that the call created; it outlives the call. */
-  jobId: string | undefined;
+  /** The job that the call created; it outlives the call. With `consumed` it is billed at its end. */
+  job: ConvertedJob | undefined;
   /** Aborts the exchange with the provider. */
   readonly abort: AbortController;
   /** True if the hold could not be renewed, so that the ledger may have released it. */

@@ -45,7 +45,7 @@ function createRecord({ state }: PipelineDeps, received: Received): CallRecord {
     meter: undefined,
     produced: false,
     writeFailure: undefined,
-    jobId: undefined,
+    job: undefined,
     abort: new AbortController(),
     holdLost: false,
     timedOut: false,

@@ -30,11 +30,31 @@ export function relay(deps: PipelineDeps, forwarded: Forwarded, record: CallReco
 }
 
 async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord): Promise<CallOutcome> {
-  const { reply } = record.received;
   const stream = openStream(deps, forwarded);
   record.meter = new RunningMeter(stream);
   record.writeFailure = stream.fail;
   const pieces = forwarded.response.body[Symbol.asyncIterator]();
+  try {
+    const unsent = await relayPieces(deps, forwarded, { stream, record, pieces });
+    readToEnd(pieces, record.abort);
+    return endStream(forwarded, { stream, record, unsent });
+  } finally {
+    // however the stream ended, the provider may go on
+    if (isInBackground(forwarded)) record.job = stream.job;
+  }
+}
+
+interface RunningStream {
+  readonly stream: StreamConverter;
+  readonly record: CallRecord;
+  readonly pieces: AsyncIterator<Uint8Array>;
+}
+
+/** Sends everything up to the terminal event. Resolves with the converted bytes that wait for the settlement. */
+async function relayPieces(
+  deps: PipelineDeps, forwarded: Forwarded, { stream, record, pieces }: RunningStream,
+): Promise<Uint8Array | undefined> {
+  const { reply } = record.received;
   let unsent: Uint8Array | undefined;
   while (!stream.terminal) {
     const next = await pieces.next();
@@ -49,8 +69,7 @@ async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: Cal
       await reply.write(bytes);
     }
   }
-  readToEnd(pieces, record.abort);
-  return endStream(forwarded, { stream, record, unsent });
+  return unsent;
 }
 
 /**
@@ -126,7 +145,7 @@ function convertBuffered(
     const { body, meter, job, failed = false } = forwarded.converter.response(bytes, answerContext(deps, forwarded));
     record.meter = meter;
     if (failed) record.produced = record.sent = false;
-    else record.jobId = job?.id;
+    else if (job && (job.consumed === undefined || isInBackground(forwarded))) record.job = job;
     if (record.received.reply.gone) return { kind: 'ClientGone' };
     return { kind: 'Buffered', status: forwarded.response.status, headers: clientHeaders(forwarded), body, failed };
   } catch (error) {
@@ -138,9 +157,15 @@ function convertBuffered(
   }
 }
 
+function isInBackground({ admitted: { routed: { call } } }: Forwarded): boolean {
+  return call.background === true;
+}
+
 /** True unless the whole response is needed, for a conversion or to read a job's id. */
-function mayPassThrough({ converter, admitted }: Forwarded): boolean {
-  return converter.client === converter.upstream && admitted.routed.call.kind !== 'Videos';
+function mayPassThrough(forwarded: Forwarded): boolean {
+  const { converter, admitted } = forwarded;
+  return converter.client === converter.upstream && admitted.routed.call.kind !== 'Videos'
+    && !isInBackground(forwarded);
 }
 
 /** The meter of a running stream. It computes its figures when they are read, because events are far more frequent. */

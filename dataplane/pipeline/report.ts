@@ -22,7 +22,8 @@ export function report({ clock, telemetry }: PipelineDeps, record: CallRecord, {
     key: authenticated?.key ?? refusedKey,
     group: admitted?.candidate.group ?? authenticated?.key.group,
     attempts,
-    billing: settled.result?.record,
+    // a job's bill is reported at its end
+    billing: settled.result?.record.status === 'Running' ? undefined : settled.result?.record,
     admitted: admitted !== undefined,
     timedOut: record.timedOut,
     durationMs: clock.monotonicMs() - arrivedAt,

@@ -5,7 +5,8 @@
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Settlement, SettleResult } from '../ledger/ledger.ts';
 import { spendingLimits } from '../state/limits.ts';
-import { billsSeenOutput, progressOf, statusOf } from './consumption.ts';
+import { encodeTerms } from './billing-terms.ts';
+import { billsSeenOutput, progressOf, statusOf, worstCaseProgress } from './consumption.ts';
 import type { Admitted, CallOutcome, CallRecord, PipelineDeps } from './context.ts';
 import { errorOutcome } from './error-outcome.ts';
 import { originOf } from './origin.ts';
@@ -83,19 +84,25 @@ async function countOutput(
 }
 
 function settlementOf({ state, clock }: PipelineDeps, record: CallRecord, ended: Ended): Settlement {
-  const { admitted, outcome, endedAt } = ended;
-  const { requestId, arrivedAt } = record.received;
-  const status = statusOf(record, outcome, admitted);
+  const { admitted, endedAt } = ended;
+  const { received: { requestId, arrivedAt }, job } = record;
   const limits = spendingLimits(state.get(), admitted.routed);
+  const isBilledLater = job?.consumed !== undefined;
   return {
     callId: requestId,
-    progress: progressOf(record, admitted, status),
-    status,
+    ...isBilledLater ? { status: 'Running', progress: worstCaseProgress(admitted) } : costOf(record, ended),
     durationMs: Math.round(endedAt - arrivedAt),
     origin: originOf(admitted.routed, admitted.candidate),
     ...limits && { limits },
-    ...record.jobId !== undefined && { job: { jobId: record.jobId, pollMs: clock.nowMs() + FIRST_POLL_MS } },
+    ...job && { job: {
+      jobId: job.id, pollMs: clock.nowMs() + FIRST_POLL_MS, ...isBilledLater && { terms: encodeTerms(admitted) },
+    } },
   };
+}
+
+function costOf(record: CallRecord, { admitted, outcome }: Ended): Pick<Settlement, 'status' | 'progress'> {
+  const status = statusOf(record, outcome, admitted);
+  return { status, progress: progressOf(record, admitted, status) };
 }
 
 /**

@@ -60,6 +60,8 @@ export interface ChatFacts {
   readonly thinkingBudget: number | undefined;
   /** The call sets tools or an output schema: its output limit is never lowered. */
   readonly fixedOutput: boolean;
+  /** Responses: the provider goes on with the answer after the call. */
+  readonly background?: boolean;
   /** It asks for one-hour cache writes. */
   readonly oneHourCache: boolean;
   /** The service tier that it asks for, `standard` among them; undefined: whichever the provider chooses. */

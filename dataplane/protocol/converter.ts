@@ -156,12 +156,21 @@ export interface ProviderError {
 export interface ConvertedJob {
   readonly id: string;
   readonly state: 'Running' | 'Completed' | 'Failed';
+  /** What it consumed; absent: the job is billed by what was asked for. */
+  readonly consumed?: {
+    readonly meter: Meter;
+    /** It was ended by a request, so that its usage may be unknown. */
+    readonly cancelled: boolean;
+  };
 }
 
 export interface ConvertedResponse {
   readonly body: Uint8Array;
   readonly meter: Meter;
-  /** The call created a job: it is billed now, and refunded if the job fails. */
+  /**
+   * The call created a job. Without `consumed` it is billed now, and refunded if the job fails; otherwise it is billed
+   * at the job's end.
+   */
   readonly job?: ConvertedJob;
   /** The response reports a failure without usage or output: it is passed on, and costs nothing. */
   readonly failed?: boolean;
@@ -200,6 +209,8 @@ export interface StreamConverter {
   readonly terminal: boolean;
   /** The consumption so far; each push updates it. */
   readonly meter: Meter;
+  /** What the provider goes on with if the stream ends now; absent: nothing, or its id is not known yet. */
+  readonly job?: ConvertedJob | undefined;
 }
 
 export interface Converter {

@@ -3,7 +3,7 @@
  * and sends only whole events.
  */
 import type { Dialect } from './call-facts.ts';
-import type { Meter, StreamConverter, StreamEnd, StreamFailure } from './converter.ts';
+import type { ConvertedJob, Meter, StreamConverter, StreamEnd, StreamFailure } from './converter.ts';
 import { failStream } from './stream-errors.ts';
 import { SseFramer } from './sse.ts';
 import type { SseEvent } from './sse.ts';
@@ -20,6 +20,8 @@ export interface EventHandler {
   /** The terminal event, or the provider's error, has been taken. */
   readonly terminal: boolean;
   readonly meter: Meter;
+  /** See StreamConverter. */
+  readonly job?: ConvertedJob | undefined;
   /** Called when the provider's stream has ended. */
   finish(): StreamEnd;
   /** See StreamConverter. */
@@ -59,6 +61,10 @@ class EventStream implements StreamConverter {
 
   get meter(): Meter {
     return this.#handler.meter;
+  }
+
+  get job(): ConvertedJob | undefined {
+    return this.#handler.job;
   }
 
   push(bytes: Uint8Array): Uint8Array {

@@ -12,14 +12,18 @@ import type {
 /** The value of a channel's `protocol`. */
 export type ProviderKind = 'OpenAI' | 'Anthropic' | 'BedrockConverse' | 'Gemini';
 
-/** A call for a video creates a job, whose state is polled later. */
-export interface VideoJobs {
-  /** `contentType`: of a form; undefined: the request is JSON. */
-  create(contentType: string | undefined): Converter;
-  /** Where a job is, below the channel's base URL; its content is at /content below that. */
+/** Jobs of a provider, whose state is polled. */
+export interface Jobs {
+  /** Where a job is, below the channel's base URL. */
   path(jobId: string): string;
   /** Reads a provider's response about a job. Throws SyntaxError where it is none. */
   read(body: Uint8Array): ConvertedJob;
+}
+
+/** A call for a video creates a job, whose content is at /content below its path. */
+export interface VideoJobs extends Jobs {
+  /** `contentType`: of a form; undefined: the request is JSON. */
+  create(contentType: string | undefined): Converter;
 }
 
 /** The dialects that have an endpoint for counting tokens. */
@@ -42,6 +46,8 @@ export interface Provider {
   readonly images?: Converter;
   /** For channels whose provider serves Responses itself: they pass through. */
   readonly responses?: Converter;
+  /** For the same channels: responses that the provider makes in the background. */
+  readonly responseJobs?: Jobs;
   /** For the same channels: compaction of a conversation. */
   readonly compaction?: Converter;
   /** For the same channels: the requests with items for a conversation that the provider keeps. */

@@ -33,8 +33,10 @@ export function lateBillingFields({ requestId, model, group, billing }: LateBill
 }
 
 /** The fields of the line about a job's end. */
-export function jobFields({ requestId, jobId, model, group, channel, end }: JobEnd): LogFields {
-  return { request_id: requestId, job_id: jobId, model, group, channel, end };
+export function jobFields({ requestId, jobId, model, group, channel, end, billing }: JobEnd): LogFields {
+  return {
+    request_id: requestId, job_id: jobId, model, group, channel, end, ...billing && billingFields(billing),
+  };
 }
 
 function attemptFields({ channel, outcome, durationMs }: AttemptReport): LogFields {

@@ -47,7 +47,7 @@ export interface CallReport {
   /** The group that served the call. */
   readonly group: string | undefined;
   readonly attempts: readonly AttemptReport[];
-  /** Set once money was held. */
+  /** Set once money was held, unless the call's job is billed at its end. */
   readonly billing: {
     /** "route/channel" */
     readonly channel: string;
@@ -73,7 +73,7 @@ export type LateBilling = Pick<CallReport, 'requestId' | 'model' | 'group'> & {
   readonly billing: NonNullable<CallReport['billing']>;
 };
 
-/** The end of a job (a video). GivenUp: the gateway never learned its outcome. */
+/** The end of a job: a video, or a background response. GivenUp: the gateway never learned its outcome. */
 export interface JobEnd {
   readonly requestId: string;
   readonly jobId: string;
@@ -81,6 +81,8 @@ export interface JobEnd {
   readonly group: string;
   readonly channel: string;
   readonly end: 'Completed' | 'Failed' | 'Deleted' | 'GivenUp';
+  /** Of a job that is billed at its end, whose call was reported without billing. */
+  readonly billing?: NonNullable<CallReport['billing']>;
 }
 
 export interface CallTelemetry {

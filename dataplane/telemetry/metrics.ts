@@ -41,7 +41,7 @@ export interface Metrics {
   readonly registry: Registry;
   call(report: CallReport): void;
   billedLate(late: LateBilling): void;
-  jobEnded(end: Pick<JobEnd, 'model' | 'group' | 'end'>): void;
+  jobEnded(end: Pick<JobEnd, 'model' | 'group' | 'end' | 'billing'>): void;
   ledger: CallTelemetry['ledger'];
   configApplied(generation: number, nowMs: number): void;
   configRejected(): void;
@@ -73,7 +73,10 @@ export function createMetrics({ version, process, ledger, distribution }: Metric
       keyTimeouts.observe(report);
     },
     billedLate: (late) => observeBilling(metrics, late),
-    jobEnded: ({ model, group, end }) => metrics.modelgateway_jobs_ended_total.inc({ model, group, end }),
+    jobEnded({ model, group, end, billing }) {
+      metrics.modelgateway_jobs_ended_total.inc({ model, group, end });
+      observeBilling(metrics, { model, group, billing });
+    },
     ledger: (operation, durationMs, outcome) =>
       metrics.modelgateway_ledger_duration_seconds.observe({ operation, outcome }, durationMs / 1000),
     configApplied(generation, nowMs) {

@@ -22,9 +22,11 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
   const template = templateIn(facts);
   return {
     ...template !== undefined && { ofOneAccount: template },
+    ...facts.background === true && { background: true },
     check: (candidate) => {
       if (!passesThrough(candidate)) {
         if (template !== undefined) throw noTemplates(template);
+        if (facts.background === true) throw noBackground();
         return checkAllowed(converted, candidate, conversionOf(candidate));
       }
       checkAllowed(facts, candidate);
@@ -81,6 +83,12 @@ function noTemplates(param: string): GatewayError {
   const message = `The field "${param}" names a prompt that the provider would have to store, which it does not. `
     + `${SEND_PROMPT}.`;
   return new GatewayError('unsupported_parameter', message, { param });
+}
+
+function noBackground(): GatewayError {
+  const message = 'The field "background" needs a provider that stores the answer until it is fetched, which this one '
+    + 'does not. Use "stream" for long answers.';
+  return new GatewayError('unsupported_parameter', message, { param: 'background' });
 }
 
 function conversionOf(candidate: Candidate): Conversion {

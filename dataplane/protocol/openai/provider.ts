@@ -14,7 +14,7 @@ import { conversationConverter } from './conversations.ts';
 import { embeddingsConverter } from './embeddings.ts';
 import { imagesConverter } from './images.ts';
 import { responseCounter } from './response-counter.ts';
-import { responsesConverter } from './responses.ts';
+import { responseJobs, responsesConverter } from './responses.ts';
 import { videoJobs } from './videos.ts';
 
 export const openai: Provider = {
@@ -25,6 +25,7 @@ export const openai: Provider = {
   embeddings: embeddingsConverter,
   images: imagesConverter,
   responses: responsesConverter,
+  responseJobs,
   compaction: compactionConverter,
   conversations: conversationConverter,
   tokenCounters: { Responses: responseCounter },

@@ -58,6 +58,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
   return {
     model,
     stream,
+    ...readFlag(parsed['background'], 'background') && { background: true },
     wantsStreamUsage: true,
     maxOutputTokens: readCount(parsed['max_output_tokens'], 'max_output_tokens', [1, Number.MAX_SAFE_INTEGER]),
     answers: 1,
@@ -79,13 +80,6 @@ function refuseStoredState(parsed: JsonRecord): void {
         'unsupported_parameter',
         `The field "${field}" refers to what the provider keeps, where it is not bound to this key. ${instead}`, field,
       );
-  if (readFlag(parsed['background'], 'background'))
-    throw new RequestFault(
-      'unsupported_parameter',
-      'The field "background" would leave the answer at the provider to be fetched later, which this gateway does not '
-        + 'offer. Use "stream" for long answers.',
-      'background',
-    );
 }
 
 function readModalities(counts: ContentCounts, modalities: unknown): void {

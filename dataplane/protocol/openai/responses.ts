@@ -4,7 +4,7 @@
  * cancelled or failed), or with an error.
  */
 import type {
-  Converter, Meter, ProviderError, RequestPlan, StreamEnd, StreamRequest, UpstreamBody,
+  ConvertedJob, Converter, Meter, ProviderError, RequestPlan, StreamEnd, StreamRequest, UpstreamBody,
 } from '../converter.ts';
 import { failStream } from '../stream-errors.ts';
 import { openEventStream } from '../event-stream.ts';
@@ -15,6 +15,7 @@ import { DroppedFields } from '../dropped-fields.ts';
 import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
 import { parseEventData, parseObject, writeJson } from '../json-value.ts';
+import type { Jobs } from '../provider.ts';
 import { readStreamError } from '../provider-errors.ts';
 import { editsOf, UNCHANGED, withoutProviderTools } from '../provider-tools.ts';
 import type { ToolDialect } from '../provider-tools.ts';
@@ -25,6 +26,7 @@ import { SEARCH_OPTIONS } from './facts.ts';
 import { meterResponse, ResponseMeter } from './response-meter.ts';
 import { openRequest, ResponseSeals } from './response-seals.ts';
 import { runsAtClient } from './response-tools.ts';
+import { isJobId } from './videos.ts';
 
 /** An image that a provider's tool generated comes in one event. */
 const MAX_EVENT_BYTES = 128 * 1024 * 1024;
@@ -38,7 +40,10 @@ export const responsesConverter: Converter = {
     if (!Array.isArray(response['output']) && !isGiven(response['status']))
       throw new SyntaxError('the answer is not a response');
     const sealed = new ResponseSeals(answer?.seal, answer?.notes?.sealedIds).apply(body, response);
-    return { body: sealed, meter: meterResponse(response), failed: isEmptyFailure(response) };
+    return {
+      body: sealed, meter: meterResponse(response), failed: isEmptyFailure(response),
+      ...isRunning(response) && isJobId(stringOf(response['id'])) && { job: jobOf(response) },
+    };
   },
   stream: (request) => openEventStream(new ResponsePassthrough(request), {
     client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES,
@@ -68,6 +73,29 @@ export function editRequest(
   };
 }
 
+/** A response that the provider makes in the background is stored under its id, and is read until it has ended. */
+export const responseJobs: Jobs = {
+  path: (id) => `/responses/${encodeURIComponent(id)}`,
+  read: (body) => jobOf(parseObject(body)),
+};
+
+function jobOf(response: JsonRecord): ConvertedJob {
+  const { id } = response;
+  if (typeof id !== 'string' || !isJobId(id)) throw new SyntaxError('the answer names no response');
+  return { id, ...readResponseState(response) };
+}
+
+/** How far a stored response is, and what it has consumed. */
+export function readResponseState(response: JsonRecord): Pick<ConvertedJob, 'state' | 'consumed'> {
+  const { status } = response;
+  const state = isRunning(response) ? 'Running' : status === 'failed' || status === 'cancelled' ? 'Failed' : 'Completed';
+  return { state, consumed: { meter: meterResponse(response), cancelled: status === 'cancelled' } };
+}
+
+function isRunning({ status }: JsonRecord): boolean {
+  return status === 'queued' || status === 'in_progress';
+}
+
 /** The response failed without usage or output. */
 function isEmptyFailure({ status, usage, output }: JsonRecord): boolean {
   return status === 'failed' && !isRecord(usage) && itemsOf(output).length === 0;
@@ -79,6 +107,8 @@ class ResponsePassthrough implements EventHandler {
   readonly #request: StreamRequest;
   readonly #responseMeter = new ResponseMeter();
   readonly #seals: ResponseSeals;
+  /** The response, while the latest event about it says that it runs. */
+  #job: ConvertedJob | undefined;
   /** Set by the terminal event or an error. */
   #end: StreamEnd | undefined;
 
@@ -93,6 +123,10 @@ class ResponsePassthrough implements EventHandler {
 
   get meter(): Meter {
     return this.#responseMeter.meter;
+  }
+
+  get job(): ConvertedJob | undefined {
+    return this.#job;
   }
 
   handle(event: SseEvent): readonly Uint8Array[] {
@@ -112,7 +146,10 @@ class ResponsePassthrough implements EventHandler {
     const { response, delta } = data;
     if (type.endsWith('.delta')) this.#responseMeter.addDelta(delta);
     const ended = ENDS.has(type) || type === 'response.failed';
-    if (isRecord(response)) this.#responseMeter.addResponse(response, ended);
+    if (isRecord(response)) {
+      this.#responseMeter.addResponse(response, ended);
+      this.#job = isRunning(response) && isJobId(stringOf(response['id'])) ? jobOf(response) : undefined;
+    }
     const sealed = this.#seals.apply(event.raw, data);
     if (!ended) return [sealed];
     this.#end = type === 'response.failed'

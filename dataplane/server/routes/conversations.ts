@@ -10,6 +10,7 @@ import { bodyOf } from '../body.ts';
 import type { ServerDeps } from '../deps.ts';
 import { keptStateRequest } from '../kept-state-request.ts';
 import { PATHS } from '../paths.ts';
+import { leftBeforeEnd } from '../reply-stream.ts';
 
 interface Params {
   Params: { readonly id: string; readonly item: string };
@@ -21,12 +22,12 @@ const OPTIONS = { config: { endpoint: 'conversations' } } as const;
 
 export function conversations(app: FastifyInstance, deps: ServerDeps): void {
   app.post(PATHS.conversations.path, OPTIONS, async (request, reply) => {
-    const asked = keptStateRequest(request, reply, { method: 'POST', below: '' });
+    const asked = keptStateRequest(request, leftBeforeEnd(reply.raw), { method: 'POST', below: '' });
     return send(reply, await createConversation(deps, { ...asked, body: bodyIn(request) }));
   });
   const ask = (method: Method, below: (params: Params['Params']) => string) =>
     async (request: FastifyRequest<Params>, reply: FastifyReply): Promise<FastifyReply> => {
-      const asked = keptStateRequest(request, reply, { method, below: below(request.params) });
+      const asked = keptStateRequest(request, leftBeforeEnd(reply.raw), { method, below: below(request.params) });
       return send(reply, await askForConversation(deps, { ...asked, body: bodyIn(request) }, request.params.id));
     };
   const itself = (): string => '';

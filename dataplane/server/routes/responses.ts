@@ -1,9 +1,8 @@
 /** The free endpoints for responses: token counts, and requests about responses that their provider stores. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { GatewayError } from '../../errors.ts';
 import type { KeptStateRequest } from '../../jobs/kept-state.ts';
 import { bufferedHeaders } from '../../jobs/respond.ts';
-import { askForResponse } from '../../jobs/stored-responses.ts';
+import { askForResponse, streamResponse } from '../../jobs/stored-responses.ts';
 import { countTokens } from '../../pipeline/count-tokens.ts';
 import { readResponse } from '../../pipeline/endpoints/responses.ts';
 import { callerOf } from '../caller.ts';
@@ -11,6 +10,8 @@ import type { ServerDeps } from '../deps.ts';
 import { keptStateRequest } from '../kept-state-request.ts';
 import { PATHS } from '../paths.ts';
 import { receive } from '../receive.ts';
+import { leftBeforeEnd } from '../reply-stream.ts';
+import { serveReply } from '../serve-reply.ts';
 
 interface IdParams {
   Params: { readonly id: string };
@@ -27,18 +28,26 @@ export function responses(app: FastifyInstance, deps: ServerDeps): void {
     if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
     return { object: 'response.input_tokens', input_tokens: inputTokens };
   });
-  app.get<IdParams>(PATHS.response.path, OPTIONS, ask(deps, 'GET', ''));
-  app.delete<IdParams>(PATHS.responseDeletion.path, OPTIONS, ask(deps, 'DELETE', ''));
-  app.post<IdParams>(PATHS.responseCancellation.path, OPTIONS, ask(deps, 'POST', '/cancel'));
-  app.get<IdParams>(PATHS.responseInput.path, OPTIONS, ask(deps, 'GET', '/input_items'));
+  const stream = serveReply(deps, (request: FastifyRequest<IdParams>, reply) =>
+    streamResponse(deps, keptStateRequest(request, reply.left, LINE), { id: request.params.id, reply }));
+  const retrieve = ask(deps, LINE);
+  app.get<IdParams>(PATHS.response.path, OPTIONS, (request, reply) =>
+    (asksForStream(request) ? stream(request, reply) : retrieve(request, reply)));
+  app.delete<IdParams>(PATHS.responseDeletion.path, OPTIONS, ask(deps, { method: 'DELETE', below: '' }));
+  app.post<IdParams>(PATHS.responseCancellation.path, OPTIONS, ask(deps, { method: 'POST', below: '/cancel' }));
+  app.get<IdParams>(PATHS.responseInput.path, OPTIONS, ask(deps, { method: 'GET', below: '/input_items' }));
 }
 
-function ask(deps: ServerDeps, method: KeptStateRequest['method'], below: string) {
+const LINE = { method: 'GET', below: '' } as const;
+
+function asksForStream({ url }: FastifyRequest<IdParams>): boolean {
+  const [, query = ''] = url.split(/\?(.*)/s);
+  return new URLSearchParams(query).get('stream') === 'true';
+}
+
+function ask(deps: ServerDeps, line: Pick<KeptStateRequest, 'method' | 'below'>) {
   return async (request: FastifyRequest<IdParams>, reply: FastifyReply): Promise<FastifyReply> => {
-    const asked = keptStateRequest(request, reply, { method, below });
-    if (new URLSearchParams(asked.query).get('stream') === 'true')
-      throw new GatewayError('unsupported_parameter', 'A response that was made is not streamed again. Leave "stream" '
-        + 'out, or set "stream" on POST /v1/responses.', { param: 'stream' });
+    const asked = keptStateRequest(request, leftBeforeEnd(reply.raw), line);
     const answer = await askForResponse(deps, asked, request.params.id);
     return reply.code(answer.response.status).headers(bufferedHeaders(answer)).send(answer.body);
   };

@@ -1,11 +1,27 @@
 /** Status, content and deletion of a key's videos. These requests are free; the video was billed when it was made. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { sendBuffered, streamContent } from '../../jobs/respond.ts';
-import { deleteVideo, downloadVideo, retrieveVideo } from '../../jobs/videos.ts';
+import { deleteVideo, downloadVideo, findVideo, retrieveVideo } from '../../jobs/videos.ts';
+import type { FoundVideo, VideoRequest } from '../../jobs/videos.ts';
+import type { ClientReply } from '../../pipeline/context.ts';
+import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
-import { serveVideo } from '../serve-video.ts';
-import type { VideoParams } from '../serve-video.ts';
+import { serveReply } from '../serve-reply.ts';
+
+interface VideoParams {
+  Params: { readonly id: string };
+}
+
+interface VideoCall {
+  readonly call: VideoRequest;
+  readonly found: FoundVideo;
+  readonly reply: ClientReply;
+  /** The query string as the client sent it, without its question mark. */
+  readonly query: string;
+  /** True for HEAD, which wants no body. */
+  readonly headOnly: boolean;
+}
 
 export function videos(app: FastifyInstance, deps: ServerDeps): void {
   const options = { config: { endpoint: 'videos' } } as const;
@@ -15,4 +31,21 @@ export function videos(app: FastifyInstance, deps: ServerDeps): void {
     sendBuffered(reply, await deleteVideo(deps, call, found))));
   app.get<VideoParams>(PATHS.videoContent.path, options, serveVideo(deps, ({ call, found, reply, query, headOnly }) =>
     downloadVideo(deps, call, { found, query, pass: (response) => streamContent(reply, response, headOnly) })));
+}
+
+/** Makes a route handler for requests about a video of the calling key. */
+function serveVideo(deps: ServerDeps, serve: (video: VideoCall) => Promise<number>) {
+  return serveReply(deps, async (request: FastifyRequest<VideoParams>, reply) => {
+    const call: VideoRequest = {
+      requestId: request.id,
+      key: callerOf(request).key,
+      headers: request.headers,
+      videoId: request.params.id,
+      left: reply.left,
+      attempts: request.attempts = [],
+    };
+    const found = await findVideo(deps, call);
+    const [, query = ''] = request.url.split(/\?(.*)/s);
+    return serve({ call, found, reply, query, headOnly: request.method === 'HEAD' });
+  });
 }

@@ -114,7 +114,6 @@ describe('a request is refused', () => {
     ['a previous response', { previous_response_id: 'resp_1' }, 'unsupported_parameter', 'previous_response_id'],
     ['a conversation', { conversation: 'conv_1' }, 'unsupported_parameter', 'conversation'],
     ['an item reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'unsupported_parameter', 'input[0]'],
-    ['background mode', { background: true }, 'unsupported_parameter', 'background'],
     ['web search', { tools: [{ type: 'web_search' }] }, 'not_allowed', 'tools[0].type'],
     ['a file id', { input: [{
       role: 'user', content: [{ type: 'input_file', file_id: 'f' }],

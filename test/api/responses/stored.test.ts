@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { chatModelsManifest } from '../../support/chat-models.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { json, openaiError } from '../../support/provider-answers.ts';
-import { openaiResponse } from '../../support/response-answers.ts';
-import { post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
+import { openaiResponse, openaiResponseStream } from '../../support/response-answers.ts';
+import { get, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
 /** Nano-USD per token of renamed-model, in and out. */
@@ -110,9 +110,23 @@ describe('what is kept of a response', () => {
     const refused = await call('POST', `/v1/responses/${id}/cancel`);
     assert.deepEqual([refused.status, refused.body.error.message], [400, 'it is not in the background']);
   });
-  it('is not streamed again', async () => {
-    const { status, body } = await call('GET', `/v1/responses/${await made()}?stream=true`);
-    assert.deepEqual([status, body.error.code, body.error.param], [400, 'unsupported_parameter', 'stream']);
+  it('is streamed again under the id that the client has', async () => {
+    const id = await made();
+    world.openai.script(openaiResponseStream());
+    const { spent } = await spending(world);
+    const answer = await get(world, `/v1/responses/${id}?stream=true&starting_after=2`);
+    assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
+    assert.equal((await world.openai.request(0)).path, '/v1/responses/resp_mock?stream=true&starting_after=2');
+    const events = answer.text.split('\n').filter((line) => line.startsWith('data: '))
+      .map((line): Json => JSON.parse(line.slice(6)));
+    const last = events.at(-1);
+    assert.deepEqual([last.type, last.response.id], ['response.completed', id]);
+    assert.doesNotMatch(answer.text, /resp_mock/);
+    assert.equal((await spending(world)).spent, spent, 'it is free');
+
+    world.openai.script(openaiResponseStream(['a'], { end: 'cut' }), openaiError(404, 'gone'));
+    assert.match((await get(world, `/v1/responses/${id}?stream=true`)).text, /upstream_error/);
+    assert.equal((await get(world, `/v1/responses/${id}?stream=true`)).status, 404);
   });
 });
 

@@ -131,7 +131,6 @@ describe('a request', () => {
   const refused: readonly [what: string, more: object, param: string][] = [
     ['an earlier response', { previous_response_id: 'resp_1' }, 'previous_response_id'],
     ['a conversation', { conversation: { id: 'conv_1' } }, 'conversation'],
-    ['an answer for later', { background: true }, 'background'],
     ['an item by reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0]'],
     ['an item by nothing but its id', { input: [{ id: 'msg_1' }] }, 'input[0]'],
     ['an input that is a number', { input: 7 }, 'input'],

@@ -1,0 +1,33 @@
+/**
+ * Serves a free request whose response may be a stream: a video's content, or the events of a stored response. The
+ * request is reported like every call.
+ */
+import type { FastifyReply, FastifyRequest, RouteGenericInterface } from 'fastify';
+import type { ClientReply } from '../pipeline/context.ts';
+import { bodyOf } from './body.ts';
+import type { ServerDeps } from './deps.ts';
+import { toGatewayError } from './error-handler.ts';
+import { createReply } from './reply-stream.ts';
+import { report } from './report.ts';
+
+/** The status in logs if the client left before it got one. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** Makes a route handler. `serve` sends the response, and resolves with the status. */
+export function serveReply<Route extends RouteGenericInterface>(
+  deps: ServerDeps, serve: (request: FastifyRequest<Route>, reply: ClientReply) => Promise<number>,
+) {
+  return async (request: FastifyRequest<Route>, answer: FastifyReply): Promise<void> => {
+    answer.hijack();
+    const ended = deps.inFlight.begin();
+    const reply = createReply(answer.raw, { requestId: request.id, dialect: 'OpenAI' });
+    const status = await serve(request, reply).catch((error: unknown) => {
+      if (reply.gone) return CLIENT_CLOSED_REQUEST;
+      request.failure = toGatewayError(deps, request.id, error);
+      return reply.fail(request.failure);
+    });
+    bodyOf(request).drop();
+    report(deps, request, status);
+    ended();
+  };
+}
