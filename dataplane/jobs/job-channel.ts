@@ -23,7 +23,9 @@ export interface JobChannel {
  * Returns undefined if the channel is no longer configured or its provider has no such jobs. A channel is identified by
  * its route's name and its own name, so that other edits do not matter.
  */
-export function channelOf(state: State, { origin, terms }: Pick<JobRecord, 'origin' | 'terms'>): JobChannel | undefined {
+export function channelOf(
+  state: State, { origin, terms }: Pick<JobRecord, 'origin' | 'terms'>,
+): JobChannel | undefined {
   const target = state.targets.get(origin.channel);
   const provider = target && providerOf(target.protocol);
   // only background responses are billed at their end

@@ -1,7 +1,7 @@
 /**
- * Polls jobs until they end, so that they are refunded or billed exactly even if their clients never ask. One replica at a time
- * claims a job, with a lease of one minute, and polls it every few seconds at first and once a minute later. It repeats
- * a poll that fails, and gives up on a job after a day.
+ * Polls jobs until they end, so that they are refunded or billed exactly even if their clients never ask. One replica
+ * at a time claims a job, with a lease of one minute, and polls it every few seconds at first and once a minute later.
+ * It repeats a poll that fails, and gives up on a job after a day.
  */
 import type { Every } from '../clock.ts';
 import type { JobRecord, Ledger } from '../ledger/ledger.ts';

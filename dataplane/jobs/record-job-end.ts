@@ -7,8 +7,8 @@ import { chargeOf } from './job-outcome.ts';
 export interface RecordedEnd {
   readonly end: JobEnd['end'];
   /**
-   * Replaces what was charged. Absent: the consumption is unknown, so that the charge stays, or the job is not billed at
-   * its end, so that a failed one is refunded.
+   * Replaces what was charged. Absent: the consumption is unknown, so that the charge stays; or the job is not billed
+   * at its end, so that a failed one is refunded.
    */
   readonly bill?: JobBill;
 }

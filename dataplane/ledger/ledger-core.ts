@@ -164,8 +164,8 @@ export interface JobResult {
 }
 
 /**
- * Ends a running job: replaces its charge by the bill, or refunds it if the job failed, in the windows that were billed.
- * Returns false if the job had ended before.
+ * Ends a running job: replaces its charge by the bill, or refunds it if the job failed, in the windows that were
+ * billed. Returns false if the job had ended before.
  */
 export function endJob(balances: Balances, job: Job, { state, bill, nowMs }: JobResult): boolean {
   if (job.state !== 'Running') return false;

@@ -20,9 +20,9 @@ export const USAGE_SOURCES = ['Provider', 'Estimated', 'Partial', 'Implausible']
 export type UsageSource = (typeof USAGE_SOURCES)[number];
 
 /**
- * Running: not settled yet, or charged with the most that its job can cost. Abandoned: its process died, and a reaper settled it at its last recorded progress.
- * Refunded: it created a job that failed at the provider, and its cost was refunded.
- * The journal stores the index in this list: append only.
+ * Running: not settled yet, or charged with the most that its job can cost. Abandoned: its process died, and a reaper
+ * settled it at its last recorded progress. Refunded: it created a job that failed at the provider, and its cost was
+ * refunded. The journal stores the index in this list: append only.
  */
 export const CALL_STATUSES = [
   'Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded',

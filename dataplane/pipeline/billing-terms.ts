@@ -1,6 +1,6 @@
 /**
- * The terms by which a job is billed at its end, as text for the ledger: the prices and bounds of its admission, because
- * configuration and limits may have changed by then.
+ * The terms by which a job is billed at its end, as text for the ledger: the prices and bounds of its admission,
+ * because the configuration may have changed by then.
  */
 import { deserialize, serialize } from 'node:v8';
 import type { BilledCall, BilledCandidate, BillingTerms } from './consumption.ts';

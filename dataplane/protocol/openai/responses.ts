@@ -88,7 +88,8 @@ function jobOf(response: JsonRecord): ConvertedJob {
 /** How far a stored response is, and what it has consumed. */
 export function readResponseState(response: JsonRecord): Pick<ConvertedJob, 'state' | 'consumed'> {
   const { status } = response;
-  const state = isRunning(response) ? 'Running' : status === 'failed' || status === 'cancelled' ? 'Failed' : 'Completed';
+  const ended = status === 'failed' || status === 'cancelled' ? 'Failed' : 'Completed';
+  const state = isRunning(response) ? 'Running' : ended;
   return { state, consumed: { meter: meterResponse(response), cancelled: status === 'cancelled' } };
 }
 

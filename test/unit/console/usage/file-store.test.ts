@@ -45,7 +45,7 @@ function refund(db: DatabaseSync, {
 }: UsageRecord, endedMs: number): void {
   insert(db, 'jobs', JOB_COLUMNS, [
     callId, keyUid, account, createdMs, group, model, channel, catalog, `job-${callId}`, costNanoUsd, 0, 0, 'Failed', 0,
-    endedMs,
+    endedMs, '',
   ]);
   db.prepare('UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = \'Refunded\' WHERE call_id = ?')
     .run(callId);

@@ -107,7 +107,8 @@ describe('the poller', () => {
     await scene.poller.stop();
   });
   const stuck: readonly [what: string, poll: PollerDeps['poll']][] =
-    [['runs', () => Promise.resolve({ state: 'Running' })], ['cannot be asked about', () => Promise.reject(new Error('gone'))]];
+    [['runs', () => Promise.resolve({ state: 'Running' })],
+      ['cannot be asked about', () => Promise.reject(new Error('gone'))]];
   for (const [what, poll] of stuck) {
     it(`gives up a job after a day that still ${what}`, async () => {
       const scene = new Scene([job('v')]);
