@@ -16,7 +16,8 @@ export function models(app: FastifyInstance, { state }: ServerDeps): void {
   app.get<{ Querystring: Query }>(PATHS.models.path, options, (request, reply) => {
     const offers = callableModels(state.get(), callerOf(request).key);
     if (wantsGemini(request)) return reply.send(geminiModelPage(offers, request.query));
-    return reply.send(wantsAnthropic(request) ? anthropicModels(offers, pageOf(request.query)) : openaiModels(offers));
+    if (wantsAnthropic(request)) return reply.send(anthropicModels(offers, pageOf(request.query)));
+    return reply.send(isCodex(request) ? { ...openaiModels(offers), models: CODEX_MODELS } : openaiModels(offers));
   });
   // a model's name may contain slashes, so it is the rest of the path
   app.get<{ Params: { readonly '*': string } }>(PATHS.model.path, options, (request, reply) => {
@@ -31,6 +32,16 @@ export function models(app: FastifyInstance, { state }: ServerDeps): void {
 /** Google's SDK asks below /v1, too. */
 function wantsGemini({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers['x-goog-api-key'] !== undefined || headers['x-goog-api-client'] !== undefined;
+}
+
+/**
+ * Codex cannot read a list without `models`. Its description of a model must contain the agent's own prompt, so that
+ * none is described, and Codex keeps the descriptions that it has.
+ */
+const CODEX_MODELS: readonly never[] = [];
+
+function isCodex({ query }: FastifyRequest<{ Querystring: Query }>): boolean {
+  return query['client_version'] !== undefined;
 }
 
 function wantsAnthropic({ headers }: Pick<FastifyRequest, 'headers'>): boolean {

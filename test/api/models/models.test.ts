@@ -60,6 +60,10 @@ describe('GET /v1/models', () => {
     assert.equal((await get(stack, '/v1/models/vendor/model-1.0')).json().owned_by, 'Slash');
     assert.equal((await get(stack, '/v1/models/vendor%2Fmodel-1.0')).json().id, 'vendor/model-1.0');
   });
+  it('can be read by Codex, which asks for descriptions and gets none', async () => {
+    const answer = await get(stack, '/v1/models?client_version=0.169.0');
+    assert.deepEqual(answer.json(), { ...(await get(stack, '/v1/models')).json(), models: [] });
+  });
   it('describes inputs, outputs and endpoints of each model', async () => {
     const list = (await get(stack, '/v1/models')).json().data;
     const factsOf = (model: string): Json => {

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { openaiError } from '../../support/provider-answers.ts';
 import { openaiResponse, openaiResponseStream } from '../../support/response-answers.ts';
 import { get, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
-import type { Answer, TestStack } from '../../support/api/test-stack.ts';
+import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 
 /** Nano-USD per token of gpt-model. */
@@ -107,6 +107,30 @@ describe('a streamed response', () => {
       assert.doesNotMatch(answer.text, /response\.completed/);
     });
   }
+});
+
+describe('a stream that breaks off and is sent again', () => {
+  // as Codex does, up to five times
+  it('is a call of its own each time, billed by what came of it', async () => {
+    world.openai.script(
+      openaiResponseStream(['one two three'], { end: 'cut' }), openaiResponseStream(['one'], { end: 'cut' }),
+      openaiResponseStream(['hello'], { usage: USAGE }),
+    );
+    const records: Json[] = [];
+    const { cost: all } = await costOf(async () => {
+      let answer: Answer | undefined;
+      for (let tries = 0; tries < 3; tries++) {
+        answer = await ask({ stream: true });
+        records.push((await get(world, `/v1/usage/${answer.headers.get('x-request-id')}`)).json());
+      }
+      return answer ?? assert.fail();
+    });
+    assert.deepEqual(records.map(({ status }) => status), ['ProviderCut', 'ProviderCut', 'Succeeded']);
+    assert.equal(new Set(records.map(({ id }) => id)).size, 3);
+    const costs = records.map(({ cost_usd: usd }) => BigInt(Math.round(Number(usd) * 1e9)));
+    assert.ok(costs.every((cost) => cost > 0n) && costs[0]! > costs[1]!, String(costs));
+    assert.deepEqual([costs[2], costs.reduce((sum, cost) => sum + cost)], [COST, all]);
+  });
 });
 
 describe('a request is refused', () => {

@@ -125,6 +125,30 @@ describe.skipIf(installed.skip)('an agent', () => {
         (kind === 'Responses' ? patch : { input: patch })), 'the history has the calls as this provider writes them');
     });
 
+  it('like Codex is given a list of models when a command prints its key', async () => {
+    if (installed.skip !== false) throw new Error(installed.skip);
+    script(stackOf('Chat'), 'Chat', [{ input: null }], 'apply_patch');
+    const [cwd, home] = [join(root, 'codex-models'), join(root, 'codex-home')];
+    for (const folder of [cwd, home]) await mkdir(folder);
+    const tap = taps.Chat;
+    if (!tap) throw new Error('it was not started');
+    const { args, ...command } = unboxed(await codex(MODEL, { ...installed, url: tap.url, key: KEYS.main, work: cwd }));
+    const byCommand = args.map((arg) =>
+      arg.replace('env_key="GATEWAY_KEY"', 'auth={command="printenv",args=["GATEWAY_KEY"]}'));
+    const { code, output } = await runCommand({
+      ...command, args: byCommand, env: { ...command.env, CODEX_HOME: home },
+    });
+    assert.equal(code, 0, output);
+    const lists = tap.take().filter(({ request }) => request.path.startsWith('/v1/models?client_version='));
+    assert.ok(lists.length > 0, output);
+    for (const { status, body } of lists) {
+      const { data, models } = JSON.parse(body.toString());
+      assert.deepEqual([status, data.some(({ id }: Json) => id === MODEL), models], [200, true, []]);
+    }
+    // Codex keeps only a list that it could read
+    assert.deepEqual(JSON.parse(await readFile(join(home, 'models_cache.json'), 'utf8')).models, []);
+  });
+
   for (const kind of ['Anthropic', 'Chat'] as const)
     it(`like Claude Code edits a file by its tools on a provider of ${kind}`, async () => {
       const file = join(root, `claude-${kind}`, 'notes.txt');
