@@ -130,7 +130,7 @@ export interface EndpointCall {
    * The field that names something which one provider account keeps, without naming the account. The model must then
    * have one channel that can serve the call. Absent: the request has no such field.
    */
-  readonly ofOneAccount?: string;
+  readonly accountBoundField?: string;
   /** Makes the error if no channel of the model can serve the endpoint; absent: model_not_found. */
   unservable?(): GatewayError;
 }

@@ -30,7 +30,7 @@ export async function route(
   if (!group || !offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
   if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
   const candidates = eligibleCandidates(call, offer, orderByAffinity(deps, authenticated, { call, offer }));
-  if (call.ofOneAccount !== undefined) checkOneChannel(call.ofOneAccount, call.model, candidates);
+  if (call.accountBoundField !== undefined) checkOneChannel(call.accountBoundField, call.model, candidates);
   return { ...authenticated, call, group, offer, candidates };
 }
 

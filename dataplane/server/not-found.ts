@@ -67,9 +67,14 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
     instead: 'Text completions are not served: send the prompt as a user message to POST /v1/messages.',
   },
   {
-    methods: /./, path: /^\/v1\/(?:assistants|threads|vector_stores|fine_tuning|evals)(?:\/.*)?$/,
-    instead: 'What the provider stores would belong to every key, so that it is not offered: keep conversations and '
-      + 'documents on your side, and send them to POST /v1/chat/completions.',
+    methods: /./, path: /^\/v1\/(?:assistants|threads)(?:\/.*)?$/,
+    instead: 'Assistants and threads are not served: keep conversations with POST /v1/conversations, where a provider '
+      + 'offers it, and name them in POST /v1/responses.',
+  },
+  {
+    methods: /./, path: /^\/v1\/(?:vector_stores|fine_tuning|evals)(?:\/.*)?$/,
+    instead: 'What the provider stores would belong to every key, so that it is not offered: keep documents on your '
+      + 'side, and send them with each call.',
   },
 ];
 

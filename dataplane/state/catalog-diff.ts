@@ -31,15 +31,15 @@ export interface CatalogDiff {
 }
 
 const MOST_CALLS = 10;
-/** Calls that cost nothing whatever the prices are. */
-const FREE: ReadonlySet<string> = new Set(['Failed', 'Refunded']);
+/** Calls that cost nothing whatever the prices are, or whose cost is not known yet. */
+const NOT_BILLED: ReadonlySet<string> = new Set(['Failed', 'Refunded', 'Running']);
 
 /**
  * The prices and the groups' ratios. A group that only the other snapshot has is included with its ratio there.
  * `groupOfKey`: the group's name by the key's uid, for the keys of automatic groups, which records do not name.
  */
 export function catalogsOf(
-  { catalogs, groups }: Snapshot, other: Snapshot, groupOfKey: ReadonlyMap<string, string> = new Map(),
+  { catalogs, groups }: Snapshot, other: Snapshot, groupOfKey: ReadonlyMap<string, string>,
 ): Catalogs {
   const all = new Map([...other.groups, ...groups].map((group) => [group.name, group] as const));
   const automatic = [...groupOfKey].flatMap(([uid, name]) => {
@@ -52,7 +52,7 @@ export function catalogsOf(
   };
 }
 
-/** Prices every billed call under both catalogs. Leaves out calls that failed or were refunded. */
+/** Prices every billed call under both catalogs. Leaves out calls that failed, were refunded or are still running. */
 export async function diffCatalogs(
   old: Catalogs, next: Catalogs, calls: AsyncIterable<DiffedCall> | Iterable<DiffedCall>,
 ): Promise<CatalogDiff> {
@@ -63,7 +63,7 @@ export async function diffCatalogs(
   let total: Change = { calls: 0, oldNanoUsd: 0n, newNanoUsd: 0n };
   let top: ChangedCall[] = [];
   for await (const call of calls) {
-    if (FREE.has(call.status)) continue;
+    if (NOT_BILLED.has(call.status)) continue;
     const after = priceNew(call);
     const change = { calls: 1, oldNanoUsd: priceOld(call).nanoUsd, newNanoUsd: after.nanoUsd };
     total = add(total, change);

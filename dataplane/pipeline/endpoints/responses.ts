@@ -21,7 +21,7 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
   const converted = { ...facts, unbounded: facts.unbounded.filter(({ feature }) => feature !== 'ServerTools') };
   const template = templateIn(facts);
   return {
-    ...template !== undefined && { ofOneAccount: template },
+    ...template !== undefined && { accountBoundField: template },
     ...facts.background === true && { background: true },
     check: (candidate) => {
       if (!passesThrough(candidate)) {
@@ -55,7 +55,7 @@ export async function readCompaction(received: Received): Promise<EndpointCall> 
   const template = templateIn(facts);
   return {
     ...conversationCall(facts),
-    ...template !== undefined && { ofOneAccount: template },
+    ...template !== undefined && { accountBoundField: template },
     stream: false,
     check: (candidate) => {
       checkAllowed(facts, candidate);

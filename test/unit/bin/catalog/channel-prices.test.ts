@@ -27,7 +27,9 @@ const call = (channel: string): UsageRecord => ({
 test('a diff of catalogs prices each call on the channel that served it, and no costs', async () => {
   const before = snapshotOf('{channel: openai/dear, multiplier: "2"}');
   const after = snapshotOf('{channel: openai/dear, usdPerMillion: {input: "7"}}');
-  const { total, calls } = await diffCatalogs(catalogsOf(before, after), catalogsOf(after, before), [
+  const noKeys = new Map<string, string>();
+  const catalogs = [catalogsOf(before, after, noKeys), catalogsOf(after, before, noKeys)] as const;
+  const { total, calls } = await diffCatalogs(...catalogs, [
     call('openai/dear'), call('openai/cheap'),
   ]);
   // 1000 tokens at $4 or $7 per million, and at $2

@@ -40,7 +40,12 @@ function call(lines: readonly BillLine[], more: Partial<UsageRecord> = {}): Usag
 const line = (dimension: string, quantity: number, more: Partial<BillLine> = {}): BillLine =>
   ({ dimension, quantity, rateUsd: '1', ...more });
 
-const diff = (records: readonly DiffedCall[]) => diffCatalogs(catalogsOf(OLD, NEW), catalogsOf(NEW, OLD), records);
+type Snapshot = ReturnType<typeof snapshotOf>;
+
+const catalogsOfBoth = (before: Snapshot, after: Snapshot) =>
+  [catalogsOf(before, after, new Map()), catalogsOf(after, before, new Map())] as const;
+
+const diff = (records: readonly DiffedCall[]) => diffCatalogs(...catalogsOfBoth(OLD, NEW), records);
 
 describe('a diff of catalogs', () => {
   test('prices images by the size and quality that were billed, and videos by their seconds', async () => {
@@ -48,12 +53,17 @@ describe('a diff of catalogs', () => {
       {name: image, vendor: V, quotaType: Request, perImage: [{size: 1x1, quality: low, usd: "0.01"}, {usd: "0.2"}]}`);
     const after = snapshotOf(`{name: film, vendor: V, quotaType: Request, requestUsd: "1"},
       {name: image, vendor: V, quotaType: Request, perImage: [{size: 1x1, quality: low, usd: "0.03"}, {usd: "0.2"}]}`);
-    const { total, unpriced } = await diffCatalogs(catalogsOf(before, after), catalogsOf(after, before), [
+    const { total, unpriced } = await diffCatalogs(...catalogsOfBoth(before, after), [
       call([line('generation', 2, { size: '1x1', quality: 'low' })], { model: 'image' }), // 0.02; 0.06
       call([line('second', 8)], { model: 'film' }), // 0.8; seconds have no price any more
     ]);
     assert.equal(total.oldNanoUsd, 820_000_000n);
     assert.ok(JSON.stringify(unpriced).includes('second'));
+  });
+  test('leaves out what is not billed, and what is charged for a job that still runs', async () => {
+    const statuses = ['Succeeded', 'Running', 'Refunded', 'Failed'] as const;
+    const { total } = await diff(statuses.map((status) => call([line('input', 1_000_000)], { status })));
+    assert.equal(total.calls, 1);
   });
 
   test('prices each call by both, in its tiers, at its group\'s ratio', async () => {
