@@ -8,6 +8,7 @@ import type { RequestBody } from '../pipeline/request-body.ts';
 import { clientErrorOf, modelNotFound } from '../pipeline/route.ts';
 import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
 import type { UpstreamBody } from '../protocol/converter.ts';
+import type { StoredConversationFacts } from '../protocol/openai/conversations.ts';
 import { CONVERSATION_ID } from '../protocol/openai/response-seals.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate, KeyState, State } from '../state/state.ts';
@@ -37,9 +38,13 @@ const NO_KEEPER = 'No provider of this key\'s models keeps conversations. Send t
  */
 export async function createConversation(deps: PipelineDeps, asked: ConversationRequest): Promise<ConversationAnswer> {
   const state = deps.state.get();
-  const { model } = await readBody(asked);
+  const { model, sealed } = await readBody(asked);
+  const keepers = keepersFor(state, asked.key, model);
+  const opened = sealed.map((value) => sealFor(state, asked.key, '')?.open(value)?.channel);
+  // the channel that made what the items contain comes first
+  const makers = keepers.map((tier) => tier.filter(({ target }) => opened.includes(target.id)));
   let reason = new GatewayError('not_found', NO_KEEPER);
-  for (const offered of orderCandidates(keepersFor(state, asked.key, model), deps.random)) {
+  for (const offered of new Set([...makers.flat(), ...orderCandidates(keepers, deps.random)])) {
     const seal = sealFor(state, asked.key, offered.target.id);
     if (!seal) continue;
     try {
@@ -66,8 +71,8 @@ export async function askForConversation(
   return send(deps, asked, kept, `/conversations/${encodeURIComponent(kept.ownId)}${asked.below}`);
 }
 
-async function readBody({ body }: ConversationRequest): Promise<{ readonly model?: string | undefined }> {
-  return body ? orError(body.facts('StoredConversation')) : {};
+async function readBody({ body }: ConversationRequest): Promise<StoredConversationFacts> {
+  return body ? orError(body.facts('StoredConversation')) : { model: undefined, sealed: [] };
 }
 
 /** Throws the client's error for a fault of the request. */

@@ -62,9 +62,15 @@ function findSealedOf(kind: ConversationKind, parsed: JsonRecord): Pick<Affinity
 
 function findSealed(parsed: JsonRecord): Pick<AffinityFacts, 'sealed' | 'bound'> {
   const { previous_response_id: previous, conversation, input } = parsed;
+  const { sealed, bound } = sealedInItems(input);
+  return { sealed, bound: [previous, conversation].map(sealedIdIn).filter((id) => id !== undefined).concat(bound) };
+}
+
+/** The sealed values of items in the Responses dialect. */
+export function sealedInItems(items: unknown): Pick<AffinityFacts, 'sealed' | 'bound'> {
   const sealed: string[] = [];
-  const bound = [sealedIdIn(previous), sealedIdIn(conversation)].filter((id) => id !== undefined);
-  for (const item of itemsOf(input)) {
+  const bound: string[] = [];
+  for (const item of itemsOf(items)) {
     const content = isRecord(item) ? item['encrypted_content'] : undefined;
     if (!isRecord(item) || !isSealed(content)) continue;
     const list = stringOf(item['type']) === 'reasoning' ? sealed : bound;

@@ -2,6 +2,7 @@
  * Requests to POST /v1/conversations and below, whose items the provider keeps. Later calls read the items without the
  * gateway seeing them, so that they must not contain what a call may only use with the consent of the model's route.
  */
+import { sealedInItems } from '../affinity-facts.ts';
 import { RequestFault } from '../call-facts.ts';
 import { startCounts } from '../content-counts.ts';
 import type { RequestConverter } from '../converter.ts';
@@ -15,6 +16,8 @@ import { openItemsOf } from './response-seals.ts';
 export interface StoredConversationFacts {
   /** The gateway's own field: a model whose provider shall keep the conversation; undefined: none is named. */
   readonly model: string | undefined;
+  /** Sealed values in the items, which only the channel that made them can read. */
+  readonly sealed: readonly string[];
 }
 
 /** Throws RequestFault where the items are malformed, or refer to what the provider stores or runs. */
@@ -26,7 +29,8 @@ export function readConversationFacts(body: Uint8Array, parsed: JsonRecord): Sto
     throw new RequestFault('unsupported_parameter',
       `The field "${use.param}" cannot be kept in a conversation here. Send it in "input" of POST /v1/responses.`,
       use.param);
-  return { model: isGiven(parsed['model']) ? readModel(parsed) : undefined };
+  const { sealed, bound } = sealedInItems(parsed['items']);
+  return { model: isGiven(parsed['model']) ? readModel(parsed) : undefined, sealed: [...bound, ...sealed] };
 }
 
 export const conversationConverter: RequestConverter = {

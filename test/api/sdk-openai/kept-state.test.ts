@@ -193,6 +193,18 @@ describe('a conversation', () => {
     await books.check(free(), free(), free());
   });
 
+  it('is kept by the account that made the reasoning in its first items', async () => {
+    const reasoning = { type: 'reasoning' as const, id: 'rs_1', summary: [], encrypted_content: 'gAAAA-own' };
+    const source = await client.conversations.create({ items: [user('one'), reasoning] });
+    const { index: maker } = homeOf();
+    const [, sealed] = await Array.fromAsync(client.conversations.items.list(source.id));
+    assert.ok(sealed?.type === 'reasoning');
+    // each of eight would be kept elsewhere every other time
+    for (let n = 0; n < 8; n++) await client.conversations.create({ items: [sealed] });
+    assert.equal(accounts[maker]!.conversations.size, 9);
+    await books.check(free(), free(), ...Array.from({ length: 8 }, () => free()));
+  });
+
   it('is held as a whole context, since nobody here knows how long it is', async () => {
     const small = openaiClient(stack, { apiKey: POOR_KEY, maxRetries: 0 });
     const { id } = await small.conversations.create();
