@@ -86,12 +86,12 @@ async function* sumSlices(tables: UsageTables, search: CallSearch): AsyncGenerat
   }
 }
 
-/** The sums of all calls that are searched for, by stretches of a length, from the calls themselves. */
+/** The sums of all calls that are searched for, by intervals of a length, from the calls themselves. */
 export async function* sumIntervals(
   tables: UsageTables, search: CallSearch, lengthMs: number,
 ): AsyncGenerator<IntervalSum> {
   for (const slice of slicesOf(tables, search, 'OldestFirst')) {
-    yield* tables.stretches(search.filter, slice, lengthMs);
+    yield* tables.intervals(search.filter, slice, lengthMs);
     await setImmediate();
   }
 }

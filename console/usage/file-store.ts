@@ -18,10 +18,10 @@ interface OpenFile {
 
 /** Opens the file for the first query, because the gateway may not have created it before. */
 export function openFileUsageStore(path: string): UsageStore {
-  return { ...openSqlUsageStore(fileSource(path)), prepare: () => undefined }; // the file has its sums already
+  return { ...openSqlUsageStore(openDatabase(path)), prepare: () => undefined }; // the file has its sums already
 }
 
-function fileSource(path: string): UsageDatabase {
+function openDatabase(path: string): UsageDatabase {
   let current: OpenFile | undefined;
 
   /** Another file may have been put into its place. */

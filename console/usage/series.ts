@@ -1,5 +1,5 @@
 /**
- * Sums for charts: by stretches of time, and by model, key, group or account. Whole days by model, key and account come
+ * Sums for charts: by interval, and by model, key, group or account. Whole days by model, key and account come
  * from the sums that are kept; groups and hours are summed from the calls. Days by group are remembered for as long as
  * the kept sums of that day do not change, so that a month of a million calls is read once.
  */

@@ -47,15 +47,15 @@ export interface SeriesKind {
   readonly unit: 'Day' | 'Hour';
 }
 
-/** The sum of one stretch of time and one name: a model, a key's uid, a group or an account. */
+/** The sum of one interval and one name: a model, a key's uid, a group or an account. */
 export interface SeriesSum extends SpendingSum {
-  /** Where the stretch begins, milliseconds since the epoch. */
+  /** When the interval begins, milliseconds since the epoch. */
   readonly startMs: number;
   readonly name: string;
 }
 
 export interface Series {
-  /** At most one of each stretch and name, in no particular order. */
+  /** At most one of each interval and name, in no particular order. */
   readonly sums: readonly SeriesSum[];
   /** As of the sums: older calls may be missing. */
   readonly wholeSinceMs: number;

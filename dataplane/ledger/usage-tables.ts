@@ -95,7 +95,7 @@ export const USAGE_QUERIES = {
     FROM usage WHERE ${IN_RANGE} AND ${FILTER} GROUP BY 1, 2, 3`,
   daySums: `SELECT day, key_uid, model, calls, cost_nano_usd, input_tokens, output_tokens FROM usage_days
     WHERE account = :account AND day = :day AND ${DAY_FILTER}`,
-  stretches: `SELECT created_ms / :lengthMs, key_uid, model, group_name, count(*), sum(cost_nano_usd),
+  intervals: `SELECT created_ms / :lengthMs, key_uid, model, group_name, count(*), sum(cost_nano_usd),
     sum(input + cached + cache_write_5m + cache_write_1h), sum(output)
     FROM usage WHERE ${IN_RANGE} AND ${FILTER} GROUP BY 1, 2, 3, 4`,
   margins: `SELECT model, channel, count(*), sum(cost_nano_usd), count(upstream_cost_nano_usd),
@@ -114,7 +114,7 @@ export class UsageTables {
   readonly #day: Readonly<Record<CallOrder, StatementSync>>;
   readonly #sums: StatementSync;
   readonly #daySums: StatementSync;
-  readonly #stretches: StatementSync;
+  readonly #intervals: StatementSync;
   readonly #margins: StatementSync;
   readonly #dayTotals: Readonly<Record<DayTotalBy, StatementSync>>;
 
@@ -126,7 +126,7 @@ export class UsageTables {
     this.#day = both(USAGE_QUERIES.day);
     this.#sums = prepareRows(db, USAGE_QUERIES.sums);
     this.#daySums = prepareRows(db, USAGE_QUERIES.daySums);
-    this.#stretches = prepareRows(db, USAGE_QUERIES.stretches);
+    this.#intervals = prepareRows(db, USAGE_QUERIES.intervals);
     this.#margins = prepareRows(db, USAGE_QUERIES.margins);
     this.#dayTotals = {
       Model: prepareRows(db, USAGE_QUERIES.dayTotals('model')),
@@ -160,9 +160,9 @@ export class UsageTables {
   }
 
   /** Sums of a range by intervals of a length, computed from its calls. */
-  stretches(filter: CallFilter, range: CallRange, lengthMs: number): IntervalSum[] {
+  intervals(filter: CallFilter, range: CallRange, lengthMs: number): IntervalSum[] {
     const parameters = { ...filterParameters(filter), ...rangeParameters(range), lengthMs: BigInt(lengthMs) };
-    return rowsOf(this.#stretches.all(parameters)).map((row) => decodeStretch(row, lengthMs));
+    return rowsOf(this.#intervals.all(parameters)).map((row) => decodeInterval(row, lengthMs));
   }
 
   /** Margins of a range, computed from its calls. */
@@ -221,7 +221,7 @@ function decodeMargin(row: Row): MarginSum {
   };
 }
 
-function decodeStretch(row: Row, lengthMs: number): IntervalSum {
+function decodeInterval(row: Row, lengthMs: number): IntervalSum {
   const read = new RowReader(row);
   return {
     startMs: read.count() * lengthMs, keyUid: read.text(), model: read.text(), group: read.text(), calls: read.count(),

@@ -90,9 +90,9 @@ export async function checkBook(
   assert.deepEqual([...byKey], dearestFirst(grouped(wanted, ({ keyUid }) => keyUid)));
   assert.deepEqual([...byModel], dearestFirst(grouped(wanted, ({ model }) => model)));
   for (const unit of ['Day', 'Hour'] as const) for (const [by, nameOf] of SERIES) {
-    const stretchMs = unit === 'Day' ? DAY_MS : DAY_MS / 24;
+    const intervalMs = unit === 'Day' ? DAY_MS : DAY_MS / 24;
     const expected = grouped(wanted, (record) =>
-      `${Math.floor(record.createdMs / stretchMs) * stretchMs} ${nameOf(record)}`);
+      `${Math.floor(record.createdMs / intervalMs) * intervalMs} ${nameOf(record)}`);
     const series = await book.series(asked, { by, unit });
     const got = series.sums.map(({ startMs, name, ...each }) => [`${startMs} ${name}`, each] as const);
     assert.deepEqual(got.toSorted(([a], [b]) => (a < b ? -1 : 1)), expected.toSorted(([a], [b]) => (a < b ? -1 : 1)));

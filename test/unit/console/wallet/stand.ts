@@ -42,11 +42,11 @@ export function usageBook(
     asked, prepared,
     sums: (query) => Promise.resolve({ ...sumsOf(chosen(query)), wholeSinceMs }),
     async series(query, { by, unit }) {
-      const stretchMs = unit === 'Day' ? DAY_MS : DAY_MS / 24;
+      const intervalMs = unit === 'Day' ? DAY_MS : DAY_MS / 24;
       const nameOf = ({ model, keyUid, group, account }: UsageRecord): string =>
         ({ Model: model, Key: keyUid, Group: group, Account: account })[by];
       const grouped = Map.groupBy(chosen(query), (record) =>
-        JSON.stringify([Math.floor(record.createdMs / stretchMs) * stretchMs, nameOf(record)]));
+        JSON.stringify([Math.floor(record.createdMs / intervalMs) * intervalMs, nameOf(record)]));
       const sums = [...grouped].map(([id, some]) => {
         const [startMs, name] = JSON.parse(id) as [number, string];
         return { startMs, name, ...sumOf(some) };

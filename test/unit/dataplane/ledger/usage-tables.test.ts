@@ -148,7 +148,7 @@ describe('queries of usage', () => {
     }
     assert.equal(plan(USAGE_QUERIES.sums),
       `SEARCH usage USING INDEX usage_by_account ${range}; USE TEMP B-TREE FOR GROUP BY`);
-    assert.equal(plan(USAGE_QUERIES.stretches),
+    assert.equal(plan(USAGE_QUERIES.intervals),
       `SEARCH usage USING INDEX usage_by_account ${range}; USE TEMP B-TREE FOR GROUP BY`);
     for (const column of ['model', 'key_uid', 'account'] as const) assert.match(plan(USAGE_QUERIES.dayTotals(column)),
       /^SEARCH usage_days USING PRIMARY KEY \(account=\? AND day=\?\)/);
