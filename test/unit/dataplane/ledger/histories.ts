@@ -2,8 +2,8 @@
  * Random histories of a few keys and calls, for what is compared with the model.
  */
 import fc from 'fast-check';
-import type { HoldRequest, Limits, QuotaPeriod } from '#ledger/ledger.ts';
-import { DAY_MS, holdRequest, NOON_MS, progress } from './calls.ts';
+import type { HoldRequest, JobBill, Limits, QuotaPeriod, Settlement } from '#ledger/ledger.ts';
+import { DAY_MS, holdRequest, NOON_MS, progress, settlement } from './calls.ts';
 
 export type Step =
   | {
@@ -16,6 +16,8 @@ export type Step =
   }
   | { readonly kind: 'confirm' | 'withdraw'; readonly slot: number }
   | { readonly kind: 'progress' | 'settle' | 'settleAgain'; readonly slot: number; readonly cost: bigint }
+  /** The job of a slot's latest settled call ends, with this bill. */
+  | { readonly kind: 'finish'; readonly slot: number; readonly cost: bigint }
   | { readonly kind: 'pass'; readonly ms: number }
   | { readonly kind: 'setBack' }
   | { readonly kind: 'flush' | 'crash' }
@@ -32,6 +34,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('progress' as const), slot, cost: amount }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('settle' as const), slot, cost: amount }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('settleAgain' as const), slot, cost: amount }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('finish' as const), slot, cost: amount }) },
   { weight: 2, arbitrary:
     fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 3_600_000, DAY_MS, 20 * DAY_MS) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('setBack' as const) }) },
@@ -102,4 +105,13 @@ export class HistoryState {
       origin, limits, minimum: (step.amount * BigInt(step.minimum)) / 100n, progress: progress(step.progress),
     });
   }
+}
+
+/** A settlement that charges what its job's bill replaces. */
+export function chargeFor(callId: string, costNanoUsd: bigint): Settlement {
+  return settlement(callId, costNanoUsd, { job: { jobId: callId, pollMs: NOON_MS, terms: 'terms' } });
+}
+
+export function billOf(costNanoUsd: bigint): JobBill {
+  return { status: 'Succeeded', progress: progress(costNanoUsd) };
 }

@@ -97,6 +97,7 @@ class History {
       case 'editAccount': return this.world.edit(step);
       case 'pass':
       case 'setBack': return this.world.turnClock(step);
+      case 'finish': return; // the ledgers' own histories have jobs
       case 'flush': return this.#flush();
       case 'crash': return this.#crash();
     }

@@ -10,7 +10,11 @@ interface ModelCall {
   progress: bigint;
   /** Not confirmed yet; the replaced hold counts if it is larger. */
   pending: { readonly held: bigint; readonly limits: Limits } | 'new' | undefined;
-  settled: { readonly billed: bigint; readonly unbilled: bigint; readonly abandoned: boolean } | undefined;
+  settled: {
+    readonly billed: bigint; readonly unbilled: bigint; readonly abandoned: boolean;
+    /** A bill has replaced the charge. */
+    readonly final?: boolean;
+  } | undefined;
 }
 
 export interface Model {
@@ -116,6 +120,16 @@ export function modelSettle(model: Model, callId: string, cost: bigint, abandone
   const free = least(...rooms.flatMap(({ key, account }) => [key, account]));
   const billed = least(cost, counted(call) + (free > 0n ? free : 0n));
   call.settled = { billed, unbilled: cost - billed, abandoned };
+  return call.settled;
+}
+
+/** Replaces a charge by its bill, once. Undefined where the call has no job. */
+export function modelFinish(model: Model, callId: string, cost: bigint): ModelCall['settled'] {
+  const call = model.calls.get(callId);
+  if (!call?.settled || call.settled.abandoned) return undefined;
+  if (call.settled.final) return call.settled;
+  const billed = least(cost, call.settled.billed);
+  call.settled = { billed, unbilled: cost - billed, abandoned: false, final: true };
   return call.settled;
 }
 

@@ -4,13 +4,15 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { DAY_MS, progress, settlement, testClock } from '../calls.ts';
+import { DAY_MS, origin, progress, settlement, testClock } from '../calls.ts';
 import type { TestClock } from '../calls.ts';
 import type { LedgerUnderTest } from '../contract-scenario.ts';
 import { openSubject } from './subject.ts';
-import { ACCOUNTS, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
+import { ACCOUNTS, billOf, chargeFor, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
 import type { Step } from '../histories.ts';
-import { accountSums, createModel, modelConfirm, modelCrash, modelHold, modelSettle, modelSpending } from '../model.ts';
+import {
+  accountSums, createModel, modelConfirm, modelCrash, modelFinish, modelHold, modelSettle, modelSpending,
+} from '../model.ts';
 
 class History {
   readonly #clock: TestClock;
@@ -42,6 +44,7 @@ class History {
         return;
       }
       case 'settle': return this.#settle(step.slot, step.cost);
+      case 'finish': return this.#finish(step.slot, step.cost);
       case 'settleAgain': {
         const callId = this.#world.previousCallId(step.slot);
         const first = this.#settled.get(callId);
@@ -66,11 +69,24 @@ class History {
   async #settle(slot: number, cost: bigint): Promise<void> {
     const callId = this.#world.callId(slot);
     if (!this.#model.calls.has(callId)) return;
-    const { record } = await this.#subject.ledger.settle(settlement(callId, cost));
+    const { record } = await this.#subject.ledger.settle(chargeFor(callId, cost));
     const expected = modelSettle(this.#model, callId, cost);
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [expected?.billed, expected?.unbilled]);
     this.#settled.set(callId, record.costNanoUsd);
     this.#world.endCall(slot);
+  }
+
+  async #finish(slot: number, cost: bigint): Promise<void> {
+    const callId = this.#world.previousCallId(slot);
+    const expected = modelFinish(this.#model, callId, cost);
+    const { keyUid = '', account = '' } = this.#model.calls.get(callId) ?? {};
+    if (!expected) return;
+    const ledger = this.#subject.ledger;
+    const job = { jobId: callId, origin: origin(callId, { keyUid, account }) };
+    await ledger.finishJob(job, 'Completed', billOf(cost));
+    const record = await ledger.readUsage(keyUid, callId);
+    assert.deepEqual([record?.costNanoUsd, record?.unbilledNanoUsd], [expected.billed, expected.unbilled]);
+    this.#settled.set(callId, expected.billed);
   }
 
   async #crash(): Promise<void> {

@@ -10,9 +10,11 @@ import type { Ledger } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { origin, progress, settlement, testClock } from '../calls.ts';
-import { ACCOUNTS, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
+import { ACCOUNTS, billOf, chargeFor, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
 import type { Step } from '../histories.ts';
-import { accountSums, createModel, modelConfirm, modelHold, modelSettle, modelSpending } from '../model.ts';
+import {
+  accountSums, createModel, modelConfirm, modelFinish, modelHold, modelSettle, modelSpending,
+} from '../model.ts';
 import { declareDead, LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
 
@@ -62,6 +64,7 @@ class History {
       case 'hold': return this.#hold(step);
       case 'progress': return this.#progress(step.slot, step.cost);
       case 'settle': return this.#settle(step.slot, step.cost);
+      case 'finish': return this.#finish(step.slot, step.cost);
       case 'settleAgain': return this.#settleAgain(step.slot);
       case 'crash': return this.#crash(this.#turn % FLEET);
       case 'editKey':
@@ -99,11 +102,25 @@ class History {
   async #settle(slot: number, cost: bigint): Promise<void> {
     const callId = this.#world.callId(slot);
     if (!this.#model.calls.has(callId)) return;
-    const { record } = await this.#member(this.#owners.get(callId) ?? 0).ledger.settle(settlement(callId, cost));
+    const { record } = await this.#member(this.#owners.get(callId) ?? 0).ledger.settle(chargeFor(callId, cost));
     const expected = modelSettle(this.#model, callId, cost);
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [expected?.billed, expected?.unbilled]);
     this.#settled.set(callId, record.costNanoUsd);
     this.#world.endCall(slot);
+  }
+
+  /** By any process, and again by others. */
+  async #finish(slot: number, cost: bigint): Promise<void> {
+    const callId = this.#world.previousCallId(slot);
+    const expected = modelFinish(this.#model, callId, cost);
+    const { keyUid = '', account = '' } = this.#model.calls.get(callId) ?? {};
+    if (!expected) return;
+    const ledger = this.#member(this.#turn).ledger;
+    const job = { jobId: callId, origin: origin(callId, { keyUid, account }) };
+    await ledger.finishJob(job, 'Completed', billOf(cost));
+    const record = await ledger.readUsage(keyUid, callId);
+    assert.deepEqual([record?.costNanoUsd, record?.unbilledNanoUsd], [expected.billed, expected.unbilled]);
+    this.#settled.set(callId, expected.billed);
   }
 
   /** By any process, at any later time. */
