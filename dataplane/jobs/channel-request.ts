@@ -17,7 +17,7 @@ import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts'
 import { channelOf, channelRemoved } from './job-channel.ts';
 import type { JobChannel } from './job-channel.ts';
 import { outcomeOf } from './job-outcome.ts';
-import type { JobOutcome } from './job-outcome.ts';
+import type { EndedJob } from './job-outcome.ts';
 
 export type JobRequestDeps = Pick<PipelineDeps, 'ledger' | 'upstreams' | 'clock' | 'warn'>;
 
@@ -129,22 +129,28 @@ export function invalidJobResponse(about: JobRequest['about']): GatewayError {
 }
 
 /**
- * Asks a job's provider for the job's state without a client's request. @throws GatewayError if the channel is gone or
- * full, or the provider fails.
+ * Asks a job's provider how the job ended, without a client's request; undefined: it runs. @throws GatewayError if the
+ * channel is gone or full, or the provider fails.
  */
 export async function pollJob(
   deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn'>, job: JobRecord, signal: AbortSignal,
-): Promise<JobOutcome> {
+): Promise<EndedJob | undefined> {
   const at = channelOf(deps.state.get(), job);
   if (!at) throw channelRemoved();
   const about = job.terms === undefined ? 'video' : 'response';
   const callId = `poll_${randomUUID()}`;
   return withSlots(deps, callId, at.slots, async () => {
-    const response = await sendToChannel(deps, {
-      callId, model: job.origin.model, at, about, attempts: [],
-      request: { method: 'GET', path: at.jobs.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
-    });
-    const maxBytes = about === 'video' ? MAX_BYTES : MAX_RESPONSE_BYTES;
-    return outcomeOf(job, at.jobs.read(await readWholeBody(response, { about, maxBytes })));
+    try {
+      const response = await sendToChannel(deps, {
+        callId, model: job.origin.model, at, about, attempts: [],
+        request: { method: 'GET', path: at.jobs.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
+      });
+      const maxBytes = about === 'video' ? MAX_BYTES : MAX_RESPONSE_BYTES;
+      return outcomeOf(job, at.jobs.read(await readWholeBody(response, { about, maxBytes })));
+    } catch (error) {
+      // nobody will learn how a response ended that its provider no longer has
+      if (about === 'response' && error instanceof GatewayError && error.code === 'not_found') return { end: 'GivenUp' };
+      throw error;
+    }
   });
 }

@@ -85,7 +85,7 @@ async function orError<T>(reading: Promise<T>): Promise<T> {
 }
 
 async function send(
-  deps: PipelineDeps, asked: ConversationRequest, keeper: Keeper, path: string,
+  deps: PipelineDeps, asked: ConversationRequest, keeper: Keeper & { readonly offered: Candidate }, path: string,
 ): Promise<ConversationAnswer> {
   const converted = asked.body && await convert(deps, asked.body, { key: asked.key, offered: keeper.offered });
   const answer = await askKeeper(deps, asked, keeper, { about: 'conversation', path, body: converted?.body });

@@ -7,6 +7,7 @@ import { sealFor } from '../pipeline/sealing-context.ts';
 import { parseObject } from '../protocol/json-value.ts';
 import { ResponseSeals } from '../protocol/openai/response-seals.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
+import { channelSlots } from '../state/limits.ts';
 import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { requestHeaders } from '../upstream/headers.ts';
@@ -16,6 +17,11 @@ import {
 } from './channel-request.ts';
 import type { JobRequest } from './channel-request.ts';
 import type { BufferedResponse } from './videos.ts';
+
+export interface SealedId {
+  readonly id: string;
+  readonly kind: string;
+}
 
 /** A request of a client, from which its identity and its headers are taken. */
 export interface KeptStateRequest {
@@ -34,7 +40,7 @@ export interface KeptStateRequest {
 
 /** A channel that keeps something for the caller's account. */
 export interface Keeper {
-  readonly offered: Candidate;
+  readonly offered: Pick<Candidate, 'target' | 'route' | 'slots'> & { readonly model: { readonly name: string } };
   readonly seal: ChannelSeal;
 }
 
@@ -58,12 +64,33 @@ export interface SentToKeeper {
  * Finds what a sealed id of this kind names. Returns undefined if it belongs to another account, or if the channel is
  * no longer available to the key.
  */
-export function findKept(state: State, key: KeyState, { id, kind }: { id: string; kind: string }): Kept | undefined {
+export function findKept(
+  state: State, key: KeyState, { id, kind }: SealedId,
+): Kept & { readonly offered: Candidate } | undefined {
   const opened = sealFor(state, key, '')?.open(id);
   if (opened?.kind !== kind) return undefined;
   const offered = offersOf(state, key).flatMap(keepersOf).flat().find(({ target }) => target.id === opened.channel);
   const seal = offered && sealFor(state, key, offered.target.id);
   return seal && { offered, seal, id, ownId: opened.data };
+}
+
+/**
+ * Finds what a sealed id names on a channel that gets no new calls, or none of this key, if the account's job made it
+ * there. Rejects with LedgerUnavailable.
+ */
+export async function findKeptByJob(
+  { state, ledger }: Pick<PipelineDeps, 'state' | 'ledger'>, key: KeyState, { id, kind }: SealedId,
+): Promise<Kept | undefined> {
+  const opened = sealFor(state.get(), key, '')?.open(id);
+  if (opened?.kind !== kind) return undefined;
+  const { channel, data: ownId } = opened;
+  const job = await ledger.readChannelJob(key.account, channel, ownId);
+  const [target, seal] = [state.get().targets.get(channel), sealFor(state.get(), key, channel)];
+  if (!job || !target || !seal) return undefined;
+  const { origin } = job;
+  const [route = ''] = channel.split('/');
+  const offered = { target, route, slots: channelSlots(state.get(), origin), model: { name: origin.model } };
+  return { offered, seal, id, ownId };
 }
 
 /** The offers of the key's group that the key may use. */

@@ -5,15 +5,14 @@
  */
 import type { Every } from '../clock.ts';
 import type { JobRecord, Ledger } from '../ledger/ledger.ts';
-import type { JobOutcome } from './job-outcome.ts';
-import type { RecordedEnd } from './record-job-end.ts';
+import type { EndedJob } from './job-outcome.ts';
 
 export interface PollerDeps {
   readonly ledger: Pick<Ledger, 'claimJobs'>;
-  /** Asks the job's provider for its state. */
-  readonly poll: (job: JobRecord, signal: AbortSignal) => Promise<JobOutcome>;
+  /** Asks the job's provider how it ended; undefined: it runs. */
+  readonly poll: (job: JobRecord, signal: AbortSignal) => Promise<EndedJob | undefined>;
   /** Rejects if the ledger cannot be reached. */
-  readonly recordEnd: (job: JobRecord, end: RecordedEnd) => Promise<void>;
+  readonly recordEnd: (job: JobRecord, ended: EndedJob) => Promise<void>;
   readonly nowMs: () => number;
   /** False until the first configuration is in force, because no channel is known before. */
   readonly ready: () => boolean;
@@ -125,9 +124,9 @@ function dueJobs(all: Iterable<Claimed>, nowMs: number): Claimed[] {
 async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Claimed): Promise<void> {
   const polling = entry.polling = new AbortController();
   try {
-    const end = await endOf(deps, entry.job, polling.signal);
-    if (end) {
-      await deps.recordEnd(entry.job, end);
+    const ended = await endOf(deps, entry.job, polling.signal);
+    if (ended) {
+      await deps.recordEnd(entry.job, ended);
       claimed.delete(idOf(entry.job));
     }
   } catch (error) {
@@ -143,12 +142,10 @@ async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Clai
  * Polls the job once. Gives up on a job older than GIVE_UP_MS that still runs or whose poll fails. Resolves with
  * undefined while the job runs.
  */
-async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Promise<RecordedEnd | undefined> {
+async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Promise<EndedJob | undefined> {
   const isOld = ageOf(deps, job) >= GIVE_UP_MS;
   try {
-    const { state, bill } = await deps.poll(job, signal);
-    if (state === 'Running') return isOld ? { end: 'GivenUp' } : undefined;
-    return { end: state, ...bill && { bill } };
+    return await deps.poll(job, signal) ?? (isOld ? { end: 'GivenUp' } : undefined);
   } catch (error) {
     if (!isOld || signal.aborted) throw error;
     deps.onError(error, job);

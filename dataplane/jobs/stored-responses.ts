@@ -3,15 +3,18 @@
  * end of a background response that they show is billed before the client learns of it.
  */
 import { GatewayError } from '../errors.ts';
+import type { JobRecord } from '../ledger/ledger.ts';
 import type { ClientReply, PipelineDeps } from '../pipeline/context.ts';
+import { STREAM_HEADERS } from '../pipeline/response-headers.ts';
 import { parseObject } from '../protocol/json-value.ts';
 import { RESPONSE_ID } from '../protocol/openai/response-seals.ts';
 import { readResponseState, responseJobs, responsesConverter } from '../protocol/openai/responses.ts';
 import { responseHeaders } from '../upstream/headers.ts';
+import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
 import { outcomeOf } from './job-outcome.ts';
 import type { SeenJob } from './job-outcome.ts';
-import { askKeeper, exchange, findKept } from './kept-state.ts';
+import { askKeeper, exchange, findKept, findKeptByJob } from './kept-state.ts';
 import type { Kept, KeptStateRequest } from './kept-state.ts';
 import { recordJobEnd } from './record-job-end.ts';
 import type { BufferedResponse } from './videos.ts';
@@ -28,11 +31,10 @@ const NOT_KEPT = 'This account has no such response here: only a response that i
 export async function askForResponse(
   deps: PipelineDeps, asked: KeptStateRequest, id: string,
 ): Promise<BufferedResponse> {
-  const kept = find(deps, asked, id);
-  if (asked.method === 'DELETE') await endBeforeDeletion(deps, asked, kept);
+  const kept = await find(deps, asked, id);
+  if (asked.method === 'DELETE') return deleteResponse(deps, asked, kept);
   const answer = await ask(deps, asked, kept);
-  const job = readJob(answer);
-  if (job && job.state !== 'Running') await recordEnd(deps, asked, { kept, job });
+  await billEnd(deps, asked, { kept, seen: stateIn(answer) });
   return answer;
 }
 
@@ -43,53 +45,55 @@ export async function askForResponse(
 export async function streamResponse(
   deps: PipelineDeps, asked: KeptStateRequest, { id, reply }: { readonly id: string; readonly reply: ClientReply },
 ): Promise<number> {
-  const kept = find(deps, asked, id);
-  const path = responseJobs.path(kept.ownId);
-  const { status, last } = await exchange(deps, asked, kept, {
-    about: 'response', path, body: undefined, stream: true,
-    use: async (response) => ({
-      status: response.status, last: await relayEvents(response, reply, { asked, kept }),
-    }),
+  const kept = await find(deps, asked, id);
+  const { status, last, seen } = await exchange(deps, asked, kept, {
+    about: 'response', path: responseJobs.path(kept.ownId), body: undefined, stream: true,
+    use: async (response) => ({ status: response.status, ...await relayEvents(response, reply, { asked, kept }) }),
   });
-  await endIfBackground(deps, asked, kept);
+  if (seen) await billEnd(deps, asked, { kept, seen });
   reply.end(last);
   return status;
 }
 
-interface Relayed {
-  readonly asked: KeptStateRequest;
-  readonly kept: Kept;
+interface Streamed {
+  /** The terminal event. */
+  readonly last: Uint8Array;
+  /** Undefined: the response was not made in the background. */
+  readonly seen: SeenJob | undefined;
 }
 
-/** Sends all events but the terminal one, with which it resolves. */
+/** Sends all events but the terminal one. */
 async function relayEvents(
-  { status, headers, body }: UpstreamResponse, reply: ClientReply, { asked, kept }: Relayed,
-): Promise<Uint8Array> {
+  { status, headers, body }: UpstreamResponse, reply: ClientReply,
+  { asked, kept }: { readonly asked: KeptStateRequest; readonly kept: Kept },
+): Promise<Streamed> {
   const stream = responsesConverter.stream({
     id: asked.requestId, model: kept.offered.model.name, createdSeconds: 0, estimatedInputTokens: 0,
     wantsStreamUsage: true, seal: kept.seal, notes: { sealedIds: new Map([[kept.ownId, kept.id]]) },
   });
-  reply.start(status, { ...responseHeaders(headers), 'content-type': 'text/event-stream; charset=utf-8' });
-  for await (const piece of body) {
-    await reply.write(stream.push(piece));
-    if (stream.terminal) break;
+  const type = { 'content-type': 'text/event-stream; charset=utf-8' };
+  reply.start(status, { ...responseHeaders(headers), ...type, ...STREAM_HEADERS });
+  try {
+    for await (const piece of body) {
+      await reply.write(stream.push(piece));
+      if (stream.terminal) break;
+    }
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure) || error.kind === 'Aborted') throw error;
+    throw brokenOff();
   }
   const end = stream.end();
-  if (end.outcome === 'Cut')
-    throw new GatewayError('upstream_error', 'The provider broke off before the end of the response. Try again.');
-  return end.last;
+  if (end.outcome === 'Cut') throw brokenOff();
+  return { last: end.last, seen: stream.job };
 }
 
-/** Bills a background response that runs by the ledger, and has ended by its provider. */
-async function endIfBackground(deps: PipelineDeps, asked: KeptStateRequest, kept: Kept): Promise<void> {
-  const running = await deps.ledger.readJob(asked.key.uid, kept.ownId);
-  if (running?.state !== 'Running') return;
-  const job = readJob(await ask(deps, { ...asked, query: '' }, kept));
-  if (job && job.state !== 'Running') await recordEnd(deps, asked, { kept, job });
+function brokenOff(): GatewayError {
+  return new GatewayError('upstream_error', 'The provider broke off before the end of the response. Try again.');
 }
 
-function find({ state }: PipelineDeps, { key }: KeptStateRequest, id: string): Kept {
-  const kept = findKept(state.get(), key, { id, kind: RESPONSE_ID });
+async function find(deps: PipelineDeps, { key }: KeptStateRequest, id: string): Promise<Kept> {
+  const sealed = { id, kind: RESPONSE_ID };
+  const kept = findKept(deps.state.get(), key, sealed) ?? await findKeptByJob(deps, key, sealed);
   if (!kept) throw new GatewayError('not_found', NOT_KEPT);
   return kept;
 }
@@ -99,34 +103,40 @@ function ask(deps: PipelineDeps, asked: KeptStateRequest, kept: Kept): Promise<B
   return askKeeper(deps, asked, kept, { about: 'response', path, body: undefined });
 }
 
-/** Ends a background response that runs, because nobody could learn what it consumed after its deletion. */
-async function endBeforeDeletion(deps: PipelineDeps, asked: KeptStateRequest, kept: Kept): Promise<void> {
-  const running = await deps.ledger.readJob(asked.key.uid, kept.ownId);
-  if (running?.state !== 'Running') return;
-  const seen = readJob(await ask(deps, { ...asked, method: 'GET', query: '' }, kept));
-  if (seen?.state !== 'Running') return seen && recordEnd(deps, asked, { kept, job: seen });
-  const job = readJob(await ask(deps, { ...asked, method: 'POST', below: '/cancel', query: '' }, kept));
-  if (job && job.state !== 'Running') await recordEnd(deps, asked, { kept, job });
-  // the charge stays where the provider does not say what it has done
-  else await recordJobEnd(deps, running, { end: 'Deleted' });
+/** Ends a background response first, because nobody could learn what it consumed after its deletion. */
+async function deleteResponse(deps: PipelineDeps, asked: KeptStateRequest, kept: Kept): Promise<BufferedResponse> {
+  const job = await runningJob(deps, asked, kept);
+  if (!job) return ask(deps, asked, kept);
+  let seen = stateIn(await ask(deps, { ...asked, method: 'GET', query: '' }, kept));
+  if (seen.state === 'Running')
+    seen = stateIn(await ask(deps, { ...asked, method: 'POST', below: '/cancel', query: '' }, kept));
+  const ended = outcomeOf(job, seen);
+  if (ended) await recordJobEnd(deps, job, ended);
+  const answer = await ask(deps, asked, kept);
+  if (!ended) await recordJobEnd(deps, job, { end: 'Deleted' });
+  return answer;
 }
 
-/** Undefined: the answer is not about a response that was made in the background. */
-function readJob({ body }: BufferedResponse): SeenJob | undefined {
-  const response = body.length === 0 ? {} : parseObject(body);
-  return response['background'] === true ? readResponseState(response) : undefined;
+/** A body that is not about a response, such as a list of items, says nothing of its end. */
+function stateIn({ body }: BufferedResponse): SeenJob {
+  return readResponseState(body.length === 0 ? {} : parseObject(body));
 }
 
-interface SeenEnd {
+interface Seen {
   readonly kept: Kept;
-  readonly job: SeenJob;
+  readonly seen: SeenJob;
 }
 
-/** Does nothing for a response that was billed before, or that another key made, which the poller bills. */
-async function recordEnd({ ledger, ...deps }: PipelineDeps, { key }: KeptStateRequest, { kept, job }: SeenEnd):
-Promise<void> {
-  const made = await ledger.readJob(key.uid, kept.ownId);
-  if (made?.state !== 'Running') return;
-  const { state, bill } = outcomeOf(made, job);
-  if (state !== 'Running') await recordJobEnd({ ledger, ...deps }, made, { end: state, ...bill && { bill } });
+/** Bills a background response that the account has not been billed for yet. */
+async function billEnd(deps: PipelineDeps, asked: KeptStateRequest, { kept, seen }: Seen): Promise<void> {
+  const job = seen.state === 'Running' ? undefined : await runningJob(deps, asked, kept);
+  const ended = job && outcomeOf(job, seen);
+  if (ended) await recordJobEnd(deps, job, ended);
+}
+
+async function runningJob(
+  { ledger }: PipelineDeps, { key }: KeptStateRequest, { offered, ownId }: Kept,
+): Promise<JobRecord | undefined> {
+  const job = await ledger.readChannelJob(key.account, offered.target.id, ownId);
+  return job?.state === 'Running' ? job : undefined;
 }

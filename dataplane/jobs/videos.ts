@@ -46,7 +46,8 @@ export async function findVideo(
   deps: Pick<PipelineDeps, 'ledger' | 'state'>, { key, videoId }: Pick<VideoRequest, 'key' | 'videoId'>,
 ): Promise<FoundVideo> {
   const job = isJobId(videoId) ? await deps.ledger.readJob(key.uid, videoId) : undefined;
-  if (!job) throw new GatewayError('not_found', 'This key made no video with that id.');
+  // a job that is billed at its end is a response
+  if (!job || job.terms !== undefined) throw new GatewayError('not_found', 'This key made no video with that id.');
   const at = channelOf(deps.state.get(), job);
   if (!at) throw channelRemoved();
   return { job, at };

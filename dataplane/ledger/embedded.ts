@@ -188,6 +188,13 @@ class EmbeddedLedger implements Ledger {
     return job && recordOfJob(job);
   }
 
+  async readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined> {
+    this.#assertOpen();
+    const known = jobOfChannel(this.#balances.jobs, channel, jobId);
+    const job = known ?? await this.#findJob('Channel', channel, jobId);
+    return job?.origin.account === account ? recordOfJob(job) : undefined;
+  }
+
   async claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]> {
     this.#assertOpen();
     return claimDue(this.#balances.jobs, nowMs, { againMs, limit });

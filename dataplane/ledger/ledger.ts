@@ -198,6 +198,8 @@ export interface Ledger extends LedgerReader {
   settle(settlement: Settlement): Promise<SettleResult>;
   /** A key's job; undefined if there is none or it belongs to another key. */
   readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined>;
+  /** A job of a channel; undefined if there is none or a call of another account created it. */
+  readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined>;
   /**
    * Claims at most `limit` running jobs that are due. A claimed job is due again after `againMs` unless it has ended.
    */

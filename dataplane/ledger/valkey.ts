@@ -132,6 +132,13 @@ class ValkeyLedger implements Ledger {
     return reply[0] === 'none' ? undefined : readReply(reply, parseJob);
   }
 
+  async readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined> {
+    this.#assertOpen();
+    const bucket = this.#instance.bucketOfAccount(account);
+    const reply = await bucket.execute({ name: 'channelJob', args: [account, channel, jobId] });
+    return reply[0] === 'none' ? undefined : readReply(reply, parseJob);
+  }
+
   async claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]> {
     this.#assertOpen();
     const jobs: JobRecord[] = [];

@@ -9,7 +9,7 @@ import { spendingLimits } from '../state/limits.ts';
 import type { Candidate } from '../state/state.ts';
 import { keyInForce } from './authenticate.ts';
 import { affordableOutput, boundCall } from './bounds.ts';
-import { progressOf } from './consumption.ts';
+import { runningProgress } from './consumption.ts';
 import type { BilledActivity } from './consumption.ts';
 import type { Admitted, CallBounds, CallRecord, PipelineDeps, Routed } from './context.ts';
 import { originOf } from './origin.ts';
@@ -162,7 +162,7 @@ function holdRequest(deps: PipelineDeps, routed: Routed, candidate: Candidate, b
     limits: limitsOf(deps, routed),
     amountNanoUsd: dearestNanoUsd(routed, candidate, bounds),
     minimumNanoUsd: bounds.minimumNanoUsd,
-    progress: progressOf(NO_OUTPUT, { routed, candidate, bounds, outputLimit: bounds.outputTokens }, 'Running'),
+    progress: runningProgress(NO_OUTPUT, { routed, candidate, bounds, outputLimit: bounds.outputTokens }),
   };
 }
 

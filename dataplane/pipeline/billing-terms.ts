@@ -5,13 +5,15 @@
 import { deserialize, serialize } from 'node:v8';
 import type { BilledCall, BilledCandidate, BillingTerms } from './consumption.ts';
 
-/** The terms without functions. Versions of the program share this shape. */
+/** The terms without functions. */
 interface StoredTerms extends Pick<BillingTerms, 'bounds' | 'outputLimit'> {
   readonly candidate: Omit<BilledCandidate, 'costOf' | 'priceOf'>;
-  readonly call: Omit<BilledCall, 'unbounded'>;
-  readonly isUnbounded: boolean;
+  readonly call: Omit<BilledCall, 'unbounded' | 'background'>;
   readonly quotaType: BillingTerms['routed']['offer']['quotaType'];
 }
+
+/** Precedes terms of this shape; another shape gets another version. */
+const VERSION = '1:';
 
 export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, offer } }: BillingTerms): string {
   const { price, reach, requestTokens, inputTokens, estimatedInputTokens } = bounds;
@@ -21,19 +23,30 @@ export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, of
     bounds: { price, reach, requestTokens, inputTokens, estimatedInputTokens }, outputLimit,
     candidate: { clientDisconnect, onTimeout, upstreamModel, cost, model: { reasoning } },
     call: { output, generations, made, serviceTier, region, stream, asksForReasoning },
-    isUnbounded: call.unbounded(candidate), quotaType: offer.quotaType,
+    quotaType: offer.quotaType,
   };
-  return serialize(stored).toString('base64');
+  return VERSION + serialize(stored).toString('base64');
 }
 
-/** Throws if encodeTerms did not write the text. */
-export function decodeTerms(text: string): BillingTerms {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const { call, isUnbounded, quotaType, candidate, ...terms } = deserialize(Buffer.from(text, 'base64')) as StoredTerms;
+/** Undefined if a version of the program or of Node wrote the text that this one cannot read. */
+export function decodeTerms(text: string): BillingTerms | undefined {
+  if (!text.startsWith(VERSION)) return undefined;
+  const stored = readStored(Buffer.from(text.slice(VERSION.length), 'base64'));
+  if (!stored) return undefined;
+  const { call, quotaType, candidate, ...terms } = stored;
   return {
     ...terms,
-    // the responses of such jobs name no requests to other models
+    // such jobs make no requests to other models, and have no use without a bound
     candidate: { ...candidate, costOf: () => undefined, priceOf: () => undefined },
-    routed: { call: { ...call, unbounded: () => isUnbounded }, offer: { quotaType } },
+    routed: { call: { ...call, unbounded: () => false }, offer: { quotaType } },
   };
+}
+
+function readStored(bytes: Buffer): StoredTerms | undefined {
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return deserialize(bytes) as StoredTerms;
+  } catch {
+    return undefined;
+  }
 }

@@ -34,7 +34,8 @@ export interface BilledCandidate extends Pick<
 }
 
 export interface BilledCall extends Pick<
-  EndpointCall, 'output' | 'generations' | 'made' | 'serviceTier' | 'region' | 'stream' | 'asksForReasoning'
+  EndpointCall,
+  'output' | 'generations' | 'made' | 'serviceTier' | 'region' | 'stream' | 'asksForReasoning' | 'background'
 > {
   unbounded(candidate: BilledCandidate): boolean;
 }
@@ -54,7 +55,7 @@ export function statusOf(
   }
 }
 
-/** The call's cost if it ended now with this status. Running: what the reaper would bill. */
+/** The call's cost if it ended now with this status. */
 export function progressOf(activity: BilledActivity, terms: BillingTerms, status: CallStatus): CallProgress {
   if (!isBilled(activity, status)) return terms.candidate.cost ? { ...FREE, upstreamCostNanoUsd: 0n } : FREE;
   if (isBilledAtHold(activity, terms, status)) return holdProgress(activity.meter, terms);
@@ -135,6 +136,11 @@ function partsOf(
       ...price && part.model !== undefined && { other: { model: part.model, price } },
     };
   }) };
+}
+
+/** What a reaper would bill now. A background response goes on without its process. */
+export function runningProgress(activity: BilledActivity, terms: BillingTerms): CallProgress {
+  return terms.routed.call.background === true ? worstCaseProgress(terms) : progressOf(activity, terms, 'Running');
 }
 
 /** The most that the call can cost, as an estimate of what is not known yet. */

@@ -11,7 +11,7 @@ import type { Admitted, CallRecord, Forwarded, PipelineDeps, Routed } from './co
 import type { Candidate } from '../state/state.ts';
 import { attemptsError, keyIsFull, mayTryNextChannel, noAttempts, verdictOf } from './failures.ts';
 import type { FailedAttempts } from './failures.ts';
-import { progressOf } from './consumption.ts';
+import { runningProgress } from './consumption.ts';
 import { countRunningCall } from './new-thresholds.ts';
 
 /** How long to wait for the usage figures of a stream after its client has disconnected. */
@@ -77,11 +77,13 @@ function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): v
   const { requestId, reply } = record.received;
   const latest = (): Admitted => record.admitted ?? admitted;
   deps.running.set(requestId, record);
-  deps.leases.track(requestId, () => progressOf(record, latest(), 'Running'), () => {
+  deps.leases.track(requestId, () => runningProgress(record, latest()), () => {
     record.holdLost = true;
     record.abort.abort();
   });
-  if (!admitted.routed.call.stream) return;
+  const { stream, background } = admitted.routed.call;
+  // a background response is not over without its client, and only its first event names it
+  if (!stream || background === true) return;
   reply.left.addEventListener('abort', () => {
     if (latest().candidate.clientDisconnect !== 'Cancel') return;
     if (record.meter) setTimeout(() => record.abort.abort(), FIGURES_TIMEOUT_MS).unref();

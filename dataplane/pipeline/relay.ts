@@ -5,11 +5,11 @@
 import { GatewayError } from '../errors.ts';
 import type { ResponseContext, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
 import { isEventStream } from '../protocol/sse.ts';
-import { UNREPORTED_USAGE } from '../protocol/usage.ts';
+import { hasOutput, UNREPORTED_USAGE } from '../protocol/usage.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, Forwarded, PipelineDeps } from './context.ts';
-import { clientHeaders } from './response-headers.ts';
+import { clientHeaders, STREAM_HEADERS } from './response-headers.ts';
 import { relayLarge } from './relay-large.ts';
 import { sealingContext } from './sealing-context.ts';
 
@@ -40,7 +40,7 @@ async function relayStream(deps: PipelineDeps, forwarded: Forwarded, record: Cal
     return endStream(forwarded, { stream, record, unsent });
   } finally {
     // however the stream ended, the provider may go on
-    if (isInBackground(forwarded)) record.job = stream.job;
+    if (isInBackground(forwarded) && stream.job?.state === 'Running') record.job = stream.job;
   }
 }
 
@@ -185,17 +185,13 @@ function noteOutput({ clock }: PipelineDeps, { admitted }: Forwarded, record: Ca
   if (record.produced) record.firstByteAt = clock.monotonicMs();
 }
 
-function hasOutput({ outputBytes, reported }: Meter): boolean {
-  return outputBytes > 0 || (reported.output ?? 0) > 0;
-}
-
 function startStream(forwarded: Forwarded, { received: { reply } }: CallRecord): void {
   const headers = clientHeaders(forwarded);
   const { streamType } = forwarded.admitted.routed.call;
   // the body is a stream of this type, whatever content type the provider sends
   if (streamType !== undefined) headers['content-type'] = streamType;
   else if (!isEventStream(headers['content-type'])) headers['content-type'] = 'text/event-stream; charset=utf-8';
-  reply.start(forwarded.response.status, { ...headers, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' });
+  reply.start(forwarded.response.status, { ...headers, ...STREAM_HEADERS });
 }
 
 function openStream(deps: PipelineDeps, forwarded: Forwarded): StreamConverter {

@@ -25,13 +25,20 @@ export async function route(
 ): Promise<Routed> {
   const call = await parseCall(authenticated.received);
   const { key } = authenticated;
-  const group = deps.state.get().groups.get(key.group);
+  const { groups, sealingKeys } = deps.state.get();
+  if (call.background === true && !sealingKeys) throw notFetchable();
+  const group = groups.get(key.group);
   const offer = group?.offers.get(call.model);
   if (!group || !offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
   if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
   const candidates = eligibleCandidates(call, offer, orderByAffinity(deps, authenticated, { call, offer }));
   if (call.accountBoundField !== undefined) checkOneChannel(call.accountBoundField, call.model, candidates);
   return { ...authenticated, call, group, offer, candidates };
+}
+
+function notFetchable(): GatewayError {
+  const message = 'This gateway has no key to seal ids with, so that an answer in the background could not be fetched.';
+  return new GatewayError('unsupported_parameter', message, { param: 'background' });
 }
 
 /** The same error for every reason why this key cannot call the model. */

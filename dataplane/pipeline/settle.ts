@@ -34,7 +34,7 @@ export async function settle(deps: PipelineDeps, record: CallRecord, outcome: Ca
     deps.ledger.releaseSlots(requestId);
     return { outcome, result: undefined };
   }
-  const texts = textsToCount(record, admitted, outcome);
+  const texts = isBilledLater(record) ? [] : textsToCount(record, admitted, outcome);
   // the hold is renewed until the text is counted
   if (texts.length > 0) {
     const { key } = admitted.routed;
@@ -58,7 +58,10 @@ export async function settle(deps: PipelineDeps, record: CallRecord, outcome: Ca
 /** Reports the result of a settlement that the ledger confirms after the timeout. */
 function reportLate(deps: PipelineDeps, { routed, candidate }: Admitted, settling: Promise<SettleResult>): void {
   const call = { requestId: routed.received.requestId, model: routed.call.model, group: candidate.group };
-  settling.then(({ record }) => deps.telemetry.billedLate({ ...call, billing: record }), () => undefined);
+  settling.then(({ record }) => {
+    // a job's bill is reported at its end
+    if (record.status !== 'Running') deps.telemetry.billedLate({ ...call, billing: record });
+  }, () => undefined);
 }
 
 interface Ended {
@@ -87,17 +90,21 @@ function settlementOf({ state, clock }: PipelineDeps, record: CallRecord, ended:
   const { admitted, endedAt } = ended;
   const { received: { requestId, arrivedAt }, job } = record;
   const limits = spendingLimits(state.get(), admitted.routed);
-  const isBilledLater = job?.consumed !== undefined;
+  const later = isBilledLater(record);
   return {
     callId: requestId,
-    ...isBilledLater ? { status: 'Running', progress: worstCaseProgress(admitted) } : costOf(record, ended),
+    ...later ? { status: 'Running', progress: worstCaseProgress(admitted) } : costOf(record, ended),
     durationMs: Math.round(endedAt - arrivedAt),
     origin: originOf(admitted.routed, admitted.candidate),
     ...limits && { limits },
     ...job && { job: {
-      jobId: job.id, pollMs: clock.nowMs() + FIRST_POLL_MS, ...isBilledLater && { terms: encodeTerms(admitted) },
+      jobId: job.id, pollMs: clock.nowMs() + FIRST_POLL_MS, ...later && { terms: encodeTerms(admitted) },
     } },
   };
+}
+
+function isBilledLater({ job }: CallRecord): boolean {
+  return job?.consumed !== undefined;
 }
 
 function costOf(record: CallRecord, { admitted, outcome }: Ended): Pick<Settlement, 'status' | 'progress'> {

@@ -209,7 +209,7 @@ export interface StreamConverter {
   readonly terminal: boolean;
   /** The consumption so far; each push updates it. */
   readonly meter: Meter;
-  /** What the provider goes on with if the stream ends now; absent: nothing, or its id is not known yet. */
+  /** The job that the stream is about, as its latest event says; absent: none, or its id is not known yet. */
   readonly job?: ConvertedJob | undefined;
 }
 

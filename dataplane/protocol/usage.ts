@@ -6,6 +6,11 @@ import type { Meter, ReportedUsage } from './converter.ts';
 import { estimateOutputTokens } from './estimate.ts';
 import type { OutputTally } from './output-tally.ts';
 
+/** Whether the provider has produced anything. */
+export function hasOutput({ outputBytes, reported }: Meter): boolean {
+  return outputBytes > 0 || (reported.output ?? 0) > 0;
+}
+
 export const UNREPORTED_USAGE: ReportedUsage = {
   input: undefined, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined,
 };

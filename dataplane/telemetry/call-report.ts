@@ -80,7 +80,7 @@ export interface JobEnd {
   readonly model: string;
   readonly group: string;
   readonly channel: string;
-  readonly end: 'Completed' | 'Failed' | 'Deleted' | 'GivenUp';
+  readonly end: 'Completed' | 'Failed' | 'Cancelled' | 'Deleted' | 'GivenUp';
   /** Of a job that is billed at its end, whose call was reported without billing. */
   readonly billing?: NonNullable<CallReport['billing']>;
 }

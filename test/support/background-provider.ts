@@ -5,7 +5,8 @@ import { json, openaiError, sse } from './provider-answers.ts';
 
 /** What a background response reports once it has ended. */
 export interface BackgroundEnd {
-  readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled' | 'in_progress';
+  /** Providers have other words than OpenAI's, too. */
+  readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled' | 'in_progress' | 'processing';
   readonly text?: string;
   /** null: the provider reports none. */
   readonly usage?: { readonly input_tokens: number; readonly output_tokens: number } | null;
@@ -15,6 +16,10 @@ export interface BackgroundResponses {
   end(id: string, end: BackgroundEnd): void;
   /** What a cancellation makes of a running response. */
   cancelsAs: BackgroundEnd;
+  /** Whether it deletes responses, or fails to. */
+  deletes: boolean;
+  /** Whether its responses say that they are in the background. */
+  says: boolean;
   /** What comes after the first text of a stream: its end, or a step in which it is lost. */
   streamsAs: BackgroundEnd | Step;
   /** The provider's own ids, in the order of creation. */
@@ -30,6 +35,7 @@ export function serveBackground(provider: MockProvider): BackgroundResponses {
   const made: string[] = [];
   const responses: BackgroundResponses = {
     end: (id, end) => void ends.set(id, end), made, cancelsAs: { status: 'cancelled', usage: null }, streamsAs: CUT,
+    deletes: true, says: true,
   };
   provider.script((request) => answer(request, { ends, made, responses }));
   return responses;
@@ -54,12 +60,18 @@ function answer(request: RecordedRequest, { ends, made, responses }: Kept): Repl
   const known = ends.get(id);
   if (!known) return openaiError(404, `Response with id '${id}' not found.`);
   if (request.method === 'DELETE') {
+    if (!responses.deletes) return openaiError(503, 'not now');
     ends.delete(id);
     return json({ id, object: 'response.deleted', deleted: true });
   }
-  if (cancel !== undefined && known.status === 'in_progress') ends.set(id, responses.cancelsAs);
-  if (query.includes('stream=true')) return streamOf(id, known);
-  return json(backgroundResponse(id, ends.get(id) ?? known));
+  if (cancel !== undefined && !hasEnded(known)) ends.set(id, responses.cancelsAs);
+  if (query.includes('stream=true')) return streamOf(id, known.status === 'in_progress' ? responses.streamsAs : known);
+  const response = backgroundResponse(id, ends.get(id) ?? known);
+  return json(responses.says ? response : { ...response, background: undefined });
+}
+
+function hasEnded({ status }: BackgroundEnd): boolean {
+  return status !== 'in_progress' && status !== 'processing';
 }
 
 function streamOf(id: string, rest: BackgroundEnd | Step): Reply {

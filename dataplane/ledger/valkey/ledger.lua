@@ -840,6 +840,11 @@ function operation.job(uid, jobId)
   if not exists or job.k ~= uid then return { 'none' } end
   return tellJob(job)
 end
+function operation.channelJob(account, channel, jobId)
+  local job, exists = hash(base .. 'j:' .. channel .. '\n' .. jobId)
+  if not exists or job.A ~= account then return { 'none' } end
+  return tellJob(job)
+end
 function operation.due(nowMs, againMs, most)
   local reply = { 'jobs' }
   if tonumber(most) <= 0 then return reply end

@@ -162,7 +162,7 @@ export function progressArgs(progress: CallProgress, terms?: string): [cost: str
     lines && encodeLines(lines), upstreamCostNanoUsd === undefined ? undefined : String(upstreamCostNanoUsd), terms,
   ];
   const last = optional.findLastIndex((value) => value !== undefined);
-  stored.push(...optional.slice(0, last + 1).map((value) => value ?? ''));
+  stored.push(...optional.slice(0, last + 1).map((value) => value ?? null));
   return [String(costNanoUsd), JSON.stringify(stored)];
 }
 

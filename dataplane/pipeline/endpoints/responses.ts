@@ -20,6 +20,8 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
   // a conversion drops tools that the provider would run
   const converted = { ...facts, unbounded: facts.unbounded.filter(({ feature }) => feature !== 'ServerTools') };
   const template = templateIn(facts);
+  const unbounded = (candidate: Candidate): boolean =>
+    hasNoBound(usedAt(facts, candidate, conversionOf(candidate))) || costFields.length > 0;
   return {
     ...template !== undefined && { accountBoundField: template },
     ...facts.background === true && { background: true },
@@ -31,12 +33,13 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
       }
       checkAllowed(facts, candidate);
       checkCostFields(costFields, candidate);
+      if (facts.background === true && unbounded(candidate)) throw unboundedBackground();
     },
     ...conversationCall(facts),
     serviceTier: facts.serviceTier,
     region: facts.region,
     uses: (candidate) => usesOf(usedAt(facts, candidate, conversionOf(candidate))),
-    unbounded: (candidate) => hasNoBound(usedAt(facts, candidate, conversionOf(candidate))) || costFields.length > 0,
+    unbounded,
     converter: (candidate) => {
       const { target } = candidate;
       if (passesThrough(candidate)) return providerOf(target.protocol).responses;
@@ -88,6 +91,13 @@ function noTemplates(param: string): GatewayError {
 function noBackground(): GatewayError {
   const message = 'The field "background" needs a provider that stores the answer until it is fetched, which this one '
     + 'does not. Use "stream" for long answers.';
+  return new GatewayError('unsupported_parameter', message, { param: 'background' });
+}
+
+/** Its charge, which the bill cannot exceed, would not cover it. */
+function unboundedBackground(): GatewayError {
+  const message = 'The field "background" needs an upper bound of what the answer can cost, and this request has tools, '
+    + 'files or fields without one. Leave "background" out, or ask the platform team for prices of these tools.';
   return new GatewayError('unsupported_parameter', message, { param: 'background' });
 }
 

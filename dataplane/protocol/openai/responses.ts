@@ -40,9 +40,11 @@ export const responsesConverter: Converter = {
     if (!Array.isArray(response['output']) && !isGiven(response['status']))
       throw new SyntaxError('the answer is not a response');
     const sealed = new ResponseSeals(answer?.seal, answer?.notes?.sealedIds).apply(body, response);
+    const job = response['background'] === false ? undefined : jobOf(response);
+    if (!job && response['background'] === true) throw new SyntaxError('the answer has no id to fetch it by');
     return {
       body: sealed, meter: meterResponse(response), failed: isEmptyFailure(response),
-      ...isRunning(response) && isJobId(stringOf(response['id'])) && { job: jobOf(response) },
+      ...job?.state === 'Running' && { job },
     };
   },
   stream: (request) => openEventStream(new ResponsePassthrough(request), {
@@ -76,26 +78,29 @@ export function editRequest(
 /** A response that the provider makes in the background is stored under its id, and is read until it has ended. */
 export const responseJobs: Jobs = {
   path: (id) => `/responses/${encodeURIComponent(id)}`,
-  read: (body) => jobOf(parseObject(body)),
+  read(body) {
+    const job = jobOf(parseObject(body));
+    if (!job) throw new SyntaxError('the answer names no response');
+    return job;
+  },
 };
 
-function jobOf(response: JsonRecord): ConvertedJob {
+/** Undefined: the response has no id that can be asked for. */
+function jobOf(response: JsonRecord): ConvertedJob | undefined {
   const { id } = response;
-  if (typeof id !== 'string' || !isJobId(id)) throw new SyntaxError('the answer names no response');
-  return { id, ...readResponseState(response) };
+  return typeof id === 'string' && isJobId(id) ? { id, ...readResponseState(response) } : undefined;
 }
 
-/** How far a stored response is, and what it has consumed. */
+/** How far a stored response is, and what it has consumed. An unknown status counts as running. */
 export function readResponseState(response: JsonRecord): Pick<ConvertedJob, 'state' | 'consumed'> {
   const { status } = response;
-  const ended = status === 'failed' || status === 'cancelled' ? 'Failed' : 'Completed';
-  const state = isRunning(response) ? 'Running' : ended;
+  const state = ENDED[stringOf(status)] ?? 'Running';
   return { state, consumed: { meter: meterResponse(response), cancelled: status === 'cancelled' } };
 }
 
-function isRunning({ status }: JsonRecord): boolean {
-  return status === 'queued' || status === 'in_progress';
-}
+const ENDED: Readonly<Partial<Record<string, ConvertedJob['state']>>> = {
+  completed: 'Completed', incomplete: 'Completed', failed: 'Failed', cancelled: 'Failed',
+};
 
 /** The response failed without usage or output. */
 function isEmptyFailure({ status, usage, output }: JsonRecord): boolean {
@@ -108,7 +113,7 @@ class ResponsePassthrough implements EventHandler {
   readonly #request: StreamRequest;
   readonly #responseMeter = new ResponseMeter();
   readonly #seals: ResponseSeals;
-  /** The response, while the latest event about it says that it runs. */
+  /** A background response, as the latest event about it says. */
   #job: ConvertedJob | undefined;
   /** Set by the terminal event or an error. */
   #end: StreamEnd | undefined;
@@ -149,7 +154,7 @@ class ResponsePassthrough implements EventHandler {
     const ended = ENDS.has(type) || type === 'response.failed';
     if (isRecord(response)) {
       this.#responseMeter.addResponse(response, ended);
-      this.#job = isRunning(response) && isJobId(stringOf(response['id'])) ? jobOf(response) : undefined;
+      if (response['background'] === true) this.#job = jobOf(response);
     }
     const sealed = this.#seals.apply(event.raw, data);
     if (!ended) return [sealed];

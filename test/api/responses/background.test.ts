@@ -7,6 +7,7 @@ import type { BackgroundEnd, BackgroundResponses } from '../../support/backgroun
 import { chatModelsManifest } from '../../support/chat-models.ts';
 import { KEYS, platformManifest } from '../../support/manifests.ts';
 import { CUT, gate } from '../../support/mock-provider.ts';
+import { openaiError } from '../../support/provider-answers.ts';
 import { get, nothingLeaks, post, spending, startTestStack } from '../../support/api/test-stack.ts';
 import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
@@ -15,6 +16,21 @@ const PRICE = 2_000n;
 const LIMIT = 500;
 const DONE: BackgroundEnd = { status: 'completed', text: 'hi', usage: { input_tokens: 40, output_tokens: 9 } };
 
+/** A model whose searches are allowed without a price. */
+const SEARCH = ({ openaiUrl }: { readonly openaiUrl: string }): string => `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: searches}
+spec:
+  models: [{name: search-model, contextTokens: 1000, maxOutputTokens: 100, allow: [ServerTools]}]
+  channels: [{name: a, protocol: OpenAI, baseUrl: "${openaiUrl}/v1", endpoints: [Chat, Responses]}]
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: searches}
+spec: {models: [{name: search-model, vendor: V, quotaType: Token, modelRatio: "1"}]}
+`;
+
 let stack: TestStack;
 let provider: BackgroundResponses;
 let nowMs = Date.parse('2026-11-21T12:00:00Z');
@@ -22,7 +38,7 @@ let tick: () => void = () => undefined;
 
 beforeAll(async () => {
   stack = await startTestStack({
-    files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }),
+    files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls), 'search.yaml': SEARCH(urls) }),
     nowMs: () => nowMs,
     timers: { every: (_ms, each) => { tick = each; return () => { tick = () => undefined; }; } },
   });
@@ -52,8 +68,10 @@ async function make(more: object = {}): Promise<Made> {
   };
 }
 
-async function call(method: string, path: string): Promise<{ readonly status: number; readonly body: Json }> {
-  const headers = { authorization: `Bearer ${KEYS.main}` };
+async function call(
+  method: string, path: string, key: string = KEYS.main,
+): Promise<{ readonly status: number; readonly body: Json }> {
+  const headers = { authorization: `Bearer ${key}` };
   const response = await fetch(stack.gateway.url + path, { method, headers });
   return { status: response.status, body: await response.json() };
 }
@@ -126,7 +144,7 @@ describe('a background response', () => {
     assert.deepEqual([(await recordOf(empty.callId)).status, (await recordOf(half.callId)).status],
       ['Failed', 'ProviderCut']);
   });
-  it('that is cancelled is billed by its usage, or else by an estimate', async () => {
+  it('that is cancelled is billed by its usage, or else keeps its charge', async () => {
     const [known, unknown] = [await make(), await make()];
     let before = await spent();
     provider.cancelsAs = { status: 'cancelled', text: 'ha', usage: { input_tokens: 40, output_tokens: 3 } };
@@ -139,10 +157,9 @@ describe('a background response', () => {
     before = await spent();
     provider.cancelsAs = { status: 'cancelled', text: 'ha', usage: null };
     await call('POST', `/v1/responses/${unknown.id}/cancel`);
-    const estimated = await recordOf(unknown.callId);
-    assert.deepEqual([estimated.usage_source, estimated.output_tokens], ['Partial', 1]);
-    assert.ok(estimated.input_tokens > 0);
-    assert.ok(await spent() < before);
+    const { usage_source: source, status } = await recordOf(unknown.callId);
+    assert.deepEqual([source, status], ['Estimated', 'ClientClosed'], 'the model may have reasoned unseen');
+    assert.equal(await spent(), before);
   });
   it('is cancelled before it is deleted, so that it is billed', async () => {
     const before = await spent();
@@ -180,7 +197,8 @@ describe('a background response', () => {
     const charged = await spent() - before;
     provider.end(ownId, { status: 'completed', text: 'x', usage: { input_tokens: 40, output_tokens: 1_000_000 } });
     await call('GET', `/v1/responses/${id}`);
-    assert.ok(await spent() - before <= charged);
+    assert.equal(await spent() - before, BigInt(40 + LIMIT) * PRICE);
+    assert.ok(BigInt(40 + LIMIT) * PRICE <= charged);
     assert.equal((await recordOf(callId)).usage_source, 'Implausible');
   });
   it('is shown as ended only once it is billed', async () => {
@@ -205,11 +223,83 @@ describe('a background response', () => {
       return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
     };
     const before = await billed();
-    const { id, ownId } = await make();
+    const { id, ownId, callId } = await make();
     assert.equal(await billed(), before, 'it runs');
     provider.end(ownId, DONE);
-    await call('GET', `/v1/responses/${id}`);
+    for (let times = 0; times < 2; times++) await call('GET', `/v1/responses/${id}`);
+    await poll(callId);
     assert.equal(Math.round((await billed() - before) * 1e9), Number(49n * PRICE));
+  });
+  it('is billed by what the ledger knows of it, whatever the provider calls it', async () => {
+    const before = await spent();
+    const { id, ownId, callId } = await make();
+    provider.says = false;
+    provider.end(ownId, { status: 'processing' });
+    await call('GET', `/v1/responses/${id}`);
+    assert.equal((await recordOf(callId)).status, 'Running', 'an unknown status');
+    provider.end(ownId, DONE);
+    await call('GET', `/v1/responses/${id}`);
+    assert.equal(await spent() - before, 49n * PRICE);
+  });
+  it('is billed when another key of its account deletes it, and is no other account\'s', async () => {
+    const before = await spent();
+    const { id, callId } = await make();
+    assert.equal((await call('DELETE', `/v1/responses/${id}`, KEYS.poor)).status, 404);
+    provider.cancelsAs = { status: 'cancelled', usage: { input_tokens: 40, output_tokens: 2 } };
+    assert.equal((await call('DELETE', `/v1/responses/${id}`, KEYS.small)).body.deleted, true);
+    assert.equal(await spent() - before, 42n * PRICE);
+    assert.equal((await recordOf(callId)).status, 'ClientClosed');
+  });
+  it('whose deletion fails is billed when it ends', async () => {
+    const before = await spent();
+    const { id, ownId, callId } = await make();
+    Object.assign(provider, { cancelsAs: { status: 'in_progress' }, deletes: false });
+    assert.equal((await call('DELETE', `/v1/responses/${id}`)).status, 502);
+    assert.equal((await recordOf(callId)).status, 'Running');
+    provider.end(ownId, DONE);
+    await call('GET', `/v1/responses/${id}`);
+    assert.equal(await spent() - before, 49n * PRICE);
+  });
+  it('that its provider no longer has keeps its charge', async () => {
+    const before = await spent();
+    const { callId } = await make();
+    const charged = await spent() - before;
+    stack.openai.clear();
+    stack.openai.script(() => openaiError(404, 'no such response'));
+    await poll(callId);
+    assert.equal(await spent() - before, charged);
+    assert.equal((await recordOf(callId)).status, 'ProviderCut');
+  });
+  it('is fetched from a channel that gets no new calls', async () => {
+    const { id, ownId, callId } = await make();
+    const manifest = platformManifest({ openaiUrl: stack.openai.url, anthropicUrl: stack.anthropic.url });
+    const drained = manifest.replace('metadata: {name: openai}\nspec:\n  models:',
+      'metadata: {name: openai}\nspec:\n  drainedChannels: [direct]\n  models:');
+    assert.notEqual(drained, manifest);
+    await stack.gateway.write('platform.yaml', drained);
+    try {
+      provider.end(ownId, DONE);
+      const { status, body } = await call('GET', `/v1/responses/${id}`);
+      assert.deepEqual([status, body.status], [200, 'completed']);
+      assert.equal((await recordOf(callId)).status, 'Succeeded');
+    } finally {
+      await stack.gateway.write('platform.yaml', manifest);
+    }
+  });
+  it('is no video', async () => {
+    const { ownId, callId } = await make();
+    assert.equal((await get(stack, `/v1/videos/${ownId}`)).status, 404);
+    assert.equal((await call('DELETE', `/v1/videos/${ownId}`)).status, 404);
+    assert.equal((await recordOf(callId)).status, 'Running');
+    provider.end(ownId, DONE);
+    await poll(callId);
+  });
+  it('is refused if nothing bounds its price', async () => {
+    const tools = [{ type: 'web_search' }];
+    const asked = { model: 'search-model', input: 'hello', tools };
+    const answer = await post(stack, '/v1/responses', { ...asked, background: true });
+    assert.deepEqual([answer.status, answer.json().error.param], [400, 'background']);
+    assert.match(answer.json().error.message, /upper bound/);
   });
   it('is refused where no provider keeps it', async () => {
     for (const model of ['chat-model', 'claude-model']) {
@@ -245,8 +335,12 @@ describe('a streamed background response', () => {
     assert.ok(await spent() - before >= BigInt(LIMIT) * PRICE, 'charged');
     assert.equal((await recordOf(callId)).status, 'Running');
     const id = /mgw1_response_[\w-]+/.exec(answer.text)?.[0] ?? '';
+    provider.streamsAs = CUT;
+    const again = await get(stack, `/v1/responses/${id}?stream=true`);
+    assert.match(again.text, /upstream_error/, 'its provider breaks off again');
     provider.end(provider.made.at(-1) ?? '', DONE);
     const rest = await get(stack, `/v1/responses/${id}?stream=true&starting_after=1`);
+    assert.deepEqual([rest.headers.get('cache-control'), rest.headers.get('x-accel-buffering')], ['no-cache', 'no']);
     assert.match(rest.text, /event: response\.completed\n/);
     assert.equal(await spent() - before, 49n * PRICE);
     assert.equal((await recordOf(callId)).status, 'Succeeded');
@@ -267,7 +361,10 @@ describe('a streamed background response', () => {
     const callId = response.headers.get('x-request-id') ?? '';
     leaving.abort();
     holding.open();
-    while (stack.gateway.ledger.gauges().holds > 0) await new Promise((resolve) => { setImmediate(resolve); });
+    for (let turns = 0; stack.gateway.ledger.gauges().holds > 0; turns++) {
+      assert.ok(turns < 100_000, 'the call did not end');
+      await new Promise((resolve) => { setImmediate(resolve); });
+    }
     assert.equal((await recordOf(callId)).status, 'Running');
     provider.end(provider.made.at(-1) ?? '', DONE);
     await poll(callId);

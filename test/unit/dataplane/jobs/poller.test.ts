@@ -18,7 +18,7 @@ class Scene {
   readonly ends: string[] = [];
   readonly troubles: string[] = [];
   readonly dueMs = new Map<JobRecord, number>();
-  poll: PollerDeps['poll'] = () => Promise.resolve({ state: 'Running' });
+  poll: PollerDeps['poll'] = () => Promise.resolve(undefined);
   claimFails = false;
   ready = true;
   claims = 0;
@@ -91,7 +91,7 @@ describe('the poller', () => {
   for (const end of ['Completed', 'Failed'] as const) {
     it(`records once that a job has ${end.toLowerCase()}`, async () => {
       const scene = new Scene([job('v'), job('w')]);
-      scene.poll = ({ jobId }) => Promise.resolve({ state: jobId === 'v' ? end : 'Running' });
+      scene.poll = ({ jobId }) => Promise.resolve(jobId === 'v' ? { end } : undefined);
       await scene.pass(100);
       assert.deepEqual(scene.ends, [`v ${end}`]);
       assert.equal(scene.looks.filter((look) => look.startsWith('v')).length, 1);
@@ -101,13 +101,13 @@ describe('the poller', () => {
   it('ignores a provider\'s failures', async () => {
     const scene = new Scene([job('v')]);
     let looks = 0;
-    scene.poll = () => (++looks < 4 ? Promise.reject(new Error('502')) : Promise.resolve({ state: 'Failed' }));
+    scene.poll = () => (++looks < 4 ? Promise.reject(new Error('502')) : Promise.resolve({ end: 'Failed' as const }));
     await scene.pass(60);
     assert.deepEqual([scene.ends, scene.troubles], [['v Failed'], ['v: Error: 502', 'v: Error: 502', 'v: Error: 502']]);
     await scene.poller.stop();
   });
   const stuck: readonly [what: string, poll: PollerDeps['poll']][] =
-    [['runs', () => Promise.resolve({ state: 'Running' })],
+    [['runs', () => Promise.resolve(undefined)],
       ['cannot be asked about', () => Promise.reject(new Error('gone'))]];
   for (const [what, poll] of stuck) {
     it(`gives up a job after a day that still ${what}`, async () => {
@@ -126,14 +126,14 @@ describe('the poller', () => {
     await scene.pass(5);
     assert.deepEqual([scene.claims, scene.ends], [0, []]);
     scene.ready = true;
-    scene.poll = () => Promise.resolve({ state: 'Failed' });
+    scene.poll = () => Promise.resolve({ end: 'Failed' as const });
     await scene.pass(1);
     assert.deepEqual(scene.ends, ['v Failed']);
     await scene.poller.stop();
   });
   it('learns of a job\'s end before it gives it up', async () => {
     const scene = new Scene([job('v')]);
-    scene.poll = () => Promise.resolve({ state: 'Failed' });
+    scene.poll = () => Promise.resolve({ end: 'Failed' as const });
     scene.nowMs = 48 * 3_600_000;
     await scene.pass(2);
     assert.deepEqual(scene.ends, ['v Failed']);
@@ -164,7 +164,7 @@ describe('the poller', () => {
     it(`polls ${most} ${what} at once, and the next when one has responded`, async () => {
       const scene = new Scene(Array.from({ length: 100 }, (_none, index) => job(`v${index}`, 0, channelOf(index))));
       const waiting: (() => void)[] = [];
-      scene.poll = () => new Promise((resolve) => { waiting.push(() => resolve({ state: 'Completed' })); });
+      scene.poll = () => new Promise((resolve) => { waiting.push(() => resolve({ end: 'Completed' as const })); });
       await scene.pass(1);
       while (waiting.length > 0) {
         assert.ok(waiting.length <= most);

@@ -64,6 +64,17 @@ function recordScenarios(scenario: AddScenario): void {
     assert.equal(await ledger.readJob('key-1', 'job-b'), undefined);
   });
 
+  scenario('a job is found by its channel, by the account that paid for it', async ({ ledger }) => {
+    await make(ledger, 'a', 30n);
+    const find = (account: string, channel: string): Promise<JobRecord | undefined> =>
+      ledger.readChannelJob(account, channel, 'job-a');
+    assert.deepEqual(await find('team-a/team-a', 'anthropic/direct'), job('a', 'Running'));
+    assert.equal(await find('team-b/team-b', 'anthropic/direct'), undefined);
+    assert.equal(await find('team-a/team-a', 'anthropic/other'), undefined);
+    await ledger.finishJob(job('a', 'Running'), 'Completed');
+    assert.deepEqual(await find('team-a/team-a', 'anthropic/direct'), job('a', 'Completed'));
+  });
+
   scenario('a job is where the call ended', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 30n));
     const moved = { group: 'vip', channel: 'other/backup' };

@@ -7,6 +7,7 @@ import { costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
 import type { CompiledPrice } from '#ledger/price-sheet.ts';
 import type { BillLine, TokenCounts } from '#ledger/usage-record.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
+import { decodeTerms, encodeTerms } from '../../../../dataplane/pipeline/billing-terms.ts';
 import { progressOf } from '../../../../dataplane/pipeline/consumption.ts';
 import type { BillingTerms } from '../../../../dataplane/pipeline/consumption.ts';
 import { meterMessage } from '../../../../dataplane/protocol/anthropic/stream-meter.ts';
@@ -46,10 +47,18 @@ describe('an answer costs, to the nano-dollar,', () => {
   for (const each of fixture.cases) {
     test(each.name, () => {
       const reported = reportedBy(each);
-      const { tokens, usageSource, costNanoUsd: cost, lines: said = [] } = progressOf({
+      const activity = {
         meter: { reported, final: true, outputBytes: 0 }, sent: true, produced: true, holdLost: false, timedOut: false,
         countedOutput: undefined,
-      }, termsOf(each, tokensOf(reported)), 'Succeeded');
+      };
+      const terms = termsOf(each, tokensOf(reported));
+      const progress = progressOf(activity, terms, 'Succeeded');
+      // jobs, which are billed by terms that the ledger has kept, are of one model, and of no use without a bound
+      if (!reported.uses && !reported.parts?.some(({ model: other }) => other !== undefined)) {
+        const kept = decodeTerms(encodeTerms(terms)) ?? assert.fail();
+        assert.deepEqual(progressOf(activity, kept, 'Succeeded'), progress);
+      }
+      const { tokens, usageSource, costNanoUsd: cost, lines: said = [] } = progress;
       const bill = { costNanoUsd: cost, lines: said };
       assert.equal(usageSource, 'Provider');
       assert.deepEqual(tokens, tokensOf(reported));
@@ -80,7 +89,7 @@ function termsOf({ model, groupRatio, channel, asked }: PriceCase, tokens: Token
   return {
     outputLimit: tokens.output,
     bounds: { price, inputTokens, requestTokens: inputTokens, estimatedInputTokens: inputTokens },
-    candidate: { upstreamModel: model, priceOf: (other: string) => priceOf(other, groupRatio, channel) },
+    candidate: { upstreamModel: model, model: {}, priceOf: (other: string) => priceOf(other, groupRatio, channel) },
     routed: { call: {
       serviceTier: asked, generations: 1, unbounded: () => true, output: { answers: 1, predictionTokens: 0 },
     }, offer: { quotaType: 'Token' } },
