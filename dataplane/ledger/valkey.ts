@@ -22,7 +22,8 @@ import { parseValkeyUrl } from './valkey/location.ts';
 import { finishOperation, progressOperation } from './valkey/operations.ts';
 import type { RefillSource } from './valkey/refill.ts';
 import {
-  parseAccountSpending, parseFinishedJob, parseJob, parseKeySpending, parseNestedReply, parseRecord, readReply,
+  parseAccountSpending, parseFinishedJob, parseJob, parseJobRefund, parseKeySpending, parseNestedReply, parseRecord,
+  readReply,
 } from './valkey/replies.ts';
 import { deliverPending, settle } from './valkey/settlements.ts';
 
@@ -158,6 +159,9 @@ class ValkeyLedger implements Ledger {
     const bucket = this.#instance.bucketOfAccount(job.origin.account);
     const reply = await bucket.execute(finishOperation(job, state, bill));
     if (reply[0] === 'none') throw new LedgerUnavailable('no such job');
+    const { charged, endedMs, record } = parseJobRefund(reply);
+    // in case the store loses it
+    if (record) await this.#instance.journal.addEnded(record, [job.jobId, charged, endedMs, job.origin.channel]);
     return readReply(reply, bill ? parseFinishedJob : parseJob);
   }
 

@@ -9,6 +9,7 @@ import type { LedgerHealth } from '../ledger.ts';
 import { Bucket } from './bucket.ts';
 import type { BucketSettings } from './bucket.ts';
 import type { Epoch, RestoreReason, RestorePlan } from './epoch.ts';
+import { REFILL_END } from './journal.ts';
 import type { SettlementJournal } from './journal.ts';
 import type { ValkeyConnection } from './connection.ts';
 import { bucketBases, bucketOf, describeLocation } from './location.ts';
@@ -57,6 +58,8 @@ const POLL_MS = 5;
 const NO_JOB = ['', '0', ''];
 /** The range of a refill operation's arguments that create its job. */
 const JOB_OF_REFILL = [19, 22] as const;
+/** The range of a refillEnd operation's arguments that name the job's end. */
+const JOB_OF_REFILL_END = [0, 4] as const;
 
 export class Instance {
   readonly buckets: readonly Bucket[];
@@ -76,8 +79,9 @@ export class Instance {
     this.buckets = bucketBases(deps.location).map((base, index) => new Bucket({
       connection: deps.connection, base, settings: deps.settings,
       collectRestores: (reason, epoch, previous) => this.#restores({ index, base, epoch, previous }, reason),
-      onRestored: ({ args }, [, ...record]) => {
-        void this.journal.addSettled(['settled', ...record], args.slice(...JOB_OF_REFILL));
+      onRestored: ({ name, args }, [, ...record]) => {
+        if (name === REFILL_END) void this.journal.addEnded(['settled', ...record], args.slice(...JOB_OF_REFILL_END));
+        else void this.journal.addSettled(['settled', ...record], args.slice(...JOB_OF_REFILL));
       },
       latestStart: () => this.journal.latestStart(base),
       onRejoined: ({ reason, restored, epoch }) => {

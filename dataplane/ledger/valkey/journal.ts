@@ -38,6 +38,11 @@ export interface SettlementJournal {
    * Never rejects.
    */
   addSettled(reply: Reply, job: readonly string[], change?: string): Promise<void>;
+  /**
+   * Records that a job's bill has replaced the charge of its call. `reply` is the call's record in the form of a full
+   * reply, `job` are the arguments that name the job's end. Never rejects.
+   */
+  addEnded(reply: Reply, job: readonly string[]): Promise<void>;
   /** Records that a settlement is dropped, because the store knows no such hold. */
   addDropped(callId: string): void;
   /** Records that later settlements in this bucket belong to this epoch. */
@@ -58,17 +63,23 @@ export interface JournalOptions {
   readonly monotonicMs?: () => number;
 }
 
-/** P: pending. C: committed. D: dropped. E: an epoch began in a bucket. Versions of the program share this format. */
+/**
+ * P: pending. C: committed. F: a committed call's job ended with a bill. D: dropped. E: an epoch began in a bucket.
+ * Versions of the program share this format.
+ */
 type Line = readonly ['P', PendingSettlement] | Committed | readonly ['D', string]
   | readonly ['E', base: string, epoch: string, start?: number];
-type Committed = readonly ['C', callId: string, reply: Reply, job: readonly string[], change?: string];
+type Committed = readonly ['C' | 'F', callId: string, reply: Reply, job: readonly string[], change?: string];
 
+/** The operation that restores a job's end. */
+export const REFILL_END = 'refillEnd';
 /** How many epochs of a bucket are kept. */
 const MAX_EPOCHS = 8;
 
 /** A journal that keeps nothing, for tests. */
 export const NO_JOURNAL: SettlementJournal = {
-  undelivered: [], addPending: () => undefined, addSettled: async () => undefined, addDropped: () => undefined,
+  undelivered: [], addPending: () => undefined, addSettled: async () => undefined,
+  addEnded: async () => undefined, addDropped: () => undefined,
   beginEpoch: () => undefined, latestStart: () => 0, refills: async () => [], close: async () => undefined,
 };
 
@@ -91,6 +102,11 @@ export async function openJournal(options: JournalOptions): Promise<SettlementJo
       const [, , callId = ''] = reply;
       waiting.delete(callId);
       files.append(lineOf(change === undefined ? ['C', callId, reply, job] : ['C', callId, reply, job, change]));
+      return files.written();
+    },
+    addEnded(reply, job) {
+      const [, , callId = ''] = reply;
+      files.append(lineOf(['F', callId, reply, job]));
       return files.written();
     },
     addDropped(callId) {
@@ -121,11 +137,16 @@ function* keptLines(waiting: ReadonlyMap<string, PendingSettlement>, epochs: Epo
   for (const each of waiting.values()) yield ['P', each];
 }
 
-/** The operation that restores a settlement. `since`: 1 if it was acknowledged in the current epoch. */
-function refillOperation([, callId, reply, job, change]: Committed, since: '' | '1' | 'missed'): Operation {
+/**
+ * The operation that restores a settlement, or the end of its job. `since`: 1 if it was acknowledged in the current
+ * epoch.
+ */
+function refillOperation([kind, callId, reply, job, change]: Committed, since: '' | '1' | 'missed'): Operation {
   const [, account = '', , keyUid = '', ...rest] = reply;
-  const ends = [...job, since, ...change === undefined ? [] : [change]];
-  return { name: 'refill', args: [callId, keyUid, account, ...rest, ...ends] };
+  const call = [callId, keyUid, account, ...rest];
+  const ends = [since, ...change === undefined ? [] : [change]];
+  return kind === 'F' ? { name: REFILL_END, args: [...job, ...call, ...ends] }
+    : { name: 'refill', args: [...call, ...job, ...ends] };
 }
 
 async function* linesOf(paths: readonly string[], waiting: readonly string[]): AsyncGenerator<Line> {
@@ -145,7 +166,7 @@ async function readRefills(lines: AsyncIterable<Line>, scope: BucketScope): Prom
   let isOfEpoch = false;
   for await (const line of lines) {
     if (line[0] === 'E') isOfEpoch ||= line[1] === base && line[2] === epoch;
-    if (line[0] !== 'C' || !accepts(line[2][1] ?? '')) continue;
+    if ((line[0] !== 'C' && line[0] !== 'F') || !accepts(line[2][1] ?? '')) continue;
     operations.delete(line[1]);
     operations.set(line[1], refillOperation(line, isOfEpoch ? '1' : missed ? 'missed' : ''));
   }
@@ -201,7 +222,8 @@ function isLine(line: unknown): line is Line {
   if (!Array.isArray(line)) return false;
   switch (line[0]) {
     case 'P': return typeof line[1] === 'object' && line[1] !== null;
-    case 'C': return Array.isArray(line[2]) && Array.isArray(line[3]);
+    case 'C':
+    case 'F': return Array.isArray(line[2]) && Array.isArray(line[3]);
     case 'E': return typeof line[1] === 'string' && typeof line[2] === 'string';
     default: return line[0] === 'D';
   }

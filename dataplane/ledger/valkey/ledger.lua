@@ -857,42 +857,49 @@ function operation.due(nowMs, againMs, most)
   end
   return reply
 end
+-- Ends a job. Its hash keeps the state, without the terms of its bill.
+local function endJob(name, channel, jobId, state)
+  call('HSET', name, 's', state, 'p', '')
+  call('ZREM', base .. 'jq', channel .. '\n' .. jobId)
+end
+
 -- Replaces what a job was billed by its cost, where it was billed, and gives the rest back. `p` is empty for a refund,
--- whose record keeps its tokens. Returns what was billed and what was not.
+-- whose record keeps its tokens. Returns the call's record, with its balances for the journal; nil: it is forgotten.
 local function rebill(job, cost, p, status)
   local charged = money(job.c)
   local billed = least(charged, cost)
-  local unbilled = sub(cost, billed)
   local key, account = loadKey(job.k), loadAccount(job.A)
-  local tallies = { key.total, account }
-  tallies[#tallies + 1] = findWindow(key, 'd', tonumber(job.d))
-  tallies[#tallies + 1] = findWindow(key, 'm', tonumber(job.m))
-  giveBack(tallies, sub(charged, billed))
+  local day = findWindow(key, 'd', tonumber(job.d)) or window('d', tonumber(job.d))
+  local month = findWindow(key, 'm', tonumber(job.m)) or window('m', tonumber(job.m))
+  giveBack({ key.total, account, day, month }, sub(charged, billed))
   saveKey(key)
   saveAccount(account)
-  count()
+  local n = count()
+  local unbilled = sub(cost, billed)
   local _, _, pointer = loadCall(job.i)
   local record = pointer and readRecord(pointer)
   if record then
-    record.c, record.u, record.s = digits(billed), digits(unbilled), status
+    record.c, record.u, record.s, record.n = digits(billed), digits(unbilled), status, n
     if p ~= '' then record.p = p end
     replaceRecord(record)
   end
-  return digits(billed), digits(unbilled)
+  return digits(billed), digits(unbilled), record and settled(record, key, account, day, month)
 end
--- Without `cost`, `p` and `status` the job keeps its charge. The reply ends with what was billed and what was not.
+-- Without `cost`, `p` and `status` the job keeps its charge. The reply ends with what was billed and what was not, the
+-- charge, the time, and the record for the journal.
 function operation.finish(channel, jobId, state, cost, p, status)
   local name = base .. 'j:' .. channel .. '\n' .. jobId
   local job, exists = hash(name)
   if not exists then return { 'none' } end
   if job.s ~= 'Running' then return tellJob(job) end
   job.s, job.p = state, ''
-  local billed, unbilled
-  if cost then billed, unbilled = rebill(job, money(cost), p, status) end
-  call('HSET', name, 's', state, 'p', '')
-  call('ZREM', base .. 'jq', channel .. '\n' .. jobId)
   local reply = tellJob(job)
-  reply[10], reply[11] = billed, unbilled
+  if cost then
+    local record
+    reply[10], reply[11], record = rebill(job, money(cost), p, status)
+    reply[12], reply[13], reply[14] = job.c, whole(now), record and cjson.encode(record) or ''
+  end
+  endJob(name, channel, jobId, state)
   return reply
 end
 
@@ -954,11 +961,38 @@ local function raise(tally, spent)
   tally.spent = spent
   return true
 end
-local function reckon(way, tally, after, cost)
+local function reckon(way, tally, after, by)
   if way == 'set' then tally.spent = money(after)
   elseif way == 'raise' then raise(tally, money(after))
   elseif way == 'join' then move(tally, 'spent', money(after))
-  elseif way == 'add' then move(tally, 'spent', money(cost)) end
+  elseif way == 'add' then move(tally, 'spent', by) end
+end
+
+-- Enters a change from a journal into the balances. `after` has what was spent after change `n`, `by` what the change
+-- added. Returns its number in this epoch, and whether it is a new one.
+local function reenter(key, account, day, month, after, change, by)
+  local n, own, anew = change.n, change.own, epoch[2] == 'set' and refilling
+  local accountWay = wayOf(account, own, anew, change.since, change.endedMs)
+  local keyWay = wayOf(key, own, anew, change.since, change.endedMs)
+  -- a line of another process may be the latest of this window, but not of the key
+  local windowWay = anew and not keyWay and 'raise' or keyWay
+  reckon(accountWay, account, after.account, by)
+  reckon(keyWay, key.total, after.total, by)
+  reckon(windowWay, day, after.day, by)
+  reckon(windowWay, month, after.month, by)
+  if accountWay == 'set' or accountWay == 'join' then account.refilled = n end
+  if keyWay == 'set' or keyWay == 'join' then key.refilled = n end
+  if anew or accountWay == 'join' then reachEarlier(account, n) end
+  if anew or keyWay == 'join' then reachEarlier(key, n) end
+  saveKey(key)
+  saveAccount(account)
+  local latest = count()
+  if n > latest then
+    changes = n + 1
+    latest = changes
+  end
+  local isNew = accountWay == 'add' or accountWay == 'join' or keyWay == 'add' or keyWay == 'join'
+  return isNew and latest or own, isNew
 end
 
 -- The store had lost a settlement, and the call was reaped: the balances become what had been acknowledged.
@@ -997,37 +1031,46 @@ function operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, d
     moveAll({ dayWindow, monthWindow, key.total, account }, 'held', hold.a, true)
     dayWindow.calls, monthWindow.calls = dayWindow.calls - 1, monthWindow.calls - 1
   end
-  own = tonumber(own) or n
-  local endedMs = tonumber(t) + tonumber(duration)
-  local accountWay, keyWay = wayOf(account, own, anew, since, endedMs), wayOf(key, own, anew, since, endedMs)
-  local windowWay = keyWay
-  if anew and (keyWay == 'set' or not keyWay) then windowWay = 'raise' end
-  reckon(accountWay, account, accountSpent, cost)
-  reckon(keyWay, key.total, total, cost)
-  reckon(windowWay, dayWindow, daySpent, cost)
-  reckon(windowWay, monthWindow, monthSpent, cost)
-  if accountWay == 'set' or accountWay == 'join' then account.refilled = n end
-  if keyWay == 'set' or keyWay == 'join' then key.refilled = n end
-  if anew or accountWay == 'join' then reachEarlier(account, n) end
-  if anew or keyWay == 'join' then reachEarlier(key, n) end
   if key.last == 0 then key.last = now end
-  saveKey(key)
-  saveAccount(account)
   if hold then listsOf(hold.I) end
   if jobId ~= '' then seeJobs() end
-  local latest = count()
-  if n > latest then
-    changes = n + 1
-    latest = changes
-  end
-  local isNew = accountWay == 'add' or accountWay == 'join' or keyWay == 'add' or keyWay == 'join'
-  record.n = isNew and latest or own
-  record.mark = markOf(record.n, dayWindow, monthWindow)
+  local after = { account = accountSpent, total = total, day = daySpent, month = monthSpent }
+  local change = { n = n, own = tonumber(own) or n, since = since, endedMs = tonumber(t) + tonumber(duration) }
+  local number, isNew = reenter(key, account, dayWindow, monthWindow, after, change, money(cost))
+  record.n = number
+  record.mark = markOf(number, dayWindow, monthWindow)
   writeRecord(accountId, record)
   if hold then strike(hold.I, id) end
   if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, accountId, day, month) end
   if not isNew then return { 'refilled' } end
   -- it is a change of this epoch now, and the journal learns its number
+  local reply = settled(record, key, account, dayWindow, monthWindow)
+  reply[1] = 'refilled'
+  return reply
+end
+-- Restores the end of a job, whose bill replaced `charged`, from a journal. `endedMs`: when it ended.
+function operation.refillEnd(jobId, charged, endedMs, channel, id, uid, accountId, t, o, p, cost, unbilled, status,
+  duration, spent, remaining, n, accountSpent, total, daySpent, monthSpent, day, month, since, own)
+  local state, _, pointer = loadCall(id)
+  -- with the job, the store has lost its call: that is restored as it ended, without a job that could end again
+  if state ~= 'S' then
+    return operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n,
+      accountSpent, total, daySpent, monthSpent, day, month, '', '0', channel, since, own)
+  end
+  local name = base .. 'j:' .. channel .. '\n' .. jobId
+  local record, job = readRecord(pointer), hash(name)
+  if not record or job.s ~= 'Running' then return { 'known' } end
+  local key, account = loadKey(uid), loadAccount(accountId)
+  local dayWindow, monthWindow = openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month))
+  seeJobs()
+  n = tonumber(n)
+  local after = { account = accountSpent, total = total, day = daySpent, month = monthSpent }
+  local change = { n = n, own = tonumber(own) or n, since = since, endedMs = tonumber(endedMs) }
+  local number, isNew = reenter(key, account, dayWindow, monthWindow, after, change, sub(money(cost), money(charged)))
+  record.p, record.c, record.u, record.s, record.n = p, cost, unbilled, status, number
+  replaceRecord(record)
+  endJob(name, channel, jobId, status == 'Refunded' and 'Failed' or 'Completed')
+  if not isNew then return { 'refilled' } end
   local reply = settled(record, key, account, dayWindow, monthWindow)
   reply[1] = 'refilled'
   return reply

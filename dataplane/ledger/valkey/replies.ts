@@ -96,6 +96,14 @@ export function parseFinishedJob(reply: Reply): FinishedJob {
   return { ...job, billed: { costNanoUsd: parseAmount(billed), unbilledNanoUsd: parseAmount(unbilled) } };
 }
 
+/** The part of the reply of `finish` that the journal keeps; `record` is undefined if nothing was refunded. */
+export function parseJobRefund(reply: Reply): {
+  readonly charged: string; readonly endedMs: string; readonly record: Reply | undefined;
+} {
+  const [charged = '', endedMs = '', record = ''] = reply.slice(BILLED + 2);
+  return { charged, endedMs, record: record === '' ? undefined : parseNestedReply(record) };
+}
+
 /** Parses the reply of `account`. */
 export function parseAccountSpending([, spent, held]: Reply): AccountSpending {
   return { spentNanoUsd: parseAmount(spent), heldNanoUsd: parseAmount(held) };
