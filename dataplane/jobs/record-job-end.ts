@@ -1,6 +1,6 @@
 /** Records a job's end in the ledger, and reports it to telemetry. */
-import type { JobBill, JobRecord } from '../ledger/ledger.ts';
 import { sanitizeProgress } from '../ledger/amounts.ts';
+import type { JobBill, JobRecord } from '../ledger/ledger.ts';
 import type { CallStatus } from '../ledger/usage-record.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import type { JobEnd } from '../telemetry/call-report.ts';
@@ -14,11 +14,8 @@ type RecordingDeps = Pick<PipelineDeps, 'ledger' | 'telemetry'>;
  */
 export async function recordJobEnd(deps: RecordingDeps, job: JobRecord, ended: EndedJob): Promise<void> {
   const { end } = ended;
-  const isBilledLater = job.terms !== undefined;
-  const bill = ended.bill ?? (isBilledLater ? await chargeOf(deps, job, end) : undefined);
-  const isFailure = end === 'Failed' || end === 'Cancelled';
-  // without a bill, a failure would refund everything
-  const wanted = isFailure && (bill || !isBilledLater) ? 'Failed' : 'Completed';
+  const bill = ended.bill ?? await chargeOf(deps, job, end);
+  const wanted = stateAfter(job, end, bill);
   const { state, billed } = await deps.ledger.finishJob(job, wanted, bill);
   // another process or request has recorded and reported it first
   if (state !== wanted || (bill && !billed)) return;
@@ -29,9 +26,18 @@ export async function recordJobEnd(deps: RecordingDeps, job: JobRecord, ended: E
   });
 }
 
-/** The charge as a bill; undefined: the ledger has forgotten the call's record. */
-async function chargeOf({ ledger }: RecordingDeps, { origin }: JobRecord, end: JobEnd['end']):
-Promise<JobBill | undefined> {
+/** Without a bill, a failure refunds everything. */
+function stateAfter({ terms }: JobRecord, end: JobEnd['end'], bill: JobBill | undefined): 'Completed' | 'Failed' {
+  return FAILURES.has(end) && (bill !== undefined || terms === undefined) ? 'Failed' : 'Completed';
+}
+
+const FAILURES: ReadonlySet<JobEnd['end']> = new Set(['Failed', 'Cancelled']);
+
+/** The charge as a bill; undefined: the job is not billed at its end, or the ledger has forgotten the call's record. */
+async function chargeOf(
+  { ledger }: RecordingDeps, { origin, terms }: JobRecord, end: JobEnd['end'],
+): Promise<JobBill | undefined> {
+  if (terms === undefined) return undefined;
   const record = await ledger.readUsage(origin.keyUid, origin.callId);
   return record && { status: STATUSES[end], progress: sanitizeProgress(record) };
 }

@@ -166,11 +166,15 @@ async function readRefills(lines: AsyncIterable<Line>, scope: BucketScope): Prom
   let isOfEpoch = false;
   for await (const line of lines) {
     if (line[0] === 'E') isOfEpoch ||= line[1] === base && line[2] === epoch;
-    if ((line[0] !== 'C' && line[0] !== 'F') || !accepts(line[2][1] ?? '')) continue;
+    if (!isCommitted(line) || !accepts(line[2][1] ?? '')) continue;
     operations.delete(line[1]);
     operations.set(line[1], refillOperation(line, isOfEpoch ? '1' : missed ? 'missed' : ''));
   }
   return [...operations.values()];
+}
+
+function isCommitted(line: Line): line is Committed {
+  return line[0] === 'C' || line[0] === 'F';
 }
 
 function lineOf(line: Line): string {

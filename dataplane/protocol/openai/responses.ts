@@ -40,12 +40,8 @@ export const responsesConverter: Converter = {
     if (!Array.isArray(response['output']) && !isGiven(response['status']))
       throw new SyntaxError('the answer is not a response');
     const sealed = new ResponseSeals(answer?.seal, answer?.notes?.sealedIds).apply(body, response);
-    const job = response['background'] === false ? undefined : jobOf(response);
-    if (!job && response['background'] === true) throw new SyntaxError('the answer has no id to fetch it by');
-    return {
-      body: sealed, meter: meterResponse(response), failed: isEmptyFailure(response),
-      ...job?.state === 'Running' && { job },
-    };
+    const job = runningJob(response);
+    return { body: sealed, meter: meterResponse(response), failed: isEmptyFailure(response), ...job && { job } };
   },
   stream: (request) => openEventStream(new ResponsePassthrough(request), {
     client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES,
@@ -84,6 +80,15 @@ export const responseJobs: Jobs = {
     return job;
   },
 };
+
+/** The job that a whole response is about; undefined: none that runs. Throws SyntaxError if it cannot be asked for. */
+function runningJob(response: JsonRecord): ConvertedJob | undefined {
+  const { background } = response;
+  if (background === false) return undefined;
+  const job = jobOf(response);
+  if (!job && background === true) throw new SyntaxError('the answer has no id to fetch it by');
+  return job?.state === 'Running' ? job : undefined;
+}
 
 /** Undefined: the response has no id that can be asked for. */
 function jobOf(response: JsonRecord): ConvertedJob | undefined {
