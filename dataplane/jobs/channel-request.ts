@@ -149,7 +149,8 @@ export async function pollJob(
       return outcomeOf(job, at.jobs.read(await readWholeBody(response, { about, maxBytes })));
     } catch (error) {
       // nobody will learn how a response ended that its provider no longer has
-      if (about === 'response' && error instanceof GatewayError && error.code === 'not_found') return { end: 'GivenUp' };
+      const isGone = about === 'response' && error instanceof GatewayError && error.code === 'not_found';
+      if (isGone) return { end: 'GivenUp' };
       throw error;
     }
   });

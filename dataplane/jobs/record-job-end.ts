@@ -1,5 +1,4 @@
 /** Records a job's end in the ledger, and reports it to telemetry. */
-import { sanitizeProgress } from '../ledger/amounts.ts';
 import type { JobBill, JobRecord } from '../ledger/ledger.ts';
 import type { CallStatus } from '../ledger/usage-record.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
@@ -9,8 +8,8 @@ import type { EndedJob } from './job-outcome.ts';
 type RecordingDeps = Pick<PipelineDeps, 'ledger' | 'telemetry'>;
 
 /**
- * Resolves when the end is recorded and what was charged too much is refunded. A job that is billed at its end keeps its
- * charge if there is no bill. Rejects with LedgerUnavailable.
+ * Resolves when the end is recorded and what was charged too much is refunded. A job that is billed at its end keeps
+ * its charge if there is no bill. Rejects with LedgerUnavailable.
  */
 export async function recordJobEnd(deps: RecordingDeps, job: JobRecord, ended: EndedJob): Promise<void> {
   const { end } = ended;
@@ -39,7 +38,12 @@ async function chargeOf(
 ): Promise<JobBill | undefined> {
   if (terms === undefined) return undefined;
   const record = await ledger.readUsage(origin.keyUid, origin.callId);
-  return record && { status: STATUSES[end], progress: sanitizeProgress(record) };
+  if (!record) return undefined;
+  const { costNanoUsd, tokens, usageSource, lines, upstreamCostNanoUsd } = record;
+  return { status: STATUSES[end], progress: {
+    costNanoUsd, tokens, usageSource, ...lines && { lines },
+    ...upstreamCostNanoUsd !== undefined && { upstreamCostNanoUsd },
+  } };
 }
 
 const STATUSES: Readonly<Record<JobEnd['end'], CallStatus>> = {

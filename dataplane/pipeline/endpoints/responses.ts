@@ -96,8 +96,8 @@ function noBackground(): GatewayError {
 
 /** Its charge, which the bill cannot exceed, would not cover it. */
 function unboundedBackground(): GatewayError {
-  const message = 'The field "background" needs an upper bound of what the answer can cost, and this request has tools, '
-    + 'files or fields without one. Leave "background" out, or ask the platform team for prices of these tools.';
+  const message = 'The field "background" needs an upper bound of what the answer can cost, and this request has '
+    + 'tools, files or fields without one. Leave "background" out, or ask the platform team for prices of these tools.';
   return new GatewayError('unsupported_parameter', message, { param: 'background' });
 }
 

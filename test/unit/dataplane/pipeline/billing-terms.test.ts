@@ -15,7 +15,9 @@ const price = compilePrice({
   quotaType: 'Token', modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
   requestNanoUsd: 0n, ratioBaseUsdE9: 2_000_000_000n,
   usdPerMillion: { input: 3_000_000_000n, output: 15_000_000_000n, reasoning: 20_000_000_000n },
-  contextTiers: [{ above: 1_000, usdPerMillion: undefined, inputMultiplierE9: 2_000_000_000n, outputMultiplierE9: 1_500_000_000n }],
+  contextTiers: [{
+    above: 1_000, usdPerMillion: undefined, inputMultiplierE9: 2_000_000_000n, outputMultiplierE9: 1_500_000_000n,
+  }],
   serviceTiers: [{ name: 'priority', usdPerMillion: undefined, multiplierE9: 2_000_000_000n, contextTiers: [] }],
   regions: [{ name: 'us', multiplierE9: 1_100_000_000n }],
 }, ONE_E18);
@@ -24,7 +26,8 @@ const TERMS: BillingTerms = {
   bounds: {
     price, requestTokens: 2_000, inputTokens: 2_000, estimatedInputTokens: 1_500,
     reach: {
-      oneHourCache: false, serviceTiers: ['standard', 'priority'], regions: ['us'], modalities: [], uses: {}, requests: 1,
+      oneHourCache: false, serviceTiers: ['standard', 'priority'], regions: ['us'], modalities: [], uses: {},
+      requests: 1,
     },
   },
   outputLimit: 500,
