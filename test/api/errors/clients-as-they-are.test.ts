@@ -150,7 +150,7 @@ describe('a path that the gateway does not serve', () => {
       ['/v1/batches', /by itself/], ['/v1/messages/batches', /by itself/], ['/v1/files', /base64/],
       ['/v1/moderations', /classify/], ['/v1/audio/transcriptions', /Audio is not served/],
       ['/v1/completions', /chat\/completions/], ['/v1/complete', /\/v1\/messages/],
-      ['/v1/assistants', /your side/],
+      ['/v1/assistants', /POST \/v1\/conversations/], ['/v1/vector_stores', /your side/],
     ] as const) {
       const answer = await post(stack, path, {});
       assert.equal(answer.status, 404, path);
