@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { Hold } from '#ledger/balances.ts';
 import { readKeySpending } from '#ledger/ledger-core.ts';
+import type { BillLine } from '#ledger/usage-record.ts';
 import { readLedgerOnDisk } from '../../test/support/ledger-on-disk.ts';
 import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';
 import type { AccountName, KeyName } from './config.ts';
@@ -34,6 +35,8 @@ export interface LedgerRecord {
   readonly unbilledNanoUsd: bigint;
   /** Undefined: unknown. */
   readonly upstreamCostNanoUsd?: bigint;
+  /** The lines of its bill; undefined: none. */
+  readonly lines?: readonly BillLine[];
   /** Time from the call's arrival to its settlement, by its process's clock. */
   readonly durationMs: number;
 }

@@ -169,7 +169,9 @@ const REASONS: Readonly<Record<number, (each: Circumstances) => boolean>> = {
 };
 
 /** Models that have a channel where nobody listens. */
-const FAILS_WITHOUT_PROVIDER: ReadonlySet<string> = new Set(['gpt-model', 'flat-model', 'image-model', 'embed-model']);
+const FAILS_WITHOUT_PROVIDER: ReadonlySet<string> = new Set([
+  'gpt-model', 'flat-model', 'omni-model', 'image-model', 'sized-image-model', 'embed-model',
+]);
 
 function isOverloaded(fate: Fate): boolean {
   return fate.kind === 'refusal' ? fate.status === 529 : fate.kind === 'answer' && fate.broken?.how === 'error event';
