@@ -104,30 +104,29 @@ function channelsOf({ status, channel }: LedgerRecord): readonly string[] {
   return [channel, ...Object.keys(CHANNELS).filter((name) => name.startsWith(route))];
 }
 
-type Way = Pick<Priced, 'tier' | 'region' | 'searches' | 'details' | 'requests' | 'look'>;
+type Way = Pick<Priced, 'tier' | 'region' | 'searches' | 'details' | 'requests' | 'look' | 'served'>;
 
 /**
  * What the answer says of its price; of an answer that is not whole, or whose usage is missing or no JSON, each part of
  * it may not have been seen. A region that nothing names is the one that the client asked for, also of a call that
- * reached no channel. So are the size and quality of images. Searches count up to the limit of the request.
+ * reached no channel. Searches count up to the limit of the request.
  */
 function waysOf(each: Case): readonly Way[] {
   const { call: { plan }, attempts, record } = each;
   const { fate, asked } = attempts.at(-1) ?? {};
   const wish = regionIn(plan);
   const look = lookIn(plan);
-  const unseen: Way = { tier: undefined, region: wish, searches: 0, details: NO_PARTS, requests: [], look };
+  const unseen: Way =
+    { tier: undefined, region: wish, searches: 0, details: NO_PARTS, requests: [], look, served: {} };
   if (fate?.kind !== 'answer' || !asked) return [unseen];
   const { tier, region = wish, figures } = fate;
   const seen: Way = {
-    tier, region, searches: Math.min(figures?.searches ?? 0, asked.searches), details: partsOf(fate),
-    requests: requestsOf(fate),
-    look: { size: fate.look.size ?? look.size, quality: fate.look.quality ?? look.quality },
+    tier, region, searches: Math.min(figures?.searches ?? 0, asked.searches), details: partsOf(fate, asked),
+    // what was capped or estimated is not what the list says
+    requests: record?.usageSource === 'Provider' ? requestsOf(fate) : [], look, served: fate.look,
   };
-  if (record?.status === 'Succeeded' && (asked.kind === 'images' || (fate.lie !== 'none' && fate.lie !== 'NaN'))) {
-    const isCapped = expectedTokens(plan, fate, asked).source === 'Implausible';
-    return [isCapped ? { ...seen, requests: [] } : seen];
-  }
+  if (record?.status === 'Succeeded' && (asked.kind === 'images' || (fate.lie !== 'none' && fate.lie !== 'NaN')))
+    return [seen];
   return mixtures(seen, unseen).filter(({ requests }) =>
     record && Object.values(restOf(record.tokens, requests)).every((count) => count >= 0));
 }

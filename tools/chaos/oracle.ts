@@ -12,7 +12,7 @@ import type { ChannelName, Config, GroupName, KeyName, ModelName, Price } from '
 import {
   CHANNEL_PRICES, COST_CHANNELS, COSTS, DETAILS, IMAGES, RATES, REGION, REGIONS, SEARCHES, STEPS, TIER, TIERS,
 } from './price-extras.ts';
-import type { Detail, Look, Rates } from './price-extras.ts';
+import type { Detail, ImagePrice, Look, Rates } from './price-extras.ts';
 import { LETTER_BYTES } from './fate.ts';
 import type { AnswerFate, Asked } from './fate.ts';
 import type { ListedRequest } from './figures.ts';
@@ -44,8 +44,10 @@ export interface Priced {
   /** Requests that have a length of their own; the rest of the tokens is one further request. */
   readonly requests: readonly ListedRequest[];
   readonly generations: number;
-  /** Of images: undefined is not known. */
+  /** Of images: what was asked for. */
   readonly look: Look;
+  /** What the answer says of them. */
+  readonly served: Look;
 }
 
 export type PartCounts = Readonly<Record<Detail, number>>;
@@ -80,22 +82,30 @@ export function upstreamCostOf(what: Priced): bigint | undefined {
   if (cost.requestUsd !== undefined)
     return rounded(e9(cost.requestUsd) * BigInt(what.generations) * e9(multiplier), E9);
   if (!cost.rates) return undefined;
-  return rounded(weigh(stepped(dollarRates(cost.rates), what.model), what) * e9(multiplier) * E9 ** 3n, TOKEN_DENOMINATOR);
+  const tokens = weigh(stepped(dollarRates(cost.rates), what.model), what);
+  return rounded(tokens * e9(multiplier) * E9 ** 3n, TOKEN_DENOMINATOR);
+}
+
+/** The price of what was made, where it is not dearer than what was asked for. */
+function imagePrice({ model, look, served }: Priced, otherUsd: string): bigint {
+  const all = [...IMAGES[model as ModelName] ?? [], { usd: otherUsd }];
+  const asked = lookPrice(all, look);
+  const made = lookPrice(all, { size: served.size ?? look.size, quality: served.quality ?? look.quality });
+  return made < asked ? made : asked;
 }
 
 /**
  * Of the entries that an image can have, the dearest; of one whose size and quality are both known, the dearest of
  * those that name most of it.
  */
-function imagePrice({ model, look: { size, quality } }: Priced, otherUsd: string): bigint {
+function lookPrice(all: readonly ImagePrice[], { size, quality }: Look): bigint {
   const fits = (stated: string | undefined, is: string | undefined): boolean =>
     stated === undefined || is === undefined || stated === is;
-  const all = [...IMAGES[model as ModelName] ?? [], { usd: otherUsd, size: undefined, quality: undefined }];
   const fitting = all.filter((entry) => fits(entry.size, size) && fits(entry.quality, quality));
-  const exact = (entry: Look): number => [entry.size, entry.quality].filter((each) => each !== undefined).length;
+  const named = (entry: Look): number => [entry.size, entry.quality].filter((each) => each !== undefined).length;
   const isKnown = size !== undefined && quality !== undefined;
-  const most = isKnown ? Math.max(...fitting.map(exact)) : 0;
-  return fitting.filter((entry) => exact(entry) >= most).map(({ usd }) => e9(usd)).reduce((a, b) => (b > a ? b : a));
+  const most = isKnown ? Math.max(...fitting.map(named)) : 0;
+  return fitting.filter((entry) => named(entry) >= most).map(({ usd }) => e9(usd)).reduce((a, b) => (b > a ? b : a));
 }
 
 /** In 10⁻²⁷ USD per million tokens. */
@@ -268,9 +278,12 @@ export function requestsOf(fate: AnswerFate): readonly ListedRequest[] {
   return Object.values(rest).every((count) => count === 0) ? figures.requests : [];
 }
 
-/** The parts that are counts, of what the request has or asks for. */
-export function partsOf({ figures }: AnswerFate): PartCounts {
-  const count = (name: Detail): number => believed(figures?.details[name]) ?? 0;
+/** The parts that are counts. What the request neither has nor asks for is plain input and output. */
+export function partsOf({ figures }: AnswerFate, { media }: Asked): PartCounts {
+  const count = (name: Detail): number => {
+    const isPossible = name === 'reasoning' || name === 'imageOutput' || media.has(name);
+    return isPossible ? believed(figures?.details[name]) ?? 0 : 0;
+  };
   return Object.fromEntries(DETAILS.map((name) => [name, count(name)])) as PartCounts;
 }
 

@@ -77,11 +77,11 @@ function planConfig(dice: Dice): Config {
       cheap: key(null, between(dice, 2, 5)), dear:
         key(money(40, 300)), daily: key(money(40, 300)), solo: key(null, between(dice, 3, 9)),
     },
-    creditsNanoUsd: { shared: money(300, 1500), own: money(100, 600) },
+    creditsNanoUsd: { shared: money(400, 2400), own: money(150, 1200) },
     ratios: { main: '1', cheap: ratio(dice, 0.3, 0.9), dear: ratio(dice, 1.1, 3), smart: ratio(dice, 0.8, 1.3) },
     prices: {
       'gpt-model':
-        tokenPrice(dice, 1.25, 4), 'claude-model': tokenPrice(dice, 0.6, 5), 'mixed-model': tokenPrice(dice, 0.9, 3),
+        tokenPrice(dice, 1.25, 4), 'claude-model': tokenPrice(dice, 0.2, 5), 'mixed-model': tokenPrice(dice, 0.9, 3),
       'embed-model':
         tokenPrice(dice, 0.02, 1), 'image-model': requestPrice(dice, 0.004), 'flat-model': requestPrice(dice, 0.002),
       'omni-model': tokenPrice(dice, 2.2, 1), 'sized-image-model': requestPrice(dice, 0.006),
@@ -149,7 +149,7 @@ function planPrice(dice: Dice): Edit {
   const kind = dice.pick(['per token', 'in dollars', 'per request'] as const);
   switch (kind) {
     case 'per token': return {
-      kind: 'price', ratio: ratio(dice, 0.5, 2),
+      kind: 'price', ratio: ratio(dice, 0.2, 1.5),
       model: dice.pick<ModelName>(['gpt-model', 'claude-model', 'mixed-model', 'embed-model']),
     };
     case 'in dollars': return { kind: 'price', ratio: ratio(dice, 1, 4), model: 'omni-model' };
@@ -190,12 +190,13 @@ const AUDIO_PART = { type: 'input_audio', input_audio: { data: 'UklGRiQAAABXQVZF
 const SPOKEN = { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } };
 const TOOL_SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
 
+const MOST_MODELS = [...CHAT_MODELS, 'claude-model'] as const;
 /** Group cheap has the OpenAI route only. */
 const CHEAP_MODELS = ['gpt-model', 'flat-model', 'omni-model'] as const;
 
 function planChat(dice: Dice, common: Common): CallPlan {
-  const anthropic = dice.chance(0.45);
-  const model = dice.pick(KEYS[common.key].group === 'cheap' ? CHEAP_MODELS : CHAT_MODELS);
+  const model = dice.pick(KEYS[common.key].group === 'cheap' ? CHEAP_MODELS : MOST_MODELS);
+  const anthropic = dice.chance({ 'claude-model': 0.75, 'omni-model': 0.25 }[model as string] ?? 0.45);
   const stream = dice.chance(0.6);
   const maxTokens = dice.chance(0.85) ? between(dice, 20, 1_200) : undefined;
   const answers = !anthropic && dice.chance(0.05) ? between(dice, 2, 3) : 1;
@@ -204,7 +205,7 @@ function planChat(dice: Dice, common: Common): CallPlan {
   const isOmni = model === 'omni-model';
   const media = [
     ...dice.chance(isOmni ? 0.3 : 0.1) ? [imagePart(anthropic)] : [],
-    ...isOmni && !anthropic && dice.chance(0.35) ? [AUDIO_PART] : [],
+    ...isOmni && !anthropic && dice.chance(0.5) ? [AUDIO_PART] : [],
   ];
   const content = media.length > 0 ? [{ type: 'text', text }, ...media] : text;
   const fields = {
@@ -214,7 +215,7 @@ function planChat(dice: Dice, common: Common): CallPlan {
       : { [anthropic || dice.chance(0.5) ? 'max_tokens' : 'max_completion_tokens']: maxTokens }),
     ...(dice.chance(0.06) ? { tools: [toolOf(anthropic)] } : {}),
     ...(anthropic && model === 'claude-model' ? planProviderWork(dice) : {}),
-    ...(isOmni && !anthropic && dice.chance(0.3) ? SPOKEN : {}),
+    ...(isOmni && !anthropic && dice.chance(0.5) ? SPOKEN : {}),
     ...(answers > 1 && !convertsOnly ? { n: answers } : {}),
     ...(!anthropic && stream && dice.chance(0.3) ? { stream_options: { include_usage: true } } : {}),
   };
@@ -225,7 +226,7 @@ function planChat(dice: Dice, common: Common): CallPlan {
 /** What only Anthropic's channels do: searches of the web, and a region. */
 function planProviderWork(dice: Dice): object {
   const search = { type: 'web_search_20250305', name: 'web_search', max_uses: between(dice, 1, 2) };
-  return { ...dice.chance(0.45) && { tools: [search] }, ...dice.chance(0.3) && { inference_geo: REGION } };
+  return { ...dice.chance(0.5) && { tools: [search] }, ...dice.chance(0.3) && { inference_geo: REGION } };
 }
 
 function imagePart(anthropic: boolean): unknown {

@@ -39,7 +39,7 @@ export const RATES: ByModel<Omit<Rates, 'input'>> = {
 };
 
 /** An image's price by what it looks like. Every other image costs the price that edits change. */
-interface ImagePrice extends Look {
+export interface ImagePrice extends Look {
   readonly usd: string;
 }
 
@@ -107,14 +107,14 @@ export const CHANNEL_PRICES: ByModel<ByChannel<OwnPrice>> = {
   } },
   'claude-model': { 'anthropic/second': {
     rates: {
-      input: '1.3', output: '7.1', cacheRead: '0.2', cacheWrite5m: '1.6', cacheWrite1h: '2.4', reasoning: '11.1',
+      input: '0.5', output: '2.1', cacheRead: '0.1', cacheWrite5m: '0.7', cacheWrite1h: '0.9', reasoning: '4.1',
     },
     long: [
       { above: 900, rates: {
-        input: '1.9', output: '9', cacheRead: '0.3', cacheWrite5m: '2.3', cacheWrite1h: '3.7', reasoning: '13.3',
+        input: '0.8', output: '3', cacheRead: '0.2', cacheWrite5m: '1.1', cacheWrite1h: '1.3', reasoning: '5.3',
       } },
       { above: 6_000, rates: {
-        input: '7', output: '29', cacheRead: '0.9', cacheWrite5m: '8.9', cacheWrite1h: '13', reasoning: '37',
+        input: '3', output: '11', cacheRead: '0.7', cacheWrite5m: '4.1', cacheWrite1h: '5', reasoning: '17',
       } },
     ],
   } },
