@@ -111,7 +111,7 @@ function partsOf(
     serviceTiers: servedTiers(serviceTier, call.serviceTier), regions: servedRegions(region, call.region),
     longest: call.unbounded(candidate) ? undefined : bounds.requestTokens,
   };
-  return { details: possibleDetails(details, terms), ...served, uses: capUses(uses, terms), parts: parts?.map((part): PartUsage => {
+  const listed = parts?.map((part): PartUsage => {
     // without unbounded tools, all parts are of the call's own model
     const isOwn = part.model === undefined || part.model === candidate.upstreamModel || !call.unbounded(candidate);
     const price = isOwn || part.model === undefined ? undefined : priceOf(part.model);
@@ -120,7 +120,8 @@ function partsOf(
       ...part.serviceTier !== undefined && { serviceTiers: [part.serviceTier] },
       ...price && part.model !== undefined && { other: { model: part.model, price } },
     };
-  }) };
+  });
+  return { details: possibleDetails(details, terms), ...served, uses: capUses(uses, terms), parts: listed };
 }
 
 const MODALITIES = ['audioInput', 'audioOutput', 'imageInput'] as const;

@@ -9,7 +9,7 @@ import type { Happened } from '../../../tools/chaos/gateway.ts';
 import { judge } from '../../../tools/chaos/judge.ts';
 import { uidOf } from '../../../tools/chaos/ledger-file.ts';
 import type { LedgerRecord } from '../../../tools/chaos/ledger-file.ts';
-import { estimatedInput, NO_TOKENS, priceOf } from '../../../tools/chaos/oracle.ts';
+import { estimatedInput, NO_PARTS, NO_TOKENS, priceOf } from '../../../tools/chaos/oracle.ts';
 import { planRound } from '../../../tools/chaos/plan.ts';
 import { reconcile } from '../../../tools/chaos/reconcile.ts';
 import type { Evidence } from '../../../tools/chaos/reconcile.ts';
@@ -50,7 +50,10 @@ test('a call that reached no channel before its process died is priced in the re
   const { account, group } = KEYS[plan.key];
   const channel = 'anthropic/first';
   const at = (region: string | undefined): LedgerRecord => {
-    const what = { model: plan.model, channel, tier: undefined, region, searches: 0, tokens, generations: 1 };
+    const what = {
+      model: plan.model, channel, tier: undefined, region, searches: 0, tokens, details: NO_PARTS, requests: [],
+      generations: 1, look: {}, served: {},
+    };
     return {
       seq: 1, id: 'req_1', key: uidOf(plan.key), account: `team/${account}`, group, model: plan.model, channel,
       createdMs: 1000, status: 'Abandoned', usageSource: 'Partial', tokens, unbilledNanoUsd: 0n, durationMs: 1,
