@@ -73,9 +73,9 @@ function planConfig(dice: Dice): Config {
     ({ limitNanoUsd, maxConcurrency, enabled: true, rotation: 0 });
   return {
     keys: {
-      free: key(null), lower: key(money(5, 60)), refuse: key(money(10, 120)), smart: key(money(50, 400)),
-      cheap: key(null, between(dice, 2, 5)), dear:
-        key(money(40, 300)), daily: key(money(40, 300)), solo: key(null, between(dice, 3, 9)),
+      free: key(null), lower: key(money(5, 90)), refuse: key(money(10, 200)), smart: key(money(50, 700)),
+      cheap: key(null, between(dice, 2, 5)), dear: key(money(60, 600)), daily: key(money(60, 500)),
+      solo: key(null, between(dice, 3, 9)),
     },
     creditsNanoUsd: { shared: money(400, 2400), own: money(150, 1200) },
     ratios: { main: '1', cheap: ratio(dice, 0.3, 0.9), dear: ratio(dice, 1.1, 3), smart: ratio(dice, 0.8, 1.3) },
