@@ -47,6 +47,8 @@ export interface Tally {
   readonly spent: Readonly<Record<KeyName, bigint>>;
   readonly held: Readonly<Record<KeyName, bigint>>;
   readonly holds: Readonly<Record<KeyName, number>>;
+  /** What each call holds, by its id. A store of several gateways is not asked for it. */
+  readonly heldByCall?: ReadonlyMap<string, bigint>;
   readonly accountSpent: Readonly<Record<AccountName, bigint>>;
   readonly accountHeld: Readonly<Record<AccountName, bigint>>;
 }
@@ -74,6 +76,7 @@ export function readTally(dataDir: string, nowMs = Date.now()): Tally | undefine
     spent: byName(KEY_NAMES, (name) =>
       readKeySpending(balances, uidOf(name), { period: KEYS[name].period, nowMs }).spentNanoUsd),
     held: byName(KEY_NAMES, (name) => heldOf(({ key }) => key.uid === uidOf(name))),
+    heldByCall: new Map(holds.map(({ origin: { callId }, grantedNanoUsd }) => [callId, grantedNanoUsd])),
     holds: byName(KEY_NAMES, (name) => holds.filter(({ key }) => key.uid === uidOf(name)).length),
     accountSpent: byName(ACCOUNT_NAMES, (name) => balances.accounts.get(`team/${name}`)?.spentNanoUsd ?? 0n),
     accountHeld: byName(ACCOUNT_NAMES, (name) => heldOf(({ account }) => account.id === `team/${name}`)),

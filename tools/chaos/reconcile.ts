@@ -15,7 +15,7 @@ import { PROMPT_MARK } from './plan.ts';
 import type { Attempt } from './provider-process.ts';
 import { matchAll } from './matching.ts';
 import { refusals } from './refusals.ts';
-import { overcrowded, overspent } from './watch.ts';
+import { beyondHolds, overcrowded, overspent } from './watch.ts';
 import type { Sample } from './watch.ts';
 
 export interface Evidence {
@@ -43,6 +43,7 @@ export function reconcile(evidence: Evidence): string[] {
     ...happened.violations,
     ...overspent(samples, configs),
     ...overcrowded(samples, configs),
+    ...beyondHolds(samples, evidence.records),
     ...crowdedChannels(evidence),
     ...billed(evidence),
     ...refusals(evidence),

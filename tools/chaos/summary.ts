@@ -4,6 +4,7 @@ import type { CallLog } from './client.ts';
 import { usd } from './config.ts';
 import type { LedgerRecord } from './ledger-file.ts';
 import type { RoundResult } from './round.ts';
+import { seenHolds } from './watch.ts';
 
 export interface Summary {
   readonly round: number;
@@ -30,7 +31,7 @@ export function summarise({ plan, evidence, violations, durationMs }: RoundResul
       succeeded: by('Succeeded'), failed: by('Failed'), cut: by('ProviderCut'), closed: by('ClientClosed'), abandoned:
         by('Abandoned'), estimated: records.filter(({ usageSource }) => usageSource === 'Estimated').length,
       lowered: calls.filter(({ maxTokens }) => maxTokens !== undefined).length,
-      ...statuses(calls), ...dimensionsOf(records),
+      ...statuses(calls), ...dimensionsOf(records), 'compared with its hold': seenHolds(samples, records).length,
       kills: happened.kills.length, stops: plan.faults.filter(({ kind }) => kind === 'stop').length, terms:
         happened.drains.length, edits: happened.versions.length - 1, samples: samples.length,
     },

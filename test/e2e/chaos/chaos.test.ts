@@ -16,6 +16,7 @@ import type { Evidence } from '../../../tools/chaos/reconcile.ts';
 import { refusedAsFull } from '../../../tools/chaos/refusals.ts';
 import { openWorld, playRound } from '../../../tools/chaos/round.ts';
 import type { RoundResult, World } from '../../../tools/chaos/round.ts';
+import { beyondHolds, seenHolds } from '../../../tools/chaos/watch.ts';
 
 const FIXED_SEED = 20_261_101;
 const randomSeed = seedOfRun();
@@ -149,6 +150,13 @@ describe('the reconciliation of the last round finds', () => {
     assert.match(reconcile({
       ...played.evidence, samples: [...played.evidence.samples, beyond],
     }).join(), /account shared has spent/);
+  });
+  it('a call that cost more than it held', () => {
+    const { samples, records } = played.evidence;
+    const { record, heldNanoUsd } = seenHolds(samples, records)[0] ?? assert.fail('no hold was seen');
+    const dear = { ...record, costNanoUsd: heldNanoUsd + 1n };
+    assert.match(beyondHolds(samples, [dear]).join(), /held \d+, and costs \d+/);
+    assert.deepEqual(beyondHolds(samples, [{ ...dear, costNanoUsd: heldNanoUsd, unbilledNanoUsd: 0n }]), []);
   });
   it('a channel with too many calls', () => {
     const attempt = played.evidence.attempts.find(({ markedMs }) => markedMs !== undefined);
