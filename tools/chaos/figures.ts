@@ -82,7 +82,7 @@ function detailsOf(
   dice: Dice, { kind, media }: FiguresAsked, { input, output }: { readonly input: number; readonly output: number },
 ): Details {
   if (kind !== 'chat' || dice.chance(0.3)) return {};
-  const part = (of: number): number => dice.int(of + 1);
+  const part = (of: number): number => (dice.chance(0.3) ? of : dice.int(of + 1));
   const ofMedia = (name: Detail, of: number): number => (media.has(name) ? part(of) : 0);
   const honest = {
     imageInput: ofMedia('imageInput', input), audioInput: ofMedia('audioInput', input),
