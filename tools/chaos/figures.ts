@@ -62,7 +62,7 @@ const NOT_JSON = '@@NaN@@';
 export function figuresOf(
   dice: Dice, lie: Lie, asked: FiguresAsked, { least, limit }: { readonly least: number; readonly limit: number },
 ): Figures | undefined {
-  const honest = honestFigures(dice, asked, between(dice, least, limit));
+  const honest = honestFigures(dice, asked, dice.chance(0.25) ? limit : between(dice, least, limit));
   return lie === 'none' ? undefined : lied(dice, lie, honest, limit);
 }
 

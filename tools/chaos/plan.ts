@@ -84,7 +84,7 @@ function planConfig(dice: Dice): Config {
         tokenPrice(dice, 1.25, 4), 'claude-model': tokenPrice(dice, 0.2, 5), 'mixed-model': tokenPrice(dice, 0.9, 3),
       'embed-model':
         tokenPrice(dice, 0.02, 1), 'image-model': requestPrice(dice, 0.004), 'flat-model': requestPrice(dice, 0.002),
-      'omni-model': tokenPrice(dice, 2.2, 1), 'sized-image-model': requestPrice(dice, 0.006),
+      'omni-model': tokenPrice(dice, 0.8, 1), 'sized-image-model': requestPrice(dice, 0.006),
     },
   };
 }
@@ -152,7 +152,7 @@ function planPrice(dice: Dice): Edit {
       kind: 'price', ratio: ratio(dice, 0.2, 1.5),
       model: dice.pick<ModelName>(['gpt-model', 'claude-model', 'mixed-model', 'embed-model']),
     };
-    case 'in dollars': return { kind: 'price', ratio: ratio(dice, 1, 4), model: 'omni-model' };
+    case 'in dollars': return { kind: 'price', ratio: ratio(dice, 0.5, 1.5), model: 'omni-model' };
     case 'per request': return {
       kind: 'price', ratio: ratio(dice, 0.001, 0.006),
       model: dice.pick<ModelName>(['flat-model', 'image-model', 'sized-image-model']),

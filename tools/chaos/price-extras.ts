@@ -33,8 +33,8 @@ type ByChannel<T> = Readonly<Partial<Record<ChannelName, T>>>;
 /** The price of a model in dollars, except that of its input, which edits change. */
 export const RATES: ByModel<Omit<Rates, 'input'>> = {
   'omni-model': {
-    output: '5.000000003', cacheRead: '0.6', cacheWrite5m: '3.3', cacheWrite1h: '4.1', imageInput: '4.700000001',
-    audioInput: '11.3', reasoning: '21.000000007', imageOutput: '7.5', audioOutput: '29.1',
+    output: '5.000000003', cacheRead: '0.3', cacheWrite5m: '0.9', cacheWrite1h: '1.1', imageInput: '1.700000001',
+    audioInput: '6.3', reasoning: '21.000000007', imageOutput: '7.5', audioOutput: '29.1',
   },
 };
 
@@ -97,12 +97,12 @@ export const CHANNEL_PRICES: ByModel<ByChannel<OwnPrice>> = {
   'flat-model': { 'openai/second': { requestUsd: '0.007000001' } },
   'omni-model': { 'openai/second': {
     rates: {
-      input: '3.1', output: '4.9', cacheRead: '0.7', cacheWrite5m: '3.7', cacheWrite1h: '4.3', imageInput: '5.3',
-      audioInput: '12.1', reasoning: '23.7', imageOutput: '8.1', audioOutput: '30.3',
+      input: '0.9', output: '4.9', cacheRead: '0.4', cacheWrite5m: '1.1', cacheWrite1h: '1.3', imageInput: '1.9',
+      audioInput: '7.1', reasoning: '23.7', imageOutput: '8.1', audioOutput: '30.3',
     },
     long: [{ above: 350, rates: {
-      input: '4.3', output: '6.1', cacheRead: '0.9', cacheWrite5m: '5.3', cacheWrite1h: '6.7', imageInput: '7.9',
-      audioInput: '19.9', reasoning: '27.1', imageOutput: '10.1', audioOutput: '37.3',
+      input: '1.2', output: '6.1', cacheRead: '0.5', cacheWrite5m: '1.5', cacheWrite1h: '1.7', imageInput: '2.9',
+      audioInput: '9.9', reasoning: '27.1', imageOutput: '10.1', audioOutput: '37.3',
     } }],
   } },
   'claude-model': { 'anthropic/second': {
