@@ -23,8 +23,6 @@ export interface Asked extends FiguresAsked {
   readonly stream: boolean;
   /** Output limit; undefined: none was sent. */
   readonly limit: number | undefined;
-  /** The number of images or answers. */
-  readonly answers: number;
   /** Of images. */
   readonly look: Look;
 }
@@ -87,7 +85,7 @@ function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
   const pieces =
     Array.from({ length: Math.min(limit, between(dice, 1, 14)) }, () => LETTER.repeat(between(dice, 1, 60)));
   const lie = weighted<Lie>(dice, {
-    honest: 58, none: 10, zero: 3, less: 4, more: 7, negative: 3, huge: 0.3, 'beyond belief': 3, NaN: 3, text: 2,
+    honest: 50, most: 8, none: 10, zero: 3, less: 4, more: 7, negative: 3, huge: 0.3, 'beyond belief': 3, NaN: 3, text: 2,
     fraction: 3, half: 3,
   });
   return {
@@ -97,7 +95,7 @@ function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
       ? { part: dice.next(), how: weighted(dice, { cut: 3, reset: 3, stall: 2, 'error event': 2 }) }
       : undefined,
     noise: dice.chance(0.1),
-    tier: asked.kind === 'chat' && dice.chance(0.25) ? TIER : undefined,
+    tier: asked.kind === 'chat' && dice.chance(lie === 'most' ? 0.7 : 0.25) ? TIER : undefined,
     region: asked.protocol === 'Anthropic' ? dice.pick([REGION, 'global', undefined]) : undefined,
     look: asked.kind === 'images' ? lookOf(dice, asked) : {},
   };

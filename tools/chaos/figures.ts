@@ -3,6 +3,7 @@
  * include what has prices of its own: modalities, reasoning, searches, and the requests that one call consists of.
  */
 import type { AnthropicUsage, OpenaiUsage } from '../../test/support/provider-answers.ts';
+import { CONTEXT_TOKENS } from './config.ts';
 import type { Protocol } from './config.ts';
 import { between, weighted } from './dice.ts';
 import type { Dice } from './dice.ts';
@@ -16,6 +17,8 @@ export interface FiguresAsked {
   readonly bodyBytes: number;
   /** The searches of the web that the request allows. */
   readonly searches: number;
+  /** The number of images or answers. */
+  readonly answers: number;
   /** The modalities besides text that the request has, or asks for. */
   readonly media: ReadonlySet<Detail>;
 }
@@ -52,8 +55,9 @@ export interface ListedRequest {
   readonly output: number;
 }
 
+/** `most`: true, and as much as the request can cost. */
 export type Lie =
-  | 'none' | 'honest' | 'zero' | 'less' | 'more' | 'negative' | 'huge' | 'beyond belief' | 'NaN' | 'text' | 'fraction'
+  | 'none' | 'honest' | 'most' | 'zero' | 'less' | 'more' | 'negative' | 'huge' | 'beyond belief' | 'NaN' | 'text' | 'fraction'
   | 'half';
 
 const NOT_JSON = '@@NaN@@';
@@ -62,6 +66,7 @@ const NOT_JSON = '@@NaN@@';
 export function figuresOf(
   dice: Dice, lie: Lie, asked: FiguresAsked, { least, limit }: { readonly least: number; readonly limit: number },
 ): Figures | undefined {
+  if (lie === 'most') return mostFigures(asked, limit * asked.answers);
   const honest = honestFigures(dice, asked, dice.chance(0.25) ? limit : between(dice, least, limit));
   return lie === 'none' ? undefined : lied(dice, lie, honest, limit);
 }
@@ -74,6 +79,26 @@ function honestFigures(dice: Dice, asked: FiguresAsked, output: number): Figures
     input, output, searches, cached: dice.chance(0.3) ? dice.int(100) : 0,
     written: asked.protocol === 'Anthropic' && dice.chance(0.2) ? dice.int(100) : 0,
     details: detailsOf(dice, asked, { input, output }), requests: undefined,
+  };
+}
+
+/** Everything is in the dearest class that the request can have, and every request has a whole context. */
+function mostFigures({ protocol, bodyBytes, searches, media }: FiguresAsked, output: number): Figures {
+  const isAnthropic = protocol === 'Anthropic';
+  const requests = Array.from({ length: searches + 1 }, (_, index): ListedRequest => ({
+    type: 'message', model: undefined, tier: undefined, input: 0, cached: 0, written: CONTEXT_TOKENS,
+    output: index === 0 ? output : 0,
+  }));
+  const all = searches > 0 ? CONTEXT_TOKENS * requests.length : Math.min(CONTEXT_TOKENS, Math.floor(bodyBytes * 0.8));
+  const ofMedia = (name: Detail, count: number): number => (media.has(name) ? count : 0);
+  const audioOutput = ofMedia('audioOutput', output);
+  return {
+    input: isAnthropic ? 0 : all, cached: 0, written: isAnthropic ? all : 0, output, searches,
+    details: {
+      audioInput: ofMedia('audioInput', all), imageInput: ofMedia('imageInput', media.has('audioInput') ? 0 : all),
+      reasoning: searches > 0 ? 0 : output - audioOutput, audioOutput,
+    },
+    requests: searches > 0 ? requests : undefined,
   };
 }
 
@@ -128,7 +153,7 @@ function manyRequests(
   };
 }
 
-function lied(dice: Dice, lie: Exclude<Lie, 'none'>, honest: Figures, limit: number): Figures {
+function lied(dice: Dice, lie: Exclude<Lie, 'none' | 'most'>, honest: Figures, limit: number): Figures {
   const plain = { ...honest, requests: undefined };
   switch (lie) {
     case 'honest': return honest;

@@ -34,7 +34,7 @@ type ByChannel<T> = Readonly<Partial<Record<ChannelName, T>>>;
 export const RATES: ByModel<Omit<Rates, 'input'>> = {
   'omni-model': {
     output: '5.000000003', cacheRead: '0.3', cacheWrite5m: '0.9', cacheWrite1h: '1.1', imageInput: '1.700000001',
-    audioInput: '6.3', reasoning: '21.000000007', imageOutput: '7.5', audioOutput: '29.1',
+    audioInput: '6.3', reasoning: '21.000000007', imageOutput: '6.5', audioOutput: '29.1',
   },
 };
 
@@ -81,7 +81,7 @@ export const STEPS: ByModel<readonly Step[]> = {
 };
 
 export const TIERS: ByModel<string> = {
-  'gpt-model': '2.000000007', 'omni-model': '1.4', 'claude-model': '1.6',
+  'gpt-model': '2.000000007', 'omni-model': '1.1', 'claude-model': '1.6',
 };
 
 /** The region that requests may ask for, and that Anthropic's channels may serve in unasked, with its multiplier. */
@@ -97,12 +97,12 @@ export const CHANNEL_PRICES: ByModel<ByChannel<OwnPrice>> = {
   'flat-model': { 'openai/second': { requestUsd: '0.007000001' } },
   'omni-model': { 'openai/second': {
     rates: {
-      input: '0.9', output: '4.9', cacheRead: '0.4', cacheWrite5m: '1.1', cacheWrite1h: '1.3', imageInput: '1.9',
-      audioInput: '7.1', reasoning: '23.7', imageOutput: '8.1', audioOutput: '30.3',
+      input: '0.9', output: '4.7', cacheRead: '0.4', cacheWrite5m: '1.1', cacheWrite1h: '1.3', imageInput: '1.9',
+      audioInput: '7.1', reasoning: '21.7', imageOutput: '6.1', audioOutput: '30.3',
     },
     long: [{ above: 350, rates: {
-      input: '1.2', output: '6.1', cacheRead: '0.5', cacheWrite5m: '1.5', cacheWrite1h: '1.7', imageInput: '2.9',
-      audioInput: '9.9', reasoning: '27.1', imageOutput: '10.1', audioOutput: '37.3',
+      input: '1.2', output: '5.3', cacheRead: '0.5', cacheWrite5m: '1.5', cacheWrite1h: '1.7', imageInput: '2.3',
+      audioInput: '8.9', reasoning: '26.1', imageOutput: '6.3', audioOutput: '37.3',
     } }],
   } },
   'claude-model': { 'anthropic/second': {

@@ -29,8 +29,8 @@ test('parts have rates of their own, and there are no more of them than of the w
     model: 'omni-model', channel: 'openai/first', tokens: { ...NO_TOKENS, input: 100, cached: 10, output: 50 },
     details: { imageInput: 30, audioInput: 90, reasoning: 45, imageOutput: 10, audioOutput: 20 },
   };
-  // 30·1.700000001 + 70·6.3 + 10·0.3 + 45·21.000000007 + 5·7.5
-  assert.equal(cost(what), 1_477_500n);
+  // 30·1.700000001 + 70·6.3 + 10·0.3 + 45·21.000000007 + 5·6.5
+  assert.equal(cost(what), 1_472_500n);
   // above 350 tokens: 400·2·1.7 + 45·21.000000007·1.2 + 5·5.000000003·1.2
   const long = { ...NO_TOKENS, input: 400, output: 50 };
   assert.equal(cost({ ...what, tokens: long, details: { ...NO_PARTS, reasoning: 45 } }), 2_524_000n);
