@@ -104,7 +104,7 @@ function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
 /** What was asked for, or nothing, or something else. */
 function lookOf(dice: Dice, { look }: Asked): Look {
   const named = (wish: string | undefined, all: readonly string[]): string | undefined =>
-    (dice.chance(0.4) ? undefined : dice.chance(0.8) ? wish ?? dice.pick(all) : dice.pick([...all, '9x9']));
+    (dice.chance(0.4) ? undefined : dice.chance(0.6) ? wish ?? dice.pick(all) : dice.pick([...all, '9x9']));
   return { size: named(look.size, SIZES), quality: named(look.quality, QUALITIES) };
 }
 

@@ -164,7 +164,7 @@ function planCall(dice: Dice, n: number): CallPlan {
   const key = dice.pick(KEY_NAMES);
   const common = { n, key, startMs: dice.int(LOAD_MS), fault:
     weighted(dice, { none: 90, 'broken JSON': 2, dripped: 4, 'slow reader': 4 }), leaving: planLeaving(dice) };
-  switch (weighted(dice, { chat: 88, images: 7, embeddings: 5 })) {
+  switch (weighted(dice, { chat: 85, images: 10, embeddings: 5 })) {
     case 'images': return planImages(dice, common);
     case 'embeddings': return { ...common, path: '/v1/embeddings', model: 'embed-model', stream: false, maxTokens:
       undefined, generations: 1, body: JSON.stringify({ model: 'embed-model', input: promptOf(dice, n) }) };
