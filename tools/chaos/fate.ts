@@ -85,8 +85,8 @@ function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
   const pieces =
     Array.from({ length: Math.min(limit, between(dice, 1, 14)) }, () => LETTER.repeat(between(dice, 1, 60)));
   const lie = weighted<Lie>(dice, {
-    honest: 50, most: 8, none: 10, zero: 3, less: 4, more: 7, negative: 3, huge: 0.3, 'beyond belief': 3, NaN: 3, text: 2,
-    fraction: 3, half: 3,
+    honest: 50, most: 8, none: 10, zero: 3, less: 4, more: 7, negative: 3, huge: 0.3, 'beyond belief': 3, NaN: 3,
+    text: 2, fraction: 3, half: 3,
   });
   return {
     kind: 'answer', headMs, pieces, lie, pieceMs: dice.chance(0.5) ? 0 : dice.int(120),
@@ -149,7 +149,7 @@ function brokenEnd(how: NonNullable<AnswerFate['broken']>['how'], { protocol, st
 
 function wholeAnswer(fate: AnswerFate, asked: Asked): Reply {
   const { figures, pieces } = fate;
-  if (asked.kind === 'images') return openaiImages(asked.answers, fate.look);
+  if (asked.kind === 'images') return openaiImages(asked.answers, { ...fate.look });
   if (asked.kind === 'embeddings') return unquoted(json({ object: 'list', model: 'mock', data: [{
     object: 'embedding', index: 0, embedding: [0.5],
   }], ...(figures ? { usage: openaiFigures(figures) } : {}) }));

@@ -57,8 +57,8 @@ export interface ListedRequest {
 
 /** `most`: true, and as much as the request can cost. */
 export type Lie =
-  | 'none' | 'honest' | 'most' | 'zero' | 'less' | 'more' | 'negative' | 'huge' | 'beyond belief' | 'NaN' | 'text' | 'fraction'
-  | 'half';
+  | 'none' | 'honest' | 'most' | 'zero' | 'less' | 'more' | 'negative' | 'huge' | 'beyond belief' | 'NaN' | 'text'
+  | 'fraction' | 'half';
 
 const NOT_JSON = '@@NaN@@';
 

@@ -111,8 +111,18 @@ function lookPrice(all: readonly ImagePrice[], { size, quality }: Look): bigint 
 /** In 10⁻²⁷ USD per million tokens. */
 type ClassRates = Readonly<Record<keyof Tokens | Detail, bigint>>;
 
-/** Rates of requests with a longer input than `above`, in 10⁻³⁶ USD per million tokens; ascending. */
-type Tables = readonly { readonly above: number; readonly rates: ClassRates }[];
+/** Rates of requests with a longer input than `above`. */
+interface Step {
+  readonly above: number;
+  readonly rates: ClassRates;
+}
+
+/** In 10⁻³⁶ USD per million tokens. */
+interface Tables {
+  readonly base: ClassRates;
+  /** Ascending. */
+  readonly long: readonly Step[];
+}
 
 function modelRates(model: string, price: Price): ClassRates {
   const rates = RATES[model as ModelName];
@@ -142,14 +152,16 @@ function dollarRates(rates: Rates): ClassRates {
   };
 }
 
-function tablesOf(rates: ClassRates, long: Tables = []): Tables {
-  return [{ above: -1, rates }, ...long].map((each) => ({ ...each, rates: times(each.rates, E9, E9) }));
+function tablesOf(base: ClassRates, long: readonly Step[] = []): Tables {
+  return {
+    base: times(base, E9, E9), long: long.map(({ above, rates }) => ({ above, rates: times(rates, E9, E9) })),
+  };
 }
 
 function stepped(rates: ClassRates, model: string): Tables {
-  const steps = STEPS[model as ModelName] ?? [];
-  return [{ above: -1, rates: times(rates, E9, E9) }, ...steps.map(({ above, inputMultiplier, outputMultiplier }) =>
-    ({ above, rates: times(rates, e9(inputMultiplier), e9(outputMultiplier)) }))];
+  const long = (STEPS[model as ModelName] ?? []).map(({ above, inputMultiplier, outputMultiplier }) =>
+    ({ above, rates: times(rates, e9(inputMultiplier), e9(outputMultiplier)) }));
+  return { base: times(rates, E9, E9), long };
 }
 
 function times(rates: ClassRates, ofInput: bigint, ofOutput: bigint): ClassRates {
@@ -170,7 +182,7 @@ function weigh(tables: Tables, { model, tier, tokens, details, requests }: Price
 function weighOne(tables: Tables, tokens: Tokens, parts: PartCounts): bigint {
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
   const length = Math.min(CONTEXT_TOKENS, input + cached + cacheWrite5m + cacheWrite1h);
-  const { rates } = tables.findLast(({ above }) => length > above) ?? tables[0] as Tables[number];
+  const rates = tables.long.findLast(({ above }) => length > above)?.rates ?? tables.base;
   const image = Math.min(parts.imageInput, input);
   const audio = Math.min(parts.audioInput, input - image);
   const reasoning = Math.min(parts.reasoning, output);

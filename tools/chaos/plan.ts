@@ -80,11 +80,10 @@ function planConfig(dice: Dice): Config {
     creditsNanoUsd: { shared: money(400, 2400), own: money(150, 1200) },
     ratios: { main: '1', cheap: ratio(dice, 0.3, 0.9), dear: ratio(dice, 1.1, 3), smart: ratio(dice, 0.8, 1.3) },
     prices: {
-      'gpt-model':
-        tokenPrice(dice, 1.25, 4), 'claude-model': tokenPrice(dice, 0.2, 5), 'mixed-model': tokenPrice(dice, 0.9, 3),
-      'embed-model':
-        tokenPrice(dice, 0.02, 1), 'image-model': requestPrice(dice, 0.004), 'flat-model': requestPrice(dice, 0.002),
-      'omni-model': tokenPrice(dice, 0.8, 1), 'sized-image-model': requestPrice(dice, 0.006),
+      'gpt-model': tokenPrice(dice, 1.25, 4), 'claude-model': tokenPrice(dice, 0.2, 5),
+      'mixed-model': tokenPrice(dice, 0.9, 3), 'embed-model': tokenPrice(dice, 0.02, 1),
+      'omni-model': tokenPrice(dice, 0.8, 1), 'flat-model': requestPrice(dice, 0.002),
+      'image-model': requestPrice(dice, 0.004), 'sized-image-model': requestPrice(dice, 0.006),
     },
   };
 }

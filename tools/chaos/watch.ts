@@ -1,6 +1,7 @@
 /**
  * Polls the ledger on disk while calls run: spent and held of each key and account at one moment. A limit is never
- * exceeded; after a limit is lowered below what is spent and held, nothing may be added. No call costs more than it held.
+ * exceeded; after a limit is lowered below what is spent and held, nothing may be added. No call costs more than it
+ * holds.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';
@@ -126,6 +127,7 @@ export function beyondHolds(samples: readonly Sample[], records: readonly Ledger
   return seenHolds(samples, records).flatMap(({ record, heldNanoUsd }) => {
     const { id, model, channel, status, costNanoUsd, unbilledNanoUsd } = record;
     const cost = costNanoUsd + unbilledNanoUsd;
-    return cost > heldNanoUsd ? [`${id} (${model} on ${channel}, ${status}) held ${heldNanoUsd}, and costs ${cost}`] : [];
+    if (cost <= heldNanoUsd) return [];
+    return [`${id} (${model} on ${channel}, ${status}) held ${heldNanoUsd}, and costs ${cost}`];
   });
 }

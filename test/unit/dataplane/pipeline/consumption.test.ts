@@ -7,6 +7,9 @@ import { compilePrice } from '#ledger/price-sheet.ts';
 import type { BillLine, CallProgress } from '#ledger/usage-record.ts';
 import { progressOf } from '../../../../dataplane/pipeline/consumption.ts';
 import type { BillingTerms } from '../../../../dataplane/pipeline/consumption.ts';
+import { conversationCall } from '../../../../dataplane/pipeline/endpoints/chat.ts';
+import type { ConversationFacts } from '../../../../dataplane/protocol/body-kinds.ts';
+import { readChatFacts } from '../../../../dataplane/protocol/openai/facts.ts';
 import type { Meter, ReportedUsage } from '../../../../dataplane/protocol/converter.ts';
 import { UNREPORTED_USAGE } from '../../../../dataplane/protocol/usage.ts';
 
@@ -21,7 +24,9 @@ const price = compilePrice({
     input: E9, output: 2n * E9, cacheRead: E9, cacheWrite5m: E9, cacheWrite1h: E9, imageInput: 3n * E9,
     audioInput: 40n * E9, audioOutput: 80n * E9,
   },
-  contextTiers: [{ above: CONTEXT, inputMultiplierE9: 10n * E9, outputMultiplierE9: 10n * E9 }],
+  contextTiers: [{
+    above: CONTEXT, usdPerMillion: undefined, inputMultiplierE9: 10n * E9, outputMultiplierE9: 10n * E9,
+  }],
 }, E9 * E9);
 
 interface Call extends Pick<ConsumptionBounds, 'modalities'> {
@@ -104,4 +109,13 @@ test('a call that breaks off after it listed requests is billed for the output t
   const bill = billed({ requests: 2 }, { input: 3000, output: 21, parts }, { final: false, outputBytes: 240 });
   assert.equal(bill.tokens.output, 60);
   assert.deepEqual(named(bill), [['input', 3000, '1'], ['output', 60, '2']]);
+});
+
+test('a file may be a video with sound: the hold covers images and audio', () => {
+  const body = { model: 'm', messages: [{ role: 'user', content: [
+    { type: 'file', file: { file_data: 'data:video/mp4;base64,AAAA' } },
+  ] }] };
+  const facts = readChatFacts(Buffer.from(JSON.stringify(body)), body);
+  const { modalities } = conversationCall(facts as unknown as ConversationFacts);
+  assert.deepEqual(modalities, ['imageInput', 'audioInput']);
 });
