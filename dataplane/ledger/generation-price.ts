@@ -27,12 +27,14 @@ export function imageRate(rates: readonly ImageRate[], { size, quality }: Genera
     .reduce<ImageRate | undefined>((a, b) => (a && a.rate >= b.rate ? a : b), undefined);
 }
 
-/** The entry for what was served, or, where none fits it, for what was asked for. */
+/** The entry for what was served, or, where none fits it, or it is dearer, for what was asked for. */
 export function servedImageRate(
   rates: readonly ImageRate[], asked: GenerationAttributes, served: GenerationAttributes,
 ): ImageRate | undefined {
-  const both = { size: served.size ?? asked.size, quality: served.quality ?? asked.quality };
-  return imageRate(rates, both) ?? imageRate(rates, asked);
+  const wished = imageRate(rates, asked);
+  const made = imageRate(rates, { size: served.size ?? asked.size, quality: served.quality ?? asked.quality });
+  // the hold is for what was asked for
+  return made && !(wished && made.rate > wished.rate) ? made : wished;
 }
 
 function fits(stated: string | undefined, value: string | undefined): boolean {

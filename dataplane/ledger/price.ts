@@ -38,6 +38,8 @@ export interface RequestUsage {
   readonly serviceTiers?: readonly string[] | undefined;
   /** The regions that may have served the request; the dearest of them counts. Absent: no regional price. */
   readonly regions?: readonly string[] | undefined;
+  /** The most input that one request can have, above which no context tier counts. Absent: any. */
+  readonly longest?: number | undefined;
 }
 
 /** One of several requests of a call. */
@@ -197,10 +199,14 @@ interface Where {
   readonly region: string | undefined;
 }
 
-/** The context tier follows from the whole input and applies to the whole request. */
-function chargesIn(price: CompiledPrice, where: Where, { tokens, details = {} }: RequestUsage): Charges {
+/**
+ * The context tier follows from the whole input and applies to the whole request. Tokens of several requests that the
+ * provider does not list are in no higher tier than one of them can reach.
+ */
+function chargesIn(price: CompiledPrice, where: Where, usage: RequestUsage): Charges {
+  const { tokens, details = {}, longest = Number.POSITIVE_INFINITY } = usage;
   const table = tableOf(price, where.tier);
-  const whole = tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h;
+  const whole = Math.min(longest, tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h);
   const tier = table.contextTiers.findLast(({ above }) => whole > above);
   const charges = classCounts(tier?.perToken ?? table.perToken, tokens, details);
   return inRegion(price, where, { charges, above: tier?.above });

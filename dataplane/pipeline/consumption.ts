@@ -5,7 +5,7 @@
 import { billOf, costNanoUsd, worstCaseBill } from '../ledger/price.ts';
 import { USES } from '../ledger/price-sheet.ts';
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
-import type { Bill, Consumption, PartUsage, Uses } from '../ledger/price.ts';
+import type { Bill, Consumption, PartUsage, TokenDetails, Uses } from '../ledger/price.ts';
 import { NO_TOKENS } from '../ledger/usage-record.ts';
 import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
 import { estimateOutputTokens } from '../protocol/estimate.ts';
@@ -64,8 +64,8 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
   const generations = Math.max(terms.routed.call.generations, activity.meter?.images ?? 0);
   const consumed = (priceOf: PriceOf): Consumption => {
     const { parts, ...whole } = partsOf(activity.meter, terms, priceOf);
-    // the tokens of the parts are not capped, so they cannot be used
-    const isWhole = usageSource === 'Implausible';
+    // of another source, the tokens are not those of the parts: they are capped, or estimated from what was seen
+    const isWhole = usageSource !== 'Provider';
     return {
       ...whole, ...!isWhole && { parts }, tokens, generations,
       made: terms.routed.call.made, served: activity.meter?.served,
@@ -115,18 +115,19 @@ function mayHideReasoning({ candidate: { model, upstreamModel }, routed: { call 
   return hidesReasoning(upstreamModel, call.asksForReasoning);
 }
 
-type Parts = Pick<Consumption, 'details' | 'serviceTiers' | 'regions' | 'parts' | 'uses'>;
+type Parts = Pick<Consumption, 'details' | 'serviceTiers' | 'regions' | 'longest' | 'parts' | 'uses'>;
 
 /** What decides the rates of a call's tokens, and its other uses. */
 function partsOf(
   meter: Meter | undefined, terms: BillingTerms, priceOf: PriceOf,
 ): Parts {
-  const { candidate, routed: { call } } = terms;
+  const { bounds, candidate, routed: { call } } = terms;
   const { details, serviceTier, region, parts, uses } = meter?.reported ?? UNREPORTED_USAGE;
   const served = {
     serviceTiers: servedTiers(serviceTier, call.serviceTier), regions: servedRegions(region, call.region),
+    longest: call.unbounded(candidate) ? undefined : bounds.requestTokens,
   };
-  return { details, ...served, uses: capUses(uses, terms), parts: parts?.map((part): PartUsage => {
+  const listed = parts?.map((part): PartUsage => {
     // without unbounded tools, all parts are of the call's own model
     const isOwn = part.model === undefined || part.model === candidate.upstreamModel || !call.unbounded(candidate);
     const price = isOwn || part.model === undefined ? undefined : priceOf(part.model);
@@ -135,7 +136,19 @@ function partsOf(
       ...part.serviceTier !== undefined && { serviceTiers: [part.serviceTier] },
       ...price && part.model !== undefined && { other: { model: part.model, price } },
     };
-  }) };
+  });
+  return { details: possibleDetails(details, terms), ...served, uses: capUses(uses, terms), parts: listed };
+}
+
+const MODALITIES = ['audioInput', 'audioOutput', 'imageInput'] as const;
+
+/** Without the modalities that the request cannot cause, which the hold does not cover: those tokens are plain ones. */
+function possibleDetails(
+  details: TokenDetails | undefined, { candidate, routed: { call } }: BillingTerms,
+): TokenDetails | undefined {
+  const impossible = MODALITIES.filter((name) => !call.modalities?.includes(name));
+  if (!details || call.unbounded(candidate)) return details;
+  return { ...details, ...Object.fromEntries(impossible.map((name) => [name, 0])) };
 }
 
 /** What a reaper would bill now. A background response goes on without its process. */
@@ -151,11 +164,12 @@ export function worstCaseProgress(terms: BillingTerms): CallProgress {
 /** Progress that bills the hold's whole output, and the reported input or else the hold's whole input. */
 function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgress {
   const { bounds, candidate, outputLimit, routed: { call } } = terms;
-  const tokens = tokensOf(meter?.reported ?? UNREPORTED_USAGE, bounds.inputTokens, allowedOutput(call, outputLimit));
+  const reported = meter?.reported ?? UNREPORTED_USAGE;
+  const tokens = capTokens(tokensOf(reported, bounds.inputTokens, allowedOutput(call, outputLimit)), terms);
   const isInputReported = meter !== undefined && reportsInput(meter.reported);
   const { generations } = call;
   const billAt = (price: CompiledPrice, priceOf: PriceOf): Bill => (isInputReported
-    ? billOf(price, { ...partsOf(meter, terms, priceOf), tokens, generations })
+    ? billOf(price, { ...partsOf(meter, terms, priceOf), parts: undefined, tokens, generations })
     : worstCaseBill(price, {
       ...bounds.reach, inputTokens: bounds.requestTokens, outputTokens: tokens.output, generations,
     }));

@@ -146,9 +146,9 @@ export function openaiEmbeddings(vectors: readonly (readonly number[])[], prompt
   }, { headers: OPENAI_HEADERS });
 }
 
-export function openaiImages(count = 1): Reply {
+export function openaiImages(count = 1, extra: Record<string, unknown> = {}): Reply {
   return json({
-    created: 1_700_000_000, data: Array.from({ length: count }, () => ({ b64_json: 'iVBORw0KGgo=' })),
+    created: 1_700_000_000, data: Array.from({ length: count }, () => ({ b64_json: 'iVBORw0KGgo=' })), ...extra,
   }, { headers: OPENAI_HEADERS });
 }
 

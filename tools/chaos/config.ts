@@ -4,7 +4,7 @@
  * is nano-USD.
  */
 import { keyManifest } from '../../test/support/manifests.ts';
-import { costField, costsManifest, extrasOf } from './price-extras.ts';
+import { costField, costsManifest, dollarFields, extrasOf, imageFields } from './price-extras.ts';
 
 export const KEY_NAMES = ['free', 'lower', 'refuse', 'smart', 'cheap', 'dear', 'daily', 'solo'] as const;
 export type KeyName = (typeof KEY_NAMES)[number];
@@ -12,8 +12,8 @@ export const ACCOUNT_NAMES = ['shared', 'own'] as const;
 export type AccountName = (typeof ACCOUNT_NAMES)[number];
 export const GROUP_NAMES = ['main', 'cheap', 'dear', 'smart'] as const;
 export type GroupName = (typeof GROUP_NAMES)[number];
-export const CHAT_MODELS = ['gpt-model', 'claude-model', 'mixed-model', 'flat-model'] as const;
-export type ModelName = (typeof CHAT_MODELS)[number] | 'image-model' | 'embed-model';
+export const CHAT_MODELS = ['gpt-model', 'claude-model', 'mixed-model', 'flat-model', 'omni-model'] as const;
+export type ModelName = (typeof CHAT_MODELS)[number] | 'image-model' | 'sized-image-model' | 'embed-model';
 
 /** The parts of a key that never change. */
 export const KEYS: Readonly<Record<KeyName, { account: AccountName; group: GroupName; whenShort:
@@ -39,11 +39,13 @@ export interface KeyConfig {
 
 export interface Price {
   readonly quotaType: 'Token' | 'Request';
+  /** Of a price in dollars: those of its input. */
   readonly modelRatio: string;
   readonly completionRatio: string;
   readonly cacheRatio: string;
   readonly cacheWriteRatio: string;
   readonly cacheWrite1hRatio: string;
+  /** Of a price by the look of images: that of every other image. */
   readonly requestUsd: string;
 }
 
@@ -153,8 +155,9 @@ export function platformManifest({ url, nobody }: Places): string {
     )}spec:\n  models: [${models}]\n  channels:\n${channels}  retry: {attempts: 2}\n${more}---\n`;
   return `apiVersion: v1\nkind: Secret\nmetadata: {name: provider}\nstringData: {apiKey: ${PROVIDER_SECRET}}\n---\n`
     + costsManifest()
-    + route('openai', `{name: gpt-model, ${chat}}, {name: flat-model, ${chat}}, {name: image-model, endpoints: ` +
-      `[Images]}, {name: embed-model, endpoints: [Embeddings], contextTokens: ${CONTEXT_TOKENS}}`,
+    + route('openai', `{name: gpt-model, ${chat}}, {name: flat-model, ${chat}}, {name: omni-model, ${chat}}, ` +
+      '{name: image-model, endpoints: [Images]}, {name: sized-image-model, endpoints: [Images]}, ' +
+      `{name: embed-model, endpoints: [Embeddings], contextTokens: ${CONTEXT_TOKENS}}`,
       channel('openai/first', ', weight: 90') + `  - {name: nobody, protocol: OpenAI, baseUrl: "${nobody}/v1", ` +
         `weight: 10, ${TIMEOUTS}}\n` + channel('openai/second', ', priority: 1'), '')
     + route('anthropic', `{name: claude-model, ${chat}}`, channel('anthropic/first', '') +
@@ -183,13 +186,17 @@ function groups({ ratios }: Config): string {
       `{from: All}, priceRatio: "${ratios.smart}"}\n`;
 }
 
-function prices({ prices }: Config): string {
-  const entries = Object.entries(prices).map(([name, price]) => price.quotaType === 'Request'
-    ? `  - {name: ${name}, vendor: Chaos, quotaType: Request, requestUsd: "${price.requestUsd}"${extrasOf(name)}}\n`
-    : `  - {name: ${name}, vendor: Chaos, quotaType: Token, modelRatio: "${price.modelRatio}", completionRatio: ` +
-      `"${price.completionRatio}", cacheRatio: "${price.cacheRatio}", cacheWriteRatio: "${price.cacheWriteRatio}", ` +
-      `cacheWrite1hRatio: "${price.cacheWrite1hRatio}"${extrasOf(name)}}\n`);
+function prices({ prices: all }: Config): string {
+  const entries = Object.entries(all).map(([name, price]) =>
+    `  - {name: ${name}, vendor: Chaos, quotaType: ${price.quotaType}, ${mainFields(name, price)}${extrasOf(name)}}\n`);
   return `${head('PriceCatalog', 'prices')}spec:\n  models:\n${entries.join('')}`;
+}
+
+function mainFields(name: string, price: Price): string {
+  const { quotaType, requestUsd, modelRatio, completionRatio, cacheRatio, cacheWriteRatio, cacheWrite1hRatio } = price;
+  if (quotaType === 'Request') return imageFields(name, requestUsd) ?? `requestUsd: "${requestUsd}"`;
+  return dollarFields(name, modelRatio) ?? `modelRatio: "${modelRatio}", completionRatio: "${completionRatio}", ` +
+    `cacheRatio: "${cacheRatio}", cacheWriteRatio: "${cacheWriteRatio}", cacheWrite1hRatio: "${cacheWrite1hRatio}"`;
 }
 
 function keys({ keys: configs }: Config): string {

@@ -8,43 +8,24 @@ import type { Reply, Step } from '../../test/support/mock-provider.ts';
 import {
   anthropicError, anthropicMessage, anthropicStream, json, openaiChat, openaiError, openaiImages, openaiStream, sse,
 } from '../../test/support/provider-answers.ts';
-import type { AnthropicUsage, OpenaiUsage } from '../../test/support/provider-answers.ts';
 import type { ChannelName, Protocol } from './config.ts';
 import { between, diceOf, weighted } from './dice.ts';
-import { REGION, TIER } from './price-extras.ts';
 import type { Dice } from './dice.ts';
+import { anthropicFigures, figuresOf, openaiFigures, withoutQuotes } from './figures.ts';
+import type { Figures, FiguresAsked, Lie } from './figures.ts';
+import { QUALITIES, REGION, SIZES, TIER } from './price-extras.ts';
+import type { Look } from './price-extras.ts';
 
 /** The properties of a request that decide its answer. */
-export interface Asked {
+export interface Asked extends FiguresAsked {
   readonly n: number;
   readonly channel: ChannelName;
-  readonly protocol: Protocol;
-  readonly kind: 'chat' | 'embeddings' | 'images';
   readonly stream: boolean;
   /** Output limit; undefined: none was sent. */
   readonly limit: number | undefined;
-  /** The number of images or answers. */
-  readonly answers: number;
-  readonly bodyBytes: number;
-  /** The searches of the web that the request allows. */
-  readonly searches: number;
+  /** Of images. */
+  readonly look: Look;
 }
-
-/** Usage figures as the provider writes them; undefined: left out. They may be false, and need not be numbers. */
-export interface Figures {
-  /** Input as Anthropic counts it: without cached and written tokens. */
-  readonly input: unknown;
-  readonly cached: number;
-  /** Anthropic only. */
-  readonly written: number;
-  readonly output: unknown;
-  /** Searches of the web. Anthropic only. */
-  readonly searches: number;
-}
-
-type Lie =
-  | 'none' | 'honest' | 'zero' | 'less' | 'more' | 'negative' | 'huge' | 'beyond belief' | 'NaN' | 'text' | 'fraction'
-  | 'half';
 
 export type Fate =
   | { readonly kind: 'refusal'; readonly status: number; readonly headMs: number }
@@ -63,10 +44,12 @@ export interface AnswerFate {
   readonly figures: Figures | undefined;
   /** The fraction of its steps after which the answer breaks off, and how; undefined: it ends well. */
   readonly broken: { readonly part: number; readonly how: 'cut' | 'reset' | 'stall' | 'error event' } | undefined;
-  /** The service tier in its usage, for channels of OpenAI's protocol; undefined: the answer names none. */
+  /** The service tier in its usage, or beside it; undefined: the answer names none. */
   readonly tier: string | undefined;
   /** The region in its usage, for channels of Anthropic's protocol; undefined: the answer names none. */
   readonly region: string | undefined;
+  /** What it says of its images. */
+  readonly look: Look;
   /** Whether a stream has comments, unknown events and malformed events in between. */
   readonly noise: boolean;
 }
@@ -74,7 +57,6 @@ export interface AnswerFate {
 /** A character that only generated text has, so that clients can count how much of it they saw. */
 export const LETTER = '\u00a7';
 export const LETTER_BYTES = 2;
-const NOT_JSON = '@@NaN@@';
 const GARBAGE = {
   html: { type: 'text/html', body: '<html><body>502 Bad Gateway</body></html>' },
   empty: { type: 'application/json', body: '' },
@@ -102,39 +84,28 @@ function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
   const limit = asked.limit ?? 1_000;
   const pieces =
     Array.from({ length: Math.min(limit, between(dice, 1, 14)) }, () => LETTER.repeat(between(dice, 1, 60)));
-  const lie = weighted<Lie>(dice, { honest: 58, none:
-    10, zero: 3, less: 4, more: 7, negative: 3, huge: 0.3, 'beyond belief': 3, NaN: 3, text: 2, fraction: 3, half: 3 });
-  const honest: Figures = {
-    input: 20 + dice.int(asked.bodyBytes >> 2), cached: dice.chance(0.3) ? dice.int(100) : 0,
-    written: asked.protocol === 'Anthropic' && dice.chance(0.2) ? dice.int(100) : 0,
-    output: between(dice, pieces.length, limit), searches: dice.int(asked.searches + 1),
-  };
+  const lie = weighted<Lie>(dice, {
+    honest: 50, most: 8, none: 10, zero: 3, less: 4, more: 7, negative: 3, huge: 0.3, 'beyond belief': 3, NaN: 3,
+    text: 2, fraction: 3, half: 3,
+  });
   return {
     kind: 'answer', headMs, pieces, lie, pieceMs: dice.chance(0.5) ? 0 : dice.int(120),
-    figures: lie === 'none' ? undefined : lied(dice, lie, honest, limit),
+    figures: figuresOf(dice, lie, asked, { least: pieces.length, limit }),
     broken: dice.chance(0.2)
       ? { part: dice.next(), how: weighted(dice, { cut: 3, reset: 3, stall: 2, 'error event': 2 }) }
       : undefined,
     noise: dice.chance(0.1),
-    tier: asked.protocol === 'OpenAI' && asked.kind === 'chat' && dice.chance(0.25) ? TIER : undefined,
+    tier: asked.kind === 'chat' && dice.chance(lie === 'most' ? 0.7 : 0.25) ? TIER : undefined,
     region: asked.protocol === 'Anthropic' ? dice.pick([REGION, 'global', undefined]) : undefined,
+    look: asked.kind === 'images' ? lookOf(dice, asked) : {},
   };
 }
 
-function lied(dice: Dice, lie: Exclude<Lie, 'none'>, honest: Figures, limit: number): Figures {
-  switch (lie) {
-    case 'honest': return honest;
-    case 'zero': return { ...honest, input: 0, cached: 0, written: 0, output: 0, searches: 0 };
-    case 'less': return { ...honest, output: 1 };
-    case 'more': return { ...honest, output: limit * between(dice, 2, 12), searches: honest.searches + 700 };
-    case 'negative': return { ...honest, output: -between(dice, 1, 5_000) };
-    case 'huge': return { ...honest, output: 2 ** 31 - 1 };
-    case 'beyond belief': return { ...honest, output: dice.pick([2 ** 31, 2 ** 53 + 2, 1e300]) };
-    case 'NaN': return { ...honest, output: NOT_JSON };
-    case 'text': return { ...honest, output: '12' };
-    case 'fraction': return { ...honest, output: between(dice, 1, limit - 1) + 0.25 };
-    case 'half': return { ...honest, output: undefined };
-  }
+/** What was asked for, or nothing, or something else. */
+function lookOf(dice: Dice, { look }: Asked): Look {
+  const named = (wish: string | undefined, all: readonly string[]): string | undefined =>
+    (dice.chance(0.4) ? undefined : dice.chance(0.6) ? wish ?? dice.pick(all) : dice.pick([...all, '9x9']));
+  return { size: named(look.size, SIZES), quality: named(look.quality, QUALITIES) };
 }
 
 /** The reply of a fate. `marked` is called when the last step begins: everything before it has been sent. */
@@ -178,44 +149,25 @@ function brokenEnd(how: NonNullable<AnswerFate['broken']>['how'], { protocol, st
 
 function wholeAnswer(fate: AnswerFate, asked: Asked): Reply {
   const { figures, pieces } = fate;
-  if (asked.kind === 'images') return openaiImages(asked.answers);
-  if (asked.kind === 'embeddings') return withoutQuotes(json({ object: 'list', model: 'mock', data: [{
+  if (asked.kind === 'images') return openaiImages(asked.answers, { ...fate.look });
+  if (asked.kind === 'embeddings') return unquoted(json({ object: 'list', model: 'mock', data: [{
     object: 'embedding', index: 0, embedding: [0.5],
   }], ...(figures ? { usage: openaiFigures(figures) } : {}) }));
   if (asked.protocol === 'OpenAI') {
     const usage = figures ? openaiFigures(figures) : null;
     const options = { usage, ...fate.tier !== undefined && { extra: { service_tier: fate.tier } } };
-    return withoutQuotes(asked.stream ? openaiStream(pieces, options) : openaiChat({ content: pieces, ...options }));
+    return unquoted(asked.stream ? openaiStream(pieces, options) : openaiChat({ content: pieces, ...options }));
   }
-  const usage = figures ? anthropicFigures(figures, fate.region) : null;
-  return withoutQuotes(asked.stream
+  const usage = figures ? anthropicFigures(figures, fate) : null;
+  return unquoted(asked.stream
     ? anthropicStream(pieces, { usage })
     : anthropicMessage({ content: pieces, usage }));
 }
 
-/** Figures in OpenAI's shape, without a total, which would correct a false one. */
-function openaiFigures({ input, cached, output }: Figures): OpenaiUsage {
-  const prompt = typeof input === 'number' ? input + cached : input;
-  return { prompt_tokens: prompt, completion_tokens:
-    output, total_tokens: undefined, prompt_tokens_details: { cached_tokens: cached } } as unknown as OpenaiUsage;
-}
-
-function anthropicFigures(
-  { input, cached, written, output, searches }: Figures, region: string | undefined,
-): AnthropicUsage {
-  return {
-    input_tokens: input, cache_read_input_tokens: cached, cache_creation_input_tokens: written, output_tokens: output,
-    ...searches > 0 && { server_tool_use: { web_search_requests: searches } },
-    ...region !== undefined && { inference_geo: region },
-  } as unknown as AnthropicUsage;
-}
-
-/** Writes NaN without quotes, which is not JSON, as some providers do. */
-function withoutQuotes(reply: Reply): Reply {
-  const strip = (text: string): string => text.replaceAll(`"${NOT_JSON}"`, 'NaN');
+function unquoted(reply: Reply): Reply {
   return { ...reply, steps: reply.steps.map((step): Step => {
-    if (typeof step === 'string') return strip(step);
-    return 'bytes' in step && typeof step.bytes === 'string' ? { ...step, bytes: strip(step.bytes) } : step;
+    if (typeof step === 'string') return withoutQuotes(step);
+    return 'bytes' in step && typeof step.bytes === 'string' ? { ...step, bytes: withoutQuotes(step.bytes) } : step;
   }) };
 }
 

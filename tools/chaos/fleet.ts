@@ -10,6 +10,7 @@ import { closeConnections } from './client.ts';
 import { playFleetRound } from './fleet-round.ts';
 import { LEDGERS } from './fleet-store.ts';
 import type { LedgerKind } from './fleet-store.ts';
+import { dimensionsOf } from './summary.ts';
 
 const HELP = `node tools/chaos/fleet.ts [--minutes 10] [--seed N] [--round R] [--ledger ${LEDGERS.join('|')}]   ` +
   `(--round: one round of that seed again)`;
@@ -19,7 +20,7 @@ const only = values.round === undefined ? undefined : numberFlag(values.round, '
 const ledger = LEDGERS.find((each) => each === (values.ledger ?? 'valkey'));
 if (!ledger) throw new Error(HELP);
 const untilMs = performance.now() + numberFlag(values.minutes ?? '10', 'minutes', HELP) * 60_000;
-const totals = { rounds: 0, calls: 0, records: 0, faults: 0, kills: 0, violations: 0 };
+const totals: Record<string, number> = {};
 
 console.log(`seed ${seed}, ledger ${ledger}`);
 if (only !== undefined) await play(ledger, only);
@@ -37,10 +38,9 @@ async function play(ledger: LedgerKind, round: number): Promise<void> {
     `${samples.length} samples; ${faults.join(', ')}; ${seconds.toFixed(0)} s; ${violations.length} violations`);
   for (const violation of violations.slice(0, 20)) console.error(`  seed ${seed} round ${round}: ${violation}`);
   if (violations.length > 0) process.exitCode = 1;
-  totals.rounds++;
-  totals.calls += calls.length;
-  totals.records += records.length;
-  totals.faults += faults.length;
-  totals.kills += kills;
-  totals.violations += violations.length;
+  const counts = {
+    rounds: 1, calls: calls.length, records: records.length, faults: faults.length, kills,
+    violations: violations.length, ...dimensionsOf(records),
+  };
+  for (const [name, count] of Object.entries(counts)) totals[name] = (totals[name] ?? 0) + count;
 }

@@ -8,8 +8,8 @@ import { KEYS } from './config.ts';
 import type { Fate } from './fate.ts';
 import type { Happened, Version } from './gateway.ts';
 import {
-  estimatedInput, estimatedOutput, expectedTokens, NO_TOKENS, priceOf, regionIn, reportedOf, textBytesOf,
-  upstreamCostOf,
+  cappedInput, estimatedInput, estimatedOutput, expectedTokens, lookIn, NO_PARTS, NO_TOKENS, partsOf, priceOf, regionIn,
+  reportedOf, requestsOf, restOf, textBytesOf, upstreamCostOf,
 } from './oracle.ts';
 import type { Priced } from './oracle.ts';
 import { uidOf } from './ledger-file.ts';
@@ -104,23 +104,37 @@ function channelsOf({ status, channel }: LedgerRecord): readonly string[] {
   return [channel, ...Object.keys(CHANNELS).filter((name) => name.startsWith(route))];
 }
 
-type Way = Pick<Priced, 'tier' | 'region' | 'searches'>;
+type Way = Pick<Priced, 'tier' | 'region' | 'searches' | 'details' | 'requests' | 'look' | 'served'>;
 
 /**
- * The tier, region and searches of a whole and honest answer; of others they may not have been seen. A region that
- * nothing names is the one that the client asked for, also of a call that reached no channel. Searches count up to the
- * limit of the request.
+ * What the answer says of its price; of an answer that is not whole, or whose usage is missing or no JSON, each part of
+ * it may not have been seen. A region that nothing names is the one that the client asked for, also of a call that
+ * reached no channel. Searches count up to the limit of the request.
  */
-function waysOf({ call: { plan }, attempts, record }: Case): readonly Way[] {
+function waysOf(each: Case): readonly Way[] {
+  const { call: { plan }, attempts, record } = each;
   const { fate, asked } = attempts.at(-1) ?? {};
   const wish = regionIn(plan);
-  const unseen: Way = { tier: undefined, region: wish, searches: 0 };
+  const look = lookIn(plan);
+  const unseen: Way =
+    { tier: undefined, region: wish, searches: 0, details: NO_PARTS, requests: [], look, served: {} };
   if (fate?.kind !== 'answer' || !asked) return [unseen];
   const { tier, region = wish, figures } = fate;
-  const seen: Way = { tier, region, searches: Math.min(figures?.searches ?? 0, asked.searches) };
-  if (record?.status === 'Succeeded' && fate.lie === 'honest') return [seen];
-  return [seen, unseen].flatMap((one) => [seen, unseen].flatMap((other) => [seen, unseen].map(({ searches }) =>
-    ({ tier: one.tier, region: other.region, searches }))));
+  const seen: Way = {
+    tier, region, searches: Math.min(figures?.searches ?? 0, asked.searches), details: partsOf(fate, asked),
+    // what was capped or estimated is not what the list says
+    requests: record?.usageSource === 'Provider' ? requestsOf(fate) : [], look, served: fate.look,
+  };
+  if (record?.status === 'Succeeded' && (asked.kind === 'images' || (fate.lie !== 'none' && fate.lie !== 'NaN')))
+    return [seen];
+  return mixtures(seen, unseen).filter(({ requests }) =>
+    record && Object.values(restOf(record.tokens, requests)).every((count) => count >= 0));
+}
+
+/** Each field of either. */
+function mixtures(a: Way, b: Way): readonly Way[] {
+  return (Object.keys(a) as (keyof Way)[]).reduce<readonly Way[]>((ways, name) =>
+    ways.flatMap((way) => [{ ...way, [name]: a[name] }, { ...way, [name]: b[name] }]), [a]);
 }
 
 const tokens: Check = (each) => {
@@ -146,8 +160,9 @@ function partTokens({ call, attempts, record }: Case & { readonly record: Ledger
   const { output, ...input } = record.tokens;
   const estimate = { ...NO_TOKENS, input: estimatedInput(call.plan) };
   const reported = last?.fate.kind === 'answer' ? reportedOf(last.fate, last.asked) : undefined;
+  const reportedInput = last && reported?.input && cappedInput(reported.input, last.asked);
   if (!same({ ...input, output: 0 }, estimate) &&
-    !(reported?.input && same({ ...input, output: 0 }, { ...reported.input, output: 0 })))
+    !(reportedInput && same({ ...input, output: 0 }, { ...reportedInput, output: 0 })))
     return `${formatTokens(record.tokens)} are billed: neither the estimated input of ${estimate.input} nor the `
       + 'reported one';
   const most = Math.max(last ? mostOutput(last) : 0, reported?.output ?? 0);

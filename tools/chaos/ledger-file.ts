@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { Hold } from '#ledger/balances.ts';
 import { readKeySpending } from '#ledger/ledger-core.ts';
+import type { BillLine } from '#ledger/usage-record.ts';
 import { readLedgerOnDisk } from '../../test/support/ledger-on-disk.ts';
 import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';
 import type { AccountName, KeyName } from './config.ts';
@@ -34,6 +35,8 @@ export interface LedgerRecord {
   readonly unbilledNanoUsd: bigint;
   /** Undefined: unknown. */
   readonly upstreamCostNanoUsd?: bigint;
+  /** The lines of its bill; undefined: none. */
+  readonly lines?: readonly BillLine[];
   /** Time from the call's arrival to its settlement, by its process's clock. */
   readonly durationMs: number;
 }
@@ -44,6 +47,8 @@ export interface Tally {
   readonly spent: Readonly<Record<KeyName, bigint>>;
   readonly held: Readonly<Record<KeyName, bigint>>;
   readonly holds: Readonly<Record<KeyName, number>>;
+  /** What each call holds, by its id. A store of several gateways is not asked for it. */
+  readonly heldByCall?: ReadonlyMap<string, bigint>;
   readonly accountSpent: Readonly<Record<AccountName, bigint>>;
   readonly accountHeld: Readonly<Record<AccountName, bigint>>;
 }
@@ -71,6 +76,7 @@ export function readTally(dataDir: string, nowMs = Date.now()): Tally | undefine
     spent: byName(KEY_NAMES, (name) =>
       readKeySpending(balances, uidOf(name), { period: KEYS[name].period, nowMs }).spentNanoUsd),
     held: byName(KEY_NAMES, (name) => heldOf(({ key }) => key.uid === uidOf(name))),
+    heldByCall: new Map(holds.map(({ origin: { callId }, grantedNanoUsd }) => [callId, grantedNanoUsd])),
     holds: byName(KEY_NAMES, (name) => holds.filter(({ key }) => key.uid === uidOf(name)).length),
     accountSpent: byName(ACCOUNT_NAMES, (name) => balances.accounts.get(`team/${name}`)?.spentNanoUsd ?? 0n),
     accountHeld: byName(ACCOUNT_NAMES, (name) => heldOf(({ account }) => account.id === `team/${name}`)),

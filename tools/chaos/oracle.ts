@@ -9,10 +9,13 @@ import { readEmbeddingsFacts } from '../../dataplane/protocol/openai/embeddings.
 import { readChatFacts as readOpenai } from '../../dataplane/protocol/openai/facts.ts';
 import { CONTEXT_TOKENS, IMAGE_TOKENS, KEYS } from './config.ts';
 import type { ChannelName, Config, GroupName, KeyName, ModelName, Price } from './config.ts';
-import { CHANNEL_PRICES, COST_CHANNELS, COSTS, REGION, REGIONS, SEARCHES, STEPS, TIER, TIERS } from './price-extras.ts';
-import type { Rates } from './price-extras.ts';
+import {
+  CHANNEL_PRICES, COST_CHANNELS, COSTS, DETAILS, IMAGES, RATES, REGION, REGIONS, SEARCHES, STEPS, TIER, TIERS,
+} from './price-extras.ts';
+import type { Detail, ImagePrice, Look, Rates } from './price-extras.ts';
 import { LETTER_BYTES } from './fate.ts';
 import type { AnswerFate, Asked } from './fate.ts';
+import type { ListedRequest } from './figures.ts';
 import type { Tokens } from './ledger-file.ts';
 import type { CallPlan } from './plan.ts';
 
@@ -36,8 +39,18 @@ export interface Priced {
   readonly region: string | undefined;
   readonly searches: number;
   readonly tokens: Tokens;
+  /** Parts of the input and of the output; of each there is at most the whole. */
+  readonly details: PartCounts;
+  /** Requests that have a length of their own; the rest of the tokens is one further request. */
+  readonly requests: readonly ListedRequest[];
   readonly generations: number;
+  /** Of images: what was asked for. */
+  readonly look: Look;
+  /** What the answer says of them. */
+  readonly served: Look;
 }
+
+export type PartCounts = Readonly<Record<Detail, number>>;
 
 /** The price of a call, rounded half up to the nano-dollar. */
 export function priceOf(config: Config, payer: { key: KeyName; group: string }, what: Priced): bigint {
@@ -47,13 +60,15 @@ export function priceOf(config: Config, payer: { key: KeyName; group: string }, 
   const own = CHANNEL_PRICES[what.model as ModelName]?.[what.channel as ChannelName] ?? {};
   const multiplier = e9(own.multiplier ?? '1');
   if (price.quotaType === 'Request') {
-    const each = e9(own.requestUsd ?? price.requestUsd);
+    const each = own.requestUsd === undefined ? imagePrice(what, price.requestUsd) : e9(own.requestUsd);
     return rounded(each * BigInt(what.generations) * ratio * multiplier, UNIT_DENOMINATOR);
   }
-  const rates = own.rates ? dollarRates(own.rates) : ratioRates(price);
+  const tables = own.rates
+    ? tablesOf(dollarRates(own.rates), own.long?.map(({ above, rates }) => ({ above, rates: dollarRates(rates) })))
+    : stepped(modelRates(what.model, price), what.model);
   const inRegion = what.region === REGION ? REGIONS[what.model as ModelName] : undefined;
   const searches = e9(SEARCHES[what.model as ModelName] ?? '0') * BigInt(what.searches);
-  const tokens = weigh(rates, what) * e9(inRegion ?? '1');
+  const tokens = weigh(tables, what) * e9(inRegion ?? '1');
   return rounded(
     (tokens + searches * (TOKEN_DENOMINATOR / UNIT_DENOMINATOR)) * multiplier * ratio, TOKEN_DENOMINATOR,
   );
@@ -67,38 +82,132 @@ export function upstreamCostOf(what: Priced): bigint | undefined {
   if (cost.requestUsd !== undefined)
     return rounded(e9(cost.requestUsd) * BigInt(what.generations) * e9(multiplier), E9);
   if (!cost.rates) return undefined;
-  return rounded(weigh(dollarRates(cost.rates), what) * e9(multiplier) * E9 ** 3n, TOKEN_DENOMINATOR);
+  const tokens = weigh(stepped(dollarRates(cost.rates), what.model), what);
+  return rounded(tokens * e9(multiplier) * E9 ** 3n, TOKEN_DENOMINATOR);
+}
+
+/** The price of what was made, where it is not dearer than what was asked for. */
+function imagePrice({ model, look, served }: Priced, otherUsd: string): bigint {
+  const all = [...IMAGES[model as ModelName] ?? [], { usd: otherUsd }];
+  const asked = lookPrice(all, look);
+  const made = lookPrice(all, { size: served.size ?? look.size, quality: served.quality ?? look.quality });
+  return made < asked ? made : asked;
+}
+
+/**
+ * Of the entries that an image can have, the dearest; of one whose size and quality are both known, the dearest of
+ * those that name most of it.
+ */
+function lookPrice(all: readonly ImagePrice[], { size, quality }: Look): bigint {
+  const fits = (stated: string | undefined, is: string | undefined): boolean =>
+    stated === undefined || is === undefined || stated === is;
+  const fitting = all.filter((entry) => fits(entry.size, size) && fits(entry.quality, quality));
+  const named = (entry: Look): number => [entry.size, entry.quality].filter((each) => each !== undefined).length;
+  const isKnown = size !== undefined && quality !== undefined;
+  const most = isKnown ? Math.max(...fitting.map(named)) : 0;
+  return fitting.filter((entry) => named(entry) >= most).map(({ usd }) => e9(usd)).reduce((a, b) => (b > a ? b : a));
 }
 
 /** In 10⁻²⁷ USD per million tokens. */
-type ClassRates = Readonly<Record<keyof Tokens, bigint>>;
+type ClassRates = Readonly<Record<keyof Tokens | Detail, bigint>>;
 
+/** Rates of requests with a longer input than `above`. */
+interface Step {
+  readonly above: number;
+  readonly rates: ClassRates;
+}
+
+/** In 10⁻³⁶ USD per million tokens. */
+interface Tables {
+  readonly base: ClassRates;
+  /** Ascending. */
+  readonly long: readonly Step[];
+}
+
+function modelRates(model: string, price: Price): ClassRates {
+  const rates = RATES[model as ModelName];
+  return rates ? dollarRates({ input: price.modelRatio, ...rates }) : ratioRates(price);
+}
+
+/** Without rates of their own, parts cost as much as the whole. */
 function ratioRates(price: Price): ClassRates {
-  const input = e9(price.modelRatio) * BASE_E9;
+  const perInput = e9(price.modelRatio) * BASE_E9;
+  const [input, output] = [perInput * E9, perInput * e9(price.completionRatio)];
   return {
-    input: input * E9, cached: input * e9(price.cacheRatio), cacheWrite5m: input * e9(price.cacheWriteRatio),
-    cacheWrite1h: input * e9(price.cacheWrite1hRatio), output: input * e9(price.completionRatio),
+    input, cached: perInput * e9(price.cacheRatio), cacheWrite5m: perInput * e9(price.cacheWriteRatio),
+    cacheWrite1h: perInput * e9(price.cacheWrite1hRatio), output,
+    imageInput: input, audioInput: input, reasoning: output, imageOutput: output, audioOutput: output,
   };
 }
 
-function dollarRates({ input, output, cacheRead, cacheWrite5m, cacheWrite1h }: Rates): ClassRates {
+function dollarRates(rates: Rates): ClassRates {
   const scaled = (usd: string): bigint => e9(usd) * E9 * E9;
+  const { input, output, cacheRead, cacheWrite5m, cacheWrite1h } = rates;
   return {
     input: scaled(input), cached: scaled(cacheRead), cacheWrite5m: scaled(cacheWrite5m),
     cacheWrite1h: scaled(cacheWrite1h), output: scaled(output),
+    imageInput: scaled(rates.imageInput ?? input), audioInput: scaled(rates.audioInput ?? input),
+    reasoning: scaled(rates.reasoning ?? output), imageOutput: scaled(rates.imageOutput ?? output),
+    audioOutput: scaled(rates.audioOutput ?? output),
   };
 }
 
-/** With the multipliers of the step that the whole input is above, and of the service tier. */
-function weigh(rates: ClassRates, { model, tier, tokens }: Priced): bigint {
+function tablesOf(base: ClassRates, long: readonly Step[] = []): Tables {
+  return {
+    base: times(base, E9, E9), long: long.map(({ above, rates }) => ({ above, rates: times(rates, E9, E9) })),
+  };
+}
+
+function stepped(rates: ClassRates, model: string): Tables {
+  const long = (STEPS[model as ModelName] ?? []).map(({ above, inputMultiplier, outputMultiplier }) =>
+    ({ above, rates: times(rates, e9(inputMultiplier), e9(outputMultiplier)) }));
+  return { base: times(rates, E9, E9), long };
+}
+
+function times(rates: ClassRates, ofInput: bigint, ofOutput: bigint): ClassRates {
+  const isOutput = new Set(['output', 'reasoning', 'imageOutput', 'audioOutput']);
+  return Object.fromEntries(Object.entries(rates).map(([name, rate]) =>
+    [name, rate * (isOutput.has(name) ? ofOutput : ofInput)])) as ClassRates;
+}
+
+/** Every request at the rates of its own length and service tier. */
+function weigh(tables: Tables, { model, tier, tokens, details, requests }: Priced): bigint {
+  const factor = (served: string | undefined): bigint => e9((served === TIER && TIERS[model as ModelName]) || '1');
+  const rest = weighOne(tables, restOf(tokens, requests), details) * factor(tier);
+  return requests.reduce((sum, each) =>
+    sum + weighOne(tables, tokensOf(each), NO_PARTS) * factor(each.tier ?? tier), rest);
+}
+
+/** No request is longer than the model's context. */
+function weighOne(tables: Tables, tokens: Tokens, parts: PartCounts): bigint {
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
-  const step = STEPS[model as ModelName];
-  const isLong = step !== undefined && input + cached + cacheWrite5m + cacheWrite1h > step.above;
-  const ofInput = BigInt(input) * rates.input + BigInt(cached) * rates.cached
-    + BigInt(cacheWrite5m) * rates.cacheWrite5m + BigInt(cacheWrite1h) * rates.cacheWrite1h;
-  const sum = ofInput * e9(isLong ? step.inputMultiplier : '1')
-    + BigInt(output) * rates.output * e9(isLong ? step.outputMultiplier : '1');
-  return sum * e9((tier === TIER ? TIERS[model as ModelName] : undefined) ?? '1');
+  const length = Math.min(CONTEXT_TOKENS, input + cached + cacheWrite5m + cacheWrite1h);
+  const rates = tables.long.findLast(({ above }) => length > above)?.rates ?? tables.base;
+  const image = Math.min(parts.imageInput, input);
+  const audio = Math.min(parts.audioInput, input - image);
+  const reasoning = Math.min(parts.reasoning, output);
+  const drawn = Math.min(parts.imageOutput, output - reasoning);
+  const spoken = Math.min(parts.audioOutput, output - reasoning - drawn);
+  return BigInt(input - image - audio) * rates.input + BigInt(image) * rates.imageInput
+    + BigInt(audio) * rates.audioInput + BigInt(cached) * rates.cached + BigInt(cacheWrite5m) * rates.cacheWrite5m
+    + BigInt(cacheWrite1h) * rates.cacheWrite1h + BigInt(reasoning) * rates.reasoning
+    + BigInt(drawn) * rates.imageOutput + BigInt(spoken) * rates.audioOutput
+    + BigInt(output - reasoning - drawn - spoken) * rates.output;
+}
+
+export const NO_PARTS: PartCounts = { imageInput: 0, audioInput: 0, reasoning: 0, imageOutput: 0, audioOutput: 0 };
+
+function tokensOf({ input, cached, written, output }: ListedRequest): Tokens {
+  return { input, cached, cacheWrite5m: written, cacheWrite1h: 0, output };
+}
+
+/** The tokens that none of the listed requests has. A count below 0: they have more than there are. */
+export function restOf(tokens: Tokens, requests: readonly ListedRequest[]): Tokens {
+  return requests.map(tokensOf).reduce((rest, each) => ({
+    input: rest.input - each.input, cached: rest.cached - each.cached,
+    cacheWrite5m: rest.cacheWrite5m - each.cacheWrite5m, cacheWrite1h: rest.cacheWrite1h - each.cacheWrite1h,
+    output: rest.output - each.output,
+  }), tokens);
 }
 
 function rounded(numerator: bigint, denominator: bigint): bigint {
@@ -124,6 +233,13 @@ export function regionIn({ body }: Pick<CallPlan, 'body'>): string | undefined {
   return (JSON.parse(body) as { readonly inference_geo?: string }).inference_geo;
 }
 
+/** The size and quality that a call asks for; undefined: it leaves the choice to the provider. */
+export function lookIn({ body }: Pick<CallPlan, 'body'>): Look {
+  const { size, quality } = JSON.parse(body) as Look;
+  const chosen = (value: string | undefined): string | undefined => (value === 'auto' ? undefined : value);
+  return { size: chosen(size), quality: chosen(quality) };
+}
+
 /** Bytes of the text of a complete answer. */
 export function textBytesOf({ pieces }: AnswerFate): number {
   return pieces.join('').length * LETTER_BYTES;
@@ -136,15 +252,63 @@ export interface Reported {
   readonly output: number | undefined;
 }
 
-/** The plausible figures of a complete answer. */
-export function reportedOf({ figures, lie }: AnswerFate, { protocol, stream }: Asked): Reported {
-  // in OpenAI's protocol one event has all figures, so malformed JSON loses them all
-  if (!figures || (lie === 'NaN' && protocol === 'OpenAI' && stream)) return { input: undefined, output: undefined };
+/** The plausible figures of a complete answer, with those of requests that the call's own do not contain. */
+export function reportedOf(fate: AnswerFate, asked: Asked): Reported {
+  const { figures } = fate;
+  const { protocol } = asked;
+  if (!figures || isUnread(fate, asked)) return { input: undefined, output: undefined };
+  const besides = besidesOf(fate);
+  const more = (name: 'input' | 'cached' | 'written' | 'output'): number =>
+    besides.reduce((sum, each) => sum + each[name], 0);
+  const output = believed(figures.output);
   return {
-    input: { input: Number(figures.input), cached:
-      figures.cached, cacheWrite5m: protocol === 'Anthropic' ? figures.written : 0, cacheWrite1h: 0 },
-    output: believed(figures.output),
+    input: {
+      input: Number(figures.input) + more('input'), cached: figures.cached + more('cached'),
+      cacheWrite5m: protocol === 'Anthropic' ? figures.written + more('written') : 0, cacheWrite1h: 0,
+    },
+    output: output === undefined ? undefined : output + more('output'),
   };
+}
+
+/** In OpenAI's protocol one event has all figures, so malformed JSON loses them all. */
+function isUnread({ lie }: AnswerFate, { protocol, stream }: Asked): boolean {
+  return lie === 'NaN' && protocol === 'OpenAI' && stream;
+}
+
+/** Summaries and advice, which the call's own figures do not contain. */
+function besidesOf({ figures }: AnswerFate): readonly ListedRequest[] {
+  return figures?.requests?.filter(({ type }) => type !== 'message') ?? [];
+}
+
+/** The requests of their own length in an answer; none where its list does not add up to the call. */
+export function requestsOf(fate: AnswerFate): readonly ListedRequest[] {
+  const { figures } = fate;
+  const besides = besidesOf(fate);
+  if (!figures?.requests || besides.length > 0) return besides;
+  const own = { ...NO_TOKENS, input: Number(figures.input), cached: figures.cached, cacheWrite5m: figures.written };
+  const rest = restOf({ ...own, output: Number(figures.output) }, figures.requests);
+  return Object.values(rest).every((count) => count === 0) ? figures.requests : [];
+}
+
+/** The parts that are counts. What the request neither has nor asks for is plain input and output. */
+export function partsOf({ figures }: AnswerFate, { media }: Asked): PartCounts {
+  const count = (name: Detail): number => {
+    const isPossible = name === 'reasoning' || name === 'imageOutput' || media.has(name);
+    return isPossible ? believed(figures?.details[name]) ?? 0 : 0;
+  };
+  return Object.fromEntries(DETAILS.map((name) => [name, count(name)])) as PartCounts;
+}
+
+/** A call with searches is at most as long as all of its requests may be. */
+export function cappedInput(input: Omit<Tokens, 'output'>, { searches }: Asked): Omit<Tokens, 'output'> {
+  let left = searches === 0 ? Number.POSITIVE_INFINITY : CONTEXT_TOKENS * (searches + 1);
+  const take = (count: number): number => {
+    const taken = Math.min(count, left);
+    left -= taken;
+    return taken;
+  };
+  const [plain, cached] = [take(input.input), take(input.cached)];
+  return { input: plain, cached, cacheWrite5m: take(input.cacheWrite5m), cacheWrite1h: take(input.cacheWrite1h) };
 }
 
 /** A count is a number that a call can have; parts of a token are whole ones. */
@@ -157,19 +321,26 @@ export function estimatedOutput(bytes: number, { limit, answers }: Asked): numbe
   return Math.min(Math.ceil(bytes / 4), (limit ?? Number.POSITIVE_INFINITY) * answers);
 }
 
+export interface Expected {
+  readonly tokens: Tokens;
+  readonly source: 'Provider' | 'Estimated' | 'Implausible';
+}
+
 /** What a call with a complete answer has consumed, and whether the provider said all of it. */
-export function expectedTokens(plan: CallPlan, fate: AnswerFate, asked: Asked): { tokens: Tokens; source:
-  | 'Provider' | 'Estimated' | 'Implausible' } {
-  const { input, output: said } = reportedOf(fate, asked);
+export function expectedTokens(plan: CallPlan, fate: AnswerFate, asked: Asked): Expected {
+  const { input: said, output: saidOutput } = reportedOf(fate, asked);
   const allowed = (asked.limit ?? Number.POSITIVE_INFINITY) * asked.answers;
-  const output = said === undefined ? undefined : Math.min(said, allowed);
+  const output = saidOutput === undefined ? undefined : Math.min(saidOutput, allowed);
+  const input = said && cappedInput(said, asked);
+  const isCapped = (saidOutput ?? 0) > allowed || input?.input !== said?.input || input?.cached !== said?.cached ||
+    input?.cacheWrite5m !== said?.cacheWrite5m;
   const noOutput = asked.kind !== 'chat';
   return {
     tokens: {
       ...(input ?? { ...NO_TOKENS, input: estimatedInput(plan) }),
       output: noOutput ? 0 : output ?? estimatedOutput(textBytesOf(fate), asked),
     },
-    source: asked.kind === 'chat' && said !== undefined &&
-      said > allowed ? 'Implausible' : input && (output !== undefined || noOutput) ? 'Provider' : 'Estimated',
+    source: !noOutput && isCapped ? 'Implausible'
+      : input && (output !== undefined || noOutput) ? 'Provider' : 'Estimated',
   };
 }

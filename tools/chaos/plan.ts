@@ -6,7 +6,7 @@ import { CHAT_MODELS, GROUP_NAMES, KEY_NAMES, KEYS } from './config.ts';
 import type { AccountName, Config, Edit, KeyConfig, KeyName, ModelName, Price } from './config.ts';
 import { between, diceOf, weighted } from './dice.ts';
 import type { Dice } from './dice.ts';
-import { REGION } from './price-extras.ts';
+import { QUALITIES, REGION, SIZES } from './price-extras.ts';
 
 /** When a client disconnects by itself; `stays`: never. */
 export type Leaving =
@@ -73,17 +73,17 @@ function planConfig(dice: Dice): Config {
     ({ limitNanoUsd, maxConcurrency, enabled: true, rotation: 0 });
   return {
     keys: {
-      free: key(null), lower: key(money(5, 60)), refuse: key(money(10, 120)), smart: key(money(50, 400)),
-      cheap: key(null, between(dice, 2, 5)), dear:
-        key(money(40, 300)), daily: key(money(40, 300)), solo: key(null, between(dice, 3, 9)),
+      free: key(null), lower: key(money(5, 90)), refuse: key(money(10, 200)), smart: key(money(50, 700)),
+      cheap: key(null, between(dice, 2, 5)), dear: key(money(60, 600)), daily: key(money(60, 500)),
+      solo: key(null, between(dice, 3, 9)),
     },
-    creditsNanoUsd: { shared: money(300, 1500), own: money(100, 600) },
+    creditsNanoUsd: { shared: money(400, 2400), own: money(150, 1200) },
     ratios: { main: '1', cheap: ratio(dice, 0.3, 0.9), dear: ratio(dice, 1.1, 3), smart: ratio(dice, 0.8, 1.3) },
     prices: {
-      'gpt-model':
-        tokenPrice(dice, 1.25, 4), 'claude-model': tokenPrice(dice, 1.5, 5), 'mixed-model': tokenPrice(dice, 0.9, 3),
-      'embed-model':
-        tokenPrice(dice, 0.02, 1), 'image-model': requestPrice(dice, 0.004), 'flat-model': requestPrice(dice, 0.002),
+      'gpt-model': tokenPrice(dice, 1.25, 4), 'claude-model': tokenPrice(dice, 0.2, 5),
+      'mixed-model': tokenPrice(dice, 0.9, 3), 'embed-model': tokenPrice(dice, 0.02, 1),
+      'omni-model': tokenPrice(dice, 0.8, 1), 'flat-model': requestPrice(dice, 0.002),
+      'image-model': requestPrice(dice, 0.004), 'sized-image-model': requestPrice(dice, 0.006),
     },
   };
 }
@@ -145,17 +145,25 @@ export function planEdit(dice: Dice): Edit {
 }
 
 function planPrice(dice: Dice): Edit {
-  const model =
-    dice.pick<ModelName>(['gpt-model', 'claude-model', 'mixed-model', 'flat-model', 'image-model', 'embed-model']);
-  return { kind: 'price', model, ratio: model === 'flat-model' ||
-    model === 'image-model' ? ratio(dice, 0.001, 0.006) : ratio(dice, 0.5, 2) };
+  const kind = dice.pick(['per token', 'in dollars', 'per request'] as const);
+  switch (kind) {
+    case 'per token': return {
+      kind: 'price', ratio: ratio(dice, 0.2, 1.5),
+      model: dice.pick<ModelName>(['gpt-model', 'claude-model', 'mixed-model', 'embed-model']),
+    };
+    case 'in dollars': return { kind: 'price', ratio: ratio(dice, 0.5, 1.5), model: 'omni-model' };
+    case 'per request': return {
+      kind: 'price', ratio: ratio(dice, 0.001, 0.006),
+      model: dice.pick<ModelName>(['flat-model', 'image-model', 'sized-image-model']),
+    };
+  }
 }
 
 function planCall(dice: Dice, n: number): CallPlan {
   const key = dice.pick(KEY_NAMES);
   const common = { n, key, startMs: dice.int(LOAD_MS), fault:
     weighted(dice, { none: 90, 'broken JSON': 2, dripped: 4, 'slow reader': 4 }), leaving: planLeaving(dice) };
-  switch (weighted(dice, { chat: 88, images: 7, embeddings: 5 })) {
+  switch (weighted(dice, { chat: 85, images: 10, embeddings: 5 })) {
     case 'images': return planImages(dice, common);
     case 'embeddings': return { ...common, path: '/v1/embeddings', model: 'embed-model', stream: false, maxTokens:
       undefined, generations: 1, body: JSON.stringify({ model: 'embed-model', input: promptOf(dice, n) }) };
@@ -167,25 +175,38 @@ type Common = Pick<CallPlan, 'n' | 'key' | 'startMs' | 'fault' | 'leaving'>;
 
 function planImages(dice: Dice, common: Common): CallPlan {
   const generations = between(dice, 1, 4);
-  const body = JSON.stringify({ model: 'image-model', prompt: promptOf(dice, common.n), n: generations });
-  return { ...common, path:
-    '/v1/images/generations', model: 'image-model', stream: false, maxTokens: undefined, generations, body };
+  const model = dice.pick(['image-model', 'sized-image-model', 'sized-image-model'] as const);
+  const look = model === 'image-model' ? {} : {
+    size: dice.pick([...SIZES, 'auto', undefined]), quality: dice.pick([...QUALITIES, 'auto', undefined]),
+  };
+  const body = JSON.stringify({ model, prompt: promptOf(dice, common.n), n: generations, ...look });
+  return { ...common, path: '/v1/images/generations', model, stream: false, maxTokens: undefined, generations, body };
 }
 
 const PIXELS = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const AUDIO_PART = { type: 'input_audio', input_audio: { data: 'UklGRiQAAABXQVZFZm10IBAAAAABAAEA', format: 'wav' } };
+/** Asks for an answer that is spoken too. */
+const SPOKEN = { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } };
 const TOOL_SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
 
+const MOST_MODELS = [...CHAT_MODELS, 'claude-model'] as const;
+/** Group cheap has the OpenAI route only. */
+const CHEAP_MODELS = ['gpt-model', 'flat-model', 'omni-model'] as const;
+
 function planChat(dice: Dice, common: Common): CallPlan {
-  const anthropic = dice.chance(0.45);
-  // group cheap has the OpenAI route only
-  const model =
-    KEYS[common.key].group === 'cheap' ? dice.pick(['gpt-model', 'flat-model'] as const) : dice.pick(CHAT_MODELS);
+  const model = dice.pick(KEYS[common.key].group === 'cheap' ? CHEAP_MODELS : MOST_MODELS);
+  const anthropic = dice.chance({ 'claude-model': 0.75, 'omni-model': 0.25 }[model as string] ?? 0.45);
   const stream = dice.chance(0.6);
   const maxTokens = dice.chance(0.85) ? between(dice, 20, 1_200) : undefined;
   const answers = !anthropic && dice.chance(0.05) ? between(dice, 2, 3) : 1;
   const convertsOnly = model === 'mixed-model' || (model === 'claude-model' && !anthropic);
   const text = promptOf(dice, common.n);
-  const content = dice.chance(0.1) ? [{ type: 'text', text }, imagePart(anthropic)] : text;
+  const isOmni = model === 'omni-model';
+  const media = [
+    ...dice.chance(isOmni ? 0.3 : 0.1) ? [imagePart(anthropic)] : [],
+    ...isOmni && !anthropic && dice.chance(0.5) ? [AUDIO_PART] : [],
+  ];
+  const content = media.length > 0 ? [{ type: 'text', text }, ...media] : text;
   const fields = {
     model, stream, messages: [{ role: 'user', content }],
     ...(maxTokens === undefined
@@ -193,6 +214,7 @@ function planChat(dice: Dice, common: Common): CallPlan {
       : { [anthropic || dice.chance(0.5) ? 'max_tokens' : 'max_completion_tokens']: maxTokens }),
     ...(dice.chance(0.06) ? { tools: [toolOf(anthropic)] } : {}),
     ...(anthropic && model === 'claude-model' ? planProviderWork(dice) : {}),
+    ...(isOmni && !anthropic && dice.chance(0.5) ? SPOKEN : {}),
     ...(answers > 1 && !convertsOnly ? { n: answers } : {}),
     ...(!anthropic && stream && dice.chance(0.3) ? { stream_options: { include_usage: true } } : {}),
   };
@@ -203,7 +225,7 @@ function planChat(dice: Dice, common: Common): CallPlan {
 /** What only Anthropic's channels do: searches of the web, and a region. */
 function planProviderWork(dice: Dice): object {
   const search = { type: 'web_search_20250305', name: 'web_search', max_uses: between(dice, 1, 2) };
-  return { ...dice.chance(0.3) && { tools: [search] }, ...dice.chance(0.3) && { inference_geo: REGION } };
+  return { ...dice.chance(0.5) && { tools: [search] }, ...dice.chance(0.3) && { inference_geo: REGION } };
 }
 
 function imagePart(anthropic: boolean): unknown {

@@ -82,8 +82,21 @@ function readRequest(request: RecordedRequest): Asked | undefined {
       ? 'embeddings'
       : request.path.endsWith('/images/generations') ? 'images' : 'chat',
     limit: [body['max_completion_tokens'], body['max_tokens']].find((limit) => typeof limit === 'number'),
-    answers: Number(body['n'] ?? 1), searches: searchesIn(body['tools']),
+    answers: Number(body['n'] ?? 1), searches: searchesIn(body['tools']), media: mediaIn(text),
+    look: { size: lookIn(body['size']), quality: lookIn(body['quality']) },
   };
+}
+
+function mediaIn(text: string): Asked['media'] {
+  const isWithImage = text.includes('"image_url"') || text.includes('"type":"image"');
+  return new Set([
+    ...isWithImage ? ['imageInput' as const] : [], ...text.includes('"input_audio"') ? ['audioInput' as const] : [],
+    ...text.includes('"modalities"') ? ['audioOutput' as const] : [],
+  ]);
+}
+
+function lookIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== 'auto' ? value : undefined;
 }
 
 function searchesIn(tools: unknown): number {

@@ -15,7 +15,7 @@ import { PROMPT_MARK } from './plan.ts';
 import type { Attempt } from './provider-process.ts';
 import { matchAll } from './matching.ts';
 import { refusals } from './refusals.ts';
-import { overcrowded, overspent } from './watch.ts';
+import { beyondHolds, overcrowded, overspent } from './watch.ts';
 import type { Sample } from './watch.ts';
 
 export interface Evidence {
@@ -43,6 +43,7 @@ export function reconcile(evidence: Evidence): string[] {
     ...happened.violations,
     ...overspent(samples, configs),
     ...overcrowded(samples, configs),
+    ...beyondHolds(samples, evidence.records),
     ...crowdedChannels(evidence),
     ...billed(evidence),
     ...refusals(evidence),
@@ -169,7 +170,9 @@ const REASONS: Readonly<Record<number, (each: Circumstances) => boolean>> = {
 };
 
 /** Models that have a channel where nobody listens. */
-const FAILS_WITHOUT_PROVIDER: ReadonlySet<string> = new Set(['gpt-model', 'flat-model', 'image-model', 'embed-model']);
+const FAILS_WITHOUT_PROVIDER: ReadonlySet<string> = new Set([
+  'gpt-model', 'flat-model', 'omni-model', 'image-model', 'sized-image-model', 'embed-model',
+]);
 
 function isOverloaded(fate: Fate): boolean {
   return fate.kind === 'refusal' ? fate.status === 529 : fate.kind === 'answer' && fate.broken?.how === 'error event';

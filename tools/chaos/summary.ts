@@ -1,7 +1,10 @@
 /** Summarizes rounds: a line for each, and a table for all. */
+import type { BillLine } from '#ledger/usage-record.ts';
 import type { CallLog } from './client.ts';
 import { usd } from './config.ts';
+import type { LedgerRecord } from './ledger-file.ts';
 import type { RoundResult } from './round.ts';
+import { seenHolds } from './watch.ts';
 
 export interface Summary {
   readonly round: number;
@@ -28,7 +31,7 @@ export function summarise({ plan, evidence, violations, durationMs }: RoundResul
       succeeded: by('Succeeded'), failed: by('Failed'), cut: by('ProviderCut'), closed: by('ClientClosed'), abandoned:
         by('Abandoned'), estimated: records.filter(({ usageSource }) => usageSource === 'Estimated').length,
       lowered: calls.filter(({ maxTokens }) => maxTokens !== undefined).length,
-      ...statuses(calls),
+      ...statuses(calls), ...dimensionsOf(records), 'compared with its hold': seenHolds(samples, records).length,
       kills: happened.kills.length, stops: plan.faults.filter(({ kind }) => kind === 'stop').length, terms:
         happened.drains.length, edits: happened.versions.length - 1, samples: samples.length,
     },
@@ -47,6 +50,25 @@ const ANSWERS = [400, 401, 402, 429, 502, 503, 529] as const;
 function statuses(calls: readonly CallLog[]): Record<string, number> {
   return Object.fromEntries(ANSWERS.map((status) =>
     [`answered ${status}`, calls.filter((call) => call.status === status).length]));
+}
+
+const PARTS = ['imageInput', 'audioInput', 'reasoning', 'imageOutput', 'audioOutput', 'webSearch'] as const;
+
+/** How many calls paid for each further dimension of a price. */
+export function dimensionsOf(records: readonly LedgerRecord[]): Record<string, number> {
+  const withLine = (name: string, fits: (line: BillLine) => boolean): [string, number] =>
+    [`billed ${name}`, records.filter(({ lines = [] }) => lines.some(fits)).length];
+  const several = records.filter(({ lines = [] }) => lines.filter(({ dimension }) => dimension === 'input').length > 1);
+  const mixed = several.filter(({ lines = [] }) =>
+    new Set(lines.filter(({ dimension }) => dimension === 'input').map(({ above }) => above)).size > 1);
+  return Object.fromEntries([
+    ...PARTS.map((name) => withLine(name, ({ dimension }) => dimension === name)),
+    withLine('context step', ({ above }) => above !== undefined),
+    withLine('service tier', ({ serviceTier }) => serviceTier !== undefined),
+    withLine('region', ({ region }) => region !== undefined),
+    ['billed several requests', several.length], ['billed requests of different steps', mixed.length],
+    withLine('image by size or quality', ({ size, quality }) => (size ?? quality) !== undefined),
+  ]);
 }
 
 export function lineOf({ round, counts, spentNanoUsd, unbilledNanoUsd, violations, seconds }: Summary): string {

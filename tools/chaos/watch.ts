@@ -1,12 +1,14 @@
 /**
  * Polls the ledger on disk while calls run: spent and held of each key and account at one moment. A limit is never
- * exceeded; after a limit is lowered below what is spent and held, nothing may be added.
+ * exceeded; after a limit is lowered below what is spent and held, nothing may be added. No call costs more than it
+ * holds.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ACCOUNT_NAMES, KEY_NAMES } from './config.ts';
-import type { Config } from './config.ts';
-import { readTally } from './ledger-file.ts';
-import type { Tally } from './ledger-file.ts';
+import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';
+import type { ChannelName, Config, ModelName } from './config.ts';
+import { readTally, uidOf } from './ledger-file.ts';
+import type { LedgerRecord, Tally } from './ledger-file.ts';
+import { CHANNEL_PRICES } from './price-extras.ts';
 
 export interface Sample {
   /** Between these, in milliseconds since the epoch, the file was as it is here. */
@@ -95,4 +97,37 @@ export function overcrowded(
       ? [`key ${key} has ${count} calls at once, of ${most.join(' or ')}`]
       : [];
   }));
+}
+
+/** A record, and the most that its call was seen to hold. */
+interface Seen {
+  readonly record: LedgerRecord;
+  readonly heldNanoUsd: bigint;
+}
+
+/**
+ * The calls whose hold was seen in a sample. Those that may have had another one afterwards are left out: after a retry
+ * on a channel with its own price, and in another group.
+ */
+export function seenHolds(samples: readonly Sample[], records: readonly LedgerRecord[]): readonly Seen[] {
+  const most = new Map<string, bigint>();
+  for (const { tally: { heldByCall = [] } } of samples)
+    for (const [id, held] of heldByCall) if (held > (most.get(id) ?? -1n)) most.set(id, held);
+  const automatic = new Set(KEY_NAMES.filter((name) => KEYS[name].group === 'smart').map(uidOf));
+  return records.flatMap((record) => {
+    const { id, key, model, channel } = record;
+    const heldNanoUsd = most.get(id);
+    const hasOwnPrice = CHANNEL_PRICES[model as ModelName]?.[channel as ChannelName] !== undefined;
+    return heldNanoUsd === undefined || hasOwnPrice || automatic.has(key) ? [] : [{ record, heldNanoUsd }];
+  });
+}
+
+/** The calls that cost more than was held for them, whether or not there was money for it. */
+export function beyondHolds(samples: readonly Sample[], records: readonly LedgerRecord[]): string[] {
+  return seenHolds(samples, records).flatMap(({ record, heldNanoUsd }) => {
+    const { id, model, channel, status, costNanoUsd, unbilledNanoUsd } = record;
+    const cost = costNanoUsd + unbilledNanoUsd;
+    if (cost <= heldNanoUsd) return [];
+    return [`${id} (${model} on ${channel}, ${status}) held ${heldNanoUsd}, and costs ${cost}`];
+  });
 }

@@ -157,10 +157,11 @@ export function usesOf(used: readonly UnboundedUse[]): Uses {
   return uses;
 }
 
-/** The modalities besides text that the call's input and output may have. */
+/** The modalities besides text that the call's input and output may have. A file may be a video with sound. */
 function modalitiesOf({ images, files, unbounded }: ChatFacts): Modality[] {
   const audio = unbounded.flatMap(({ needs }) => (needs && 'tokens' in needs ? [needs.tokens] : []));
-  return images + files > 0 ? [...audio, 'imageInput'] : audio;
+  if (files > 0) return [...new Set([...audio, 'imageInput' as const, 'audioInput' as const])];
+  return images > 0 ? [...audio, 'imageInput'] : audio;
 }
 
 export const SEND_PROMPT = 'Send the prompt itself in "instructions" and "input"';

@@ -60,7 +60,8 @@ spec: {allowedNamespaces: {from: All}, priceRatio: "${each.groupRatio ?? '1'}", 
 function routeManifest(name: keyof typeof CHANNELS, provider: string): string {
   const isClaude = name === 'messages';
   const models = catalog.spec.models.filter(({ vendor }) => (vendor === 'Anthropic') === isClaude)
-    .map((model) => `{name: ${model.name}, contextTokens: 400000, maxOutputTokens: 5000, allow: [ServerTools]}`);
+    .map((model) => `{name: ${model.name}, contextTokens: 400000, maxOutputTokens: 5000, allow: [ServerTools], `
+      + 'inputs: [Text, Image]}');
   return `${HEAD}ModelRoute
 metadata: {name: ${name}}
 spec:
@@ -69,15 +70,36 @@ spec:
 `;
 }
 
+const SPOKEN = { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } };
+
+function isSpoken(usage: PriceCase['answer']['usage']): boolean {
+  return countIn(usage, 'completion_tokens_details', 'audio_tokens') > 0;
+}
+
+/** The parts of a request whose tokens the usage tells. */
+function mediaOf(usage: PriceCase['answer']['usage']): readonly object[] {
+  const has = (name: string): boolean =>
+    countIn(usage, 'prompt_tokens_details', name) + countIn(usage, 'input_tokens_details', name) > 0;
+  return [
+    ...has('image_tokens') ? [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] : [],
+    ...has('audio_tokens') ? [{ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }] : [],
+  ];
+}
+
+function countIn(usage: PriceCase['answer']['usage'], details: string, name: string): number {
+  const { [details]: counts = {} } = usage as Readonly<Record<string, Readonly<Record<string, number>> | undefined>>;
+  return counts[name] ?? 0;
+}
+
 /** Such a call has the input of its response; only provider tools cause several requests. */
 function bodyOf(
   { model, protocol, asked, answer: { usage }, inputTokens }: PriceCase, stream: boolean,
 ): Record<string, unknown> {
   const fields = {
-    stream, messages: [{ role: 'user', content: 'x'.repeat(inputTokens) }],
+    stream, messages: [{ role: 'user', content: [{ type: 'text', text: 'x'.repeat(inputTokens) }, ...mediaOf(usage)] }],
     ...asked !== undefined && (protocol ? { speed: asked } : { service_tier: asked }),
   };
-  if (!protocol) return chat(model, { max_tokens: 5000, ...fields });
+  if (!protocol) return chat(model, { max_tokens: 5000, ...fields, ...isSpoken(usage) && SPOKEN });
   const hasTools = 'iterations' in usage || 'server_tool_use' in usage;
   return message(model, {
     max_tokens: 5000, ...fields, ...hasTools && { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },

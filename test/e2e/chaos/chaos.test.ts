@@ -9,13 +9,14 @@ import type { Happened } from '../../../tools/chaos/gateway.ts';
 import { judge } from '../../../tools/chaos/judge.ts';
 import { uidOf } from '../../../tools/chaos/ledger-file.ts';
 import type { LedgerRecord } from '../../../tools/chaos/ledger-file.ts';
-import { estimatedInput, NO_TOKENS, priceOf } from '../../../tools/chaos/oracle.ts';
+import { estimatedInput, NO_PARTS, NO_TOKENS, priceOf } from '../../../tools/chaos/oracle.ts';
 import { planRound } from '../../../tools/chaos/plan.ts';
 import { reconcile } from '../../../tools/chaos/reconcile.ts';
 import type { Evidence } from '../../../tools/chaos/reconcile.ts';
 import { refusedAsFull } from '../../../tools/chaos/refusals.ts';
 import { openWorld, playRound } from '../../../tools/chaos/round.ts';
 import type { RoundResult, World } from '../../../tools/chaos/round.ts';
+import { beyondHolds, seenHolds } from '../../../tools/chaos/watch.ts';
 
 const FIXED_SEED = 20_261_101;
 const randomSeed = seedOfRun();
@@ -50,7 +51,10 @@ test('a call that reached no channel before its process died is priced in the re
   const { account, group } = KEYS[plan.key];
   const channel = 'anthropic/first';
   const at = (region: string | undefined): LedgerRecord => {
-    const what = { model: plan.model, channel, tier: undefined, region, searches: 0, tokens, generations: 1 };
+    const what = {
+      model: plan.model, channel, tier: undefined, region, searches: 0, tokens, details: NO_PARTS, requests: [],
+      generations: 1, look: {}, served: {},
+    };
     return {
       seq: 1, id: 'req_1', key: uidOf(plan.key), account: `team/${account}`, group, model: plan.model, channel,
       createdMs: 1000, status: 'Abandoned', usageSource: 'Partial', tokens, unbilledNanoUsd: 0n, durationMs: 1,
@@ -73,7 +77,7 @@ describe('the reconciliation of the last round finds', () => {
     const seen =
       new Set(played.evidence.calls.filter(({ status, end }) => status === 200 && end === 'Whole').map(({ id }) => id));
     const found = played.evidence.records.find(({ id, model, costNanoUsd }) =>
-      seen.has(id) && model !== 'flat-model' && model !== 'image-model' && costNanoUsd > 0n);
+      seen.has(id) && model !== 'flat-model' && !model.endsWith('image-model') && costNanoUsd > 0n);
     assert.ok(found);
     return found;
   };
@@ -146,6 +150,13 @@ describe('the reconciliation of the last round finds', () => {
     assert.match(reconcile({
       ...played.evidence, samples: [...played.evidence.samples, beyond],
     }).join(), /account shared has spent/);
+  });
+  it('a call that cost more than it held', () => {
+    const { samples, records } = played.evidence;
+    const { record, heldNanoUsd } = seenHolds(samples, records)[0] ?? assert.fail('no hold was seen');
+    const dear = { ...record, costNanoUsd: heldNanoUsd + 1n };
+    assert.match(beyondHolds(samples, [dear]).join(), /held \d+, and costs \d+/);
+    assert.deepEqual(beyondHolds(samples, [{ ...dear, costNanoUsd: heldNanoUsd, unbilledNanoUsd: 0n }]), []);
   });
   it('a channel with too many calls', () => {
     const attempt = played.evidence.attempts.find(({ markedMs }) => markedMs !== undefined);

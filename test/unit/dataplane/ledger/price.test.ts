@@ -287,6 +287,13 @@ describe('images by size and quality, videos by the second', () => {
       e9('0.2505'));
   });
 
+  test('an image dearer than the dearest that was asked for costs no more than that', () => {
+    const high = { size: '1024x1024', quality: 'high' };
+    assert.equal(cost({ generations: 1, made: { size: '1024x1024', quality: 'low' }, served: high }), e9('0.0165'));
+    assert.equal(cost({ generations: 1, made: high, served: { size: '1536x1024' } }), e9('0.2505'));
+    assert.equal(cost({ generations: 1, made: high, served: { quality: 'low' } }), e9('0.0165'));
+  });
+
   test('the lines name what was billed', () => {
     const { lines } = billOf(compiled, {
       tokens: NO_TOKENS, generations: 2, made: { size: '1024x1024', quality: 'high' },
