@@ -11,7 +11,7 @@ import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledg
 import { estimateOutputTokens } from '../protocol/estimate.ts';
 import { hidesReasoning } from '../protocol/hidden-reasoning.ts';
 import type { Meter, ReportedUsage } from '../protocol/converter.ts';
-import { UNREPORTED_USAGE } from '../protocol/usage.ts';
+import { mergeDefined, UNREPORTED_USAGE } from '../protocol/usage.ts';
 import type { Candidate, Offer } from '../state/state.ts';
 import type { CallBounds, Admitted, CallOutcome, CallRecord, EndpointCall } from './context.ts';
 import { servedRegions, servedTiers } from './service-tiers.ts';
@@ -35,7 +35,8 @@ export interface BilledCandidate extends Pick<
 
 export interface BilledCall extends Pick<
   EndpointCall,
-  'output' | 'generations' | 'made' | 'serviceTier' | 'region' | 'stream' | 'asksForReasoning' | 'background'
+  | 'output' | 'generations' | 'made' | 'serviceTier' | 'region' | 'modalities' | 'stream' | 'asksForReasoning'
+  | 'background'
 > {
   unbounded(candidate: BilledCandidate): boolean;
 }
@@ -62,19 +63,19 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
   const { tokens, usageSource } = measureUsage(activity, terms, status);
   // bill images beyond those asked for; for fewer, the provider may charge the number asked for
   const generations = Math.max(terms.routed.call.generations, activity.meter?.images ?? 0);
-  const consumed = (priceOf: PriceOf): Consumption => {
+  const { made } = terms.routed.call;
+  const { served } = activity.meter ?? {};
+  const consumed = (priceOf: PriceOf, asked: Consumption['made']): Consumption => {
     const { parts, ...whole } = partsOf(activity.meter, terms, priceOf);
     // of another source, the tokens are not those of the parts: they are capped, or estimated from what was seen
     const isWhole = usageSource !== 'Provider';
-    return {
-      ...whole, ...!isWhole && { parts }, tokens, generations,
-      made: terms.routed.call.made, served: activity.meter?.served,
-    };
+    return { ...whole, ...!isWhole && { parts }, tokens, generations, made: asked, served };
   };
   const { bounds: { price }, candidate: { cost, costOf, priceOf } } = terms;
   return {
-    ...billOf(price, consumed(priceOf)), tokens, usageSource,
-    ...cost && { upstreamCostNanoUsd: costNanoUsd(cost, consumed(costOf)) },
+    ...billOf(price, consumed(priceOf, made)), tokens, usageSource,
+    // the platform pays for what was made, whatever was asked for
+    ...cost && { upstreamCostNanoUsd: costNanoUsd(cost, consumed(costOf, mergeDefined({ ...made }, { ...served }))) },
   };
 }
 

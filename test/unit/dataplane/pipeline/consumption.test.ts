@@ -119,3 +119,24 @@ test('a file may be a video with sound: the hold covers images and audio', () =>
   const { modalities } = conversationCall(facts as unknown as ConversationFacts);
   assert.deepEqual(modalities, ['imageInput', 'audioInput']);
 });
+
+test('an image dearer than what was asked for costs the platform what it costs', () => {
+  const sized = compilePrice({
+    quotaType: 'Request', modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
+    requestNanoUsd: 0n, ratioBaseUsdE9: 0n,
+    perImage: [{ size: '', quality: 'low', nanoUsd: 10n }, { size: '', quality: 'high', nanoUsd: 70n }],
+  }, E9 * E9);
+  const terms = {
+    outputLimit: 0, bounds: { price: sized, reach: {} },
+    candidate: { cost: sized, priceOf: () => undefined, costOf: () => undefined },
+    routed: {
+      call: { generations: 1, made: { quality: 'low' }, unbounded: () => false, output: undefined },
+      offer: { quotaType: 'Request' },
+    },
+  } as unknown as BillingTerms;
+  const { costNanoUsd, upstreamCostNanoUsd } = progressOf({
+    meter: { final: true, outputBytes: 0, reported: UNREPORTED_USAGE, images: 1, served: { quality: 'high' } },
+    sent: true, produced: true, holdLost: false, timedOut: false, countedOutput: undefined,
+  }, terms, 'Succeeded');
+  assert.deepEqual([costNanoUsd, upstreamCostNanoUsd], [10n, 70n]);
+});

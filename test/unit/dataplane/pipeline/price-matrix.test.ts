@@ -92,6 +92,7 @@ function termsOf({ model, groupRatio, channel, asked }: PriceCase, tokens: Token
     candidate: { upstreamModel: model, model: {}, priceOf: (other: string) => priceOf(other, groupRatio, channel) },
     routed: { call: {
       serviceTier: asked, generations: 1, unbounded: () => true, output: { answers: 1, predictionTokens: 0 },
+      modalities: ['audioInput', 'audioOutput', 'imageInput'],
     }, offer: { quotaType: 'Token' } },
   } as unknown as BillingTerms;
 }
