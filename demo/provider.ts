@@ -17,6 +17,8 @@ import { BadRequest, isObject } from './prompt.ts';
 import type { Json } from './prompt.ts';
 import { responses } from './responses.ts';
 import { behaviourOf } from './rules.ts';
+import { createStoredResponses } from './stored-responses.ts';
+import type { StoredResponses } from './stored-responses.ts';
 import { createVideos } from './videos.ts';
 import type { Videos } from './videos.ts';
 import { createPromptCache } from './prompt-cache.ts';
@@ -35,7 +37,7 @@ interface DemoProviderOptions {
    * tokens. Default 400 ms.
    */
   readonly slowTokenMs?: number;
-  /** How long a video takes; default 4 s. */
+  /** How long a video or a background response takes; default 4 s. */
   readonly videoMs?: number;
 }
 
@@ -50,6 +52,7 @@ interface Context {
   readonly url: () => string;
   readonly cache: PromptCache;
   readonly videos: Videos;
+  readonly stored: StoredResponses;
   readonly tokenMs: number;
   readonly slowTokenMs: number;
   readonly stopping: AbortSignal;
@@ -68,10 +71,12 @@ const SLOW_ANSWER_TOKENS = 10;
 /** Resolves once it listens; rejects if the port cannot be opened. */
 export async function startDemoProvider(options: DemoProviderOptions): Promise<DemoProvider> {
   const stopping = new AbortController();
+  const jobMs = Math.max(1, options.videoMs ?? 4_000);
   const context: Context = {
     url: () => url,
     cache: createPromptCache(),
-    videos: createVideos(options.videoMs ?? 4_000, Date.now),
+    videos: createVideos(jobMs, Date.now),
+    stored: createStoredResponses(jobMs, Date.now),
     tokenMs: options.tokenMs ?? 12,
     slowTokenMs: options.slowTokenMs ?? 400,
     stopping: stopping.signal,
@@ -134,6 +139,8 @@ async function route(call: Call): Promise<void> {
   if (drawn !== undefined) return void call.res.writeHead(200, { 'content-type': 'image/png' }).end(picture(drawn));
   const [, video, content] = /^\/v1\/videos\/([^/]+)(\/content)?$/.exec(path) ?? [];
   if (video !== undefined) return aboutVideo(call, decodeURIComponent(video), content !== undefined);
+  const [, response, cancel] = /^\/v1\/responses\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
+  if (response !== undefined) return aboutResponse(call, decodeURIComponent(response), cancel !== undefined);
   const serve = ROUTES[`${call.req.method} ${path}`];
   if (!serve) return refuse(call, 404, `the demo provider has no ${call.req.method} ${path}`);
   await serve(call);
@@ -184,6 +191,15 @@ function aboutVideo(call: Call, id: string, wantsContent: boolean): void {
   send(call, { id, object: 'video.deleted', deleted: true });
 }
 
+function aboutResponse(call: Call, id: string, cancels: boolean): void {
+  const { stored } = call.context;
+  const known = cancels && call.req.method === 'POST' ? stored.cancel(id) : stored.find(id);
+  if (known === undefined) return refuse(call, 404, `there is no response ${id}`);
+  if (call.req.method !== 'DELETE') return send(call, known);
+  stored.remove(id);
+  send(call, { id, object: 'response.deleted', deleted: true });
+}
+
 async function readJson(req: AsyncIterable<Buffer>): Promise<Json> {
   const body: unknown = JSON.parse(Buffer.concat(await Array.fromAsync(req)).toString('utf8'));
   if (!isObject(body)) throw new BadRequest('', 'the body must be a JSON object');
@@ -220,7 +236,9 @@ async function sendWhole(call: Call, exchange: Exchange, signal: AbortSignal): P
   const { slow, breakOff } = exchange.answer.behaviour;
   if (breakOff === 'Stall') return untilAborted(signal);
   if (slow) await pause(call.context.slowTokenMs * SLOW_ANSWER_TOKENS, undefined, { signal });
-  const value = call.dialect.whole(exchange);
+  const whole = call.dialect.whole(exchange);
+  const isLater = isObject(whole) && call.dialect === responses && exchange.body['background'] === true;
+  const value = isLater ? call.context.stored.make(`resp_${exchange.id}`, whole) : whole;
   if (breakOff !== 'Cut') return send(call, value);
   const body = Buffer.from(JSON.stringify(value));
   call.res.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });

@@ -52,6 +52,26 @@ describe('responses', () => {
   });
 });
 
+describe('a background response', () => {
+  it('is ready after a while, and can be cancelled and deleted before', async () => {
+    const asked = { model: 'm', input: 'Tell me about gateways', background: true };
+    const { id, status, usage } = await openai.responses.create(asked);
+    assert.deepEqual([status, usage], ['queued', null]);
+    assert.equal((await openai.responses.cancel(id)).status, 'cancelled');
+    assert.equal((await openai.responses.retrieve(id)).status, 'cancelled');
+    await openai.responses.delete(id);
+    await assert.rejects(openai.responses.retrieve(id), OpenAI.NotFoundError);
+    const quick = await startDemoProvider({ host: '127.0.0.1', port: 0, videoMs: 0 });
+    const client = new OpenAI({ apiKey: 'x', baseURL: `${quick.url}/v1`, maxRetries: 0 });
+    const made = await client.responses.create(asked);
+    const ended = await client.responses.retrieve(made.id);
+    assert.deepEqual([ended.status, ended.background], ['completed', true]);
+    assert.ok(ended.output_text !== '' && (ended.usage?.output_tokens ?? 0) > 0);
+    assert.equal((await client.responses.cancel(made.id)).status, 'completed', 'it has ended');
+    await quick.stop();
+  });
+});
+
 describe('videos', () => {
   it('are ready after a while, and are valid video files', async () => {
     const made = await openai.videos.create({ model: 'm', prompt: 'a river', seconds: '8' });
