@@ -140,18 +140,11 @@ export async function pollJob(
   const about = job.terms === undefined ? 'video' : 'response';
   const callId = `poll_${randomUUID()}`;
   return withSlots(deps, callId, at.slots, async () => {
-    try {
-      const response = await sendToChannel(deps, {
-        callId, model: job.origin.model, at, about, attempts: [],
-        request: { method: 'GET', path: at.jobs.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
-      });
-      const maxBytes = about === 'video' ? MAX_BYTES : MAX_RESPONSE_BYTES;
-      return outcomeOf(job, at.jobs.read(await readWholeBody(response, { about, maxBytes })));
-    } catch (error) {
-      // nobody will learn how a response ended that its provider no longer has
-      const isGone = about === 'response' && error instanceof GatewayError && error.code === 'not_found';
-      if (isGone) return { end: 'GivenUp' };
-      throw error;
-    }
+    const response = await sendToChannel(deps, {
+      callId, model: job.origin.model, at, about, attempts: [],
+      request: { method: 'GET', path: at.jobs.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
+    });
+    const maxBytes = about === 'video' ? MAX_BYTES : MAX_RESPONSE_BYTES;
+    return outcomeOf(job, at.jobs.read(await readWholeBody(response, { about, maxBytes })));
   });
 }

@@ -38,7 +38,7 @@ export function channelOf(
 
 export function channelRemoved(): GatewayError {
   return new GatewayError('upstream_error', [
-    'The channel that made this video is no longer configured, so that nothing can be asked of its provider.',
+    'The channel that made it is no longer configured, so that nothing can be asked of its provider.',
     'The platform team can restore it under its old name.',
   ].join(' '));
 }

@@ -1,4 +1,5 @@
 /** [P] What a provider's response says of a job's end, and the bill of a job that is billed then. */
+import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { JobBill, JobRecord } from '../ledger/ledger.ts';
 import type { CallStatus } from '../ledger/usage-record.ts';
 import { decodeTerms } from '../pipeline/billing-terms.ts';
@@ -16,14 +17,18 @@ export interface EndedJob {
 /** A job as the provider's response describes it. */
 export type SeenJob = Pick<ConvertedJob, 'state' | 'consumed'>;
 
-/** Undefined while the job runs. */
+/**
+ * Undefined while the job runs. Throws LedgerUnavailable for terms of another version, whose processes can bill the job.
+ */
 export function outcomeOf({ terms: text }: Pick<JobRecord, 'terms'>, { state, consumed }: SeenJob):
 EndedJob | undefined {
   if (state === 'Running') return undefined;
   const end = consumed?.cancelled === true ? 'Cancelled' : state;
-  const terms = text === undefined ? undefined : decodeTerms(text);
+  if (text === undefined) return { end };
+  const terms = decodeTerms(text);
+  if (!terms) throw new LedgerUnavailable('another version of the gateway has to bill this job');
   // without usage, what is seen of a cancelled response says little of what was done for it
-  if (!terms || !consumed || (end === 'Cancelled' && !consumed.meter.final)) return { end };
+  if (!consumed || (end === 'Cancelled' && !consumed.meter.final)) return { end };
   const { meter } = consumed;
   const status = statusAfter(end, meter);
   const activity = {

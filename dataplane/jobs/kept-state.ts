@@ -86,7 +86,7 @@ export async function findKeptByJob(
   const { channel, data: ownId } = opened;
   const job = await ledger.readChannelJob(key.account, channel, ownId);
   const [target, seal] = [state.get().targets.get(channel), sealFor(state.get(), key, channel)];
-  if (!job || !target || !seal) return undefined;
+  if (!job || !target || !seal || key.models?.has(job.origin.model) === false) return undefined;
   const { origin } = job;
   const [route = ''] = channel.split('/');
   const offered = { target, route, slots: channelSlots(state.get(), origin), model: { name: origin.model } };

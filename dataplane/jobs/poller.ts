@@ -1,9 +1,10 @@
 /**
  * Polls jobs until they end, so that they are refunded or billed exactly even if their clients never ask. One replica
  * at a time claims a job, with a lease of one minute, and polls it every few seconds at first and once a minute later.
- * It repeats a poll that fails, and gives up on a job after a day.
+ * It repeats a poll that fails, and gives up on a job after a day, or after an hour if the provider has it no longer.
  */
 import type { Every } from '../clock.ts';
+import { GatewayError } from '../errors.ts';
 import type { JobRecord, Ledger } from '../ledger/ledger.ts';
 import type { EndedJob } from './job-outcome.ts';
 
@@ -37,6 +38,7 @@ interface Claimed {
 const TICK_MS = 1_000;
 const LEASE_MS = 60_000;
 const GIVE_UP_MS = 24 * 60 * 60 * 1_000;
+const LOST_MS = 60 * 60 * 1_000;
 const CLAIM_BATCH = 100;
 const MAX_CLAIMED = 2_000;
 const MAX_CONCURRENT_POLLS = 32;
@@ -147,10 +149,16 @@ async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Pro
   try {
     return await deps.poll(job, signal) ?? (isOld ? { end: 'GivenUp' } : undefined);
   } catch (error) {
-    if (!isOld || signal.aborted) throw error;
+    if (signal.aborted || !(isOld || isLost(deps, job, error))) throw error;
     deps.onError(error, job);
     return { end: 'GivenUp' };
   }
+}
+
+/** Nobody will learn how a response ended that its provider has not had for an hour. */
+function isLost(deps: PollerDeps, job: JobRecord, error: unknown): boolean {
+  return job.terms !== undefined && error instanceof GatewayError && error.code === 'not_found'
+    && ageOf(deps, job) >= LOST_MS;
 }
 
 function ageOf({ nowMs }: PollerDeps, { origin }: JobRecord): number {

@@ -25,8 +25,8 @@ const NOT_KEPT = 'This account has no such response here: only a response that i
 
 /**
  * Returns the provider's response, with its ids sealed again. `id` is the sealed id that the client was given. Throws
- * not_found if the response belongs to another account or its channel is no longer available to the key, the errors of
- * a call, and LedgerUnavailable.
+ * not_found if the response belongs to another account, or its channel is no longer available to the key and made no
+ * background response of the account; the errors of a call; and LedgerUnavailable.
  */
 export async function askForResponse(
   deps: PipelineDeps, asked: KeptStateRequest, id: string,
@@ -58,7 +58,7 @@ export async function streamResponse(
 interface Streamed {
   /** The terminal event. */
   readonly last: Uint8Array;
-  /** Undefined: the response was not made in the background. */
+  /** Undefined: the response was not made in the background, or has no id. */
   readonly seen: SeenJob | undefined;
 }
 
@@ -107,9 +107,14 @@ function ask(deps: PipelineDeps, asked: KeptStateRequest, kept: Kept): Promise<B
 async function deleteResponse(deps: PipelineDeps, asked: KeptStateRequest, kept: Kept): Promise<BufferedResponse> {
   const job = await runningJob(deps, asked, kept);
   if (!job) return ask(deps, asked, kept);
-  let seen = stateIn(await ask(deps, { ...asked, method: 'GET', query: '' }, kept));
-  if (seen.state === 'Running')
-    seen = stateIn(await ask(deps, { ...asked, method: 'POST', below: '/cancel', query: '' }, kept));
+  const state = async (): Promise<SeenJob> =>
+    stateIn(await ask(deps, { ...asked, method: 'GET', query: '' }, kept));
+  let seen = await state();
+  if (seen.state === 'Running') {
+    const cancelling = ask(deps, { ...asked, method: 'POST', below: '/cancel', query: '' }, kept);
+    // a provider may refuse to cancel what has just ended
+    seen = await cancelling.then(stateIn, state);
+  }
   const ended = outcomeOf(job, seen);
   if (ended) await recordJobEnd(deps, job, ended);
   const answer = await ask(deps, asked, kept);
@@ -117,9 +122,10 @@ async function deleteResponse(deps: PipelineDeps, asked: KeptStateRequest, kept:
   return answer;
 }
 
-/** A body that is not about a response, such as a list of items, says nothing of its end. */
+/** Of a response that is not in the background, and of a list of items, there is no end to bill. */
 function stateIn({ body }: BufferedResponse): SeenJob {
-  return readResponseState(body.length === 0 ? {} : parseObject(body));
+  const response = body.length === 0 ? {} : parseObject(body);
+  return response['background'] === false ? { state: 'Running' } : readResponseState(response);
 }
 
 interface Seen {

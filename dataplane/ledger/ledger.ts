@@ -58,8 +58,7 @@ export type AdmitResult = HoldResult | Extract<SlotResult, { readonly outcome: '
 
 /**
  * A job that a provider continues after the call has ended: a video or a background response. The call's cost is
- * charged when the job is created; the job's end refunds it, or replaces it by the exact cost. Only the key that
- * created a job can read it.
+ * charged when the job is created; the job's end refunds it, or replaces it by the exact cost.
  */
 export interface JobOrigin {
   /** The provider's id. Unique within a channel. */

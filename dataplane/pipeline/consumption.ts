@@ -74,7 +74,7 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
   const { bounds: { price }, candidate: { cost, costOf, priceOf } } = terms;
   return {
     ...billOf(price, consumed(priceOf, made)), tokens, usageSource,
-    // the platform pays for what was made, whatever was asked for
+    // the platform pays for the images that were made, whatever was asked for
     ...cost && { upstreamCostNanoUsd: costNanoUsd(cost, consumed(costOf, mergeDefined({ ...made }, { ...served }))) },
   };
 }

@@ -108,6 +108,10 @@ function isBilledLater({ job }: CallRecord): boolean {
 }
 
 function costOf(record: CallRecord, { admitted, outcome }: Ended): Pick<Settlement, 'status' | 'progress'> {
+  const { background } = admitted.routed.call;
+  // the provider goes on, under an id that nobody knows
+  if (background === true && record.sent && !record.meter)
+    return { status: 'ProviderCut', progress: worstCaseProgress(admitted) };
   const status = statusOf(record, outcome, admitted);
   return { status, progress: progressOf(record, admitted, status) };
 }

@@ -85,8 +85,8 @@ export const METRICS = {
   },
   modelgateway_jobs_ended_total: {
     type: 'counter', labels: ['model', 'group', 'end'],
-    help: 'Videos and background responses by their end: Completed, Failed, Cancelled (by a client), Deleted (while '
-      + 'running), GivenUp (no result in a day).',
+    help: 'Videos and background responses by their end: Completed, Failed, Cancelled, Deleted (while running), '
+      + 'GivenUp (no result in a day, or gone at the provider).',
   },
   modelgateway_upstream_attempts_total: {
     type: 'counter', labels: ['channel', 'outcome'],

@@ -16,6 +16,8 @@ export interface BackgroundResponses {
   end(id: string, end: BackgroundEnd): void;
   /** What a cancellation makes of a running response. */
   cancelsAs: BackgroundEnd;
+  /** Called for each cancellation; the reply replaces the provider's own. */
+  beforeCancel: (() => Reply) | undefined;
   /** Whether it deletes responses, or fails to. */
   deletes: boolean;
   /** Whether its responses say that they are in the background. */
@@ -35,7 +37,7 @@ export function serveBackground(provider: MockProvider): BackgroundResponses {
   const made: string[] = [];
   const responses: BackgroundResponses = {
     end: (id, end) => void ends.set(id, end), made, cancelsAs: { status: 'cancelled', usage: null }, streamsAs: CUT,
-    deletes: true, says: true,
+    beforeCancel: undefined, deletes: true, says: true,
   };
   provider.script((request) => answer(request, { ends, made, responses }));
   return responses;
@@ -53,7 +55,7 @@ function answer(request: RecordedRequest, { ends, made, responses }: Kept): Repl
     const id = `resp_bg${++latest}`;
     made.push(id);
     ends.set(id, { status: 'in_progress' });
-    if (request.json()['stream'] === true) return streamOf(id, responses.streamsAs);
+    if (request.json()['stream'] === true) return streamOf(id, responses.streamsAs, responses.says);
     return json(backgroundResponse(id, { status: 'in_progress' }, 'queued'));
   }
   const [, id = '', cancel] = /^\/v1\/responses\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
@@ -64,8 +66,9 @@ function answer(request: RecordedRequest, { ends, made, responses }: Kept): Repl
     ends.delete(id);
     return json({ id, object: 'response.deleted', deleted: true });
   }
+  if (cancel !== undefined && responses.beforeCancel) return responses.beforeCancel();
   if (cancel !== undefined && !hasEnded(known)) ends.set(id, responses.cancelsAs);
-  if (query.includes('stream=true')) return streamOf(id, known.status === 'in_progress' ? responses.streamsAs : known);
+  if (query.includes('stream=true')) return streamOf(id, known.status === 'in_progress' ? responses.streamsAs : known, responses.says);
   const response = backgroundResponse(id, ends.get(id) ?? known);
   return json(responses.says ? response : { ...response, background: undefined });
 }
@@ -74,16 +77,20 @@ function hasEnded({ status }: BackgroundEnd): boolean {
   return status !== 'in_progress' && status !== 'processing';
 }
 
-function streamOf(id: string, rest: BackgroundEnd | Step): Reply {
+function streamOf(id: string, rest: BackgroundEnd | Step, says: boolean): Reply {
   const event = (type: string, more: object): string => sse({ event: type, data: { type, ...more } });
+  const response = (end: BackgroundEnd, shown?: string): object => {
+    const whole = backgroundResponse(id, end, shown);
+    return { response: says ? whole : { ...whole, background: undefined } };
+  };
   const last = typeof rest === 'object' && 'status' in rest
-    ? event(`response.${rest.status}`, { response: backgroundResponse(id, rest) })
+    ? event(`response.${rest.status}`, response(rest))
     : rest;
   return {
     headers: { 'content-type': 'text/event-stream' },
     steps: [
-      event('response.created', { response: backgroundResponse(id, { status: 'in_progress' }, 'queued') }),
-      event('response.in_progress', { response: backgroundResponse(id, { status: 'in_progress' }) }),
+      event('response.created', response({ status: 'in_progress' }, 'queued')),
+      event('response.in_progress', response({ status: 'in_progress' })),
       event('response.output_text.delta', { item_id: 'msg_bg', output_index: 0, content_index: 0, delta: 'ha' }),
       last,
     ],

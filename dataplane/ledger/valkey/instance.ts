@@ -14,7 +14,7 @@ import type { SettlementJournal } from './journal.ts';
 import type { ValkeyConnection } from './connection.ts';
 import { bucketBases, bucketOf, describeLocation } from './location.ts';
 import type { ValkeyLocation } from './location.ts';
-import { adoptOperation } from './operations.ts';
+import { adoptOperation, NO_JOB } from './operations.ts';
 import type { HeldCall, Operation } from './operations.ts';
 import { refillOperations } from './refill.ts';
 import type { RefillSource } from './refill.ts';
@@ -55,7 +55,6 @@ interface BucketEpoch {
 const TICK_MS = 1_000;
 const MAX_REAPED = 50;
 const POLL_MS = 5;
-const NO_JOB = ['', '0', ''];
 /** The range of a refill operation's arguments that create its job. */
 const JOB_OF_REFILL = [19, 22] as const;
 /** The range of a refillEnd operation's arguments that name the job's end. */

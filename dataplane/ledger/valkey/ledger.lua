@@ -936,6 +936,16 @@ local function reachEarlier(balance, n)
   put(earlierOf(balance), text)
 end
 
+-- While a store begins anew, a change is the latest of a window although it may not be the key's.
+local function isLatestOf(key, of, own)
+  local name = earlierOf(key) .. ':' .. of.kind .. whole(of.index)
+  if own <= tonumber(string.match(get(name) or '', '%d+') or '-1') then return false end
+  local text = 'G' .. whole(own)
+  lives[text] = DEDUP_MS
+  put(name, text)
+  return true
+end
+
 -- How a settlement from a journal enters a balance. add: its cost (`since`: it is no older than the epoch). set: the
 -- balance becomes what it was after it (a store that begins anew). raise: the same, never lower (statuses came first).
 -- join: what was before is added as well. nil: the balance has it already. `endedMs`: when the call ended. `since` is
@@ -974,12 +984,13 @@ local function reenter(key, account, day, month, after, change, by)
   local n, own, anew = change.n, change.own, epoch[2] == 'set' and refilling
   local accountWay = wayOf(account, own, anew, change.since, change.endedMs)
   local keyWay = wayOf(key, own, anew, change.since, change.endedMs)
-  -- a line of another process may be the latest of this window, but not of the key
-  local windowWay = anew and not keyWay and 'raise' or keyWay
   reckon(accountWay, account, after.account, by)
   reckon(keyWay, key.total, after.total, by)
-  reckon(windowWay, day, after.day, by)
-  reckon(windowWay, month, after.month, by)
+  for _, each in ipairs({ { day, after.day }, { month, after.month } }) do
+    local way = keyWay
+    if anew and way ~= 'raise' then way = isLatestOf(key, each[1], own) and 'set' or nil end
+    reckon(way, each[1], each[2], by)
+  end
   if accountWay == 'set' or accountWay == 'join' then account.refilled = n end
   if keyWay == 'set' or keyWay == 'join' then key.refilled = n end
   if anew or accountWay == 'join' then reachEarlier(account, n) end
@@ -996,7 +1007,7 @@ local function reenter(key, account, day, month, after, change, by)
 end
 
 -- The store had lost a settlement, and the call was reaped: the balances become what had been acknowledged.
-local function refillReaped(hold, before, record)
+local function refillReaped(hold, before, record, job)
   local key, account = loadKey(hold.k), loadAccount(hold.A)
   local tallies = { openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m), key.total, account }
   moveAll(tallies, 'spent', money(record.c))
@@ -1006,24 +1017,28 @@ local function refillReaped(hold, before, record)
   record.account, record.streamId, record.mark = before.account, before.streamId, before.mark
   replaceRecord(record)
   count()
+  if job.id ~= '' then addJob(job, record, account.id, whole(hold.d), whole(hold.m)) end
   return { 'refilled' }
 end
 
 -- Restores a settlement that was acknowledged, from a journal. The balances are those after change `n`; `own` is the
 -- number of the change that billed the call, if that is an earlier one.
 function operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n,
-  accountSpent, total, daySpent, monthSpent, day, month, jobId, pollMs, channel, since, own)
+  accountSpent, total, daySpent, monthSpent, day, month, jobId, pollMs, channel, since, own, jobEndedMs)
   local state, hold, pointer = loadCall(id)
+  local endedMs = tonumber(jobEndedMs) or tonumber(t) + tonumber(duration)
   local record = { i = id, k = uid, t = t, o = o, p = p, c = cost, u = unbilled, s = status, d = duration, ks = spent,
     kr = remaining }
   if state == 'R' and status ~= 'Abandoned' then
     local before = readRecord(pointer)
-    if before then return refillReaped(hold, before, record) end
+    if before then
+      return refillReaped(hold, before, record, { id = jobId, pollMs = pollMs, channel = channel })
+    end
   end
   if state == 'W' and hold then state, hold = nil, nil end
   if state and state ~= 'H' then return { 'known' } end
   local anew = epoch[2] == 'set' and refilling
-  if not hold and not anew and mayBeForgotten(accountId, tonumber(t) + tonumber(duration)) then return { 'known' } end
+  if not hold and not anew and mayBeForgotten(accountId, endedMs) then return { 'known' } end
   n = tonumber(n)
   local key, account = loadKey(uid), loadAccount(accountId)
   local dayWindow, monthWindow = openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month))
@@ -1035,7 +1050,7 @@ function operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, d
   if hold then listsOf(hold.I) end
   if jobId ~= '' then seeJobs() end
   local after = { account = accountSpent, total = total, day = daySpent, month = monthSpent }
-  local change = { n = n, own = tonumber(own) or n, since = since, endedMs = tonumber(t) + tonumber(duration) }
+  local change = { n = n, own = tonumber(own) or n, since = since, endedMs = endedMs }
   local number, isNew = reenter(key, account, dayWindow, monthWindow, after, change, money(cost))
   record.n = number
   record.mark = markOf(number, dayWindow, monthWindow)
@@ -1055,7 +1070,7 @@ function operation.refillEnd(jobId, charged, endedMs, channel, id, uid, accountI
   -- with the job, the store has lost its call: that is restored as it ended, without a job that could end again
   if state ~= 'S' then
     return operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n,
-      accountSpent, total, daySpent, monthSpent, day, month, '', '0', channel, since, own)
+      accountSpent, total, daySpent, monthSpent, day, month, '', '0', channel, since, own, endedMs)
   end
   local name = base .. 'j:' .. channel .. '\n' .. jobId
   local record, job = readRecord(pointer), hash(name)

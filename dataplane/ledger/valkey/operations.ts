@@ -87,6 +87,9 @@ export function jobArgs({ job, origin }: Settlement): string[] {
   return [job?.jobId ?? '', String(wholeNumber(job?.pollMs ?? 0)), origin.channel];
 }
 
+/** The same for a settlement without a job. */
+export const NO_JOB = ['', '0', ''];
+
 /**
  * Settles a call that this process holds, without a job. The reply contains only what this process does not know (see
  * expandSettleReply). The route is left empty if it equals the hold's.

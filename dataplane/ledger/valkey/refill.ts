@@ -1,6 +1,6 @@
 /**
- * [P] Refills an empty store from the statuses of keys and accounts. These are lower bounds and some seconds old,
- * whereas the processes' journals are exact.
+ * [P] Refills an empty store from the statuses of keys and accounts. These are some seconds old, and contain what was
+ * charged for jobs whose bills have come since, whereas the processes' journals are exact.
  */
 import type { QuotaPeriod } from '../ledger.ts';
 import { periodLetter } from './operations.ts';

@@ -8,7 +8,9 @@ import type { CallOrigin } from '../usage-record.ts';
 import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
 import type { PendingSettlement } from './journal.ts';
-import { adoptOperation, settleHeldOperation, jobArgs, limitsOperation, settleOperation } from './operations.ts';
+import {
+  adoptOperation, settleHeldOperation, jobArgs, limitsOperation, NO_JOB, settleOperation,
+} from './operations.ts';
 import type { HeldCall, Operation } from './operations.ts';
 import { expandSettleReply, parseRecord, readReply } from './replies.ts';
 import type { Reply } from './replies.ts';
@@ -19,6 +21,8 @@ const [JOB_FROM, JOB_TO] = [6, 9];
 const [ADOPT_CREATED, SETTLE_DURATION] = [3, 5];
 /** The position of the number of the change that billed the call, in the reply to a repeated settlement. */
 const CHANGE_NUMBER = 20;
+/** The positions of the status in a record's reply, and in a settlement. */
+const [RECORD_STATUS, SETTLE_STATUS] = [9, 4];
 /** A settlement is journaled if it is not answered within this time. */
 const JOURNAL_AFTER_MS = 100;
 
@@ -112,9 +116,15 @@ async function complete({ journal }: Instance, bucket: Bucket, answered: FirstRe
   // after the client has its response, the journal must know the call, in case the store loses it
   if (reply[0] === 'settled') await journal.addSettled(reply, job);
   else if (reply[0] === 'done' && reply.length > CHANGE_NUMBER)
-    await journal.addSettled(['settled', ...reply.slice(1, CHANGE_NUMBER)], job, reply[CHANGE_NUMBER]);
+    await journal.addSettled(['settled', ...reply.slice(1, CHANGE_NUMBER)], jobAfter(reply, job, pending()),
+      reply[CHANGE_NUMBER]);
   else journal.addDropped(pending().callId);
   return reply;
+}
+
+/** The arguments that create the call's job, unless its end has changed the record since. */
+function jobAfter(reply: Reply, job: readonly string[], { settle: { args } }: PendingSettlement): readonly string[] {
+  return reply[RECORD_STATUS] === args[SETTLE_STATUS] ? job : NO_JOB;
 }
 
 /** Restores the hold and settles it. Returns undefined if the process knew of no hold. */

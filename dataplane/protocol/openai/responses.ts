@@ -118,7 +118,7 @@ class ResponsePassthrough implements EventHandler {
   readonly #request: StreamRequest;
   readonly #responseMeter = new ResponseMeter();
   readonly #seals: ResponseSeals;
-  /** A background response, as the latest event about it says. */
+  /** The response, as the latest event about it says; undefined if it is not in the background. */
   #job: ConvertedJob | undefined;
   /** Set by the terminal event or an error. */
   #end: StreamEnd | undefined;
@@ -159,7 +159,7 @@ class ResponsePassthrough implements EventHandler {
     const ended = ENDS.has(type) || type === 'response.failed';
     if (isRecord(response)) {
       this.#responseMeter.addResponse(response, ended);
-      if (response['background'] === true) this.#job = jobOf(response);
+      this.#job = response['background'] === false ? undefined : jobOf(response);
     }
     const sealed = this.#seals.apply(event.raw, data);
     if (!ended) return [sealed];

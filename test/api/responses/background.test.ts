@@ -266,6 +266,11 @@ describe('a background response', () => {
     const charged = await spent() - before;
     stack.openai.clear();
     stack.openai.script(() => openaiError(404, 'no such response'));
+    nowMs += 30 * 60 * 1_000;
+    tick();
+    await stack.openai.request(0);
+    assert.equal((await recordOf(callId)).status, 'Running', 'its provider may only be slow');
+    nowMs += 31 * 60 * 1_000;
     await poll(callId);
     assert.equal(await spent() - before, charged);
     assert.equal((await recordOf(callId)).status, 'ProviderCut');
@@ -311,6 +316,17 @@ describe('a background response', () => {
   });
 });
 
+it('a background response whose provider refuses to cancel what has ended is deleted all the same', async () => {
+  const before = await spent();
+  const { id, ownId } = await make();
+  provider.beforeCancel = () => {
+    provider.end(ownId, DONE);
+    return openaiError(400, 'Cannot cancel a completed response.');
+  };
+  assert.equal((await call('DELETE', `/v1/responses/${id}`)).body.deleted, true);
+  assert.equal(await spent() - before, 49n * PRICE);
+});
+
 describe('a streamed background response', () => {
   const stream = (): Promise<Answer> => post(stack, '/v1/responses', {
     model: 'renamed-model', input: 'hello', background: true, stream: true, max_output_tokens: LIMIT,
@@ -344,6 +360,15 @@ describe('a streamed background response', () => {
     assert.match(rest.text, /event: response\.completed\n/);
     assert.equal(await spent() - before, 49n * PRICE);
     assert.equal((await recordOf(callId)).status, 'Succeeded');
+  });
+  it('is a job whatever its provider says of it', async () => {
+    const before = await spent();
+    provider.says = false;
+    const callId = callIdOf(await stream());
+    assert.equal((await recordOf(callId)).status, 'Running');
+    provider.end(provider.made.at(-1) ?? '', DONE);
+    await poll(callId);
+    assert.equal(await spent() - before, 49n * PRICE);
   });
   it('whose client leaves goes on at the provider, and is billed exactly', async () => {
     const before = await spent();

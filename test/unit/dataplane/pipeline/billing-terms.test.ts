@@ -1,6 +1,7 @@
 /** The terms of a job's bill outlive the process that wrote them, and the version of the program. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { deserialize } from 'node:v8';
 import { describe, it } from 'vitest';
 import { decodeTerms, encodeTerms } from '../../../../dataplane/pipeline/billing-terms.ts';
 import { progressOf } from '../../../../dataplane/pipeline/consumption.ts';
@@ -14,7 +15,9 @@ const ONE_E18 = 10n ** 18n;
 const price = compilePrice({
   quotaType: 'Token', modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
   requestNanoUsd: 0n, ratioBaseUsdE9: 2_000_000_000n,
-  usdPerMillion: { input: 3_000_000_000n, output: 15_000_000_000n, reasoning: 20_000_000_000n },
+  usdPerMillion: {
+    input: 3_000_000_000n, output: 15_000_000_000n, reasoning: 20_000_000_000n, imageInput: 5_000_000_000n,
+  },
   contextTiers: [{
     above: 1_000, usdPerMillion: undefined, inputMultiplierE9: 2_000_000_000n, outputMultiplierE9: 1_500_000_000n,
   }],
@@ -38,7 +41,8 @@ const TERMS: BillingTerms = {
   routed: {
     call: {
       output: { maxTokens: 500, answers: 1, predictionTokens: 0, thinkingBudget: undefined, fixed: false },
-      generations: 1, serviceTier: 'priority', region: 'us', stream: false, asksForReasoning: true,
+      generations: 1, serviceTier: 'priority', region: 'us', modalities: ['imageInput'], stream: false,
+      asksForReasoning: true,
       unbounded: () => false,
     },
     offer: { quotaType: 'Token' },
@@ -48,7 +52,8 @@ const TERMS: BillingTerms = {
 function costBy(terms: BillingTerms | undefined): bigint {
   assert.ok(terms);
   const reported = {
-    input: 1_200, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 100, details: { reasoning: 60 },
+    input: 1_200, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 100,
+    details: { reasoning: 60, imageInput: 200 },
     serviceTier: 'priority', region: 'us',
   };
   return progressOf({
@@ -58,15 +63,18 @@ function costBy(terms: BillingTerms | undefined): bigint {
 }
 
 describe('the terms of a bill', () => {
-  // (1200 · 3 · 2 + (40 · 15 + 60 · 20) · 1.5) · 2 · 1.1 USD per million
-  const cost = 21_780_000n;
+  // ((1000 · 3 + 200 · 5) · 2 + (40 · 15 + 60 · 20) · 1.5) · 2 · 1.1 USD per million
+  const cost = 23_540_000n;
 
   it('give the same cost after they were stored', () => {
     assert.equal(costBy(TERMS), cost);
     assert.equal(costBy(decodeTerms(encodeTerms(TERMS))), cost);
   });
-  it('of the first version are still read', () => {
-    assert.equal(costBy(decodeTerms(readFileSync(STORED, 'utf8').trim())), cost);
+  it('of the first version are still read, and still written', () => {
+    const stored = readFileSync(STORED, 'utf8').trim();
+    assert.equal(costBy(decodeTerms(stored)), cost);
+    const valueOf = (text: string): unknown => deserialize(Buffer.from(text.slice('1:'.length), 'base64'));
+    assert.deepEqual(valueOf(encodeTerms(TERMS)), valueOf(stored));
   });
   it('of another version, or damaged, are not', () => {
     for (const text of ['', '2:AAAA', '1:', '1:AAAA', `1:${Buffer.from('nothing').toString('base64')}`])
