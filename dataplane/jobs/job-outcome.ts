@@ -18,7 +18,8 @@ export interface EndedJob {
 export type SeenJob = Pick<ConvertedJob, 'state' | 'consumed'>;
 
 /**
- * Undefined while the job runs. Throws LedgerUnavailable for terms of another version, whose processes can bill the job.
+ * Undefined while the job runs. Throws LedgerUnavailable for terms of another version, whose processes can bill the
+ * job.
  */
 export function outcomeOf({ terms: text }: Pick<JobRecord, 'terms'>, { state, consumed }: SeenJob):
 EndedJob | undefined {

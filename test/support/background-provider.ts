@@ -68,7 +68,8 @@ function answer(request: RecordedRequest, { ends, made, responses }: Kept): Repl
   }
   if (cancel !== undefined && responses.beforeCancel) return responses.beforeCancel();
   if (cancel !== undefined && !hasEnded(known)) ends.set(id, responses.cancelsAs);
-  if (query.includes('stream=true')) return streamOf(id, known.status === 'in_progress' ? responses.streamsAs : known, responses.says);
+  const rest = hasEnded(known) ? known : responses.streamsAs;
+  if (query.includes('stream=true')) return streamOf(id, rest, responses.says);
   const response = backgroundResponse(id, ends.get(id) ?? known);
   return json(responses.says ? response : { ...response, background: undefined });
 }
