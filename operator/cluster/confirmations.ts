@@ -41,8 +41,6 @@ export interface Confirmations {
 }
 
 const SWEEP_EVERY_MS = 60_000;
-/** A new leader confirms at once, before another gateway's leader can take it for silent. */
-const LOOK_EVERY_MS = 1_000;
 const CONFIRM_EVERY_MS = 6 * 60 * 60 * 1000;
 /** By then the gateway's proxies refuse calls too (--max-config-age). */
 const SILENT_AFTER_MS = 24 * 60 * 60 * 1000;
@@ -59,7 +57,7 @@ export function startConfirmations(options: ConfirmationOptions): Confirmations 
   let cancel = next();
 
   function next(): () => void {
-    return clock.after(options.leading() ? sweepEveryMs : Math.min(sweepEveryMs, LOOK_EVERY_MS), () => {
+    return clock.after(sweepEveryMs, () => {
       running = sweep(run).catch((error: unknown) => {
         options.log.warn({ err: error }, 'statuses could not be confirmed; the next sweep tries it again');
       }).then(() => {

@@ -79,17 +79,6 @@ describe('the leader', () => {
     await stop();
   });
 
-  it('confirms as soon as it has become the leader, so that no other gateway takes it for silent', async () => {
-    const { clock, writes, state, stop } = scene(['ApiKey team-a/ci']);
-    state.leading = false;
-    await clock.pass(3 * MINUTE_MS);
-    assert.equal(writes.length, 0);
-    state.leading = true;
-    await clock.pass(1_000);
-    assert.equal(writes.length, 1);
-    await stop();
-  });
-
   it('spreads many over half of that time', async () => {
     const ids = Array.from({ length: 10_000 }, (_, number) => `ApiKey team-a/key-${number}`);
     const { clock, writes, stop } = scene(ids);
