@@ -148,6 +148,29 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
     }
   });
 
+  test('within the same epoch gives back what the lost end of a job had given back, once', () =>
+    withBucket(place(), [], async (bucket) => {
+      await spend(bucket, 'kept', 9n);
+      await bucket.execute(holdOperation(holdRequest('job', 60n)));
+      const job = { jobId: 'job', pollMs: NOON_MS, terms: 'terms' };
+      await bucket.execute(settleOperation(settlement('job', 60n, { status: 'Running', job }), []));
+      assert.equal(await spent(bucket), 69);
+      const { name, args } = refill('job', { cost: 20, n: 12, spent: 29, since: true });
+      assert.equal(name, 'refill');
+      const { channel } = holdRequest('job', 0n).origin;
+      // the call, without the arguments that create its job
+      const ended: Operation = {
+        name: 'refillEnd', args: ['job', '60', String(NOON_MS), channel, ...args.slice(0, 19), ...args.slice(22)],
+      };
+      for (let times = 0; times < 2; times++) {
+        await bucket.execute(ended);
+        assert.equal(await spent(bucket), 29);
+      }
+      const { record } = parseRecord(await bucket.execute({ name: 'usage', args: ['job'] }));
+      assert.deepEqual([record.status, record.costNanoUsd], ['Succeeded', 20n]);
+      assert.deepEqual(await bucket.execute({ name: 'due', args: [String(NOON_MS), '1', '10'] }), ['jobs']);
+    }));
+
   test('that was restored starts with balances, to which a late journal adds', async () => {
     const where = place();
     const base = bucketBases(parseValkeyUrl(urlOf(where)))[0] ?? '';
