@@ -169,12 +169,16 @@ describe('memory is bounded', () => {
         reader.socket.pause();
         return reader;
       }));
-      await new Promise((resolve) => { setTimeout(resolve, 300); });
-      const { held } = await gateway.memory();
-      const each = (held - start.held) / readers.length;
-      console.info(`a reader that stopped holds ${kib(each)}`);
       // a response is buffered up to 8 MiB, a stream not at all
-      assert.ok(each < (stream ? 4 : 12) * MIB, kib(each));
+      const bound = (stream ? 4 : 12) * MIB;
+      let each = Infinity;
+      // beside other suites, what was held before may be freed later
+      for (let tries = 0; tries < 10 && each >= bound; tries++) {
+        await new Promise((resolve) => { setTimeout(resolve, 300); });
+        each = ((await gateway.memory()).held - start.held) / readers.length;
+      }
+      console.info(`a reader that stopped holds ${kib(each)}`);
+      assert.ok(each < bound, kib(each));
       const [{ socket: reader, first } = assert.fail()] = readers;
       let size = first.length;
       await new Promise<void>((resolve, reject) => {
