@@ -13,9 +13,8 @@ import type { FailedAttempts } from '../pipeline/failures.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { readRetryAfter } from '../upstream/retry.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
-import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
+import type { UpstreamRequest, UpstreamResponse, UpstreamTarget } from '../upstream/upstream.ts';
 import { channelOf, channelRemoved } from './job-channel.ts';
-import type { JobChannel } from './job-channel.ts';
 import { outcomeOf } from './job-outcome.ts';
 import type { EndedJob } from './job-outcome.ts';
 
@@ -25,7 +24,7 @@ export interface JobRequest {
   /** The owner of the slots: a request's id, or an id made for the poll. */
   readonly callId: string;
   readonly model: string;
-  readonly at: Pick<JobChannel, 'route' | 'channel' | 'target'>;
+  readonly target: UpstreamTarget;
   /** What error messages call the subject of the request. */
   readonly about: 'video' | 'response' | 'conversation';
   readonly request: UpstreamRequest;
@@ -61,14 +60,14 @@ function channelIsFull(): GatewayError {
  * Resolves with the provider's 2xx response. Throws GatewayError, or UpstreamFailure (Aborted) if the signal aborts.
  */
 export async function sendToChannel(deps: JobRequestDeps, job: JobRequest): Promise<UpstreamResponse> {
-  const { at, request, attempts } = job;
+  const { target, request, attempts } = job;
   const startedAt = deps.clock.monotonicMs();
-  const { id: channel, protocol } = at.target;
+  const { id: channel, protocol } = target;
   const report = (outcome: string): void => {
     attempts.push({ channel, protocol, outcome, durationMs: deps.clock.monotonicMs() - startedAt });
   };
   try {
-    const response = await deps.upstreams.send(at.target, request);
+    const response = await deps.upstreams.send(target, request);
     report(response.status < 300 ? 'ok' : `status_${response.status}`);
     if (response.status >= 200 && response.status < 300) return response;
     throw requestError(deps, job, await readErrorResponse(response));
@@ -81,7 +80,7 @@ export async function sendToChannel(deps: JobRequestDeps, job: JobRequest): Prom
 }
 
 function requestError(
-  { warn, clock }: JobRequestDeps, { at, about, model }: JobRequest, result: AttemptFailure,
+  { warn, clock }: JobRequestDeps, { target, about, model }: JobRequest, result: AttemptFailure,
 ): GatewayError {
   if (result.kind === 'Refused' && (result.status === 404 || result.status === 410)) return goneAtProvider(about);
   const failed: FailedAttempts = { count: 1, last: result, rateLimited: [] };
@@ -89,9 +88,15 @@ function requestError(
   if (result.kind === 'Refused') {
     const { status, headers } = result;
     if (verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(headers, clock.nowMs()));
-    if (verdict === 'credential') warn({ route: at.route, channel: at.channel, status });
+    if (verdict === 'credential') warn({ ...namesOf(target), status });
   }
   return attemptsError(failed, model);
+}
+
+/** The names that a target's id consists of. */
+function namesOf({ id }: UpstreamTarget): { readonly route: string; readonly channel: string } {
+  const slash = id.indexOf('/');
+  return { route: id.slice(0, slash), channel: id.slice(slash + 1) };
 }
 
 function goneAtProvider(about: JobRequest['about']): GatewayError {
@@ -116,10 +121,19 @@ export async function readWholeBody(
       if (size > maxBytes) throw invalidJobResponse(about);
     }
   } catch (error) {
-    if (!(error instanceof UpstreamFailure) || error.kind === 'Aborted') throw error;
-    throw new GatewayError('upstream_error', 'The provider broke off within its answer. Try again.');
+    throw readingError(error, 'within its answer');
   }
   return Buffer.concat(pieces, size);
+}
+
+/** What to throw after reading a body has failed: brokenOff if the provider is the cause, else the error itself. */
+export function readingError(error: unknown, where: string): unknown {
+  return error instanceof UpstreamFailure && error.kind !== 'Aborted' ? brokenOff(where) : error;
+}
+
+/** The error for an answer that the provider did not finish. `where` is a part of the sentence that clients read. */
+export function brokenOff(where: string): GatewayError {
+  return new GatewayError('upstream_error', `The provider broke off ${where}. Try again.`);
 }
 
 /** The error for a response that does not describe the video or response it was asked about. */
@@ -141,7 +155,7 @@ export async function pollJob(
   const callId = `poll_${randomUUID()}`;
   return withSlots(deps, callId, at.slots, async () => {
     const response = await sendToChannel(deps, {
-      callId, model: job.origin.model, at, about, attempts: [],
+      callId, model: job.origin.model, target: at.target, about, attempts: [],
       request: { method: 'GET', path: at.jobs.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
     });
     const maxBytes = about === 'video' ? MAX_BYTES : MAX_RESPONSE_BYTES;

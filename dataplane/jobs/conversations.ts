@@ -88,8 +88,9 @@ async function send(
   deps: PipelineDeps, asked: ConversationRequest, keeper: Keeper & { readonly offered: Candidate }, path: string,
 ): Promise<ConversationAnswer> {
   const converted = asked.body && await convert(deps, asked.body, { key: asked.key, offered: keeper.offered });
-  const answer = await askKeeper(deps, asked, keeper, { about: 'conversation', path, body: converted?.body });
-  return { ...answer, dropped: converted?.dropped ?? [] };
+  const sent = { about: 'conversation', path, body: converted?.body } as const;
+  const { response, body } = await askKeeper(deps, asked, keeper, sent);
+  return { response, body, dropped: converted?.dropped ?? [] };
 }
 
 async function convert(

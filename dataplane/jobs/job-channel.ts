@@ -10,8 +10,6 @@ import type { State } from '../state/state.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
 
 export interface JobChannel {
-  readonly route: string;
-  readonly channel: string;
   readonly target: UpstreamTarget;
   /** The provider's paths and responses for jobs of this kind. */
   readonly jobs: Jobs;
@@ -31,9 +29,7 @@ export function channelOf(
   // only background responses are billed at their end
   const jobs = terms === undefined ? provider?.videos : provider?.responseJobs;
   if (!target || !jobs) return undefined;
-  const slash = origin.channel.indexOf('/');
-  const [route, channel] = [origin.channel.slice(0, slash), origin.channel.slice(slash + 1)];
-  return { route, channel, target, jobs, slots: channelSlots(state, origin) };
+  return { target, jobs, slots: channelSlots(state, origin) };
 }
 
 export function channelRemoved(): GatewayError {

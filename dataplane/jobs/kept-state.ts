@@ -4,6 +4,7 @@
  */
 import type { PipelineDeps } from '../pipeline/context.ts';
 import { sealFor } from '../pipeline/sealing-context.ts';
+import type { JsonRecord } from '../protocol/fields.ts';
 import { parseObject } from '../protocol/json-value.ts';
 import { ResponseSeals } from '../protocol/openai/response-seals.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
@@ -40,7 +41,7 @@ export interface KeptStateRequest {
 
 /** A channel that keeps something for the caller's account. */
 export interface Keeper {
-  readonly offered: Pick<Candidate, 'target' | 'route' | 'slots'> & { readonly model: { readonly name: string } };
+  readonly offered: Pick<Candidate, 'target' | 'slots'> & { readonly model: { readonly name: string } };
   readonly seal: ChannelSeal;
 }
 
@@ -50,6 +51,12 @@ export interface Kept extends Keeper {
   readonly id: string;
   /** The id that the provider gave. */
   readonly ownId: string;
+}
+
+/** A response whose body has its ids sealed. */
+export interface KeptAnswer extends BufferedResponse {
+  /** The parsed body with the provider's own ids, which no client may see. Of an empty body, an empty object. */
+  readonly content: JsonRecord;
 }
 
 export interface SentToKeeper {
@@ -88,8 +95,7 @@ export async function findKeptByJob(
   const [target, seal] = [state.get().targets.get(channel), sealFor(state.get(), key, channel)];
   if (!job || !target || !seal || key.models?.has(job.origin.model) === false) return undefined;
   const { origin } = job;
-  const [route = ''] = channel.split('/');
-  const offered = { target, route, slots: channelSlots(state.get(), origin), model: { name: origin.model } };
+  const offered = { target, slots: channelSlots(state.get(), origin), model: { name: origin.model } };
   return { offered, seal, id, ownId };
 }
 
@@ -110,12 +116,12 @@ export function keepersOf({ tiers }: Offer): readonly (readonly Candidate[])[] {
  */
 export function askKeeper(
   deps: PipelineDeps, asked: KeptStateRequest, keeper: Keeper | Kept, sent: SentToKeeper,
-): Promise<BufferedResponse> {
+): Promise<KeptAnswer> {
   const { about } = sent;
   const known = 'id' in keeper ? new Map([[keeper.ownId, keeper.id]]) : new Map<string, string>();
   return exchange(deps, asked, keeper, { ...sent, stream: false, use: async (response) => {
     const bytes = await readWholeBody(response, { about, maxBytes: MAX_RESPONSE_BYTES });
-    return { response, body: sealBody(response, bytes, { seals: new ResponseSeals(keeper.seal, known), about }) };
+    return { response, ...sealBody(response, bytes, { seals: new ResponseSeals(keeper.seal, known), about }) };
   } });
 }
 
@@ -130,15 +136,14 @@ export async function exchange<T>(
   deps: PipelineDeps, asked: KeptStateRequest, { offered }: Keeper, { about, path, body, stream, use }: Exchange<T>,
 ): Promise<T> {
   const { requestId, key, method, query, left, attempts } = asked;
-  const { target, route, slots, model } = offered;
+  const { target, slots, model } = offered;
   const { 'content-type': _type, ...headers } = requestHeaders(asked.headers, target.clientHeaders);
   if (body) headers['content-type'] = 'application/json';
   const request: UpstreamRequest = {
     method, path: `${path}${query === '' ? '' : `?${query}`}`, headers, body, stream, signal: left,
   };
-  const at = { route, channel: target.id.slice(route.length + 1), target };
   return withSlots(deps, requestId, key.slot ? [key.slot, ...slots] : slots, async () =>
-    use(await sendToChannel(deps, { callId: requestId, model: model.name, at, about, attempts, request })));
+    use(await sendToChannel(deps, { callId: requestId, model: model.name, target, about, attempts, request })));
 }
 
 interface Sealing {
@@ -147,10 +152,13 @@ interface Sealing {
 }
 
 /** Seals the ids in a body. The body of a response to a deletion may be empty. */
-function sealBody({ status }: UpstreamResponse, body: Buffer, { seals, about }: Sealing): Buffer {
-  if (body.length === 0 && status === 204) return body;
+function sealBody(
+  { status }: UpstreamResponse, body: Buffer, { seals, about }: Sealing,
+): Pick<KeptAnswer, 'body' | 'content'> {
+  if (body.length === 0 && status === 204) return { body, content: {} };
   try {
-    return Buffer.from(seals.apply(body, parseObject(body)));
+    const content = parseObject(body);
+    return { body: Buffer.from(seals.apply(body, content)), content };
   } catch (error) {
     if (error instanceof SyntaxError) throw invalidJobResponse(about);
     throw error;

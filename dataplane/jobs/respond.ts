@@ -1,11 +1,10 @@
 /**
  * Sends a provider's response about a video to the client: a description in one piece, the video's content as a stream.
  */
-import { GatewayError } from '../errors.ts';
 import type { ClientReply } from '../pipeline/context.ts';
 import { responseHeaders } from '../upstream/headers.ts';
-import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
+import { readingError } from './channel-request.ts';
 import type { BufferedResponse } from './videos.ts';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -39,8 +38,7 @@ export async function streamContent(
     if (headOnly) await body[Symbol.asyncIterator]().return?.();
     else for await (const piece of body) await reply.write(piece);
   } catch (error) {
-    if (!(error instanceof UpstreamFailure) || error.kind === 'Aborted') throw error;
-    throw new GatewayError('upstream_error', 'The provider broke off before the end of the video. Try again.');
+    throw readingError(error, 'before the end of the video');
   }
   reply.end(NO_BYTES);
   return status;

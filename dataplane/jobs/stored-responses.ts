@@ -6,12 +6,12 @@ import { GatewayError } from '../errors.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
 import type { ClientReply, PipelineDeps } from '../pipeline/context.ts';
 import { STREAM_HEADERS } from '../pipeline/response-headers.ts';
-import { parseObject } from '../protocol/json-value.ts';
+import type { JsonRecord } from '../protocol/fields.ts';
 import { RESPONSE_ID } from '../protocol/openai/response-seals.ts';
 import { readResponseState, responseJobs, responsesConverter } from '../protocol/openai/responses.ts';
 import { responseHeaders } from '../upstream/headers.ts';
-import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
+import { brokenOff, readingError } from './channel-request.ts';
 import { outcomeOf } from './job-outcome.ts';
 import type { SeenJob } from './job-outcome.ts';
 import { askKeeper, exchange, findKept, findKeptByJob } from './kept-state.ts';
@@ -23,18 +23,20 @@ const NOT_KEPT = 'This account has no such response here: only a response that i
   + 'the id that its call answered. Read the answer of POST /v1/responses itself, and send whole conversations in '
   + '"input".';
 
+const BEFORE_END = 'before the end of the response';
+
 /**
  * Returns the provider's response, with its ids sealed again. `id` is the sealed id that the client was given. Throws
- * not_found if the response belongs to another account, or its channel is no longer available to the key and made no
- * background response of the account; the errors of a call; and LedgerUnavailable.
+ * the errors of a call, LedgerUnavailable, and not_found if the account has no such response, or the key can no longer
+ * use its channel; a background response remains available while the channel is configured.
  */
 export async function askForResponse(
   deps: PipelineDeps, asked: KeptStateRequest, id: string,
 ): Promise<BufferedResponse> {
   const kept = await find(deps, asked, id);
   if (asked.method === 'DELETE') return deleteResponse(deps, asked, kept);
-  const answer = await ask(deps, asked, kept);
-  await billEnd(deps, asked, { kept, seen: stateIn(answer) });
+  const { answer, seen } = await ask(deps, asked, kept);
+  await billEnd(deps, asked, { kept, seen });
   return answer;
 }
 
@@ -79,16 +81,11 @@ async function relayEvents(
       if (stream.terminal) break;
     }
   } catch (error) {
-    if (!(error instanceof UpstreamFailure) || error.kind === 'Aborted') throw error;
-    throw brokenOff();
+    throw readingError(error, BEFORE_END);
   }
   const end = stream.end();
-  if (end.outcome === 'Cut') throw brokenOff();
+  if (end.outcome === 'Cut') throw brokenOff(BEFORE_END);
   return { last: end.last, seen: stream.job };
-}
-
-function brokenOff(): GatewayError {
-  return new GatewayError('upstream_error', 'The provider broke off before the end of the response. Try again.');
 }
 
 async function find(deps: PipelineDeps, { key }: KeptStateRequest, id: string): Promise<Kept> {
@@ -98,34 +95,38 @@ async function find(deps: PipelineDeps, { key }: KeptStateRequest, id: string): 
   return kept;
 }
 
-function ask(deps: PipelineDeps, asked: KeptStateRequest, kept: Kept): Promise<BufferedResponse> {
+interface Asked {
+  readonly answer: BufferedResponse;
+  readonly seen: SeenJob;
+}
+
+async function ask(deps: PipelineDeps, asked: KeptStateRequest, kept: Kept): Promise<Asked> {
   const path = `${responseJobs.path(kept.ownId)}${asked.below}`;
-  return askKeeper(deps, asked, kept, { about: 'response', path, body: undefined });
+  const { response, body, content } = await askKeeper(deps, asked, kept, { about: 'response', path, body: undefined });
+  return { answer: { response, body }, seen: stateIn(content) };
 }
 
 /** Ends a background response first, because nobody could learn what it consumed after its deletion. */
 async function deleteResponse(deps: PipelineDeps, asked: KeptStateRequest, kept: Kept): Promise<BufferedResponse> {
   const job = await runningJob(deps, asked, kept);
-  if (!job) return ask(deps, asked, kept);
-  const state = async (): Promise<SeenJob> =>
-    stateIn(await ask(deps, { ...asked, method: 'GET', query: '' }, kept));
-  let seen = await state();
+  if (!job) return (await ask(deps, asked, kept)).answer;
+  const retrieve = (): Promise<Asked> => ask(deps, { ...asked, method: 'GET', query: '' }, kept);
+  let { seen } = await retrieve();
   if (seen.state === 'Running') {
     const cancelling = ask(deps, { ...asked, method: 'POST', below: '/cancel', query: '' }, kept);
     // a provider may refuse to cancel what has just ended
-    seen = await cancelling.then(stateIn, state);
+    ({ seen } = await cancelling.catch(retrieve));
   }
   const ended = outcomeOf(job, seen);
   if (ended) await recordJobEnd(deps, job, ended);
-  const answer = await ask(deps, asked, kept);
+  const { answer } = await ask(deps, asked, kept);
   if (!ended) await recordJobEnd(deps, job, { end: 'Deleted' });
   return answer;
 }
 
 /** Of a response that is not in the background, and of a list of items, there is no end to bill. */
-function stateIn({ body }: BufferedResponse): SeenJob {
-  const response = body.length === 0 ? {} : parseObject(body);
-  return response['background'] === false ? { state: 'Running' } : readResponseState(response);
+function stateIn(content: JsonRecord): SeenJob {
+  return content['background'] === false ? { state: 'Running' } : readResponseState(content);
 }
 
 interface Seen {

@@ -129,11 +129,12 @@ function withVideoSlots<T>(
 type RequestLine = Pick<UpstreamRequest, 'method' | 'path' | 'stream'>;
 
 function exchange(
-  deps: PipelineDeps, { requestId, headers, left, attempts }: VideoRequest, { job, at }: FoundVideo, line: RequestLine,
+  deps: PipelineDeps, { requestId, headers, left, attempts }: VideoRequest, { job, at: { target } }: FoundVideo,
+  line: RequestLine,
 ): Promise<UpstreamResponse> {
-  const { 'content-type': _type, ...passed } = requestHeaders(headers, at.target.clientHeaders);
+  const { 'content-type': _type, ...passed } = requestHeaders(headers, target.clientHeaders);
   const request = { ...line, headers: passed, body: undefined, signal: left };
-  return sendToChannel(deps, { callId: requestId, model: job.origin.model, at, about: 'video', attempts, request });
+  return sendToChannel(deps, { callId: requestId, model: job.origin.model, target, about: 'video', attempts, request });
 }
 
 function pathOf({ job, at }: FoundVideo): string {

@@ -2,13 +2,13 @@
 import type { FastifyRequest } from 'fastify';
 import type { KeptStateRequest } from '../jobs/kept-state.ts';
 import { callerOf } from './caller.ts';
+import { splitUrl } from './split-url.ts';
 
 export function keptStateRequest(
   request: FastifyRequest<object>, left: AbortSignal, line: Pick<KeptStateRequest, 'method' | 'below'>,
 ): KeptStateRequest {
-  const [, query = ''] = request.url.split(/\?(.*)/s);
   return {
-    ...line, query, left, requestId: request.id, key: callerOf(request).key,
+    ...line, left, query: splitUrl(request.url).query, requestId: request.id, key: callerOf(request).key,
     headers: request.headers, attempts: request.attempts = [],
   };
 }

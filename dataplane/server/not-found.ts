@@ -1,6 +1,7 @@
 /** [P] The errors for unknown paths: what is wrong with the path, and what to call instead. */
 import { GatewayError } from '../errors.ts';
 import { allowedMethods, PATHS } from './paths.ts';
+import { splitUrl } from './split-url.ts';
 
 /** An endpoint of the providers' APIs that the gateway does not have. */
 interface UnsupportedEndpoint {
@@ -86,7 +87,7 @@ const NO_UPGRADE = { upgrade: 'HTTP/1.1', connection: 'upgrade, close' };
  * upgrade_required for responses over a WebSocket. `upgrade` is the header of this name.
  */
 export function notFound(method: string, url: string, upgrade?: string): GatewayError {
-  const [path = ''] = url.split('?', 1);
+  const { path } = splitUrl(url);
   if (path === PATHS.responses.path && upgrade?.toLowerCase() === 'websocket')
     return new GatewayError('upgrade_required', 'Responses are not served over a WebSocket. POST /v1/responses with '
       + '"stream": true answers with server-sent events.', { headers: NO_UPGRADE });

@@ -6,13 +6,14 @@ import { PATHS } from '../paths.ts';
 import { authenticateHeaders } from '../../pipeline/authenticate.ts';
 import { answerPricing } from '../pricing/answer.ts';
 import { createRenderBudget } from '../pricing/render-budget.ts';
+import { splitUrl } from '../split-url.ts';
 
 const HOST = /^(?:[a-z0-9][a-z0-9.-]*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state, consoleUrl }, done) => {
   const limit = createRenderBudget(clock);
   const handler = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const [path = '', search = ''] = request.url.split(/\?(.*)/s);
+    const { path, query: search } = splitUrl(request.url);
     const { accept, 'if-none-match': ifNoneMatch } = request.headers;
     const answer = answerPricing(
       { path, search, accept, ifNoneMatch, origin: originOf(request), group: groupOf(request) }, state.get(),

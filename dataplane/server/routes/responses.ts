@@ -12,6 +12,7 @@ import { PATHS } from '../paths.ts';
 import { receive } from '../receive.ts';
 import { leftBeforeEnd } from '../reply-stream.ts';
 import { serveReply } from '../serve-reply.ts';
+import { splitUrl } from '../split-url.ts';
 
 interface IdParams {
   Params: { readonly id: string };
@@ -41,8 +42,7 @@ export function responses(app: FastifyInstance, deps: ServerDeps): void {
 const LINE = { method: 'GET', below: '' } as const;
 
 function asksForStream({ url }: FastifyRequest<IdParams>): boolean {
-  const [, query = ''] = url.split(/\?(.*)/s);
-  return new URLSearchParams(query).get('stream') === 'true';
+  return new URLSearchParams(splitUrl(url).query).get('stream') === 'true';
 }
 
 function ask(deps: ServerDeps, line: Pick<KeptStateRequest, 'method' | 'below'>) {

@@ -8,6 +8,7 @@ import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
 import { serveReply } from '../serve-reply.ts';
+import { splitUrl } from '../split-url.ts';
 
 interface VideoParams {
   Params: { readonly id: string };
@@ -45,7 +46,7 @@ function serveVideo(deps: ServerDeps, serve: (video: VideoCall) => Promise<numbe
       attempts: request.attempts = [],
     };
     const found = await findVideo(deps, call);
-    const [, query = ''] = request.url.split(/\?(.*)/s);
+    const { query } = splitUrl(request.url);
     return serve({ call, found, reply, query, headOnly: request.method === 'HEAD' });
   });
 }
