@@ -16,21 +16,6 @@ const PRICE = 2_000n;
 const LIMIT = 500;
 const DONE: BackgroundEnd = { status: 'completed', text: 'hi', usage: { input_tokens: 40, output_tokens: 9 } };
 
-/** A model whose searches are allowed without a price. */
-const SEARCH = ({ openaiUrl }: { readonly openaiUrl: string }): string => `
-apiVersion: modelgateway.dev/v1alpha1
-kind: ModelRoute
-metadata: {name: searches}
-spec:
-  models: [{name: search-model, contextTokens: 1000, maxOutputTokens: 100, allow: [ServerTools]}]
-  channels: [{name: a, protocol: OpenAI, baseUrl: "${openaiUrl}/v1", endpoints: [Chat, Responses]}]
----
-apiVersion: modelgateway.dev/v1alpha1
-kind: PriceCatalog
-metadata: {name: searches}
-spec: {models: [{name: search-model, vendor: V, quotaType: Token, modelRatio: "1"}]}
-`;
-
 let stack: TestStack;
 let provider: BackgroundResponses;
 let nowMs = Date.parse('2026-11-21T12:00:00Z');
@@ -38,7 +23,7 @@ let tick: () => void = () => undefined;
 
 beforeAll(async () => {
   stack = await startTestStack({
-    files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls), 'search.yaml': SEARCH(urls) }),
+    files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }),
     nowMs: () => nowMs,
     timers: { every: (_ms, each) => { tick = each; return () => { tick = () => undefined; }; } },
   });
@@ -301,7 +286,7 @@ describe('a background response', () => {
   });
   it('is refused if nothing bounds its price', async () => {
     const tools = [{ type: 'web_search' }];
-    const asked = { model: 'search-model', input: 'hello', tools };
+    const asked = { model: 'tools-model', input: 'hello', tools };
     const answer = await post(stack, '/v1/responses', { ...asked, background: true });
     assert.deepEqual([answer.status, answer.json().error.param], [400, 'background']);
     assert.match(answer.json().error.message, /upper bound/);
