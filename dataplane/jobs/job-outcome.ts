@@ -1,4 +1,4 @@
-/** [P] What a provider's response says of a job's end, and the bill of a job that is billed then. */
+/** [P] Decides how a job ended from its state at the provider, and computes its bill if that is due at its end. */
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { JobBill, JobRecord } from '../ledger/ledger.ts';
 import type { CallStatus } from '../ledger/usage-record.ts';

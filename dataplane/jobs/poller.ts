@@ -1,7 +1,8 @@
 /**
- * Polls jobs until they end, so that they are refunded or billed exactly even if their clients never ask. One replica
- * at a time claims a job, with a lease of one minute, and polls it every few seconds at first and once a minute later.
- * It repeats a poll that fails, and gives up on a job after a day, or after an hour if the provider has it no longer.
+ * Polls running jobs, so that each is refunded or billed exactly even if its client never asks for it. One replica at
+ * a time claims a job, with a lease of one minute, and polls it every few seconds at first and once a minute later. It
+ * retries failed polls. It gives up on a job that is a day old, and on a response that is an hour old and that its
+ * provider no longer has.
  */
 import type { Every } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
@@ -155,7 +156,7 @@ async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Pro
   }
 }
 
-/** Nobody will learn how a response ended that its provider has not had for an hour. */
+/** True if a response's end can no longer be learned: it is an hour old, and its provider does not have it. */
 function isLost(deps: PollerDeps, job: JobRecord, error: unknown): boolean {
   return job.terms !== undefined && error instanceof GatewayError && error.code === 'not_found'
     && ageOf(deps, job) >= LOST_MS;

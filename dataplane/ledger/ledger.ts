@@ -57,8 +57,8 @@ export type HoldResult =
 export type AdmitResult = HoldResult | Extract<SlotResult, { readonly outcome: 'Full' }>;
 
 /**
- * A job that a provider continues after the call has ended: a video or a background response. The call's cost is
- * charged when the job is created; the job's end refunds it, or replaces it by the exact cost.
+ * Work that a provider continues after the call: a video or a background response. The call is charged when the job is
+ * created. When the job ends, the charge stays, is refunded, or is replaced by the exact cost.
  */
 export interface JobOrigin {
   /** The provider's id. Unique within a channel. */
@@ -81,7 +81,7 @@ export interface JobRecord {
   readonly terms?: string;
 }
 
-/** The exact cost of a job that has ended, and its call's final status. */
+/** What an ended job is billed, and the final status of its call. */
 export interface JobBill {
   readonly progress: CallProgress;
   readonly status: CallStatus;

@@ -152,7 +152,7 @@ function possibleDetails(
   return { ...details, ...Object.fromEntries(impossible.map((name) => [name, 0])) };
 }
 
-/** What a reaper would bill now. A background response goes on without its process. */
+/** What a reaper bills if this process dies now. A background response continues, so its worst case is billed. */
 export function runningProgress(activity: BilledActivity, terms: BillingTerms): CallProgress {
   return terms.routed.call.background === true ? worstCaseProgress(terms) : progressOf(activity, terms, 'Running');
 }

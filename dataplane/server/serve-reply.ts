@@ -1,6 +1,6 @@
 /**
- * Serves a free request whose response may be a stream: a video's content, or the events of a stored response. The
- * request is reported like every call.
+ * Handles a request that costs nothing and may be answered by a stream: a video's content, or the events of a stored
+ * response. The request is logged and counted like every call.
  */
 import type { FastifyReply, FastifyRequest, RouteGenericInterface } from 'fastify';
 import type { ClientReply } from '../pipeline/context.ts';

@@ -1,8 +1,8 @@
 /**
  * Lets statuses show whether an operator still stands behind them. The leader renews status.lastConfirmedTime of each
- * object every six hours, a few objects at a time. A gateway is silent if it has confirmed none of its ApiKeys and
- * Accounts for a day; each of them then gets Ready=Unknown from the leader of any other gateway that sees it. Its first
- * confirmation ends the silence, however old the confirmations of its other objects are.
+ * object every six hours, a few objects at a time. A gateway that has confirmed none of its ApiKeys and Accounts for a
+ * day counts as silent: the leaders of other gateways that see these objects then set Ready=Unknown on them. The first
+ * confirmation ends the silence, however old those of the gateway's other objects are.
  */
 import type { Logger } from 'pino';
 import { REASONS } from '#crds/conditions.ts';

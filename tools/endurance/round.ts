@@ -28,7 +28,7 @@ type Event = 'nothing' | 'operator killed' | 'proxy killed' | 'upgrade';
 const EVENTS: readonly Event[] = ['nothing', 'operator killed', 'proxy killed', 'upgrade'];
 const EDITS = 15;
 const BETWEEN_EDITS_MS = 500;
-/** Short against what is measured, and long against what an answer costs the cores that are measured. */
+/** Short compared with the times measured. Polling more often would load the cores that are being measured. */
 const POLL_MS = 10;
 const STATUS_POLL_MS = 25;
 const LANES = 4;

@@ -63,7 +63,7 @@ export class SettledCalls implements RecentCalls {
     return call && this.corrected(call);
   }
 
-  /** Applies refunds and bills of jobs that are not in the file yet to the call. */
+  /** Applies the refund or the bill of the call's job, if the file does not have it yet. */
   corrected(call: SettledCall): SettledCall {
     const { callId } = call.record;
     const part = [...this.#segments(), this.#recovered].find((each) => each?.corrections.has(callId));

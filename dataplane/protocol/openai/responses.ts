@@ -96,7 +96,7 @@ function jobOf(response: JsonRecord): ConvertedJob | undefined {
   return typeof id === 'string' && isJobId(id) ? { id, ...readResponseState(response) } : undefined;
 }
 
-/** How far a stored response is, and what it has consumed. An unknown status counts as running. */
+/** The state and the usage of a stored response. An unknown status counts as running. */
 export function readResponseState(response: JsonRecord): Pick<ConvertedJob, 'state' | 'consumed'> {
   const { status } = response;
   const state = ENDED[stringOf(status)] ?? 'Running';
