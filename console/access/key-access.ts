@@ -4,7 +4,6 @@
  */
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { namespacedName } from '../../operator/store/resources.ts';
-import type { Resources } from '../../operator/store/resources.ts';
 import { AccessError } from './access.ts';
 import type { AccessVerb, ConsoleAccess, Listing, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
 
@@ -90,11 +89,11 @@ function readOnly(): AccessError {
   return new AccessError('Forbidden', 'You are signed in with an API key, which shows this key and changes nothing.');
 }
 
-/** The keys of a cluster, whose objects have their statuses. */
-export function keysOfResources(resources: () => Pick<Resources, 'apiKeys'>): KeyDirectory {
+/** The keys of a cluster; `list` returns all of them with their latest statuses. */
+export function keysOfList(list: () => readonly ApiKey[]): KeyDirectory {
   return {
-    findByHash: (keyHash) => resources().apiKeys.find(({ status }) => status?.keyHash === keyHash),
-    read: async ({ namespace, name }) => resources().apiKeys.find(({ metadata }) =>
-      metadata.namespace === namespace && metadata.name === name),
+    findByHash: (keyHash) => list().find(({ status }) => status?.keyHash === keyHash),
+    read: async ({ namespace, name }) =>
+      list().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
   };
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { ActivityReader } from '../../dataplane/activity/activity.ts';
 import { openClusterState } from '../../console/access/cluster-state.ts';
-import { keysOfResources } from '../../console/access/key-access.ts';
+import { keysOfList } from '../../console/access/key-access.ts';
 import { openClusterAccess } from '../../console/access/kubernetes.ts';
 import { startConsole } from '../../console/server.ts';
 import type { ConsoleOptions, ConsoleServer } from '../../console/server.ts';
@@ -114,7 +114,7 @@ function consoleParts(options: ClusterConsoleOptions, {
     }),
     usage, activity, log, nowMs, gatewayNamespace: namespace, gatewayUrl: settings.consoleGatewayUrl,
     resources: () => manager.resources(), keyHashOf: (key) => manager.keyHashOf(key),
-    keys: keysOfResources(() => manager.resources()),
+    keys: keysOfList(() => manager.cache.list('ApiKey')),
     ...settings.consoleProxyHeader !== undefined && { proxyHeader: settings.consoleProxyHeader },
     ...tls && { serverFactory: tls.serverFactory },
   };

@@ -4,12 +4,11 @@ import { hash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { keysOfResources } from '../../../console/access/key-access.ts';
 import { loadAssets } from '../../../console/assets.ts';
 import { createConsoleFixture } from '../../support/console-access.ts';
 import { need } from '../../support/needs.ts';
 import {
-  ACCOUNT, ANNA, BOTH, keysStand, PLATFORM, READER, resourcesOf, TENANTS,
+  ACCOUNT, ANNA, BOTH, keysIn, keysStand, PLATFORM, READER, TENANTS,
 } from '../../unit/console/keys/stand.ts';
 import { call, usageBook } from '../../unit/console/wallet/stand.ts';
 import { openStage } from './console-stage.ts';
@@ -41,7 +40,7 @@ describe.skipIf(chromium.skip)('tasks of each role', () => {
     const usage = usageBook([...world.objects.values()].filter(({ kind }) => kind === 'ApiKey')
       .map(({ metadata }) => call(`req_${metadata.name}`, metadata.uid ?? '', { account: 'team-a/team-a' })));
     const { app } =
-      keysStand({ world, usage, assets: loadAssets(), keys: keysOfResources(() => resourcesOf(world)) });
+      keysStand({ world, usage, assets: loadAssets(), keys: keysIn(world) });
     await app.listen({ host: '127.0.0.1', port: 0 });
     running.push(app);
     return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, world };

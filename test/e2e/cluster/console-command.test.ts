@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { createAuthority, issueServing } from '../../../operator/xds/certificate-authority.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { freePort } from '../../support/free-port.ts';
-import { SCENE, startCluster, until } from './support.ts';
+import { SCENE, startCluster, teamManifest, until } from './support.ts';
 import type { Cluster } from './support.ts';
 
 const missing = await kubeApiserverMissing();
@@ -132,6 +132,23 @@ describe.skipIf(missing)('mgw operator --console', () => {
     const { body } = await cluster.admin.call('GET', `${SECRETS}/model-gateway-console-memory`);
     const kept = Buffer.from(body.data.signedOut, 'base64').toString();
     assert.ok(kept.length < 200 && !kept.includes(cluster.server.token), kept);
+  });
+
+  it('lets in who has a key that was made meanwhile, and no more who has the one before', async () => {
+    const [replica] = replicas;
+    assert.ok(replica);
+    const keyOtherThan = async (before: string): Promise<string> => until('the key', async () => {
+      const secret = await cluster.get('Secret', 'team-b', 'ci-key');
+      return Buffer.from(secret?.data.apiKey ?? '', 'base64').toString();
+    }, (key) => key !== '' && key !== before);
+    const answers = (key: string, wanted: number): Promise<number> =>
+      until('the sign-in', async () => (await signIn(replica, key)).status, (status) => status === wanted);
+    await cluster.apply(teamManifest('team-b'));
+    const key = await keyOtherThan('');
+    await answers(key, 303);
+    await cluster.apply(teamManifest('team-b', 'key: {rotation: 2, overlapSeconds: 0}'));
+    await answers(await keyOtherThan(key), 303);
+    await answers(key, 422);
   });
 
   it('serves TLS with its own certificate; ignores a Secret without a key, which does not block shutdown', async () => {

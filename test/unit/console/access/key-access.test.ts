@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, it } from 'vitest';
-import { keysOfResources } from '../../../../console/access/key-access.ts';
 import { createConsoleFixture } from '../../../support/console-access.ts';
 import type { ConsoleFixture } from '../../../support/console-access.ts';
-import { keysStand, openBrowser, PLATFORM, resourcesOf, TENANTS } from '../keys/stand.ts';
+import { keysIn, keysStand, openBrowser, PLATFORM, TENANTS } from '../keys/stand.ts';
 import type { Browser } from '../keys/stand.ts';
 import { FORM_HEADERS } from '../stand.ts';
 import { call, usageBook } from '../wallet/stand.ts';
@@ -35,7 +34,7 @@ function holderStand(proxied = false): HolderStand {
     call('req_other', uidOf('chat-frontend'), { account, model: 'gpt-of-others' }),
   ]);
   const stand = keysStand({
-    world, usage, keys: keysOfResources(() => resourcesOf(world)), ...proxied && { proxyHeader: 'authorization' },
+    world, usage, keys: keysIn(world), ...proxied && { proxyHeader: 'authorization' },
   });
   const signIn: HolderStand['signIn'] = async (token, next = '/keys') => {
     const answer = await stand.app.inject({

@@ -4,6 +4,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Resource } from '#crds/types.gen.ts';
 import type { ConsoleAccess } from '../../../../console/access/access.ts';
+import { keysOfList } from '../../../../console/access/key-access.ts';
+import type { KeyDirectory } from '../../../../console/access/key-access.ts';
 import { buildResources } from '../../../../operator/store/resources.ts';
 import type { Resources } from '../../../../operator/store/resources.ts';
 import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
@@ -102,6 +104,11 @@ export const TENANTS: readonly unknown[] = [
 export function resourcesOf(world: ConsoleFixture): Resources {
   return buildResources({ objects: [...world.objects.values()].map((object): Resource =>
     structuredClone(object)), secrets: [], namespaces: new Map([['team-b', { tier: 'gold' }]]) });
+}
+
+/** The keys of a world, for signing in with one. */
+export function keysIn(world: ConsoleFixture): KeyDirectory {
+  return keysOfList(() => resourcesOf(world).apiKeys);
 }
 
 interface KeysStand extends Stand {

@@ -7,9 +7,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { keysOfResources } from '../../../../console/access/key-access.ts';
 import { createConsoleFixture } from '../../../support/console-access.ts';
-import { ANNA, keysStand, PLATFORM, resourcesOf, TENANTS } from '../keys/stand.ts';
+import { ANNA, keysIn, keysStand, PLATFORM, TENANTS } from '../keys/stand.ts';
 import { cookiesOf, csrfIn, FORM_HEADERS, signIn } from '../stand.ts';
 
 const KEY = `sk-${'k'.repeat(48)}`;
@@ -49,7 +48,7 @@ describe('the playground', () => {
     const world = createConsoleFixture([...PLATFORM, ...TENANTS]);
     const ciBot = world.apiKey('team-a', 'ci-bot');
     world.put({ ...ciBot, status: { ...ciBot.status, keyHash: hash('sha256', KEY, 'hex') } });
-    return keysStand({ world, keys: keysOfResources(() => resourcesOf(world)), ...options });
+    return keysStand({ world, keys: keysIn(world), ...options });
   }
   type Opened = ReturnType<typeof open>;
 
