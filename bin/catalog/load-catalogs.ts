@@ -6,7 +6,7 @@ import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
 import { countGenerations } from '../../operator/files/generations.ts';
 import { createLoader } from '../../operator/files/load-folder.ts';
 import { readFolder } from '../../operator/files/provider.ts';
-import { groupsOfKeys } from '../../operator/store/resources.ts';
+import { allOf, groupsOfKeys } from '../../operator/store/resources.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
 import { CommandFailed } from '../exit-codes.ts';
@@ -23,7 +23,7 @@ interface Manifests {
 export async function loadManifests(path: string, nowMs: number): Promise<Manifests> {
   const resources = await loadResources(path);
   const { snapshot } = translate(resources, { gatewayNamespace: DEFAULT_GATEWAY_NAMESPACE, nowMs });
-  return { snapshot, groupOfKey: groupsOfKeys(resources.apiKeys) };
+  return { snapshot, groupOfKey: groupsOfKeys(allOf(resources.apiKeys)) };
 }
 
 /** The PriceCatalog of this name. Throws CommandFailed if the manifests have mistakes. */

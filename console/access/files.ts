@@ -4,7 +4,8 @@
  * touches one place, and the console waits until the operator has applied it.
  */
 import type { ApiKey, Kind } from '#crds/types.gen.ts';
-import { KEY_ENTRY, secretIdOf } from '../../operator/store/key-secret.ts';
+import { KEY_ENTRY, secretRefOf } from '../../operator/store/key-secret.ts';
+import { allOf } from '../../operator/store/resources.ts';
 import type { AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess } from './access.ts';
 import { changeManifest, createManifest, deleteManifest, findObject, objectsOf } from './files/changes.ts';
 import type { FolderChanges } from './files/changes.ts';
@@ -60,7 +61,7 @@ function adminOf(options: FilesAccessOptions): PersonAccess {
     }),
     async readKeyText(ref) {
       const apiKey = findObject(source.resources, 'ApiKey', ref);
-      return apiKey && source.secretOf(secretIdOf(apiKey))?.data.get(KEY_ENTRY);
+      return apiKey && source.secretOf(secretRefOf(apiKey))?.data.get(KEY_ENTRY);
     },
     may,
     async namespaces(verb, kind) {
@@ -78,7 +79,8 @@ export function keysOfSource(source: ManifestSource): KeyDirectory {
     return status === undefined ? apiKey : { ...apiKey, status };
   };
   return {
-    findByHash: (keyHash) => source.resources.apiKeys.map(withStatus).find(({ status }) => status?.keyHash === keyHash),
+    findByHash: (keyHash) =>
+      allOf(source.resources.apiKeys).map(withStatus).find(({ status }) => status?.keyHash === keyHash),
     async read(ref) {
       await source.readSpending();
       const found = findObject(source.resources, 'ApiKey', ref);

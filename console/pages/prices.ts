@@ -18,6 +18,7 @@ import { rankRows } from '#web/pricing/rows.ts';
 import type { RankedRow } from '#web/pricing/rows.ts';
 import { indexPrices, priceAt } from '../../dataplane/state/compile-pricing.ts';
 import type { PriceEntry } from '../../dataplane/state/compile-pricing.ts';
+import { withoutTenants } from '../../operator/store/resources.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
 import { AccessError } from '../access/access.ts';
@@ -84,7 +85,7 @@ export function createPriceLists(gatewayNamespace: string): (resources: Resource
     const isSame = last !== undefined && sources.every((source, index) => source === last?.sources[index]);
     if (last && isSame && nowMs < last.untilMs) return last.list;
     const { snapshot, nextChangeMs: untilMs = Number.POSITIVE_INFINITY } =
-      translate({ ...resources, apiKeys: [], accounts: [] }, { gatewayNamespace, nowMs });
+      translate(withoutTenants(resources), { gatewayNamespace, nowMs });
     const list = compilePriceList(snapshot);
     last = { sources, list, untilMs };
     return list;

@@ -3,7 +3,7 @@ import type { PriceCatalog } from '#crds/types.gen.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { catalogsOf, diffCatalogs } from '../../dataplane/state/catalog-diff.ts';
 import type { CatalogDiff } from '../../dataplane/state/catalog-diff.ts';
-import { groupsOfKeys } from '../../operator/store/resources.ts';
+import { allOf, groupsOfKeys, withoutTenants } from '../../operator/store/resources.ts';
 import type { Resources } from '../../operator/store/resources.ts';
 import { translate } from '../../operator/translate/translate.ts';
 import type { ConsoleDeps } from '../route.ts';
@@ -50,12 +50,12 @@ export async function priceChange(
 ): Promise<PriceChange | { readonly mistakes: readonly string[] }> {
   const { resources, gatewayNamespace, nowMs } = context;
   const options = { gatewayNamespace, nowMs };
-  const now = { ...resources, apiKeys: [], accounts: [] };
+  const now = withoutTenants(resources);
   const { snapshot: old } = translate(now, options);
   const { snapshot: next, statuses } = translate(withEdit(now, catalog), options);
   const findings = statuses.find(({ kind, name }) => kind === 'PriceCatalog' && name === catalog.metadata.name);
   if (findings?.refused) return { mistakes: [`The gateway would refuse this catalog: ${findings.refused.message}`] };
-  const groupOfKey = groupsOfKeys(resources.apiKeys);
+  const groupOfKey = groupsOfKeys(allOf(resources.apiKeys));
   const diff = await diffCatalogs(
     catalogsOf(old, next, groupOfKey), catalogsOf(next, old, groupOfKey), inTurns(calls, context),
   );

@@ -170,7 +170,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     keyHashOf: (key) => fingerprintOf(key, fingerprintKey),
     async knownSpending() {
       await provider.ready;
-      return knownSpending({ ...provider.resources(), objects: provider.objects }, gatewayNamespace);
+      return knownSpending(provider.objects, gatewayNamespace);
     },
     problems: () => provider.problems(),
     countObjects() {

@@ -114,8 +114,8 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
     ready: ready.promise,
     objects,
     resources: () => Object.freeze({
-      apiKeys: objects.ofKind('ApiKey'),
-      accounts: objects.ofKind('Account'),
+      apiKeys: objects.byNamespace('ApiKey'),
+      accounts: objects.byNamespace('Account'),
       groups: objects.ofKind('Group'),
       modelRoutes: readRoutes(),
       priceCatalogs: objects.ofKind('PriceCatalog'),

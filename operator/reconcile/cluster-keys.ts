@@ -12,7 +12,7 @@ import type { ClusterProvider } from '../kube/provider.ts';
 import {
   KEY_LABEL, PREVIOUS_ANNOTATION, PREVIOUS_MAC_ANNOTATION, isOrphaned, isCreatedFor, macOfPreviousKeys,
 } from '../store/key-secret.ts';
-import { namespacedName } from '../store/resources.ts';
+import { findSecret, namespacedName } from '../store/resources.ts';
 import type { LiveSecret, SecretObject } from '../store/resources.ts';
 import { SecretWriteError } from './mint-keys.ts';
 import type { KeySecrets, SecretWrite } from './mint-keys.ts';
@@ -40,10 +40,10 @@ export function clusterKeys(options: ClusterKeyOptions): KeySecrets {
   const writer: SecretWriter = { ...options, taken: new Map() };
   return {
     joined: (resources) => resources, // the provider adds each write at once
-    find(id, { secrets }) {
-      const seenMs = writer.taken.get(id);
+    find(ref, { secrets }) {
+      const seenMs = writer.taken.size === 0 ? undefined : writer.taken.get(namespacedName(ref));
       const due = seenMs !== undefined && nowMs() - seenMs >= LOOK_AGAIN_MS;
-      return due ? undefined : secrets.get(id);
+      return due ? undefined : findSecret(secrets, ref);
     },
     obstacle: () => undefined,
     async write(unsigned, request) {

@@ -6,14 +6,16 @@
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import { keyUidOf, namespacedName } from '../store/resources.ts';
-import type { Resources } from '../store/resources.ts';
 
 export interface SpendingSources {
   readonly ledger: LedgerReader;
   readonly nowMs: number;
 }
 
-type SpendingOwners = Pick<Resources, 'apiKeys' | 'accounts'>;
+export interface SpendingOwners {
+  readonly apiKeys: readonly ApiKey[];
+  readonly accounts: readonly Account[];
+}
 
 export interface DueSpending {
   /** Returns the objects to read, each once. Rejects with the ledger's errors. */

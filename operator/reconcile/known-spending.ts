@@ -17,19 +17,14 @@ export interface KnownSpending {
   readonly accounts: readonly { readonly account: string; readonly spentNanoUsd: bigint }[];
 }
 
-interface SpendingObjects {
-  readonly apiKeys: readonly ApiKey[];
-  readonly accounts: readonly Account[];
-  readonly objects: Pick<LiveObjects, 'live'>;
-}
-
-export function knownSpending({
-  apiKeys, accounts, objects,
-}: SpendingObjects, gatewayNamespace: string): KnownSpending {
+export function knownSpending(
+  objects: Pick<LiveObjects, 'live' | 'ofKind'>, gatewayNamespace: string,
+): KnownSpending {
+  const isOurs = ({ spec }: ApiKey | Account): boolean => spec.gatewayNamespace === gatewayNamespace;
   const statusOf = ({ kind, metadata }: ApiKey | Account): Readonly<Record<string, unknown>> =>
     ({ ...objects.live(`${kind} ${namespacedName(metadata)}`)?.status });
   return {
-    keys: apiKeys.filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace).flatMap((apiKey) => {
+    keys: objects.ofKind('ApiKey').filter(isOurs).flatMap((apiKey) => {
       const { totalSpentUsd, spentUsd, periodStartTime } = statusOf(apiKey);
       const totalSpentNanoUsd = amountOf(totalSpentUsd);
       const { spec } = apiKey;
@@ -41,7 +36,7 @@ export function knownSpending({
           : null, spentNanoUsd: amountOf(spentUsd) ?? 0n,
       }];
     }),
-    accounts: accounts.filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace).flatMap((account) => {
+    accounts: objects.ofKind('Account').filter(isOurs).flatMap((account) => {
       const spentNanoUsd = amountOf(statusOf(account)['spentUsd']);
       return spentNanoUsd === undefined ? [] : [{ account: namespacedName(account.metadata), spentNanoUsd }];
     }),

@@ -4,8 +4,9 @@
  */
 import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
-import { validateSnapshot } from '#snapshot/validate.ts';
-import { compareText } from '../translate/quote-names.ts';
+import { compareNamed, differences } from '#snapshot/sorted.ts';
+import type { Named } from '#snapshot/sorted.ts';
+import { validateOneKey, validateSnapshot } from '#snapshot/validate.ts';
 import { statusId } from './status-tracker.ts';
 
 interface Publishable {
@@ -14,16 +15,12 @@ interface Publishable {
   readonly faults: readonly SnapshotFault[];
 }
 
-interface Named {
-  readonly namespace: string;
-  readonly name: string;
-}
-
 /** Leaving out one object can reveal a fault of another, once or twice. */
 const MAX_ROUNDS = 5;
 
 /** Returns undefined if no part can be published; the last snapshot then stays in force. */
 export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): Publishable | undefined {
+  if (lastGood && isGoodAfter(lastGood, wanted)) return { snapshot: wanted, faults: [] };
   const faults: SnapshotFault[] = [];
   let snapshot = wanted;
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -34,6 +31,15 @@ export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): P
     snapshot = holdBack(snapshot, faulty, round === 0 ? lastGood : undefined);
   }
   return undefined;
+}
+
+/**
+ * True if no change since the last good snapshot has a fault. Validates only the keys that have changed: translate has
+ * decided whose hash each is, and the API server gives names and uids only once.
+ */
+function isGoodAfter(lastGood: Snapshot, { keys, groups, routes, catalogs }: Snapshot): boolean {
+  return differences(lastGood.keys, keys, compareNamed).every(([, key]) => !key || validateOneKey(key).length === 0) &&
+    validateSnapshot({ keys: [], accounts: [], groups, routes, catalogs }).length === 0;
 }
 
 function holdBack(snapshot: Snapshot, faulty: ReadonlySet<string>, lastGood: Snapshot | undefined): Snapshot {
@@ -50,8 +56,4 @@ function holdBack(snapshot: Snapshot, faulty: ReadonlySet<string>, lastGood: Sna
     routes: held('ModelRoute', snapshot.routes, lastGood?.routes),
     catalogs: held('PriceCatalog', snapshot.catalogs, lastGood?.catalogs),
   };
-}
-
-function compareNamed(a: Named, b: Named): number {
-  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }

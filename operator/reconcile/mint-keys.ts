@@ -5,14 +5,15 @@
 import { hash, randomInt } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { comparePrecedence } from '../translate/conflicts.ts';
+import { memoize } from '../translate/memoize.ts';
 import {
   KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isOrphaned, isCreatedFor,
-  previousKeysOf, rotationOf, secretIdOf, secretNameOf,
+  previousKeysOf, rotationOf, secretNameOf, secretRefOf,
 } from '../store/key-secret.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { MintBackoff } from './mint-backoff.ts';
-import type { Resources, SecretObject } from '../store/resources.ts';
+import type { Resources, SecretObject, SecretRef } from '../store/resources.ts';
 
 /** A key that was just generated. It is never shown again. */
 export interface MintedKey {
@@ -28,10 +29,10 @@ export interface MintedKey {
 export interface KeySecrets {
   /** Adds the stored keys to the resources. */
   joined(resources: Resources): Resources;
-  /** The Secret of this "namespace/name", whoever created it. */
-  find(id: string, resources: Resources): SecretObject | undefined;
+  /** The Secret of this name, whoever created it. */
+  find(ref: SecretRef, resources: Resources): SecretObject | undefined;
   /** A sentence about why this Secret cannot be written; undefined if it can. */
-  obstacle(id: string, resources: Resources): string | undefined;
+  obstacle(ref: SecretRef, resources: Resources): string | undefined;
   /**
    * Resolves when the Secret is durable, or with false if the ApiKey already has another key. If it rejects, nothing
    * has changed.
@@ -84,8 +85,7 @@ interface MintPlan extends SecretWrite {
 interface Candidate {
   readonly metadata: ApiKey['metadata'];
   readonly apiKey: ApiKey;
-  /** "namespace/name" of its Secret. */
-  readonly id: string;
+  readonly secret: SecretRef;
   readonly plan: MintPlan | string;
 }
 
@@ -126,7 +126,8 @@ interface Planning {
 /** The plans by precedence, one for each Secret. */
 function planAll(resources: Resources, nowMs: number, { options, failures }: Planning): readonly MintPlan[] {
   const plans = new Map<string, MintPlan>();
-  for (const { apiKey, id, plan } of candidatesAmong(resources, nowMs, options)) {
+  for (const { apiKey, secret, plan } of candidatesAmong(resources, nowMs, options)) {
+    const id = namespacedName(secret);
     if (plans.has(id)) continue; // if two ApiKeys name one Secret, it gets the older one's key
     if (typeof plan === 'string') failures.set(namespacedName(apiKey.metadata), plan);
     else plans.set(id, plan);
@@ -165,13 +166,30 @@ function noteRetry(apiKey: ApiKey, run: MintRun): void {
 
 /** The keys to generate, in order of precedence: usually none among perhaps a hundred thousand. */
 function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayNamespace }: MintOptions): Candidate[] {
-  return resources.apiKeys.flatMap((apiKey) => {
-    if (apiKey.spec.gatewayNamespace !== gatewayNamespace || apiKey.spec.key.type !== 'Generated') return NO_CANDIDATES;
-    if (resources.terminatingNamespaces?.has(apiKey.metadata.namespace)) return NO_CANDIDATES;
-    const id = secretIdOf(apiKey);
-    const plan = planFor(apiKey, id, { resources, minted, nowMs });
-    return plan === undefined ? NO_CANDIDATES : [{ metadata: apiKey.metadata, apiKey, id, plan }];
+  const isOurs = ({ spec }: ApiKey): boolean =>
+    spec.gatewayNamespace === gatewayNamespace && spec.key.type === 'Generated';
+  const unsettled = [...resources.apiKeys].filter(([namespace, apiKeys]) =>
+    !resources.terminatingNamespaces?.has(namespace) && !areSettled(apiKeys, resources.secrets.get(namespace)));
+  return unsettled.flatMap(([, apiKeys]) => apiKeys.filter(isOurs)).flatMap((apiKey) => {
+    const secret = secretRefOf(apiKey);
+    const plan = planFor(apiKey, secret, { resources, minted, nowMs });
+    return plan === undefined ? NO_CANDIDATES : [{ metadata: apiKey.metadata, apiKey, secret, plan }];
   }).sort(comparePrecedence);
+}
+
+const settled = memoize<readonly ApiKey[], boolean>();
+
+/** True if no key of a namespace is due, because each that is to be generated has been. */
+function areSettled(apiKeys: readonly ApiKey[], secrets: ReadonlyMap<string, SecretObject> | undefined): boolean {
+  return settled(apiKeys, [secrets], () => apiKeys.every((apiKey) => {
+    const secret = secrets?.get(secretNameOf(apiKey));
+    return apiKey.spec.key.type !== 'Generated' || (secret && isCurrent(secret, apiKey));
+  }));
+}
+
+/** True if a Secret was made for an ApiKey in its present rotation. */
+function isCurrent(secret: SecretObject, apiKey: ApiKey): boolean {
+  return isCreatedFor(secret, apiKey) && rotationOf(secret) >= apiKey.spec.key.rotation;
 }
 
 /** Returns `sk-` and 48 random base62 characters, all equally likely. */
@@ -188,11 +206,13 @@ interface PlanContext {
 }
 
 /** Returns the plan for an ApiKey's key, the reason why it cannot be created, or undefined if none is due. */
-function planFor(apiKey: ApiKey, id: string, { resources, minted, nowMs }: PlanContext): MintPlan | string | undefined {
-  const before = minted.find(id, resources);
+function planFor(
+  apiKey: ApiKey, secret: SecretRef, { resources, minted, nowMs }: PlanContext,
+): MintPlan | string | undefined {
+  const before = minted.find(secret, resources);
   const previous = before ? previousIn(before, apiKey, nowMs) : [];
   if (!previous) return undefined;
-  return minted.obstacle(id, resources) ?? { apiKey, previous, ...before === undefined ? {} : { before } };
+  return minted.obstacle(secret, resources) ?? { apiKey, previous, ...before === undefined ? {} : { before } };
 }
 
 /** The keys of a Secret that stay valid besides a new one; undefined if no new key is due. */

@@ -7,8 +7,8 @@ import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatSecret } from '../files/secret-file.ts';
 import { syncFolder, writeDurably } from '../files/write-durably.ts';
-import { namespacedName, withSecrets } from '../store/resources.ts';
-import type { Resources, SecretObject } from '../store/resources.ts';
+import { findSecret, namespacedName, withSecrets } from '../store/resources.ts';
+import type { SecretObject } from '../store/resources.ts';
 import { sameEntries } from '../store/same.ts';
 import { readAllNow, readChanged, secretPath, secretsFolder } from './minted-files.ts';
 import type { ReadSecretFiles } from './minted-files.ts';
@@ -37,8 +37,6 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
   let files: ReadSecretFiles = new Map();
   /** Secrets written during a reload, which may have missed them. */
   let writtenMeanwhile: Map<string, SecretObject> | undefined;
-  /** The last result. The same Secrets give the same object, so that nothing derived from it is computed again. */
-  let joined: { readonly provided: Resources['secrets']; readonly secrets: Resources['secrets'] } | undefined;
   return {
     folder,
     get secrets() { return secrets; },
@@ -52,7 +50,6 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       ({ files, unreadable } = next);
       if (same) return false;
       secrets = now;
-      joined = undefined;
       return true;
     },
     async discard(id) {
@@ -61,20 +58,13 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       await rm(secretPath(folder, secret), { force: true });
       await syncFolder(join(folder, secret.namespace));
       secrets.delete(id);
-      joined = undefined;
     },
-    joined(resources) {
-      if (joined && sameEntries(joined.provided, resources.secrets))
-        return Object.freeze({ ...resources, secrets: joined.secrets });
-      const view = withSecrets(resources, secrets);
-      joined = { provided: resources.secrets, secrets: view.secrets };
-      return view;
-    },
-    find: (id, resources) => resources.secrets.get(id) ?? secrets.get(id),
-    obstacle(id, resources) {
-      const provided = resources.secrets.get(id);
+    joined: (resources) => withSecrets(resources, secrets.values()),
+    find: (ref, resources) => findSecret(resources.secrets, ref) ?? secrets.get(namespacedName(ref)),
+    obstacle(ref, resources) {
+      const provided = findSecret(resources.secrets, ref);
       if (provided) return `its Secret "${provided.name}" is among the manifests, which are never written`;
-      const damage = unreadable.get(id);
+      const damage = unreadable.get(namespacedName(ref));
       return damage === undefined ? undefined : `the file of its Secret is damaged: ${damage}`;
     },
     async write(secret, { apiKey: { metadata } }) {
@@ -85,7 +75,6 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       await writeDurably(secretPath(folder, secret), { text: formatSecret(secret, comment), mode: OWNER_ONLY_FILE });
       writtenMeanwhile?.set(id, secret);
       secrets.set(id, secret);
-      joined = undefined;
       return true;
     },
   };

@@ -9,7 +9,7 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
 import { accountSpendingStatus, creditOf, keySpendingStatus } from '../status/spending.ts';
 import type { SpendingStatus } from '../status/spending.ts';
-import { accountIdOf, keyUidOf, namespacedName } from '../store/resources.ts';
+import { accountIdOf, allOf, keyUidOf, namespacedName } from '../store/resources.ts';
 import type { Resources } from '../store/resources.ts';
 import { createMutex } from '../store/mutex.ts';
 import { trackDueSpending } from './due-spending.ts';
@@ -69,7 +69,8 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
   return {
     read: (resources, sources) => inTurn(async () => {
       try {
-        const { apiKeys, accounts } = await due.take(resources, sources);
+        const owners = { apiKeys: allOf(resources.apiKeys), accounts: allOf(resources.accounts) };
+        const { apiKeys, accounts } = await due.take(owners, sources);
         await readAll(apiKeys, (apiKey) => readKey(apiKey, sources));
         await readAll(accounts, (account) => readAccount(account, sources));
         return true;

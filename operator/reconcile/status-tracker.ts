@@ -4,8 +4,10 @@
  */
 import type { Condition } from '#crds/types.gen.ts';
 import type { SnapshotFault } from '#snapshot/faults.ts';
+import { differences } from '#snapshot/sorted.ts';
 import { RECONCILING, PROGRAMMED, conditionsOf, mergeConditions } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
+import { compareFindings } from '../status/findings.ts';
 import type { Findings, StatusFields } from '../status/findings.ts';
 import { freshRefusals, refusalConditions } from '../status/refusals.ts';
 import type { Refusal } from '../status/refusals.ts';
@@ -22,8 +24,8 @@ export interface ObjectStatus {
 
 export interface StatusTracker {
   /**
-   * Replaces all findings and removes objects without any. `before` gives the live status of an object that is not
-   * tracked yet, so that its transition times continue.
+   * Replaces all findings, which are sorted, and removes objects without any. `before` gives the live status of an
+   * object that is not tracked yet, so that its transition times continue.
    */
   observe(findings: readonly Findings[], nowMs: number, before?: (id: string) => EarlierStatus | undefined): void;
   /** Records that the proxies have put the last observed state in force. */
@@ -87,11 +89,11 @@ export function createStatusTracker(onChanged: (id: string) => void = () => unde
   return {
     ...refusalsOf(entries),
     observe(findings, nowMs, before) {
+      for (const [old, found] of differences(observed, findings, compareFindings)) {
+        if (found) observeOne(entries, found, { id: statusId(found), nowMs, before });
+        else if (old && byId.delete(statusId(old))) onChanged(statusId(old));
+      }
       observed = findings;
-      for (const found of findings) observeOne(entries, found, { id: statusId(found), nowMs, before });
-      if (byId.size === findings.length) return; // no object is gone
-      const ids = new Set(findings.map(statusId));
-      for (const id of byId.keys()) if (!ids.has(id) && byId.delete(id)) onChanged(id);
     },
     reprogram(ids, next, nowMs) {
       for (const id of ids) {

@@ -3,7 +3,7 @@
  * of its cluster, but it can see that an object of theirs has had no status for a minute.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import { objectId } from '../store/resources.ts';
+import { allOf, objectId } from '../store/resources.ts';
 import type { Resources } from '../store/resources.ts';
 import { suggestNames } from '../translate/nearest-names.ts';
 
@@ -33,7 +33,7 @@ export function findUnserved(
     object.spec.gatewayNamespace !== gatewayNamespace &&
     nowMs - Date.parse(object.metadata.creationTimestamp ?? '') >= ANSWERED_WITHIN_MS &&
     observedGeneration(objectId(object)) === undefined;
-  return [...accounts.filter(isUnanswered), ...apiKeys.filter(isUnanswered)].map((object) => {
+  return [...allOf(accounts), ...allOf(apiKeys)].filter(isUnanswered).map((object) => {
     const named = object.spec.gatewayNamespace;
     return {
       id: objectId(object),

@@ -15,7 +15,7 @@ import type { Diagnostic } from '../files/diagnostic.ts';
 import { readFolder } from '../files/provider.ts';
 import { statusId } from './status-tracker.ts';
 import type { Finding, Findings } from '../status/findings.ts';
-import { objectId } from '../store/resources.ts';
+import { allOf, objectId } from '../store/resources.ts';
 import { misplacedPrices } from '../translate/misplaced-prices.ts';
 import { translate } from '../translate/translate.ts';
 import { unpricedWays } from '../translate/unpriced-ways.ts';
@@ -80,7 +80,7 @@ function judge({
   resources, origins, isValid,
 }: LoadedFolder, options: Required<ValidateOptions>, folder: string): Diagnostic[] {
   const { snapshot, statuses } = translate(resources, options);
-  const generated = new Set(resources.apiKeys.filter(({ spec }) => spec.key.type === 'Generated').map(objectId));
+  const generated = new Set(allOf(resources.apiKeys).filter(({ spec }) => spec.key.type === 'Generated').map(objectId));
   const faulty = !isValid;
   const place = (object: string, message: string, severity: Diagnostic['severity']): Diagnostic =>
     ({ severity, ...origins.get(object) ?? { file: folder, line: 0 }, object, path: '', message });

@@ -5,6 +5,7 @@ import type { Reason, ReasonOf } from '#crds/conditions.ts';
 import type {
   AccountStatus, ApiKeyStatus, GroupStatus, Kind, ModelRouteStatus, PriceCatalogStatus, Resource,
 } from '#crds/types.gen.ts';
+import { compareNamed, compareText } from '#snapshot/sorted.ts';
 
 /** A reason from the closed list with a message. */
 export interface Finding<R extends Reason = Reason> {
@@ -39,6 +40,11 @@ export interface Findings {
   readonly fields: StatusFields;
   /** True if any part of it is published to the proxies. */
   readonly published: boolean;
+}
+
+/** Orders findings by kind, namespace and name. */
+export function compareFindings(a: Findings, b: Findings): number {
+  return compareText(a.kind, b.kind) || compareNamed(a, b);
 }
 
 /** Empty findings of an object. */

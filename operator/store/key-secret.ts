@@ -6,8 +6,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { isJsonObject, parseJson } from '#crds/json.ts';
 import type { ApiKey } from '#crds/types.gen.ts';
 import { hmacHex } from './gateway-key.ts';
-import { namespacedName } from './resources.ts';
-import type { SecretObject } from './resources.ts';
+import type { SecretObject, SecretRef } from './resources.ts';
 
 /** The entry that holds the key. */
 export const KEY_ENTRY = 'apiKey';
@@ -36,9 +35,9 @@ export function secretNameOf(apiKey: ApiKey): string {
   return apiKey.spec.key.secretRef?.name ?? `${apiKey.metadata.name}-key`;
 }
 
-/** "namespace/name" of that Secret. */
-export function secretIdOf(apiKey: ApiKey): string {
-  return namespacedName({ namespace: apiKey.metadata.namespace, name: secretNameOf(apiKey) });
+/** The namespace and name of that Secret. */
+export function secretRefOf(apiKey: ApiKey): SecretRef {
+  return { namespace: apiKey.metadata.namespace, name: secretNameOf(apiKey) };
 }
 
 /** True if the operator created this Secret for this ApiKey, and may therefore write it again. */

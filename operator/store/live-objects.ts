@@ -5,8 +5,8 @@
  */
 import type { Kind, ObjectMeta, Resource } from '#crds/types.gen.ts';
 import { differsForTranslate, isTerminating, isNewer } from './relevance.ts';
-import { freezeDeep, objectId } from './resources.ts';
-import type { MalformedObject } from './resources.ts';
+import { allOf, freezeDeep, objectId } from './resources.ts';
+import type { ByNamespace, MalformedObject } from './resources.ts';
 
 /** An object's live status, and the version it belongs to. */
 export interface LiveObject {
@@ -32,10 +32,12 @@ export interface LiveObjects {
    * shown, even if a later one is known, because a change must be based on the spec that was seen.
    */
   current(id: string): Resource | undefined;
-  /** The valid objects of a kind; the same list until something changes. */
+  /** The valid objects of a kind. */
   ofKind<K extends Kind>(kind: K): readonly Extract<Resource, { kind: K }>[];
-  /** Objects with faults; the same list until something changes. */
-  malformed(): readonly MalformedObject[];
+  /** The valid objects of a kind by namespace; a namespace has the same list until one of its objects changes. */
+  byNamespace<K extends Kind>(kind: K): ByNamespace<Extract<Resource, { kind: K }>>;
+  /** Objects with faults. */
+  malformed(): ByNamespace<MalformedObject>;
   count(kind: Kind): number;
 }
 
@@ -92,7 +94,7 @@ export function openLiveObjects({
       : { live: liveOf(object), metadata: object.metadata } });
     onChange(id);
     if (matters) {
-      counted.put(id, view);
+      counted.put(view);
       onSpecs(object.kind);
     }
     if (!overtaken) onLive(id);
@@ -101,7 +103,7 @@ export function openLiveObjects({
   function remove(source: string, object: Pick<Resource, 'kind' | 'metadata'>): void {
     const id = objectId(object);
     if (!entriesOf(source).delete(id)) return;
-    counted.delete(id, object.kind);
+    counted.delete(object);
     onChange(id);
     onSpecs(object.kind);
     onLive(id);
@@ -140,6 +142,7 @@ export function openLiveObjects({
       return entry?.counts ? currentOf(entry) : undefined;
     },
     ofKind: (kind) => counted.ofKind(kind),
+    byNamespace: (kind) => counted.byNamespace(kind),
     malformed: () => counted.malformed(),
     count: (kind) => counted.ofKind(kind).length,
   };
@@ -162,34 +165,40 @@ function viewOf({ object, faults, gatewayNamespace }: Admitted): View {
   };
 }
 
-/** The lists of valid and of malformed objects. */
-interface Counted extends Pick<LiveObjects, 'ofKind' | 'malformed'> {
-  put(id: string, view: View): void;
-  delete(id: string, kind: Kind): void;
+/** Indexes of valid and of malformed objects. */
+interface Counted extends Pick<LiveObjects, 'ofKind' | 'byNamespace' | 'malformed'> {
+  put(view: View): void;
+  delete(object: ObjectReference): void;
 }
 
+type ObjectReference = Pick<Resource, 'kind' | 'metadata'>;
+
 function openCounted(): Counted {
-  const lists: { readonly [K in Kind]: ObjectList<Resource> } = {
-    Account: openList<Resource>(), ApiKey: openList<Resource>(), Group: openList<Resource>(),
-    ModelRoute: openList<Resource>(), PriceCatalog: openList<Resource>(),
+  const kinds: { readonly [K in Kind]: NamespaceIndex<Resource> } = {
+    Account: openIndex<Resource>(), ApiKey: openIndex<Resource>(), Group: openIndex<Resource>(),
+    ModelRoute: openIndex<Resource>(), PriceCatalog: openIndex<Resource>(),
   };
-  const malformed = openList<MalformedObject>();
+  const malformed = openIndex<MalformedObject>();
   return {
-    put(id, view) {
-      if (view.counts) lists[view.spec.kind].set(id, view.spec);
-      else lists[view.spec.kind].delete(id);
-      if (view.malformed) malformed.set(id, view.malformed);
-      else malformed.delete(id);
+    put({ spec, counts, malformed: faulty }) {
+      if (counts) kinds[spec.kind].set(spec, spec);
+      else kinds[spec.kind].delete(spec);
+      if (faulty) malformed.set(spec, faulty);
+      else malformed.delete(spec);
     },
-    delete(id, kind) {
-      lists[kind].delete(id);
-      malformed.delete(id);
+    delete(object) {
+      kinds[object.kind].delete(object);
+      malformed.delete(object);
     },
     ofKind<K extends Kind>(kind: K) {
-      const list = lists[kind].items();
+      const list = allOf(kinds[kind].lists());
       return isOfKind(list, kind) ? list : [];
     },
-    malformed: () => malformed.items(),
+    byNamespace<K extends Kind>(kind: K) {
+      const lists = kinds[kind].lists();
+      return areOfKind(lists, kind) ? lists : new Map();
+    },
+    malformed: () => malformed.lists(),
   };
 }
 
@@ -200,46 +209,50 @@ export function isOfKind<K extends Kind>(
   return list[0] === undefined || list[0].kind === kind;
 }
 
-/** A copy-on-write list: a list that was returned never changes. */
-interface ObjectList<T> {
-  set(id: string, object: T): void;
-  delete(id: string): void;
-  items(): readonly T[];
+/** The index of one kind holds only objects of this kind, which TypeScript cannot see. */
+function areOfKind<K extends Kind>(
+  lists: ByNamespace<Resource>, kind: K,
+): lists is ByNamespace<Extract<Resource, { kind: K }>> {
+  return lists.values().every((list) => isOfKind(list, kind));
 }
 
-function openList<T>(): ObjectList<T> {
-  const indexes = new Map<string, number>();
-  const ids: string[] = [];
-  let items: T[] = [];
-  let shared = false;
+/** Indexes objects by namespace, as client-go's informers do. What it returned never changes. */
+interface NamespaceIndex<T> {
+  set(object: ObjectReference, entry: T): void;
+  delete(object: ObjectReference): void;
+  lists(): ByNamespace<T>;
+}
 
-  function own(): void {
-    if (shared) items = items.slice();
-    shared = false;
-  }
-
+function openIndex<T>(): NamespaceIndex<T> {
+  const namespaces = new Map<string, Map<string, T>>();
+  let lists: ByNamespace<T> = new Map();
+  /** Namespaces whose lists are built again. */
+  const stale = new Set<string>();
   return {
-    set(id, object) {
-      own();
-      const index = indexes.get(id) ?? items.length;
-      indexes.set(id, index);
-      ids[index] = id;
-      items[index] = object;
+    set(object, entry) {
+      const { namespace } = object.metadata;
+      const entries = namespaces.get(namespace) ?? new Map<string, T>();
+      namespaces.set(namespace, entries.set(objectId(object), entry));
+      stale.add(namespace);
     },
-    delete(id) {
-      const index = indexes.get(id);
-      if (index === undefined) return;
-      own();
-      indexes.delete(id);
-      const [lastId, last] = [ids.pop(), items.pop()];
-      if (lastId === undefined || last === undefined || lastId === id) return;
-      indexes.set(lastId, index); // the last item fills the gap
-      ids[index] = lastId;
-      items[index] = last;
+    delete(object) {
+      const { namespace } = object.metadata;
+      if (namespaces.get(namespace)?.delete(objectId(object))) stale.add(namespace);
     },
-    items() {
-      shared = true;
-      return items;
+    lists() {
+      if (stale.size === 0) return lists;
+      const next = new Map(lists);
+      for (const namespace of stale) {
+        const entries = namespaces.get(namespace);
+        if (entries?.size) {
+          next.set(namespace, Object.freeze([...entries.values()]));
+        } else {
+          next.delete(namespace);
+          namespaces.delete(namespace);
+        }
+      }
+      stale.clear();
+      return lists = next;
     },
   };
 }

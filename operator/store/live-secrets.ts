@@ -4,7 +4,7 @@
  */
 import { isNewer } from './relevance.ts';
 import { namespacedName } from './resources.ts';
-import type { SecretObject } from './resources.ts';
+import type { SecretObject, Secrets } from './resources.ts';
 
 export interface LiveSecrets {
   /** Applies a complete list of one watch. */
@@ -14,15 +14,18 @@ export interface LiveSecrets {
   remove(source: string, secret: SecretObject): void;
   /** Removes everything that an ended watch reported. */
   drop(source: string): void;
-  /** By "namespace/name"; the same map as long as nothing has changed. */
-  all(): ReadonlyMap<string, SecretObject>;
+  /** The same maps as long as nothing has changed. */
+  all(): Secrets;
 }
 
+/** The Secrets of each watch, by "namespace/name". */
+type Sources = Map<string, Map<string, SecretObject>>;
+
 export function openLiveSecrets(onChange: () => void): LiveSecrets {
-  const sources = new Map<string, Map<string, SecretObject>>();
-  let merged: ReadonlyMap<string, SecretObject> = new Map();
-  /** Names to merge again. */
-  const stale = new Set<string>();
+  const sources: Sources = new Map();
+  let merged: Secrets = new Map();
+  /** Secrets to merge again, by "namespace/name". */
+  const stale = new Map<string, SecretObject>();
 
   function secretsOf(source: string): Map<string, SecretObject> {
     const known = sources.get(source) ?? new Map<string, SecretObject>();
@@ -30,19 +33,9 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
     return known;
   }
 
-  function changed(ids: Iterable<string>): void {
-    for (const id of ids) stale.add(id);
+  function changed(secrets: Iterable<SecretObject>): void {
+    for (const secret of secrets) stale.set(namespacedName(secret), secret);
     onChange();
-  }
-
-  /** If two watches report a Secret, the newer version counts. */
-  function newestOf(id: string): SecretObject | undefined {
-    let newest: SecretObject | undefined;
-    for (const secrets of sources.values()) {
-      const secret = secrets.get(id);
-      if (secret && (!newest || isNewer(secret.live?.resourceVersion, newest.live?.resourceVersion))) newest = secret;
-    }
-    return newest;
   }
 
   function apply(source: string, secret: SecretObject): void {
@@ -50,7 +43,7 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
     const id = namespacedName(secret);
     if (!isNewer(secret.live?.resourceVersion, secrets.get(id)?.live?.resourceVersion)) return;
     secrets.set(id, secret);
-    changed([id]);
+    changed([secret]);
   }
 
   function remove(source: string, secret: SecretObject): void {
@@ -58,7 +51,7 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
     const known = secretsOf(source).get(id);
     if (!known || !isNewer(secret.live?.resourceVersion, known.live?.resourceVersion)) return;
     secretsOf(source).delete(id);
-    changed([id]);
+    changed([known]);
   }
 
   return {
@@ -70,23 +63,45 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
       const same = before.size === now.size && secrets.every((secret) =>
         before.get(namespacedName(secret))?.live?.resourceVersion === secret.live?.resourceVersion);
       sources.set(source, now);
-      if (!same) changed([...before.keys(), ...now.keys()]);
+      if (!same) changed([...before.values(), ...now.values()]);
     },
     drop(source) {
       const secrets = sources.get(source);
-      if (sources.delete(source) && secrets) changed(secrets.keys());
+      if (sources.delete(source) && secrets) changed(secrets.values());
     },
     all() {
       if (stale.size === 0) return merged;
       const next = new Map(merged);
-      for (const id of stale) {
-        const secret = newestOf(id);
-        if (secret) next.set(id, secret);
-        else next.delete(id);
+      for (const [namespace, changes] of Map.groupBy(stale.values(), (secret) => secret.namespace)) {
+        const secrets = changedMap(merged.get(namespace), changes, sources);
+        if (secrets.size > 0) next.set(namespace, secrets);
+        else next.delete(namespace);
       }
       stale.clear();
-      merged = next;
-      return merged;
+      return merged = next;
     },
   };
+}
+
+/** One namespace's Secrets by name, after some of them have changed. */
+function changedMap(
+  before: ReadonlyMap<string, SecretObject> | undefined, changes: readonly SecretObject[], sources: Sources,
+): ReadonlyMap<string, SecretObject> {
+  const now = new Map(before);
+  for (const change of changes) {
+    const newest = newestOf(sources, namespacedName(change));
+    if (newest) now.set(newest.name, newest);
+    else now.delete(change.name);
+  }
+  return now;
+}
+
+/** If two watches report a Secret, the newer version counts. */
+function newestOf(sources: Sources, id: string): SecretObject | undefined {
+  let newest: SecretObject | undefined;
+  for (const secrets of sources.values()) {
+    const secret = secrets.get(id);
+    if (secret && (!newest || isNewer(secret.live?.resourceVersion, newest.live?.resourceVersion))) newest = secret;
+  }
+  return newest;
 }

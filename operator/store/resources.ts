@@ -18,6 +18,8 @@ export interface SecretObject {
   readonly live?: LiveSecret;
 }
 
+export type SecretRef = Pick<SecretObject, 'namespace' | 'name'>;
+
 /** Identifies one version of one Secret in a cluster. */
 export interface LiveSecret {
   readonly uid: string;
@@ -26,21 +28,26 @@ export interface LiveSecret {
   readonly ownerUid?: string;
 }
 
+/** Objects by namespace. In a cluster a namespace has the same list until one of its objects changes. */
+export type ByNamespace<T> = ReadonlyMap<string, readonly T[]>;
+
+/** Secrets by namespace and name. In a cluster a namespace has the same map until one of its Secrets changes. */
+export type Secrets = ReadonlyMap<string, ReadonlyMap<string, SecretObject>>;
+
 /** A consistent view of all objects. Lists are in no particular order. */
 export interface Resources {
-  readonly apiKeys: readonly ApiKey[];
-  readonly accounts: readonly Account[];
+  readonly apiKeys: ByNamespace<ApiKey>;
+  readonly accounts: ByNamespace<Account>;
   readonly groups: readonly Group[];
   readonly modelRoutes: readonly ModelRoute[];
   readonly priceCatalogs: readonly PriceCatalog[];
-  /** By "namespace/name". */
-  readonly secrets: ReadonlyMap<string, SecretObject>;
+  readonly secrets: Secrets;
   /** Labels by namespace; an absent namespace has only the label with its name. */
   readonly namespaces: ReadonlyMap<string, Labels>;
   /** Namespaces that are being deleted, in which nothing can be created; absent: unknown. */
   readonly terminatingNamespaces?: ReadonlySet<string>;
   /** Objects that are stored in the cluster but invalid by the current schema; the lists above leave them out. */
-  readonly malformed?: readonly MalformedObject[];
+  readonly malformed?: ByNamespace<MalformedObject>;
   /** Why a referenced Secret cannot be read, by "namespace/name". */
   readonly unreadable?: ReadonlyMap<string, string>;
 }
@@ -79,6 +86,21 @@ export function groupsOfKeys(keys: readonly ApiKey[]): ReadonlyMap<string, strin
   return new Map(keys.map((key) => [keyUidOf(key), key.spec.groupRef.name]));
 }
 
+/** The same view without any keys and accounts: what models and prices come from. */
+export function withoutTenants(resources: Resources): Resources {
+  return { ...resources, apiKeys: new Map(), accounts: new Map() };
+}
+
+/** The objects of all namespaces. */
+export function allOf<T>(objects: ByNamespace<T>): T[] {
+  return [...objects.values()].flat();
+}
+
+/** The Secret of this namespace and name. */
+export function findSecret(secrets: Secrets, { namespace, name }: SecretRef): SecretObject | undefined {
+  return secrets.get(namespace)?.get(name);
+}
+
 /** "namespace/name" of the Account that pays for a key's calls. */
 export function accountIdOf({ metadata: { namespace }, spec: { accountRef: { name } } }: ApiKey): string {
   return namespacedName({ namespace, name });
@@ -103,20 +125,30 @@ export function buildResources({ objects, secrets, namespaces }: ResourceParts):
   const ofKind = <K extends Kind>(kind: K) =>
     Object.freeze(all.filter((object): object is Extract<Resource, { kind: K }> => object.kind === kind));
   return Object.freeze({
-    apiKeys: ofKind('ApiKey'),
-    accounts: ofKind('Account'),
+    apiKeys: Map.groupBy(ofKind('ApiKey'), namespaceOf),
+    accounts: Map.groupBy(ofKind('Account'), namespaceOf),
     groups: ofKind('Group'),
     modelRoutes: ofKind('ModelRoute'),
     priceCatalogs: ofKind('PriceCatalog'),
-    secrets: new Map([...secrets].map((secret) => [namespacedName(secret), secret])),
+    secrets: groupSecrets(secrets),
     namespaces,
   });
 }
 
+function namespaceOf({ metadata }: Resource): string {
+  return metadata.namespace;
+}
+
+/** Groups Secrets by namespace; of two with one name, the last counts. */
+export function groupSecrets(secrets: Iterable<SecretObject>): Secrets {
+  const groups = Map.groupBy(secrets, ({ namespace }) => namespace);
+  return new Map([...groups].map(([namespace, group]) => [namespace, new Map(group.map((one) => [one.name, one]))]));
+}
+
 /** Adds Secrets to a view. Existing ones take precedence, so that a manifest overrides a generated key. */
-export function withSecrets(resources: Resources, further: ReadonlyMap<string, SecretObject>): Resources {
-  if (further.size === 0) return resources;
-  return Object.freeze({ ...resources, secrets: new Map([...further, ...resources.secrets]) });
+export function withSecrets(resources: Resources, further: Iterable<SecretObject>): Resources {
+  const provided = [...resources.secrets.values()].flatMap((secrets) => [...secrets.values()]);
+  return Object.freeze({ ...resources, secrets: groupSecrets([...further, ...provided]) });
 }
 
 /** Freezes a value deeply. A frozen object is assumed to be deeply frozen. */

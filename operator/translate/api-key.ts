@@ -31,6 +31,8 @@ export interface GatheredKey {
   /** "namespace/name" of the Account that pays. */
   readonly account: string;
   readonly material: KeyMaterial;
+  /** The hashes that it claims; the current one comes first. */
+  readonly hashes: readonly string[];
 }
 
 /** `group` is the name under which the Group's status counts the key. */
@@ -44,11 +46,11 @@ export interface KeyContext {
   readonly groups: ReadonlyMap<string, TranslatedGroup>;
   /** Names of groups that are invalid by the current schema. */
   readonly refusedGroups: ReadonlySet<string>;
-  /** By "namespace/name"; true if Accepted. */
+  /** The accounts of the key's namespace by name; true if Accepted. */
   readonly accounts: ReadonlyMap<string, boolean>;
-  /** The names of this gateway's accounts in a namespace. */
-  readonly accountNames: (namespace: string) => readonly string[];
-  /** Accounts that belong to another gateway, by "namespace/name". */
+  /** The names of the namespace's accounts that can be suggested. */
+  readonly accountNames: readonly string[];
+  /** The names of the namespace's accounts that belong to another gateway. */
   readonly foreignAccounts: ReadonlySet<string>;
   /** For each key, its hashes that belong to keys of higher precedence. */
   readonly conflicts: ReadonlyMap<GatheredKey, ReadonlyMap<string, GatheredKey>>;
@@ -83,10 +85,10 @@ type Check = (key: GatheredKey, dependencies: KeyDependencies) => Refused | unde
 /** The first failed check gives the reason; the message joins those of all failed checks. */
 const CHECKS: readonly Check[] = [checkStrength, checkConflict, checkGroup, checkAccount];
 
-/** The hashes that a key claims; the current one comes first. */
-export function claimedHashes({ material }: GatheredKey): readonly string[] {
+/** The hashes that a key claims, each once; the current one comes first. */
+export function hashesOf(material: KeyMaterial): readonly string[] {
   if (material.state !== 'Present') return [];
-  return [material.sha256, ...material.previous.map(({ sha256 }) => sha256)];
+  return [...new Set([material.sha256, ...material.previous.map(({ sha256 }) => sha256)])];
 }
 
 /**
@@ -116,7 +118,7 @@ function dependenciesOf(key: GatheredKey, context: KeyContext): KeyDependencies 
     account,
     suggestedGroups: group ? '' : suggestGroups(key.apiKey, context),
     suggestedAccounts: account === 'NotFound'
-      ? suggestNames(spec.accountRef.name, context.accountNames(metadata.namespace))
+      ? suggestNames(spec.accountRef.name, context.accountNames)
       : '',
     lost: context.conflicts.get(key),
     expired: spec.expirationTime !== undefined && Date.parse(spec.expirationTime) <= context.nowMs,
@@ -130,10 +132,11 @@ function suggestGroups({ metadata, spec }: ApiKey, { groups, namespaces }: KeyCo
   return suggestNames(spec.groupRef.name, admitting.map(({ group }) => group.metadata.name));
 }
 
-function accountOf({ account }: GatheredKey, { accounts, foreignAccounts }: KeyContext): KeyDependencies['account'] {
-  const accepted = accounts.get(account);
+function accountOf({ apiKey }: GatheredKey, { accounts, foreignAccounts }: KeyContext): KeyDependencies['account'] {
+  const { name } = apiKey.spec.accountRef;
+  const accepted = accounts.get(name);
   if (accepted !== undefined) return accepted ? 'Accepted' : 'NotAccepted';
-  return foreignAccounts.has(account) ? 'OtherGateway' : 'NotFound';
+  return foreignAccounts.has(name) ? 'OtherGateway' : 'NotFound';
 }
 
 function evaluateKey(key: GatheredKey, dependencies: KeyDependencies): TranslatedKey {

@@ -3,7 +3,7 @@
  * Objects without a creation time (a folder's manifests) count as the youngest.
  */
 import type { Resource } from '#crds/types.gen.ts';
-import { compareText } from './quote-names.ts';
+import { compareNamed } from '#snapshot/sorted.ts';
 
 type Claimant = Pick<Resource, 'metadata'>;
 
@@ -17,7 +17,7 @@ export function comparePrecedence(a: Claimant, b: Claimant): number {
 
 /** Orders objects by namespace, then name. */
 export function compareName({ metadata: a }: Claimant, { metadata: b }: Claimant): number {
-  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
+  return compareNamed(a, b);
 }
 
 /** Returns true for a claim that loses to every claim that is not weak, whatever their precedence. */

@@ -1,20 +1,22 @@
 /**
- * [P] Memoizes a result per source object while its other inputs are identical. Objects are frozen, so identity implies
- * equality: an edit of one among ten thousand keys translates only that one again.
+ * [P] Memoizes a result per source object while its other inputs are identical. Objects and lists are frozen, so
+ * identity implies equality: an edit of one among ten thousand keys translates only this key again, and puts together
+ * only the keys of its namespace.
  */
 import { sameItems } from '../store/same.ts';
 
 /**
- * Returns the result for this object and these inputs; calls `make` unless its last inputs were identical.
+ * Returns the result for this object and these inputs; calls `make` unless its last inputs were identical and its last
+ * result still `holds`.
  */
 type Memoized<Source extends object, Result> =
-  (source: Source, inputs: readonly unknown[], make: () => Result) => Result;
+  (source: Source, inputs: readonly unknown[], make: () => Result, holds?: (last: Result) => boolean) => Result;
 
 export function memoize<Source extends object, Result>(): Memoized<Source, Result> {
   const known = new WeakMap<Source, { readonly inputs: readonly unknown[]; readonly result: Result }>();
-  return (source, inputs, make) => {
+  return (source, inputs, make, holds = () => true) => {
     const last = known.get(source);
-    if (last && sameItems(last.inputs, inputs)) return last.result;
+    if (last && sameItems(last.inputs, inputs) && holds(last.result)) return last.result;
     const result = make();
     known.set(source, { inputs, result });
     return result;

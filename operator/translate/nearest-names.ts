@@ -1,5 +1,6 @@
 /** [P] Suggests existing names that resemble a wrong reference. */
-import { compareText, quoteNames } from './quote-names.ts';
+import { compareText } from '#snapshot/sorted.ts';
+import { quoteNames } from './quote-names.ts';
 
 const MAX_SUGGESTIONS = 3;
 

@@ -8,8 +8,9 @@ import { findingsOf } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
 import { namespacedName } from '../store/resources.ts';
 import { isSheet } from '#snapshot/catalog-prices.ts';
+import { compareText } from '#snapshot/sorted.ts';
 import { memoize } from './memoize.ts';
-import { compareText, quoteNames } from './quote-names.ts';
+import { quoteNames } from './quote-names.ts';
 import { readSheet } from './rates.ts';
 import { FieldReader, refuseInvalid } from './translated.ts';
 import type { Translated } from './translated.ts';
@@ -70,11 +71,11 @@ export function countsAlways({ windows }: GatheredCatalog, model: string): boole
   return !windows.has(model);
 }
 
-/** The next moment at which a price begins or ceases to count; undefined: none does. */
-export function nextPriceChange(catalogs: readonly GatheredCatalog[], nowMs: number): number | undefined {
+/** The next moment at which a price begins or ceases to count; Infinity: none does. */
+export function nextPriceChange(catalogs: readonly GatheredCatalog[], nowMs: number): number {
   const moments = catalogs.flatMap(({ windows }) => [...windows.values()])
     .flatMap(({ fromMs, untilMs }) => [fromMs, untilMs]).filter((ms) => ms > nowMs && Number.isFinite(ms));
-  return moments.length === 0 ? undefined : Math.min(...moments);
+  return Math.min(...moments);
 }
 
 function readWindows(fields: FieldReader, { spec }: PriceCatalog): Map<string, PriceWindow> {

@@ -1,4 +1,5 @@
-/** [P] Quotes lists of names in messages, and orders names. */
+/** [P] Quotes lists of names in messages. */
+import { compareText } from '#snapshot/sorted.ts';
 
 const MAX_NAMES = 10;
 
@@ -7,10 +8,4 @@ export function quoteNames(names: Iterable<string>): string {
   const sorted = [...new Set(names)].sort(compareText);
   const shown = sorted.slice(0, MAX_NAMES).map((name) => `"${name}"`).join(', ');
   return sorted.length > MAX_NAMES ? `${shown} and ${sorted.length - MAX_NAMES} more` : shown;
-}
-
-/** Order by code units, the same on every machine. */
-export function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }

@@ -1,9 +1,10 @@
 /** [P] The absolute prices, context tiers and service tiers of a PriceCatalog's model. */
 import type { PriceCatalogModel, PriceCatalogModelContextTier } from '#crds/types.gen.ts';
+import { compareText } from '#snapshot/sorted.ts';
 import type {
   ChannelPrice, ContextTier, ImagePrice, Multiplier, Price, Rates, ServiceTier, UsePrices,
 } from '#snapshot/snapshot.gen.ts';
-import { compareText, quoteNames } from './quote-names.ts';
+import { quoteNames } from './quote-names.ts';
 import type { FieldReader } from './translated.ts';
 
 type StatedRates = Readonly<Record<string, string>>;

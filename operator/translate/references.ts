@@ -1,7 +1,7 @@
 /** [P] Resolves references: checks that the target exists and may be used. */
 import type { Group, GroupRoute, ModelRoute, ModelRouteChannel } from '#crds/types.gen.ts';
 import type { Finding } from '../status/findings.ts';
-import { labelsOfNamespace, namespacedName } from '../store/resources.ts';
+import { findSecret, labelsOfNamespace, namespacedName } from '../store/resources.ts';
 import type { Labels, Resources } from '../store/resources.ts';
 import { matchesSelector } from './selectors.ts';
 
@@ -22,9 +22,9 @@ export function findCredential({
 }: SecretLookup, namespace: string, { auth }: ModelRouteChannel): ChannelCredential {
   const ref = auth?.secretRef;
   if (!ref) return { found: true };
-  const id = namespacedName({ namespace, name: ref.name });
-  const secret = secrets.get(id);
-  const problem = unreadable?.get(id);
+  const id = { namespace, name: ref.name };
+  const secret = findSecret(secrets, id);
+  const problem = unreadable?.get(namespacedName(id));
   if (!secret) return notFound('SecretNotFound', problem === undefined
     ? `the Secret "${ref.name}" does not exist in ${namespace}.`
     : `the Secret "${ref.name}" cannot be read: ${problem}.`);
@@ -84,8 +84,8 @@ function parseJson(text: string): Readonly<Record<string, unknown>> | undefined 
 export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unreadable }: SecretLookup): unknown[] {
   return spec.channels.flatMap(({ auth }) => {
     if (!auth?.secretRef) return [];
-    const id = namespacedName({ namespace: metadata.namespace, name: auth.secretRef.name });
-    return [secrets.get(id), unreadable?.get(id)];
+    const id = { namespace: metadata.namespace, name: auth.secretRef.name };
+    return [findSecret(secrets, id), unreadable?.get(namespacedName(id))];
   });
 }
 

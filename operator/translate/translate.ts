@@ -3,15 +3,11 @@
  * statuses.
  *   gather     selects this gateway's objects and reads their Secrets
  *   conflicts  decides between objects that claim the same thing
- *   per kind   prices, routes, groups, accounts, keys
+ *   per kind   prices, routes and groups; accounts and keys by namespace
  *   assemble   one sorted, frozen snapshot, the findings, and the time of the next change
  */
-import type { Account } from '#crds/types.gen.ts';
 import { pricesOf } from '#snapshot/catalog-prices.ts';
 import type { Resources } from '../store/resources.ts';
-import { namespacedName } from '../store/resources.ts';
-import { translateAccount } from './account.ts';
-import { claimedHashes, isPreviousHash, translateKey } from './api-key.ts';
 import { assemble } from './assemble.ts';
 import type { Translation } from './assemble.ts';
 import { findConflicts } from './conflicts.ts';
@@ -24,6 +20,7 @@ import { channelIdsOf, costCatalogsOf, translateRoute } from './model-route.ts';
 import {
   claimedModels, countsAlways, nextPriceChange, pricedChannels, pricesInForce, translateCatalog,
 } from './price-catalog.ts';
+import { findKeyConflicts, translateTenant } from './tenant.ts';
 
 interface TranslateOptions {
   /** The namespace of this gateway. */
@@ -69,37 +66,20 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
     refusedGroups,
   });
 
-  const accounts = input.accounts.map(translateAccount);
-  const keyContext = {
+  const tenantContext = {
     nowMs: options.nowMs,
     namespaces: resources.namespaces,
     groups: new Map<string, TranslatedGroup>(groups.map((group) => [group.findings.name, group])),
     refusedGroups,
-    accounts: new Map([
-      ...input.malformed.filter(({ kind }) => kind === 'Account').map((findings) =>
-        [namespacedName(findings), false] as const),
-      ...accounts.map(({ findings, message }) => [namespacedName(findings), message !== undefined] as const),
-    ]),
-    accountNames: namesByNamespace(input.accounts),
-    foreignAccounts: input.foreignAccounts,
-    conflicts: findConflicts(input.keys, claimedHashes, isPreviousHash),
+    conflicts: findKeyConflicts(input.tenants),
     mintFailures: options.mintFailures ?? NO_FAILURES,
   };
-  const keys = input.keys.map((key) => translateKey(key, keyContext));
+  const tenants = input.tenants.map((tenant) => translateTenant(tenant, tenantContext));
 
   return assemble({
-    catalogs, routes, groups, accounts, keys, priced, leftOut: [...input.misplaced, ...input.malformed],
+    catalogs, routes, groups, tenants, priced, leftOut: [...input.misplaced, ...input.malformed],
     nextPriceChangeMs: nextPriceChange(input.catalogs, options.nowMs),
-  }, options.nowMs);
-}
-
-/** The names of objects by namespace. They are grouped at the first call, because most translations need none. */
-function namesByNamespace(objects: readonly Account[]): (namespace: string) => readonly string[] {
-  let groups: ReadonlyMap<string, readonly Account[]> | undefined;
-  return (namespace) => {
-    groups ??= Map.groupBy(objects, ({ metadata }) => metadata.namespace);
-    return (groups.get(namespace) ?? []).map(({ metadata }) => metadata.name);
-  };
+  });
 }
 
 /** Names of the objects of a kind that are invalid by the current schema. */

@@ -8,6 +8,8 @@ import {
 } from '#snapshot/resources.ts';
 import type { SnapshotField } from '#snapshot/resources.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
+import { compareNamed, differences } from '#snapshot/sorted.ts';
+import type { Named } from '#snapshot/sorted.ts';
 import { tightensAccount, tightensKey } from '#snapshot/tightening.ts';
 import type { ResourceCache, ResourceChanges } from './resource-cache.ts';
 import { sameKey, sameMessage } from './same-message.ts';
@@ -70,9 +72,9 @@ function tracker<F extends SnapshotField>(field: F, comparison: Comparison<Snaps
   return (objects) => {
     const names: string[] = [];
     const urgent = new Set<string>();
-    for (const [old, now] of differences(before, objects, same)) {
+    for (const [old, now] of differences(before, objects, compareNamed)) {
       const name = nameOf(old, now);
-      if (!put(name, now && encodeObject(field, now))) continue;
+      if ((old && now && same(old, now)) || !put(name, now && encodeObject(field, now))) continue;
       names.push(name);
       if (old && (now ? tightens(old, now) : revokes)) urgent.add(name);
     }
@@ -84,35 +86,4 @@ function tracker<F extends SnapshotField>(field: F, comparison: Comparison<Snaps
 function nameOf(old: Named | undefined, now: Named | undefined): string {
   const object = now ?? old;
   return object ? resourceName(object) : '';
-}
-
-interface Named {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/**
- * Pairs of differing objects. Edits are few and lists keep their order, so equal items at both ends cost one comparison
- * each; objects are looked up by name only between the first and the last difference.
- */
-function differences<M extends Named>(before: readonly M[], after: readonly M[], same: (a: M, b: M) => boolean): [old:
-  | M | undefined, now: M | undefined][] {
-  const alike = (index: number, from: number): boolean => {
-    const [a, b] = [before.at(index), after.at(index)];
-    return a !== undefined && b !== undefined && from < Math.min(before.length, after.length) && same(a, b);
-  };
-  let start = 0;
-  while (alike(start, start)) start += 1;
-  let end = 0;
-  while (alike(-1 - end, start + end)) end += 1;
-  const old = new Map(before.slice(start, before.length - end).map((object) => [resourceName(object), object]));
-  const found: [M | undefined, M | undefined][] = [];
-  for (const now of after.slice(start, after.length - end)) {
-    const name = resourceName(now);
-    const was = old.get(name);
-    old.delete(name);
-    if (!was || !same(was, now)) found.push([was, now]);
-  }
-  for (const gone of old.values()) found.push([gone, undefined]);
-  return found;
 }

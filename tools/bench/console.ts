@@ -121,7 +121,7 @@ for (const [n, team] of teams.entries()) objects.apply('Account', parseResource(
 for (let n = 0; n < keys; n++) objects.apply('ApiKey', parseResource('ApiKey', keyObject(n)));
 cache.complete();
 const resources = (): Resources => ({
-  apiKeys: objects.ofKind('ApiKey'), accounts: objects.ofKind('Account'), groups:
+  apiKeys: objects.byNamespace('ApiKey'), accounts: objects.byNamespace('Account'), groups:
     objects.ofKind('Group'), modelRoutes: objects.ofKind('ModelRoute'), priceCatalogs: objects.ofKind('PriceCatalog'),
   secrets: new Map(), namespaces: new Map(teams.map((team) => [team, {}])),
 });

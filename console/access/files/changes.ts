@@ -12,8 +12,8 @@ import { API_VERSION } from '#crds/types.gen.ts';
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { formatDiagnostic } from '../../../operator/files/diagnostic.ts';
 import { parseDocuments } from '../../../operator/files/parse-document.ts';
-import { isCreatedFor, secretIdOf } from '../../../operator/store/key-secret.ts';
-import { namespacedName, objectId } from '../../../operator/store/resources.ts';
+import { isCreatedFor, secretNameOf, secretRefOf } from '../../../operator/store/key-secret.ts';
+import { allOf, namespacedName, objectId } from '../../../operator/store/resources.ts';
 import type { Resources } from '../../../operator/store/resources.ts';
 import { AccessError } from '../access.ts';
 import type { ObjectChange, ObjectOf, ObjectRef } from '../access.ts';
@@ -40,14 +40,14 @@ const LONGEST_NAME = 120;
 const REPEAT = 'Nothing was written; look at what it says now and repeat the change.';
 const MOST_FILE_NAMES = 20;
 
-const LISTS = {
-  Account: 'accounts', ApiKey: 'apiKeys', Group: 'groups', ModelRoute: 'modelRoutes', PriceCatalog: 'priceCatalogs',
-} as const satisfies Record<Kind, keyof Resources>;
+const LISTS: { readonly [K in Kind]: (resources: Resources) => readonly Resource[] } = {
+  Account: ({ accounts }) => allOf(accounts), ApiKey: ({ apiKeys }) => allOf(apiKeys), Group: ({ groups }) => groups,
+  ModelRoute: ({ modelRoutes }) => modelRoutes, PriceCatalog: ({ priceCatalogs }) => priceCatalogs,
+};
 
 /** All objects of a kind. */
 export function objectsOf<K extends Kind>(resources: Resources, kind: K): readonly ObjectOf<K>[] {
-  const list: readonly Resource[] = resources[LISTS[kind]];
-  return list.filter((object): object is ObjectOf<K> => object.kind === kind);
+  return LISTS[kind](resources).filter((object): object is ObjectOf<K> => object.kind === kind);
 }
 
 /** One object; undefined: there is none. */
@@ -137,10 +137,11 @@ export async function deleteManifest(changes: FolderChanges, { kind, ref, uid }:
 
 /** As in a cluster, the key is deleted with its ApiKey: a later ApiKey of the same name does not revive it. */
 async function discardKey(source: ManifestSource, apiKey: ApiKey): Promise<void> {
-  const id = secretIdOf(apiKey);
-  const secret = source.secretOf(id);
-  const shared = source.resources.apiKeys.some((other) => secretIdOf(other) === id);
-  if (secret && !shared && isCreatedFor(secret, apiKey)) await source.discardSecret(id);
+  const ref = secretRefOf(apiKey);
+  const secret = source.secretOf(ref);
+  const others = source.resources.apiKeys.get(ref.namespace) ?? [];
+  const shared = others.some((other) => secretNameOf(other) === ref.name);
+  if (secret && !shared && isCreatedFor(secret, apiKey)) await source.discardSecret(ref);
 }
 
 /** Leaves out what the object has already, defaults included, so that the file gets no redundant line. */

@@ -4,6 +4,7 @@ import type { TimerClock } from '../../../operator/clock.ts';
 import type { MintedSecrets } from '../../../operator/reconcile/minted-secrets.ts';
 import { statusId } from '../../../operator/reconcile/status-tracker.ts';
 import type { StatusTracker } from '../../../operator/reconcile/status-tracker.ts';
+import { findSecret, namespacedName } from '../../../operator/store/resources.ts';
 import type { ManifestSource } from './source.ts';
 
 interface SourceParts {
@@ -41,9 +42,10 @@ export function createManifestSource(parts: SourceParts): ManifestSource {
     },
     statusOf: (object) => tracker.get(statusId(object))?.status,
     readSpending: freshSpending(parts),
-    secretOf: (id) => provider.resources.secrets.get(id) ?? minted.secrets.get(id),
-    async discardSecret(id) {
-      await minted.discard(id);
+    secretOf: (ref) =>
+      findSecret(provider.resources.secrets, ref) ?? minted.secrets.get(namespacedName(ref)),
+    async discardSecret(ref) {
+      await minted.discard(namespacedName(ref));
       parts.onKeysChanged();
     },
   };

@@ -3,7 +3,7 @@ import type { Resource } from '#crds/types.gen.ts';
 import type { Diagnostic } from '../../../operator/files/diagnostic.ts';
 import type { Origin } from '../../../operator/files/load-folder.ts';
 import type { FileText } from '../../../operator/files/scan-folder.ts';
-import type { Resources, SecretObject } from '../../../operator/store/resources.ts';
+import type { Resources, SecretObject, SecretRef } from '../../../operator/store/resources.ts';
 import type { ObjectRef } from '../access.ts';
 
 export interface ManifestSource {
@@ -24,8 +24,8 @@ export interface ManifestSource {
   statusOf(object: ObjectRef & { readonly kind: Resource['kind'] }): Resource['status'];
   /** Updates the spending in the statuses, and waits for that only for a moment. */
   readSpending(): Promise<void>;
-  /** A Secret of the manifests or of a generated key, by "namespace/name". */
-  secretOf(id: string): SecretObject | undefined;
+  /** A Secret of the manifests or of a generated key. */
+  secretOf(secret: SecretRef): SecretObject | undefined;
   /** Deletes a generated key. */
-  discardSecret(id: string): Promise<void>;
+  discardSecret(secret: SecretRef): Promise<void>;
 }

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 import { loadApiKinds } from '#crds/load.ts';
+import type { Account, ApiKey } from '#crds/types.gen.ts';
 import { countGenerations } from '../../../operator/files/generations.ts';
 import { createLoader } from '../../../operator/files/load-folder.ts';
 import type { LoadedFolder } from '../../../operator/files/load-folder.ts';
+import { allOf } from '../../../operator/store/resources.ts';
 import type { Resources } from '../../../operator/store/resources.ts';
 
 export const GATEWAY_NAMESPACE = 'model-gateway';
@@ -48,6 +50,16 @@ export function resourcesOf(text: string): Resources {
   const { resources, isValid } = loadText(text);
   if (!isValid) throw new Error(`a manifest has a mistake: ${text}`);
   return resources;
+}
+
+/** The ApiKeys of such a file, in its order. */
+export function apiKeysOf(text: string): ApiKey[] {
+  return allOf(resourcesOf(text).apiKeys);
+}
+
+/** The Accounts of such a file, in its order. */
+export function accountsOf(text: string): Account[] {
+  return allOf(resourcesOf(text).accounts);
 }
 
 /** A loader like that of startOperator. */

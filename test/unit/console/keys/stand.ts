@@ -6,7 +6,7 @@ import type { Resource } from '#crds/types.gen.ts';
 import type { ConsoleAccess } from '../../../../console/access/access.ts';
 import { keysOfList } from '../../../../console/access/key-access.ts';
 import type { KeyDirectory } from '../../../../console/access/key-access.ts';
-import { buildResources } from '../../../../operator/store/resources.ts';
+import { allOf, buildResources } from '../../../../operator/store/resources.ts';
 import type { Resources } from '../../../../operator/store/resources.ts';
 import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import type { ConsoleFixture, Rights } from '../../../support/console-access.ts';
@@ -108,7 +108,7 @@ export function resourcesOf(world: ConsoleFixture): Resources {
 
 /** The keys of a world, for signing in with one. */
 export function keysIn(world: ConsoleFixture): KeyDirectory {
-  return keysOfList(() => resourcesOf(world).apiKeys);
+  return keysOfList(() => allOf(resourcesOf(world).apiKeys));
 }
 
 interface KeysStand extends Stand {

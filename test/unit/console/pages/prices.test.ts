@@ -94,7 +94,7 @@ describe('the operator\'s price list', () => {
     const lists = createPriceLists('model-gateway');
     const first = lists(resources, 0);
     assert.deepEqual(first.pricing.rows.map(({ modelName }) => modelName), ['claude-sonnet-4-5', 'flux']);
-    assert.equal(lists({ ...resources, apiKeys: [] }, 0), first);
+    assert.equal(lists({ ...resources, apiKeys: new Map() }, 0), first);
     assert.notEqual(lists({ ...resources, priceCatalogs: [] }, 0), first);
     assert.deepEqual(createPriceLists('other')(resources, 0).pricing.rows, []);
   });

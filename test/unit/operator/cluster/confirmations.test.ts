@@ -6,7 +6,7 @@ import { startConfirmations } from '../../../../operator/cluster/confirmations.t
 import { formatTime } from '../../../../operator/status/conditions.ts';
 import type { LiveObject } from '../../../../operator/store/live-objects.ts';
 import { fakeClock } from '../fake-clock.ts';
-import { NOW_MS, resourcesOf } from '../support.ts';
+import { NOW_MS, accountsOf } from '../support.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -150,12 +150,12 @@ describe('the leader', () => {
 
 describe('an object of another gateway', () => {
   const id = 'Account team-b/team';
-  const accounts = (...names: string[]): Account[] => [...resourcesOf(names.map((name) => `
+  const accounts = (...names: string[]): Account[] => accountsOf(names.map((name) => `
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata: {name: ${name}, namespace: team-b}
 spec: {gatewayNamespace: other}
----`).join('')).accounts];
+---`).join(''));
   const others = accounts('team');
   const ready = { type: 'Ready', status: 'True', reason: 'Ready', message: 'It does.', lastTransitionTime: 'then' };
   const accepted = { ...ready, type: 'Accepted' };

@@ -5,7 +5,8 @@ import { describe, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { splitDocuments } from '../../../../operator/files/split-documents.ts';
 import { formatDiagnostic } from '../../../../operator/files/diagnostic.ts';
-import { loadText, newLoader, resourcesOf } from '../support.ts';
+import { allOf } from '../../../../operator/store/resources.ts';
+import { accountsOf, loadText, newLoader, resourcesOf } from '../support.ts';
 
 async function problemsOf(text: string): Promise<string[]> {
   return (await loadText(text).diagnose()).map(formatDiagnostic);
@@ -177,7 +178,7 @@ describe('Secrets and Namespaces', () => {
   test('have base64 in data, plain text in stringData, which takes precedence', () => {
     const { secrets } = resourcesOf('apiVersion: v1\nkind: Secret\ntype: Opaque\nimmutable: true\nmetadata: {name: ' +
       'a, annotations: {note: x}}\ndata: {one: b25l, two: "dHdv\\n"}\nstringData: {two: zwei, three: "drei"}\n');
-    const secret = secrets.get('model-gateway/a');
+    const secret = secrets.get('model-gateway')?.get('a');
     assert.deepEqual(secret?.data, new Map([['one', 'one'], ['two', 'zwei'], ['three', 'drei']]));
     assert.deepEqual(secret?.annotations, { note: 'x' });
   });
@@ -202,7 +203,7 @@ describe('objects', () => {
     `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a${meta}}\nspec: ${spec}\n`;
 
   test('have defaults, the gateway\'s namespace, an identity and no status', () => {
-    const [object] = resourcesOf(`${account('{}', ', uid: from-elsewhere')}status: {creditUsd: "7"}\n`).accounts;
+    const [object] = accountsOf(`${account('{}', ', uid: from-elsewhere')}status: {creditUsd: "7"}\n`);
     assert.equal(object?.spec.gatewayNamespace, 'model-gateway');
     assert.deepEqual(object.metadata, {
       name: 'a', namespace: 'model-gateway', uid: 'model-gateway/a', labels: {}, annotations: {}, generation: 1,
@@ -212,11 +213,9 @@ describe('objects', () => {
   });
 
   test('keep a valid creation time', async () => {
-    const [object] = resourcesOf(account('{}', ', creationTimestamp: "2026-01-01T00:00:00Z"')).accounts;
+    const [object] = accountsOf(account('{}', ', creationTimestamp: "2026-01-01T00:00:00Z"'));
     assert.equal(object?.metadata.creationTimestamp, '2026-01-01T00:00:00Z');
-    assert.equal(
-      resourcesOf(account('{}', ', creationTimestamp: null')).accounts[0]?.metadata.creationTimestamp, undefined,
-    );
+    assert.equal(accountsOf(account('{}', ', creationTimestamp: null'))[0]?.metadata.creationTimestamp, undefined);
     assert.match((await problemsOf(account('{}', ', creationTimestamp: yesterday')))[0] ??
       '', /metadata.creationTimestamp/);
   });
@@ -224,7 +223,7 @@ describe('objects', () => {
   test('have a generation that grows only with their spec, and starts at the start time', () => {
     const load = newLoader(1_800_000_000_000);
     const generationOf = (text: string): number =>
-      load([{ path: 'a.yaml', text }]).resources.accounts[0]?.metadata.generation ?? 0;
+      allOf(load([{ path: 'a.yaml', text }]).resources.accounts)[0]?.metadata.generation ?? 0;
     const first = generationOf(account('{}'));
     assert.ok(first > 1_800_000_000_000);
     assert.equal(generationOf(account('{}', ', labels: {x: "y"}')), first);

@@ -4,7 +4,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { test } from 'vitest';
+import type { ApiKey } from '#crds/types.gen.ts';
 import type { LoadedFolder } from '../../../../operator/files/load-folder.ts';
+import { allOf } from '../../../../operator/store/resources.ts';
 import { newLoader } from '../support.ts';
 
 function key(name: string, enabled = true, namespace = 'team-a'): string {
@@ -29,40 +31,40 @@ test('keeps the identity of unchanged objects and namespaces', () => {
   };
   const before = loaded(key('a') + key('b'), 1000);
   const again = loaded(`# one comment more\n${key('a')}${key('b')}`, 2000);
-  assert.equal(again.apiKeys[0], before.apiKeys[0]);
-  assert.equal(again.apiKeys[1], before.apiKeys[1]);
+  assert.equal(allOf(again.apiKeys)[0], allOf(before.apiKeys)[0]);
+  assert.equal(allOf(again.apiKeys)[1], allOf(before.apiKeys)[1]);
   assert.equal(again.namespaces, before.namespaces);
 
   const edited = loaded(key('a') + key('b', false), 3000);
-  assert.equal(edited.apiKeys[0], before.apiKeys[0]);
-  assert.notEqual(edited.apiKeys[1], before.apiKeys[1]);
-  assert.deepEqual(edited.apiKeys.map(({ metadata, spec }) =>
+  assert.equal(allOf(edited.apiKeys)[0], allOf(before.apiKeys)[0]);
+  assert.notEqual(allOf(edited.apiKeys)[1], allOf(before.apiKeys)[1]);
+  assert.deepEqual(allOf(edited.apiKeys).map(({ metadata, spec }) =>
     [metadata.generation, spec.enabled]), [[1000, true], [3000, false]]);
 
   const back = loaded(key('a') + key('b'), 4000);
-  assert.deepEqual(back.apiKeys.map(({ metadata, spec }) =>
+  assert.deepEqual(allOf(back.apiKeys).map(({ metadata, spec }) =>
     [metadata.generation, spec.enabled]), [[1000, true], [4000, true]]);
 
   loaded(key('b'), 5000);
   const anew = loaded(key('a') + key('b'), 6000);
-  assert.equal(anew.apiKeys[0]?.metadata.generation, 6000, 'one that was away is another object');
-  assert.equal(anew.apiKeys[1], back.apiKeys[1]);
-  assert.ok(Object.isFrozen(anew.apiKeys[0]?.metadata));
+  assert.equal(allOf(anew.apiKeys)[0]?.metadata.generation, 6000, 'one that was away is another object');
+  assert.equal(allOf(anew.apiKeys)[1], allOf(back.apiKeys)[1]);
+  assert.ok(Object.isFrozen(allOf(anew.apiKeys)[0]?.metadata));
 });
 
 test('gives a new version to an object that replaces another of its name again', () => {
   const load = newLoader();
   const [first, second] = [key('a'), key('a', false)];
-  const versions = [first + second, second + first, first + second].map((text, at) => load([{
-    path: 'keys.yaml', text, changedMs: 1000 + at,
-  }]).resources.apiKeys.map(({ metadata, spec }) => [metadata.generation, spec.enabled]));
+  const versions = [first + second, second + first, first + second].map((text, at) =>
+    allOf(load([{ path: 'keys.yaml', text, changedMs: 1000 + at }]).resources.apiKeys)
+      .map(({ metadata, spec }) => [metadata.generation, spec.enabled]));
   assert.deepEqual(versions, [[[1000, true]], [[1001, false]], [[1002, true]]]);
 });
 
 test('recognises documents wherever they are moved', () => {
   const load = newLoader();
-  const keys = (...files: [path: string, text: string][]): LoadedFolder['resources']['apiKeys'] =>
-    load(files.map(([path, text]) => ({ path, text, changedMs: 1 }))).resources.apiKeys;
+  const keys = (...files: [path: string, text: string][]): ApiKey[] =>
+    allOf(load(files.map(([path, text]) => ({ path, text, changedMs: 1 }))).resources.apiKeys);
   const [a, b, c] = keys(['1.yaml', key('a') + key('b')], ['2.yaml', key('c')]);
   assert.deepEqual([a, b, c].map((object) => object?.metadata.name), ['a', 'b', 'c']);
   for (const files of [
@@ -91,8 +93,8 @@ test('loads what the files say, whatever was loaded before', async () => {
       const [now, anew] = [load(files), newLoader()(files)];
       assert.deepEqual(await now.diagnose(), await anew.diagnose());
       assert.deepEqual([...now.origins], [...anew.origins]);
-      assert.deepEqual(now.resources.apiKeys.map(({ metadata: { name }, spec }) =>
-        ({ name, spec })), anew.resources.apiKeys.map(({ metadata: { name }, spec }) => ({ name, spec })));
+      assert.deepEqual(allOf(now.resources.apiKeys).map(({ metadata: { name }, spec }) =>
+        ({ name, spec })), allOf(anew.resources.apiKeys).map(({ metadata: { name }, spec }) => ({ name, spec })));
     }
   }), { numRuns: 300 });
 });

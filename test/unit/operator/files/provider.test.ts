@@ -8,6 +8,7 @@ import { InvalidManifests } from '../../../../operator/files/diagnostic.ts';
 import type { Diagnostic } from '../../../../operator/files/diagnostic.ts';
 import { provideFolder } from '../../../../operator/files/provider.ts';
 import type { FilesProvider } from '../../../../operator/files/provider.ts';
+import { allOf } from '../../../../operator/store/resources.ts';
 import type { Resources } from '../../../../operator/store/resources.ts';
 import { newLoader, temporaryFolder } from '../support.ts';
 
@@ -43,7 +44,7 @@ async function provide(t: TestContext, folder: string, delay?: (ms: number) => P
   };
 }
 
-const namesOf = (resources: Resources | undefined) => resources?.accounts.map(({ metadata, spec }) =>
+const namesOf = (resources: Resources | undefined) => resources && allOf(resources.accounts).map(({ metadata, spec }) =>
   `${metadata.name}=${spec.grants?.[0]?.usd}`).sort((a, b) => a.localeCompare(b));
 
 test('reads every manifest at any depth, and nothing that begins with a dot', async (t) => {

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { LiveObject } from '../../../../operator/store/live-objects.ts';
+import { allOf } from '../../../../operator/store/resources.ts';
 import type { Resources } from '../../../../operator/store/resources.ts';
 import { ClusterController } from '../../../../operator/reconcile/cluster-controller.ts';
 import type { ClusterControllerOptions } from '../../../../operator/reconcile/cluster-controller.ts';
@@ -88,7 +89,7 @@ test('ignores a new proxy for two seconds, but not a refusal', async () => {
 test('continues from the live objects as a new leader, and waits for proxies to connect', async () => {
   const { clock, controller, programmed, live, state } = setUp(ACCOUNT('a'));
   state.progress = { connected: 0, acknowledged: 0, rejected: [], convergedMs: undefined };
-  const generation = state.resources.accounts[0]?.metadata.generation ?? 0;
+  const generation = allOf(state.resources.accounts)[0]?.metadata.generation ?? 0;
   const conditions = ['Accepted', 'Programmed', 'Ready'].map((type) => ({ type, status: 'True' as const, reason:
     type, message: `${type} before`, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: generation }));
   live.set(ID, { kind: 'Account', namespace: GATEWAY_NAMESPACE, name:

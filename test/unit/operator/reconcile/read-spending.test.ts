@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
+import type { ApiKey } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { KeySpending, LedgerReader } from '#ledger/ledger.ts';
 import { createSpendingReader } from '../../../../operator/reconcile/read-spending.ts';
 import { createStatusTracker } from '../../../../operator/reconcile/status-tracker.ts';
 import type { Findings } from '../../../../operator/status/findings.ts';
-import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../support.ts';
+import { allOf } from '../../../../operator/store/resources.ts';
+import type { Resources } from '../../../../operator/store/resources.ts';
+import { GATEWAY_NAMESPACE, NOW_MS, apiKeysOf, resourcesOf } from '../support.ts';
 
 const key = (name: string, limitUsd: string, more = ''): string => `apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
@@ -159,12 +162,15 @@ describe('reading from a ledger that reports changes', () => {
     const { read, spent, spentUsd } = scene(ledger);
     await read(RESOURCES);
     spent.set('team/one', { ...NOTHING, spentNanoUsd: 500_000_000n });
-    const [, two] = RESOURCES.apiKeys;
-    const edited = { ...RESOURCES, apiKeys: [...resourcesOf(key('one', '3')).apiKeys, ...two ? [two] : []] };
-    assert.deepEqual(await askedBy(ledger, () => read(edited)), ['team/one']);
+    const [, two] = allOf(RESOURCES.apiKeys);
+    assert.ok(two);
+    const withKeys = (...keys: ApiKey[]): Resources => ({ ...RESOURCES, apiKeys: new Map([['team', keys]]) });
+    const [edited] = apiKeysOf(key('one', '3'));
+    assert.ok(edited);
+    assert.deepEqual(await askedBy(ledger, () => read(withKeys(edited, two))), ['team/one']);
     assert.equal(spentUsd('one')?.remainingUsd, '2.50');
     ledger.changed.keys = ['team/one', 'team/two'];
-    assert.deepEqual(await askedBy(ledger, () => read({ ...edited, apiKeys: edited.apiKeys.slice(1) })), ['team/two']);
+    assert.deepEqual(await askedBy(ledger, () => read(withKeys(two))), ['team/two']);
   });
 
   it('reads an object again that was not observed at the read', async () => {

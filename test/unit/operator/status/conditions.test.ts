@@ -8,10 +8,10 @@ import {
 import type { DesiredCondition } from '../../../../operator/status/conditions.ts';
 import { findingsOf } from '../../../../operator/status/findings.ts';
 import { accountSpendingStatus, creditOf, keySpendingStatus } from '../../../../operator/status/spending.ts';
-import { NOW_MS, resourcesOf } from '../support.ts';
+import { NOW_MS, accountsOf, apiKeysOf } from '../support.ts';
 
-const [account] = resourcesOf('apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a}\nspec: ' +
-  '{grants: [{name: one, usd: "10"}, {name: two, usd: "-0.5"}]}\n').accounts;
+const [account] = accountsOf('apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a}\nspec: ' +
+  '{grants: [{name: one, usd: "10"}, {name: two, usd: "-0.5"}]}\n');
 assert.ok(account);
 const findings = findingsOf(account);
 const summary = (conditions: readonly (Condition | DesiredCondition)[]) =>
@@ -71,8 +71,8 @@ describe('conditions', () => {
 
 describe('spending', () => {
   const key = (limitUsd: string) => {
-    const [apiKey] = resourcesOf(`apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: a}\nspec: ` +
-      `{groupRef: {name: g}, accountRef: {name: a}, quota: {limitUsd: "${limitUsd}", period: Daily}}\n`).apiKeys;
+    const [apiKey] = apiKeysOf(`apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: a}\nspec: ` +
+      `{groupRef: {name: g}, accountRef: {name: a}, quota: {limitUsd: "${limitUsd}", period: Daily}}\n`);
     assert.ok(apiKey);
     return apiKey;
   };

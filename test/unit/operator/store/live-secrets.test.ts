@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import { openLiveSecrets } from '../../../../operator/store/live-secrets.ts';
 import type { LiveSecrets } from '../../../../operator/store/live-secrets.ts';
-import type { SecretObject } from '../../../../operator/store/resources.ts';
+import { namespacedName } from '../../../../operator/store/resources.ts';
+import type { SecretObject, Secrets } from '../../../../operator/store/resources.ts';
 
 type Known = Map<string, Map<string, SecretObject>>;
 type Step = (secrets: LiveSecrets, known: Known) => void;
@@ -49,8 +50,10 @@ function together(known: Known): Map<string, number> {
   return newest;
 }
 
-function shown(secrets: ReadonlyMap<string, SecretObject>): Map<string, number> {
-  return new Map([...secrets].map(([id, one]) => [id, versionOf(one)]));
+function shown(secrets: Secrets): Map<string, number> {
+  assert.ok(secrets.values().every(({ size }) => size > 0));
+  return new Map([...secrets.values()].flatMap((ofNamespace) =>
+    [...ofNamespace.values()].map((one) => [namespacedName(one), versionOf(one)])));
 }
 
 test('equals a fresh computation after any sequence of events and reads', () => {
@@ -60,7 +63,7 @@ test('equals a fresh computation after any sequence of events and reads', () => 
   fc.assert(fc.property(steps, (told) => {
     const secrets = openLiveSecrets(() => undefined);
     const known: Known = new Map();
-    const views: { readonly view: ReadonlyMap<string, SecretObject>; readonly was: Map<string, number> }[] = [];
+    const views: { readonly view: Secrets; readonly was: Map<string, number> }[] = [];
     for (const [step, looks] of told) {
       step(secrets, known);
       if (!looks) continue;

@@ -4,17 +4,23 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import type { Resource } from '#crds/types.gen.ts';
 import { openLiveObjects } from '../../../../operator/store/live-objects.ts';
-import type { MalformedObject, Resources, SecretObject } from '../../../../operator/store/resources.ts';
+import type { Admitted } from '../../../../operator/store/live-objects.ts';
+import { openLiveSecrets } from '../../../../operator/store/live-secrets.ts';
+import type { LiveSecrets } from '../../../../operator/store/live-secrets.ts';
+import { allOf } from '../../../../operator/store/resources.ts';
+import type { Labels, MalformedObject, Resources, SecretObject } from '../../../../operator/store/resources.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf as resourcesOfText } from '../support.ts';
 
 const HOUR_MS = 3_600_000;
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
 const name = fc.constantFrom(...NAMES);
+const tenant = fc.constantFrom('team-a', 'team-a', 'team-b');
 
 interface OperatorState {
   readonly objects: ReturnType<typeof openLiveObjects>;
-  secrets: ReadonlyMap<string, SecretObject>;
+  readonly secrets: LiveSecrets;
+  namespaces: ReadonlyMap<string, Labels>;
   failures: ReadonlyMap<string, string>;
   nowMs: number;
   generation: number;
@@ -22,14 +28,18 @@ interface OperatorState {
 
 type Edit = (state: OperatorState) => void;
 
-function manifest(kind: string, named: string, spec: object): Resource {
-  const namespace = kind === 'ApiKey' || kind === 'Account' ? 'team-a' : GATEWAY_NAMESPACE;
+function manifest(kind: string, named: string, spec: object, home = 'team-a'): Resource {
+  const namespace = namespaceOf(kind, home);
   const text =
     JSON.stringify({ apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { name: named, namespace }, spec });
   const { apiKeys, accounts, groups, modelRoutes, priceCatalogs } = resourcesOfText(text);
-  const [object] = [...apiKeys, ...accounts, ...groups, ...modelRoutes, ...priceCatalogs];
+  const [object] = [...allOf(apiKeys), ...allOf(accounts), ...groups, ...modelRoutes, ...priceCatalogs];
   assert.ok(object, text);
   return object;
+}
+
+function namespaceOf(kind: string, home: string): string {
+  return kind === 'ApiKey' || kind === 'Account' ? home : GATEWAY_NAMESPACE;
 }
 
 /** As the API server would return it; faults make it invalid for today's schema. */
@@ -43,7 +53,7 @@ function apply(object: Resource, creationTimestamp: string, faulty: boolean): Ed
 }
 
 const created = fc.constantFrom('2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z');
-const faulty = fc.integer({ min: 0, max: 9 }).map((one) => one === 0);
+const faulty = fc.integer({ min: 0, max: 4 }).map((one) => one === 0);
 const gatewayNamespace = fc.constantFrom(GATEWAY_NAMESPACE, GATEWAY_NAMESPACE, GATEWAY_NAMESPACE, 'other-gateway');
 const expirationTime = fc.option(
   fc.constantFrom(...[0, 1, 2, 3].map((hours) => new Date(NOW_MS + hours * HOUR_MS).toISOString())), { nil: undefined },
@@ -57,8 +67,12 @@ const specs: Readonly<Record<string, fc.Arbitrary<object>>> = {
   Account: fc.record({ gatewayNamespace, grants:
     fc.constantFrom([], [{ name: 'g', usd: '5' }], [{ name: 'g', usd: '9000000000' }, { name: 'h', usd: '1' }]) }),
   Group: fc.oneof(
-    fc.record({ allowedNamespaces: fc.constantFrom({ from: 'All' }, { from: 'Same' }), routes:
-      fc.constantFrom([{ routeSelector: {} }], [{ routeRef: { name: 'a' } }]) }),
+    fc.record({
+      allowedNamespaces: fc.constantFrom(
+        { from: 'All' }, { from: 'Same' }, { from: 'Selector', selector: { matchLabels: { tier: 'x' } } },
+      ),
+      routes: fc.constantFrom([{ routeSelector: {} }], [{ routeRef: { name: 'a' } }]),
+    }),
     name.map((member) => ({ type: 'Automatic', allowedNamespaces: { from: 'All' }, members: [{ name: member }] })),
   ),
   ModelRoute: fc.record({ models: fc.constantFrom([{ name: 'm', contextTokens: 9, maxOutputTokens: 5 }]), channels:
@@ -69,30 +83,33 @@ const specs: Readonly<Record<string, fc.Arbitrary<object>>> = {
 };
 
 const applied = fc.constantFrom('ApiKey', 'ApiKey', 'ApiKey', 'Account', 'Group', 'ModelRoute', 'PriceCatalog')
-  .chain((kind) => fc.tuple(name, specs[kind] ?? fc.constant({}), created, faulty).map(([named, spec, time, fault]) =>
-    apply(manifest(kind, named, spec), time, fault)));
+  .chain((kind) => fc.tuple(name, specs[kind] ?? fc.constant({}), created, faulty, tenant)
+    .map(([named, spec, time, fault, home]) => apply(manifest(kind, named, spec, home), time, fault)));
 const removed = fc.tuple(
-  fc.constantFrom(...(['ApiKey', 'ApiKey', 'Account', 'Group', 'ModelRoute'] as const)), name,
-).map(([kind, named]): Edit => ({ objects }) => {
-  const metadata = { name: named, namespace: kind === 'ApiKey' || kind === 'Account' ? 'team-a' : GATEWAY_NAMESPACE };
-  objects.remove(kind, { kind, metadata });
+  fc.constantFrom(...(['ApiKey', 'ApiKey', 'Account', 'Group', 'ModelRoute'] as const)), name, tenant,
+).map(([kind, named, home]): Edit => ({ objects }) => {
+  objects.remove(kind, { kind, metadata: { name: named, namespace: namespaceOf(kind, home) } });
+});
+const labelled = fc.tuple(tenant, fc.constantFrom({}, { tier: 'x' })).map(([namespace, labels]): Edit => (state) => {
+  state.namespaces = new Map([...state.namespaces, [namespace, labels]]);
 });
 const secret = fc.tuple(
-  name, fc.constantFrom('1', '2', 'weak', undefined), fc.option(fc.constantFrom(1, 2), { nil: undefined }),
-).map(([owner, key, hours]): Edit => (state) => {
+  name, fc.constantFrom('1', '2', 'weak', undefined), fc.option(fc.constantFrom(1, 2), { nil: undefined }), tenant,
+).map(([owner, key, hours, namespace]): Edit => (state) => {
   const previous = hours === undefined ? {} : { 'modelgateway.dev/previous-keys':
     JSON.stringify([{ sha256: 'a'.repeat(64), notAfter: new Date(NOW_MS + hours * HOUR_MS).toISOString() }]) };
   const data = new Map([['apiKey', key === 'weak' ? 'sk-weak' : `sk-${String(key).padStart(40, '0')}`]]);
-  const now: SecretObject = { namespace:
-    'team-a', name: `${owner}-key`, labels: { 'modelgateway.dev/api-key': owner }, annotations: previous, data };
-  const others = [...state.secrets].filter(([id]) => id !== `team-a/${owner}-key`);
-  state.secrets = new Map(key === undefined ? others : [...others, [`team-a/${owner}-key`, now]]);
+  const labels = { 'modelgateway.dev/api-key': owner };
+  const now: SecretObject = { namespace, name: `${owner}-key`, labels, annotations: previous, data };
+  if (key === undefined) state.secrets.remove('keys', now);
+  else state.secrets.apply('keys', now);
 });
 const time = fc.constantFrom(HOUR_MS, 2 * HOUR_MS, -HOUR_MS).map((ms): Edit => (state) => { state.nowMs += ms; });
 const failure = fc.option(name, { nil: undefined }).map((failing): Edit =>
   (state) => { state.failures = new Map(failing === undefined ? [] : [[`team-a/${failing}`, 'disk full']]); });
 const edits = fc.array(fc.array(fc.oneof(
   { weight: 8, arbitrary: applied }, { weight: 2, arbitrary: removed }, { weight: 3, arbitrary: secret }, time, failure,
+  labelled,
 ), { minLength: 1, maxLength: 4 }), { minLength: 3, maxLength: 25, size: 'max' });
 
 /** Without them hardly any key would ever be accepted. */
@@ -103,32 +120,37 @@ const START: readonly Edit[] = ['a', 'b', 'c'].flatMap((named) => [
   ), '2026-01-01T00:00:00Z', false),
 ]);
 
-function resourcesOf({ objects, secrets }: OperatorState): Resources {
+function resourcesOf({ objects, secrets, namespaces }: OperatorState): Resources {
   return {
-    apiKeys: objects.ofKind('ApiKey'), accounts:
-      objects.ofKind('Account'), groups: objects.ofKind('Group'), modelRoutes: objects.ofKind('ModelRoute'),
-    priceCatalogs: objects.ofKind('PriceCatalog'), secrets, namespaces: new Map(), malformed: objects.malformed(),
+    apiKeys: objects.byNamespace('ApiKey'), accounts: objects.byNamespace('Account'),
+    groups: objects.ofKind('Group'), modelRoutes: objects.ofKind('ModelRoute'),
+    priceCatalogs: objects.ofKind('PriceCatalog'), secrets: secrets.all(), namespaces, malformed: objects.malformed(),
   };
+}
+
+function admit(object: Resource): Admitted {
+  const faults = object.metadata.labels?.['faulty'] === 'yes' ? ['spec: no good'] : [];
+  return { object, faults, ...'gatewayNamespace' in object.spec && { gatewayNamespace: object.spec.gatewayNamespace } };
 }
 
 test('returns fresh results after random edits', () => {
   const seen = { accepted: 0, conflicted: 0, malformed: 0 };
   fc.assert(fc.property(edits, (steps) => {
-    const objects = openLiveObjects({ onSpecs: () => undefined, onLive: () => undefined, admit: (object) =>
-      ({ object, faults: object.metadata.labels?.['faulty'] === 'yes' ? ['spec: no good'] : [] }) });
-    const state: OperatorState = { objects, secrets: new Map(), failures: new Map(), nowMs: NOW_MS, generation: 0 };
+    const objects = openLiveObjects({ onSpecs: () => undefined, onLive: () => undefined, admit });
+    const state: OperatorState = {
+      objects, secrets: openLiveSecrets(() => undefined), namespaces: new Map(), failures: new Map(), nowMs: NOW_MS,
+      generation: 0,
+    };
     for (const edit of START) edit(state);
     for (const step of steps) {
       for (const edit of step) edit(state);
       const resources = resourcesOf(state);
       const options = { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: state.nowMs, mintFailures: state.failures };
       const translation = translate(resources, options);
-      assert.deepEqual(
-        translation, translate(structuredClone({ ...resources, secrets: new Map(resources.secrets) }), options),
-      );
+      assert.deepEqual(translation, translate(structuredClone(resources), options));
       seen.accepted += translation.snapshot.keys.filter(({ refusal }) => refusal === '').length;
       seen.conflicted += translation.statuses.filter(({ refused }) => refused?.reason === 'Conflicted').length;
-      seen.malformed += objects.malformed().filter((one: MalformedObject) => one.faults.length > 0).length;
+      seen.malformed += allOf(objects.malformed()).filter((one: MalformedObject) => one.faults.length > 0).length;
     }
   }), { numRuns: 150 });
   for (const [what, count] of Object.entries(seen)) assert.ok(count > 0, what);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
+import { allOf, namespacedName } from '../../../../operator/store/resources.ts';
 import type { Resources } from '../../../../operator/store/resources.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, loadText } from '../support.ts';
@@ -15,14 +16,14 @@ test('equal fresh ones for the same objects in other circumstances', () => {
   assert.ok(files.length > 20);
   for (const file of files) {
     const all = loadText(readFileSync(join(TESTDATA, file), 'utf8')).resources;
-    const failing = new Map(all.apiKeys.map(({ metadata }) => [`${metadata.namespace}/${metadata.name}`, 'disk full']));
+    const failing = new Map(allOf(all.apiKeys).map(({ metadata }) => [namespacedName(metadata), 'disk full']));
     const circumstances: readonly {
       readonly resources: Resources;
       readonly nowMs?: number;
       readonly mintFailures?: ReadonlyMap<string, string>;
     }[] = [
       { resources: all }, { resources: { ...all, groups: [] } }, { resources:
-        all }, { resources: { ...all, accounts: [] } }, { resources: all, nowMs: NOW_MS + YEAR_MS },
+        all }, { resources: { ...all, accounts: new Map() } }, { resources: all, nowMs: NOW_MS + YEAR_MS },
       { resources: { ...all, secrets: new Map() } }, { resources: all, mintFailures: failing },
       { resources: { ...all, groups: all.groups.map((group) =>
         ({ ...group, spec: { ...group.spec, allowedNamespaces: { from: 'Same' as const } } })) } },

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import { CONDITIONS } from '#crds/conditions.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
-import type { Resources } from '../../../../operator/store/resources.ts';
+import type { ByNamespace, Resources } from '../../../../operator/store/resources.ts';
 import { PROGRAMMED, conditionsOf } from '../../../../operator/status/conditions.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, loadText } from '../support.ts';
@@ -186,8 +186,11 @@ test('translates 10,000 keys', () => {
 function permuted(resources: Resources): fc.Arbitrary<Resources> {
   const shuffle = <T>(list: readonly T[]): fc.Arbitrary<readonly T[]> =>
     fc.shuffledSubarray([...list], { minLength: list.length });
+  const shuffleAll = <T>(lists: ByNamespace<T>): fc.Arbitrary<ByNamespace<T>> => shuffle([...lists]).chain((entries) =>
+    fc.tuple(...entries.map(([namespace, list]) => shuffle(list).map((items) => [namespace, items] as const))))
+    .map((entries) => new Map(entries));
   return fc.record({
-    apiKeys: shuffle(resources.apiKeys), accounts: shuffle(resources.accounts), groups: shuffle(resources.groups),
+    apiKeys: shuffleAll(resources.apiKeys), accounts: shuffleAll(resources.accounts), groups: shuffle(resources.groups),
     modelRoutes: shuffle(resources.modelRoutes), priceCatalogs: shuffle(resources.priceCatalogs),
     secrets: shuffle([...resources.secrets]).map((entries) => new Map(entries)),
     namespaces: shuffle([...resources.namespaces]).map((entries) => new Map(entries)),

@@ -1,0 +1,43 @@
+/** [P] The order of a snapshot's lists, by namespace and then by name, and what differs between two of them. */
+
+export interface Named {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Orders by code units: the same order on every machine. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+export function compareNamed(a: Named, b: Named): number {
+  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
+}
+
+/**
+ * Pairs what differs between two lists in one order; what only one of them has is paired with undefined. Items are
+ * compared by identity first, so that those that have not changed, which are nearly all, are not even read.
+ */
+export function differences<T extends object>(
+  before: readonly T[], after: readonly T[], compare: (a: T, b: T) => number,
+): [old: T | undefined, now: T | undefined][] {
+  const found: [T | undefined, T | undefined][] = [];
+  let [i, j] = [0, 0];
+  while (i < before.length || j < after.length) {
+    const old = before[i];
+    const now = after[j];
+    const order = orderOf(old, now, compare);
+    if (old !== now) found.push([order <= 0 ? old : undefined, order >= 0 ? now : undefined]);
+    if (order <= 0) i += 1;
+    if (order >= 0) j += 1;
+  }
+  return found;
+}
+
+/** An item after the end of its list comes last. */
+function orderOf<T>(old: T | undefined, now: T | undefined, compare: (a: T, b: T) => number): number {
+  if (old === now) return 0;
+  if (old === undefined) return 1;
+  return now === undefined ? -1 : compare(old, now);
+}

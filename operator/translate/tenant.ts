@@ -1,0 +1,163 @@
+/**
+ * [P] What tenants own in one namespace: selects this gateway's keys and accounts and reads their Secrets, then
+ * translates them. Both results are memoized by the namespace's lists, so that an edit costs as much as its namespace
+ * is large.
+ */
+import type { Account, ApiKey } from '#crds/types.gen.ts';
+import type { Account as AccountMessage, Key } from '#snapshot/snapshot.gen.ts';
+import type { Findings } from '../status/findings.ts';
+import { secretNameOf, hasPreviousKeys } from '../store/key-secret.ts';
+import { accountIdOf, freezeDeep } from '../store/resources.ts';
+import type { MalformedObject, Resources, SecretObject } from '../store/resources.ts';
+import { translateAccount } from './account.ts';
+import { hashesOf, isPreviousHash, translateKey } from './api-key.ts';
+import type { GatheredKey, KeyContext } from './api-key.ts';
+import { compareName, findConflicts } from './conflicts.ts';
+import type { Conflicts } from './conflicts.ts';
+import { readKeyMaterial } from './key-material.ts';
+import { memoize } from './memoize.ts';
+
+/** A result that depends on the time, and when it holds. */
+interface Timed {
+  readonly fromMs: number;
+  /** Infinity: for ever. */
+  readonly untilMs: number;
+}
+
+/** One namespace's keys and accounts, both sorted by name. */
+export interface GatheredTenant extends Timed {
+  readonly namespace: string;
+  readonly keys: readonly GatheredKey[];
+  /** What all keys claim. */
+  readonly hashes: readonly string[];
+  readonly accounts: readonly Account[];
+  /** Names of accounts that are invalid by the current schema. */
+  readonly malformedAccounts: ReadonlySet<string>;
+  /** Names of accounts of other gateways. */
+  readonly foreignAccounts: ReadonlySet<string>;
+  /** The other gateways that the namespace's objects belong to. */
+  readonly otherGateways: ReadonlySet<string>;
+}
+
+interface GatherOptions {
+  readonly gatewayNamespace: string;
+  readonly nowMs: number;
+}
+
+const NO_KEYS: readonly ApiKey[] = Object.freeze([]);
+const NO_ACCOUNTS: readonly Account[] = Object.freeze([]);
+const NO_MALFORMED: readonly MalformedObject[] = Object.freeze([]);
+const NO_CONFLICTS: Conflicts<GatheredKey> = new Map();
+const NO_SECRETS: ReadonlyMap<string, SecretObject> = new Map();
+
+const gatheredTenants = memoize<readonly ApiKey[], GatheredTenant>();
+const gatheredKeys = memoize<ApiKey, GatheredKey>();
+
+/** Gathers a namespace. Those without keys share one memoized result, because they cost next to nothing. */
+export function gatherTenant(namespace: string, resources: Resources, options: GatherOptions): GatheredTenant {
+  const apiKeys = resources.apiKeys.get(namespace) ?? NO_KEYS;
+  const accounts = resources.accounts.get(namespace) ?? NO_ACCOUNTS;
+  const secrets = resources.secrets.get(namespace) ?? NO_SECRETS;
+  const malformed = resources.malformed?.get(namespace) ?? NO_MALFORMED;
+  const { gatewayNamespace, nowMs } = options;
+  return gatheredTenants(apiKeys, [namespace, accounts, secrets, malformed, gatewayNamespace], () => {
+    const isOurs = ({ spec }: ApiKey | Account): boolean => spec.gatewayNamespace === gatewayNamespace;
+    const foreign = [...apiKeys, ...accounts].filter((object) => !isOurs(object));
+    const keys = apiKeys.filter(isOurs).sort(compareName).map((apiKey) =>
+      gatherKey(apiKey, secrets.get(secretNameOf(apiKey)), nowMs));
+    return {
+      namespace,
+      keys,
+      hashes: keys.flatMap(({ hashes }) => hashes),
+      accounts: accounts.filter(isOurs).sort(compareName),
+      malformedAccounts: new Set(malformed.filter(({ kind, gatewayNamespace: gateway }) =>
+        kind === 'Account' && gateway === gatewayNamespace).map(nameOf)),
+      foreignAccounts: new Set(accounts.filter((account) => !isOurs(account)).map(nameOf)),
+      otherGateways: new Set(foreign.map(({ spec }) => spec.gatewayNamespace)),
+      fromMs: nowMs,
+      untilMs: earliest(keys.flatMap(({ material }) =>
+        material.state === 'Present' ? material.previous.map(({ notAfterMs }) => notAfterMs) : []), nowMs),
+    };
+  }, isCurrent(nowMs));
+}
+
+function gatherKey(apiKey: ApiKey, secret: SecretObject | undefined, nowMs: number): GatheredKey {
+  // with the time, because previous keys expire
+  const inputs = secret && hasPreviousKeys(secret) ? [secret, nowMs] : [secret];
+  return gatheredKeys(apiKey, inputs, () => {
+    const material = readKeyMaterial(apiKey, secret, nowMs);
+    return { metadata: apiKey.metadata, apiKey, account: accountIdOf(apiKey), material, hashes: hashesOf(material) };
+  });
+}
+
+/** Decides between keys that claim the same hash. First counts the hashes, because hardly ever is one claimed twice. */
+export function findKeyConflicts(tenants: readonly GatheredTenant[]): Conflicts<GatheredKey> {
+  const claims = tenants.flatMap(({ hashes }) => hashes);
+  if (new Set(claims).size === claims.length) return NO_CONFLICTS;
+  return findConflicts(tenants.flatMap(({ keys }) => keys), ({ hashes }) => hashes, isPreviousHash);
+}
+
+/** One namespace's part of the snapshot and of the statuses, sorted by name. */
+export interface TranslatedTenant extends Timed {
+  readonly keys: readonly Key[];
+  readonly accounts: readonly AccountMessage[];
+  readonly keyFindings: readonly Findings[];
+  readonly accountFindings: readonly Findings[];
+  /** The number of accepted keys by group. */
+  readonly keysByGroup: ReadonlyMap<string, number>;
+}
+
+/** What the translation of a namespace depends on besides its own objects. */
+export type TenantContext = Pick<KeyContext,
+  | 'nowMs' | 'namespaces' | 'groups' | 'refusedGroups' | 'conflicts' | 'mintFailures'>;
+
+const translated = memoize<GatheredTenant, TranslatedTenant>();
+
+/** Translates a gathered namespace. */
+export function translateTenant(tenant: GatheredTenant, context: TenantContext): TranslatedTenant {
+  const { nowMs, namespaces, groups, refusedGroups, mintFailures } = context;
+  const isContested = context.conflicts.size > 0 && tenant.keys.some((key) => context.conflicts.has(key));
+  const conflicts = isContested ? context.conflicts : NO_CONFLICTS;
+  const inputs = [
+    namespaces.get(tenant.namespace), conflicts, mintFailures, groups.size, ...groups.values(), ...refusedGroups,
+  ];
+  return translated(tenant, inputs, () => translateObjects(tenant, context), isCurrent(nowMs));
+}
+
+function translateObjects(tenant: GatheredTenant, context: TenantContext): TranslatedTenant {
+  const accounts = tenant.accounts.map(translateAccount);
+  const keyContext: KeyContext = {
+    ...context,
+    accounts: new Map([
+      ...[...tenant.malformedAccounts].map((name) => [name, false] as const),
+      ...accounts.map(({ findings, message }) => [findings.name, message !== undefined] as const),
+    ]),
+    accountNames: tenant.accounts.map(nameOf),
+    foreignAccounts: tenant.foreignAccounts,
+  };
+  const keys = tenant.keys.map((key) => translateKey(key, keyContext));
+  const accepted = keys.filter(({ findings }) => !findings.refused);
+  const expirations = tenant.keys.map(({ apiKey }) => Date.parse(apiKey.spec.expirationTime ?? ''));
+  return freezeDeep({
+    keys: keys.flatMap(({ message }) => message ?? []),
+    accounts: accounts.flatMap(({ message }) => message ?? []),
+    keyFindings: keys.map(({ findings }) => findings),
+    accountFindings: accounts.map(({ findings }) => findings),
+    keysByGroup: new Map([...Map.groupBy(accepted, ({ group }) => group)].map(([group, of]) => [group, of.length])),
+    fromMs: context.nowMs,
+    untilMs: Math.min(tenant.untilMs, earliest(expirations, context.nowMs)),
+  });
+}
+
+/** The first of these moments that is to come; Infinity if none is. */
+function earliest(moments: readonly number[], nowMs: number): number {
+  return moments.reduce((first, ms) => ms > nowMs && ms < first ? ms : first, Number.POSITIVE_INFINITY);
+}
+
+function isCurrent(nowMs: number): (result: Timed) => boolean {
+  return ({ fromMs, untilMs }) => fromMs <= nowMs && nowMs < untilMs;
+}
+
+function nameOf({ metadata }: { readonly metadata: { readonly name: string } }): string {
+  return metadata.name;
+}
