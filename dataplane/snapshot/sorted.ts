@@ -23,21 +23,22 @@ export function differences<T extends object>(
   before: readonly T[], after: readonly T[], compare: (a: T, b: T) => number,
 ): [old: T | undefined, now: T | undefined][] {
   const found: [T | undefined, T | undefined][] = [];
-  let [i, j] = [0, 0];
-  while (i < before.length || j < after.length) {
-    const old = before[i];
-    const now = after[j];
+  for (let [i, j] = [0, 0]; ;) {
+    while (i < before.length && before[i] === after[j]) {
+      i += 1;
+      j += 1;
+    }
+    const [old, now] = [before[i], after[j]];
+    if (!old && !now) return found;
     const order = orderOf(old, now, compare);
-    if (old !== now) found.push([order <= 0 ? old : undefined, order >= 0 ? now : undefined]);
+    found.push([order <= 0 ? old : undefined, order >= 0 ? now : undefined]);
     if (order <= 0) i += 1;
     if (order >= 0) j += 1;
   }
-  return found;
 }
 
-/** An item after the end of its list comes last. */
+/** Below 0 if the first comes before the second; an item that is missing, at the end of its list, comes last. */
 function orderOf<T>(old: T | undefined, now: T | undefined, compare: (a: T, b: T) => number): number {
-  if (old === now) return 0;
-  if (old === undefined) return 1;
-  return now === undefined ? -1 : compare(old, now);
+  if (!old) return 1;
+  return now ? compare(old, now) : -1;
 }
