@@ -144,7 +144,7 @@ export function openLiveObjects({
     ofKind: (kind) => counted.ofKind(kind),
     byNamespace: (kind) => counted.byNamespace(kind),
     malformed: () => counted.malformed(),
-    count: (kind) => counted.ofKind(kind).length,
+    count: (kind) => counted.byNamespace(kind).values().reduce((sum, { length }) => sum + length, 0),
   };
 }
 
