@@ -2,6 +2,7 @@
 import type { Account, Group, PriceCatalog } from '#crds/types.gen.ts';
 import { formatDecimal, ONE_E9, parseDecimal } from '#snapshot/decimal.ts';
 import type { Resources } from '../../operator/store/resources.ts';
+import { compareName } from '../../operator/translate/conflicts.ts';
 import { translateGroups } from '../../operator/translate/group.ts';
 import type { TranslatedGroup } from '../../operator/translate/group.ts';
 import { admitsNamespace } from '../../operator/translate/references.ts';
@@ -124,8 +125,9 @@ function offersOf(facts: GroupFacts, gatewayNamespace: string): Offers {
 function translatedGroups({ groups, modelRoutes }: GroupFacts, gatewayNamespace: string): Map<string, TranslatedGroup> {
   const here = <T extends { readonly metadata: { readonly namespace: string } }>(objects: readonly T[]): T[] => (
     objects.filter(({ metadata }) => metadata.namespace === gatewayNamespace));
-  const all =
-    translateGroups(here(groups), { accepted: here(modelRoutes), refused: new Set(), refusedGroups: new Set() });
+  // in the operator's order, whose translation may then be the same one
+  const accepted = here(modelRoutes).sort(compareName);
+  const all = translateGroups(here(groups), { accepted, refused: new Set(), refusedGroups: new Set() });
   return new Map(all.map((each) => [each.group.metadata.name, each]));
 }
 

@@ -1,5 +1,6 @@
 /** [P] The order of a snapshot's lists, by namespace and then by name, and what differs between two of them. */
 
+/** What every object of a snapshot has. */
 export interface Named {
   readonly namespace: string;
   readonly name: string;
@@ -11,19 +12,22 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
+/** Orders by namespace, then by name. */
 export function compareNamed(a: Named, b: Named): number {
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
 /**
- * Pairs what differs between two lists in one order; what only one of them has is paired with undefined. Items are
- * compared by identity first, so that those that have not changed, which are nearly all, are not even read.
+ * Pairs what differs between two lists that are sorted by `compare` and have each item once; what only one of them has
+ * is paired with undefined. Unchanged items, which are nearly all, are compared by identity and not even read.
  */
 export function differences<T extends object>(
   before: readonly T[], after: readonly T[], compare: (a: T, b: T) => number,
 ): [old: T | undefined, now: T | undefined][] {
   const found: [T | undefined, T | undefined][] = [];
-  for (let [i, j] = [0, 0]; ;) {
+  let i = 0;
+  let j = 0;
+  for (;;) {
     while (i < before.length && before[i] === after[j]) {
       i += 1;
       j += 1;

@@ -65,7 +65,7 @@ function validateKeys(faults: SnapshotFault[], keys: readonly Key[]): void {
     validateKey(to, key);
     if (uids.has(key.uid)) to.expect(false, 'uid: another key has the same');
     uids.add(key.uid);
-    for (const { sha256 } of key.hashes) {
+    for (const sha256 of new Set(key.hashes.map((hash) => hash.sha256))) {
       if (hashes.has(sha256)) to.expect(false, `hashes: ${sha256} is there twice`);
       hashes.add(sha256);
     }
@@ -75,6 +75,7 @@ function validateKeys(faults: SnapshotFault[], keys: readonly Key[]): void {
 function validateKey(to: FaultCollector, key: Key): void {
   to.expect(key.uid !== '', 'uid: required');
   to.expect(key.hashes.length > 0, 'hashes: at least one is required');
+  to.expect(new Set(key.hashes.map(({ sha256 }) => sha256)).size === key.hashes.length, 'hashes: one is there twice');
   for (const { sha256 } of key.hashes) to.expect(SHA256_HEX.test(sha256), 'hashes: not 64 lower-case hex digits');
   to.expect(key.period !== Period.UNSPECIFIED, 'period: required');
   to.expect(key.whenShort !== WhenShort.UNSPECIFIED, 'when_short: required');

@@ -12,6 +12,7 @@ export interface SpendingSources {
   readonly nowMs: number;
 }
 
+/** The objects whose spending is read. */
 export interface SpendingOwners {
   readonly apiKeys: readonly ApiKey[];
   readonly accounts: readonly Account[];
@@ -19,7 +20,7 @@ export interface SpendingOwners {
 
 export interface DueSpending {
   /** Returns the objects to read, each once. Rejects with the ledger's errors. */
-  take(resources: SpendingOwners, sources: SpendingSources): Promise<SpendingOwners>;
+  take(owners: SpendingOwners, sources: SpendingSources): Promise<SpendingOwners>;
   /**
    * Notes the end of a period that was read. All objects are read again then, because the ledger reports no change for
    * it.
@@ -39,8 +40,8 @@ export function trackDueSpending(): DueSpending {
   let readMs = Number.NEGATIVE_INFINITY;
 
   return {
-    async take(resources, { ledger, nowMs }) {
-      if (!ledger.changesSince) return resources;
+    async take(owners, { ledger, nowMs }) {
+      if (!ledger.changesSince) return owners;
       const changes = await ledger.changesSince(mark);
       ({ mark } = changes);
       // a clock that was set back starts another period too
@@ -48,8 +49,8 @@ export function trackDueSpending(): DueSpending {
       readMs = nowMs;
       if (!periods) endMs = Number.POSITIVE_INFINITY;
       return {
-        apiKeys: keys.take(resources.apiKeys, periods ? changes.keys : undefined),
-        accounts: accounts.take(resources.accounts, periods ? changes.accounts : undefined),
+        apiKeys: keys.take(owners.apiKeys, periods ? changes.keys : undefined),
+        accounts: accounts.take(owners.accounts, periods ? changes.accounts : undefined),
       };
     },
     until(ms) {

@@ -17,6 +17,7 @@ export interface KnownSpending {
   readonly accounts: readonly { readonly account: string; readonly spentNanoUsd: bigint }[];
 }
 
+/** The spending of this gateway's keys and accounts, by their live statuses. */
 export function knownSpending(
   objects: Pick<LiveObjects, 'live' | 'ofKind'>, gatewayNamespace: string,
 ): KnownSpending {

@@ -179,17 +179,13 @@ function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayN
 
 const settled = memoize<readonly ApiKey[], boolean>();
 
-/** True if no key of a namespace is due, because each that is to be generated has been. */
+/** True if no key of a namespace is due: each that is to be generated has been, in its present rotation. */
 function areSettled(apiKeys: readonly ApiKey[], secrets: ReadonlyMap<string, SecretObject> | undefined): boolean {
   return settled(apiKeys, [secrets], () => apiKeys.every((apiKey) => {
     const secret = secrets?.get(secretNameOf(apiKey));
-    return apiKey.spec.key.type !== 'Generated' || (secret && isCurrent(secret, apiKey));
+    return apiKey.spec.key.type !== 'Generated' ||
+      (secret && isCreatedFor(secret, apiKey) && rotationOf(secret) >= apiKey.spec.key.rotation);
   }));
-}
-
-/** True if a Secret was made for an ApiKey in its present rotation. */
-function isCurrent(secret: SecretObject, apiKey: ApiKey): boolean {
-  return isCreatedFor(secret, apiKey) && rotationOf(secret) >= apiKey.spec.key.rotation;
 }
 
 /** Returns `sk-` and 48 random base62 characters, all equally likely. */

@@ -24,8 +24,8 @@ export interface ObjectStatus {
 
 export interface StatusTracker {
   /**
-   * Replaces all findings, which are sorted, and removes objects without any. `before` gives the live status of an
-   * object that is not tracked yet, so that its transition times continue.
+   * Replaces all findings, which are in the order of compareFindings, and removes objects without any. `before` gives
+   * the live status of an object that is not tracked yet, so that its transition times continue.
    */
   observe(findings: readonly Findings[], nowMs: number, before?: (id: string) => EarlierStatus | undefined): void;
   /** Records that the proxies have put the last observed state in force. */

@@ -49,8 +49,7 @@ interface NextWrite {
 const WRITES_PER_SECOND = 200;
 const SPENDING_SHARE = 4;
 const SPENDING_EVERY_MS = 30_000;
-/** Few, so that an edit's own request does not wait behind a burst of them in the API server. */
-const AT_ONCE = 4;
+const AT_ONCE = 16;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 60_000;
 

@@ -21,7 +21,7 @@ export interface ClusterCache {
 }
 
 interface ClusterCacheOptions {
-  readonly objects: Pick<LiveObjects, 'ofKind' | 'current' | 'live'>;
+  readonly objects: Pick<LiveObjects, 'ofKind' | 'byNamespace' | 'current' | 'live'>;
   readonly namespaces: () => Iterable<string>;
   /** Returns whether objects of this namespace are read at all. */
   readonly covers: (namespace: string) => boolean;
@@ -97,7 +97,7 @@ export function createClusterCache({
     namespaces() {
       const known = new Set(namespaces());
       for (const kind of ['ApiKey', 'Account'] as const)
-        for (const { metadata } of objects.ofKind(kind)) known.add(metadata.namespace);
+        for (const namespace of objects.byNamespace(kind).keys()) known.add(namespace);
       return known;
     },
     async waitFor(id, { uid, resourceVersion }) {

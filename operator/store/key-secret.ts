@@ -64,15 +64,17 @@ export function hasPreviousKeys(secret: SecretObject): boolean {
 }
 
 /**
- * The replaced keys that are still valid, the last to expire first. Unreadable entries are ignored.
+ * The replaced keys that are still valid, each once, the last to expire first. Unreadable entries are ignored.
  */
 export function previousKeysOf(secret: SecretObject, nowMs: number): readonly PreviousKey[] {
   const text = secret.annotations[PREVIOUS_ANNOTATION];
   if (text === undefined) return NONE;
-  return parsePrevious(text)
+  const valid = parsePrevious(text)
     .filter(({ notAfterMs }) => notAfterMs > nowMs)
-    .sort((a, b) => b.notAfterMs - a.notAfterMs)
-    .slice(0, MAX_PREVIOUS);
+    .sort((a, b) => a.notAfterMs - b.notAfterMs);
+  // of a key that was replaced twice, the later end counts
+  const byHash = new Map(valid.map((key) => [key.sha256, key]));
+  return [...byHash.values()].sort((a, b) => b.notAfterMs - a.notAfterMs).slice(0, MAX_PREVIOUS);
 }
 
 /** Formats the annotation. */

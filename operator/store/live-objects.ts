@@ -32,7 +32,7 @@ export interface LiveObjects {
    * shown, even if a later one is known, because a change must be based on the spec that was seen.
    */
   current(id: string): Resource | undefined;
-  /** The valid objects of a kind. */
+  /** The valid objects of a kind; the same list until one of them changes. */
   ofKind<K extends Kind>(kind: K): readonly Extract<Resource, { kind: K }>[];
   /** The valid objects of a kind by namespace; a namespace has the same list until one of its objects changes. */
   byNamespace<K extends Kind>(kind: K): ByNamespace<Extract<Resource, { kind: K }>>;
@@ -191,7 +191,7 @@ function openCounted(): Counted {
       malformed.delete(object);
     },
     ofKind<K extends Kind>(kind: K) {
-      const list = allOf(kinds[kind].lists());
+      const list = kinds[kind].all();
       return isOfKind(list, kind) ? list : [];
     },
     byNamespace<K extends Kind>(kind: K) {
@@ -209,25 +209,47 @@ export function isOfKind<K extends Kind>(
   return list[0] === undefined || list[0].kind === kind;
 }
 
-/** The index of one kind holds only objects of this kind, which TypeScript cannot see. */
+/** True if lists, all of whose objects have one kind, have this kind. */
 function areOfKind<K extends Kind>(
   lists: ByNamespace<Resource>, kind: K,
 ): lists is ByNamespace<Extract<Resource, { kind: K }>> {
-  return lists.values().every((list) => isOfKind(list, kind));
+  const [first = []] = lists.values();
+  return isOfKind(first, kind);
 }
 
-/** Indexes objects by namespace, as client-go's informers do. What it returned never changes. */
+/** Indexes objects by namespace, as client-go's informers do. What it has returned never changes. */
 interface NamespaceIndex<T> {
   set(object: ObjectReference, entry: T): void;
   delete(object: ObjectReference): void;
   lists(): ByNamespace<T>;
+  /** The objects of all namespaces; the same list until one of them changes. */
+  all(): readonly T[];
 }
 
 function openIndex<T>(): NamespaceIndex<T> {
   const namespaces = new Map<string, Map<string, T>>();
   let lists: ByNamespace<T> = new Map();
+  let all: readonly T[] | undefined;
   /** Namespaces whose lists are built again. */
   const stale = new Set<string>();
+
+  function current(): ByNamespace<T> {
+    if (stale.size === 0) return lists;
+    const next = new Map(lists);
+    for (const namespace of stale) {
+      const entries = namespaces.get(namespace);
+      if (entries?.size) {
+        next.set(namespace, Object.freeze([...entries.values()]));
+      } else {
+        next.delete(namespace);
+        namespaces.delete(namespace);
+      }
+    }
+    stale.clear();
+    all = undefined;
+    return lists = next;
+  }
+
   return {
     set(object, entry) {
       const { namespace } = object.metadata;
@@ -239,20 +261,10 @@ function openIndex<T>(): NamespaceIndex<T> {
       const { namespace } = object.metadata;
       if (namespaces.get(namespace)?.delete(objectId(object))) stale.add(namespace);
     },
-    lists() {
-      if (stale.size === 0) return lists;
-      const next = new Map(lists);
-      for (const namespace of stale) {
-        const entries = namespaces.get(namespace);
-        if (entries?.size) {
-          next.set(namespace, Object.freeze([...entries.values()]));
-        } else {
-          next.delete(namespace);
-          namespaces.delete(namespace);
-        }
-      }
-      stale.clear();
-      return lists = next;
+    lists: current,
+    all() {
+      const objects = current();
+      return all ??= Object.freeze(allOf(objects));
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 import { isNewer } from './relevance.ts';
 import { namespacedName } from './resources.ts';
-import type { SecretObject, Secrets } from './resources.ts';
+import type { SecretObject, SecretRef, Secrets } from './resources.ts';
 
 export interface LiveSecrets {
   /** Applies a complete list of one watch. */
@@ -25,7 +25,7 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
   const sources: Sources = new Map();
   let merged: Secrets = new Map();
   /** Secrets to merge again, by "namespace/name". */
-  const stale = new Map<string, SecretObject>();
+  const stale = new Map<string, SecretRef>();
 
   function secretsOf(source: string): Map<string, SecretObject> {
     const known = sources.get(source) ?? new Map<string, SecretObject>();
@@ -34,7 +34,7 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
   }
 
   function changed(secrets: Iterable<SecretObject>): void {
-    for (const secret of secrets) stale.set(namespacedName(secret), secret);
+    for (const { namespace, name } of secrets) stale.set(namespacedName({ namespace, name }), { namespace, name });
     onChange();
   }
 
@@ -73,7 +73,7 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
       if (stale.size === 0) return merged;
       const next = new Map(merged);
       for (const [namespace, changes] of Map.groupBy(stale.values(), (secret) => secret.namespace)) {
-        const secrets = changedMap(merged.get(namespace), changes, sources);
+        const secrets = secretsAfter(changes, merged.get(namespace), sources);
         if (secrets.size > 0) next.set(namespace, secrets);
         else next.delete(namespace);
       }
@@ -84,8 +84,8 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
 }
 
 /** One namespace's Secrets by name, after some of them have changed. */
-function changedMap(
-  before: ReadonlyMap<string, SecretObject> | undefined, changes: readonly SecretObject[], sources: Sources,
+function secretsAfter(
+  changes: readonly SecretRef[], before: ReadonlyMap<string, SecretObject> | undefined, sources: Sources,
 ): ReadonlyMap<string, SecretObject> {
   const now = new Map(before);
   for (const change of changes) {

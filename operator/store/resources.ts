@@ -18,6 +18,7 @@ export interface SecretObject {
   readonly live?: LiveSecret;
 }
 
+/** Identifies a Secret. */
 export type SecretRef = Pick<SecretObject, 'namespace' | 'name'>;
 
 /** Identifies one version of one Secret in a cluster. */
@@ -118,7 +119,7 @@ export function labelsOfNamespace(namespaces: ReadonlyMap<string, Labels>, name:
   return { ...namespaces.get(name), [NAMESPACE_NAME_LABEL]: name };
 }
 
-/** Sorts objects by kind and freezes the view deeply. */
+/** Sorts objects by kind and namespace, and freezes them deeply. */
 export function buildResources({ objects, secrets, namespaces }: ResourceParts): Resources {
   const all = [...objects];
   for (const object of all) freezeDeep(object);
@@ -140,7 +141,7 @@ function namespaceOf({ metadata }: Resource): string {
 }
 
 /** Groups Secrets by namespace; of two with one name, the last counts. */
-export function groupSecrets(secrets: Iterable<SecretObject>): Secrets {
+function groupSecrets(secrets: Iterable<SecretObject>): Secrets {
   const groups = Map.groupBy(secrets, ({ namespace }) => namespace);
   return new Map([...groups].map(([namespace, group]) => [namespace, new Map(group.map((one) => [one.name, one]))]));
 }

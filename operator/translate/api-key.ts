@@ -40,12 +40,17 @@ export interface TranslatedKey extends Translated<Key> {
   readonly group: string;
 }
 
+/** The groups that keys can name. */
+export interface GroupIndex {
+  readonly byName: ReadonlyMap<string, TranslatedGroup>;
+  /** Names of groups that are invalid by the current schema. */
+  readonly refused: ReadonlySet<string>;
+}
+
 export interface KeyContext {
   readonly nowMs: number;
   readonly namespaces: ReadonlyMap<string, Labels>;
-  readonly groups: ReadonlyMap<string, TranslatedGroup>;
-  /** Names of groups that are invalid by the current schema. */
-  readonly refusedGroups: ReadonlySet<string>;
+  readonly groups: GroupIndex;
   /** The accounts of the key's namespace by name; true if Accepted. */
   readonly accounts: ReadonlyMap<string, boolean>;
   /** The names of the namespace's accounts that can be suggested. */
@@ -109,11 +114,11 @@ export function translateKey(key: GatheredKey, context: KeyContext): TranslatedK
 
 function dependenciesOf(key: GatheredKey, context: KeyContext): KeyDependencies {
   const { metadata, spec } = key.apiKey;
-  const group = context.groups.get(spec.groupRef.name);
+  const group = context.groups.byName.get(spec.groupRef.name);
   const account = accountOf(key, context);
   return {
     group,
-    groupMalformed: context.refusedGroups.has(spec.groupRef.name),
+    groupMalformed: context.groups.refused.has(spec.groupRef.name),
     admitted: group !== undefined && admitsNamespace(group.group, metadata.namespace, context.namespaces),
     account,
     suggestedGroups: group ? '' : suggestGroups(key.apiKey, context),
@@ -128,7 +133,8 @@ function dependenciesOf(key: GatheredKey, context: KeyContext): KeyDependencies 
 
 /** Suggests only groups that admit the key's namespace, because a tenant may not know of others. */
 function suggestGroups({ metadata, spec }: ApiKey, { groups, namespaces }: KeyContext): string {
-  const admitting = [...groups.values()].filter(({ group }) => admitsNamespace(group, metadata.namespace, namespaces));
+  const admitting =
+    [...groups.byName.values()].filter(({ group }) => admitsNamespace(group, metadata.namespace, namespaces));
   return suggestNames(spec.groupRef.name, admitting.map(({ group }) => group.metadata.name));
 }
 

@@ -46,6 +46,7 @@ export function assemble(parts: TranslatedParts): Translation {
     catalogs: messagesOf(catalogs),
   });
   const platform = freezeDeep([...groups, ...routes, ...catalogs].map(({ findings }) => findings).concat(leftOut));
+  // sorted, because the names of tenants' kinds come first in the alphabet
   const findings = [
     ...tenants.flatMap(({ accountFindings }) => accountFindings), ...tenants.flatMap(({ keyFindings }) => keyFindings),
     ...platform.toSorted(compareFindings),
@@ -65,10 +66,13 @@ const counted = memoize<TranslatedGroup, TranslatedGroup>();
 
 /** Groups with the number of priced models and of accepted keys. */
 function countedGroups({ groups, priced, tenants }: TranslatedParts): TranslatedGroup[] {
+  const keyCounts = new Map<string, number>();
+  for (const { keysByGroup } of tenants)
+    for (const [name, count] of keysByGroup) keyCounts.set(name, (keyCounts.get(name) ?? 0) + count);
   return groups.map((group) => {
     const models = [...group.models].filter((name) => priced.has(name)).length;
     const { findings } = group;
-    const keys = tenants.reduce((sum, { keysByGroup }) => sum + (keysByGroup.get(findings.name) ?? 0), 0);
+    const keys = keyCounts.get(findings.name) ?? 0;
     return counted(group, [models, keys], () => ({ ...group, findings: { ...findings, fields: { models, keys } } }));
   });
 }

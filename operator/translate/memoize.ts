@@ -1,5 +1,5 @@
 /**
- * [P] Memoizes a result per source object while its other inputs are identical. Objects and lists are frozen, so
+ * [P] Memoizes a result per source object while its other inputs are identical. Nothing changes objects and lists, so
  * identity implies equality: an edit of one among ten thousand keys translates only this key again, and puts together
  * only the keys of its namespace.
  */

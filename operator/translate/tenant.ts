@@ -1,7 +1,6 @@
 /**
- * [P] What tenants own in one namespace: selects this gateway's keys and accounts and reads their Secrets, then
- * translates them. Both results are memoized by the namespace's lists, so that an edit costs as much as its namespace
- * is large.
+ * [P] Gathers and translates what tenants own in one namespace: this gateway's keys, with their Secrets, and accounts.
+ * Both results are memoized by the namespace's lists, so that the cost of an edit depends on the size of its namespace.
  */
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { Account as AccountMessage, Key } from '#snapshot/snapshot.gen.ts';
@@ -28,7 +27,7 @@ interface Timed {
 export interface GatheredTenant extends Timed {
   readonly namespace: string;
   readonly keys: readonly GatheredKey[];
-  /** What all keys claim. */
+  /** The hashes that its keys claim. */
   readonly hashes: readonly string[];
   readonly accounts: readonly Account[];
   /** Names of accounts that are invalid by the current schema. */
@@ -53,7 +52,10 @@ const NO_SECRETS: ReadonlyMap<string, SecretObject> = new Map();
 const gatheredTenants = memoize<readonly ApiKey[], GatheredTenant>();
 const gatheredKeys = memoize<ApiKey, GatheredKey>();
 
-/** Gathers a namespace. Those without keys share one memoized result, because they cost next to nothing. */
+/**
+ * Gathers a namespace. Namespaces without keys share one entry of the memo and are gathered each time, which costs next
+ * to nothing.
+ */
 export function gatherTenant(namespace: string, resources: Resources, options: GatherOptions): GatheredTenant {
   const apiKeys = resources.apiKeys.get(namespace) ?? NO_KEYS;
   const accounts = resources.accounts.get(namespace) ?? NO_ACCOUNTS;
@@ -78,7 +80,7 @@ export function gatherTenant(namespace: string, resources: Resources, options: G
       untilMs: earliest(keys.flatMap(({ material }) =>
         material.state === 'Present' ? material.previous.map(({ notAfterMs }) => notAfterMs) : []), nowMs),
     };
-  }, isCurrent(nowMs));
+  }, holdsAt(nowMs));
 }
 
 function gatherKey(apiKey: ApiKey, secret: SecretObject | undefined, nowMs: number): GatheredKey {
@@ -90,7 +92,7 @@ function gatherKey(apiKey: ApiKey, secret: SecretObject | undefined, nowMs: numb
   });
 }
 
-/** Decides between keys that claim the same hash. First counts the hashes, because hardly ever is one claimed twice. */
+/** Decides between keys that claim the same hash. Counts the hashes first: one is hardly ever claimed twice. */
 export function findKeyConflicts(tenants: readonly GatheredTenant[]): Conflicts<GatheredKey> {
   const claims = tenants.flatMap(({ hashes }) => hashes);
   if (new Set(claims).size === claims.length) return NO_CONFLICTS;
@@ -108,20 +110,17 @@ export interface TranslatedTenant extends Timed {
 }
 
 /** What the translation of a namespace depends on besides its own objects. */
-export type TenantContext = Pick<KeyContext,
-  | 'nowMs' | 'namespaces' | 'groups' | 'refusedGroups' | 'conflicts' | 'mintFailures'>;
+export type TenantContext = Omit<KeyContext, 'accounts' | 'accountNames' | 'foreignAccounts'>;
 
 const translated = memoize<GatheredTenant, TranslatedTenant>();
 
 /** Translates a gathered namespace. */
 export function translateTenant(tenant: GatheredTenant, context: TenantContext): TranslatedTenant {
-  const { nowMs, namespaces, groups, refusedGroups, mintFailures } = context;
+  const { nowMs, namespaces, groups, mintFailures } = context;
   const isContested = context.conflicts.size > 0 && tenant.keys.some((key) => context.conflicts.has(key));
   const conflicts = isContested ? context.conflicts : NO_CONFLICTS;
-  const inputs = [
-    namespaces.get(tenant.namespace), conflicts, mintFailures, groups.size, ...groups.values(), ...refusedGroups,
-  ];
-  return translated(tenant, inputs, () => translateObjects(tenant, context), isCurrent(nowMs));
+  const inputs = [namespaces.get(tenant.namespace), conflicts, mintFailures, groups];
+  return translated(tenant, inputs, () => translateObjects(tenant, context), holdsAt(nowMs));
 }
 
 function translateObjects(tenant: GatheredTenant, context: TenantContext): TranslatedTenant {
@@ -136,14 +135,14 @@ function translateObjects(tenant: GatheredTenant, context: TenantContext): Trans
     foreignAccounts: tenant.foreignAccounts,
   };
   const keys = tenant.keys.map((key) => translateKey(key, keyContext));
-  const accepted = keys.filter(({ findings }) => !findings.refused);
+  const byGroup = Map.groupBy(keys.filter(({ findings }) => !findings.refused), ({ group }) => group);
   const expirations = tenant.keys.map(({ apiKey }) => Date.parse(apiKey.spec.expirationTime ?? ''));
   return freezeDeep({
     keys: keys.flatMap(({ message }) => message ?? []),
     accounts: accounts.flatMap(({ message }) => message ?? []),
     keyFindings: keys.map(({ findings }) => findings),
     accountFindings: accounts.map(({ findings }) => findings),
-    keysByGroup: new Map([...Map.groupBy(accepted, ({ group }) => group)].map(([group, of]) => [group, of.length])),
+    keysByGroup: new Map([...byGroup].map(([group, accepted]) => [group, accepted.length])),
     fromMs: context.nowMs,
     untilMs: Math.min(tenant.untilMs, earliest(expirations, context.nowMs)),
   });
@@ -154,7 +153,7 @@ function earliest(moments: readonly number[], nowMs: number): number {
   return moments.reduce((first, ms) => ms > nowMs && ms < first ? ms : first, Number.POSITIVE_INFINITY);
 }
 
-function isCurrent(nowMs: number): (result: Timed) => boolean {
+function holdsAt(nowMs: number): (result: Timed) => boolean {
   return ({ fromMs, untilMs }) => fromMs <= nowMs && nowMs < untilMs;
 }
 

@@ -13,8 +13,10 @@ import type { Translation } from './assemble.ts';
 import { findConflicts } from './conflicts.ts';
 import { gather } from './gather.ts';
 import type { TranslationInput } from './gather.ts';
+import type { GroupIndex } from './api-key.ts';
 import { translateGroups } from './group.ts';
 import type { TranslatedGroup } from './group.ts';
+import { memoize } from './memoize.ts';
 import { findDifferingLimits } from './model-limits.ts';
 import { channelIdsOf, costCatalogsOf, translateRoute } from './model-route.ts';
 import {
@@ -69,8 +71,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const tenantContext = {
     nowMs: options.nowMs,
     namespaces: resources.namespaces,
-    groups: new Map<string, TranslatedGroup>(groups.map((group) => [group.findings.name, group])),
-    refusedGroups,
+    groups: indexGroups(resources.groups, groups, refusedGroups),
     conflicts: findKeyConflicts(input.tenants),
     mintFailures: options.mintFailures ?? NO_FAILURES,
   };
@@ -80,6 +81,17 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
     catalogs, routes, groups, tenants, priced, leftOut: [...input.misplaced, ...input.malformed],
     nextPriceChangeMs: nextPriceChange(input.catalogs, options.nowMs),
   });
+}
+
+const indexed = memoize<Resources['groups'], GroupIndex>();
+
+/** The same index as long as no group differs, because each namespace's translation depends on it. */
+function indexGroups(
+  source: Resources['groups'], groups: readonly TranslatedGroup[], refused: ReadonlySet<string>,
+): GroupIndex {
+  return indexed(source, [groups.length, ...groups, ...refused], () => ({
+    refused, byName: new Map(groups.map((group) => [group.findings.name, group])),
+  }));
 }
 
 /** Names of the objects of a kind that are invalid by the current schema. */

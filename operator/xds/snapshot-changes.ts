@@ -2,6 +2,7 @@
  * [P] Differences between successive snapshots. A snapshot is always complete; its objects are compared with the
  * previous ones, and only changed objects are encoded and hashed.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { Checkpoint } from '#snapshot/fleet.gen.ts';
 import {
   CHECKPOINT_NAME, CHECKPOINT_TYPE, encodeObject, resourceName, SetDigest, typeUrlOf,
@@ -12,27 +13,24 @@ import { compareNamed, differences } from '#snapshot/sorted.ts';
 import type { Named } from '#snapshot/sorted.ts';
 import { tightensAccount, tightensKey } from '#snapshot/tightening.ts';
 import type { ResourceCache, ResourceChanges } from './resource-cache.ts';
-import { sameKey, sameMessage } from './same-message.ts';
 
-/** How objects of one kind are compared. */
-interface Comparison<M> {
-  readonly same: (a: M, b: M) => boolean;
-  /** Returns whether a change restricts callers. */
+/** Which changes of one kind's objects restrict callers. */
+interface Restrictions<M> {
   readonly tightens: (before: M, after: M) => boolean;
-  /** True if a removal restricts callers. */
+  /** True if a removal does. */
   readonly revokes: boolean;
 }
 
-const PLAIN = { same: sameMessage, tightens: () => false, revokes: false };
+const NONE = { tightens: () => false, revokes: false };
 
-/** Returns a function that puts one snapshot after another into the cache, and returns the changes. */
+/** Returns a function that puts one snapshot after another, sorted as translate does, into the cache. */
 export function createSnapshotChanges(cache: ResourceCache): (snapshot: Snapshot) => ResourceChanges[] {
   const tracked = { cache, digest: new SetDigest() };
-  const catalogs = tracker('catalogs', PLAIN, tracked);
-  const routes = tracker('routes', PLAIN, tracked);
-  const groups = tracker('groups', PLAIN, tracked);
-  const accounts = tracker('accounts', { ...PLAIN, tightens: tightensAccount }, tracked);
-  const keys = tracker('keys', { same: sameKey, tightens: tightensKey, revokes: true }, tracked);
+  const catalogs = tracker('catalogs', NONE, tracked);
+  const routes = tracker('routes', NONE, tracked);
+  const groups = tracker('groups', NONE, tracked);
+  const accounts = tracker('accounts', { ...NONE, tightens: tightensAccount }, tracked);
+  const keys = tracker('keys', { tightens: tightensKey, revokes: true }, tracked);
   return (snapshot) => {
     const changes = [
       catalogs(snapshot.catalogs), routes(snapshot.routes), groups(snapshot.groups), accounts(snapshot.accounts),
@@ -52,11 +50,11 @@ interface Tracked {
 }
 
 /** Tracks the objects of one kind. */
-function tracker<F extends SnapshotField>(field: F, comparison: Comparison<Snapshot[F][number]>, {
+function tracker<F extends SnapshotField>(field: F, restrictions: Restrictions<Snapshot[F][number]>, {
   cache, digest,
 }: Tracked): (objects: readonly Snapshot[F][number][]) => ResourceChanges {
   type M = Snapshot[F][number];
-  const { same, tightens, revokes } = comparison;
+  const { tightens, revokes } = restrictions;
   const typeUrl = typeUrlOf(field);
   let before: readonly M[] = [];
 
@@ -74,7 +72,7 @@ function tracker<F extends SnapshotField>(field: F, comparison: Comparison<Snaps
     const urgent = new Set<string>();
     for (const [old, now] of differences(before, objects, compareNamed)) {
       const name = nameOf(old, now);
-      if ((old && now && same(old, now)) || !put(name, now && encodeObject(field, now))) continue;
+      if (isDeepStrictEqual(old, now) || !put(name, now && encodeObject(field, now))) continue;
       names.push(name);
       if (old && (now ? tightens(old, now) : revokes)) urgent.add(name);
     }

@@ -44,7 +44,9 @@ try {
   const calls = results.reduce((sum, result) => sum + result.calls, 0);
   const cut = results.reduce((sum, result) => sum + result.cut, 0);
   console.log(`${results.length} rounds, ${calls} calls, ${cut} cut by kills, ${failed} failed otherwise`);
-  console.log(`apply → enforced on every proxy: ${quantilesOf(results.flatMap(({ enforcedMs }) => enforcedMs))}`);
+  console.log(`apply → enforced on every proxy: ${latenciesOf(results)}`);
+  for (const [event, rounds] of Map.groupBy(results, (result) => result.event))
+    console.log(`  ${event}: ${latenciesOf(rounds)}`);
   console.log(`apply → reported in the status: ${quantilesOf(results.flatMap(({ reportedMs }) => reportedMs))}`);
   if (failed > 0) process.exitCode = 1;
 } finally {
@@ -56,4 +58,10 @@ function lineOf(round: number, { event, enforcedMs, memory, calls, cut, failures
   const sizes = [...containers].map(([name, pods]) => `${name} ${pods.map(([, mebibytes]) => mebibytes).join('/')}`);
   return `round ${round} (${event}): ${quantilesOf(enforcedMs)}; ${calls} calls, ${cut} cut, ` +
     `${failures.length} failed; MiB: ${sizes.join(', ')}`;
+}
+
+function latenciesOf(rounds: readonly RoundResult[]): string {
+  const [whole, own] =
+    [rounds.flatMap(({ enforcedMs }) => enforcedMs), rounds.flatMap(({ afterAnswerMs }) => afterAnswerMs)];
+  return `${quantilesOf(whole)}; of that after the API server's answer: ${quantilesOf(own)}`;
 }

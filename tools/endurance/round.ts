@@ -13,6 +13,8 @@ export interface RoundResult {
   readonly event: Event;
   /** From each edit's request until every proxy enforced it. */
   readonly enforcedMs: readonly number[];
+  /** The part of that after the API server's answer. */
+  readonly afterAnswerMs: readonly number[];
   /** The same until the object's status said so. */
   readonly reportedMs: readonly number[];
   readonly memory: readonly (readonly [name: string, mebibytes: number])[];
@@ -43,7 +45,7 @@ export async function playRound(release: ClusterRelease, tenants: Tenants, round
   const event = EVENTS[round % EVENTS.length] ?? 'nothing';
   const keys = [await release.key('first')];
   const traffic = startTraffic({ urls: await release.urls(), keys, lanes: LANES, words: WORDS });
-  const [{ enforcedMs, reportedMs }, killedMs, guests] = await Promise.all([
+  const [times, killedMs, guests] = await Promise.all([
     timeEdits(release, tenants, round), strike(release, event, round), tenants.welcome(round),
   ]);
   await tenants.dismiss(guests);
@@ -52,16 +54,17 @@ export async function playRound(release: ClusterRelease, tenants: Tenants, round
   const [cut, failed] = [true, false].map((isCut) => bad.filter(({ sentMs, overMs }) =>
     isCut === (sentMs <= killedMs + UNNOTICED_MS && overMs >= killedMs)));
   return {
-    event, enforcedMs, reportedMs, memory: await release.memory(), calls: calls.length, cut: cut?.length ?? 0,
+    ...times, event, memory: await release.memory(), calls: calls.length, cut: cut?.length ?? 0,
     failures: failuresOf(failed ?? []),
   };
 }
 
-type Times = Pick<RoundResult, 'enforcedMs' | 'reportedMs'>;
+type Times = Pick<RoundResult, 'enforcedMs' | 'afterAnswerMs' | 'reportedMs'>;
 
 /** Switches keys off and on, one edit at a time, and rotates the last of them. */
 async function timeEdits(release: ClusterRelease, tenants: Tenants, round: number): Promise<Times> {
   const enforcedMs: number[] = [];
+  const afterAnswerMs: number[] = [];
   const reportedMs: number[] = [];
   for (let edit = 0; edit < EDITS; edit++) {
     const n = (round * EDITS + edit) * 7919 % tenants.keys;
@@ -69,12 +72,14 @@ async function timeEdits(release: ClusterRelease, tenants: Tenants, round: numbe
     for (const enabled of [false, true]) {
       const startMs = performance.now();
       const elapsed = (): number => performance.now() - startMs;
-      const [enforced, reported] = await Promise.all([
+      const answer = tenants.patch(n, { enabled });
+      const [enforced, answered, reported] = await Promise.all([
         enforcedByAll(release, key, enabled ? 200 : 401).then(elapsed),
-        tenants.patch(n, { enabled }).then(({ body: { metadata } }) =>
-          reportedInStatus(tenants, n, metadata.generation)).then(elapsed),
+        answer.then(elapsed),
+        answer.then(({ body: { metadata } }) => reportedInStatus(tenants, n, metadata.generation)).then(elapsed),
       ]);
       enforcedMs.push(enforced);
+      afterAnswerMs.push(Math.max(0, enforced - answered));
       reportedMs.push(reported);
       await delay(BETWEEN_EDITS_MS);
     }
@@ -84,7 +89,7 @@ async function timeEdits(release: ClusterRelease, tenants: Tenants, round: numbe
   const { spec: { key } } = await tenants.get(n);
   await tenants.patch(n, { key: { rotation: key.rotation + 1 } });
   await enforcedByAll(release, before, 401);
-  return { enforcedMs, reportedMs };
+  return { enforcedMs, afterAnswerMs, reportedMs };
 }
 
 /** Polls each ready proxy until it answers with this status. A proxy that does not answer has ended. */

@@ -168,3 +168,27 @@ test('keeps one object\'s fault from affecting others: it stays at its last good
   } as never] };
   assert.equal(publishable(wanted, before)?.snapshot.groups[0]?.displayName, 'last good');
 });
+
+test('a changed key with a fault keeps its last good version, and all others change', () => {
+  const load = newLoader();
+  const snapshotOf = (...limits: string[]): Snapshot =>
+    translate(load([{ path: 'x', text: ACCOUNT('a') + limits.map(keyManifest).join('') }]).resources, {
+      gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS,
+    }).snapshot;
+  const good = snapshotOf('1', '1');
+  const wanted = snapshotOf('2', '2');
+  const [first, second] = wanted.keys;
+  assert.ok(first && second);
+  const twice = { ...first, hashes: [...first.hashes, ...first.hashes] };
+  const result = publishable({ ...wanted, keys: [twice, second] }, good);
+  assert.deepEqual(result?.faults.map(({ kind, name }) => `${kind} ${name}`), ['ApiKey key-0']);
+  assert.deepEqual(result?.snapshot.keys, [good.keys[0], second]);
+  assert.deepEqual(publishable(wanted, good), { snapshot: wanted, faults: [] });
+});
+
+/** The nth key, with its Secret. */
+function keyManifest(limitUsd: string, n: number): string {
+  return `apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: key-${n}}\nspec: {groupRef: {name: ` +
+    `g}, accountRef: {name: a}, quota: {limitUsd: "${limitUsd}"}, key: {type: Provided}}\n---\napiVersion: v1\n` +
+    `kind: Secret\nmetadata: {name: key-${n}-key}\nstringData: {apiKey: sk-${String(n).padStart(40, '0')}}\n---\n`;
+}

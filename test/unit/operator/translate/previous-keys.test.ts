@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, it } from 'vitest';
+import { previousKeysOf } from '../../../../operator/store/key-secret.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../support.ts';
 
@@ -52,4 +53,18 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}`);
       ]);
     });
   }
+});
+
+describe('a key that was replaced twice', () => {
+  it('is listed once, until the later end', () => {
+    const times = [2, 3, 1].map((hours) => NOW_MS + hours * 3_600_000);
+    const list = times.map((ms, index) =>
+      ({ sha256: (index < 2 ? 'a' : 'b').repeat(64), notAfter: new Date(ms).toISOString() }));
+    const secret = { namespace: 'n', name: 's', labels: {}, data: new Map(), annotations: {
+      'modelgateway.dev/previous-keys': JSON.stringify(list),
+    } };
+    assert.deepEqual(previousKeysOf(secret, NOW_MS), [
+      { sha256: 'a'.repeat(64), notAfterMs: times[1] }, { sha256: 'b'.repeat(64), notAfterMs: times[2] },
+    ]);
+  });
 });

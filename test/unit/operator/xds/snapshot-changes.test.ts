@@ -2,36 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { typeUrlOf } from '../../../../dataplane/snapshot/resources.ts';
-import { Period, WhenShort } from '../../../../dataplane/snapshot/snapshot.gen.ts';
 import type { Key } from '../../../../dataplane/snapshot/snapshot.gen.ts';
 import { ResourceCache } from '../../../../operator/xds/resource-cache.ts';
-import { sameKey, sameMessage } from '../../../../operator/xds/same-message.ts';
 import { createSnapshotChanges } from '../../../../operator/xds/snapshot-changes.ts';
 import { accountOf, directGroup, hashOf, routeEntry, snapshotOf } from '../../dataplane/snapshot/objects.ts';
 import { numberedKey } from '../../dataplane/xds/support.ts';
-
-/** Every field of a key with another value. */
-const CHANGES: { readonly [F in keyof Required<Key>]: Key[F] } = {
-  uid: 'other', namespace: 'other', name: 'other', generation: 9n, hashes: [{ sha256: hashOf(9) }], prefix:
-    'other', enabled: false, refusal: 'other', group: 'other', account: 'other/other',
-  limitNanoUsd: 9n, period:
-    Period.DAILY, whenShort: WhenShort.REFUSE, expirationMs: 9n, models: { names: ['other'] }, maxConcurrency: 9,
-  minOutputTokens: 9,
-};
-
-describe('keys', () => {
-  it('are compared in every field', () => {
-    const key = numberedKey(1);
-    assert.ok(sameKey(key, { ...key, hashes: [...key.hashes] }));
-    for (const [field, value] of Object.entries(CHANGES)) {
-      assert.equal(sameKey(key, { ...key, [field]: value }), false, field);
-      assert.equal(sameMessage(key, { ...key, [field]: value }), false, field);
-    }
-    assert.equal(sameKey(key, { ...key, hashes: [{ ...key.hashes[0]!, notAfterMs: 1n }] }), false);
-    assert.ok(sameMessage({ a: 1, b: undefined, c: [1n, { d: 'x' }] }, { a: 1, c: [1n, { d: 'x' }] }));
-    assert.equal(sameMessage({ c: [1n] }, { c: [1n, 2n] }), false);
-  });
-});
 
 describe('changes', () => {
   const KEYS = typeUrlOf('keys');

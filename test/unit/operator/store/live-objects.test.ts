@@ -1,0 +1,36 @@
+/** The lists of objects stay the same ones until an object in them changes. */
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import type { Account } from '#crds/types.gen.ts';
+import { openLiveObjects } from '../../../../operator/store/live-objects.ts';
+import { accountsOf } from '../support.ts';
+
+function account(namespace: string, name: string, generation: number): Account {
+  const [object] = accountsOf(`apiVersion: modelgateway.dev/v1alpha1\nkind: Account\n` +
+    `metadata: {name: ${name}, namespace: ${namespace}}\nspec: {}`);
+  assert.ok(object);
+  const metadata = { ...object.metadata, generation, resourceVersion: String(generation) };
+  return { ...object, metadata };
+}
+
+test('a namespace has the same list until one of its objects changes', () => {
+  const objects = openLiveObjects({ onSpecs: () => undefined, onLive: () => undefined });
+  objects.replace('all', [account('a', 'x', 1), account('a', 'y', 2), account('b', 'x', 3)]);
+  const [before, all] = [objects.byNamespace('Account'), objects.ofKind('Account')];
+  assert.deepEqual([before.get('a')?.length, before.get('b')?.length, all.length], [2, 1, 3]);
+  assert.equal(objects.byNamespace('Account'), before);
+  assert.equal(objects.ofKind('Account'), all);
+
+  objects.apply('all', { ...account('a', 'x', 1), status: { creditUsd: '1' } });
+  assert.equal(objects.byNamespace('Account'), before, 'a status is not in the lists');
+  objects.apply('all', account('b', 'x', 4));
+  const after = objects.byNamespace('Account');
+  assert.equal(after.get('a'), before.get('a'));
+  assert.deepEqual(after.get('b')?.map(({ metadata }) => metadata.generation), [4]);
+  assert.deepEqual(before.get('b')?.map(({ metadata }) => metadata.generation), [3], 'a list never changes');
+  assert.notEqual(objects.ofKind('Account'), all);
+
+  objects.remove('all', account('b', 'x', 5));
+  assert.deepEqual([...objects.byNamespace('Account').keys()], ['a']);
+  assert.equal(objects.count('Account'), 2);
+});
