@@ -261,6 +261,7 @@ export const PURE: readonly RegExp[] = [
 export const PURE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'node:buffer': [],
   'node:crypto': ['createHash', 'createHmac', 'hash', 'hkdfSync', 'timingSafeEqual'],
+  'node:util': ['isDeepStrictEqual'],
   '@bufbuild/protobuf': [],
   '@bufbuild/protobuf/wire': [],
   '@marcbachmann/cel-js': [],
