@@ -11,6 +11,7 @@ import { changeManifest, createManifest, deleteManifest, findObject, objectsOf }
 import type { FolderChanges } from './files/changes.ts';
 import type { ManifestSource } from './files/source.ts';
 import { readOnlyReason } from './files/write-file.ts';
+import { keysOfList } from './key-access.ts';
 import type { KeyDirectory } from './key-access.ts';
 import { createMutex } from '../../operator/store/mutex.ts';
 
@@ -79,8 +80,7 @@ export function keysOfSource(source: ManifestSource): KeyDirectory {
     return status === undefined ? apiKey : { ...apiKey, status };
   };
   return {
-    findByHash: (keyHash) =>
-      allOf(source.resources.apiKeys).map(withStatus).find(({ status }) => status?.keyHash === keyHash),
+    ...keysOfList(() => allOf(source.resources.apiKeys).map(withStatus)),
     async read(ref) {
       await source.readSpending();
       const found = findObject(source.resources, 'ApiKey', ref);

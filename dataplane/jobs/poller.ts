@@ -1,8 +1,7 @@
 /**
- * Polls running jobs, so that each is refunded or billed exactly even if its client never asks for it. One replica at
- * a time claims a job, with a lease of one minute, and polls it every few seconds at first and once a minute later. It
- * retries failed polls. It gives up on a job that is a day old, and on a response that is an hour old and that its
- * provider no longer has.
+ * Polls running jobs, so that each is refunded or billed even if its client never asks for it. A replica leases a job
+ * for a minute and polls it every few seconds at first, later once a minute; a failed poll is retried. After a day the
+ * poller gives up, and after an hour if the provider no longer has the response.
  */
 import type { Every } from '../clock.ts';
 import { GatewayError } from '../errors.ts';

@@ -26,9 +26,9 @@ const NOT_KEPT = 'This account has no such response here: only a response that i
 const BEFORE_END = 'before the end of the response';
 
 /**
- * Returns the provider's response, with its ids sealed again. `id` is the sealed id that the client was given. Throws
- * the errors of a call, LedgerUnavailable, and not_found if the account has no such response, or the key can no longer
- * use its channel; a background response remains available while the channel is configured.
+ * Returns the provider's response with its ids sealed again. `id` is the sealed id that the client was given. Throws
+ * the errors of a call, LedgerUnavailable, and not_found if the account has no such response or the key may not use its
+ * channel any more. A background response needs only a channel that is still configured.
  */
 export async function askForResponse(
   deps: PipelineDeps, asked: KeptStateRequest, id: string,

@@ -1,6 +1,6 @@
 /**
- * Handles a request that costs nothing and may be answered by a stream: a video's content, or the events of a stored
- * response. The request is logged and counted like every call.
+ * Serves free requests whose answer may be a stream: a video's content, or the events of a stored response. They are
+ * logged and counted like calls.
  */
 import type { FastifyReply, FastifyRequest, RouteGenericInterface } from 'fastify';
 import type { ClientReply } from '../pipeline/context.ts';

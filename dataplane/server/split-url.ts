@@ -1,4 +1,4 @@
-/** [P] The path of a request's URL, and its query without the question mark; both as the client sent them. */
+/** [P] Splits a request's URL into its path and its query (without the question mark), and decodes neither. */
 export function splitUrl(url: string): { readonly path: string; readonly query: string } {
   const [path = '', query = ''] = url.split(/\?(.*)/s);
   return { path, query };

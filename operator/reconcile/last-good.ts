@@ -34,8 +34,8 @@ export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): P
 }
 
 /**
- * True if no change since the last good snapshot has a fault. Validates only the keys that have changed: translate has
- * decided whose hash each is, and the API server gives names and uids only once.
+ * Validates what has changed since the last good snapshot. Keys are not compared with each other: translate gives each
+ * hash to one key, and the API server keeps names and uids unique.
  */
 function isGoodAfter(lastGood: Snapshot, { keys, groups, routes, catalogs }: Snapshot): boolean {
   return differences(lastGood.keys, keys, compareNamed).every(([, key]) => !key || validateOneKey(key).length === 0) &&

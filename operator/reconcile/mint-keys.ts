@@ -179,7 +179,7 @@ function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayN
 
 const settled = memoize<readonly ApiKey[], boolean>();
 
-/** True if no key of a namespace is due: each that is to be generated has been, in its present rotation. */
+/** True if every key of a namespace that is to be generated exists in its current rotation. */
 function areSettled(apiKeys: readonly ApiKey[], secrets: ReadonlyMap<string, SecretObject> | undefined): boolean {
   return settled(apiKeys, [secrets], () => apiKeys.every((apiKey) => {
     const secret = secrets?.get(secretNameOf(apiKey));

@@ -217,7 +217,7 @@ function areOfKind<K extends Kind>(
   return isOfKind(first, kind);
 }
 
-/** Indexes objects by namespace, as client-go's informers do. What it has returned never changes. */
+/** An index of objects by namespace, like that of client-go's informers. Lists that it has returned never change. */
 interface NamespaceIndex<T> {
   set(object: ObjectReference, entry: T): void;
   delete(object: ObjectReference): void;

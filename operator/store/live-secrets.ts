@@ -34,7 +34,7 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
   }
 
   function changed(secrets: Iterable<SecretObject>): void {
-    for (const { namespace, name } of secrets) stale.set(namespacedName({ namespace, name }), { namespace, name });
+    for (const secret of secrets) stale.set(namespacedName(secret), { namespace: secret.namespace, name: secret.name });
     onChange();
   }
 

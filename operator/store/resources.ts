@@ -140,7 +140,7 @@ function namespaceOf({ metadata }: Resource): string {
   return metadata.namespace;
 }
 
-/** Groups Secrets by namespace; of two with one name, the last counts. */
+/** Indexes Secrets by namespace and name; the last of two with the same name wins. */
 function groupSecrets(secrets: Iterable<SecretObject>): Secrets {
   const groups = Map.groupBy(secrets, ({ namespace }) => namespace);
   return new Map([...groups].map(([namespace, group]) => [namespace, new Map(group.map((one) => [one.name, one]))]));

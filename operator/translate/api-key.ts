@@ -53,7 +53,7 @@ export interface KeyContext {
   readonly groups: GroupIndex;
   /** The accounts of the key's namespace by name; true if Accepted. */
   readonly accounts: ReadonlyMap<string, boolean>;
-  /** The names of the namespace's accounts that can be suggested. */
+  /** This gateway's accounts in the key's namespace, by which a message corrects a wrong name. */
   readonly accountNames: readonly string[];
   /** The names of the namespace's accounts that belong to another gateway. */
   readonly foreignAccounts: ReadonlySet<string>;

@@ -15,7 +15,7 @@ import type { Translated } from './translated.ts';
 
 interface TranslatedParts {
   readonly catalogs: readonly Translated<PriceCatalog>[];
-  /** When a price begins or ceases to count; Infinity: never. */
+  /** When a price next takes effect or expires; Infinity: never. */
   readonly nextPriceChangeMs: number;
   readonly routes: readonly Translated<ModelRoute>[];
   readonly groups: readonly TranslatedGroup[];
@@ -46,7 +46,7 @@ export function assemble(parts: TranslatedParts): Translation {
     catalogs: messagesOf(catalogs),
   });
   const platform = freezeDeep([...groups, ...routes, ...catalogs].map(({ findings }) => findings).concat(leftOut));
-  // sorted, because the names of tenants' kinds come first in the alphabet
+  // already in order: Account and ApiKey come first in the alphabet
   const findings = [
     ...tenants.flatMap(({ accountFindings }) => accountFindings), ...tenants.flatMap(({ keyFindings }) => keyFindings),
     ...platform.toSorted(compareFindings),

@@ -71,7 +71,7 @@ export function countsAlways({ windows }: GatheredCatalog, model: string): boole
   return !windows.has(model);
 }
 
-/** The next moment at which a price begins or ceases to count; Infinity: none does. */
+/** When a price next takes effect or expires; Infinity: never. */
 export function nextPriceChange(catalogs: readonly GatheredCatalog[], nowMs: number): number {
   const moments = catalogs.flatMap(({ windows }) => [...windows.values()])
     .flatMap(({ fromMs, untilMs }) => [fromMs, untilMs]).filter((ms) => ms > nowMs && Number.isFinite(ms));

@@ -34,7 +34,7 @@ export interface GatheredTenant extends Timed {
   readonly malformedAccounts: ReadonlySet<string>;
   /** Names of accounts of other gateways. */
   readonly foreignAccounts: ReadonlySet<string>;
-  /** The other gateways that the namespace's objects belong to. */
+  /** The namespaces of other gateways that own objects here. */
   readonly otherGateways: ReadonlySet<string>;
 }
 
@@ -99,7 +99,7 @@ export function findKeyConflicts(tenants: readonly GatheredTenant[]): Conflicts<
   return findConflicts(tenants.flatMap(({ keys }) => keys), ({ hashes }) => hashes, isPreviousHash);
 }
 
-/** One namespace's part of the snapshot and of the statuses, sorted by name. */
+/** What a namespace contributes to the snapshot and to the statuses, sorted by name. */
 export interface TranslatedTenant extends Timed {
   readonly keys: readonly Key[];
   readonly accounts: readonly AccountMessage[];
