@@ -2,17 +2,18 @@
  * [P] Translates an ApiKey to the key's access, limits and account. Named checks run first. A key that fails one stays
  * in the snapshot with the reason, so that calls with it are refused with an explanation.
  */
-import type { ApiKey, Group } from '#crds/types.gen.ts';
+import type { ApiKey } from '#crds/types.gen.ts';
 import { Period, WhenShort } from '#snapshot/snapshot.gen.ts';
 import type { Key, KeyHash } from '#snapshot/snapshot.gen.ts';
-import type { ReasonOf } from '#crds/conditions.ts';
 import { findingsOf } from '../status/findings.ts';
-import type { Finding, Findings, StatusFields } from '../status/findings.ts';
+import type { Findings, StatusFields } from '../status/findings.ts';
 import { formatTime } from '../status/conditions.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { Labels } from '../store/resources.ts';
 import type { TranslatedGroup } from './group.ts';
-import type { KeyMaterial } from './key-material.ts';
+import { checkKey } from './key-checks.ts';
+import type { KeyDependencies, Refused } from './key-checks.ts';
+import type { GatheredKey, KeyMaterial } from './key-material.ts';
 import { memoize } from './memoize.ts';
 import { admitsNamespace } from './references.ts';
 import { FieldReader } from './translated.ts';
@@ -23,17 +24,6 @@ import { quoteNames } from './quote-names.ts';
 const PERIODS = { Never: Period.NEVER, Daily: Period.DAILY, Monthly: Period.MONTHLY } as const;
 const WHEN_SHORT = { Lower: WhenShort.LOWER, Refuse: WhenShort.REFUSE } as const;
 const UNLIMITED = 'Unlimited';
-
-/** An ApiKey with the content of its Secret. */
-export interface GatheredKey {
-  readonly metadata: ApiKey['metadata'];
-  readonly apiKey: ApiKey;
-  /** "namespace/name" of the Account that pays. */
-  readonly account: string;
-  readonly material: KeyMaterial;
-  /** The hashes that it claims; the current one comes first. */
-  readonly hashes: readonly string[];
-}
 
 /** `group` is the name under which the Group's status counts the key. */
 export interface TranslatedKey extends Translated<Key> {
@@ -61,47 +51,6 @@ export interface KeyContext {
   readonly conflicts: ReadonlyMap<GatheredKey, ReadonlyMap<string, GatheredKey>>;
   /** Why a key could not be created, by "namespace/name". */
   readonly mintFailures: ReadonlyMap<string, string>;
-}
-
-/** Everything that a key's translation depends on besides the key itself. */
-interface KeyDependencies {
-  readonly group: TranslatedGroup | undefined;
-  /** True if the group is invalid by the current schema. */
-  readonly groupMalformed: boolean;
-  /** True if the group admits the key's namespace. */
-  readonly admitted: boolean;
-  readonly account: 'Accepted' | 'NotAccepted' | 'OtherGateway' | 'NotFound';
-  /** Hashes that belong to keys of higher precedence, with these keys. */
-  readonly lost: ReadonlyMap<string, GatheredKey> | undefined;
-  /** Sentences that suggest names similar to a missing group or account. */
-  readonly suggestedGroups: string;
-  readonly suggestedAccounts: string;
-  readonly expired: boolean;
-  readonly mintFailure: string | undefined;
-}
-
-/** `message` is for the ApiKey's owner, `refusal` for callers with the key. */
-interface Refused extends Finding<ReasonOf<'Accepted'>> {
-  readonly refusal: string;
-}
-
-type Check = (key: GatheredKey, dependencies: KeyDependencies) => Refused | undefined;
-
-/** The first failed check gives the reason; the message joins those of all failed checks. */
-const CHECKS: readonly Check[] = [checkStrength, checkConflict, checkGroup, checkAccount];
-
-/** The hashes that a key claims, each once; the current one comes first. */
-export function hashesOf(material: KeyMaterial): readonly string[] {
-  if (material.state !== 'Present') return [];
-  return [...new Set([material.sha256, ...material.previous.map(({ sha256 }) => sha256)])];
-}
-
-/**
- * True if a hash belongs to a replaced key. It comes from an annotation that a tenant can write, so it never wins
- * against another ApiKey's current key.
- */
-export function isPreviousHash({ material }: GatheredKey, hash: string): boolean {
-  return material.state === 'Present' && material.sha256 !== hash;
 }
 
 const translated = memoize<GatheredKey, TranslatedKey>();
@@ -148,7 +97,7 @@ function accountOf({ apiKey }: GatheredKey, { accounts, foreignAccounts }: KeyCo
 function evaluateKey(key: GatheredKey, dependencies: KeyDependencies): TranslatedKey {
   const fields = new FieldReader();
   const limits = readLimits(key.apiKey, fields);
-  const refusals = [...checkFields(fields), ...CHECKS.flatMap((check) => check(key, dependencies) ?? [])];
+  const refusals = [...checkFields(fields), ...checkKey(key, dependencies)];
   const hashes = hashesInForce(key, dependencies);
   const [first] = refusals;
   const notReady = readinessFinding(key, dependencies);
@@ -221,73 +170,6 @@ function checkFields({ faults }: FieldReader): Refused[] {
   return [{
     reason: 'Invalid', message: `${faults.join('; ')}.`, refusal: 'its ApiKey has a value that is not valid.',
   }];
-}
-
-function checkStrength({ material }: GatheredKey): Refused | undefined {
-  if (material.state !== 'Weak') return undefined;
-  return { reason: 'WeakKey', message: material.message, refusal: 'it is too weak.' };
-}
-
-/** Does not tell a caller the winner's name, because the winner may be another tenant's. */
-function checkConflict({ material }: GatheredKey, { lost }: KeyDependencies): Refused | undefined {
-  const winner = material.state === 'Present' ? lost?.get(material.sha256) : undefined;
-  if (!winner) return undefined;
-  return {
-    reason: 'Conflicted',
-    message: `The ApiKey ${namespacedName(winner.metadata)} has the same key and goes before this one (the older ` +
-      `first, then by name). Give this one a key of its own.`,
-    refusal: 'another ApiKey has the same key.',
-  };
-}
-
-function checkGroup(
-  { apiKey }: GatheredKey, { group, groupMalformed, admitted, suggestedGroups }: KeyDependencies,
-): Refused | undefined {
-  const { name } = apiKey.spec.groupRef;
-  const { namespace } = apiKey.metadata;
-  if (!group && !groupMalformed)
-    return { reason: 'GroupNotFound', message: `The Group "${name}" does not exist.${suggestedGroups}`, refusal:
-      `its group "${name}" does not exist. Whoever manages this key can name another one.` };
-  if (!group) return groupNotAccepted(name);
-  if (!admitted)
-    return {
-      reason: 'NamespaceNotAllowed',
-      message: `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"` +
-        `${describeAdmission(group.group)}.`,
-      refusal: `its group "${group.group.spec.displayName ?? name}" does not admit the namespace "${namespace}".`,
-    };
-  return group.findings.refused ? groupNotAccepted(name, group.group.spec.displayName) : undefined;
-}
-
-function groupNotAccepted(name: string, displayName = name): Refused {
-  return { reason: 'GroupNotAccepted', message:
-    `The Group "${name}" is not Accepted itself.`, refusal: `its group "${displayName}" is not in force.` };
-}
-
-function describeAdmission({ spec }: Group): string {
-  return spec.allowedNamespaces.from === 'Same'
-    ? '; its allowedNamespaces is Same, the gateway\'s own namespace only'
-    : '; its allowedNamespaces selects others';
-}
-
-function checkAccount({ apiKey }: GatheredKey, { account, suggestedAccounts }: KeyDependencies): Refused | undefined {
-  const { name } = apiKey.spec.accountRef;
-  switch (account) {
-    case 'Accepted': return undefined;
-    case 'NotAccepted':
-      return { reason: 'AccountNotAccepted', message:
-        `The Account "${name}" is not Accepted itself.`, refusal: `its account "${name}" is not in force.` };
-    case 'OtherGateway':
-      return { reason: 'OtherGateway', message: `The Account "${name}" belongs to another gateway; its ` +
-        `gatewayNamespace says which.`, refusal: `its account "${name}" belongs to another gateway.` };
-    case 'NotFound':
-      return {
-        reason: 'AccountNotFound',
-        message: `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".` +
-          suggestedAccounts,
-        refusal: `its account "${name}" does not exist. Whoever manages this key can create it.`,
-      };
-  }
 }
 
 /** Findings about models in spec.models that the group lacks. The key works with the others, if there are any. */

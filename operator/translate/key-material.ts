@@ -30,6 +30,17 @@ export type KeyMaterial =
   | { readonly state: 'Missing'; readonly finding: Finding<'SecretPending' | 'SecretInvalid' | 'SecretTaken'> }
   | { readonly state: 'Weak'; readonly message: string };
 
+/** An ApiKey with the content of its Secret. */
+export interface GatheredKey {
+  readonly metadata: ApiKey['metadata'];
+  readonly apiKey: ApiKey;
+  /** "namespace/name" of the Account that pays. */
+  readonly account: string;
+  readonly material: KeyMaterial;
+  /** The hashes that it claims; the current one comes first. */
+  readonly hashes: readonly string[];
+}
+
 /** Reads an ApiKey's keys from its Secret. */
 export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined, nowMs: number): KeyMaterial {
   const generated = apiKey.spec.key.type === 'Generated';
@@ -68,4 +79,18 @@ function faultOfKey(key: string): string | undefined {
 
 function missing(reason: 'SecretPending' | 'SecretInvalid' | 'SecretTaken', message: string): KeyMaterial {
   return { state: 'Missing', finding: { reason, message } };
+}
+
+/** The hashes that a key claims, each once; the current one comes first. */
+export function hashesOf(material: KeyMaterial): readonly string[] {
+  if (material.state !== 'Present') return [];
+  return [...new Set([material.sha256, ...material.previous.map(({ sha256 }) => sha256)])];
+}
+
+/**
+ * True if a hash belongs to a replaced key. It comes from an annotation that a tenant can write, so it never wins
+ * against another ApiKey's current key.
+ */
+export function isPreviousHash({ material }: GatheredKey, hash: string): boolean {
+  return material.state === 'Present' && material.sha256 !== hash;
 }

@@ -9,11 +9,12 @@ import { secretNameOf, hasPreviousKeys } from '../store/key-secret.ts';
 import { accountIdOf, freezeDeep } from '../store/resources.ts';
 import type { MalformedObject, Resources, SecretObject } from '../store/resources.ts';
 import { translateAccount } from './account.ts';
-import { hashesOf, isPreviousHash, translateKey } from './api-key.ts';
-import type { GatheredKey, KeyContext } from './api-key.ts';
+import { translateKey } from './api-key.ts';
+import type { KeyContext } from './api-key.ts';
 import { compareName, findConflicts } from './conflicts.ts';
 import type { Conflicts } from './conflicts.ts';
-import { readKeyMaterial } from './key-material.ts';
+import { hashesOf, isPreviousHash, readKeyMaterial } from './key-material.ts';
+import type { GatheredKey } from './key-material.ts';
 import { memoize } from './memoize.ts';
 
 /** A result that depends on the time, and when it holds. */

@@ -1,0 +1,105 @@
+/** [P] The checks by which an ApiKey is refused, each with a message for its owner and one for callers. */
+import type { ReasonOf } from '#crds/conditions.ts';
+import type { Group } from '#crds/types.gen.ts';
+import type { Finding } from '../status/findings.ts';
+import { namespacedName } from '../store/resources.ts';
+import type { TranslatedGroup } from './group.ts';
+import type { GatheredKey } from './key-material.ts';
+
+/** Everything that a key's translation depends on besides the key itself. */
+export interface KeyDependencies {
+  readonly group: TranslatedGroup | undefined;
+  /** True if the group is invalid by the current schema. */
+  readonly groupMalformed: boolean;
+  /** True if the group admits the key's namespace. */
+  readonly admitted: boolean;
+  readonly account: 'Accepted' | 'NotAccepted' | 'OtherGateway' | 'NotFound';
+  /** Hashes that belong to keys of higher precedence, with these keys. */
+  readonly lost: ReadonlyMap<string, GatheredKey> | undefined;
+  /** Sentences that suggest names similar to a missing group or account. */
+  readonly suggestedGroups: string;
+  readonly suggestedAccounts: string;
+  readonly expired: boolean;
+  readonly mintFailure: string | undefined;
+}
+
+/** `message` is for the ApiKey's owner, `refusal` for callers with the key. */
+export interface Refused extends Finding<ReasonOf<'Accepted'>> {
+  readonly refusal: string;
+}
+
+type Check = (key: GatheredKey, dependencies: KeyDependencies) => Refused | undefined;
+
+const CHECKS: readonly Check[] = [checkStrength, checkConflict, checkGroup, checkAccount];
+
+/** Runs all checks. The first refusal gives the reason; the message joins those of all refusals. */
+export function checkKey(key: GatheredKey, dependencies: KeyDependencies): Refused[] {
+  return CHECKS.flatMap((check) => check(key, dependencies) ?? []);
+}
+
+function checkStrength({ material }: GatheredKey): Refused | undefined {
+  if (material.state !== 'Weak') return undefined;
+  return { reason: 'WeakKey', message: material.message, refusal: 'it is too weak.' };
+}
+
+/** Does not tell a caller the winner's name, because the winner may be another tenant's. */
+function checkConflict({ material }: GatheredKey, { lost }: KeyDependencies): Refused | undefined {
+  const winner = material.state === 'Present' ? lost?.get(material.sha256) : undefined;
+  if (!winner) return undefined;
+  return {
+    reason: 'Conflicted',
+    message: `The ApiKey ${namespacedName(winner.metadata)} has the same key and goes before this one (the older ` +
+      `first, then by name). Give this one a key of its own.`,
+    refusal: 'another ApiKey has the same key.',
+  };
+}
+
+function checkGroup(
+  { apiKey }: GatheredKey, { group, groupMalformed, admitted, suggestedGroups }: KeyDependencies,
+): Refused | undefined {
+  const { name } = apiKey.spec.groupRef;
+  const { namespace } = apiKey.metadata;
+  if (!group && !groupMalformed)
+    return { reason: 'GroupNotFound', message: `The Group "${name}" does not exist.${suggestedGroups}`, refusal:
+      `its group "${name}" does not exist. Whoever manages this key can name another one.` };
+  if (!group) return groupNotAccepted(name);
+  if (!admitted)
+    return {
+      reason: 'NamespaceNotAllowed',
+      message: `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"` +
+        `${describeAdmission(group.group)}.`,
+      refusal: `its group "${group.group.spec.displayName ?? name}" does not admit the namespace "${namespace}".`,
+    };
+  return group.findings.refused ? groupNotAccepted(name, group.group.spec.displayName) : undefined;
+}
+
+function groupNotAccepted(name: string, displayName = name): Refused {
+  return { reason: 'GroupNotAccepted', message:
+    `The Group "${name}" is not Accepted itself.`, refusal: `its group "${displayName}" is not in force.` };
+}
+
+function describeAdmission({ spec }: Group): string {
+  return spec.allowedNamespaces.from === 'Same'
+    ? '; its allowedNamespaces is Same, the gateway\'s own namespace only'
+    : '; its allowedNamespaces selects others';
+}
+
+function checkAccount({ apiKey }: GatheredKey, { account, suggestedAccounts }: KeyDependencies): Refused | undefined {
+  const { name } = apiKey.spec.accountRef;
+  switch (account) {
+    case 'Accepted': return undefined;
+    case 'NotAccepted':
+      return { reason: 'AccountNotAccepted', message:
+        `The Account "${name}" is not Accepted itself.`, refusal: `its account "${name}" is not in force.` };
+    case 'OtherGateway':
+      return { reason: 'OtherGateway', message: `The Account "${name}" belongs to another gateway; its ` +
+        `gatewayNamespace says which.`, refusal: `its account "${name}" belongs to another gateway.` };
+    case 'NotFound':
+      return {
+        reason: 'AccountNotFound',
+        message: `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".` +
+          suggestedAccounts,
+        refusal: `its account "${name}" does not exist. Whoever manages this key can create it.`,
+      };
+  }
+}
