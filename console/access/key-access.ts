@@ -89,7 +89,7 @@ function readOnly(): AccessError {
   return new AccessError('Forbidden', 'You are signed in with an API key, which shows this key and changes nothing.');
 }
 
-/** The keys of a cluster; `list` returns all of them with their latest statuses. */
+/** Looks keys up in a list; `list` returns all keys with their latest statuses. */
 export function keysOfList(list: () => readonly ApiKey[]): KeyDirectory {
   return {
     findByHash: (keyHash) => list().find(({ status }) => status?.keyHash === keyHash),

@@ -125,7 +125,7 @@ function offersOf(facts: GroupFacts, gatewayNamespace: string): Offers {
 function translatedGroups({ groups, modelRoutes }: GroupFacts, gatewayNamespace: string): Map<string, TranslatedGroup> {
   const here = <T extends { readonly metadata: { readonly namespace: string } }>(objects: readonly T[]): T[] => (
     objects.filter(({ metadata }) => metadata.namespace === gatewayNamespace));
-  // in the operator's order, whose translation may then be the same one
+  // sorted as gather sorts them, so that the memo returns the operator's own translation
   const accepted = here(modelRoutes).sort(compareName);
   const all = translateGroups(here(groups), { accepted, refused: new Set(), refusedGroups: new Set() });
   return new Map(all.map((each) => [each.group.metadata.name, each]));

@@ -12,7 +12,7 @@ import { attemptsError, keyIsFull, verdictOf } from '../pipeline/failures.ts';
 import type { FailedAttempts } from '../pipeline/failures.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { readRetryAfter } from '../upstream/retry.ts';
-import { UpstreamFailure } from '../upstream/upstream.ts';
+import { namesOf, UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamRequest, UpstreamResponse, UpstreamTarget } from '../upstream/upstream.ts';
 import { channelOf, channelRemoved } from './job-channel.ts';
 import { outcomeOf } from './job-outcome.ts';
@@ -91,12 +91,6 @@ function requestError(
     if (verdict === 'credential') warn({ ...namesOf(target), status });
   }
   return attemptsError(failed, model);
-}
-
-/** The names that a target's id consists of. */
-function namesOf({ id }: UpstreamTarget): { readonly route: string; readonly channel: string } {
-  const slash = id.indexOf('/');
-  return { route: id.slice(0, slash), channel: id.slice(slash + 1) };
 }
 
 function goneAtProvider(about: JobRequest['about']): GatewayError {

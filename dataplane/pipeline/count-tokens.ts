@@ -10,7 +10,7 @@ import type { AttemptReport } from '../telemetry/call-report.ts';
 import { collectUpTo } from '../upstream/collect.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import { classify } from '../upstream/retry.ts';
-import { UpstreamFailure } from '../upstream/upstream.ts';
+import { namesOf, UpstreamFailure } from '../upstream/upstream.ts';
 import type { Authenticated, PipelineDeps, Routed } from './context.ts';
 import { platformPlanOf } from './platform-plan.ts';
 import { keyIsFull } from './failures.ts';
@@ -107,7 +107,7 @@ async function countAt(
   deps: PipelineDeps, { routed, candidate, dialect, tokenCounter }: CountRequest,
 ): Promise<number | string> {
   const { received } = routed;
-  const { target, upstreamModel, route: routeName } = candidate;
+  const { target, upstreamModel } = candidate;
   const given = requestHeaders(received.headers, target.clientHeaders);
   const platformPlan = platformPlanOf(candidate, { stream: false, headers: given });
   const headers = toPlatformHeaders(given, platformPlan);
@@ -128,7 +128,7 @@ async function countAt(
     if (response.status === 200) return tokenCounter.read(body) ?? 'cut';
     // a 404 means that the endpoint is missing, not that the model's name is wrong
     if (classify({ status: response.status }) === 'credential' && response.status !== 404)
-      deps.warn({ route: routeName, channel: target.id.slice(routeName.length + 1), status: response.status });
+      deps.warn({ ...namesOf(target), status: response.status });
     return `status_${response.status}`;
   } catch (error) {
     if (error instanceof UpstreamFailure) return error.kind.toLowerCase();

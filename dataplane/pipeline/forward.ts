@@ -13,6 +13,7 @@ import { attemptsError, keyIsFull, mayTryNextChannel, noAttempts, verdictOf } fr
 import type { FailedAttempts } from './failures.ts';
 import { runningProgress } from './consumption.ts';
 import { countRunningCall } from './new-thresholds.ts';
+import { namesOf } from '../upstream/upstream.ts';
 
 /** How long to wait for the usage figures of a stream after its client has disconnected. */
 const FIGURES_TIMEOUT_MS = 2_000;
@@ -97,8 +98,7 @@ function addFailure(
   if (failure.kind === 'Broken' && failure.failure === 'Aborted') throw new ClientDisconnected();
   failed.last = failure;
   failed.count++;
-  const { route, target } = candidate;
-  const warning = { route, channel: target.id.slice(route.length + 1) };
+  const warning = namesOf(candidate.target);
   if (failure.kind === 'Broken') {
     if (failure.connectError !== undefined) deps.warn({ ...warning, status: 0, connectError: failure.connectError });
     return;

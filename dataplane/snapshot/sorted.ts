@@ -19,7 +19,7 @@ export function compareNamed(a: Named, b: Named): number {
 
 /**
  * Pairs what differs between two lists that are sorted by `compare` and have each item once; what only one of them has
- * is paired with undefined. Unchanged items, which are nearly all, are compared by identity and not even read.
+ * is paired with undefined. Unchanged items, nearly all, are compared by identity and never read.
  */
 export function differences<T extends object>(
   before: readonly T[], after: readonly T[], compare: (a: T, b: T) => number,
@@ -41,7 +41,7 @@ export function differences<T extends object>(
   }
 }
 
-/** Below 0 if the first comes before the second; an item that is missing, at the end of its list, comes last. */
+/** Compares like `compare`; a missing item, whose list has ended, comes last. */
 function orderOf<T>(old: T | undefined, now: T | undefined, compare: (a: T, b: T) => number): number {
   if (!old) return 1;
   return now ? compare(old, now) : -1;

@@ -18,13 +18,21 @@ export function validateSnapshot(snapshot: Snapshot): SnapshotFault[] {
   const faults: SnapshotFault[] = [];
   expectUnique(faults, 'ApiKey', snapshot.keys);
   expectUnique(faults, 'Account', snapshot.accounts);
-  expectUnique(faults, 'Group', snapshot.groups);
-  expectUnique(faults, 'ModelRoute', snapshot.routes);
-  expectUnique(faults, 'PriceCatalog', snapshot.catalogs);
   validateKeys(faults, snapshot.keys);
-  validateGroups(faults, snapshot.groups);
-  for (const route of snapshot.routes) validateRoute(new FaultCollector(faults, 'ModelRoute', route), route);
-  validateCatalogs(faults, snapshot.catalogs);
+  return [...faults, ...validateOffering(snapshot)];
+}
+
+/** The faults of what is offered to keys: groups, routes and prices. */
+export function validateOffering(
+  { groups, routes, catalogs }: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>,
+): SnapshotFault[] {
+  const faults: SnapshotFault[] = [];
+  expectUnique(faults, 'Group', groups);
+  expectUnique(faults, 'ModelRoute', routes);
+  expectUnique(faults, 'PriceCatalog', catalogs);
+  validateGroups(faults, groups);
+  for (const route of routes) validateRoute(new FaultCollector(faults, 'ModelRoute', route), route);
+  validateCatalogs(faults, catalogs);
   return faults;
 }
 

@@ -123,7 +123,6 @@ function candidateOf(
   return {
     group: group.name,
     groupDisplayName: group.displayName,
-    route: route.name,
     model,
     upstreamModel: channel.renames.get(model.name) ?? model.name,
     target: channel.target,

@@ -74,7 +74,6 @@ export interface Candidate {
   /** The Direct group that serves the call: the key's own group, or a member of its Automatic group. */
   readonly group: string;
   readonly groupDisplayName: string;
-  readonly route: string;
   readonly model: ModelState;
   readonly upstreamModel: string;
   /** The provider's names of the channel's models, if they differ. */

@@ -88,6 +88,12 @@ export interface UpstreamTarget {
   readonly timeouts: UpstreamTimeouts;
 }
 
+/** The names that a target's id consists of. */
+export function namesOf({ id }: UpstreamTarget): { readonly route: string; readonly channel: string } {
+  const slash = id.indexOf('/');
+  return { route: id.slice(0, slash), channel: id.slice(slash + 1) };
+}
+
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Path and query, below the base URL. */

@@ -8,7 +8,7 @@ import { decodeObject, resourceName, SetDigest, typeUrlOf } from '../snapshot/re
 import type { SnapshotField } from '../snapshot/resources.ts';
 import type { Key, Snapshot } from '../snapshot/snapshot.gen.ts';
 import { tightensAccount, tightensKey } from '../snapshot/tightening.ts';
-import { validateOneKey, validateSnapshot } from '../snapshot/validate.ts';
+import { validateOffering, validateOneKey, validateSnapshot } from '../snapshot/validate.ts';
 import type { Edit, SnapshotEdit, ValidConfig } from '../state/compile-edit.ts';
 import { KindInventory } from './kind-inventory.ts';
 import type { CommitResult } from './kind-inventory.ts';
@@ -159,7 +159,7 @@ export class Inventory {
     }
     if (groups.staged.size + routes.staged.size + catalogs.staged.size === 0) return true;
     const offering = { groups: groups.objects(), routes: routes.objects(), catalogs: catalogs.objects() };
-    return validateSnapshot({ keys: [], accounts: [], ...offering }).length === 0;
+    return validateOffering(offering).length === 0;
   }
 
   /** True if another key has one of the key's hashes or its uid, or claims it in this round. */

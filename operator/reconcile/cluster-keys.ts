@@ -41,7 +41,7 @@ export function clusterKeys(options: ClusterKeyOptions): KeySecrets {
   return {
     joined: (resources) => resources, // the provider adds each write at once
     find(ref, { secrets }) {
-      const seenMs = writer.taken.size === 0 ? undefined : writer.taken.get(namespacedName(ref));
+      const seenMs = writer.taken.get(namespacedName(ref));
       const due = seenMs !== undefined && nowMs() - seenMs >= LOOK_AGAIN_MS;
       return due ? undefined : findSecret(secrets, ref);
     },

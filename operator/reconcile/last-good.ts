@@ -6,7 +6,8 @@ import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { compareNamed, differences } from '#snapshot/sorted.ts';
 import type { Named } from '#snapshot/sorted.ts';
-import { validateOneKey, validateSnapshot } from '#snapshot/validate.ts';
+import { validateOffering, validateOneKey, validateSnapshot } from '#snapshot/validate.ts';
+import { sameItems } from '../store/same.ts';
 import { statusId } from './status-tracker.ts';
 
 interface Publishable {
@@ -37,9 +38,12 @@ export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): P
  * Validates what has changed since the last good snapshot. Keys are not compared with each other: translate gives each
  * hash to one key, and the API server keeps names and uids unique.
  */
-function isGoodAfter(lastGood: Snapshot, { keys, groups, routes, catalogs }: Snapshot): boolean {
-  return differences(lastGood.keys, keys, compareNamed).every(([, key]) => !key || validateOneKey(key).length === 0) &&
-    validateSnapshot({ keys: [], accounts: [], groups, routes, catalogs }).length === 0;
+function isGoodAfter(lastGood: Snapshot, wanted: Snapshot): boolean {
+  const changed = differences(lastGood.keys, wanted.keys, compareNamed);
+  if (changed.some(([, key]) => key && validateOneKey(key).length > 0)) return false;
+  const isSameOffering = sameItems(lastGood.groups, wanted.groups) && sameItems(lastGood.routes, wanted.routes) &&
+    sameItems(lastGood.catalogs, wanted.catalogs);
+  return isSameOffering || validateOffering(wanted).length === 0;
 }
 
 function holdBack(snapshot: Snapshot, faulty: ReadonlySet<string>, lastGood: Snapshot | undefined): Snapshot {

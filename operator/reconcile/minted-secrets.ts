@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { formatSecret } from '../files/secret-file.ts';
 import { syncFolder, writeDurably } from '../files/write-durably.ts';
 import { findSecret, namespacedName, withSecrets } from '../store/resources.ts';
-import type { SecretObject } from '../store/resources.ts';
+import type { SecretObject, SecretRef } from '../store/resources.ts';
 import { sameEntries } from '../store/same.ts';
 import { readAllNow, readChanged, secretPath, secretsFolder } from './minted-files.ts';
 import type { ReadSecretFiles } from './minted-files.ts';
@@ -23,7 +23,7 @@ export interface MintedSecrets extends KeySecrets {
   /** Reads what has changed in the folder; resolves with whether anything differs. */
   reload(): Promise<boolean>;
   /** Deletes the file of this Secret, if it exists. */
-  discard(id: string): Promise<void>;
+  discard(ref: SecretRef): Promise<void>;
 }
 
 const OWNER_ONLY_FILE = 0o600;
@@ -52,7 +52,8 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       secrets = now;
       return true;
     },
-    async discard(id) {
+    async discard(ref) {
+      const id = namespacedName(ref);
       const secret = secrets.get(id);
       if (!secret) return;
       await rm(secretPath(folder, secret), { force: true });

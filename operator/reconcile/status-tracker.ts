@@ -156,7 +156,6 @@ interface Observation {
 
 function observeOne({ byId, update }: Entries, found: Findings, { id, nowMs, before }: Observation): void {
   const known = byId.get(id);
-  if (known?.findings === found) return;
   if (known && isUnchanged(known, found)) byId.set(id, { ...known, findings: found });
   else update(id, nextEntry(found, known ?? entryBefore(found, before?.(id))), nowMs);
 }

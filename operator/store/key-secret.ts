@@ -58,11 +58,6 @@ export function rotationOf(secret: SecretObject): number {
   return Number.isSafeInteger(rotation) && rotation > 0 ? rotation : 1;
 }
 
-/** True if the Secret lists replaced keys. */
-export function hasPreviousKeys(secret: SecretObject): boolean {
-  return secret.annotations[PREVIOUS_ANNOTATION] !== undefined;
-}
-
 /**
  * The replaced keys that are still valid, each once, the last to expire first. Unreadable entries are ignored.
  */

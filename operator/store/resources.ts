@@ -87,7 +87,7 @@ export function groupsOfKeys(keys: readonly ApiKey[]): ReadonlyMap<string, strin
   return new Map(keys.map((key) => [keyUidOf(key), key.spec.groupRef.name]));
 }
 
-/** The same view without any keys and accounts: what models and prices come from. */
+/** The same view without keys and accounts, on which models and prices do not depend. */
 export function withoutTenants(resources: Resources): Resources {
   return { ...resources, apiKeys: new Map(), accounts: new Map() };
 }

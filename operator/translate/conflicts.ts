@@ -28,14 +28,12 @@ export function findConflicts<T extends Claimant>(
   claimants: readonly T[], claimsOf: (claimant: T) => readonly string[], isWeak: IsWeak<T> = () => false,
 ): Conflicts<T> {
   const owners = new Map<string, T>();
-  let contested = false;
   for (const claimant of claimants)
     for (const claim of claimsOf(claimant)) {
       const owner = owners.get(claim);
-      contested ||= owner !== undefined && owner !== claimant;
       if (owner === undefined || goesBefore(claimant, owner, { claim, isWeak })) owners.set(claim, claimant);
     }
-  return contested ? conflictsWith(owners, claimants, claimsOf) : new Map();
+  return conflictsWith(owners, claimants, claimsOf);
 }
 
 function conflictsWith<T>(

@@ -12,7 +12,7 @@ import { compareName } from './conflicts.ts';
 import { gatherCatalog } from './price-catalog.ts';
 import type { GatheredCatalog } from './price-catalog.ts';
 import { gatherTenant } from './tenant.ts';
-import type { GatheredTenant } from './tenant.ts';
+import type { GatheredTenant, GatherOptions } from './tenant.ts';
 import { refuseInvalid } from './translated.ts';
 
 /** This gateway's objects. */
@@ -26,11 +26,6 @@ export interface TranslationInput {
   readonly malformed: readonly Findings[];
   /** Platform objects outside of the gateway's namespace. */
   readonly misplaced: readonly Findings[];
-}
-
-interface GatherOptions {
-  readonly gatewayNamespace: string;
-  readonly nowMs: number;
 }
 
 /** Skips the keys and accounts of other gateways, and the platform objects in their namespaces. */

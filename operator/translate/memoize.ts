@@ -1,7 +1,7 @@
 /**
- * [P] Memoizes a result per source object while its other inputs are identical. Nothing changes objects and lists, so
- * identity implies equality: an edit of one among ten thousand keys translates only this key again, and puts together
- * only the keys of its namespace.
+ * [P] Memoizes a result per source object while its other inputs are identical. Objects and lists are never modified,
+ * so identity implies equality: an edit of one among ten thousand keys translates only this key and reassembles only
+ * its namespace.
  */
 import { sameItems } from '../store/same.ts';
 

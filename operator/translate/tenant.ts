@@ -5,7 +5,7 @@
 import type { Account, ApiKey } from '#crds/types.gen.ts';
 import type { Account as AccountMessage, Key } from '#snapshot/snapshot.gen.ts';
 import type { Findings } from '../status/findings.ts';
-import { secretNameOf, hasPreviousKeys } from '../store/key-secret.ts';
+import { secretNameOf } from '../store/key-secret.ts';
 import { accountIdOf, freezeDeep } from '../store/resources.ts';
 import type { MalformedObject, Resources, SecretObject } from '../store/resources.ts';
 import { translateAccount } from './account.ts';
@@ -17,12 +17,14 @@ import { hashesOf, isPreviousHash, readKeyMaterial } from './key-material.ts';
 import type { GatheredKey } from './key-material.ts';
 import { memoize } from './memoize.ts';
 
-/** A result that depends on the time, and when it holds. */
+/** A result that depends on the time, valid from `fromMs` until before `untilMs`. */
 interface Timed {
   readonly fromMs: number;
   /** Infinity: for ever. */
   readonly untilMs: number;
 }
+
+type TimedKey = GatheredKey & Timed;
 
 /** One namespace's keys and accounts, both sorted by name. */
 export interface GatheredTenant extends Timed {
@@ -39,31 +41,27 @@ export interface GatheredTenant extends Timed {
   readonly otherGateways: ReadonlySet<string>;
 }
 
-interface GatherOptions {
+export interface GatherOptions {
   readonly gatewayNamespace: string;
   readonly nowMs: number;
 }
 
-const NO_KEYS: readonly ApiKey[] = Object.freeze([]);
-const NO_ACCOUNTS: readonly Account[] = Object.freeze([]);
-const NO_MALFORMED: readonly MalformedObject[] = Object.freeze([]);
+const NONE: readonly never[] = Object.freeze([]);
 const NO_CONFLICTS: Conflicts<GatheredKey> = new Map();
 const NO_SECRETS: ReadonlyMap<string, SecretObject> = new Map();
 
-const gatheredTenants = memoize<readonly ApiKey[], GatheredTenant>();
-const gatheredKeys = memoize<ApiKey, GatheredKey>();
+const gatheredTenants = memoize<readonly (ApiKey | Account)[], GatheredTenant>();
+const gatheredKeys = memoize<ApiKey, TimedKey>();
 
-/**
- * Gathers a namespace. Namespaces without keys share one entry of the memo and are gathered each time, which costs next
- * to nothing.
- */
+/** Gathers a namespace that has keys or accounts. */
 export function gatherTenant(namespace: string, resources: Resources, options: GatherOptions): GatheredTenant {
-  const apiKeys = resources.apiKeys.get(namespace) ?? NO_KEYS;
-  const accounts = resources.accounts.get(namespace) ?? NO_ACCOUNTS;
+  const apiKeys: readonly ApiKey[] = resources.apiKeys.get(namespace) ?? NONE;
+  const accounts: readonly Account[] = resources.accounts.get(namespace) ?? NONE;
   const secrets = resources.secrets.get(namespace) ?? NO_SECRETS;
-  const malformed = resources.malformed?.get(namespace) ?? NO_MALFORMED;
+  const malformed: readonly MalformedObject[] = resources.malformed?.get(namespace) ?? NONE;
   const { gatewayNamespace, nowMs } = options;
-  return gatheredTenants(apiKeys, [namespace, accounts, secrets, malformed, gatewayNamespace], () => {
+  const source = apiKeys.length > 0 ? apiKeys : accounts;
+  return gatheredTenants(source, [apiKeys, accounts, secrets, malformed, gatewayNamespace], () => {
     const isOurs = ({ spec }: ApiKey | Account): boolean => spec.gatewayNamespace === gatewayNamespace;
     const foreign = [...apiKeys, ...accounts].filter((object) => !isOurs(object));
     const keys = apiKeys.filter(isOurs).sort(compareName).map((apiKey) =>
@@ -78,19 +76,20 @@ export function gatherTenant(namespace: string, resources: Resources, options: G
       foreignAccounts: new Set(accounts.filter((account) => !isOurs(account)).map(nameOf)),
       otherGateways: new Set(foreign.map(({ spec }) => spec.gatewayNamespace)),
       fromMs: nowMs,
-      untilMs: earliest(keys.flatMap(({ material }) =>
-        material.state === 'Present' ? material.previous.map(({ notAfterMs }) => notAfterMs) : []), nowMs),
+      untilMs: earliest(keys.map(({ untilMs }) => untilMs), nowMs),
     };
   }, holdsAt(nowMs));
 }
 
-function gatherKey(apiKey: ApiKey, secret: SecretObject | undefined, nowMs: number): GatheredKey {
-  // with the time, because previous keys expire
-  const inputs = secret && hasPreviousKeys(secret) ? [secret, nowMs] : [secret];
-  return gatheredKeys(apiKey, inputs, () => {
+function gatherKey(apiKey: ApiKey, secret: SecretObject | undefined, nowMs: number): TimedKey {
+  return gatheredKeys(apiKey, [secret], () => {
     const material = readKeyMaterial(apiKey, secret, nowMs);
-    return { metadata: apiKey.metadata, apiKey, account: accountIdOf(apiKey), material, hashes: hashesOf(material) };
-  });
+    const previous = material.state === 'Present' ? material.previous : [];
+    return {
+      metadata: apiKey.metadata, apiKey, account: accountIdOf(apiKey), material, hashes: hashesOf(material),
+      fromMs: nowMs, untilMs: earliest(previous.map(({ notAfterMs }) => notAfterMs), nowMs),
+    };
+  }, holdsAt(nowMs));
 }
 
 /** Decides between keys that claim the same hash. Counts the hashes first: one is hardly ever claimed twice. */

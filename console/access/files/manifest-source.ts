@@ -4,7 +4,6 @@ import type { TimerClock } from '../../../operator/clock.ts';
 import type { MintedSecrets } from '../../../operator/reconcile/minted-secrets.ts';
 import { statusId } from '../../../operator/reconcile/status-tracker.ts';
 import type { StatusTracker } from '../../../operator/reconcile/status-tracker.ts';
-import { findSecret, namespacedName } from '../../../operator/store/resources.ts';
 import type { ManifestSource } from './source.ts';
 
 interface SourceParts {
@@ -42,10 +41,9 @@ export function createManifestSource(parts: SourceParts): ManifestSource {
     },
     statusOf: (object) => tracker.get(statusId(object))?.status,
     readSpending: freshSpending(parts),
-    secretOf: (ref) =>
-      findSecret(provider.resources.secrets, ref) ?? minted.secrets.get(namespacedName(ref)),
+    secretOf: (ref) => minted.find(ref, provider.resources),
     async discardSecret(ref) {
-      await minted.discard(namespacedName(ref));
+      await minted.discard(ref);
       parts.onKeysChanged();
     },
   };

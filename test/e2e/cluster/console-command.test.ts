@@ -134,7 +134,7 @@ describe.skipIf(missing)('mgw operator --console', () => {
     assert.ok(kept.length < 200 && !kept.includes(cluster.server.token), kept);
   });
 
-  it('lets in who has a key that was made meanwhile, and no more who has the one before', async () => {
+  it('admits a key made while the operator runs, and no longer the key it replaced', async () => {
     const [replica] = replicas;
     assert.ok(replica);
     const keyOtherThan = async (before: string): Promise<string> => until('the key', async () => {

@@ -287,7 +287,7 @@ test('generated keys stand beside those of manifests', async (t) => {
   assert.deepEqual(namesIn(minted.joined(manifests())), namesIn(made), 'without it again');
 
   const [name = ''] = namesIn(made);
-  await minted.discard(`team-a/${name}`);
+  await minted.discard({ namespace: 'team-a', name });
   assert.deepEqual(namesIn(minted.joined(manifests())), []);
 
   await mint(manifests());
