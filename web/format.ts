@@ -12,8 +12,7 @@ export function formatUsd(nanoUsd: bigint, places = 2): string {
   const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
   const rounded = (2n * magnitude + unit) / (2n * unit) * unit;
   const [, fraction = ''] = formatDecimal(rounded, places).split('.');
-  return `${nanoUsd < 0n &&
-    rounded > 0n ? '−' : ''}$${(rounded / ONE_E9).toLocaleString('en-US')}${places > 0 ? `.${fraction}` : ''}`;
+  return `${nanoUsd < 0n && rounded > 0n ? '−' : ''}$${(rounded / ONE_E9).toLocaleString('en-US')}${places > 0 ? `.${fraction}` : ''}`;
 }
 
 /** Like `formatUsd`, but rounded down, for what remains: it never promises more than there is. */
@@ -39,18 +38,14 @@ export function formatExactUsd(nanoUsd: bigint): string {
  * Renders money. Without `places`: cents from one dollar, hundredths of a cent below it, and "< $0.0001" below those.
  */
 export function renderUsd(nanoUsd: bigint, places?: number): Html {
-  return html`<data class="money" value="${formatDecimal(
-    nanoUsd, 2,
-  )}" title="${formatExactUsd(nanoUsd)}">${formatShortUsd(nanoUsd, places)}</data>`;
+  return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}">${formatShortUsd(nanoUsd, places)}</data>`;
 }
 
 /** Renders what remains of a limit: rounded down, and never below zero. */
 export function renderRemaining(nanoUsd: bigint, places?: number): Html {
   const left = nanoUsd < 0n ? 0n : nanoUsd;
   const shown = formatUsdDown(left, places ?? (left < 100_000_000n ? 4 : 2));
-  return html`<data class="money" value="${formatDecimal(
-    nanoUsd, 2,
-  )}" title="${formatExactUsd(nanoUsd)}">${shown}</data>`;
+  return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}">${shown}</data>`;
 }
 
 /** The text of `renderUsd`. */

@@ -53,8 +53,7 @@ export function renderHome({ origin, consoleUrl }: HomeFacts, site: HomeSite): s
 <body class="public">
 <header>
 <h1>${site.title}</h1>
-<p class="lede">A gateway for model APIs. With a key of this gateway, which starts with <code>sk-</code>, the official \
-SDKs of OpenAI and Anthropic call all of its models.</p>
+<p class="lede">A gateway for model APIs. With a key of this gateway, which starts with <code>sk-</code>, the official SDKs of OpenAI and Anthropic call all of its models.</p>
 </header>
 <main class="prices">
 <dl class="facts home-facts">
@@ -71,6 +70,5 @@ ${consoleUrl === undefined ? NOTHING : html`<dt>Your keys and credit</dt><dd><a 
 }
 
 function renderAddress(id: string, label: string, address: string): Html {
-  return html`<dt>${label}</dt><dd><code id="base-${id}">${address}</code> <button type="button" class="button small" \
-data-copy="base-${id}" hidden>Copy<span class="vh"> ${label}</span></button></dd>`;
+  return html`<dt>${label}</dt><dd><code id="base-${id}">${address}</code> <button type="button" class="button small" data-copy="base-${id}" hidden>Copy<span class="vh"> ${label}</span></button></dd>`;
 }

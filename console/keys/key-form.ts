@@ -30,9 +30,7 @@ function changedMeanwhile(field: EditField, others: readonly ConcurrentChange[])
   if (!change) return NOTHING;
   return html`<p class="key-theirs"><b>Changed meanwhile</b> to <q>${change.now}</q>${change.was === undefined
     ? NOTHING
-    : html`; it was <q>${change.was}</q>`}. ${change.typed === undefined
-      ? 'That is what the form shows now.'
-      : 'The form keeps what you typed.'}</p>`;
+    : html`; it was <q>${change.was}</q>`}. ${change.typed === undefined ? 'That is what the form shows now.' : 'The form keeps what you typed.'}</p>`;
 }
 
 const PERIOD_LABELS = { Never: 'Never', Daily: 'Every day', Monthly: 'Every month' } as const;
@@ -68,21 +66,14 @@ ${renderEnabled(view)}`;
 export const MORE_FIELDS: readonly KeyField[] = ['models', 'expires', 'maxConcurrency', 'whenShort', 'enabled'];
 
 function renderEnabled({ form, errors, others }: KeyFormView): Html {
-  return html`<div class="field"><label class="choice key-enabled" for="${fieldId('enabled')}">\
-<input type="checkbox" class="switch" role="switch" id="${fieldId('enabled')}" name="enabled" value="true"${flag(
-  'checked', form.enabled,
-)}${describedBy('enabled', errors, true)}>\
-<span>Enabled</span></label>
-${renderHint('enabled', 'When off, new calls are refused at once; running ones finish.')}\
-${changedMeanwhile('enabled', others)}
+  return html`<div class="field"><label class="choice key-enabled" for="${fieldId('enabled')}"><input type="checkbox" class="switch" role="switch" id="${fieldId('enabled')}" name="enabled" value="true"${flag('checked', form.enabled)}${describedBy('enabled', errors, true)}><span>Enabled</span></label>
+${renderHint('enabled', 'When off, new calls are refused at once; running ones finish.')}${changedMeanwhile('enabled', others)}
 ${renderErrors('enabled', errors)}</div>`;
 }
 
 function renderQuota({ form, errors, others }: KeyFormView): Html {
   const radio = (value: string, label: string, on: boolean): Html => (
-    html`<label class="choice"><input type="radio" name="quota" value="${value}"${flag(
-      'checked', on,
-    )}><span>${label}</span></label>`);
+    html`<label class="choice"><input type="radio" name="quota" value="${value}"${flag('checked', on)}><span>${label}</span></label>`);
   return html`<fieldset class="choices key-quota" id="key-quota"><legend>Quota</legend>
 <p class="hint">What this key may spend, besides what its account has.</p>
 ${radio('Unlimited', 'Unlimited', !form.limited)}
@@ -91,12 +82,9 @@ ${radio('Limited', 'A limit in US dollars', form.limited)}
 ${textField({
     field: 'limitUsd', label: html`<span class="vh">Limit in US dollars</span>`, value:
       form.limitUsd, errors, prefix: '$', suffix: 'USD', short: true,
-    attributes: html` type="text" inputmode="decimal" autocomplete="off" spellcheck="false" placeholder="25.00" \
-maxlength="20"`, below: changedMeanwhile('limit', others),
+    attributes: html` type="text" inputmode="decimal" autocomplete="off" spellcheck="false" placeholder="25.00" maxlength="20"`, below: changedMeanwhile('limit', others),
   })}
-${selectField({ field: 'period', label: 'Resets', value: form.period, errors, options: PERIODS.map((value) => ({
-  value, label: PERIOD_LABELS[value],
-})), hint: 'At midnight or on the 1st, UTC.', below: changedMeanwhile('period', others) })}
+${selectField({ field: 'period', label: 'Resets', value: form.period, errors, options: PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value], })), hint: 'At midnight or on the 1st, UTC.', below: changedMeanwhile('period', others) })}
 </div></fieldset>`;
 }
 
@@ -141,9 +129,7 @@ function renderGroups({ form, errors, groups, others }: KeyFormView): Html {
         changedMeanwhile('group', others),
     });
   }
-  return html`<fieldset class="choices key-groups" id="${fieldId('group')}" tabindex="-1"${describedBy(
-    'group', errors, false,
-  )}><legend>Group</legend>
+  return html`<fieldset class="choices key-groups" id="${fieldId('group')}" tabindex="-1"${describedBy('group', errors, false)}><legend>Group</legend>
 <p class="hint">Decides the models, and multiplies their prices.</p>
 ${groups.map((group, index) => renderChoice(group, index, form.group))}
 ${changedMeanwhile('group', others)}${renderErrors('group', errors)}</fieldset>`;
@@ -153,20 +139,14 @@ function renderChoice(group: GroupChoice, index: number, chosen: string): Html {
   const id = `group-${index}`;
   return html`<div class="key-group"${group.onlyIn === undefined
     ? NOTHING
-    : html` data-namespaces="${group.onlyIn.join(' ')}"`}><label class="choice" for="${id}">\
-<input type="radio" id="${id}" name="group" value="${group.name}" required${flag('checked', group.name === chosen)}>\
-<span class="key-group-name"><bdi>${group.displayName}</bdi>${group.displayName === group.name
+    : html` data-namespaces="${group.onlyIn.join(' ')}"`}><label class="choice" for="${id}"><input type="radio" id="${id}" name="group" value="${group.name}" required${flag('checked', group.name === chosen)}><span class="key-group-name"><bdi>${group.displayName}</bdi>${group.displayName === group.name
   ? NOTHING
-  : html` <small class="mono"><bdi>${group.name}</bdi></small>`}</span>\
-${group.ratio === '' ? NOTHING : html`<span class="key-group-ratio" title="Every price is multiplied by \
-${group.ratio}">× ${group.ratio}</span>`}</label>
+  : html` <small class="mono"><bdi>${group.name}</bdi></small>`}</span>${group.ratio === '' ? NOTHING : html`<span class="key-group-ratio" title="Every price is multiplied by ${group.ratio}">× ${group.ratio}</span>`}</label>
 ${group.warning === undefined
   ? NOTHING
   : html`<p class="key-group-note warn">${group.warning}</p>`}${group.onlyIn === undefined
   ? NOTHING
-  : html`<p class="key-group-note key-group-only">Only for keys of ${group.onlyIn.join(
-    ', ',
-  )}.</p>`}${renderGroupModels(group)}</div>`;
+  : html`<p class="key-group-note key-group-only">Only for keys of ${group.onlyIn.join(', ')}.</p>`}${renderGroupModels(group)}</div>`;
 }
 
 function renderGroupModels({ models, warning }: GroupChoice): Html {
@@ -177,23 +157,16 @@ function renderGroupModels({ models, warning }: GroupChoice): Html {
   const names = (list: readonly string[]): Html =>
     html`<ul class="tags">${list.map((name) => html`<li class="badge"><bdi>${name}</bdi></li>`)}</ul>`;
   if (few) return html`<div class="key-group-note">${names(models)}</div>`;
-  return html`<div class="key-group-note">${names(models.slice(0, MODELS_SHOWN))}\
-<details class="fold"><summary>${pluralize(
-  models.length - MODELS_SHOWN, 'more model',
-)}</summary>${names(models.slice(MODELS_SHOWN))}</details></div>`;
+  return html`<div class="key-group-note">${names(models.slice(0, MODELS_SHOWN))}<details class="fold"><summary>${pluralize(models.length - MODELS_SHOWN, 'more model')}</summary>${names(models.slice(MODELS_SHOWN))}</details></div>`;
 }
 
 /** Boxes to tick for the models of the groups that can be chosen, or lines to type in where they are not known. */
 function renderModels(view: KeyFormView): Html {
   const { form, errors, groups, others } = view;
   const radio = (value: string, label: string, on: boolean): Html => (
-    html`<label class="choice"><input type="radio" name="allowed" value="${value}"${flag(
-      'checked', on,
-    )}><span>${label}</span></label>`);
+    html`<label class="choice"><input type="radio" name="allowed" value="${value}"${flag('checked', on)}><span>${label}</span></label>`);
   const known = groups.some(({ models }) => models.length > 0);
-  return html`<fieldset class="choices key-models" id="${fieldId('models')}" tabindex="-1"${describedBy(
-    'models', errors, false,
-  )}><legend>Models</legend>
+  return html`<fieldset class="choices key-models" id="${fieldId('models')}" tabindex="-1"${describedBy('models', errors, false)}><legend>Models</legend>
 ${radio('All', 'All models of the group, including later ones', !form.restricted)}
 ${radio('Some', 'Only these', form.restricted)}
 <div class="key-models-more">${known ? renderBoxes(view, groups) : renderLines(view)}</div>
@@ -212,20 +185,12 @@ function renderBoxes({ form }: KeyFormView, groups: readonly GroupChoice[]): Htm
   ) => {
     const groupNames = holders.get(name);
     const note = groupNames === undefined ? 'in none of these groups' : groupNames.join(', ');
-    return html`<label class="choice" data-groups="${(groupNames ?? []).join(
-      ' ',
-    )}"><input type="checkbox" name="model" value="${name}"${flag('checked', form.models.includes(name))}>\
-<span><bdi class="mono">${name}</bdi>${single &&
+    return html`<label class="choice" data-groups="${(groupNames ?? []).join(' ')}"><input type="checkbox" name="model" value="${name}"${flag('checked', form.models.includes(name))}><span><bdi class="mono">${name}</bdi>${single &&
   groupNames !== undefined ? NOTHING : html` <small class="key-model-groups">${note}</small>`}</span></label>`;
   })}</div>`;
 }
 
 function renderLines({ form, errors }: KeyFormView): Html {
-  return html`<div class="field"><label for="models-text" class="vh">Models, one per line</label>${renderHint(
-    'models', 'One name per line, exactly as the price page has them.',
-  )}\
-<textarea id="models-text" name="models" rows="4" class="mono" spellcheck="false" autocapitalize="off"${describedBy(
-  'models', errors, true,
-)}>
+  return html`<div class="field"><label for="models-text" class="vh">Models, one per line</label>${renderHint('models', 'One name per line, exactly as the price page has them.')}<textarea id="models-text" name="models" rows="4" class="mono" spellcheck="false" autocapitalize="off"${describedBy('models', errors, true)}>
 ${preformatted(form.models.join('\n'))}</textarea></div>`;
 }

@@ -36,8 +36,7 @@ ${renderConditions(apiKey.status?.conditions ?? [])}</section>`;
 /** Why calls are refused, or will be soon. */
 function renderStatusNotice({ tone, label, message }: KeyStatusFinding): Html {
   if (message === '') return NOTHING;
-  return html`<div class="notice${tone === 'bad' || tone === 'warn' ? ` ${tone}` : ''}" id="key-status-reason"><p>\
-<b>${label}.</b> ${message}</p></div>`;
+  return html`<div class="notice${tone === 'bad' || tone === 'warn' ? ` ${tone}` : ''}" id="key-status-reason"><p><b>${label}.</b> ${message}</p></div>`;
 }
 
 const PERIOD_WORDS = { Never: '', Daily: ' today', Monthly: ' this month' } as const;
@@ -48,25 +47,17 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
   const { period } = apiKey.spec.quota;
   return html`<dl class="figures" id="key-figures">
 <div><dt>Status</dt><dd id="key-status">${renderStatusDot(finding)}</dd></div>
-<div><dt>Remaining${PERIOD_WORDS[period]}</dt><dd>${facts.remainingNanoUsd === undefined
-  ? 'Unlimited'
-  : renderRemaining(facts.remainingNanoUsd)}<small>${facts.limitNanoUsd === undefined
-  ? 'by this key; its account pays'
-  : AGAIN[period] || 'of its limit'}</small>${changeLimit}</dd></div>
+<div><dt>Remaining${PERIOD_WORDS[period]}</dt><dd>${facts.remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(facts.remainingNanoUsd)}<small>${facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit'}</small>${changeLimit}</dd></div>
 <div><dt>Spent${PERIOD_WORDS[period]}</dt><dd>${renderUsd(facts.spentNanoUsd)}${renderShare(facts)}${period === 'Never'
   ? NOTHING
   : html`<small>${renderUsd(facts.totalSpentNanoUsd)} in total</small>`}</dd></div>
-<div><dt>Last call</dt><dd class="key-moment">${facts.lastUsedMs === undefined
-  ? 'None yet'
-  : renderTime(facts.lastUsedMs, 'minute')}</dd></div>
+<div><dt>Last call</dt><dd class="key-moment">${facts.lastUsedMs === undefined ? 'None yet' : renderTime(facts.lastUsedMs, 'minute')}</dd></div>
 </dl>`;
 }
 
 function renderShare({ spentNanoUsd, limitNanoUsd }: KeyFacts): Html {
   if (limitNanoUsd === undefined) return html`<small>no limit</small>`;
-  return html`<small>of ${renderUsd(limitNanoUsd)}</small>${renderBar({
-    part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd),
-  })}`;
+  return html`<small>of ${renderUsd(limitNanoUsd)}</small>${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd), })}`;
 }
 
 /** As the status has it: from 80 % on, and at the limit. */
@@ -102,11 +93,9 @@ function renderConditions(conditions: readonly Condition[]): Html {
   if (conditions.length === 0) return NOTHING;
   return html`<details class="fold key-conditions"><summary>Conditions in Kubernetes</summary>
 <div class="table-box" tabindex="0" role="region" aria-label="Conditions"><table class="table">
-<thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Reason</th><th scope="col">Message</th>\
-<th scope="col">Since</th></tr></thead>
+<thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Reason</th><th scope="col">Message</th><th scope="col">Since</th></tr></thead>
 <tbody>${conditions.map(({ type, status, reason, message, lastTransitionTime }) => html`
-<tr><th scope="row">${type}</th><td>${status}</td><td>${reason}</td><td class="wrap">${message}</td>\
-<td>${timeOf(lastTransitionTime)}</td></tr>`)}</tbody>
+<tr><th scope="row">${type}</th><td>${status}</td><td>${reason}</td><td class="wrap">${message}</td><td>${timeOf(lastTransitionTime)}</td></tr>`)}</tbody>
 </table></div></details>`;
 }
 

@@ -39,8 +39,7 @@ export function renderKeysTable({ rows, query, rights, nowMs }: KeysTable): Html
     [spentNanoUsd, remainingNanoUsd]));
   return html`<div class="table-box keys-box"><table class="table cards keys-table" id="keys-table">
 <caption class="vh">API keys with what they have spent and their status</caption>
-<thead><tr>${KEY_COLUMNS.map((column) =>
-  heading(column, query))}<th scope="col"><span class="vh">Actions</span></th></tr></thead>
+<thead><tr>${KEY_COLUMNS.map((column) => heading(column, query))}<th scope="col"><span class="vh">Actions</span></th></tr></thead>
 <tbody>${rows.map((row) => renderRow(row, { rights, nowMs, places }))}</tbody>
 </table></div>`;
 }
@@ -63,22 +62,9 @@ interface RowContext {
 function renderRow({ facts, finding, group }: KeyRow, { rights, nowMs, places }: RowContext): Html {
   const { metadata: { namespace, name }, status } = facts.apiKey;
   return html`
-<tr data-key="${namespace}/${name}">\
-<th scope="row" class="main"><a href="${keyPath(
-  facts.apiKey,
-)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi>${status?.keyPrefix === undefined
+<tr data-key="${namespace}/${name}"><th scope="row" class="main"><a href="${keyPath(facts.apiKey)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi>${status?.keyPrefix === undefined
   ? NOTHING
-  : html` · <code>${status.keyPrefix}…</code>`}</small></th>\
-<td data-label="Status">${renderStatusMark(finding)}</td>\
-<td data-label="Enabled">${enabledSwitch(facts, rights.change.has(namespace))}</td>\
-<td data-label="Group" class="keys-group"><bdi>${group}</bdi></td>\
-<td data-label="Spent of limit">${spentOfLimit(facts, places)}</td>\
-<td data-label="Remaining" class="num">${remaining(facts, places)}</td>\
-<td data-label="Last used">${facts.lastUsedMs === undefined
-  ? none('Never')
-  : renderTime(facts.lastUsedMs, 'minute')}</td>\
-<td data-label="Expires">${expires(facts, nowMs)}</td>\
-<td class="cell-actions">${actions(facts, rights)}</td></tr>`;
+  : html` · <code>${status.keyPrefix}…</code>`}</small></th><td data-label="Status">${renderStatusMark(finding)}</td><td data-label="Enabled">${enabledSwitch(facts, rights.change.has(namespace))}</td><td data-label="Group" class="keys-group"><bdi>${group}</bdi></td><td data-label="Spent of limit">${spentOfLimit(facts, places)}</td><td data-label="Remaining" class="num">${remaining(facts, places)}</td><td data-label="Last used">${facts.lastUsedMs === undefined ? none('Never') : renderTime(facts.lastUsedMs, 'minute')}</td><td data-label="Expires">${expires(facts, nowMs)}</td><td class="cell-actions">${actions(facts, rights)}</td></tr>`;
 }
 
 function none(text: string): Html {
@@ -88,22 +74,14 @@ function none(text: string): Html {
 /** Works without scripts: a button of the one form for all switches. */
 function enabledSwitch({ apiKey }: KeyFacts, may: boolean): Html {
   const { metadata: { namespace, name }, spec: { enabled } } = apiKey;
-  return html`<button type="submit" class="switch" role="switch" aria-checked="${String(
-    enabled,
-  )}" aria-label="${name} in ${namespace} is enabled" form="${SWITCH_FORM}" \
-formaction="${keyPath(apiKey, 'enabled')}" name="to" value="${switchValue(apiKey)}"${may
+  return html`<button type="submit" class="switch" role="switch" aria-checked="${String(enabled)}" aria-label="${name} in ${namespace} is enabled" form="${SWITCH_FORM}" formaction="${keyPath(apiKey, 'enabled')}" name="to" value="${switchValue(apiKey)}"${may
   ? NOTHING
   : html` title="You may not change keys in ${namespace}"`}${flag('disabled', !may)}></button>`;
 }
 
 function spentOfLimit({ spentNanoUsd, limitNanoUsd }: KeyFacts, places: number): Html {
-  if (limitNanoUsd === undefined) return html`<div class="meter"><div><span>${renderUsd(
-    spentNanoUsd, places,
-  )}</span><span class="soft">no limit</span></div></div>`;
-  return html`<div class="meter"><div><span>${renderUsd(
-    spentNanoUsd, places,
-  )}</span><span class="soft">of ${formatShortUsd(limitNanoUsd)}</span></div>\
-${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}</div>`;
+  if (limitNanoUsd === undefined) return html`<div class="meter"><div><span>${renderUsd(spentNanoUsd, places)}</span><span class="soft">no limit</span></div></div>`;
+  return html`<div class="meter"><div><span>${renderUsd(spentNanoUsd, places)}</span><span class="soft">of ${formatShortUsd(limitNanoUsd)}</span></div>${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}</div>`;
 }
 
 function remaining({ remainingNanoUsd, apiKey: { spec: { quota } } }: KeyFacts, places: number): Html {
@@ -126,8 +104,5 @@ function actions({ apiKey }: KeyFacts, { create, change, remove }: KeyRights): H
   const link = (label: string, href: string, tone = ''): Html =>
     html`<a class="button plain small${tone}" href="${href}">${label}${of}</a>`;
   const mayChange = change.has(namespace);
-  return html`${mayChange ? link('Edit', keyPath(apiKey, 'settings')) : NOTHING}\
-${create.includes(namespace) ? link('Copy', copyPath(apiKey)) : NOTHING}\
-${mayChange && apiKey.spec.key.type === 'Generated' ? link('Rotate', keyPath(apiKey, 'rotate')) : NOTHING}\
-${remove.has(namespace) ? link('Delete', keyPath(apiKey, 'delete'), ' danger') : NOTHING}`;
+  return html`${mayChange ? link('Edit', keyPath(apiKey, 'settings')) : NOTHING}${create.includes(namespace) ? link('Copy', copyPath(apiKey)) : NOTHING}${mayChange && apiKey.spec.key.type === 'Generated' ? link('Rotate', keyPath(apiKey, 'rotate')) : NOTHING}${remove.has(namespace) ? link('Delete', keyPath(apiKey, 'delete'), ' danger') : NOTHING}`;
 }

@@ -26,8 +26,7 @@ export interface NewKeyView extends KeyFormView {
   readonly csrf: string;
 }
 
-const NAME = html` type="text" required maxlength="253" autocomplete="off" autocapitalize="off" spellcheck="false" \
-autofocus`;
+const NAME = html` type="text" required maxlength="253" autocomplete="off" autocapitalize="off" spellcheck="false" autofocus`;
 const OBJECT_NAME = html` type="text" maxlength="253" autocomplete="off" autocapitalize="off" spellcheck="false"`;
 /** With more accounts than this, the form has a text field instead of a list. */
 const MAX_LISTED = 200;
@@ -49,8 +48,7 @@ ${renderMainFields(view)}
 <p class="hint">Models, expiry, concurrent calls, and where the key comes from.</p>
 <div class="form key-fields">${renderMoreFields(view)}
 ${renderOrigin(form, errors)}</div></details>
-<div class="form-actions"><button type="submit" class="button primary">Create key</button>\
-<a class="button" href="/keys">Cancel</a></div>
+<div class="form-actions"><button type="submit" class="button primary">Create key</button><a class="button" href="/keys">Cancel</a></div>
 </form>`;
 }
 
@@ -65,9 +63,7 @@ function showsMore({ form, errors }: NewKeyView): boolean {
 function renderAccount(view: NewKeyView): Html {
   const { payers, form } = view;
   if (payers === undefined) return renderTypedAccount(view);
-  return html`<input type="hidden" name="namespace" value="${form.namespace}">\
-${payers.length > MAX_LISTED ? renderAccountSearch(view, payers) : renderAccountList(view, payers)}\
-${renderWithoutAccount(view)}`;
+  return html`<input type="hidden" name="namespace" value="${form.namespace}">${payers.length > MAX_LISTED ? renderAccountSearch(view, payers) : renderAccountList(view, payers)}${renderWithoutAccount(view)}`;
 }
 
 function renderWithoutAccount({ withoutAccount, form }: NewKeyView): Html {
@@ -77,9 +73,7 @@ function renderWithoutAccount({ withoutAccount, form }: NewKeyView): Html {
   const words = asked || withoutAccount.length === 1
     ? html`The namespace <bdi>${asked ? form.namespace : first}</bdi> has no account.`
     : html`${withoutAccount.length} of your namespaces have no account.`;
-  return html`<p class="hint" id="without-account">${words} <a href="/wallet/new?next=key&amp;namespace=${asked
-    ? form.namespace
-    : first}">Create account</a></p>`;
+  return html`<p class="hint" id="without-account">${words} <a href="/wallet/new?next=key&amp;namespace=${asked ? form.namespace : first}">Create account</a></p>`;
 }
 
 const ACCOUNT_HINT = 'Pays for the calls. It cannot be changed later.';
@@ -87,12 +81,8 @@ const ACCOUNT_HINT = 'Pays for the calls. It cannot be changed later.';
 function renderAccountList({ errors, chosenPayer, namespaces }: NewKeyView, payers: readonly Payer[]): Html {
   const known = payers.some((payer) => idOf(payer) === chosenPayer);
   return html`<div class="field"><label for="${fieldId('account')}">Account</label>
-${renderHint('account', ACCOUNT_HINT)}<select id="${fieldId('account')}" name="account" required${describedBy(
-  'account', errors, true,
-)}>${known ? NOTHING : html`<option value="">Choose an account</option>`}${payers.map((payer) =>
-  html`<option value="${idOf(payer)}" data-namespace="${payer.namespace}"${flag(
-    'selected', idOf(payer) === chosenPayer,
-  )}>${payerLabel(payer, namespaces.length > 1)}</option>`)}</select>
+${renderHint('account', ACCOUNT_HINT)}<select id="${fieldId('account')}" name="account" required${describedBy('account', errors, true)}>${known ? NOTHING : html`<option value="">Choose an account</option>`}${payers.map((payer) =>
+  html`<option value="${idOf(payer)}" data-namespace="${payer.namespace}"${flag('selected', idOf(payer) === chosenPayer)}>${payerLabel(payer, namespaces.length > 1)}</option>`)}</select>
 ${renderErrors('account', errors)}</div>`;
 }
 
@@ -103,8 +93,7 @@ function payerLabel({ namespace, name, balanceNanoUsd }: Payer, several: boolean
 
 function renderAccountSearch({ errors, chosenPayer }: NewKeyView, payers: readonly Payer[]): Html {
   return html`${textField({
-    field: 'account', label: 'Account', value: chosenPayer, errors, attributes: html`${OBJECT_NAME} required \
-list="payers" placeholder="namespace/name"`, hint: ACCOUNT_HINT,
+    field: 'account', label: 'Account', value: chosenPayer, errors, attributes: html`${OBJECT_NAME} required list="payers" placeholder="namespace/name"`, hint: ACCOUNT_HINT,
   })}<datalist id="payers">${payers.map((payer) =>
     html`<option value="${idOf(payer)}">${payerLabel(payer, true)}</option>`)}</datalist>`;
 }
@@ -117,12 +106,7 @@ function renderTypedAccount({ form, errors, namespaces }: NewKeyView): Html {
   });
   if (namespaces.length === 1)
     return html`<input type="hidden" name="namespace" value="${form.namespace}">${account}`;
-  return html`${selectField({
-    field: 'namespace', label: 'Namespace', value: form.namespace, errors, options: [
-      ...form.namespace === '' ? [{ value: '', label: 'Choose a namespace' }] : [],
-      ...namespaces.map((value) => ({ value, label: value })),
-    ],
-  })}
+  return html`${selectField({ field: 'namespace', label: 'Namespace', value: form.namespace, errors, options: [...form.namespace === '' ? [{ value: '', label: 'Choose a namespace' }] : [], ...namespaces.map((value) => ({ value, label: value }))], })}
 ${account}`;
 }
 
@@ -160,18 +144,13 @@ export function renderMayNotCreate(backend: Backend, namespace: string): Html {
 /** The fields for a key that the person brings along. */
 function renderOrigin(form: KeyForm, errors: readonly FormError[]): Html {
   const radio = (value: string, label: string, note: Html): Html => (
-    html`<label class="choice"><input type="radio" name="keyType" value="${value}"${flag(
-      'checked', form.keyType === value,
-    )}><span>${label}<small>${note}</small></span></label>`);
-  return html`<fieldset class="choices" id="${fieldId('keyType')}" tabindex="-1"${describedBy(
-  'keyType', errors, false,
-)}><legend>${FIELD_LABELS.keyType}</legend>
+    html`<label class="choice"><input type="radio" name="keyType" value="${value}"${flag('checked', form.keyType === value)}><span>${label}<small>${note}</small></span></label>`);
+  return html`<fieldset class="choices" id="${fieldId('keyType')}" tabindex="-1"${describedBy('keyType', errors, false)}><legend>${FIELD_LABELS.keyType}</legend>
 ${radio('Generated', 'The gateway makes it', html`It is shown to you once, right afterwards, and kept in a Secret.`)}
 ${radio(
   'Provided', 'From a Secret that you make',
   html`In its entry <code>apiKey</code>; it begins with <code>sk-</code> and has at least 32 characters.`,
 )}
 ${renderErrors('keyType', errors)}</fieldset>
-${textField({ field: 'secret', label: 'Secret', value:
-  form.secret, errors, hint: 'Empty: the key\'s name with -key added.', attributes: OBJECT_NAME, short: true })}`;
+${textField({ field: 'secret', label: 'Secret', value: form.secret, errors, hint: 'Empty: the key\'s name with -key added.', attributes: OBJECT_NAME, short: true })}`;
 }

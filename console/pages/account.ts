@@ -67,8 +67,7 @@ async function accountPage(
     spending: { range, spending, byKey: key === undefined, ...spendingLinks(visible, names) },
   });
   const scripts = [...WALLET_FILES.scripts, 'wallet.js'];
-  return { page: { title: `${key?.metadata.name ??
-    ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES, scripts }, status: refused?.status ?? 200 };
+  return { page: { title: `${key?.metadata.name ?? ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES, scripts }, status: refused?.status ?? 200 };
 }
 
 /** For people who may change the account. */
@@ -192,8 +191,7 @@ ${account && key === undefined ? renderGrants(account) : NOTHING}`;
 }
 
 function renderBalance({ facts, finding, key, credit }: AccountView): Html {
-  if (!facts) return html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ??
-    ''}</bdi> has spent.</p></div>`;
+  if (!facts) return html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.</p></div>`;
   if (key !== undefined) return NOTHING;
   return html`${credit ? renderCreditDialog(credit) : NOTHING}
 ${renderFigures(facts, finding)}`;
@@ -216,10 +214,7 @@ function renderLatest({
   ref, key, calls,
 }: AccountView, latest: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
   const parameters = { key: key ?? '' };
-  return html`<section class="section" aria-labelledby="latest"><div class="section-head">\
-<h2 id="latest">Latest calls</h2>
-<p><a href="${accountPath(
-  ref, 'calls', parameters,
-)}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p></div>
+  return html`<section class="section" aria-labelledby="latest"><div class="section-head"><h2 id="latest">Latest calls</h2>
+<p><a href="${accountPath(ref, 'calls', parameters)}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p></div>
 ${renderCallsTable(latest, { ...calls, names, keyOf: () => key })}</section>`;
 }

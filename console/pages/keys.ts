@@ -123,8 +123,7 @@ function isConflict(error: unknown): boolean {
 /** Returns to the same view with an offer to undo, or the list for the script. */
 function switchedAnswer(request: PageRequest, { enabled }: SwitchRequest): Promise<HandlerResult> | HandlerResult {
   const { form, params } = request;
-  if (form.get('back') === 'key') return { redirect: `${keyPath({ metadata: keyRef(request) })}?done=${
-    enabled ? 'on' : 'off'}` };
+  if (form.get('back') === 'key') return { redirect: `${keyPath({ metadata: keyRef(request) })}?done=${enabled ? 'on' : 'off'}` };
   const view = viewOf(form.get('view') ?? '');
   if (form.has('part')) return keysPart(request, view, '');
   const path = keysPath(view);
@@ -141,10 +140,7 @@ function switchedOff({ query }: PageRequest, apiKeys: readonly ApiKey[], { chang
 
 /** keys.js shows the same after a switch, and removes it after ten seconds. */
 function renderUndo(apiKey: ApiKey | undefined): Html {
-  return html`<div id="keys-undo" role="status">${apiKey === undefined ? NOTHING : html`<p class="notice"><span>\
-<bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span> <button type="submit" \
-class="button small" form="${SWITCH_FORM}" formaction="${keyPath(apiKey, 'enabled')}" name="to" \
-value="${switchValue(apiKey)}">Undo</button></p>`}</div>`;
+  return html`<div id="keys-undo" role="status">${apiKey === undefined ? NOTHING : html`<p class="notice"><span><bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span> <button type="submit" class="button small" form="${SWITCH_FORM}" formaction="${keyPath(apiKey, 'enabled')}" name="to" value="${switchValue(apiKey)}">Undo</button></p>`}</div>`;
 }
 
 /** Always a view of the list, whatever was posted. */
@@ -173,11 +169,8 @@ function renderKeys(view: KeysView): Html {
   return html`${renderKeysHead(rights.create.length > 0 && !empty)}
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
 ${empty ? renderNoKeys(rights.create.length > 0, view.backend) : html`${renderFilters(selection, query)}
-<form method="post" id="${SWITCH_FORM}">${csrfField(
-  csrf,
-)}<input type="hidden" name="view" value="${keysPath(query)}"></form>
-<div class="bar-line"><p class="count" id="keys-count" role="status">${countText(view)}</p>\
-<p><a id="keys-csv" href="${keysPath({ ...query, page: 1 }, '/keys.csv')}">Download as CSV</a></p></div>
+<form method="post" id="${SWITCH_FORM}">${csrfField(csrf)}<input type="hidden" name="view" value="${keysPath(query)}"></form>
+<div class="bar-line"><p class="count" id="keys-count" role="status">${countText(view)}</p><p><a id="keys-csv" href="${keysPath({ ...query, page: 1 }, '/keys.csv')}">Download as CSV</a></p></div>
 ${renderUndo(off)}
 <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`}`;
 }
@@ -199,25 +192,20 @@ function renderKeysPart(view: KeysView, known: string): Html {
 function renderList(view: KeysView): Html {
   const { selection, query } = view;
   if (selection.rows.length === 0) return renderNoMatch();
-  return html`${renderKeysTable({ rows: selection.rows, query, rights: view.rights, nowMs: view.nowMs })}${renderPager(
-    selection, query,
-  )}`;
+  return html`${renderKeysTable({ rows: selection.rows, query, rights: view.rights, nowMs: view.nowMs })}${renderPager(selection, query)}`;
 }
 
 function renderFilters({ namespaces, groups, statuses, total }: KeysSelection, query: KeysQuery): Html {
   const names = namespaces.map((name) => [name, name] as const);
   const held = KEY_STATUSES.filter((status) => statuses.has(status)).map((status) =>
     [status, `${KEY_STATUS_LABELS[status]} (${formatCount(statuses.get(status) ?? 0)})`] as const);
-  return html`<form class="filters keys-filters" id="keys-filters" method="get" action="/keys" role="search" \
-aria-label="API keys">
-<label class="search"><span>Search</span><input type="search" name="q" value="${query.text}" placeholder="Name, \
-namespace, prefix or group" autocomplete="off" spellcheck="false"></label>
+  return html`<form class="filters keys-filters" id="keys-filters" method="get" action="/keys" role="search" aria-label="API keys">
+<label class="search"><span>Search</span><input type="search" name="q" value="${query.text}" placeholder="Name, namespace, prefix or group" autocomplete="off" spellcheck="false"></label>
 <label><span>Status</span>${select('status', `All (${formatCount(total)})`, held, query.status ?? '')}</label>
 <label><span>Namespace</span>${select('namespace', 'All namespaces', names, query.namespace)}</label>
 <label><span>Group</span>${select('group', 'All groups', groups, query.group)}</label>
 <label class="keys-sort"><span>Sort by</span>${sortChoice(query)}</label>
-<div class="actions"><button type="submit" class="button">Apply</button><a class="button plain" id="keys-clear" \
-href="/keys"${flag('hidden', !isFiltered(query))}>Clear</a></div>
+<div class="actions"><button type="submit" class="button">Apply</button><a class="button plain" id="keys-clear" href="/keys"${flag('hidden', !isFiltered(query))}>Clear</a></div>
 </form>`;
 }
 
@@ -225,9 +213,7 @@ href="/keys"${flag('hidden', !isFiltered(query))}>Clear</a></div>
 function sortChoice({ sort }: KeysQuery): Html {
   const orders = KEY_COLUMNS.flatMap((column) => [{ column, descending: false }, { column, descending: true }]);
   return html`<select name="sort">${orders.map((order) => (
-    html`<option value="${formatSort(order)}"${flag(
-      'selected', order.column === sort.column && order.descending === sort.descending,
-    )}>${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}</option>`))}</select>`;
+    html`<option value="${formatSort(order)}"${flag('selected', order.column === sort.column && order.descending === sort.descending)}>${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}</option>`))}</select>`;
 }
 
 /** Of values with their labels. A value that is chosen although nothing has it any more is still shown as chosen. */
@@ -250,13 +236,8 @@ function renderPager({ page, pages, matches }: KeysSelection, query: KeysQuery):
   const first = (page - 1) * KEYS_PER_PAGE + 1;
   const link = (to: number, label: string): Html =>
     html`<a class="button small" href="${keysPath({ ...query, page: to })}">${label}</a>`;
-  return html`<nav class="pager" aria-label="Pages"><p>${formatCount(first)}–${formatCount(Math.min(
-    matches, page * KEYS_PER_PAGE,
-  ))} of ${formatCount(matches)} · page ${formatCount(page)} of ${formatCount(pages)}</p>
-<div class="actions">${page > 2 ? link(1, 'First') : NOTHING}${page > 1
-  ? link(page - 1, 'Previous')
-  : NOTHING}${page < pages ? link(page +
-    1, 'Next') : NOTHING}${page < pages - 1 ? link(pages, 'Last') : NOTHING}</div></nav>`;
+  return html`<nav class="pager" aria-label="Pages"><p>${formatCount(first)}–${formatCount(Math.min(matches, page * KEYS_PER_PAGE))} of ${formatCount(matches)} · page ${formatCount(page)} of ${formatCount(pages)}</p>
+<div class="actions">${page > 2 ? link(1, 'First') : NOTHING}${page > 1 ? link(page - 1, 'Previous') : NOTHING}${page < pages ? link(page + 1, 'Next') : NOTHING}${page < pages - 1 ? link(pages, 'Last') : NOTHING}</div></nav>`;
 }
 
 function countText({ selection: { matches, total } }: KeysView): string {
@@ -275,8 +256,7 @@ function versionOf({ selection: { rows, matches, total, page }, query, rights }:
 /** There is no key at all. */
 function renderNoKeys(mayCreate: boolean, backend: Backend): Html {
   return html`<div class="empty" id="no-keys"><h2>No keys yet</h2>
-<p>With an API key, a program calls the models that its group opens: with the OpenAI or the Anthropic SDK, at this \
-gateway's address.</p>
+<p>With an API key, a program calls the models that its group opens: with the OpenAI or the Anthropic SDK, at this gateway's address.</p>
 ${mayCreate
     ? html`<div class="actions"><a class="button primary" href="/keys/new">Create your first key</a></div>`
     : html`<p>You may see keys, but not create any. ${renderMissingRight(backend, 'create')}</p>`}</div>`;
@@ -284,8 +264,7 @@ ${mayCreate
 
 /** There are keys, but none matches the filter. */
 function renderNoMatch(): Html {
-  return html`<div class="empty" id="no-match"><h2>No key matches</h2><p>Search for fewer words, or choose other \
-filters.</p>
+  return html`<div class="empty" id="no-match"><h2>No key matches</h2><p>Search for fewer words, or choose other filters.</p>
 <div class="actions"><a class="button" href="/keys">Show all keys</a></div></div>`;
 }
 
@@ -293,14 +272,8 @@ filters.</p>
 function renderNotAllowed(person: string, backend: Backend): Html {
   return html`<div class="page-head"><h1>API keys</h1></div>
 <div class="empty" id="not-allowed"><h2>You may not see any API keys</h2>
-<p>Signed in as <b><bdi>${person}</bdi></b>. Seeing the keys of a namespace takes the rights <code>get</code> and \
-<code>list</code> on \
-<code>apikeys.modelgateway.dev</code> there; to work with them, <code>create</code>, <code>patch</code> and \
-<code>delete</code> as well, and <code>get</code> on the keys' <code>secrets</code> to be shown a new key.</p>
-${backend === 'Kubernetes' ? html`<p>Whoever administers the namespace can give them:</p><pre class="code">\
-${preformatted(
-  grantCommands(person),
-)}</pre>` : NOTHING}</div>`;
+<p>Signed in as <b><bdi>${person}</bdi></b>. Seeing the keys of a namespace takes the rights <code>get</code> and <code>list</code> on <code>apikeys.modelgateway.dev</code> there; to work with them, <code>create</code>, <code>patch</code> and <code>delete</code> as well, and <code>get</code> on the keys' <code>secrets</code> to be shown a new key.</p>
+${backend === 'Kubernetes' ? html`<p>Whoever administers the namespace can give them:</p><pre class="code">${preformatted(grantCommands(person))}</pre>` : NOTHING}</div>`;
 }
 
 function grantCommands(person: string): string {

@@ -145,9 +145,7 @@ ${notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice
 <div class="field">${hint}${takesKeys ? KEY_HINT : NOTHING}</div>
 <p class="field">
 <label for="token">${label}${takesKeys ? ' or API key' : ''}</label>
-<input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false"${flag(
-  'required', true,
-)}${flag('autofocus', true)}${described}>
+<input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false"${flag('required', true)}${flag('autofocus', true)}${described}>
 ${error === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${error}</span>
 `}</p>
 <p class="form-actions"><button type="submit" class="button primary">Sign in</button></p>
@@ -155,18 +153,15 @@ ${error === undefined ? NOTHING : html`<span class="fault" id="token-fault" role
 }
 
 function goOn(next: string): Html {
-  return html`<p class="notice">You followed a link from another site. If you are signed in already, <a \
-href="${next}">go on to the page</a>.</p>
+  return html`<p class="notice">You followed a link from another site. If you are signed in already, <a href="${next}">go on to the page</a>.</p>
 `;
 }
 
-const KEY_HINT = html`<p class="hint">With an API key (<code>sk-…</code>) you see that key alone: what it may spend, \
-what it has spent, its calls, its models and examples. It changes nothing.</p>`;
+const KEY_HINT = html`<p class="hint">With an API key (<code>sk-…</code>) you see that key alone: what it may spend, what it has spent, its calls, its models and examples. It changes nothing.</p>`;
 
 const SIGN_IN_TEXTS: Readonly<Record<ConsoleAccess['backend'], SignInText>> = {
   Kubernetes: {
-    lede: html`Sign in with a token of this cluster. The console does everything with it, so you see and change here \
-exactly what you may see and change with <code>kubectl</code>.`,
+    lede: html`Sign in with a token of this cluster. The console does everything with it, so you see and change here exactly what you may see and change with <code>kubectl</code>.`,
     hint: html`<p class="hint">A token for a service account, good for eight hours:</p>
 <pre class="code"><code>kubectl create token NAME --namespace NAMESPACE --duration 8h</code></pre>`,
     label: 'Token',

@@ -34,11 +34,8 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
     usage.page(asked, { size: PAGE_SIZE, ...before !== undefined && { before } }), usage.sums(asked),
   ]);
   const back = withParameters('/usage', { ...shownParameters(query), ...viewParameters(query) });
-  const body = html`<div class="page-head"><div><nav class="crumbs" aria-label="Where you are"><ol><li>\
-<a href="${back}">Usage</a></li></ol></nav><h1>Calls</h1></div></div>
-${found
-  ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] })
-  : renderLedgerNotice('Missing')}`;
+  const body = html`<div class="page-head"><div><nav class="crumbs" aria-label="Where you are"><ol><li><a href="${back}">Usage</a></li></ol></nav><h1>Calls</h1></div></div>
+${found ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] }) : renderLedgerNotice('Missing')}`;
   return { page: { title: 'Calls · Usage', active: 'usage', body, ...WALLET_FILES } };
 }
 
@@ -77,9 +74,7 @@ function renderPager(query: UsagePageQuery, before: string | undefined, { next }
     ? NOTHING
     : html`<a class="button small" href="${withParameters(PATH, parameters)}">Newest</a>`}${next === undefined
     ? NOTHING
-    : html`<a class="button small" rel="next" href="${withParameters(
-      PATH, { ...parameters, before: next },
-    )}">Older</a>`}</div></nav>`;
+    : html`<a class="button small" rel="next" href="${withParameters(PATH, { ...parameters, before: next })}">Older</a>`}</div></nav>`;
 }
 
 async function downloadCalls(request: PageRequest): Promise<HandlerResult> {

@@ -35,8 +35,7 @@ interface Asked {
 
 async function renderBody(request: PageRequest, { usage, query, scope }: Asked): Promise<Html> {
   const { deps, nowMs } = request;
-  if (scope.accounts.length === 0 && scope.keys.size === 0) return html`<p class="none">You may see no account and no \
-key yet. What they spend appears here.</p>`;
+  if (scope.accounts.length === 0 && scope.keys.size === 0) return html`<p class="none">You may see no account and no key yet. What they spend appears here.</p>`;
   const asked = callQueryOf(scope, query);
   const month = { ...asked, sinceMs: summarySince(nowMs), untilMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS };
   try {

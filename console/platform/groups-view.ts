@@ -36,11 +36,8 @@ function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): H
   const offering = list.groups.get(name);
   const { size = 0 } = offering?.offers ?? {};
   return html`<section class="section" aria-labelledby="group-${name}">
-<div class="section-head"><h2 id="group-${name}"><bdi>${displayName}</bdi></h2><div class="actions">\
-<a class="button small" href="/prices?group=${encodeURIComponent(name)}">Prices<span class="vh"> in \
-${displayName}</span></a>${readable
-  ? html`<a class="button small" href="/groups/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of \
-${displayName}</span></a>`
+<div class="section-head"><h2 id="group-${name}"><bdi>${displayName}</bdi></h2><div class="actions"><a class="button small" href="/prices?group=${encodeURIComponent(name)}">Prices<span class="vh"> in ${displayName}</span></a>${readable
+  ? html`<a class="button small" href="/groups/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of ${displayName}</span></a>`
   : NOTHING}</div></div>
 <p class="soft">${factsOf(group, size)}</p>
 ${renderMembers(group)}${offering && size > 0 ? renderModels(group, offering, list) : NOTHING}
@@ -60,8 +57,7 @@ function renderMembers({ members }: PricingGroup): Html {
   if (!members) return NOTHING;
   if (members.length === 0) return html`<p>It has no member yet, so it offers nothing.</p>`;
   return html`<p>Each call goes to the first of these that has the model and a free slot:</p>
-<ol class="group-members">${members.map(({ displayName, priceRatioE18 }) => html`<li><bdi>${displayName}</bdi> \
-<span class="soft">ratio ${formatDecimal(priceRatioE18 / E18)}</span></li>`)}</ol>`;
+<ol class="group-members">${members.map(({ displayName, priceRatioE18 }) => html`<li><bdi>${displayName}</bdi> <span class="soft">ratio ${formatDecimal(priceRatioE18 / E18)}</span></li>`)}</ol>`;
 }
 
 function renderModels({ name, displayName, members }: PricingGroup, { offers }: OfferingGroup, list: PriceList): Html {

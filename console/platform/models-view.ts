@@ -54,12 +54,10 @@ function matches(row: PricingRow, { text, use, group }: ModelsQuery, { groups }:
 
 function renderFilters({ pricing: { groups } }: PriceList, { text, use, group, show }: ModelsQuery): Html {
   return html`<form class="filters" method="get" action="${MODELS_PATH}" role="search" aria-label="Models">
-<label class="search"><span>Search</span><input type="search" name="q" value="${text}" maxlength="200" \
-placeholder="Model or vendor" spellcheck="false" autocapitalize="none" autocomplete="off"></label>
+<label class="search"><span>Search</span><input type="search" name="q" value="${text}" maxlength="200" placeholder="Model or vendor" spellcheck="false" autocapitalize="none" autocomplete="off"></label>
 <label><span>Use</span><select name="use"><option value="">Any use</option>${USES.map((each) =>
   html`<option value="${each}"${flag('selected', each === use)}>${USE_NAMES[each]}</option>`)}</select></label>
-<label><span>Group and its prices</span><select name="group"><option value="">All groups, base prices</option>\
-${groups.map(({ name, displayName }) =>
+<label><span>Group and its prices</span><select name="group"><option value="">All groups, base prices</option>${groups.map(({ name, displayName }) =>
     html`<option value="${name}"${flag('selected', name === group)}>${displayName}</option>`)}</select></label>
 ${show === 'ratios' ? html`<input type="hidden" name="show" value="ratios">` : NOTHING}
 <div class="actions"><button type="submit" class="button">Apply</button></div>
@@ -69,8 +67,7 @@ ${show === 'ratios' ? html`<input type="hidden" name="show" value="ratios">` : N
 /** Dollars first. */
 function renderSwitch({ text, use, group, show }: ModelsQuery): Html {
   const kept = { q: text, use: use ?? '', group: group ?? '' };
-  return html`<ul class="segments" aria-label="Prices">${(['dollars', 'ratios'] as const).map((each) => html`<li>\
-<a href="${withParameters(MODELS_PATH, { ...kept, show: each === 'dollars' ? '' : each })}"${each === show
+  return html`<ul class="segments" aria-label="Prices">${(['dollars', 'ratios'] as const).map((each) => html`<li><a href="${withParameters(MODELS_PATH, { ...kept, show: each === 'dollars' ? '' : each })}"${each === show
   ? html` aria-current="true"`
   : NOTHING}>${each === 'dollars' ? 'Dollars' : 'Ratios'}</a></li>`)}</ul>`;
 }
@@ -78,22 +75,18 @@ function renderSwitch({ text, use, group, show }: ModelsQuery): Html {
 function renderTable(rows: readonly PricingRow[], list: PriceList, query: ModelsQuery): Html {
   const group = list.pricing.groups.find(({ name }) => name === query.group);
   const prices = query.show === 'ratios'
-    ? html`<th scope="col" class="num">Model ratio</th><th scope="col" class="num">Completion ratio</th>\
-<th scope="col" class="num">Cache ratio</th>`
+    ? html`<th scope="col" class="num">Model ratio</th><th scope="col" class="num">Completion ratio</th><th scope="col" class="num">Cache ratio</th>`
     : html`<th scope="col">Price</th>`;
   return html`<div class="table-box" tabindex="0" role="region" aria-label="Models"><table class="table cards models">
 <caption>${captionOf(group, query)}</caption>
-<thead><tr><th scope="col">Model</th><th scope="col">Type</th><th scope="col">Inputs</th>\
-<th scope="col" class="num">Context</th><th scope="col" class="num">Output limit</th>${prices}\
-<th scope="col">${group?.members ? 'Tries, in order' : 'Groups'}</th></tr></thead>
+<thead><tr><th scope="col">Model</th><th scope="col">Type</th><th scope="col">Inputs</th><th scope="col" class="num">Context</th><th scope="col" class="num">Output limit</th>${prices}<th scope="col">${group?.members ? 'Tries, in order' : 'Groups'}</th></tr></thead>
 <tbody>${rows.map((row) => renderRow(row, list, { group, query }))}</tbody></table></div>`;
 }
 
 /** Explains the figures. */
 function captionOf(group: PricingGroup | undefined, { show }: ModelsQuery): Html {
   if (show === 'ratios')
-    return html`Ratios of the catalog${group && !group.members ? html`; <bdi>${group.displayName}</bdi> multiplies \
-prices by ${formatDecimal(group.priceRatioE9)}` : NOTHING}`;
+    return html`Ratios of the catalog${group && !group.members ? html`; <bdi>${group.displayName}</bdi> multiplies prices by ${formatDecimal(group.priceRatioE9)}` : NOTHING}`;
   return group
     ? html`In <bdi>${group.displayName}</bdi>; tokens by the million`
     : html`Base prices (group ratio 1); tokens by the million`;
@@ -107,14 +100,7 @@ interface RowContext {
 function renderRow(row: PricingRow, list: PriceList, { group, query }: RowContext): Html {
   const { modelName, vendor, facts } = row;
   return html`
-<tr><th scope="row" class="main"><a href="${modelHref(MODEL_ROOT, modelName)}"><bdi>${modelName}</bdi></a>\
-<small><bdi>${vendor || '—'}</bdi></small></th>\
-<td data-label="Type">${typeOf(row)}</td>\
-<td data-label="Inputs">${facts ? html`<span class="io">${renderModalities(facts.inputs)}</span>` : '—'}</td>\
-<td class="num" data-label="Context">${tokensOf(facts?.contextTokens)}</td>\
-<td class="num" data-label="Output limit">${tokensOf(facts?.maxOutputTokens)}</td>\
-${query.show === 'ratios' ? renderRatios(row) : renderPrice(row, list, group)}\
-${renderGroupsCell(row, list, group)}</tr>`;
+<tr><th scope="row" class="main"><a href="${modelHref(MODEL_ROOT, modelName)}"><bdi>${modelName}</bdi></a><small><bdi>${vendor || '—'}</bdi></small></th><td data-label="Type">${typeOf(row)}</td><td data-label="Inputs">${facts ? html`<span class="io">${renderModalities(facts.inputs)}</span>` : '—'}</td><td class="num" data-label="Context">${tokensOf(facts?.contextTokens)}</td><td class="num" data-label="Output limit">${tokensOf(facts?.maxOutputTokens)}</td>${query.show === 'ratios' ? renderRatios(row) : renderPrice(row, list, group)}${renderGroupsCell(row, list, group)}</tr>`;
 }
 
 function renderGroupsCell(row: PricingRow, list: PriceList, group: PricingGroup | undefined): Html {

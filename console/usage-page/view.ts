@@ -50,13 +50,10 @@ export function renderUsage(view: UsagePageView): Html {
   return html`${renderMonthSummary(view.figures)}
 <div class="toolbar usage-range">${renderRanges('/usage', query, kept)}</div>
 ${renderFilterForm({ path: '/usage', query, names, models, kept })}
-${names.scope.truncated ? html`<div class="notice"><p>You may see more accounts or keys than this page adds up. \
-Choose an account.</p></div>` : NOTHING}
+${names.scope.truncated ? html`<div class="notice"><p>You may see more accounts or keys than this page adds up. Choose an account.</p></div>` : NOTHING}
 ${renderMissing(series, query.sinceMs)}
 <div class="bar-line"><p><b>${sumText(ranking.all)}</b> · ${periodText(query)}</p>
-<p>${view.margins ? html`<a href="${withParameters('/usage/margins', {
-  ...filterParameters(query), ...periodParameters(query),
-})}">Margins</a> · ` : NOTHING}<a href="${callsPath(query)}">All calls</a></p></div>
+<p>${view.margins ? html`<a href="${withParameters('/usage/margins', { ...filterParameters(query), ...periodParameters(query), })}">Margins</a> · ` : NOTHING}<a href="${callsPath(query)}">All calls</a></p></div>
 ${ranking.all.calls === 0
   ? html`<p class="none">No calls in this time. Choose a longer range, or clear the filter.</p>`
   : html`${renderSwitches(query, names)}${renderChart(ranking, view)}${renderRanking(ranking, view)}`}`;
@@ -74,13 +71,11 @@ export function sumText({ calls, costNanoUsd, inputTokens, outputTokens }: Spend
 export function renderMonthSummary({ today, month, lastMonth, forecastNanoUsd, monthName }: MonthSummary): Html {
   return html`<dl class="figures">
 <div><dt>Today (UTC)</dt><dd>${renderUsd(today.costNanoUsd)}<small>${pluralize(today.calls, 'call')}</small></dd></div>
-<div><dt>${monthName} so far</dt><dd>${renderUsd(month.costNanoUsd)}<small>${pluralize(month.calls, 'call')}</small>\
-</dd></div>
+<div><dt>${monthName} so far</dt><dd>${renderUsd(month.costNanoUsd)}<small>${pluralize(month.calls, 'call')}</small></dd></div>
 <div><dt>${monthName} in all, forecast</dt><dd>${forecastNanoUsd === undefined
   ? html`<span class="soft">—</span><small>no calls in the last seven days</small>`
   : html`${renderUsd(forecastNanoUsd, 2)}<small>at the pace of the last seven days</small>`}</dd></div>
-<div><dt>Last month</dt><dd>${renderUsd(lastMonth.costNanoUsd)}<small>${pluralize(lastMonth.calls, 'call')}</small>\
-</dd></div>
+<div><dt>Last month</dt><dd>${renderUsd(lastMonth.costNanoUsd)}<small>${pluralize(lastMonth.calls, 'call')}</small></dd></div>
 </dl>`;
 }
 
@@ -88,18 +83,14 @@ function renderSwitches(query: UsagePageQuery, { scope }: Names): Html {
   const path = (change: Partial<UsagePageQuery>): string => withParameters('/usage', {
     ...filterParameters(query), ...periodParameters(query), ...viewParameters({ ...query, ...change }),
   });
-  const segments = (label: string, options: readonly (readonly [string, string, boolean])[]): Html => html`\
-<div class="usage-switch"><span class="soft" id="switch-${label.toLowerCase()}">${label}</span><ul class="segments" \
-aria-labelledby="switch-${label.toLowerCase()}">${options.map(([words, href, current]) => html`<li><a href="${href}"${
+  const segments = (label: string, options: readonly (readonly [string, string, boolean])[]): Html => html`<div class="usage-switch"><span class="soft" id="switch-${label.toLowerCase()}">${label}</span><ul class="segments" aria-labelledby="switch-${label.toLowerCase()}">${options.map(([words, href, current]) => html`<li><a href="${href}"${
   current ? html` aria-current="true"` : NOTHING}>${words}</a></li>`)}</ul></div>`;
   const splits = SPLITS.filter((by) => by !== 'account' || scope.accounts.length > 1 || query.by === 'account');
   const hourly = query.untilMs - query.sinceMs <= MAX_HOURLY_DAYS * DAY_MS;
   return html`<div class="usage-switches">
 ${segments('Show', MEASURES.map((show) => [MEASURE_WORDS[show], path({ show }), show === query.show]))}
 ${segments('By', splits.map((by) => [SPLIT_WORDS[by], path({ by }), by === query.by]))}
-${hourly
-  ? segments('Per', UNITS.map((unit) => [UNIT_WORDS[unit], path({ unit }), unit === query.unit]))
-  : NOTHING}</div>`;
+${hourly ? segments('Per', UNITS.map((unit) => [UNIT_WORDS[unit], path({ unit }), unit === query.unit])) : NOTHING}</div>`;
 }
 
 /** The calls that are shown, or some of them. */
@@ -164,8 +155,7 @@ function renderColumnTable(shown: readonly ShownName[], { query, series }: Chart
 <thead><tr><th scope="col">${UNIT_WORDS[query.unit]}</th>${shown.map(({ label }) =>
   html`<th scope="col" class="num"><bdi>${label}</bdi></th>`)}</tr></thead>
 <tbody>${starts.map((startMs) => html`
-<tr><th scope="row" class="nowrap"><a href="${callsPath(query, {}, startMs)}">${columnLabel(startMs, query.unit)}</a>\
-</th>${shown.map(({ byStart }) =>
+<tr><th scope="row" class="nowrap"><a href="${callsPath(query, {}, startMs)}">${columnLabel(startMs, query.unit)}</a></th>${shown.map(({ byStart }) =>
   html`<td class="num">${renderMeasured(byStart.get(startMs) ?? NO_CALLS, query.show)}</td>`)}</tr>`)}</tbody>
 </table></div></details>`;
 }
@@ -183,9 +173,7 @@ function renderRanking(ranking: Ranking, view: UsagePageView): Html {
   const { others } = ranking;
   return html`<section class="section" aria-labelledby="by-name"><h2 id="by-name">${title}</h2>
 ${renderNames(ranking.top, ranking, view)}
-${others.length === 0 ? NOTHING : html`<details class="fold"><summary>${pluralize(others.length, 'other')} · \
-${sumText(ranking.rest?.sum ?? NO_CALLS)}</summary>${renderNames(others.slice(0, MAX_OTHERS), ranking, view)}\
-${others.length > MAX_OTHERS ? html`<p class="soft">The largest ${MAX_OTHERS} are shown.</p>` : NOTHING}</details>`}
+${others.length === 0 ? NOTHING : html`<details class="fold"><summary>${pluralize(others.length, 'other')} · ${sumText(ranking.rest?.sum ?? NO_CALLS)}</summary>${renderNames(others.slice(0, MAX_OTHERS), ranking, view)}${others.length > MAX_OTHERS ? html`<p class="soft">The largest ${MAX_OTHERS} are shown.</p>` : NOTHING}</details>`}
 </section>`;
 }
 
@@ -195,18 +183,9 @@ function renderNames(names: readonly RankedName[], ranking: Ranking, view: Usage
   const { query: { by, show } } = view;
   const whole = measured(ranking.all, show);
   const isTop = names === ranking.top;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="${isTop ? 'Largest' : 'Others'} by ${by}">\
-<table class="table cards usage-names">
-<thead><tr><th scope="col">${SPLIT_WORDS[by]}</th><th scope="col" class="share"><span class="vh">Share</span></th>\
-<th scope="col" class="num">Calls</th><th scope="col" class="num">Input tokens</th>\
-<th scope="col" class="num">Output tokens</th><th scope="col" class="num">Cost</th></tr></thead>
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="${isTop ? 'Largest' : 'Others'} by ${by}"><table class="table cards usage-names">
+<thead><tr><th scope="col">${SPLIT_WORDS[by]}</th><th scope="col" class="share"><span class="vh">Share</span></th><th scope="col" class="num">Calls</th><th scope="col" class="num">Input tokens</th><th scope="col" class="num">Output tokens</th><th scope="col" class="num">Cost</th></tr></thead>
 <tbody>${names.map(({ name, sum }, index) => html`
-<tr><th scope="row" class="main">${renderSwatch(isTop ? Math.min(index, OTHERS_COLOR) : OTHERS_COLOR)}\
-<a href="${callsPath(view.query, filterOf(name, by, view.names))}"><bdi>${labelOf(name, by, view.names)}</bdi></a></th>\
-<td class="share">${renderBar({ part: measured(sum, show), whole })}</td>\
-<td data-label="Calls" class="num">${formatCount(sum.calls)}</td>\
-<td data-label="Input tokens" class="num">${formatCount(sum.inputTokens)}</td>\
-<td data-label="Output tokens" class="num">${formatCount(sum.outputTokens)}</td>\
-<td data-label="Cost" class="num">${renderUsd(sum.costNanoUsd, 6)}</td></tr>`)}</tbody>
+<tr><th scope="row" class="main">${renderSwatch(isTop ? Math.min(index, OTHERS_COLOR) : OTHERS_COLOR)}<a href="${callsPath(view.query, filterOf(name, by, view.names))}"><bdi>${labelOf(name, by, view.names)}</bdi></a></th><td class="share">${renderBar({ part: measured(sum, show), whole })}</td><td data-label="Calls" class="num">${formatCount(sum.calls)}</td><td data-label="Input tokens" class="num">${formatCount(sum.inputTokens)}</td><td data-label="Output tokens" class="num">${formatCount(sum.outputTokens)}</td><td data-label="Cost" class="num">${renderUsd(sum.costNanoUsd, 6)}</td></tr>`)}</tbody>
 </table></div>`;
 }

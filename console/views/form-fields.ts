@@ -58,9 +58,7 @@ interface TextField {
 export function textField({
   field, label, value, errors, hint, attributes = html` type="text"`, prefix, suffix, short = false, below = NOTHING,
 }: TextField): Html {
-  const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}"${attributes}${describedBy(
-    field, errors, hint !== undefined,
-  )}>`;
+  const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}"${attributes}${describedBy(field, errors, hint !== undefined)}>`;
   const control = prefix === undefined && suffix === undefined ? input
     : html`<div class="affix">${prefix === undefined
       ? NOTHING
@@ -84,9 +82,7 @@ export function selectField({
   field, label, value, errors, hint, options, short = true, below = NOTHING,
 }: SelectField): Html {
   return html`<div class="field${short ? ' short' : ''}"><label for="${fieldId(field)}">${label}</label>
-${renderHint(field, hint)}<select id="${fieldId(field)}" name="${field}"${describedBy(
-  field, errors, hint !== undefined,
-)}>${options.map((option) => (
+${renderHint(field, hint)}<select id="${fieldId(field)}" name="${field}"${describedBy(field, errors, hint !== undefined)}>${options.map((option) => (
     html`<option value="${option.value}"${option.value === value
       ? html` selected`
       : NOTHING}>${option.label}</option>`))}</select>${below}

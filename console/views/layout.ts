@@ -82,8 +82,6 @@ function navigation(active: NavigationItem | undefined, { byKey }: SignedIn): Ht
 function personBox({ name, csrf, signOut }: NonNullable<LayoutOptions['person']>): Html {
   const button =
     html`<form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>`;
-  return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here'
-    ? button
-    : NOTHING}</div>
+  return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}</div>
 `;
 }

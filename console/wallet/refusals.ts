@@ -76,8 +76,7 @@ export function renderRefusalSection(refusals: Refusals, view: RefusalsView): Ht
 <h2 id="refused">Refused calls</h2>${renderUnavailable()}</section>`;
   const { counts, latest, today } = refusals;
   if (counts.length === 0 && latest.length === 0) return NOTHING;
-  return html`<section class="section" aria-labelledby="refused"><div class="section-head">\
-<h2 id="refused">Refused calls</h2>
+  return html`<section class="section" aria-labelledby="refused"><div class="section-head"><h2 id="refused">Refused calls</h2>
 <p><a href="${accountPath(view.ref, 'refused', { key: view.key ?? '' })}">All refused calls</a></p></div>
 <p>${refusalSentence(counts, today)}. A refused call costs nothing.</p>
 ${renderRefusedTable(latest, view)}</section>`;
@@ -85,22 +84,19 @@ ${renderRefusedTable(latest, view)}</section>`;
 
 /** The page of refused calls, below its heading. */
 export function renderRefusals(refusals: Refusals, view: RefusalsView): Html {
-  if (refusals === 'Missing') return html`<div class="notice"><p>The console has not been told where refused calls are \
-kept.</p></div>`;
+  if (refusals === 'Missing') return html`<div class="notice"><p>The console has not been told where refused calls are kept.</p></div>`;
   if (refusals === 'Unavailable') return renderUnavailable();
   const { counts, latest, today } = refusals;
   return html`<p>${refusalSentence(counts, today)}.</p>
 ${counts.length === 0 ? NOTHING : renderCounts(counts, today)}
-<section class="section" aria-labelledby="latest-refused"><div class="section-head">\
-<h2 id="latest-refused">Latest</h2><p>Up to 100 of each key, for seven days</p></div>
+<section class="section" aria-labelledby="latest-refused"><div class="section-head"><h2 id="latest-refused">Latest</h2><p>Up to 100 of each key, for seven days</p></div>
 ${latest.length === 0
   ? html`<p class="none">No call was refused in the last seven days.</p>`
   : renderRefusedTable(latest, view)}</section>`;
 }
 
 function renderUnavailable(): Html {
-  return html`<div class="notice warn" role="status"><p>Refused calls cannot be shown at the moment. Try again in a \
-few seconds.</p></div>`;
+  return html`<div class="notice warn" role="status"><p>Refused calls cannot be shown at the moment. Try again in a few seconds.</p></div>`;
 }
 
 /** By day and reason, the latest day first. */
@@ -108,8 +104,7 @@ function renderCounts(counts: readonly RefusalCount[], today: number): Html {
   const reasons = [...Map.groupBy(counts, ({ errorCode }) => reasonOf(errorCode).label)]
     .map(([label, some]) => ({ label, some, calls: sumOf(some) })).sort((a, b) => b.calls - a.calls);
   const days = [...new Set(counts.map(({ day }) => day))].sort((a, b) => b - a);
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Refused calls by day">\
-<table class="table refused-days"><caption class="vh">Refused calls by day and reason</caption>
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="Refused calls by day"><table class="table refused-days"><caption class="vh">Refused calls by day and reason</caption>
 <thead><tr><th scope="col">Day (UTC)</th>${reasons.map(({ label }) =>
   html`<th scope="col" class="num">${label}</th>`)}<th scope="col" class="num">All</th></tr></thead>
 <tbody>${days.map((day) => html`
@@ -131,10 +126,8 @@ function sumOf(counts: readonly RefusalCount[]): number {
 
 function renderRefusedTable(entries: readonly ActivityEntry[], view: RefusalsView): Html {
   if (entries.length === 0) return NOTHING;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Latest refused calls">\
-<table class="table cards calls refused"><caption class="vh">Refused calls with what the API said</caption>
-<thead><tr><th scope="col">Time and id</th><th scope="col">Key</th><th scope="col">Model</th>\
-<th scope="col">Why</th><th scope="col">What the API said</th></tr></thead>
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="Latest refused calls"><table class="table cards calls refused"><caption class="vh">Refused calls with what the API said</caption>
+<thead><tr><th scope="col">Time and id</th><th scope="col">Key</th><th scope="col">Model</th><th scope="col">Why</th><th scope="col">What the API said</th></tr></thead>
 <tbody>${entries.map((entry) => renderEntry(entry, view))}</tbody></table></div>`;
 }
 
@@ -142,16 +135,9 @@ function renderEntry(entry: ActivityEntry, { ref, names, key }: RefusalsView): H
   const { callId, keyUid, atMs, model, errorCode, httpStatus, message } = entry;
   const name = names.get(keyUid);
   return html`
-<tr><th scope="row" class="main"><a href="${callPath(ref, { callId, keyUid }, key)}">${renderTime(atMs)}</a>\
-<small class="mono">${callId}</small></th>\
-<td data-label="Key">${name === undefined
+<tr><th scope="row" class="main"><a href="${callPath(ref, { callId, keyUid }, key)}">${renderTime(atMs)}</a><small class="mono">${callId}</small></th><td data-label="Key">${name === undefined
   ? html`<span class="soft" title="${keyUid}"><bdi>${shortUid(keyUid)}</bdi></span>`
-  : html`<bdi>${name}</bdi>`}</td>\
-<td data-label="Model" class="wrap">${model === undefined
+  : html`<bdi>${name}</bdi>`}</td><td data-label="Model" class="wrap">${model === undefined
   ? html`<span class="soft">—</span>`
-  : html`<bdi>${model}</bdi>`}</td>\
-<td data-label="Why"><span class="dot bad">${reasonOf(errorCode).label}</span><small>${httpStatus} \
-<span class="mono">${errorCode ?? ''}</span></small></td>\
-<td data-label="What the API said" class="words wrap">${message ?? html`<span class="soft">The provider's own words \
-went to the caller; they are not kept.</span>`}</td></tr>`;
+  : html`<bdi>${model}</bdi>`}</td><td data-label="Why"><span class="dot bad">${reasonOf(errorCode).label}</span><small>${httpStatus} <span class="mono">${errorCode ?? ''}</span></small></td><td data-label="What the API said" class="words wrap">${message ?? html`<span class="soft">The provider's own words went to the caller; they are not kept.</span>`}</td></tr>`;
 }

@@ -34,7 +34,5 @@ export function programmingOf(progress: ProxyProgress | undefined): Programming 
 
 function rejection({ rejected, connected }: ProxyProgress): string {
   const words = rejected.slice(0, MAX_WORDS).map(({ proxy, message }) => `${proxy}: ${message}`).join('; ');
-  return `Refused by ${rejected.length} of ${Math.max(
-    connected, rejected.length,
-  )} proxies, which go on with the last good version. ${words}`;
+  return `Refused by ${rejected.length} of ${Math.max(connected, rejected.length)} proxies, which go on with the last good version. ${words}`;
 }

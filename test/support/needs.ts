@@ -97,7 +97,6 @@ export async function installPackages(names: readonly string[]): Promise<string 
     });
     return undefined;
   } catch (error) {
-    return `installing failed: ${error instanceof Error ? error.message.split('\n').at(-2) ??
-      error.message : String(error)}`;
+    return `installing failed: ${error instanceof Error ? error.message.split('\n').at(-2) ?? error.message : String(error)}`;
   }
 }

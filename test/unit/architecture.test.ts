@@ -67,43 +67,6 @@ describe('the product', () => {
   });
 });
 
-describe('the tests and tools', () => {
-  it('are in files of at most 500 lines', () => {
-    const long = sourcesIn(['test', 'tools']).filter(({ path }) => !path.endsWith('.gen.ts')).map((source) =>
-      readSource(source)).filter((file) => file.lines > 500);
-    assert.deepEqual(long.map((file) => `${file.path}: ${file.lines} lines`), []);
-  });
-});
-
-describe('lines', () => {
-  const COLUMNS = 120;
-  const tracked = (...patterns: readonly string[]): string[] =>
-    globSync(patterns, { cwd: ROOT, exclude: (path) => /^node_modules$|\.gen\.ts$/.test(path) }).sort();
-  const tooLong = (path: string, isFree: (line: string) => boolean = () => false): string[] =>
-    readFileSync(join(ROOT, path), 'utf8').split('\n').flatMap((line, index) =>
-      line.length > COLUMNS && !isFree(line) ? [`${path}:${index + 1}: ${line.length} columns`] : []);
-
-  it('of code have at most 120 columns', () => {
-    const folders = [...PRODUCT, 'charts', 'test', 'tools'].join(',');
-    const paths = tracked('*.{ts,js}', `{${folders}}/**/*.{ts,js,mjs,lua,css,proto}`);
-    for (const ending of ['.ts', '.js', '.mjs', '.lua', '.css', '.proto'])
-      assert.ok(paths.some((path) => path.endsWith(ending)), ending);
-    assert.deepEqual(paths.flatMap((path) => tooLong(path)), []);
-  });
-
-  it('of Markdown have at most 120 columns, except in tables and in code', () => {
-    const found = tracked('*.md', '{charts,docs,test,tools}/**/*.md').flatMap((path) => {
-      let isCode = false;
-      return tooLong(path, (line) => {
-        const isFence = line.trimStart().startsWith('```');
-        if (isFence) isCode = !isCode;
-        return isCode || line.startsWith('|');
-      });
-    });
-    assert.deepEqual(found, []);
-  });
-});
-
 describe('the checker', () => {
   const check = (files: Record<string, string>): string[] =>
     told(checkSources(Object.entries(files).map(([path, text]) => ({ path, text }))));

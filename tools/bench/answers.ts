@@ -52,11 +52,7 @@ function message(text: string): string {
 }
 
 function completionEvents(): string[] {
-  const chunk = (choices: unknown[], usage?: unknown): string => `data: ${JSON.stringify({
-    id: 'chatcmpl-bench', object:
-      'chat.completion.chunk', created: 1_790_000_000, model: 'bench', system_fingerprint: 'fp_bench', choices,
-    ...(usage === undefined ? {} : { usage }),
-  })}\n\n`;
+  const chunk = (choices: unknown[], usage?: unknown): string => `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'bench', system_fingerprint: 'fp_bench', choices, ...(usage === undefined ? {} : { usage }), })}\n\n`;
   const choice = (delta: unknown, finish_reason: string | null = null): string =>
     chunk([{ index: 0, delta, logprobs: null, finish_reason }]);
   return [

@@ -113,10 +113,7 @@ function printReport(options: BenchOptions, targets: readonly Target[], all: rea
       + 'can be trusted');
   mkdirSync(dirname(options.output), { recursive: true });
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.versions.node };
-  writeFileSync(options.output, `${JSON.stringify({
-    at: new Date().toISOString(), machine, options: { ...options, compare: options.compare?.url },
-    rest: targets.map(({ name, restBytes, readyMs }) => ({ name, restBytes, readyMs })), summaries, rounds: all,
-  }, undefined, 1)}\n`);
+  writeFileSync(options.output, `${JSON.stringify({ at: new Date().toISOString(), machine, options: { ...options, compare: options.compare?.url }, rest: targets.map(({ name, restBytes, readyMs }) => ({ name, restBytes, readyMs })), summaries, rounds: all, }, undefined, 1)}\n`);
   print('', `written to ${options.output}`);
 }
 

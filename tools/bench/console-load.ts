@@ -10,8 +10,7 @@ export function writeRecords(path: string, records: number, {
 }: { readonly account: string; readonly uids: readonly string[] }): void {
   const nowMs = Date.now();
   const db = openFile(path);
-  const statement = db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() =>
-    '?').join(', ')})`);
+  const statement = db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?').join(', ')})`);
   db.exec('BEGIN');
   for (let n = 0; n < records; n++) {
     const record = {
@@ -52,6 +51,5 @@ export async function several(times: number, work: () => Promise<unknown>): Prom
 export function printTimings(what: string, all: readonly Timing[], note = ''): void {
   const middle = (of: keyof Timing): number => all.map((each) => each[of]).toSorted((a, b) => a - b)[all.length >> 1] ??
     0;
-  console.log(`${what.padEnd(46)} ${middle('wallMs').toFixed(1).padStart(8)} ms ${middle('cpuMs').toFixed(1)
-    .padStart(8)} ms CPU   longest ${Math.max(...all.map(({ wallMs }) => wallMs)).toFixed(1)} ms  ${note}`);
+  console.log(`${what.padEnd(46)} ${middle('wallMs').toFixed(1).padStart(8)} ms ${middle('cpuMs').toFixed(1) .padStart(8)} ms CPU   longest ${Math.max(...all.map(({ wallMs }) => wallMs)).toFixed(1)} ms  ${note}`);
 }

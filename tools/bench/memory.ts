@@ -127,8 +127,7 @@ function printCalls(samples: readonly Sample[]): void {
   const counted = samples.filter(({ calls }) => calls >= last * WARM_SHARE);
   const slope = (read: (memory: MemoryReport) => number): string =>
     (slopeOf(counted.map(({ calls, memory }) => [calls, read(memory)] as const)) ?? Number.NaN).toFixed(1);
-  process.stdout.write(`bytes a call, after the first ${WARM_SHARE * 100} %: resident ${slope(({ rss }) =>
-    rss)}, heap and external ${slope(({ heapUsed, external }) => heapUsed + external)}\n`);
+  process.stdout.write(`bytes a call, after the first ${WARM_SHARE * 100} %: resident ${slope(({ rss }) => rss)}, heap and external ${slope(({ heapUsed, external }) => heapUsed + external)}\n`);
 }
 
 async function perStream(scene: Scene, count: number, round: number): Promise<void> {
@@ -148,9 +147,7 @@ async function perStream(scene: Scene, count: number, round: number): Promise<vo
   await ended;
   const each = (read: (memory: MemoryReport) => number): string =>
     ((read(held) - read(rest)) / count / 1024).toFixed(1);
-  process.stdout.write(`round ${round}: ${count} streams, each ${each(({ rss }) =>
-    rss)} KiB resident, ${each(({ heapUsed }) => heapUsed)} heap, ${each(({ external }) =>
-    external)} external; at rest ${mib(rest.rss)} MiB resident, ${mib(rest.heapUsed)} heap\n`);
+  process.stdout.write(`round ${round}: ${count} streams, each ${each(({ rss }) => rss)} KiB resident, ${each(({ heapUsed }) => heapUsed)} heap, ${each(({ external }) => external)} external; at rest ${mib(rest.rss)} MiB resident, ${mib(rest.heapUsed)} heap\n`);
 }
 
 const WIDTHS = [9, 14, 8, 8] as const;

@@ -71,8 +71,7 @@ function report(starts: readonly Start[]): void {
 
 function spread(values: readonly number[]): string {
   const shown = (value: number): string => value.toFixed(0).padStart(5);
-  return `min ${shown(Math.min(...values))}  median ${shown(median(values) ??
-    0)}  max ${shown(Math.max(...values))} ms`;
+  return `min ${shown(Math.min(...values))}  median ${shown(median(values) ?? 0)}  max ${shown(Math.max(...values))} ms`;
 }
 
 async function startOnce({ folder, cores, cold, log }: Setup): Promise<Start> {

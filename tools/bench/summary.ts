@@ -130,9 +130,7 @@ export function largeLines(all: readonly CaseRounds[]): string[] {
   return all.flatMap(({ benchCase: { name }, rounds: { gateway = [], large = [] } }) => {
     const ratio = medianRatio(large, gateway, (round) => round.requestsPerSecond);
     if (ratio === undefined) return [];
-    const others = [`CPU ${fixed(
-      medianRatio(large, gateway, (round) => round.cpuMicrosPerRequest), 3,
-    )} times`, `p99 ${fixed(medianRatio(large, gateway, (round) => round.p99Ms))} times`];
+    const others = [`CPU ${fixed(medianRatio(large, gateway, (round) => round.cpuMicrosPerRequest), 3)} times`, `p99 ${fixed(medianRatio(large, gateway, (round) => round.p99Ms))} times`];
     return [aimLine(ratio >= LEAST_OF_LARGE, `at least 97 % of the requests/s with 100,000 keys and 1,000 models: ` +
       `${name} ${fixed(ratio * 100, 1)} %, ${others.join(', ')}`)];
   });

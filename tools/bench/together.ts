@@ -171,8 +171,7 @@ async function measure({ url, keys, pid, serverPid, folder, rounds }: Subject, {
 function tableOf(subjects: readonly Subject[]): string {
   const [floor, first] = subjects;
   const widths = [24, 10, 12, 14, 16, 14, 13, 8];
-  const line = (cells: readonly string[]): string => `${cells.map((cell, index) =>
-    index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)).join('')}\n`;
+  const line = (cells: readonly string[]): string => `${cells.map((cell, index) => index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)).join('')}\n`;
   const shown = (value: number | undefined, digits: number): string => value === undefined ? '' : value.toFixed(digits);
   return line([
     '', 'µs/call', 'main thread', '× floor\'s µs', '% of its req/s', `× ${first?.title}`, 'its Valkey\'s', 'errors',

@@ -91,9 +91,7 @@ try {
     const of = (pick: (each: (typeof rounds)[number]) => number | undefined): number =>
       median(rounds.map((each) => pick(each) ?? 0)) ?? 0;
     const cpu = of(({ measured }) => measured.cpuMicrosPerRequest);
-    console.log(`${benchCase.name}, ${title}: ${of(({ measured }) => measured.requestsPerSecond)
-      .toFixed(0)} requests/s, p50 ${of(({ measured }) => measured.p50Ms)
-        .toFixed(2)} ms, p99 ${of(({ measured }) => measured.p99Ms).toFixed(2)} ms; `
+    console.log(`${benchCase.name}, ${title}: ${of(({ measured }) => measured.requestsPerSecond) .toFixed(0)} requests/s, p50 ${of(({ measured }) => measured.p50Ms) .toFixed(2)} ms, p99 ${of(({ measured }) => measured.p99Ms).toFixed(2)} ms; `
       + `processor time per request ${cpu.toFixed(0)} µs (${(100 * floor / cpu).toFixed(0)} % of the bare proxy's ` +
         `throughput by that), Valkey ${of(({ serverMicros }) => serverMicros).toFixed(0)} µs; `
       + `a hold ${of(({ holdMs }) => holdMs).toFixed(2)} ms; ${of(({ measured }) => measured.errors)} errors, others ` +

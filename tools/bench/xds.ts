@@ -108,14 +108,12 @@ const distribution = await startDistribution({
 const keys = Array.from({ length: keyCount }, (_, n) => benchKey(n, 1n));
 let mark = performance.now();
 distribution.publish(snapshotWith([...keys]));
-console.log(`first publish of ${keyCount} keys: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs()
-  .toFixed(0)} ms since the start, ${(distribution.figures().snapshotBytes / 2 ** 20).toFixed(1)} MiB`);
+console.log(`first publish of ${keyCount} keys: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs() .toFixed(0)} ms since the start, ${(distribution.figures().snapshotBytes / 2 ** 20).toFixed(1)} MiB`);
 
 mark = performance.now();
 const proxies = await Promise.all(Array.from({ length: clientCount }, (_, n) => startProxy(distribution.port, n)));
 await everywhere(proxies, (state) => state.credentials.size === keyCount);
-console.log(`${clientCount} proxies whole: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs()
-  .toFixed(0)} ms since the start`);
+console.log(`${clientCount} proxies whole: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs() .toFixed(0)} ms since the start`);
 while (distribution.figures().connectedProxies < clientCount) await setTimeout(5);
 
 const enforced: number[] = [];

@@ -150,9 +150,7 @@ export function platformManifest({ url, nobody }: Places): string {
   const chat = `contextTokens: ${CONTEXT_TOKENS}, maxOutputTokens: ${MOST_OUTPUT_TOKENS}, imageTokens: ` +
     `${IMAGE_TOKENS}, inputs: [Text, Image]`;
   const route = (name: string, models: string, channels: string, more: string): string =>
-    `${head(
-      'ModelRoute', name,
-    )}spec:\n  models: [${models}]\n  channels:\n${channels}  retry: {attempts: 2}\n${more}---\n`;
+    `${head('ModelRoute', name)}spec:\n  models: [${models}]\n  channels:\n${channels}  retry: {attempts: 2}\n${more}---\n`;
   return `apiVersion: v1\nkind: Secret\nmetadata: {name: provider}\nstringData: {apiKey: ${PROVIDER_SECRET}}\n---\n`
     + costsManifest()
     + route('openai', `{name: gpt-model, ${chat}}, {name: flat-model, ${chat}}, {name: omni-model, ${chat}}, ` +
@@ -176,9 +174,7 @@ function head(kind: string, name: string, namespace = ''): string {
 }
 
 function groups({ ratios }: Config): string {
-  const direct = (name: GroupName, routes: string): string => `${head(
-    'Group', name,
-  )}spec: {allowedNamespaces: {from: All}, priceRatio: "${ratios[name]}", routes: ${routes}}\n---\n`;
+  const direct = (name: GroupName, routes: string): string => `${head('Group', name)}spec: {allowedNamespaces: {from: All}, priceRatio: "${ratios[name]}", routes: ${routes}}\n---\n`;
   return direct('main', '[{routeSelector: {}}]')
     + direct('cheap', `[{routeRef: {name: openai}, maxConcurrency: ${CHEAP_GROUP_MOST}}]`)
     + direct('dear', '[{routeSelector: {}}]')
@@ -214,9 +210,7 @@ function keys({ keys: configs }: Config): string {
 }
 
 function accounts({ creditsNanoUsd }: Config): string {
-  return ACCOUNT_NAMES.map((name) => `${head(
-    'Account', name, ', namespace: team',
-  )}spec: {grants: [{name: all, usd: "${usd(creditsNanoUsd[name])}"}]}\n`).join('---\n');
+  return ACCOUNT_NAMES.map((name) => `${head('Account', name, ', namespace: team')}spec: {grants: [{name: all, usd: "${usd(creditsNanoUsd[name])}"}]}\n`).join('---\n');
 }
 
 /** Nano-USD as a decimal of USD. */

@@ -142,8 +142,7 @@ class Life implements Gateway {
     for (const [file, yaml] of changed) await this.#home.write(file, yaml);
     const untilMs = Date.now() + IN_FORCE_DEADLINE_MS + this.#pausedMs();
     while (version.inForceMs === Number.POSITIVE_INFINITY) {
-      if (Date.now() > untilMs) return void this.#happened.violations.push(`an edit of ${changed.map(([file]) =>
-        file).join()} is not in force after ${IN_FORCE_DEADLINE_MS} ms`);
+      if (Date.now() > untilMs) return void this.#happened.violations.push(`an edit of ${changed.map(([file]) => file).join()} is not in force after ${IN_FORCE_DEADLINE_MS} ms`);
       await this.#look(version, process, generation);
     }
     // several files may have been read at different times

@@ -82,8 +82,7 @@ function billed({ calls, attempts, records, happened }: Evidence): string[] {
     cases.filter((each) => !matched.has(each)).flatMap((each) => describeFault(each, describeLost(each, unclaimed)));
   const taken = new Set(matched.values());
   const strays = unclaimed.filter((record) => !taken.has(record)).map((record) =>
-    `the record ${describeRecord(record)} belongs to no call, or to one that it does not fit${
-      describeNearest(cases, record)}`);
+    `the record ${describeRecord(record)} belongs to no call, or to one that it does not fit${describeNearest(cases, record)}`);
   return [...wrong, ...lost, ...strays];
 }
 
@@ -91,8 +90,7 @@ function billed({ calls, attempts, records, happened }: Evidence): string[] {
 function describeNearest(cases: readonly Case[], record: LedgerRecord): string {
   return cases.filter(({ call: { plan, sentMs } }) => record.key === uidOf(plan.key) && plan.model === record.model
     && Math.abs(record.createdMs - sentMs) < NEAR_MS)
-    .slice(0, 3).map((each) => ` (call ${each.call.plan.n}, ${each.attempts.length} attempts: ${
-      judge({ ...each, record }) ?? 'it has another record'})`).join('');
+    .slice(0, 3).map((each) => ` (call ${each.call.plan.n}, ${each.attempts.length} attempts: ${judge({ ...each, record }) ?? 'it has another record'})`).join('');
 }
 
 /** Describes a call without a record, with the reasons why the nearest records do not fit. */
@@ -110,21 +108,14 @@ function describeFault({ call, attempts, record }: Case, complaint: string | und
   const { plan } = call;
   const last = attempts.at(-1);
   const tried = attempts.map(({ asked: { channel }, fate }) => `${channel} ${fate.kind}`).join(', ');
-  return [`call ${plan.n} (${plan.path} ${plan.model}${plan.stream
-    ? ' stream'
-    : ''}, key ${plan.key}, ${plan.leaving.stage}, ${plan.fault}; client ${call.status} ${call.end}${call.left
-      ? ' left'
-      : ''} after ${call.overMs - call.sentMs} ms; `
-    + `provider: ${tried || 'nothing'}${last ? ` ${JSON.stringify({
-      ...last.fate, pieces: undefined,
-    })} ${JSON.stringify(last.produced)}${last.gone ? ' gone' : ''}` : ''}; `
+  return [`call ${plan.n} (${plan.path} ${plan.model}${plan.stream ? ' stream' : ''}, key ${plan.key}, ${plan.leaving.stage}, ${plan.fault}; client ${call.status} ${call.end}${call.left ? ' left' : ''} after ${call.overMs - call.sentMs} ms; `
+    + `provider: ${tried || 'nothing'}${last ? ` ${JSON.stringify({ ...last.fate, pieces: undefined, })} ${JSON.stringify(last.produced)}${last.gone ? ' gone' : ''}` : ''}; `
     + `books: ${record ? describeRecord(record) : 'nothing'}): ${complaint}`];
 }
 
 function describeRecord(record: LedgerRecord): string {
   const { id, status, usageSource, tokens, costNanoUsd, unbilledNanoUsd, group, channel } = record;
-  return `${id} ${status} ${usageSource} ${Object.values(tokens)
-    .join('/')} ${costNanoUsd}+${unbilledNanoUsd} by ${group} ${channel}`;
+  return `${id} ${status} ${usageSource} ${Object.values(tokens) .join('/')} ${costNanoUsd}+${unbilledNanoUsd} by ${group} ${channel}`;
 }
 
 /** Checks what the client was told. */

@@ -115,8 +115,7 @@ const SHAPES: readonly Shape[] = [
   (random, bytes) => repeated((index) => `{"${random.pick(NAMES)}${index}":${index}}`, bytes),
   (random, bytes) => repeated(() => random.pick(['[]', '{}', '0', '""', '1e5', '12345678901234567890', 'null']), bytes),
   (_random, bytes) => `{${repeated((index) => `"k${index}":0`, bytes).slice(1, -1)}}`,
-  (random, bytes) => `"${random.pick(['\\"', '\\u00e9', 'é', 'A', '\\\\', ' ', '[[', '{"a":1}'.replaceAll('"', '\\"')])
-    .repeat(Math.floor(bytes / 2))}"`.slice(0, bytes - 200).replace(/\\*"?$/, '"'),
+  (random, bytes) => `"${random.pick(['\\"', '\\u00e9', 'é', 'A', '\\\\', ' ', '[[', '{"a":1}'.replaceAll('"', '\\"')]) .repeat(Math.floor(bytes / 2))}"`.slice(0, bytes - 200).replace(/\\*"?$/, '"'),
   (random, bytes) => repeated(() => `{"role":"${random.pick(['user', 'tool', 'assistant', 'system'])}","content":"x",`
     + `"tool_call_id":"a"}`, bytes),
   (_random, bytes) => repeated((index) => (index === 0 ? '{"role":"user","content":"x"}'
@@ -184,7 +183,5 @@ if (import.meta.main) {
   const { count, worst } = await search(randomFrom(seed), performance.now() + minutes * 60_000);
   console.log(`${count} bodies without a finding`);
   for (const [index, { bytes, limitMs, whole }] of SIZES.entries())
-    console.log(`${bytes} bytes${whole
-      ? ' in the other thread'
-      : ''}: at most ${worst[index]?.ms} ms of ${limitMs} (${worst[index]?.step})`);
+    console.log(`${bytes} bytes${whole ? ' in the other thread' : ''}: at most ${worst[index]?.ms} ms of ${limitMs} (${worst[index]?.step})`);
 }

@@ -85,8 +85,7 @@ function failure(fuzzer: Fuzzer, {
   const file =
     join(tmpdir(), `mgw-fuzz-${fuzzer.name}-${seed}-${Math.trunc(performance.timeOrigin + performance.now())}.json`);
   writeFileSync(file, encodeCases(fuzzer.name, cases));
-  const shown = cases.length === 1 ? `\ncase ${cases[0]?.label}: ${JSON.stringify(Buffer.concat(cases[0]?.pieces ?? [])
-    .toString('latin1')).slice(0, MOST_SHOWN)}` : `\n${cases.length} cases`;
+  const shown = cases.length === 1 ? `\ncase ${cases[0]?.label}: ${JSON.stringify(Buffer.concat(cases[0]?.pieces ?? []) .toString('latin1')).slice(0, MOST_SHOWN)}` : `\n${cases.length} cases`;
   const why = error instanceof Error ? error.message : String(error);
   return new Error(
     `fuzz ${fuzzer.name}, seed ${seed}: ${why}\nreplay: npm run fuzz -- --replay ${file}${shown}`, { cause: error },

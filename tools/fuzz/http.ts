@@ -117,9 +117,7 @@ const DICTIONARY = [
   '0\r\n\r\n', 'ffffffffffffffff\r\n', '5;ext="\r\n', '-1\r\n', 'Host:\r\n', 'Host: a\r\nHost: b\r\n',
   'Expect: 100-continue\r\n', 'Connection: close\r\n', '%00', '%', '../', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n',
   'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
-  '\xff\xfe', ` ${'x'.repeat(
-    9000,
-  )}`, `x-big: ${'y'.repeat(20_000)}\r\n`, 'x-many: 1\r\n'.repeat(3000), 'a: b\r\n'.repeat(300),
+  '\xff\xfe', ` ${'x'.repeat(9000)}`, `x-big: ${'y'.repeat(20_000)}\r\n`, 'x-many: 1\r\n'.repeat(3000), 'a: b\r\n'.repeat(300),
 ].map((word) => Buffer.from(word, 'latin1'));
 /** Requests hidden in others: no provider may ever see this model. */
 const HIDDEN = Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ` +
@@ -164,9 +162,7 @@ function request(random: Random): Request {
   const right = version === 'HTTP/1.1' && ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'].includes(method) &&
     !headers.some((header) => /^(?:connection|upgrade|http2)|^host: other/i.test(header)) && target !== 'gateway:443' &&
       target !== '*';
-  return { bytes: Buffer.concat([Buffer.from(`${method} ${target} ${version}\r\n${framed.headers.join(
-    '\r\n',
-  )}\r\n\r\n`, 'latin1'), framed.body]), right };
+  return { bytes: Buffer.concat([Buffer.from(`${method} ${target} ${version}\r\n${framed.headers.join('\r\n')}\r\n\r\n`, 'latin1'), framed.body]), right };
 }
 
 function keyHeaders(random: Random): string[] {

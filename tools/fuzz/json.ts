@@ -210,14 +210,10 @@ function twist(text: Buffer, random: Random): Buffer {
   const kind = random.int(30);
   if (kind === 0) return Buffer.from(`{"model":"gpt-model","messages":${'['.repeat(100_000)}`);
   if (kind === 1) return Buffer.from(
-    `{"model":"gpt-model","max_tokens":5,"messages":[{"role":"user","content":"x"}],"metadata":[${'0,'.repeat(
-      300_000,
-    )}0]}`,
+    `{"model":"gpt-model","max_tokens":5,"messages":[{"role":"user","content":"x"}],"metadata":[${'0,'.repeat(300_000)}0]}`,
   );
   if (kind === 2)
-    return Buffer.from(`{"model":"gpt-model","max_tokens":5,"messages":[${'{"role":"user","content":"x"},'.repeat(
-      20_000,
-    )}{"role":"user","content":"x"}]}`);
+    return Buffer.from(`{"model":"gpt-model","max_tokens":5,"messages":[${'{"role":"user","content":"x"},'.repeat(20_000)}{"role":"user","content":"x"}]}`);
   if (kind === 3) return Buffer.concat([text.subarray(0, 1), Buffer.from(random.pick(WORDS)), text.subarray(1)]);
   if (kind === 4) return Buffer.concat([text, text]);
   return kind < 10 ? mutate(text, random, WORDS) : text;

@@ -10,8 +10,7 @@ export function crdTemplate(text: string): string {
   if (text.includes('{{')) throw new Error('a definition must not hold {{, which Helm would evaluate');
   if (!METADATA.test(text))
     throw new Error('a definition must begin its metadata with its name and have nothing else there');
-  return `{{- /* Generated from crds/ by npm run generate. */}}\n${text.replace(METADATA, (_, name: string) =>
-    metadata(name))}`;
+  return `{{- /* Generated from crds/ by npm run generate. */}}\n${text.replace(METADATA, (_, name: string) => metadata(name))}`;
 }
 
 function metadata(name: string): string {

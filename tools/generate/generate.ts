@@ -5,6 +5,7 @@
  */
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { format, getFileInfo, resolveConfig } from 'prettier';
 import { loadKinds, type KindSchema } from '#crds/kind-schema.ts';
 import { readCrdTexts } from '#crds/load.ts';
 import { metricsText } from './metrics-doc.ts';
@@ -29,8 +30,20 @@ const DESIGN = 'docs/design/README.md';
 const CHARTS = ['model-gateway', 'model-gateway-crds'];
 const PROTOBUF = ['snapshot', 'discovery', 'fleet'].map((name) => `dataplane/snapshot/${name}.gen.ts`);
 
-/** Generates the text of all generated files. */
+/** Generates the text of all generated files, formatted as `npm run format` leaves it. */
 export async function generateAll(): Promise<Generated[]> {
+  const files = await generateTexts();
+  return Promise.all(files.map(async (file) => ({ ...file, text: await formatted(file) })));
+}
+
+/** The text of a file as Prettier writes it; files that .prettierignore names stay as they are. */
+async function formatted({ path, text }: Generated): Promise<string> {
+  const filepath = fileURLToPath(new URL(path, ROOT));
+  const { ignored } = await getFileInfo(filepath, { ignorePath: fileURLToPath(new URL('.prettierignore', ROOT)) });
+  return ignored ? text : format(text, { ...(await resolveConfig(filepath)), filepath });
+}
+
+async function generateTexts(): Promise<Generated[]> {
   const kinds = loadKinds(await readCrdTexts());
   return [
     { path: 'crds/schema/types.gen.ts', text: typesText(kinds) },

@@ -5,7 +5,6 @@
  */
 import { isMap, isScalar, isSeq, parse, parseDocument } from 'yaml';
 import type { Node, Pair, YAMLMap } from 'yaml';
-import { wrapMarkdown } from './wrap.ts';
 
 /** A value of the chart. */
 export interface HelmValue {
@@ -128,11 +127,9 @@ function describe({ description, hint }: HelmValue): string {
 /** A chart's README.md. */
 export function chartReadme(chartText: string, values: readonly HelmValue[]): string {
   const chart = parse(chartText) as { name: string; description: string; kubeVersion: string };
-  return wrapMarkdown(`${[
-    `# ${chart.name}`, '', `${chart.description}. Kubernetes ${chart.kubeVersion.replace(
-      /-0$/, '',
-    )}. [docs/helm.md](../../docs/helm.md) describes the installation.`, '',
+  return `${[
+    `# ${chart.name}`, '', `${chart.description}. Kubernetes ${chart.kubeVersion.replace(/-0$/, '')}. [docs/helm.md](../../docs/helm.md) describes the installation.`, '',
     '## Values', '', 'Generated from `values.yaml`; `values.schema.json` refuses all other ' +
       'values.', '', ...valuesTable(values),
-  ].join('\n')}\n`);
+  ].join('\n')}\n`;
 }

@@ -3,7 +3,6 @@ import type { MetricTable } from '../../dataplane/telemetry/metric-set.ts';
 import { METRICS } from '../../dataplane/telemetry/metric-table.ts';
 import { SIDECAR_METRICS } from '../../dataplane/telemetry/sidecar-metric-table.ts';
 import { OPERATOR_METRICS } from '../../operator/metrics.ts';
-import { wrapMarkdown } from './wrap.ts';
 
 const HEAD = `# Metrics
 
@@ -22,7 +21,7 @@ export function metricsText(): string {
   const tables: readonly MetricTable[] = [METRICS, OPERATOR_METRICS, SIDECAR_METRICS];
   const buckets = tables.flatMap((table) => Object.entries(table))
     .flatMap(([name, row]) => (row.buckets ? [`- \`${name}\`: ${row.buckets.join(', ')}`] : []));
-  return wrapMarkdown([
+  return [
     HEAD,
     '## Proxies', '', '`mgw dataplane` and `mgw run`.', '', ...rowsOf(METRICS), '',
     '## The operator', '',
@@ -31,7 +30,7 @@ export function metricsText(): string {
     '## Sidecars', '', '`mgw sidecar`. [Sidecars](sidecar.md) describes how pods get one.', '',
     ...rowsOf(SIDECAR_METRICS), '',
     '## Buckets', '', ...buckets, '',
-  ].join('\n'));
+  ].join('\n');
 }
 
 function rowsOf(table: MetricTable): string[] {

@@ -13,7 +13,6 @@ import * as toChat from '../../dataplane/protocol/responses-openai/table.ts';
 import * as fromChat from '../../dataplane/protocol/responses-openai/answer-table.ts';
 import * as fromMessages from '../../dataplane/protocol/responses-anthropic/answer-table.ts';
 import * as toAnthropic from '../../dataplane/protocol/openai-anthropic/table.ts';
-import { wrapMarkdown } from './wrap.ts';
 
 type Table = ObjectTable | KindTable | ValueTable;
 
@@ -119,7 +118,7 @@ function capabilities(protocol: string, known: readonly KnownModels[]): readonly
 
 /** The page, as it is kept in docs/. */
 export function protocolsText(): string {
-  return wrapMarkdown([
+  return [
     HEAD, PROVIDER_TOOLS, MODELS,
     ...capabilities('OpenAI', OPENAI_MODELS), ...capabilities('Anthropic', ANTHROPIC_MODELS),
     ...capabilities('Bedrock Converse', CONVERSE_MODELS), ...capabilities('Gemini', GEMINI_MODELS),
@@ -147,7 +146,7 @@ export function protocolsText(): string {
     THROUGH_MESSAGES,
     '### What the client sends\n', ...toGemini.REQUEST_TABLES.map(section),
     '### What the client gets\n', ...toGemini.RESPONSE_TABLES.map(section),
-  ].join('\n'));
+  ].join('\n');
 }
 
 function section(table: Table): string {

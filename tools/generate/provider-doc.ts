@@ -82,9 +82,7 @@ const FILES = [
 export async function providerText(root: URL): Promise<string> {
   const shown = await Promise.all(FILES.map(async ([file, title]) => {
     const text = await readFile(new URL(`test/unit/dataplane/protocol/parrot/${file}`, root), 'utf8');
-    return `### ${title}: \`parrot/${file}\`\n\n\`\`\`ts\n${text.replaceAll(
-      '../../../../dataplane/protocol/', '../',
-    )}\`\`\`\n`;
+    return `### ${title}: \`parrot/${file}\`\n\n\`\`\`ts\n${text.replaceAll('../../../../dataplane/protocol/', '../')}\`\`\`\n`;
   }));
   return [HEAD, ...shown, TAIL].join('\n');
 }

@@ -1,7 +1,6 @@
 /** Generates docs/reference.md from the schemas: every kind with an example, its fields, bounds, defaults and rules. */
 import { CONDITIONS, REASONS, type ConditionRow } from '#crds/conditions.ts';
 import type { KindSchema, PrinterColumn, SchemaNode } from '#crds/kind-schema.ts';
-import { wrapMarkdown } from './wrap.ts';
 
 const HEAD = `# API reference
 
@@ -27,9 +26,9 @@ export function referenceText(kinds: readonly KindSchema[], examples: ReadonlyMa
   const sections = kinds.flatMap((kind) => kindSection(kind, examples.get(kind.kind), shared));
   const sharedSections =
     [...shared].flatMap(([name, node]) => [`## ${name}`, '', ...objectSection(name, node, { kind: name, shared })]);
-  return wrapMarkdown([
+  return [
     HEAD, ...kinds.map(({ kind }) => `- ${link(kind)}`), '', ...sections, ...sharedSections, ...conditionSections(),
-  ].join('\n'));
+  ].join('\n');
 }
 
 interface Place {
@@ -54,8 +53,7 @@ function kindSection(kind: KindSchema, example: string | undefined, shared: Map<
 
 function columnsTable(columns: readonly PrinterColumn[]): string[] {
   const rows = columns.map(({ name, jsonPath, description, priority = 0 }) =>
-    `| ${name.toUpperCase()}${priority > 0 ? ' (-o wide)' : ''} | ${code(jsonPath)} | ${
-      description ?? 'Time since it was created.'} |`);
+    `| ${name.toUpperCase()}${priority > 0 ? ' (-o wide)' : ''} | ${code(jsonPath)} | ${description ?? 'Time since it was created.'} |`);
   return ['| column | from | meaning |', '|---|---|---|', ...rows, ''];
 }
 
@@ -94,9 +92,7 @@ function fieldRow(field: string, node: SchemaNode, { parent, path, place }: RowP
   const meaning =
     [node.description ?? '', ...boundsOf(node), ...ruleMessages(node).map((message) => `*Rule:* ${message}`)];
   const nestedPath = path === place.kind ? field : `${path}.${field}`;
-  return `| ${code(field)} | ${typeText(node, nestedPath, place)} | ${isRequired
-    ? '**required**'
-    : defaultText(node)} | ${meaning.filter(Boolean).map(inTable).join('<br>')} |`;
+  return `| ${code(field)} | ${typeText(node, nestedPath, place)} | ${isRequired ? '**required**' : defaultText(node)} | ${meaning.filter(Boolean).map(inTable).join('<br>')} |`;
 }
 
 function typeText(node: SchemaNode, path: string, place: Place): string {
@@ -167,9 +163,7 @@ function sharedName(node: SchemaNode): string | undefined {
 
 function conditionSections(): string[] {
   const rows: [string, ConditionRow][] = Object.entries(CONDITIONS);
-  const types = rows.map(([type, row]) => `| ${code(type)} | ${row.kinds.join(', ')} | ${row.meaning}${row.onlyWhileTrue
-    ? ' Present only while it is True.'
-    : ''} | ${row.reasons.map(code).join(', ')} |`);
+  const types = rows.map(([type, row]) => `| ${code(type)} | ${row.kinds.join(', ')} | ${row.meaning}${row.onlyWhileTrue ? ' Present only while it is True.' : ''} | ${row.reasons.map(code).join(', ')} |`);
   const reasons = Object.entries(REASONS).map(([reason, meaning]) => `| ${code(reason)} | ${meaning} |`);
   return [
     '## Condition types', '', '| type | kinds | meaning when True | reasons |', '|---|---|---|---|', ...types, '',

@@ -95,8 +95,7 @@ function addInterface(name: string, node: SchemaNode, place: Place): void {
       typeOf(child, { ...place, prefix: place.prefix + pascal(child.type === 'array' ? singular(field) : field) });
     return `${doc(shared?.field ?? child.description, '  ')}  readonly ${field}${always ? '' : '?'}: ${type};\n`;
   });
-  place.output.interfaces.set(name, `${doc(shared?.doc ??
-    node.description, '')}export interface ${name} {\n${fields.join('')}}\n`);
+  place.output.interfaces.set(name, `${doc(shared?.doc ?? node.description, '')}export interface ${name} {\n${fields.join('')}}\n`);
 }
 
 function typeOf(node: SchemaNode, place: Place): string {

@@ -36,8 +36,7 @@ ${row.facts ? row.facts.endpoints.map((endpoint) => renderCalls(row.modelName, e
 
 /** The name with a button that copies it, to the letter. */
 export function renderModelName(modelName: string): Html {
-  return html`<bdi id="model-name" class="model-name">${modelName}</bdi> <button type="button" class="button small" \
-data-copy="model-name" hidden>Copy<span class="vh"> the name</span></button>`;
+  return html`<bdi id="model-name" class="model-name">${modelName}</bdi> <button type="button" class="button small" data-copy="model-name" hidden>Copy<span class="vh"> the name</span></button>`;
 }
 
 function renderFacts({ vendor, quotaType, facts }: PricingRow): Html {
@@ -77,8 +76,7 @@ function renderModelPrices(list: PriceList, row: PricingRow): Html {
   return html`<section class="section" aria-labelledby="prices"><h2 id="prices">Prices</h2>
 <div class="table-box" tabindex="0" role="region" aria-labelledby="prices"><table class="table model-prices">
 <caption>${per}</caption>
-<thead><tr><th scope="col">Group</th>${columns.map(({ title }) => html`<th scope="col" class="num">${title}</th>`)}\
-</tr></thead>
+<thead><tr><th scope="col">Group</th>${columns.map(({ title }) => html`<th scope="col" class="num">${title}</th>`)}</tr></thead>
 <tbody>${renderPriceRow(html`Base price <small>group ratio 1</small>`, columns, baseDollars(row))}${rows}</tbody>
 </table></div>
 ${groups.length === 0 ? html`<p class="soft">No group offers this model yet.</p>` : NOTHING}
@@ -109,8 +107,7 @@ function renderPriceRow(label: Html, columns: readonly PriceColumn[], dollars: R
 function renderRatios({ modelRatioE9, completionRatioE9, cacheRatioE9, ratioBaseE9, stated }: PricingRow): Html {
   const completion = stated.output ? formatDecimal(completionRatioE9) : '—';
   const cache = stated.cache ? formatDecimal(cacheRatioE9) : '—';
-  return html`<p class="soft">Model ratio ${formatDecimal(modelRatioE9)}, completion ratio ${completion}, cache ratio \
-${cache}; the ratio base is $${formatDecimal(ratioBaseE9)} per million input tokens.</p>`;
+  return html`<p class="soft">Model ratio ${formatDecimal(modelRatioE9)}, completion ratio ${completion}, cache ratio ${cache}; the ratio base is $${formatDecimal(ratioBaseE9)} per million input tokens.</p>`;
 }
 
 const CALL_TITLES: Readonly<Record<Endpoint, string>> = {
@@ -120,8 +117,7 @@ const CALL_TITLES: Readonly<Record<Endpoint, string>> = {
 function renderCalls(model: string, endpoint: Endpoint, gatewayUrl: string | undefined): Html {
   const id = `calls-${endpoint.toLowerCase()}`;
   return html`<section class="section" aria-labelledby="${id}"><h2 id="${id}">${CALL_TITLES[endpoint]}</h2>
-<p class="hint">The key is read from the environment variable <code>MGW_KEY</code>.\
-${gatewayUrl === undefined ? html` <code>${EXAMPLE_URL}</code> stands for the gateway's address.` : NOTHING}</p>
+<p class="hint">The key is read from the environment variable <code>MGW_KEY</code>.${gatewayUrl === undefined ? html` <code>${EXAMPLE_URL}</code> stands for the gateway's address.` : NOTHING}</p>
 ${renderSnippets(snippetsOf({ url: gatewayUrl ?? EXAMPLE_URL, model, endpoint }), `${id}-`)}</section>`;
 }
 
@@ -129,10 +125,7 @@ ${renderSnippets(snippetsOf({ url: gatewayUrl ?? EXAMPLE_URL, model, endpoint })
 export function renderSnippets(snippets: readonly Snippet[], prefix = ''): Html {
   return html`<div class="snippets">${snippets.map(({ id, label, code }) => {
     const codeId = `snippet-${prefix}${id}`;
-    return html`<div><div class="snippet-head"><h3 id="${codeId}-title">${label}</h3>\
-<button type="button" class="button small" data-copy="${codeId}" hidden>Copy<span class="vh"> ${label}</span></button>\
-</div>
-<pre class="code" tabindex="0" role="region" aria-labelledby="${codeId}-title"><code id="${codeId}">\
-${preformatted(code)}</code></pre></div>`;
+    return html`<div><div class="snippet-head"><h3 id="${codeId}-title">${label}</h3><button type="button" class="button small" data-copy="${codeId}" hidden>Copy<span class="vh"> ${label}</span></button></div>
+<pre class="code" tabindex="0" role="region" aria-labelledby="${codeId}-title"><code id="${codeId}">${preformatted(code)}</code></pre></div>`;
   })}</div>`;
 }

@@ -34,9 +34,7 @@ export function renderColumns({ title, note, days }: ColumnChart): Html {
   return html`<figure class="chart">
 <figcaption><h3>${title}</h3><span class="soft">${note}</span></figcaption>
 <div class="chart-plot" aria-hidden="true">
-<div class="chart-scale"><span>${formatUsd(
-  top, places,
-)}</span><span>${formatUsd(top / 2n, places)}</span><span>$0</span></div>
+<div class="chart-scale"><span>${formatUsd(top, places)}</span><span>${formatUsd(top / 2n, places)}</span><span>$0</span></div>
 <svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" focusable="false">
 ${[0, HEIGHT / 2].map((y) => html`<path class="grid" d="M0 ${y}H${width}"/>`)}
 ${days.map((day, index) => renderColumn(day, index, top))}
@@ -51,11 +49,7 @@ ${renderTable(title, days)}
 function renderColumn({ day, costNanoUsd, calls }: DayColumn, index: number, top: bigint): Html {
   const height = costNanoUsd <= 0n ? 0 : Math.max(6, Number(costNanoUsd * BigInt(HEIGHT) / top));
   const x = index * PITCH;
-  return html`<g><title>${day}: ${formatExactUsd(costNanoUsd)}, ${formatCount(calls)} ${calls === 1
-    ? 'call'
-    : 'calls'}</title>\
-<rect class="slot" x="${x}" width="${PITCH}" height="${HEIGHT}"/>\
-${height > 0
+  return html`<g><title>${day}: ${formatExactUsd(costNanoUsd)}, ${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}</title><rect class="slot" x="${x}" width="${PITCH}" height="${HEIGHT}"/>${height > 0
   ? html`<rect class="column" x="${x + GAP / 2}" y="${HEIGHT - height}" width="${PITCH - GAP}" height="${height}"/>`
   : NOTHING}</g>`;
 }
@@ -72,12 +66,9 @@ function renderTable(title: string, days: readonly DayColumn[]): Html {
   return html`<details class="fold"><summary>As a table</summary>
 <div class="table-box" tabindex="0" role="region" aria-label="${title}, as a table"><table class="table">
 <caption>Days without calls are left out. Days begin at midnight, UTC.</caption>
-<thead><tr><th scope="col">Day</th><th scope="col" class="num">Calls</th><th scope="col" class="num">Cost</th></tr>\
-</thead>
+<thead><tr><th scope="col">Day</th><th scope="col" class="num">Calls</th><th scope="col" class="num">Cost</th></tr></thead>
 <tbody>${used.toReversed().map(({ day, calls, costNanoUsd }) => (
-  html`<tr><th scope="row">${day}</th><td class="num">${formatCount(calls)}</td><td class="num">${renderUsd(
-    costNanoUsd, 6,
-  )}</td></tr>`))}</tbody>
+  html`<tr><th scope="row">${day}</th><td class="num">${formatCount(calls)}</td><td class="num">${renderUsd(costNanoUsd, 6)}</td></tr>`))}</tbody>
 </table></div></details>`;
 }
 

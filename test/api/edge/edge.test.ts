@@ -111,9 +111,7 @@ describe('headers on the wire', () => {
       'keep-alive: timeout=5', 'te: trailers',
       'proxy-authorization: Basic ' +
         'dXNlcjpwYXNz', 'cookie: session=1', `x-api-key: ${KEYS.main}`, `authorization: Bearer ${KEYS.main}`,
-      'openai-beta: one', 'openai-beta: two', 'x-modelgateway-group: vip', `content-length: ${Buffer.byteLength(
-        body,
-      )}`, '', body,
+      'openai-beta: one', 'openai-beta: two', 'x-modelgateway-group: vip', `content-length: ${Buffer.byteLength(body)}`, '', body,
     ].join('\r\n'));
     assert.match(answer, /^HTTP\/1\.1 200 /);
     const { headers, rawHeaders } = await stack.openai.request(0);

@@ -97,9 +97,7 @@ describe('responses that do not stream', () => {
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.0000275');
   });
   it('of 50 MB pass through, billed by the usage at their end', async () => {
-    const body = `{"choices":[{"index":0,"message":{"role":"assistant","content":"${'x'.repeat(
-      50_000_000,
-    )}"}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`;
+    const body = `{"choices":[{"index":0,"message":{"role":"assistant","content":"${'x'.repeat(50_000_000)}"}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`;
     stack.openai.script({ steps: [body] });
     const answer = await post(stack, '/v1/chat/completions', chat());
     assert.equal(answer.text.length, body.length);

@@ -56,9 +56,7 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
 
   /** The result's text as the server renders it for these counts. */
   async function rendered(page: Page, query: Record<string, string>): Promise<string> {
-    const text = await page.evaluate<string>(`fetch('/pricing?${new URLSearchParams({
-      ...query, part: 'calculation',
-    }).toString()}').then((answer) => answer.text()).then((markup) => {
+    const text = await page.evaluate<string>(`fetch('/pricing?${new URLSearchParams({ ...query, part: 'calculation', }).toString()}').then((answer) => answer.text()).then((markup) => {
       const holder = document.createElement('div'); holder.innerHTML = markup; document.body.append(holder);
       const text = holder.querySelector('.estimate').innerText; holder.remove(); return text; })`);
     return text;

@@ -156,8 +156,7 @@ function planCall({ namespace, group, models, costUsd }: ScenicKey, { uid, atMs,
   const input = Math.floor(400 + next() * 12_000);
   return {
     origin: {
-      callId: `req_${(number * 2_654_435_761 % 4_294_967_296).toString(16).padStart(8, '0')}${String(number)
-        .padStart(24, '0')}`, keyUid: uid, account: `${namespace}/main`, createdMs: atMs, group, model,
+      callId: `req_${(number * 2_654_435_761 % 4_294_967_296).toString(16).padStart(8, '0')}${String(number) .padStart(24, '0')}`, keyUid: uid, account: `${namespace}/main`, createdMs: atMs, group, model,
       channel: `${model.startsWith('claude') ? 'anthropic' : 'openai'}/demo`, catalog: 'model-gateway/standard@1',
     },
     costNanoUsd: BigInt(Math.round(costUsd * (0.3 + 1.4 * next()) * 1_000_000)) * 1000n, durationMs: Math.floor(600 +

@@ -21,9 +21,7 @@ const ROUTES: ConsoleRoute[] = [
   {
     method: 'GET', path: '/keys', handle: ({ person, csrf }) => ({
       page: { title: 'Keys', active: 'keys', body:
-        html`<h1>Keys of ${person.person.name}</h1><form method="post" action="/keys">${csrfField(
-          csrf,
-        )}<button type="submit">Change</button></form>` },
+        html`<h1>Keys of ${person.person.name}</h1><form method="post" action="/keys">${csrfField(csrf)}<button type="submit">Change</button></form>` },
     }),
   },
   { method: 'POST', path: '/keys', handle: () => ({ redirect: '/keys?changed' }) },

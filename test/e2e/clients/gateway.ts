@@ -72,10 +72,7 @@ kind: PriceCatalog
 metadata: {name: vendors}
 spec:
   models:
-${[...MODELS.OpenAI.map((name) => price(name, 'OpenAI', '"1.25", completionRatio: "4", cacheRatio: "0.5"')),
-  price('claude-sonnet-4-5', 'Anthropic', '"1.5", completionRatio: "5", cacheRatio: "0.1"'),
-  price('claude-opus-4-6', 'Anthropic', '"2.5", completionRatio: "5", cacheRatio: "0.1"'),
-  price('claude-opus-4-7', 'Anthropic', '"2.5", completionRatio: "5", cacheRatio: "0.1"')].join('\n')}
+${[...MODELS.OpenAI.map((name) => price(name, 'OpenAI', '"1.25", completionRatio: "4", cacheRatio: "0.5"')), price('claude-sonnet-4-5', 'Anthropic', '"1.5", completionRatio: "5", cacheRatio: "0.1"'), price('claude-opus-4-6', 'Anthropic', '"2.5", completionRatio: "5", cacheRatio: "0.1"'), price('claude-opus-4-7', 'Anthropic', '"2.5", completionRatio: "5", cacheRatio: "0.1"')].join('\n')}
 `;
 }
 

@@ -26,9 +26,7 @@ spec: {grants: [{name: ${team === 'a' ? THEIRS.grant : 'ordinary'}, usd: "100"}]
 ---
 kind: ApiKey
 metadata: {name: key-of-${team}, namespace: team-${team}}
-spec: {groupRef: {name: main}, accountRef: {name: purse-of-${team}}, quota: {limitUsd: "${team === 'a'
-  ? THEIRS.limit
-  : '5'}"}}
+spec: {groupRef: {name: main}, accountRef: {name: purse-of-${team}}, quota: {limitUsd: "${team === 'a' ? THEIRS.limit : '5'}"}}
 `).join('---');
 const NOTHING: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTokens: 0 };
 const TAMPERED = { 'impersonate-user': 'admin', 'impersonate-group': 'system:masters', 'x-remote-user':

@@ -324,9 +324,7 @@ describe.skipIf(missing)('the console in a cluster', () => {
         routes: [{ method: 'GET', path: '/seen/:namespace', handle: async ({ person: hands, params }) => {
           const { objects } = await hands.list('ApiKey');
           const there = await hands.may('list', 'ApiKey', { namespace: params['namespace'] ?? '' });
-          return { page: { title: 'seen', active: undefined, body: html`<h1>${hands.person.name}</h1><p>${objects.map(({
-            metadata,
-          }) => metadata.namespace).join(' ')} ${there ? 'may' : 'may not'}</p>` } };
+          return { page: { title: 'seen', active: undefined, body: html`<h1>${hands.person.name}</h1><p>${objects.map(({ metadata, }) => metadata.namespace).join(' ')} ${there ? 'may' : 'may not'}</p>` } };
         } }],
       });
       const tampered = { 'impersonate-user': 'admin', 'impersonate-group': 'system:masters', 'impersonate-uid':

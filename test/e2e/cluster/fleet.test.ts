@@ -183,9 +183,7 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
     ],
   ] as const) it(`refuses ${who}`, async () => {
     const lines: string[] = [];
-    const note = (fields: unknown, message = ''): void => void lines.push(`${message} ${JSON.stringify(
-      fields, (_, value) => value instanceof Error ? value.message : value,
-    )}`);
+    const note = (fields: unknown, message = ''): void => void lines.push(`${message} ${JSON.stringify(fields, (_, value) => value instanceof Error ? value.message : value)}`);
     const client = await startXdsClient({
       addresses: [`localhost:${replicas[0]!.xds}`], secure: {
         caFile: join(folder, 'ca.crt'), tokenFile: await tokenFile(namespace, account, audience),

@@ -63,8 +63,7 @@ const LARGE_BYTES = 50 * MIB;
 const FILLER = Buffer.alloc(MIB, 'x');
 
 function largeAnswer(): Uint8Array[] {
-  return [Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${LARGE_BYTES +
-    24}\r\n\r\n{"choices":[],"x":"`), ...Array.from({ length: LARGE_BYTES / MIB }, () => FILLER), Buffer.from('"   }')];
+  return [Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${LARGE_BYTES + 24}\r\n\r\n{"choices":[],"x":"`), ...Array.from({ length: LARGE_BYTES / MIB }, () => FILLER), Buffer.from('"   }')];
 }
 
 function largeStream(): Uint8Array[] {

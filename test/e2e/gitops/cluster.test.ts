@@ -145,9 +145,7 @@ describe.skipIf(skip)('definitions of an older release', { timeout: 180_000 }, (
     for (const object of await live()) {
       const { status, body: { message } } = await cluster.admin.call(
         'PUT',
-        `/apis/modelgateway.dev/v1alpha1/namespaces/${object.metadata.namespace}/${plural(
-          object.kind,
-        )}/${object.metadata.name}?dryRun=All&fieldValidation=Strict`,
+        `/apis/modelgateway.dev/v1alpha1/namespaces/${object.metadata.namespace}/${plural(object.kind)}/${object.metadata.name}?dryRun=All&fieldValidation=Strict`,
         object,
       );
       assert.equal(status, 200, message);

@@ -154,10 +154,7 @@ describe.skipIf('missing' in kstatus)('the health that GitOps tools show', () =>
       byExpressions(healthCheckExprs.find(({ kind }: { kind: Kind }) => kind === object.kind), object)
         .padEnd(12), argo[index]?.replace(/^\w+: /, ''),
     ].join(' ').trimEnd());
-    const text = `${[
-      'state'.padEnd(32), 'Argo CD'.padEnd(20), 'Flux, by itself'.padEnd(17), 'with exprs'.padEnd(12),
-      'what Argo CD shows',
-    ].join(' ')}\n${lines.join('\n')}\n`;
+    const text = `${['state'.padEnd(32), 'Argo CD'.padEnd(20), 'Flux, by itself'.padEnd(17), 'with exprs'.padEnd(12), 'what Argo CD shows'].join(' ')}\n${lines.join('\n')}\n`;
     if (process.env['GOLDEN'] === 'write') await writeFile(GOLDEN, text);
     assert.equal(text, await readFile(GOLDEN, 'utf8').catch(() => ''), 'GOLDEN=write rewrites it');
   });

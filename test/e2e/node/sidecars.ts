@@ -81,10 +81,7 @@ export function testSidecars(currentRelease: () => ClusterRelease): void {
     await release.node.kubectl(
       'wait', '--for', 'condition=Complete', 'job/once', '--namespace', 'team-a', '--timeout=45s',
     )
-      .catch(async (error: unknown) => assert.fail(`${String(error)}\n${await release.node.kubectl(
-        'describe', 'pods', '--namespace', 'team-a',
-      )}\n${await logs('job/once', 'app')
-        .catch(String)}\n${await logs('job/once', 'model-gateway-sidecar').catch(String)}`));
+      .catch(async (error: unknown) => assert.fail(`${String(error)}\n${await release.node.kubectl('describe', 'pods', '--namespace', 'team-a')}\n${await logs('job/once', 'app') .catch(String)}\n${await logs('job/once', 'model-gateway-sidecar').catch(String)}`));
     assert.deepEqual(
       JSON.parse(await logs('job/once', 'app')), { status: 200, said: 'hello', cost: true, streamed: true, key: false },
     );

@@ -78,8 +78,7 @@ async function start(data: string): Promise<Gateway> {
   const cli = startMgw(flagsOf(data));
   const [, url = ''] = await cli.until(/"address":"(http:\S+?)"/);
   const secret = await readFile(join(data, 'secrets', 'team-a', 'first-key.yaml'), 'utf8');
-  const headers = { authorization: `Bearer ${/sk-\w{48}/.exec(secret)?.[0] ??
-    ''}`, 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${/sk-\w{48}/.exec(secret)?.[0] ?? ''}`, 'content-type': 'application/json' };
   return {
     async call(words) {
       const body =

@@ -144,8 +144,7 @@ function dotted(node: unknown): string {
   if (node.type === 'ThisExpression') return 'this';
   if (node.type === 'ChainExpression') return dotted(node['expression']);
   if (node.type !== 'MemberExpression') return nameOf(node);
-  return `${dotted(node['object'])}.${node['computed'] === true ? literal(node['property']) ??
-    '' : nameOf(node['property'])}`;
+  return `${dotted(node['object'])}.${node['computed'] === true ? literal(node['property']) ?? '' : nameOf(node['property'])}`;
 }
 
 /** Returns the names that a node declares, including those in patterns. */

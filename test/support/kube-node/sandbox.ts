@@ -117,8 +117,7 @@ async function connect(init: string): Promise<Network> {
     const name = `${PREFIX}${slot}`;
     if (!(await run('ip', ['link', 'add', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', init]).then(() =>
       true, () => false))) continue;
-    const network = { node: `10.250.${slot}.1`, host: `10.250.${slot}.2`, services: `10.${96 +
-      slot}.0.0/16`, pods: `10.244.${slot}.0/24` };
+    const network = { node: `10.250.${slot}.1`, host: `10.250.${slot}.2`, services: `10.${96 + slot}.0.0/16`, pods: `10.244.${slot}.0/24` };
     const inside = (...args: string[]): Promise<unknown> => run('nsenter', ['--target', init, '--net', 'ip', ...args]);
     await inside('addr', 'add', `${network.node}/30`, 'dev', 'eth0');
     await inside('link', 'set', 'eth0', 'up');

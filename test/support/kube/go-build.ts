@@ -134,7 +134,6 @@ export async function goBuild(folder: string, program: GoProgram): Promise<void>
   const options = { cwd, env: { ...process.env, CGO_ENABLED: '0' }, maxBuffer: 64 * 1024 * 1024 };
   await run('go', ['get', ...program.modules], options);
   await run('go', ['mod', 'tidy'], options);
-  await run('go', ['build', '-ldflags', `-s -w ${program.ldflags ??
-    ''}`, '-o', `${program.name}.new`, program.package], options);
+  await run('go', ['build', '-ldflags', `-s -w ${program.ldflags ?? ''}`, '-o', `${program.name}.new`, program.package], options);
   await rename(join(cwd, `${program.name}.new`), join(folder, program.name));
 }

@@ -213,9 +213,7 @@ export const MODELS_DEV: readonly Template[] = [
     fields: (n) => priced({
       ...cost(n), cache_write: million(2 * n),
       context_over_200k: jsonOf({ ...cost(2 * n), cache_write: million(4 * n) }),
-      tiers: `[${jsonOf({
-        tier: '{"type": "context", "size": 272000}', ...cost(2 * n), cache_write: million(4 * n),
-      })}]`,
+      tiers: `[${jsonOf({ tier: '{"type": "context", "size": 272000}', ...cost(2 * n), cache_write: million(4 * n), })}]`,
     }),
     entry: (n) => token(n, {
       usdPerMillion: { ...rates(n), cacheWrite5m: usd(2 * n) },

@@ -211,9 +211,7 @@ describe('the page of keys', () => {
     const person = await browser(ANNA);
     for (const path of [
       '/keys',
-      `/keys?q=${encodeURIComponent(
-        hostile,
-      )}&namespace=${encodeURIComponent(hostile)}&group=${encodeURIComponent(hostile)}`,
+      `/keys?q=${encodeURIComponent(hostile)}&namespace=${encodeURIComponent(hostile)}&group=${encodeURIComponent(hostile)}`,
       '/keys/team-a/x', '/keys/team-a/x/rotate', '/keys/team-a/x/delete',
       `/keys?deleted=${encodeURIComponent(hostile)}`,
     ]) {

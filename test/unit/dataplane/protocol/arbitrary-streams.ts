@@ -56,9 +56,7 @@ const openaiEvent = fc.tuple(
 ).map(([shape, texts, end, index]) => {
   const { delta, tail, head, finish, before, colon } = shape;
   // most of a stream is one kind of event
-  return texts.map((value) => `${before}${colon}{${head}"id":"c","choices":[{"index":${index},"delta":${delta(
-    value,
-  )}${finish}}]${tail}}${end}`).join('');
+  return texts.map((value) => `${before}${colon}{${head}"id":"c","choices":[{"index":${index},"delta":${delta(value)}${finish}}]${tail}}${end}`).join('');
 });
 const openaiOther = fc.constantFrom(
   ': ping\n\n', 'data: [DONE]\n\n', 'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n',

@@ -116,9 +116,7 @@ test('implausible usage is ignored, and earlier usage stays', () => {
       [outcome, meter.final, meter.reported.output, meter.outputBytes], ['Complete', false, undefined, 8],
     );
   }
-  const { meter } = run('OpenAI', 'OpenAI', `${body}${usage({
-    prompt_tokens: 3, completion_tokens: 2,
-  })}${usage({ completion_tokens: 'many' })}data: [DONE]\n\n`);
+  const { meter } = run('OpenAI', 'OpenAI', `${body}${usage({ prompt_tokens: 3, completion_tokens: 2, })}${usage({ completion_tokens: 'many' })}data: [DONE]\n\n`);
   assert.deepEqual([meter.final, meter.reported.input, meter.reported.output], [true, 3, 2]);
 });
 

@@ -149,9 +149,7 @@ test('any other field passes through with its bytes, whatever changes around it'
     const body =
       Buffer.from(`{"model":"m",${[...own, '"messages":[{"role":"user","content":"hi"}]'].join(' , ')},"stream":true}`);
     const sent = Buffer.from(converterFor(dialect, dialect).request(body, parseBody(body), PLAN).body).toString('utf8');
-    assert.ok(sent.startsWith(`{"model":"upstream-model",${[
-      ...own, '"messages":[{"role":"user","content":"hi"}]',
-    ].join(' , ')},"stream":true`), sent);
+    assert.ok(sent.startsWith(`{"model":"upstream-model",${[...own, '"messages":[{"role":"user","content":"hi"}]'].join(' , ')},"stream":true`), sent);
   }));
 });
 

@@ -9,9 +9,7 @@ const OWN = { type: 'thinking', thinking: 'own', signature: 'EqQB' };
 const USE = { type: 'tool_use', id: 'fc-1', name: 'f', input: { n: 1 } };
 
 function sent(content: unknown, text = ''): { readonly text: string; readonly messages: readonly unknown[] } {
-  const body = Buffer.from(`{"model":"claude","max_tokens":100,${text}"messages":${JSON.stringify([
-    { role: 'user', content: 'hi' }, { role: 'assistant', content }, { role: 'user', content: 'on' },
-  ])}}`);
+  const body = Buffer.from(`{"model":"claude","max_tokens":100,${text}"messages":${JSON.stringify([{ role: 'user', content: 'hi' }, { role: 'assistant', content }, { role: 'user', content: 'on' }])}}`);
   const { body: bytes } = providerOf('Anthropic').chat.Anthropic.request(body, JSON.parse(body.toString()), PLAN);
   const written = Buffer.from(bytes).toString();
   return { text: written, messages: (JSON.parse(written) as { messages: readonly unknown[] }).messages };

@@ -32,7 +32,5 @@ describe('the readiness of an operator', () => {
 describe('names of ServiceAccounts', () => {
   it('are separated by commas', () =>
     assert.deepEqual(parseServiceAccounts('model-gateway, my.gateway'), ['model-gateway', 'my.gateway']));
-  for (const wrong of ['', 'a,', 'Upper', 'a b', '-a', 'a'.repeat(254)]) it(`are not ${JSON.stringify(wrong.slice(
-    0, 10,
-  ))}`, () => assert.throws(() => parseServiceAccounts(wrong), InvalidArgumentError));
+  for (const wrong of ['', 'a,', 'Upper', 'a b', '-a', 'a'.repeat(254)]) it(`are not ${JSON.stringify(wrong.slice(0, 10))}`, () => assert.throws(() => parseServiceAccounts(wrong), InvalidArgumentError));
 });

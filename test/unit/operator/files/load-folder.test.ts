@@ -99,9 +99,7 @@ test('loads what the files say, whatever was loaded before', async () => {
   }), { numRuns: 300 });
 });
 
-for (const isAway of [false, true]) test(`of a file that is edited again and again${isAway
-  ? ', and is away in between'
-  : ''}, no earlier text is kept`, () => {
+for (const isAway of [false, true]) test(`of a file that is edited again and again${isAway ? ', and is away in between' : ''}, no earlier text is kept`, () => {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   assert.ok(typeof collect === 'function');

@@ -34,8 +34,7 @@ function opened(path: string, work: (file: LedgerFile, db: DatabaseSync) => void
 
 /** `count` records from `call-<from>` on. */
 function record(db: DatabaseSync, from: number, count: number): void {
-  const insert = db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?')
-    .join(', ')})`);
+  const insert = db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?') .join(', ')})`);
   const call = { ...progress(1n), status: 'Succeeded' as const, unbilledNanoUsd: 0n, durationMs: 1 };
   db.exec('BEGIN');
   for (let n = from; n < from + count; n++)

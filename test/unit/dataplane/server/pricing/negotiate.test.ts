@@ -25,8 +25,7 @@ const CASES: readonly (readonly [string | undefined, 'html' | 'json'])[] = [
 
 describe('page or data', () => {
   for (const [accept, expected] of CASES) {
-    test(`Accept: ${accept ??
-      '(absent)'} at /pricing: ${expected}`, () => assert.equal(negotiate(accept, '/pricing'), expected));
+    test(`Accept: ${accept ?? '(absent)'} at /pricing: ${expected}`, () => assert.equal(negotiate(accept, '/pricing'), expected));
   }
 
   test('at the gateway\'s address, whoever does not name HTML is a program', () => {
